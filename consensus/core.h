@@ -1,0 +1,292 @@
+/* core.h - the protocol of one rank, as a pure step function.
+ *
+ * A core is a state machine: an event and the time go in, outputs come out.  It knows
+ * no socket, clock, thread or random source, so the same objects run under mpirun,
+ * among in-process ranks, and on the simulator's virtual network.  PROTOCOL.md beside
+ * this file is what it implements; the rule names (T1, G2, ...) in the code are that
+ * text's.
+ *
+ * The core decides who owns a task, asks for and pushes results, counts a task's
+ * missing inputs, and says when to run it.  It never sees arguments or payloads: those
+ * are the host's (node/ or consensus/sim/), which keeps them under the pointer `user`
+ * that it gave at registration.
+ *
+ *     core_step(core, &event, now) -> outputs; carry them out in order; step again.
+ *
+ * Outputs, and what they borrow, live until the next step of the same core.  The host
+ * must not step the core while it carries outputs out of the previous step except after
+ * having copied what it still needs; node/ queues follow-up events instead.
+ *
+ * Errors: core_step returns MOOT_OK or a negative MOOT_ERR_*; then nothing happened and
+ * there are no outputs.  What cannot be (a broken invariant of our own) is asserted;
+ * what a peer may do wrong is counted in stats.refused and ignored.
+ */
+#ifndef CONSENSUS_CORE_H
+#define CONSENSUS_CORE_H
+
+#include "moot_error.h"
+#include "proto/message.h"
+
+#define CORE_NEVER UINT64_MAX
+
+enum core_mode { CORE_REPAIR, CORE_STRICT, CORE_TRUST };
+
+struct core_options {
+    uint32_t rank;
+    uint32_t size;         /* members are ranks 0..size-1 of the first view */
+    const uint64_t *uids;  /* per rank: random, never reused */
+    const uint32_t *hosts; /* per rank, a host number; NULL: one host */
+    uint64_t epoch;        /* of the first view, at least 1 */
+    enum core_mode mode;
+    uint32_t voters;           /* K, at least 1 */
+    uint64_t vote_timeout_ns;  /* T_vote; CORE_NEVER: evidence alone */
+    uint64_t ask_delay_ns;     /* idle time before a motion for what should be pushed */
+    uint64_t gossip_period_ns; /* shortest time between two partial announcements */
+    bool notes;                /* emit CORE_OUT_NOTE */
+};
+
+struct core;
+
+/* NULL if there is no memory or an option is out of range. */
+struct core *core_new(const struct core_options *options);
+void core_free(struct core *core); /* accepts NULL */
+
+/* --- Events ----------------------------------------------------------------------- */
+
+enum core_event_type {
+    CORE_EV_REGISTER,    /* this rank now holds a task (T1) */
+    CORE_EV_NEED,        /* a wait begins (T3) */
+    CORE_EV_UNNEED,      /* it ended, however */
+    CORE_EV_LANE,        /* a lane's state changed; a new number makes a lane */
+    CORE_EV_TASK_WAIT,   /* a running task waits for children, or goes on */
+    CORE_EV_DONE,        /* a task that CORE_OUT_RUN gave to the host has ended */
+    CORE_EV_DECLINE,     /* the program took the other branch */
+    CORE_EV_CANCEL,      /* wanted by this rank; decided once, at the task's owner */
+    CORE_EV_RELEASE,     /* the host dropped its copy of a result's bytes */
+    CORE_EV_SCOPE_CLOSE, /* no more top-level spawns in this scope on this rank */
+    CORE_EV_CLOSE, /* all lanes have ended for good: serve until all have closed */
+    CORE_EV_RECV,  /* a message from a peer */
+    CORE_EV_TICK   /* time has passed; due at core_deadline() */
+};
+
+enum {
+    CORE_TASK_ONCE = 1,
+    CORE_TASK_NESTED = 2,
+    CORE_TASK_HINT = 4,     /* MOOT_TASK_CONDITIONAL */
+    CORE_TASK_PORTABLE = 8, /* needs .spec */
+    CORE_TASK_IDEMPOTENT = 16,
+    CORE_TASK_NONDETERMINISTIC = 32,
+    CORE_TASK_ADOPTED = 64 /* from a peer's spec; not on this rank's roll */
+};
+
+struct core_register {
+    moot_hash scope;
+    moot_hash parent; /* the spawning task, if NESTED; zero otherwise */
+    uint32_t lane;    /* that spawns it; ignored if NESTED or ADOPTED */
+    uint32_t flags;
+    const moot_hash *inputs;          /* data inputs, then `after`; copied */
+    size_t input_count;               /* of both kinds */
+    size_t after_count;               /* how many at the end are order only */
+    const struct rankset *candidates; /* NULL: all; copied */
+    const struct message_spec *spec;  /* if PORTABLE; must outlive the core */
+    const char *site;                 /* "file:line" or NULL; must outlive the core */
+    void *user;                       /* comes back in outputs; not NULL */
+};
+
+enum core_lane_state {
+    CORE_LANE_RUNNING, /* in the program's own code */
+    CORE_LANE_BLOCKED, /* in a wait that only an end of a task ends */
+    CORE_LANE_TIMED,   /* in a wait that a timeout may end, or polling since its last
+                          spawn: may yield, is not passive */
+    CORE_LANE_PARKED,  /* in foreign code that it said may block: likewise */
+    CORE_LANE_ENDED
+};
+
+struct core_event {
+    enum core_event_type type;
+    moot_hash hash; /* the task; for SCOPE_CLOSE the scope */
+    union {
+        struct core_register reg;
+        struct {
+            enum want want;   /* WANT_DONE or WANT_DATA */
+            uint32_t lane;    /* that waits; ignored if by_task */
+            bool by_task;     /* a running task waits for its child `hash` */
+            moot_hash waiter; /* that task */
+        } need;               /* NEED, UNNEED: calls pair up with equal fields */
+        struct {
+            uint32_t lane;
+            enum core_lane_state state;
+        } lane;
+        struct {
+            bool waiting;
+        } task_wait;
+        struct {
+            int32_t status; /* MOOT_OK or the error; either way there is a payload */
+            uint64_t size;  /* of the payload, bytes */
+        } done;
+        struct {
+            int32_t exit_code; /* this rank's own verdict on its run; 0: well */
+        } close;
+        struct {
+            uint32_t from; /* rank */
+            uint64_t uid;  /* its incarnation, from the envelope */
+            const struct message *message;
+        } recv;
+    } u;
+};
+
+/* --- Outputs ---------------------------------------------------------------------- */
+
+enum core_output_type {
+    CORE_OUT_SEND, /* message to `to`; if a RESULT, the host attaches the bytes of
+                      `user` and may send them EAGER, BULK or leave it BARE as the core
+                      said */
+    CORE_OUT_RUN,  /* run it and answer with CORE_EV_DONE; its inputs are all there (or
+                      failed: then DONE carries the error of the first that did) */
+    CORE_OUT_CANCEL,  /* if it has not started: end it with MOOT_ERR_CANCELLED */
+    CORE_OUT_RESULT,  /* the result in the event just received is accepted: keep it */
+    CORE_OUT_DONE,    /* this rank's waits for it end: the result is known here (and its
+                         bytes are here, if `data`) */
+    CORE_OUT_VERDICT, /* this rank's waits for it end with `code` */
+    CORE_OUT_DIVERGED, /* strict: the message says how; every wait ends, no more spawns
+                        */
+    CORE_OUT_ADJOURN,  /* all have closed: send what is queued and leave */
+    CORE_OUT_NOTE      /* a protocol point was passed (options.notes) */
+};
+
+/* X(name, "text"): the named points, for faults, traces and transcripts. */
+#define CORE_POINTS(X)                                                                 \
+    X(SPAWN, "spawn")                                                                  \
+    X(CLAIM, "claim")                                                                  \
+    X(MOTION_SENT, "motion.sent")                                                      \
+    X(MOTION_RECV, "motion.recv")                                                      \
+    X(VOTE_CAST, "vote.cast")                                                          \
+    X(DECISION_SENT, "decision.sent")                                                  \
+    X(DECISION_RECV, "decision.recv")                                                  \
+    X(TASK_START, "task.start")                                                        \
+    X(TASK_END, "task.end")                                                            \
+    X(RESULT_SENT, "result.sent")                                                      \
+    X(RESULT_RECV, "result.recv")                                                      \
+    X(CLOSE, "close")
+
+enum core_point {
+#define X(name, text) CORE_POINT_##name,
+    CORE_POINTS(X)
+#undef X
+        CORE_POINT_END
+};
+const char *core_point_name(enum core_point point);
+
+struct core_output {
+    enum core_output_type type;
+    moot_hash hash;
+    void *user; /* of that task; NULL if this rank does not hold it and set none */
+    union {
+        struct {
+            uint32_t to;
+            struct message message;
+        } send;
+        struct {
+            bool cancelled; /* do not run it: end it with MOOT_ERR_CANCELLED */
+        } run;
+        struct {
+            bool data;
+        } done;
+        struct {
+            int32_t code;
+            const moot_hash *chain; /* MOOT_ERR_CYCLE: the tasks of the cycle */
+            uint32_t chain_count;
+        } verdict;
+        struct message_diverged diverged;
+        struct {
+            int32_t exit_code; /* the worst of all ranks */
+        } adjourn;
+        struct {
+            enum core_point point;
+            uint32_t peer;          /* UINT32_MAX: none */
+            enum evidence evidence; /* VOTE_CAST */
+        } note;
+    } u;
+};
+
+struct core_outputs {
+    const struct core_output *items;
+    size_t count;
+};
+
+int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
+              struct core_outputs *out);
+
+/* When the next TICK is due; CORE_NEVER if nothing is timed. */
+uint64_t core_deadline(const struct core *core);
+
+/* --- Looking in ------------------------------------------------------------------- */
+
+/* The pointer given at registration, or set since; NULL if unknown or none. */
+void *core_user(const struct core *core, const moot_hash *hash);
+/* Attaches `user` to a task that is known but not held (a pushed result, a wait for a
+ * hash).  Makes the entry if there is none; false without memory. */
+bool core_set_user(struct core *core, const moot_hash *hash, void *user);
+
+/* True if a MOTION that carries a spec should be adopted: it passes Rule E, this rank
+ * chairs the task and does not hold it.  The host then registers it with
+ * CORE_TASK_ADOPTED before it feeds the MOTION itself. */
+bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
+                      const struct message *motion);
+
+enum core_own { CORE_OWN_NONE, CORE_OWN_WAIT, CORE_OWN_RUNNING, CORE_OWN_DONE };
+enum core_have { CORE_HAVE_NOTHING, CORE_HAVE_BARE, CORE_HAVE_DATA };
+
+struct core_task_view {
+    bool held, declined, asked; /* asked: this rank has sent a motion */
+    uint32_t flags;
+    uint64_t position; /* on this rank's roll, 1-based; 0: not on it */
+    uint32_t chair;    /* PLACEMENT_NOBODY if unknown */
+    uint32_t owner;    /* PLACEMENT_NOBODY if this rank does not know */
+    enum evidence evidence;
+    enum core_own own;
+    enum core_have have;
+    int32_t status;   /* once have is not NOTHING, or a verdict */
+    uint32_t missing; /* inputs not there yet, if owned */
+    uint32_t waits;   /* of this rank: lanes and owned tasks */
+    uint64_t need;
+    const char *site;
+    void *user;
+    const moot_hash *first_missing; /* an input not there yet; NULL if none */
+    struct rankset asked_by;        /* as chair; release it */
+    struct rankset holders;         /* known to hold it; release it */
+};
+bool core_task_look(const struct core *core, const moot_hash *hash,
+                    struct core_task_view *out);
+
+/* What a peer said last. */
+struct core_peer_view {
+    uint64_t heard_ns;          /* when; 0: nothing yet */
+    struct message_state state; /* .site is owned by the core */
+    moot_hash waits_for;        /* if state.waiting */
+};
+bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_view *out);
+
+/* Calls `see` for each task that this rank waits for (a lane, or an owned task's
+ * missing input) and has not got. */
+void core_each_wait(const struct core *core,
+                    void (*see)(const struct core *core, const moot_hash *hash,
+                                void *context),
+                    void *context);
+
+struct core_stats {
+    uint64_t registered, claimed, adopted;
+    uint64_t yields[EVIDENCE_END]; /* votes that this rank cast as chair, by evidence */
+    uint64_t owned_by_decision;
+    uint64_t motions_sent, results_pushed, results_answered, pulls_sent;
+    uint64_t seeks_sent, polls_sent, verdicts;
+    uint64_t sent[MESSAGE_TYPE_END], received[MESSAGE_TYPE_END];
+    uint64_t results_dropped; /* a second copy, or nobody wanted it */
+    uint64_t refused;         /* messages that Rule E or a check turned away */
+    uint64_t violations;      /* a peer broke an invariant (I1, I6) */
+    uint64_t common, partial; /* at adjourn: tasks of this roll that all / not all held,
+                                 as far as gossip told */
+};
+const struct core_stats *core_stats(const struct core *core);
+
+#endif

@@ -1,0 +1,55 @@
+/* identity.h - what a task is, as 16 bytes.
+ *
+ * The digest covers, in this order and with every length written before its bytes (so
+ * that no two different specs have the same encoding): a format version, the kernel's
+ * name and version, the argument bytes, the input hashes in order, the key, the once
+ * flag, the candidate set, and the scope.  Integers are little-endian.  It does not
+ * cover `after`, hint, priority or label: they say when, not what.
+ *
+ * Golden vectors in tests/golden/identity.txt hold it fixed across machines and
+ * releases.
+ */
+#ifndef HASHING_IDENTITY_H
+#define HASHING_IDENTITY_H
+
+#include "moot_hash.h"
+#include "rankset.h"
+#include <stddef.h>
+
+struct identity {
+    const char *kernel_name; /* NUL-terminated */
+    uint32_t kernel_version;
+    const void *args; /* may be NULL if args_size is 0 */
+    size_t args_size;
+    const moot_hash *inputs;
+    size_t input_count;
+    const void *key; /* NULL and 0: no key (differs from an empty key) */
+    size_t key_size;
+    bool once;
+    bool nested;
+    const struct rankset *candidates; /* NULL: all ranks */
+    moot_hash scope;
+};
+
+/* Must be called once before anything else of hashing/; false if libsodium fails. */
+bool hashing_init(void);
+
+/* The task hash of the spec. */
+moot_hash identity_hash(const struct identity *spec);
+
+/* The scope that `name` opens inside `parent` (the zero hash is the program's own). */
+moot_hash identity_scope(const moot_hash *parent, const char *name);
+
+/* BLAKE2b-128 of bytes, with no facts in it: fingerprints of arrays, files, results. */
+moot_hash digest_bytes(const void *data, size_t size);
+
+bool hash_equal(const moot_hash *a, const moot_hash *b);
+bool hash_is_zero(const moot_hash *hash);
+int hash_compare(const moot_hash *a, const moot_hash *b); /* as memcmp, a total order */
+/* The first 8 bytes, little-endian: good enough to index a table, not to identify. */
+uint64_t hash_word(const moot_hash *hash);
+/* 32 lower-case hex digits and a NUL.  Returns text. */
+char *hash_format(const moot_hash *hash, char text[MOOT_HASH_TEXT_BYTES]);
+bool hash_parse(const char *text, moot_hash *out); /* exactly 32 hex digits */
+
+#endif

@@ -1,0 +1,41 @@
+/* moot_hash.h - the 16 bytes that name a task.
+ *
+ * Public and self-contained.  A task hash is BLAKE2b-128 over what a task *is*
+ * (identity.h lists the fields); it never covers an address, padding, or the order in
+ * which a rank happened to spawn.  Equal hashes on two ranks are the same task.
+ *
+ * The last byte carries three facts in its low bits that everyone who meets the bare
+ * hash must know before it has met the spec: a rank that is asked for a task it has
+ * never spawned still has to know whether a quorum is needed before it starts (ONCE),
+ * whether its chair can be computed from the hash alone (not if CANDIDATES), and
+ * whether waiting for the chair to register it is pointless (NESTED).
+ */
+#ifndef MOOT_HASH_H
+#define MOOT_HASH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MOOT_HASH_BYTES = 16, MOOT_HASH_TEXT_BYTES = 33 };
+
+typedef struct moot_hash {
+    uint8_t bytes[MOOT_HASH_BYTES];
+} moot_hash;
+
+/* The facts in the low bits of bytes[15]. */
+enum {
+    MOOT_HASH_ONCE = 1, /* may not be re-run: owners are accepted by voters */
+    MOOT_HASH_CANDIDATES =
+        2,                /* the chair is drawn from a candidate set, not from all */
+    MOOT_HASH_NESTED = 4, /* spawned inside a running task */
+    MOOT_HASH_FACTS = 7
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/* placement.h - who is a task's chair, and who votes with it.
+ *
+ * Highest random weight (rendezvous hashing: Thaler and Ravishankar, 1998): every rank
+ * draws a 64-bit weight from (hash, rank) with a fixed mixing function, and the highest
+ * wins.  It is balanced without a table, and when a rank leaves, only its own tasks
+ * move. Weights are drawn over ranks, not over incarnations, so a restart keeps its
+ * tasks.
+ *
+ * Ties (2^-64) go to the lower rank.
+ */
+#ifndef HASHING_PLACEMENT_H
+#define HASHING_PLACEMENT_H
+
+#include "moot_hash.h"
+#include "rankset.h"
+
+enum { PLACEMENT_NOBODY = UINT32_MAX };
+
+/* The chair: the member of `members`, and of `candidates` unless that is NULL, with the
+ * highest weight; PLACEMENT_NOBODY if there is none. */
+uint32_t placement_chair(const moot_hash *hash, const struct rankset *members,
+                         const struct rankset *candidates);
+
+/* The voters C(chair): the chair and up to voters_max - 1 other members, by weight,
+ * those on other hosts than the chair's first.  `hosts` has a host number per rank
+ * (NULL: all alike).  Writes ranks to voters[], the chair first; returns how many. */
+uint32_t placement_voters(const moot_hash *hash, uint32_t chair,
+                          const struct rankset *members, const uint32_t *hosts,
+                          uint32_t voters_max, uint32_t *voters);
+
+#endif

@@ -1,0 +1,40 @@
+/* rankset.h - a set of ranks.
+ *
+ * Sets of up to 64 ranks live in one word and never allocate; a larger set owns an
+ * array of words.  Every function accepts the zero-initialised set, which is empty.
+ * Sets of different capacity may be mixed: a rank beyond a set's words is not in it.
+ *
+ * rankset_add may allocate and then returns false, leaving the set as it was, when
+ * there is no memory; nothing else fails.
+ */
+#ifndef HASHING_RANKSET_H
+#define HASHING_RANKSET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rankset {
+    uint64_t low;   /* ranks 0..63 */
+    uint64_t *high; /* ranks 64.., word i holds ranks 64(i+1)..64(i+1)+63; owned */
+    uint32_t high_words;
+};
+
+/* Frees what the set owns and makes it empty. */
+void rankset_release(struct rankset *set);
+bool rankset_add(struct rankset *set, uint32_t rank);
+void rankset_remove(struct rankset *set, uint32_t rank);
+bool rankset_has(const struct rankset *set, uint32_t rank);
+bool rankset_empty(const struct rankset *set);
+uint32_t rankset_count(const struct rankset *set);
+bool rankset_equal(const struct rankset *a, const struct rankset *b);
+bool rankset_copy(struct rankset *to, const struct rankset *from);
+/* Adds all of from. */
+bool rankset_merge(struct rankset *to, const struct rankset *from);
+/* The lowest member that is >= from; UINT32_MAX if there is none. */
+uint32_t rankset_next(const struct rankset *set, uint32_t from);
+/* Writes "0-2,5,7-9" (or "none") and a NUL; cuts with "..." if size is too small.
+ * Returns the length written, without the NUL. */
+size_t rankset_format(const struct rankset *set, char *text, size_t size);
+
+#endif

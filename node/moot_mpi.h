@@ -1,0 +1,22 @@
+/* moot_mpi.h - moot on a communicator of the program's own. */
+#ifndef MOOT_MPI_H
+#define MOOT_MPI_H
+
+#include "moot.h"
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As moot_open, over the ranks of an intracommunicator; moot's ranks are its ranks.
+ * Collective over `comm`, which is duplicated and may be freed at once.  MPI must be
+ * initialised, and moot_close then leaves it so.  With less than MPI_THREAD_MULTIPLE no
+ * helper thread drives progress (MOOT_PROGRESS=caller), which is said once.  Adds
+ * INVALID for an intercommunicator or MPI_COMM_NULL. */
+MOOT_API int moot_open_comm(const moot_options *options, MPI_Comm comm, moot **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

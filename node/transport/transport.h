@@ -1,0 +1,96 @@
+/* transport.h - how frames and large results move between ranks.
+ *
+ * A transport is a table of functions over a private state.  It assumes no MPI, no
+ * fixed membership and no collective: peers are uids that come and go.  node/progress.c
+ * is its only caller and always holds the engine lock, so a transport needs no lock of
+ * its own; it must not call back into the engine except through `receive` handlers
+ * given to poll(), on the calling thread.
+ *
+ * Order: frames from one peer arrive in the order sent.  A bulk transfer is matched to
+ * its receiver by order too: the n-th bulk_send from A to B fills the n-th bulk_receive
+ * that B posted for A.  Both sides learn of a transfer from a frame (a BULK result), so
+ * nothing is ever posted that stays unmatched.
+ *
+ * Each slot's contract stands at the slot.  No slot blocks.  Errors are MOOT_ERR_*.
+ */
+#ifndef NODE_TRANSPORT_H
+#define NODE_TRANSPORT_H
+
+#include "moot_error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct transport;
+
+/* Handlers for one poll.  Called on the polling thread, inside poll(). */
+struct transport_receiver {
+    void *context;
+    /* A frame arrived.  `bytes` belongs to the handler from now on: free() it. */
+    void (*frame)(void *context, uint64_t from_uid, void *bytes, size_t size);
+    /* The oldest posted bulk_receive from this peer is complete. */
+    void (*bulk)(void *context, uint64_t from_uid, void *cookie);
+    /* A bulk_send is complete: its buffer is the caller's again. */
+    void (*bulk_sent)(void *context, uint64_t to_uid, void *cookie);
+};
+
+struct transport_stats {
+    uint64_t frames_sent, frames_received;
+    uint64_t bytes_sent, bytes_received; /* frames and bulk */
+    uint64_t bulk_sent, bulk_received;
+};
+
+struct transport_ops {
+    const char *name; /* "mpi", "inproc" */
+
+    /* Sends a frame.  Takes ownership of `bytes` (malloc'd) whatever it returns. Frames
+     * to oneself are refused. */
+    int (*send)(struct transport *t, uint64_t to_uid, void *bytes, size_t size);
+
+    /* How many frames to this peer the wire has not taken yet; the engine stops adding
+     * frames (and lets messages share later ones) while it is above a window. */
+    size_t (*backlog)(const struct transport *t, uint64_t to_uid);
+
+    /* Sends `size` bytes from `data`, which stays valid and unchanged until the
+     * receiver of some later poll gets bulk_sent with this cookie. */
+    int (*bulk_send)(struct transport *t, uint64_t to_uid, const void *data,
+                     size_t size, void *cookie);
+
+    /* Posts the buffer for the next bulk transfer from this peer. */
+    int (*bulk_receive)(struct transport *t, uint64_t from_uid, void *data, size_t size,
+                        void *cookie);
+
+    /* Moves things along and hands over what arrived, at most `frames_max` frames.
+     * Returns how many handlers it called (0: nothing happened), or an error. */
+    int (*poll)(struct transport *t, const struct transport_receiver *receiver,
+                int frames_max);
+
+    /* Nothing queued towards any peer and no send in flight. */
+    bool (*flushed)(const struct transport *t);
+
+    /* Forgets a peer: drops what is queued for it, fails what is in flight (bulk
+     * cookies are handed to no one; the engine owns a list of them). */
+    void (*forget)(struct transport *t, uint64_t uid);
+
+    void (*stats)(const struct transport *t, struct transport_stats *out);
+
+    /* Releases everything, finalising MPI if this transport initialised it.  Queued
+     * frames are lost: poll until flushed() first. */
+    void (*free)(struct transport *t);
+};
+
+struct transport {
+    const struct transport_ops *ops;
+};
+
+/* What a transport's open tells the engine about the group it joins. */
+struct transport_group {
+    uint32_t rank, size;
+    uint64_t *uids;  /* per rank; owned by the caller of open, free() */
+    uint32_t *hosts; /* per rank: equal numbers share a host; free() */
+    void *blob;      /* rank 0's bytes, given alike to everyone; free() */
+    size_t blob_size;
+    bool threads; /* any thread may call it, one at a time, beside foreign MPI calls */
+};
+
+#endif

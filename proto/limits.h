@@ -1,0 +1,44 @@
+/* limits.h - every limit of libmoot, and how they relate.
+ *
+ * A limit is checked where data come in: at the public call, and before anything that
+ * came over a wire is unpacked.  Inside, code may rely on it.
+ */
+#ifndef PROTO_LIMITS_H
+#define PROTO_LIMITS_H
+
+#include <assert.h>
+
+#define LIMIT_RANKS 16384u           /* members of one moot */
+#define LIMIT_KERNELS 4096u          /* kernels of one context */
+#define LIMIT_KERNEL_NAME_BYTES 128u /* without the NUL */
+#define LIMIT_ARGS_BYTES (1u << 20)  /* by-value arguments of one task */
+#define LIMIT_KEY_BYTES 256u         /* a task's key */
+#define LIMIT_LABEL_BYTES 64u        /* a task's label; a longer one is cut */
+#define LIMIT_SITE_BYTES 160u        /* "file:line" in reports; a longer one is cut */
+#define LIMIT_INPUTS 4096u           /* inputs plus after of one task */
+#define LIMIT_SCOPE_NAME_BYTES 128u
+#define LIMIT_SCOPE_DEPTH 32u
+#define LIMIT_LANES 1024u      /* threads that spawn top-level tasks */
+#define LIMIT_TASKS (1u << 28) /* live tasks of one rank */
+#define LIMIT_NEST_DEPTH 256u  /* kernels on one thread's stack */
+#define LIMIT_VOTERS 15u
+#define LIMIT_ERROR_STORY_BYTES 4096u /* an error chain on the wire */
+#define LIMIT_ASKERS 16384u           /* askers in one DECISION */
+#define LIMIT_ROLL_HASHES 4096u       /* hashes in one HASHES message */
+#define LIMIT_CHASE_HOPS 1024u        /* tasks in one reported cycle */
+
+#define LIMIT_EAGER_BYTES (8u << 10) /* results up to this ride with their message */
+#define LIMIT_FRAME_BYTES (4u << 20) /* one frame, all messages and payloads */
+#define LIMIT_FRAME_MESSAGES 16384u
+#define LIMIT_BULK_PIECE_BYTES (1u << 30) /* large results travel in pieces of this */
+#define LIMIT_RESULT_BYTES (1ull << 44)   /* one result */
+
+static_assert(LIMIT_ARGS_BYTES + LIMIT_INPUTS * 32u + (1u << 16) < LIMIT_FRAME_BYTES,
+              "a task's spec fits into one frame");
+static_assert(LIMIT_EAGER_BYTES * 8 < LIMIT_FRAME_BYTES,
+              "eager results fit in a frame");
+static_assert(LIMIT_ROLL_HASHES * (16u + LIMIT_SITE_BYTES + 8u) < LIMIT_FRAME_BYTES,
+              "a whole chunk with its call sites fits into one frame");
+static_assert(LIMIT_ASKERS >= LIMIT_RANKS, "every rank may ask");
+
+#endif

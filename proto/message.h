@@ -1,0 +1,282 @@
+/* message.h - what ranks say to each other, as plain structs.
+ *
+ * The consensus core speaks these; wire.h turns them into bytes and back.  A message
+ * borrows every pointer in it: from the decode arena on the way in, from the sender's
+ * core or the result store on the way out.  PROTOCOL.md section 3 gives their meaning.
+ *
+ * KERNEL and the payload of RESULT belong to node/; the core neither sends nor reads
+ * them.
+ */
+#ifndef PROTO_MESSAGE_H
+#define PROTO_MESSAGE_H
+
+#include "hashing/rankset.h"
+#include "hashing/rollsum.h"
+#include "moot_hash.h"
+#include <stddef.h>
+
+/* X(name): the order is the wire's number, from 1; append only. */
+#define MESSAGE_TYPES(X)                                                               \
+    X(MOTION)                                                                          \
+    X(DECISION)                                                                        \
+    X(RESULT)                                                                          \
+    X(PULL)                                                                            \
+    X(SEEK)                                                                            \
+    X(REFER)                                                                           \
+    X(ACCEPT)                                                                          \
+    X(ACK)                                                                             \
+    X(VERDICT)                                                                         \
+    X(ROLL)                                                                            \
+    X(WANT)                                                                            \
+    X(HASHES)                                                                          \
+    X(STATE)                                                                           \
+    X(POLL)                                                                            \
+    X(POLLR)                                                                           \
+    X(RESOLVE)                                                                         \
+    X(CHASE)                                                                           \
+    X(CANCEL)                                                                          \
+    X(DIVERGED)                                                                        \
+    X(ADJOURN)                                                                         \
+    X(KERNEL)
+
+enum message_type {
+    MESSAGE_NONE,
+#define X(name) MESSAGE_##name,
+    MESSAGE_TYPES(X)
+#undef X
+        MESSAGE_TYPE_END
+};
+
+/* Why a task has the owner that it has.  CLAIM needs no vote; the others are the
+ * evidence on which its chair yielded it. */
+#define EVIDENCE(X)                                                                    \
+    X(CLAIM, "claim")   /* the chair runs it itself */                                 \
+    X(CLOSED, "closed") /* the chair's program, or the task's scope there, is over */  \
+    X(DECLINED, "declined") /* the chair said that it took the other branch */         \
+    X(HINT, "hint")         /* an asker's spawn was conditional */                     \
+    X(NESTED, "nested")     /* spawned inside a running task */                        \
+    X(BLOCKED, "blocked")   /* the chair waits, its roll past the demand bound */      \
+    X(TIMEOUT, "timeout")   /* the vote timeout passed */                              \
+    X(QUIET, "quiet")       /* nothing moved any more; never expected */
+
+enum evidence {
+    EVIDENCE_NONE,
+#define X(name, text) EVIDENCE_##name,
+    EVIDENCE(X)
+#undef X
+        EVIDENCE_END
+};
+
+/* What an asker wants back. */
+enum want {
+    WANT_NOTHING, /* it only says that it holds the task (or never will) */
+    WANT_DONE,    /* to know that it is done, not its bytes */
+    WANT_DATA
+};
+
+#define NEED_NONE UINT64_MAX /* nobody waits: the demand bound "infinity" */
+
+/* The spec of a portable task: what a rank needs to run it without having spawned it.
+ */
+struct message_spec {
+    const char *kernel_name;
+    uint32_t kernel_version;
+    uint32_t
+        flags; /* CORE_TASK_* of consensus/core.h that identity covers or that bind */
+    const void *args;
+    size_t args_size;
+    const moot_hash *inputs; /* data inputs, then `after` */
+    size_t input_count;
+    size_t after_count; /* how many at the end of inputs are order only */
+    const void *key;
+    size_t key_size;
+    const struct rankset *candidates; /* NULL: all */
+    moot_hash scope;
+    moot_hash parent; /* the spawning task; zero if top level */
+    int32_t priority;
+    const char *label;
+    const char *site;
+};
+
+/* MOTION asker -> chair: the request for a result, and the ballot paper. */
+struct message_motion {
+    bool holds;
+    bool hint;
+    bool final; /* with !holds: I never will (closed or declined) */
+    enum want want;
+    uint64_t need; /* roll position of the one who waits; 0: it lacks it */
+    uint64_t len;  /* the asker's roll length */
+    const struct rankset *candidates; /* if it holds one that has them */
+    const struct message_spec *spec;  /* if portable and the chair may lack it */
+};
+
+struct message_asker {
+    uint32_t rank;
+    enum want want;
+    uint64_t need;
+};
+
+/* DECISION chair -> owner: you own it, and these wait. */
+struct message_decision {
+    enum evidence evidence;
+    const struct message_asker *askers;
+    size_t asker_count;
+};
+
+/* How a RESULT's bytes come.  The core chooses: EAGER up to LIMIT_EAGER_BYTES; above that
+ * a push is BARE (an offer) and the answer to a request for data is BULK. */
+enum result_data {
+    RESULT_BARE,  /* not here: size says how many there are; PULL fetches them */
+    RESULT_EAGER, /* in this message */
+    RESULT_BULK   /* right behind this frame, on the bulk path */
+};
+
+/* RESULT owner -> consumer. */
+struct message_result {
+    uint64_t owner_uid;
+    enum evidence evidence;
+    int32_t status; /* MOOT_OK, or the error; then the data are the error's story */
+    enum result_data data;
+    uint64_t size;       /* of the result, bytes */
+    const void *payload; /* RESULT_EAGER: size bytes */
+};
+
+/* REFER finder -> asker: the chair is drawn from these. */
+struct message_refer {
+    const struct rankset *candidates;
+};
+
+struct message_accept {
+    uint32_t winner; /* rank */
+    uint64_t winner_uid;
+};
+
+/* VERDICT chair -> asker: the wait ends without a result. */
+struct message_verdict {
+    int32_t code; /* MOOT_ERR_NOT_HELD, _MAYBE_RAN, _RESULT_LOST, _CYCLE */
+};
+
+/* ROLL: a chunk, or what there is of the last one, of the announcer's roll. */
+struct message_roll {
+    uint32_t lane;
+    uint64_t first; /* 1-based lane position */
+    uint32_t count;
+    bool partial;
+    struct rollsum sum;
+};
+
+struct message_want {
+    uint32_t lane;
+    uint64_t first;
+    uint32_t count;
+};
+
+/* HASHES: the answer to WANT. */
+struct message_hashes {
+    uint32_t lane;
+    uint64_t first;
+    const moot_hash *hashes;
+    const char *const *sites; /* "file:line" each; NULL unless strict mode */
+    uint32_t count;
+};
+
+/* STATE: what a rank is doing, sent when it goes idle. */
+struct message_state {
+    bool blocked;
+    bool closed;
+    bool passive;
+    bool waiting;     /* in a wait: the hash of the message says for what */
+    uint32_t lanes;   /* lanes it has */
+    uint64_t len;     /* its roll length */
+    uint64_t need;    /* of that wait */
+    uint32_t load;    /* owned tasks not done */
+    const char *site; /* where that task was spawned, or NULL */
+};
+
+struct message_poll {
+    uint64_t round;
+};
+
+/* What a polled rank says of the keys that it chairs. */
+struct message_pollr {
+    uint64_t round;
+    bool passive;
+    bool closed;    /* and has nothing left to ask or to say */
+    bool waits;     /* has an open wait */
+    bool orphan;    /* message hash: an ownerless asked key without a holder */
+    bool undecided; /* has an ownerless asked key with a holder */
+    bool stuck;     /* owns an unfinished task; stuck_hash is the smallest */
+    uint64_t sent, received;
+    uint64_t orphan_len; /* smallest asker's len of that key */
+    moot_hash undecided_hash;
+    moot_hash stuck_hash;
+    int32_t exit_code; /* this rank's verdict on its own run, with closed */
+};
+
+/* RESOLVE coordinator -> chair: the moot is quiet; end this key. */
+enum resolve_what { RESOLVE_NOT_HELD, RESOLVE_YIELD };
+struct message_resolve {
+    enum resolve_what what;
+};
+
+/* CHASE: follows waits from owner to owner until a task comes up twice. */
+struct message_chase {
+    const moot_hash *path; /* oldest first; message hash is the next to look at */
+    uint32_t path_count;
+};
+
+/* DIVERGED (strict): the first difference, to everyone. */
+struct message_diverged {
+    uint32_t lane;
+    uint64_t position;
+    uint32_t sides; /* 1 or more */
+    struct message_side {
+        moot_hash hash; /* zero: the roll ends before */
+        const char *site;
+        const struct rankset *ranks;
+    } side[4];
+};
+
+struct message_adjourn {
+    int32_t exit_code; /* the worst of all ranks */
+};
+
+/* KERNEL: how the sender registered a kernel that it is about to use. */
+struct message_kernel {
+    const char *name;
+    uint32_t version;
+    uint32_t flags;
+};
+
+struct message {
+    enum message_type type;
+    uint64_t epoch;
+    uint64_t view_id;
+    moot_hash hash; /* the task, where the type has one */
+    union {
+        struct message_motion motion;
+        struct message_decision decision;
+        struct message_result result;
+        struct message_refer refer;
+        struct message_accept accept;
+        struct message_verdict verdict;
+        struct message_roll roll;
+        struct message_want want;
+        struct message_hashes hashes;
+        struct message_state state;
+        struct message_poll poll;
+        struct message_pollr pollr;
+        struct message_resolve resolve;
+        struct message_chase chase;
+        struct message_diverged diverged;
+        struct message_adjourn adjourn;
+        struct message_kernel kernel;
+    } u;
+};
+
+/* "MOTION", for transcripts and reports; "?" if out of range. */
+const char *message_type_name(enum message_type type);
+/* "blocked"; "none" if out of range. */
+const char *evidence_name(enum evidence evidence);
+
+#endif

@@ -1,0 +1,78 @@
+/* wire.h - frames: many messages to one peer, as bytes.
+ *
+ * A frame is a fixed little-endian envelope and one protobuf body (moot.proto),
+ * followed by the payloads of its eager results back to back.  Payloads stand outside
+ * the body so that a decoded RESULT points into the received frame instead of a copy.
+ *
+ *   offset size  field
+ *        0    4  magic "MOOT"
+ *        4    1  version (WIRE_VERSION)
+ *        5    1  flags, 0
+ *        6    2  reserved, 0
+ *        8    4  body bytes
+ *       12    4  payload bytes
+ *       16    8  source uid
+ *       24    8  destination uid
+ *       32    8  epoch
+ *       40    8  view id
+ *       48    8  link sequence number   (0 on a reliable wire)
+ *       56    8  link acknowledgement   (0 on a reliable wire)
+ *
+ * Nothing that comes in is trusted: the envelope's lengths are checked against what was
+ * received and against limits.h, the body is walked with bounded depth and counts
+ * before protobuf-c unpacks it through an allocator that has a cap, and every field is
+ * checked before it becomes a message.  A frame is good as a whole or dropped as a
+ * whole.
+ */
+#ifndef PROTO_WIRE_H
+#define PROTO_WIRE_H
+
+#include "message.h"
+
+enum { WIRE_VERSION = 1, WIRE_ENVELOPE_BYTES = 64 };
+
+struct wire_envelope {
+    uint64_t src_uid, dst_uid;
+    uint64_t epoch, view_id;
+    uint64_t link_sequence, link_ack;
+};
+
+/* --- Writing ---------------------------------------------------------------------- */
+
+/* Collects messages for one peer.  Zero-initialise. */
+struct wire_writer;
+struct wire_writer *wire_writer_new(void);
+void wire_writer_free(struct wire_writer *writer);
+
+/* Adds a message; what it borrows is copied.  MOOT_ERR_LIMIT if the frame would exceed
+ * a limit (send what there is and add again: one message always fits an empty frame, or
+ * was refused with MOOT_ERR_INVALID for good). */
+int wire_writer_add(struct wire_writer *writer, const struct message *message);
+size_t wire_writer_count(const struct wire_writer *writer);
+size_t
+wire_writer_size(const struct wire_writer *writer); /* of the frame so far, bytes */
+
+/* Writes the frame to a fresh malloc'd buffer that the caller frees, and empties the
+ * writer.  Messages' own epoch and view_id must equal the envelope's. */
+int wire_writer_finish(struct wire_writer *writer, const struct wire_envelope *envelope,
+                       void **frame, size_t *size);
+
+/* --- Reading ---------------------------------------------------------------------- */
+
+/* A decoded frame; messages and all they borrow live until wire_frame_release, and
+ * eager payloads as long as the bytes that were decoded. */
+struct wire_frame {
+    struct wire_envelope envelope;
+    struct message *messages;
+    size_t count;
+    void *arena; /* private */
+};
+
+/* MOOT_OK, MOOT_ERR_PROTOCOL (another version), MOOT_ERR_LIMIT, MOOT_ERR_NO_MEMORY, or
+ * MOOT_ERR_INVALID.  On failure *why says what is wrong, in static text, and nothing is
+ * held. */
+int wire_frame_decode(const void *bytes, size_t size, struct wire_frame *out,
+                      const char **why);
+void wire_frame_release(struct wire_frame *frame);
+
+#endif
