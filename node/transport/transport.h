@@ -69,10 +69,17 @@ struct transport_ops {
     bool (*flushed)(const struct transport *t);
 
     /* Forgets a peer: drops what is queued for it, fails what is in flight (bulk
-     * cookies are handed to no one; the engine owns a list of them). */
+     * cookies are handed to no one; the engine owns a list of them).  The wire may
+     * still touch the buffers of bulk transfers that were under way: keep them until
+     * free(). From then on the uid is unknown, and what still arrives from it is
+     * dropped. */
     void (*forget)(struct transport *t, uint64_t uid);
 
     void (*stats)(const struct transport *t, struct transport_stats *out);
+
+    /* What the last call that returned an error met, for people; "" if none did.  Lives
+     * until the next call. */
+    const char *(*story)(const struct transport *t);
 
     /* Releases everything, finalising MPI if this transport initialised it.  Queued
      * frames are lost: poll until flushed() first. */
@@ -92,5 +99,16 @@ struct transport_group {
     size_t blob_size;
     bool threads; /* any thread may call it, one at a time, beside foreign MPI calls */
 };
+
+/* Opens this rank's end.  Collective, and may block until every rank has called it.  A
+ * rank learns its rank here, so each offers a blob and rank 0's is everyone's.  On
+ * failure nothing is held, and story (of story_size bytes, at least 1) says why in one
+ * line. */
+typedef int (*transport_open_fn)(void *arg, const void *blob, size_t blob_size,
+                                 struct transport_group *group, struct transport **out,
+                                 char *story, size_t story_size);
+
+/* Frees what the group holds (not the group itself) and zeroes it. */
+void transport_group_release(struct transport_group *group);
 
 #endif
