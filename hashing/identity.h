@@ -31,7 +31,8 @@ struct identity {
     moot_hash scope;
 };
 
-/* Must be called once before anything else of hashing/; false if libsodium fails. */
+/* Must be called before anything else of hashing/, from any thread, as often as one
+ * likes; false if libsodium fails. */
 bool hashing_init(void);
 
 /* The task hash of the spec. */
@@ -40,7 +41,8 @@ moot_hash identity_hash(const struct identity *spec);
 /* The scope that `name` opens inside `parent` (the zero hash is the program's own). */
 moot_hash identity_scope(const moot_hash *parent, const char *name);
 
-/* BLAKE2b-128 of bytes, with no facts in it: fingerprints of arrays, files, results. */
+/* BLAKE2b-128 of bytes, as `b2sum -l 128` prints it: fingerprints of arrays, files,
+ * results.  Its low bits are digest, not facts. */
 moot_hash digest_bytes(const void *data, size_t size);
 
 bool hash_equal(const moot_hash *a, const moot_hash *b);
@@ -50,6 +52,7 @@ int hash_compare(const moot_hash *a, const moot_hash *b); /* as memcmp, a total 
 uint64_t hash_word(const moot_hash *hash);
 /* 32 lower-case hex digits and a NUL.  Returns text. */
 char *hash_format(const moot_hash *hash, char text[MOOT_HASH_TEXT_BYTES]);
-bool hash_parse(const char *text, moot_hash *out); /* exactly 32 hex digits */
+/* False, and out untouched, unless text is exactly 32 hex digits of either case. */
+bool hash_parse(const char *text, moot_hash *out);
 
 #endif

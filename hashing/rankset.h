@@ -4,8 +4,9 @@
  * array of words.  Every function accepts the zero-initialised set, which is empty.
  * Sets of different capacity may be mixed: a rank beyond a set's words is not in it.
  *
- * rankset_add may allocate and then returns false, leaving the set as it was, when
- * there is no memory; nothing else fails.
+ * rankset_add, _copy and _merge may allocate and then return false, leaving the set as
+ * it was, when there is no memory; nothing else fails.  UINT32_MAX means "no rank" and
+ * cannot be added.
  */
 #ifndef HASHING_RANKSET_H
 #define HASHING_RANKSET_H
@@ -19,6 +20,17 @@ struct rankset {
     uint64_t *high; /* ranks 64.., word i holds ranks 64(i+1)..64(i+1)+63; owned */
     uint32_t high_words;
 };
+
+/* Ranks 64 word .. 64 word + 63 as bits; 0 beyond the set's words. */
+static inline uint64_t rankset_word(const struct rankset *set, uint32_t word)
+{
+    if (word == 0)
+        return set->low;
+    return word <= set->high_words ? set->high[word - 1] : 0;
+}
+
+/* How many words there are up to the last that is not zero. */
+uint32_t rankset_words(const struct rankset *set);
 
 /* Frees what the set owns and makes it empty. */
 void rankset_release(struct rankset *set);

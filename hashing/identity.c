@@ -1,0 +1,113 @@
+/* identity.c - a task's spec to its 16 bytes (identity.h).
+ *
+ * The spec is streamed into BLAKE2b; no encoded copy of it exists.  What enters is
+ *
+ *   u32 format version
+ *   u64 n, n bytes      kernel name           u32 kernel version
+ *   u64 n, n bytes      arguments
+ *   u64 n, 16 n bytes   input hashes, in order
+ *   u8 present, u64 n, n bytes   key          (no key: 0, 0)
+ *   u8 once
+ *   u8 present, u64 n, n u32     candidates, ascending (all ranks: 0, 0)
+ *   16 bytes scope
+ *
+ * with little-endian integers.  A scope is hashed likewise: u32 format version, the
+ * parent's 16 bytes, u64 n and the name.  BLAKE2b's personalisation keeps tasks, scopes
+ * and plain digests apart: no task has the hash of a scope or of a file.
+ *
+ * Whether a task is nested is not in the digest but in its facts: the scope of a nested
+ * task is its parent's hash, which is the hash of no scope.
+ */
+#include "identity.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <string.h>
+
+enum { IDENTITY_FORMAT = 1 };
+
+static_assert(crypto_generichash_blake2b_PERSONALBYTES == 16, "as below");
+static const unsigned char personal_task[16] = "moot task";
+static const unsigned char personal_scope[16] = "moot scope";
+
+typedef crypto_generichash_blake2b_state digest_state;
+
+static void digest_begin(digest_state *state, const unsigned char personal[16])
+{
+    crypto_generichash_blake2b_init_salt_personal(state, NULL, 0, MOOT_HASH_BYTES, NULL,
+                                                  personal);
+}
+
+static moot_hash digest_end(digest_state *state)
+{
+    moot_hash hash;
+    crypto_generichash_blake2b_final(state, hash.bytes, sizeof hash.bytes);
+    hash.bytes[MOOT_HASH_BYTES - 1] &= (uint8_t)~MOOT_HASH_FACTS;
+    return hash;
+}
+
+static void put_bytes(digest_state *state, const void *bytes, size_t size)
+{
+    if (size > 0)
+        crypto_generichash_blake2b_update(state, bytes, size);
+}
+
+/* The lowest `size` bytes of value, least significant first. */
+static void put_integer(digest_state *state, uint64_t value, size_t size)
+{
+    unsigned char bytes[8];
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (unsigned char)(value >> (8 * i));
+    put_bytes(state, bytes, size);
+}
+
+static void put_counted(digest_state *state, const void *bytes, size_t size)
+{
+    put_integer(state, size, 8);
+    put_bytes(state, bytes, size);
+}
+
+static void put_candidates(digest_state *state, const struct rankset *candidates)
+{
+    put_integer(state, candidates != NULL, 1);
+    put_integer(state, candidates != NULL ? rankset_count(candidates) : 0, 8);
+    if (candidates == NULL)
+        return;
+    for (uint32_t rank = rankset_next(candidates, 0); rank != UINT32_MAX;
+         rank = rankset_next(candidates, rank + 1))
+        put_integer(state, rank, 4);
+}
+
+moot_hash identity_hash(const struct identity *spec)
+{
+    digest_state state;
+    digest_begin(&state, personal_task);
+    put_integer(&state, IDENTITY_FORMAT, 4);
+    put_counted(&state, spec->kernel_name, strlen(spec->kernel_name));
+    put_integer(&state, spec->kernel_version, 4);
+    put_counted(&state, spec->args, spec->args_size);
+    put_integer(&state, spec->input_count, 8);
+    put_bytes(&state, spec->inputs, spec->input_count * sizeof *spec->inputs);
+    put_integer(&state, spec->key != NULL, 1);
+    put_counted(&state, spec->key, spec->key != NULL ? spec->key_size : 0);
+    put_integer(&state, spec->once, 1);
+    put_candidates(&state, spec->candidates);
+    put_bytes(&state, spec->scope.bytes, sizeof spec->scope.bytes);
+    moot_hash hash = digest_end(&state);
+
+    int facts = (spec->once ? MOOT_HASH_ONCE : 0) |
+                (spec->candidates != NULL ? MOOT_HASH_CANDIDATES : 0) |
+                (spec->nested ? MOOT_HASH_NESTED : 0);
+    hash.bytes[MOOT_HASH_BYTES - 1] |= (uint8_t)facts;
+    return hash;
+}
+
+moot_hash identity_scope(const moot_hash *parent, const char *name)
+{
+    digest_state state;
+    digest_begin(&state, personal_scope);
+    put_integer(&state, IDENTITY_FORMAT, 4);
+    put_bytes(&state, parent->bytes, sizeof parent->bytes);
+    put_counted(&state, name, strlen(name));
+    return digest_end(&state);
+}
