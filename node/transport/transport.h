@@ -43,8 +43,9 @@ struct transport_stats {
 struct transport_ops {
     const char *name; /* "mpi", "inproc" */
 
-    /* Sends a frame.  Takes ownership of `bytes` (malloc'd) whatever it returns. Frames
-     * to oneself are refused. */
+    /* Sends a frame of 1 to LIMIT_FRAME_BYTES bytes.  Takes ownership of `bytes`
+     * (malloc'd) whatever it returns.  LIMIT for another size; INVALID for a uid that
+     * is unknown, forgotten, or one's own, here and in the bulk slots. */
     int (*send)(struct transport *t, uint64_t to_uid, void *bytes, size_t size);
 
     /* How many frames to this peer the wire has not taken yet; the engine stops adding
@@ -56,7 +57,9 @@ struct transport_ops {
     int (*bulk_send)(struct transport *t, uint64_t to_uid, const void *data,
                      size_t size, void *cookie);
 
-    /* Posts the buffer for the next bulk transfer from this peer. */
+    /* Posts the buffer for the next bulk transfer from this peer, which has exactly
+     * `size` bytes (0 is a transfer like any other): another size is found by a later
+     * poll and fails it with TRANSPORT. */
     int (*bulk_receive)(struct transport *t, uint64_t from_uid, void *data, size_t size,
                         void *cookie);
 

@@ -1,0 +1,300 @@
+/* exchange.c - see exchange.h. */
+#include "exchange.h"
+#include "limits.h"
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    WINDOW_FRAMES = 64, /* frames to one peer that the wire may hold at a time */
+    WINDOW_PIECES = 16  /* likewise pieces of bulk transfers, per direction */
+};
+
+#define NOBODY UINT32_MAX
+
+static struct exchange *self(struct transport *t) { return (struct exchange *)t; }
+
+static const struct exchange *self_const(const struct transport *t)
+{
+    return (const struct exchange *)t;
+}
+
+bool exchange_init(struct exchange *x, uint32_t rank, uint32_t size,
+                   const uint64_t *uids)
+{
+    size_t places = 2;
+    while (places < 2 * (size_t)size)
+        places *= 2;
+    x->rank = rank;
+    x->size = size;
+    x->peers = calloc(size, sizeof *x->peers);
+    x->by_uid = malloc(places * sizeof *x->by_uid);
+    if (!x->peers || !x->by_uid)
+        return false;
+    x->by_uid_mask = places - 1;
+    for (size_t i = 0; i < places; i++)
+        x->by_uid[i] = NOBODY;
+    for (uint32_t r = 0; r < size; r++) {
+        uint64_t place = uids[r] & x->by_uid_mask;
+        while (x->by_uid[place] != NOBODY)
+            place = (place + 1) & x->by_uid_mask;
+        x->by_uid[place] = r;
+        x->peers[r].uid = uids[r];
+    }
+    return true;
+}
+
+void exchange_release(struct exchange *x)
+{
+    for (uint32_t r = 0; x->peers && r < x->size; r++)
+        for (int kind = 0; kind < PARCEL_KINDS; kind++)
+            stream_abandon(&x->peers[r].streams[kind]);
+    parcel_queue_release(&x->arrived);
+    parcel_queue_release(&x->finished);
+    free(x->peers);
+    free(x->by_uid);
+    x->peers = NULL;
+    x->by_uid = NULL;
+}
+
+static int refuse(struct exchange *x, int code, const char *why)
+{
+    snprintf(x->story, sizeof x->story, "%s", why);
+    return code;
+}
+
+int exchange_fail(struct exchange *x, int code, const char *why)
+{
+    if (!x->failed)
+        x->failed = refuse(x, code, why);
+    return x->failed;
+}
+
+/* --- Towards the wire ------------------------------------------------------------- */
+
+static bool is_incoming(enum parcel_kind kind)
+{
+    return kind == PARCEL_FRAME_IN || kind == PARCEL_BULK_IN;
+}
+
+/* The peer with this uid; NULL if there is none, or it is this rank or forgotten. */
+static struct exchange_peer *peer_find(const struct exchange *x, uint64_t uid)
+{
+    uint64_t place = uid & x->by_uid_mask;
+    for (; x->by_uid[place] != NOBODY; place = (place + 1) & x->by_uid_mask) {
+        struct exchange_peer *peer = &x->peers[x->by_uid[place]];
+        if (peer->uid == uid)
+            return peer->forgotten || x->by_uid[place] == x->rank ? NULL : peer;
+    }
+    return NULL;
+}
+
+/* Makes the parcel; the bytes stay the caller's unless this succeeds. */
+static int prepare(struct exchange *x, enum parcel_kind kind, uint64_t uid, void *bytes,
+                   size_t size, void *cookie, struct parcel **out)
+{
+    if (x->failed)
+        return x->failed;
+    const struct exchange_peer *peer = peer_find(x, uid);
+    if (!peer)
+        return refuse(x, MOOT_ERR_INVALID, "no such peer");
+    *out = parcel_new(kind, (uint32_t)(peer - x->peers), bytes, size, cookie);
+    return *out ? MOOT_OK : refuse(x, MOOT_ERR_NO_MEMORY, "out of memory");
+}
+
+/* Queues the parcel with its peer and starts what the window lets. */
+static int submit(struct exchange *x, struct parcel *parcel)
+{
+    const enum parcel_kind kind = parcel->kind;
+    const uint32_t rank = parcel->rank;
+    if (!is_incoming(kind))
+        x->unsent++;
+    stream_push(&x->peers[rank].streams[kind], parcel);
+    exchange_pump(x, rank, kind);
+    return x->failed;
+}
+
+void exchange_pump(struct exchange *x, uint32_t rank, enum parcel_kind kind)
+{
+    const uint32_t window = kind == PARCEL_FRAME_OUT ? WINDOW_FRAMES : WINDOW_PIECES;
+    struct piece piece;
+    while (!x->failed && stream_start(&x->peers[rank].streams[kind], window, &piece))
+        x->post(x, &piece);
+}
+
+int exchange_send(struct transport *t, uint64_t to_uid, void *bytes, size_t size)
+{
+    struct exchange *x = self(t);
+    struct parcel *parcel = NULL;
+    int code;
+    if (size == 0 || size > LIMIT_FRAME_BYTES)
+        code = refuse(x, MOOT_ERR_LIMIT, "a frame has 1 to LIMIT_FRAME_BYTES bytes");
+    else
+        code = prepare(x, PARCEL_FRAME_OUT, to_uid, bytes, size, NULL, &parcel);
+    if (code != MOOT_OK) {
+        free(bytes);
+        return code;
+    }
+    x->stats.frames_sent++;
+    x->stats.bytes_sent += size;
+    return submit(x, parcel);
+}
+
+size_t exchange_backlog(const struct transport *t, uint64_t to_uid)
+{
+    const struct exchange_peer *peer = peer_find(self_const(t), to_uid);
+    return peer ? peer->streams[PARCEL_FRAME_OUT].parcels.count : 0;
+}
+
+int exchange_bulk_send(struct transport *t, uint64_t to_uid, const void *data,
+                       size_t size, void *cookie)
+{
+    struct exchange *x = self(t);
+    struct parcel *parcel = NULL;
+    /* The cast drops const; nothing writes through a BULK_OUT parcel. */
+    const int code = prepare(x, PARCEL_BULK_OUT, to_uid, (void *)(uintptr_t)data, size,
+                             cookie, &parcel);
+    if (code != MOOT_OK)
+        return code;
+    x->stats.bulk_sent++;
+    x->stats.bytes_sent += size;
+    return submit(x, parcel);
+}
+
+int exchange_bulk_receive(struct transport *t, uint64_t from_uid, void *data,
+                          size_t size, void *cookie)
+{
+    struct exchange *x = self(t);
+    struct parcel *parcel = NULL;
+    const int code = prepare(x, PARCEL_BULK_IN, from_uid, data, size, cookie, &parcel);
+    return code == MOOT_OK ? submit(x, parcel) : code;
+}
+
+bool exchange_expect(struct exchange *x, uint32_t rank, size_t size, struct piece *out)
+{
+    if (size == 0 || size > LIMIT_FRAME_BYTES) {
+        exchange_fail(x, MOOT_ERR_TRANSPORT, "a frame came whose size breaks a limit");
+        return false;
+    }
+    void *bytes = malloc(size);
+    struct parcel *parcel =
+        bytes ? parcel_new(PARCEL_FRAME_IN, rank, bytes, size, NULL) : NULL;
+    if (!parcel) {
+        free(bytes);
+        exchange_fail(x, MOOT_ERR_NO_MEMORY, "out of memory for a frame");
+        return false;
+    }
+    struct stream *stream = &x->peers[rank].streams[PARCEL_FRAME_IN];
+    stream_push(stream, parcel);
+    return stream_start(stream, UINT32_MAX, out);
+}
+
+/* --- From the wire ---------------------------------------------------------------- */
+
+/* The parcel has gone through its stream. */
+static void parcel_finish(struct exchange *x, struct parcel *parcel)
+{
+    if (parcel->kind == PARCEL_FRAME_OUT) {
+        if (!x->peers[parcel->rank].forgotten)
+            x->unsent--;
+        parcel_free(parcel);
+    } else if (parcel->kind == PARCEL_FRAME_IN) {
+        parcel_queue_push(&x->arrived, parcel);
+    } else {
+        parcel_queue_push(&x->finished, parcel);
+    }
+}
+
+void exchange_land(struct exchange *x, const struct piece *piece, size_t size)
+{
+    struct parcel *parcel = piece->parcel;
+    struct exchange_peer *peer = &x->peers[parcel->rank];
+    if (is_incoming(parcel->kind) && !peer->forgotten && size != piece->size)
+        exchange_fail(x, MOOT_ERR_TRANSPORT,
+                      "a transfer has another size than was announced");
+    struct stream *stream = &peer->streams[parcel->kind];
+    stream_end(stream, parcel);
+    while ((parcel = stream_pop(stream)))
+        parcel_finish(x, parcel);
+}
+
+/* Reports a bulk transfer that has ended; returns how many handlers it called. */
+static int bulk_report(struct exchange *x, struct parcel *parcel,
+                       const struct transport_receiver *receiver)
+{
+    const struct exchange_peer *peer = &x->peers[parcel->rank];
+    const bool sent = parcel->kind == PARCEL_BULK_OUT;
+    const size_t size = parcel->size;
+    void *cookie = parcel->cookie;
+    parcel_free(parcel);
+    if (peer->forgotten)
+        return 0;
+    if (sent) {
+        x->unsent--;
+        receiver->bulk_sent(receiver->context, peer->uid, cookie);
+    } else {
+        x->stats.bulk_received++;
+        x->stats.bytes_received += size;
+        receiver->bulk(receiver->context, peer->uid, cookie);
+    }
+    return 1;
+}
+
+static int frame_report(struct exchange *x, struct parcel *parcel,
+                        const struct transport_receiver *receiver)
+{
+    const struct exchange_peer *peer = &x->peers[parcel->rank];
+    const size_t size = parcel->size;
+    if (peer->forgotten) {
+        parcel_free(parcel);
+        return 0;
+    }
+    void *bytes = parcel->bytes; /* the handler's from here on */
+    parcel->bytes = NULL;
+    parcel_free(parcel);
+    x->stats.frames_received++;
+    x->stats.bytes_received += size;
+    receiver->frame(receiver->context, peer->uid, bytes, size);
+    return 1;
+}
+
+int exchange_report(struct exchange *x, const struct transport_receiver *receiver,
+                    size_t frames_max)
+{
+    int calls = 0;
+    /* Handlers may start transfers that end at once: those are the next poll's. */
+    for (size_t i = x->finished.count; i > 0; i--)
+        calls += bulk_report(x, parcel_queue_pop(&x->finished), receiver);
+    for (size_t i = 0; i < frames_max && x->arrived.count > 0; i++)
+        calls += frame_report(x, parcel_queue_pop(&x->arrived), receiver);
+    return calls;
+}
+
+/* --- Looking in, and forgetting -----------------------------------------------------
+ */
+
+bool exchange_flushed(const struct transport *t) { return self_const(t)->unsent == 0; }
+
+void exchange_forget(struct transport *t, uint64_t uid)
+{
+    struct exchange *x = self(t);
+    struct exchange_peer *peer = peer_find(x, uid);
+    if (!peer)
+        return;
+    for (const struct parcel *p = x->finished.head; p; p = p->next)
+        if (p->kind == PARCEL_BULK_OUT && &x->peers[p->rank] == peer)
+            x->unsent--;
+    x->unsent -= peer->streams[PARCEL_FRAME_OUT].parcels.count +
+                 peer->streams[PARCEL_BULK_OUT].parcels.count;
+    for (int kind = 0; kind < PARCEL_KINDS; kind++)
+        stream_abandon(&peer->streams[kind]);
+    peer->forgotten = true;
+    x->forgot = true;
+}
+
+void exchange_stats(const struct transport *t, struct transport_stats *out)
+{
+    *out = self_const(t)->stats;
+}
+
+const char *exchange_story(const struct transport *t) { return self_const(t)->story; }

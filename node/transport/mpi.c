@@ -1,0 +1,496 @@
+/* mpi.c - frames and bulk transfers over MPI 3.1, and moot_open_comm.
+ *
+ * The one source file of the library that sees MPI.  A private duplicate of the
+ * program's communicator carries everything, with MPI_ERRORS_RETURN and two tags: what
+ * a message is about stands inside it, because tags are few (23 bits on some fabrics)
+ * and a hash folded into one collides.
+ *
+ * Frames are found by MPI_Improbe: nothing is posted that can stay unmatched, and a
+ * frame is received once, into a buffer of its size.  Bulk receives are posted only for
+ * transfers that a frame has announced; MPI's own rule that messages of one (source,
+ * tag, communicator) do not overtake (MPI 3.1, section 3.5) pairs them with their
+ * sends.  exchange.h keeps order, windows and peers; here is only what MPI does.
+ *
+ * Requests that do not end at once live in one table, the flights, which one
+ * MPI_Testsome looks over per poll.  Nothing blocks after open but free().
+ *
+ * An MPI error is final: the transport then answers every call with it.
+ */
+#include "mpi.h"
+#include "exchange.h"
+#include "limits.h"
+#include "moot_mpi.h"
+#include "node/context_open.h"
+#include "wire.h"
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TAG_FRAME = 1, TAG_BULK = 2 };
+enum { LEAVE_SECONDS = 60 }; /* how long free() waits for the other ranks */
+
+struct flights {
+    MPI_Request *requests; /* the four arrays have `room` places, `count` in use */
+    struct piece *pieces;
+    int *landed; /* scratch of MPI_Testsome */
+    MPI_Status *statuses;
+    int count, room;
+};
+
+struct mpi_transport {
+    struct exchange exchange;
+    MPI_Comm comm;
+    bool owns_mpi;
+    struct flights flights;
+};
+
+static void describe(int mpi_code, const char *what, char *story, size_t story_size)
+{
+    char text[MPI_MAX_ERROR_STRING] = "unknown error";
+    int length = 0;
+    MPI_Error_string(mpi_code, text, &length);
+    snprintf(story, story_size, "%s failed: %s", what, text);
+}
+
+/* Ends the transport unless MPI succeeded; true if it did. */
+static bool succeeded(struct mpi_transport *t, int mpi_code, const char *what)
+{
+    if (mpi_code == MPI_SUCCESS)
+        return true;
+    char story[sizeof t->exchange.story];
+    describe(mpi_code, what, story, sizeof story);
+    exchange_fail(&t->exchange, MOOT_ERR_TRANSPORT, story);
+    return false;
+}
+
+/* --- Flights ---------------------------------------------------------------------- */
+
+static bool flights_grow(struct flights *f)
+{
+    const size_t room = f->room ? 2 * (size_t)f->room : 64;
+    void *requests = realloc(f->requests, room * sizeof *f->requests);
+    f->requests = requests ? requests : f->requests;
+    void *pieces = realloc(f->pieces, room * sizeof *f->pieces);
+    f->pieces = pieces ? pieces : f->pieces;
+    void *landed = realloc(f->landed, room * sizeof *f->landed);
+    f->landed = landed ? landed : f->landed;
+    void *statuses = realloc(f->statuses, room * sizeof *f->statuses);
+    f->statuses = statuses ? statuses : f->statuses;
+    if (!requests || !pieces || !landed || !statuses)
+        return false;
+    f->room = (int)room;
+    return true;
+}
+
+static void flights_release(struct flights *f)
+{
+    free(f->requests);
+    free(f->pieces);
+    free(f->landed);
+    free(f->statuses);
+}
+
+static void piece_land(struct mpi_transport *t, const struct piece *piece,
+                       const MPI_Status *status)
+{
+    const enum parcel_kind kind = piece->parcel->kind;
+    int size = 0; /* a send's status has no count */
+    if (kind == PARCEL_FRAME_IN || kind == PARCEL_BULK_IN)
+        MPI_Get_count(status, MPI_BYTE, &size);
+    exchange_land(&t->exchange, piece, size > 0 ? (size_t)size : 0);
+}
+
+/* Puts a request that was made in the table's next free place on its way. */
+static void flights_track(struct mpi_transport *t, const struct piece *piece)
+{
+    struct flights *f = &t->flights;
+    /* Small messages end at once and need no place. */
+    int ended = 0;
+    MPI_Status status;
+    const int code = MPI_Test(&f->requests[f->count], &ended, &status);
+    if (!succeeded(t, code, "a transfer"))
+        return;
+    if (ended)
+        piece_land(t, piece, &status);
+    else
+        f->pieces[f->count++] = *piece;
+}
+
+/* The table's next free place; NULL, with the transport failed, without memory. */
+static MPI_Request *flights_place(struct mpi_transport *t)
+{
+    struct flights *f = &t->flights;
+    if (f->count == f->room && !flights_grow(f)) {
+        exchange_fail(&t->exchange, MOOT_ERR_NO_MEMORY, "out of memory for a transfer");
+        return NULL;
+    }
+    return &f->requests[f->count];
+}
+
+static void piece_post(struct exchange *x, const struct piece *piece)
+{
+    struct mpi_transport *t = (struct mpi_transport *)x;
+    MPI_Request *request = flights_place(t);
+    if (!request)
+        return;
+    const enum parcel_kind kind = piece->parcel->kind;
+    const int bytes = (int)piece->size, peer = (int)piece->parcel->rank;
+    const int tag = kind == PARCEL_FRAME_OUT ? TAG_FRAME : TAG_BULK;
+    const int code =
+        kind == PARCEL_BULK_IN
+            ? MPI_Irecv(piece->bytes, bytes, MPI_BYTE, peer, tag, t->comm, request)
+            : MPI_Isend(piece->bytes, bytes, MPI_BYTE, peer, tag, t->comm, request);
+    if (succeeded(t, code, "starting a transfer"))
+        flights_track(t, piece);
+}
+
+/* Closes the gaps that MPI_Testsome left where a transfer ended. */
+static void flights_compact(struct flights *f)
+{
+    int kept = 0;
+    for (int i = 0; i < f->count; i++) {
+        if (f->requests[i] == MPI_REQUEST_NULL)
+            continue;
+        f->requests[kept] = f->requests[i];
+        f->pieces[kept++] = f->pieces[i];
+    }
+    f->count = kept;
+}
+
+static void flights_test(struct mpi_transport *t)
+{
+    struct flights *f = &t->flights;
+    if (f->count == 0)
+        return;
+    int landed = 0;
+    const int code =
+        MPI_Testsome(f->count, f->requests, &landed, f->landed, f->statuses);
+    if (code == MPI_ERR_IN_STATUS) {
+        for (int i = 0; i < landed; i++)
+            succeeded(t, f->statuses[i].MPI_ERROR, "a transfer");
+    } else if (!succeeded(t, code, "MPI_Testsome")) {
+        return;
+    }
+    for (int i = 0; i < landed; i++) { /* MPI_UNDEFINED is negative */
+        /* Pumping may append to the table and move it: keep copies. */
+        const struct piece piece = f->pieces[f->landed[i]];
+        const MPI_Status status = f->statuses[i];
+        const enum parcel_kind kind = piece.parcel->kind;
+        const uint32_t rank = piece.parcel->rank;
+        piece_land(t, &piece, &status);
+        if (kind != PARCEL_FRAME_IN)
+            exchange_pump(&t->exchange, rank, kind);
+    }
+    if (landed > 0)
+        flights_compact(f);
+}
+
+static void frames_probe(struct mpi_transport *t, size_t frames_max)
+{
+    struct exchange *x = &t->exchange;
+    while (!x->failed && x->arrived.count < frames_max) {
+        int found = 0, size = 0;
+        MPI_Message message;
+        MPI_Status status;
+        int code =
+            MPI_Improbe(MPI_ANY_SOURCE, TAG_FRAME, t->comm, &found, &message, &status);
+        if (!succeeded(t, code, "MPI_Improbe") || !found)
+            return;
+        MPI_Get_count(&status, MPI_BYTE, &size);
+        MPI_Request *request = flights_place(t);
+        struct piece piece;
+        if (!request || !exchange_expect(x, (uint32_t)status.MPI_SOURCE,
+                                         size > 0 ? (size_t)size : 0, &piece))
+            return;
+        code = MPI_Imrecv(piece.bytes, size, MPI_BYTE, &message, request);
+        if (succeeded(t, code, "MPI_Imrecv"))
+            flights_track(t, &piece);
+    }
+}
+
+/* --- The slots that are MPI's own ---------------------------------------------------
+ */
+
+static int mpi_poll(struct transport *base, const struct transport_receiver *receiver,
+                    int frames_max)
+{
+    struct mpi_transport *t = (struct mpi_transport *)base;
+    const size_t frames = frames_max > 0 ? (size_t)frames_max : 0;
+    if (!t->exchange.failed)
+        flights_test(t);
+    frames_probe(t, frames);
+    if (t->exchange.failed)
+        return t->exchange.failed;
+    return exchange_report(&t->exchange, receiver, frames);
+}
+
+/* Receives under way are cancelled; MPI has no such thing for sends, which go on until
+ * they end or the process does. */
+static void mpi_forget(struct transport *base, uint64_t uid)
+{
+    struct mpi_transport *t = (struct mpi_transport *)base;
+    for (int i = 0; i < t->flights.count; i++) {
+        const struct parcel *parcel = t->flights.pieces[i].parcel;
+        if (parcel->kind == PARCEL_BULK_IN &&
+            t->exchange.peers[parcel->rank].uid == uid)
+            MPI_Cancel(&t->flights.requests[i]);
+    }
+    exchange_forget(base, uid);
+}
+
+static void drop_frame(void *context, uint64_t from_uid, void *bytes, size_t size)
+{
+    (void)context, (void)from_uid, (void)size;
+    free(bytes);
+}
+
+static void drop_bulk(void *context, uint64_t uid, void *cookie)
+{
+    (void)context, (void)uid, (void)cookie;
+}
+
+/* Waits until every rank is here, or for LEAVE_SECONDS; what still arrives is taken in
+ * and dropped, so that a peer that is still flushing gets done.  A wire may need its
+ * sender's progress to deliver what it has taken: without this a rank's last words
+ * could stay with it while its program goes on outside MPI. */
+static bool leave_together(struct mpi_transport *t)
+{
+    static const struct transport_receiver drop = {NULL, drop_frame, drop_bulk,
+                                                   drop_bulk};
+    const struct timespec pause = {.tv_nsec = 20000};
+    struct timespec now, start;
+    MPI_Request barrier;
+    if (t->exchange.failed || t->exchange.forgot ||
+        MPI_Ibarrier(t->comm, &barrier) != MPI_SUCCESS)
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do {
+        int all_here = 0;
+        if (mpi_poll(&t->exchange.base, &drop, 64) < 0 ||
+            MPI_Test(&barrier, &all_here, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        if (all_here)
+            return true;
+        nanosleep(&pause, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec - start.tv_sec < LEAVE_SECONDS);
+    return false;
+}
+
+/* After a failure neither the communicator nor MPI is freed: both calls may wait for
+ * ranks that are gone.  Frames that MPI still holds are left to it as well. */
+static void mpi_free(struct transport *base)
+{
+    struct mpi_transport *t = (struct mpi_transport *)base;
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (!finalized && t->comm != MPI_COMM_NULL && leave_together(t)) {
+        for (int i = 0; i < t->flights.count; i++)
+            MPI_Request_free(&t->flights.requests[i]);
+        MPI_Comm_free(&t->comm);
+        if (t->owns_mpi)
+            MPI_Finalize();
+    }
+    flights_release(&t->flights);
+    exchange_release(&t->exchange);
+    free(t);
+}
+
+static const struct transport_ops mpi_ops = {
+    .name = "mpi",
+    .send = exchange_send,
+    .backlog = exchange_backlog,
+    .bulk_send = exchange_bulk_send,
+    .bulk_receive = exchange_bulk_receive,
+    .poll = mpi_poll,
+    .flushed = exchange_flushed,
+    .forget = mpi_forget,
+    .stats = exchange_stats,
+    .story = exchange_story,
+    .free = mpi_free,
+};
+
+/* --- Opening ---------------------------------------------------------------------- */
+
+struct opening {
+    struct mpi_transport *t;
+    struct transport_group *group;
+    char *story;
+    size_t story_size;
+};
+
+static int refuse(const struct opening *o, int code, const char *why)
+{
+    snprintf(o->story, o->story_size, "%s", why);
+    return code;
+}
+
+static int check(const struct opening *o, int mpi_code, const char *what)
+{
+    if (mpi_code == MPI_SUCCESS)
+        return MOOT_OK;
+    describe(mpi_code, what, o->story, o->story_size);
+    return MOOT_ERR_TRANSPORT;
+}
+
+/* Sees to it that MPI is there, and that `comm` can be used. */
+static int enter_mpi(const struct opening *o, const MPI_Comm *comm)
+{
+    int initialized = 0, finalized = 0, inter = 0, level = MPI_THREAD_SINGLE;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (finalized)
+        return refuse(o, MOOT_ERR_TRANSPORT, "MPI is finalised already");
+    if (!initialized && comm)
+        return refuse(o, MOOT_ERR_INVALID,
+                      "a communicator, but MPI is not initialised");
+    if (!initialized) {
+        const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+        o->t->owns_mpi = code == MPI_SUCCESS;
+        if (code != MPI_SUCCESS)
+            return check(o, code, "MPI_Init_thread");
+    }
+    MPI_Query_thread(&level);
+    o->group->threads = level == MPI_THREAD_MULTIPLE;
+    if (comm && *comm == MPI_COMM_NULL)
+        return refuse(o, MOOT_ERR_INVALID, "the communicator is MPI_COMM_NULL");
+    const MPI_Comm from = comm ? *comm : MPI_COMM_WORLD;
+    MPI_Comm_test_inter(from, &inter);
+    if (inter)
+        return refuse(o, MOOT_ERR_INVALID, "the communicator is an intercommunicator");
+    const int code = MPI_Comm_dup(from, &o->t->comm);
+    if (code == MPI_SUCCESS)
+        MPI_Comm_set_errhandler(o->t->comm, MPI_ERRORS_RETURN);
+    return check(o, code, "MPI_Comm_dup");
+}
+
+/* Every rank learns whether all could do their part: a rank must not go on into a
+ * collective that another has given up. */
+static int all_agree(const struct opening *o, bool mine)
+{
+    int64_t least[3] = {mine, WIRE_VERSION, -WIRE_VERSION};
+    const int code = check(
+        o, MPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_INT64_T, MPI_MIN, o->t->comm),
+        "MPI_Allreduce");
+    if (code != MOOT_OK)
+        return code;
+    if (least[1] != -least[2]) {
+        snprintf(o->story, o->story_size, "ranks speak versions %d to %d of the wire",
+                 (int)least[1], (int)-least[2]);
+        return MOOT_ERR_PROTOCOL;
+    }
+    return least[0] ? MOOT_OK
+                    : refuse(o, MOOT_ERR_NO_MEMORY, "a rank is out of memory");
+}
+
+/* The lowest rank that shares memory with this one names their host. */
+static int find_host(const struct opening *o, uint64_t *host)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    *host = o->group->rank;
+    int code =
+        MPI_Comm_split_type(o->t->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    if (code == MPI_SUCCESS)
+        code = MPI_Allreduce(MPI_IN_PLACE, host, 1, MPI_UINT64_T, MPI_MIN, node);
+    if (node != MPI_COMM_NULL)
+        MPI_Comm_free(&node);
+    return check(o, code, "finding who shares a host");
+}
+
+/* Draws this rank's uid and learns everyone's, and their hosts. */
+static int meet(const struct opening *o)
+{
+    struct transport_group *group = o->group;
+    struct hello {
+        uint64_t uid, host;
+    } mine = {0}, *all = malloc(group->size * sizeof *all);
+    group->uids = malloc(group->size * sizeof *group->uids);
+    group->hosts = malloc(group->size * sizeof *group->hosts);
+    int code = all_agree(o, all && group->uids && group->hosts && sodium_init() >= 0);
+    if (code == MOOT_OK)
+        code = find_host(o, &mine.host);
+    while (mine.uid == 0)
+        randombytes_buf(&mine.uid, sizeof mine.uid);
+    if (code == MOOT_OK)
+        code = check(
+            o, MPI_Allgather(&mine, 2, MPI_UINT64_T, all, 2, MPI_UINT64_T, o->t->comm),
+            "MPI_Allgather");
+    for (uint32_t r = 0; code == MOOT_OK && r < group->size; r++) {
+        group->uids[r] = all[r].uid;
+        group->hosts[r] = (uint32_t)all[r].host;
+    }
+    free(all);
+    return code;
+}
+
+/* Rank 0's blob becomes everyone's. */
+static int share_blob(const struct opening *o, const void *blob, size_t blob_size)
+{
+    struct transport_group *group = o->group;
+    uint64_t size = blob_size;
+    int code = check(o, MPI_Bcast(&size, 1, MPI_UINT64_T, 0, o->t->comm), "MPI_Bcast");
+    if (code != MOOT_OK)
+        return code;
+    const bool fits = size <= LIMIT_FRAME_BYTES;
+    group->blob_size = (size_t)size;
+    group->blob = fits ? malloc(size ? (size_t)size : 1) : NULL;
+    code = all_agree(o, group->blob != NULL);
+    if (code != MOOT_OK)
+        return code;
+    if (group->rank == 0 && size)
+        memcpy(group->blob, blob, (size_t)size);
+    return check(o, MPI_Bcast(group->blob, (int)size, MPI_BYTE, 0, o->t->comm),
+                 "MPI_Bcast");
+}
+
+static int join(const struct opening *o, const void *blob, size_t blob_size)
+{
+    int rank = 0, size = 0;
+    MPI_Comm_rank(o->t->comm, &rank);
+    MPI_Comm_size(o->t->comm, &size);
+    if ((unsigned)size > LIMIT_RANKS)
+        return refuse(o, MOOT_ERR_LIMIT, "more ranks than LIMIT_RANKS");
+    o->group->rank = (uint32_t)rank;
+    o->group->size = (uint32_t)size;
+    int code = meet(o);
+    if (code == MOOT_OK)
+        code = share_blob(o, blob, blob_size);
+    if (code == MOOT_OK)
+        code = all_agree(o, exchange_init(&o->t->exchange, o->group->rank,
+                                          o->group->size, o->group->uids));
+    return code;
+}
+
+int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
+                       struct transport_group *group, struct transport **out,
+                       char *story, size_t story_size)
+{
+    const struct transport_mpi_options *options = arg;
+    struct transport_group joined = {0};
+    struct mpi_transport *t = calloc(1, sizeof *t);
+    const struct opening o = {t, &joined, story, story_size};
+    if (!t)
+        return refuse(&o, MOOT_ERR_NO_MEMORY, "out of memory");
+    t->exchange.base.ops = &mpi_ops;
+    t->exchange.post = piece_post;
+    t->comm = MPI_COMM_NULL;
+    int code = enter_mpi(&o, options ? options->comm : NULL);
+    if (code == MOOT_OK)
+        code = join(&o, blob, blob_size);
+    if (code != MOOT_OK) {
+        transport_group_release(&joined);
+        mpi_free(&t->exchange.base);
+        return code;
+    }
+    *group = joined;
+    *out = &t->exchange.base;
+    return MOOT_OK;
+}
+
+int moot_open_comm(const moot_options *options, MPI_Comm comm, moot **out)
+{
+    struct transport_mpi_options mpi = {.comm = &comm};
+    return moot_open_transport(options, transport_mpi_open, &mpi, out);
+}
