@@ -1,0 +1,405 @@
+/* asker.c - wanting a result: needs, motions, pulls.
+ *
+ * T3: who needs a result and has not got it sends the chair a motion.  T3a: it holds
+ * the motion back while a push can be expected, because ranks that agree are pushed
+ * what they need; so a need for a held, pure, plain task waits on the pending list
+ * until this rank has sat idle for the ask delay (or a remote rank waits for it in
+ * turn).  Whatever nobody can know to push is asked for at once.
+ *
+ * T1a, for tasks that nobody waits for: a plain task's chair yields it unasked for only
+ * when the chair has closed, so that is when its holders tell it, and only about the
+ * tasks that gossip does not say it holds.
+ */
+#include "consensus/internal.h"
+
+/* --- Needs ---------------------------------------------------------------------------
+ */
+
+void asker_add_need(struct core *core, struct task *task, enum want want)
+{
+    if (want == WANT_DATA) {
+        task->needs_data++;
+    } else {
+        task->needs_done++;
+    }
+    core->open_needs++;
+}
+
+void asker_drop_need(struct core *core, struct task *task, enum want want)
+{
+    uint32_t *needs = want == WANT_DATA ? &task->needs_data : &task->needs_done;
+    assert(*needs > 0 && core->open_needs > 0);
+    (*needs)--;
+    core->open_needs--;
+    if (task->needs_done + task->needs_data == 0 && !task->owed) {
+        asker_forget_pending(core, task);
+    }
+}
+
+static uint64_t bound_of(const struct core *core, const struct core_event *event,
+                         const struct task *task)
+{
+    if (!event->u.need.by_task) {
+        return task->position;
+    }
+    const struct task *waiter = table_find(core, &event->u.need.waiter);
+    return waiter != NULL ? waiter->need : NEED_NONE;
+}
+
+int asker_need(struct core *core, const struct core_event *event)
+{
+    enum want want = event->u.need.want;
+    struct task *task = table_enter(core, &event->hash);
+    if (task == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    if (want != WANT_DONE && want != WANT_DATA) {
+        return MOOT_ERR_INVALID;
+    }
+    task->lane_needs++;
+    asker_add_need(core, task, want);
+    if (!event->u.need.by_task) {
+        core->last_wait = task;
+        graph_lane_waits(core, task);
+    }
+    bool here = want == WANT_DATA ? task->have == CORE_HAVE_DATA
+                                  : task->have != CORE_HAVE_NOTHING;
+    if (here) {
+        struct core_output *output = out_add(core, CORE_OUT_DONE, task);
+        if (output != NULL) {
+            output->u.done.data = task->have == CORE_HAVE_DATA;
+        }
+        return MOOT_OK;
+    }
+    task->verdict = false;
+    graph_demand(core, task, bound_of(core, event, task), false);
+    asker_consider(core, task);
+    return MOOT_OK;
+}
+
+int asker_unneed(struct core *core, const struct core_event *event)
+{
+    enum want want = event->u.need.want;
+    struct task *task = table_find(core, &event->hash);
+    if (task == NULL || task->lane_needs == 0 ||
+        (want == WANT_DATA ? task->needs_data : task->needs_done) == 0) {
+        return MOOT_ERR_STATE;
+    }
+    task->lane_needs--;
+    if (task->lane_needs == 0 && core->last_wait == task) {
+        core->last_wait = NULL;
+    }
+    asker_drop_need(core, task, want);
+    return MOOT_OK;
+}
+
+/* --- The pending list ----------------------------------------------------------------
+ */
+
+static void pend(struct core *core, struct task *task)
+{
+    if (!task->pending) {
+        task->pending = true;
+        task->since_ns = core->now_ns;
+        task->pending_prev = core->pending.pending_prev;
+        task->pending_next = &core->pending;
+        task->pending_prev->pending_next = task;
+        core->pending.pending_prev = task;
+    }
+    core->pending_due_ns = 0;
+}
+
+void asker_forget_pending(struct core *core, struct task *task)
+{
+    (void)core;
+    task->owed = false;
+    if (task->pending) {
+        task->pending = false;
+        task->pending_prev->pending_next = task->pending_next;
+        task->pending_next->pending_prev = task->pending_prev;
+    }
+}
+
+void asker_owe(struct core *core, struct task *task)
+{
+    task->owed = true;
+    pend(core, task);
+}
+
+/* T3a: the chair is known to hold it, so it owns it and will push it. */
+static bool push_is_expected(const struct core *core, const struct task *task)
+{
+    return !task->finder && roll_knows_holder(core, task, task->chair);
+}
+
+static uint64_t add_ns(uint64_t a, uint64_t b)
+{
+    return a > CORE_NEVER - b ? CORE_NEVER : a + b;
+}
+
+static uint64_t motion_due_ns(const struct core *core, const struct task *task)
+{
+    if (task->owed) {
+        return task->since_ns;
+    }
+    if (!task->demanded && !core->idle) {
+        return CORE_NEVER;
+    }
+    uint64_t since = task->since_ns;
+    if (!task->demanded && core->idle_since_ns > since) {
+        since = core->idle_since_ns;
+    }
+    uint64_t delay = core->options.ask_delay_ns;
+    if (push_is_expected(core, task)) {
+        delay = delay > CORE_NEVER / ASK_EXPECTED_FACTOR ? CORE_NEVER
+                                                         : delay * ASK_EXPECTED_FACTOR;
+    }
+    return add_ns(since, delay);
+}
+
+static bool wants_something(const struct task *task)
+{
+    return task->needs_done + task->needs_data > 0 && !task_satisfied(task);
+}
+
+void asker_flush(struct core *core)
+{
+    if (core->now_ns < core->pending_due_ns) {
+        return;
+    }
+    uint64_t next_ns = CORE_NEVER;
+    struct task *task = core->pending.pending_next;
+    while (task != &core->pending) {
+        struct task *following = task->pending_next;
+        uint64_t due_ns = motion_due_ns(core, task);
+        if (due_ns <= core->now_ns) {
+            bool send = (task->owed && task->have == CORE_HAVE_NOTHING) ||
+                        wants_something(task);
+            asker_forget_pending(core, task);
+            if (send && task->own == CORE_OWN_NONE) {
+                asker_send_motion(core, task, task->chair);
+            }
+            if (task->chair == core->rank) {
+                following = core->pending.pending_next; /* it may have decided others */
+            }
+        } else if (due_ns < next_ns) {
+            next_ns = due_ns;
+        }
+        task = following;
+    }
+    core->pending_due_ns = next_ns;
+}
+
+uint64_t asker_deadline(const struct core *core)
+{
+    return core->pending.pending_next == &core->pending ? CORE_NEVER
+                                                        : core->pending_due_ns;
+}
+
+/* --- Motions and pulls ---------------------------------------------------------------
+ */
+
+static enum want present_want(const struct task *task)
+{
+    if (task->needs_data > 0) {
+        return WANT_DATA;
+    }
+    return task->needs_done > 0 ? WANT_DONE : WANT_NOTHING;
+}
+
+static struct message *motion_to(struct core *core, struct task *task, uint32_t to)
+{
+    struct message *message = out_send(core, to, MESSAGE_MOTION, task);
+    if (message == NULL) {
+        return NULL;
+    }
+    bool portable = task->held && task->spec != NULL;
+    message->u.motion = (struct message_motion){
+        .holds = task->held,
+        .hint = task->held && (task->flags & CORE_TASK_HINT) != 0,
+        .need = NEED_NONE,
+        .len = core->roll_len,
+        .scope = task->scope,
+        .candidates = task->held ? task->candidates : NULL,
+        .spec = portable && !roll_knows_holder(core, task, to) ? task->spec : NULL,
+    };
+    core->stats.motions_sent++;
+    out_note(core, CORE_POINT_MOTION_SENT, task, to, EVIDENCE_NONE);
+    return message;
+}
+
+void asker_send_motion(struct core *core, struct task *task, uint32_t to)
+{
+    if (to == core->rank) {
+        chair_local_ask(core, task);
+        return;
+    }
+    struct message *message = motion_to(core, task, to);
+    if (message == NULL) {
+        return;
+    }
+    message->u.motion.want = present_want(task);
+    message->u.motion.need =
+        message->u.motion.want == WANT_NOTHING ? NEED_NONE : task->need;
+    task->asked = true;
+    task->asked_want = (uint8_t)message->u.motion.want;
+    task->asked_need = message->u.motion.need;
+}
+
+static void pull(struct core *core, struct task *task)
+{
+    if (!task->pulled && out_send(core, task->owner, MESSAGE_PULL, task) != NULL) {
+        task->pulled = true;
+        core->stats.pulls_sent++;
+    }
+}
+
+/* T3a: what nobody can know to push. */
+static bool asks_at_once(const struct task *task)
+{
+    return !task->held ||
+           (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT)) != 0;
+}
+
+void asker_consider(struct core *core, struct task *task)
+{
+    if (!wants_something(task) || task->own != CORE_OWN_NONE || task->chair == NOBODY) {
+        return;
+    }
+    if (task->have == CORE_HAVE_BARE) {
+        pull(core, task);
+        return;
+    }
+    bool told = task->asked && task->asked_want >= present_want(task) &&
+                task->asked_need <= task->need;
+    if (told) {
+        return;
+    }
+    if (task->chair == core->rank) {
+        task->asked = true;
+        task->asked_want = (uint8_t)present_want(task);
+        task->asked_need = task->need;
+        chair_local_ask(core, task);
+    } else if (task->asked) {
+        asker_send_motion(core, task, task->chair);
+    } else if (asks_at_once(task)) {
+        asker_owe(core,
+                  task); /* with the turn: a spawn and its wait share one motion */
+    } else {
+        pend(core, task);
+    }
+}
+
+/* --- Seeks and refers
+ * ----------------------------------------------------------------- */
+
+void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker)
+{
+    struct message *message = motion_to(core, task, seeker);
+    if (message != NULL) {
+        message->u.motion.want = WANT_NOTHING;
+        message->u.motion.final = !task->held;
+    }
+}
+
+void asker_on_seek(struct core *core, uint32_t from, struct task *task)
+{
+    if (task->held || task->declined || core->closed) {
+        asker_answer_seek(core, task, from);
+    } else if (!rankset_add(&task->seekers, from)) {
+        core->broken = true;
+    }
+}
+
+void asker_answer_all_seeks(struct core *core)
+{
+    for (size_t i = 0; i < core->slot_count; i++) {
+        struct task *task = core->slots[i];
+        if (task == NULL || rankset_empty(&task->seekers)) {
+            continue;
+        }
+        for (uint32_t rank = rankset_next(&task->seekers, 0); rank != NOBODY;
+             rank = rankset_next(&task->seekers, rank + 1)) {
+            asker_answer_seek(core, task, rank);
+        }
+        rankset_release(&task->seekers);
+    }
+}
+
+void asker_on_refer(struct core *core, struct task *task,
+                    const struct message_refer *refer)
+{
+    if (!task->finder || refer->candidates == NULL) {
+        return;
+    }
+    if (!task_learn_candidates(core, task, refer->candidates)) {
+        return;
+    }
+    task->asked = false;
+    if (task->chair == NOBODY) {
+        graph_verdict(core, task, MOOT_ERR_NO_CANDIDATE, NULL, 0);
+        return;
+    }
+    asker_consider(core, task);
+}
+
+/* --- T1a
+ * ------------------------------------------------------------------------------ */
+
+static void sweep_towards(struct core *core, uint32_t rank)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        const struct lane *lane = &core->lanes[i];
+        for (uint64_t at = 0; at < lane->len; at++) {
+            struct task *task = lane->roll[at];
+            if (task->chair == rank && !task->asked && !task->pending &&
+                task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
+                !roll_knows_holder(core, task, rank)) {
+                asker_send_motion(core, task, rank);
+            }
+        }
+    }
+}
+
+void asker_sweep(struct core *core)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        struct peer *peer = &core->peers[rank];
+        if (rank == core->rank || peer->swept || !peer->state.closed) {
+            continue;
+        }
+        if (core->options.mode == CORE_REPAIR) {
+            if (!roll_resolved(core, rank)) {
+                continue;
+            }
+            sweep_towards(core, rank);
+        }
+        peer->swept = true;
+    }
+}
+
+bool asker_swept(const struct core *core)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (rank != core->rank && rankset_has(&core->members, rank) &&
+            !core->peers[rank].swept) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Cancel
+ * --------------------------------------------------------------------------- */
+
+int asker_cancel(struct core *core, struct task *task)
+{
+    if (task->own != CORE_OWN_NONE) {
+        graph_cancel_own(core, task);
+    } else if (task->chair == core->rank) {
+        chair_on_cancel(core, task);
+    } else if (task->have == CORE_HAVE_NOTHING && task->chair != NOBODY) {
+        out_send(core, task->chair, MESSAGE_CANCEL, task);
+    }
+    return MOOT_OK;
+}

@@ -1,0 +1,450 @@
+/* graph.c - from registered to done: inputs, ownership, results, pushes.
+ *
+ * The graph is what this rank has registered: each held task knows its inputs, each
+ * task its consumers.  An owner counts the inputs that are not there yet and hands the
+ * task to its host when none is missing.  When a task of ours is done we push its
+ * result, once, to every rank that our own graph says will run a consumer (T3a); ranks
+ * that agree therefore never ask.
+ */
+#include "consensus/internal.h"
+
+#include <stdlib.h>
+
+bool task_satisfied(const struct task *task)
+{
+    return task->needs_data > 0 ? task->have == CORE_HAVE_DATA
+                                : task->have != CORE_HAVE_NOTHING;
+}
+
+static bool edge_satisfied(const struct edge *edge)
+{
+    return edge->order_only ? edge->from->have != CORE_HAVE_NOTHING
+                            : edge->from->have == CORE_HAVE_DATA;
+}
+
+static enum want edge_want(const struct edge *edge)
+{
+    return edge->order_only ? WANT_DONE : WANT_DATA;
+}
+
+/* Where this rank expects the task to run; NOBODY if it cannot know. */
+static uint32_t runner_of(const struct task *task)
+{
+    if (task->owner != NOBODY) {
+        return task->owner;
+    }
+    return task->finder ? NOBODY : task->chair;
+}
+
+/* --- Results on their way ------------------------------------------------------------
+ */
+
+static enum result_data result_form(const struct task *task, enum want want,
+                                    bool pushed)
+{
+    if (task->status != MOOT_OK) {
+        return RESULT_EAGER; /* a story is short */
+    }
+    if (want == WANT_DONE) {
+        return RESULT_BARE;
+    }
+    if (task->size <= LIMIT_EAGER_BYTES) {
+        return RESULT_EAGER;
+    }
+    return pushed ? RESULT_BARE : RESULT_BULK;
+}
+
+void graph_send_result(struct core *core, struct task *task, uint32_t to,
+                       enum want want, bool pushed)
+{
+    struct message *message = out_send(core, to, MESSAGE_RESULT, task);
+    if (message == NULL) {
+        return;
+    }
+    message->u.result = (struct message_result){
+        .owner_uid = core->peers[core->rank].uid,
+        .evidence = (enum evidence)task->evidence,
+        .status = task->status,
+        .data = result_form(task, want, pushed),
+        .size = task->size,
+    };
+    if (pushed) {
+        core->stats.results_pushed++;
+    } else {
+        core->stats.results_answered++;
+    }
+    out_note(core, CORE_POINT_RESULT_SENT, task, to, EVIDENCE_NONE);
+}
+
+static void push(struct core *core, struct task *task, uint32_t to, enum want want)
+{
+    if (to == core->rank || to == NOBODY || rankset_has(&task->pushed, to)) {
+        return;
+    }
+    if (!rankset_add(&task->pushed, to)) {
+        core->broken = true;
+        return;
+    }
+    graph_send_result(core, task, to, want, true);
+}
+
+void graph_push_for(struct core *core, const struct edge *edge)
+{
+    push(core, edge->from, runner_of(edge->to), edge_want(edge));
+}
+
+static void push_to_consumers(struct core *core, struct task *task)
+{
+    for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        if (edge->to->held && !edge->order_only) {
+            graph_push_for(core, edge);
+        }
+    }
+    for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        if (edge->to->held && edge->order_only) {
+            graph_push_for(core, edge);
+        }
+    }
+}
+
+/* True when every member has it. */
+static bool push_to_known_holders(struct core *core, struct task *task)
+{
+    bool all = true;
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (rank == core->rank || !rankset_has(&core->members, rank)) {
+            continue;
+        }
+        if (roll_knows_holder(core, task, rank)) {
+            push(core, task, rank, WANT_DATA);
+        } else {
+            all = false;
+        }
+    }
+    return all;
+}
+
+void graph_push_to_holders(struct core *core)
+{
+    for (struct task **link = &core->push_list; *link != NULL;) {
+        struct task *task = *link;
+        if (push_to_known_holders(core, task)) {
+            *link = task->push_next;
+            task->on_push_list = false;
+        } else {
+            link = &task->push_next;
+        }
+    }
+}
+
+static void watch_for_holders(struct core *core, struct task *task)
+{
+    if (core->size > 1 && !task->on_push_list && !push_to_known_holders(core, task)) {
+        task->push_next = core->push_list;
+        core->push_list = task;
+        task->on_push_list = true;
+    }
+}
+
+/* A lane here waits for a task: those who spawned it too will wait as well. */
+void graph_lane_waits(struct core *core, struct task *task)
+{
+    bool first = !task->push_holders;
+    task->push_holders = true;
+    if (first && task->own == CORE_OWN_DONE) {
+        watch_for_holders(core, task);
+    }
+}
+
+static void answer_askers(struct core *core, struct task *task)
+{
+    struct docket *docket = task->docket;
+    for (uint32_t i = 0; docket != NULL && i < docket->asker_count; i++) {
+        struct asker *asker = &docket->askers[i];
+        if (!asker->told && asker->want != WANT_NOTHING && asker->rank != core->rank) {
+            asker->told = true;
+            if (!rankset_add(&task->pushed, asker->rank)) {
+                core->broken = true;
+            }
+            graph_send_result(core, task, asker->rank, asker->want, false);
+        }
+    }
+}
+
+void graph_answer(struct core *core, struct task *task)
+{
+    if (task->own == CORE_OWN_DONE) {
+        answer_askers(core, task);
+    }
+}
+
+/* --- Owning and running --------------------------------------------------------------
+ */
+
+static void unfinished_add(struct core *core, struct task *task)
+{
+    task->unfinished_prev = core->unfinished.unfinished_prev;
+    task->unfinished_next = &core->unfinished;
+    task->unfinished_prev->unfinished_next = task;
+    core->unfinished.unfinished_prev = task;
+    task->on_unfinished_list = true;
+    core->unfinished_count++;
+}
+
+static void unfinished_remove(struct core *core, struct task *task)
+{
+    task->unfinished_prev->unfinished_next = task->unfinished_next;
+    task->unfinished_next->unfinished_prev = task->unfinished_prev;
+    task->on_unfinished_list = false;
+    core->unfinished_count--;
+}
+
+static void run(struct core *core, struct task *task, bool cancelled)
+{
+    assert(task->own == CORE_OWN_WAIT && task->missing == 0);
+    task->own = CORE_OWN_RUNNING;
+    core->running++;
+    struct core_output *output = out_add(core, CORE_OUT_RUN, task);
+    if (output != NULL) {
+        output->u.run.cancelled = cancelled;
+    }
+}
+
+static uint64_t input_bound(const struct task *from, const struct task *to)
+{
+    return from->position < to->need ? from->position : to->need;
+}
+
+void graph_own(struct core *core, struct task *task, enum evidence evidence)
+{
+    if (task->own != CORE_OWN_NONE) {
+        return;
+    }
+    assert(task->held);
+    task->own = CORE_OWN_WAIT;
+    task->owner = core->rank;
+    task->evidence = (uint8_t)evidence;
+    asker_forget_pending(core, task);
+    unfinished_add(core, task);
+    if (task->docket != NULL && task->docket->cancel) {
+        run(core, task, true);
+        return;
+    }
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        struct edge *edge = &task->inputs[i];
+        edge->waiting = !edge_satisfied(edge);
+        if (edge->waiting) {
+            task->missing++;
+            asker_add_need(core, edge->from, edge_want(edge));
+        }
+    }
+    if (task->missing == 0) {
+        run(core, task, false);
+        return;
+    }
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        struct edge *edge = &task->inputs[i];
+        if (edge->waiting) { /* a verdict may have ended it meanwhile */
+            graph_demand(core, edge->from, input_bound(edge->from, task),
+                         task->demanded);
+            asker_consider(core, edge->from);
+        }
+    }
+}
+
+static void end_edge(struct core *core, struct edge *edge)
+{
+    struct task *to = edge->to;
+    edge->waiting = false;
+    asker_drop_need(core, edge->from, edge_want(edge));
+    assert(to->missing > 0);
+    to->missing--;
+    if (to->missing == 0 && to->own == CORE_OWN_WAIT) {
+        run(core, to, false);
+    }
+}
+
+void graph_cancel_own(struct core *core, struct task *task)
+{
+    if (task->own == CORE_OWN_RUNNING) {
+        out_add(core, CORE_OUT_CANCEL, task);
+        return;
+    }
+    if (task->own != CORE_OWN_WAIT) {
+        return;
+    }
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        struct edge *edge = &task->inputs[i];
+        if (edge->waiting) {
+            edge->waiting = false;
+            asker_drop_need(core, edge->from, edge_want(edge));
+        }
+    }
+    task->missing = 0;
+    run(core, task, true);
+}
+
+void graph_spread(struct core *core, struct task *task)
+{
+    for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        if (edge->waiting && edge_satisfied(edge)) {
+            end_edge(core, edge);
+        }
+    }
+    if (task->lane_needs > 0) {
+        struct core_output *output = out_add(core, CORE_OUT_DONE, task);
+        if (output != NULL) {
+            output->u.done.data = task->have == CORE_HAVE_DATA;
+        }
+    }
+    if (task_satisfied(task)) {
+        asker_forget_pending(core, task);
+    }
+}
+
+int graph_done(struct core *core, struct task *task, int32_t status, uint64_t size)
+{
+    task->own = CORE_OWN_DONE;
+    task->have = CORE_HAVE_DATA;
+    task->status = status;
+    task->size = size;
+    assert(core->running > 0);
+    core->running--;
+    unfinished_remove(core, task);
+    out_note(core, CORE_POINT_TASK_END, task, NOBODY, EVIDENCE_NONE);
+    graph_spread(core, task);
+    answer_askers(core, task);
+    push_to_consumers(core, task);
+    if (task->push_holders) {
+        watch_for_holders(core, task);
+    }
+    return MOOT_OK;
+}
+
+void graph_verdict(struct core *core, struct task *task, int32_t code,
+                   const moot_hash *chain, uint32_t chain_count)
+{
+    task->verdict = true;
+    task->status = code;
+    task->asked = false;
+    asker_forget_pending(core, task);
+    core->stats.verdicts++;
+    struct core_output *output = out_add(core, CORE_OUT_VERDICT, task);
+    if (output != NULL) {
+        output->u.verdict.code = code;
+        output->u.verdict.chain = chain;
+        output->u.verdict.chain_count = chain_count;
+    }
+    for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        if (edge->waiting) {
+            end_edge(core, edge);
+        }
+    }
+}
+
+/* --- Demand --------------------------------------------------------------------------
+ */
+
+/* Works through a list instead of calling itself: chains are as long as the program
+ * makes them. */
+void graph_demand(struct core *core, struct task *first, uint64_t need, bool remote)
+{
+    bool first_changes = need < first->need || (remote && !first->demanded);
+    first->need = need < first->need ? need : first->need;
+    first->demanded |= remote;
+    if (!first_changes) {
+        return;
+    }
+    struct task *list = first; /* never empty here: `first` changed */
+    first->visit_next = NULL;
+    while (list != NULL) {
+        struct task *task = list;
+        list = task->visit_next;
+        task->visiting = false;
+        if (task->needs_done + task->needs_data > 0 && task->own == CORE_OWN_NONE) {
+            asker_consider(core, task);
+        }
+        for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
+            struct task *from = task->inputs[i].from;
+            uint64_t bound = input_bound(from, task);
+            bool changes = bound < from->need || (task->demanded && !from->demanded);
+            if (!task->inputs[i].waiting || !changes) {
+                continue;
+            }
+            from->need = bound < from->need ? bound : from->need;
+            from->demanded |= task->demanded;
+            if (!from->visiting) {
+                from->visiting = true;
+                from->visit_next = list;
+                list = from;
+            }
+        }
+    }
+}
+
+/* --- Messages
+ * ------------------------------------------------------------------------- */
+
+void graph_on_result(struct core *core, uint32_t from, struct task *task,
+                     const struct message *message)
+{
+    const struct message_result *result = &message->u.result;
+    if (result->owner_uid != core->peers[from].uid) {
+        core->stats.refused++;
+        return;
+    }
+    bool contradicts = task->own != CORE_OWN_NONE ||                   /* I6 */
+                       (task->owner != NOBODY && task->owner != from); /* I1 */
+    if (contradicts) {
+        core->stats.violations++;
+        return;
+    }
+    bool bare = result->data == RESULT_BARE;
+    if (task->have == CORE_HAVE_DATA || (bare && task->have == CORE_HAVE_BARE)) {
+        core->stats.results_dropped++;
+        return;
+    }
+    task->owner = from;
+    task->evidence = (uint8_t)result->evidence;
+    task->status = result->status;
+    task->size = result->size;
+    task->have = bare ? CORE_HAVE_BARE : CORE_HAVE_DATA;
+    task->verdict = false;
+    task->pulled = false;
+    out_add(core, CORE_OUT_RESULT, task);
+    out_note(core, CORE_POINT_RESULT_RECV, task, from, EVIDENCE_NONE);
+    graph_spread(core, task);
+    asker_consider(core, task);
+}
+
+void graph_on_decision(struct core *core, uint32_t from, struct task *task,
+                       const struct message_decision *decision)
+{
+    if (!task->held ||
+        (task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING)) {
+        core->stats.violations++;
+        return;
+    }
+    out_note(core, CORE_POINT_DECISION_RECV, task, from, EVIDENCE_NONE);
+    struct docket *docket = docket_of(core, task);
+    uint64_t need = NEED_NONE;
+    for (size_t i = 0; docket != NULL && i < decision->asker_count; i++) {
+        const struct message_asker *told = &decision->askers[i];
+        if (told->rank >= core->size || told->rank == core->rank) {
+            continue;
+        }
+        struct asker *asker = docket_asker(core, docket, told->rank);
+        if (asker == NULL) {
+            return;
+        }
+        asker->want = told->want > asker->want ? told->want : asker->want;
+        asker->told = false;
+        need = told->need < need ? told->need : need;
+    }
+    graph_demand(core, task, need, decision->asker_count > 0);
+    if (task->own == CORE_OWN_NONE) {
+        core->stats.owned_by_decision++;
+        graph_own(core, task, decision->evidence);
+    }
+    graph_answer(core, task);
+}

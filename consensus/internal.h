@@ -1,0 +1,425 @@
+/* internal.h - the state of a core, and what its rooms offer each other.
+ *
+ * One task record serves every role that a rank can have towards a task: it may hold
+ * it, wait for it, chair it, own it, vote on it.  What agreeing ranks touch per task
+ * stands in `struct task`; what only divergence or remote askers need stands in a
+ * `docket` that is made on demand.  Records are never freed before the core: a rank
+ * must be able to say "that one I yielded" for as long as anyone may ask (PROTOCOL.md
+ * section 8).
+ *
+ * The rooms, in the order in which one task passes through them:
+ *
+ *   table.c   finds a task's record by its hash
+ *   roll.c    what this rank has registered, and what peers say they have (G1-G4)
+ *   state.c   what peers should know of this rank now
+ *   register.c  takes a task in (T1)
+ *   graph.c   inputs, consumers, own results, pushes (T3a, T7)
+ *   asker.c   needs, motions, pulls (T1a, T3)
+ *   chair.c   claims, evidence, yields, decisions, seeks (T2, T4-T6)
+ *   ballot.c  once tasks and their voters (T8)
+ *   quiet.c   termination: NOT_HELD, CYCLE, adjournment
+ *   strict.c  the first difference between rolls (strict mode)
+ *   look.c    views for reports
+ *   outputs.c  what a step says, and the core's memory
+ *   core.c    the step itself, and Rule E
+ */
+#ifndef CONSENSUS_INTERNAL_H
+#define CONSENSUS_INTERNAL_H
+
+#include "consensus/core.h"
+#include "hashing/identity.h"
+#include "hashing/placement.h"
+#include "proto/limits.h"
+
+#define NOBODY ((uint32_t)PLACEMENT_NOBODY)
+
+/* A push that can be expected is waited for this many ask delays before it is asked for
+ * after all: the delay must be bounded (T3a), but the chair is known to hold the task.
+ */
+enum { ASK_EXPECTED_FACTOR = 20 };
+
+struct task;
+
+/* An input of `to`: a node in the consumer list of `from`. */
+struct edge {
+    struct task *from, *to;
+    struct edge *next; /* in from's consumer list */
+    bool order_only;
+    bool waiting; /* counted in to->missing */
+};
+
+/* Someone who asked the chair, or whom a decision told the owner about. */
+struct asker {
+    uint32_t rank;
+    bool holds, hint;
+    bool told; /* chair: the owner knows of it; owner: it was answered */
+    enum want want;
+    uint64_t need, len;
+};
+
+/* What a task has when somebody asked, or when it is balloted. */
+struct docket {
+    struct asker *askers;
+    uint32_t asker_count, asker_room;
+    struct rankset never; /* members that said they never will hold it */
+    uint64_t first_ask_ns;
+    bool seek_sent;
+    bool balloting;
+    bool cancel;            /* a cancel came before there was an owner */
+    uint32_t winner;        /* once: the one proposal of this epoch, */
+    uint32_t quorum;        /* how many voters it takes, */
+    enum evidence evidence; /* and why */
+    struct rankset acks;
+    struct task *undecided_prev, *undecided_next;
+    bool undecided; /* on the chair's list of asked tasks without an owner */
+};
+
+struct task {
+    moot_hash hash;
+    void *user;
+    struct docket *docket;
+    struct edge *inputs;    /* input_count of them */
+    struct edge *consumers; /* list */
+    uint64_t position;      /* rank-wide roll position, 1-based; 0: none */
+    uint64_t lane_position; /* in its lane's roll */
+    uint64_t size;          /* of the result */
+    uint64_t need;          /* demand bound: least over all waits and askers */
+    uint64_t since_ns;      /* when it went on the pending list */
+    uint64_t asked_need;    /* of the last motion */
+    struct task *pending_prev, *pending_next;
+    struct task *unfinished_prev, *unfinished_next;
+    struct task *parent;        /* nested: the spawning task, if known here */
+    struct rankset *candidates; /* NULL: all, or unknown if `finder` */
+    struct rankset holders;     /* known by motion or by hash; gossip knows more */
+    struct rankset pushed;      /* results sent unasked */
+    struct rankset seekers;     /* chairs to answer when it is registered here */
+    const struct message_spec *spec;
+    const char *site;
+    uint32_t flags; /* CORE_TASK_* if held */
+    uint32_t chair;
+    uint32_t owner; /* as chair: the record (rec); else as learned; NOBODY */
+    uint32_t lane;
+    uint32_t input_count;
+    uint32_t missing;    /* inputs not there, while own is WAIT */
+    uint32_t needs_done; /* open needs for its end */
+    uint32_t needs_data; /* open needs for its bytes */
+    uint32_t lane_needs; /* those of lanes and of running parents */
+    uint32_t accepted;   /* voter: the winner accepted in this epoch; NOBODY */
+    int32_t status;
+    uint8_t own, have, evidence, asked_want;
+    bool held, declined;
+    bool finder; /* the chair is provisional: candidates exist and are unknown */
+    bool asked, pulled, pending, owed, verdict;
+    bool visiting;     /* on the worklist of graph_demand */
+    bool demanded;     /* a remote rank waits for it, or for what it feeds */
+    bool push_holders; /* a lane here waits for it: push it to all who hold it */
+    bool on_push_list, on_unfinished_list;
+    struct task *push_next, *visit_next;
+    moot_hash scope; /* if held, or told by a motion */
+};
+
+struct chunk {
+    uint64_t first;
+    uint32_t count;
+    struct rollsum sum;
+    struct rankset holders; /* ranks with an equal chunk, wherever it stands there */
+};
+
+/* An announcement by a peer that nothing of ours has matched yet. */
+struct announced {
+    uint32_t lane;
+    uint32_t count;
+    uint64_t first;
+    struct rollsum sum;
+    bool partial;
+    bool wanted; /* its hashes are asked for */
+};
+
+struct lane {
+    enum core_lane_state state;
+    struct task **roll; /* len of them */
+    uint64_t len, room;
+    struct chunk *chunks;
+    uint32_t chunk_count, chunk_room;
+    struct rollsum open_sum; /* of what stands behind the last chunk */
+    uint64_t open_first;
+    uint64_t announced; /* positions told to peers so far, partial chunk included */
+    uint64_t *agreed;   /* per rank: its lane equals ours up to here */
+};
+
+struct peer {
+    uint64_t uid;
+    uint64_t heard_ns;
+    struct message_state state;
+    char *site;
+    moot_hash waits_for;
+    struct announced *announced; /* unresolved ones */
+    uint32_t announced_count, announced_room;
+    uint64_t wins; /* yields given to it by this chair */
+    bool swept;    /* T1a is done towards it: it has closed and knows what we hold */
+    struct message_pollr pollr;
+    moot_hash orphan;
+};
+
+struct outputs {
+    struct core_output *items;
+    size_t count, room;
+    struct block *arena; /* what outputs borrow, until the next step */
+};
+
+struct poll {
+    uint64_t round;
+    uint64_t next_ns;  /* no poll before */
+    uint64_t pause_ns; /* doubles while polls find nothing */
+    uint32_t answers;
+    bool open;
+    bool matched; /* the round before was quiet, with these sums: */
+    uint64_t sent, received;
+};
+
+struct difference {
+    bool found, declared;
+    uint32_t lane;
+    uint64_t position;
+    uint64_t declare_ns;
+    uint32_t side_count;
+    struct {
+        moot_hash hash;
+        char site[LIMIT_SITE_BYTES + 1];
+        struct rankset ranks;
+    } side[4];
+};
+
+struct core {
+    struct core_options options;
+    uint32_t rank, size;
+    uint64_t epoch, view_id;
+    uint64_t now_ns;
+    struct rankset members;
+    uint32_t *hosts;
+    struct peer *peers; /* per rank */
+
+    struct task **slots; /* table.c */
+    size_t slot_count, task_count;
+    struct block *slabs;
+    size_t slab_used;
+    struct block *edges;
+
+    struct lane *lanes;
+    uint32_t lane_count;
+    uint64_t roll_len;
+    struct chunk_place *by_sum; /* complete chunks by sum, open addressing; roll.c */
+    size_t by_sum_room, by_sum_count;
+
+    uint32_t running;          /* CORE_OUT_RUN not answered, minus those that wait */
+    uint64_t unfinished_count; /* owned, not done */
+    uint64_t open_needs;
+    bool closed, adjourned, blocked, idle;
+    uint64_t idle_since_ns;
+    int32_t exit_code;
+    moot_hash *closed_scopes;
+    size_t closed_scope_count, closed_scope_room;
+
+    struct task pending; /* list head: needs not asked for yet */
+    uint64_t pending_due_ns;
+    struct task undecided; /* list head, through dockets: oldest first */
+    struct docket undecided_docket;
+    struct task unfinished; /* list head */
+    struct task *push_list; /* waited for by a lane here, and owned here */
+    struct task *last_wait; /* the latest lane need, for STATE */
+
+    uint64_t state_sent_ns;
+    struct message_state state_sent;
+    moot_hash state_waits_for;
+    bool state_ever;
+    bool knowledge_grew; /* gossip taught something in this step */
+
+    struct poll poll;
+    struct difference difference;
+    struct outputs out;
+    struct core_stats stats;
+    bool broken; /* out of memory in mid-step: every later step fails */
+};
+
+/* --- outputs.c ---------------------------------------------------------------------
+ */
+
+void *core_alloc(struct core *core, size_t size); /* zeroed; NULL marks core broken */
+bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
+               size_t item_size); /* array: pointer to the array pointer */
+void out_clear(struct outputs *out);
+void *out_borrow(struct core *core, size_t size); /* lives until the next step */
+struct core_output *out_add(struct core *core, enum core_output_type type,
+                            const struct task *task);
+void out_note(struct core *core, enum core_point point, const struct task *task,
+              uint32_t peer, enum evidence evidence);
+/* A message to fill in; NULL only if the core broke.  Never to oneself. */
+struct message *out_send(struct core *core, uint32_t to, enum message_type type,
+                         const struct task *task);
+/* Bump allocation: zeroed, aligned for any type, freed all at once. */
+struct block {
+    struct block *next;
+    size_t used, size;
+    max_align_t bytes[];
+};
+void *block_take(struct block **list, size_t size);
+void block_free(struct block *list);
+
+/* --- table.c ------------------------------------------------------------------------
+ */
+
+struct task *table_find(const struct core *core, const moot_hash *hash);
+/* Finds or makes; a new record has its chair.  NULL without memory. */
+struct task *table_enter(struct core *core, const moot_hash *hash);
+void table_release(struct core *core);
+/* Learns the candidates of a task: the chair is then final. */
+bool task_learn_candidates(struct core *core, struct task *task,
+                           const struct rankset *candidates);
+
+/* --- roll.c -------------------------------------------------------------------------
+ */
+
+struct lane *lane_enter(struct core *core, uint32_t number); /* NULL: limit, memory */
+bool roll_append(struct core *core, struct lane *lane, uint32_t number,
+                 struct task *task);
+bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank);
+void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *roll);
+void roll_on_want(struct core *core, uint32_t from, const struct message_want *want);
+void roll_on_hashes(struct core *core, uint32_t from,
+                    const struct message_hashes *hashes);
+/* Looks again at what peers announced and nothing of ours matched. */
+void roll_resolve(struct core *core);
+bool roll_is_told(const struct core *core); /* peers have heard of all of it */
+void roll_tell_partial(struct core *core);
+void roll_ask_hashes(struct core *core, uint32_t from, struct announced *what);
+bool roll_resolved(const struct core *core, uint32_t rank);
+void roll_want_of_closed(struct core *core);
+void roll_count_common(struct core *core);
+void roll_release(struct core *core);
+
+/* --- state.c ------------------------------------------------------------------------
+ */
+
+/* Announces partial chunks and this rank's state if they are due. */
+void state_announce(struct core *core);
+uint64_t state_deadline(const struct core *core);
+bool state_is_stale(const struct core *core); /* peers have not heard the present one */
+void state_on_state(struct core *core, uint32_t from, const struct message *message);
+
+/* --- register.c ---------------------------------------------------------------------
+ */
+
+int graph_register(struct core *core, const moot_hash *hash,
+                   const struct core_register *reg);
+
+/* --- graph.c ------------------------------------------------------------------------
+ */
+
+void graph_own(struct core *core, struct task *task, enum evidence evidence);
+/* Pushes an own, done result to the rank that will run this consumer of it. */
+void graph_push_for(struct core *core, const struct edge *edge);
+void graph_answer(struct core *core, struct task *task);
+void graph_lane_waits(struct core *core, struct task *task);
+int graph_done(struct core *core, struct task *task, int32_t status, uint64_t size);
+void graph_on_result(struct core *core, uint32_t from, struct task *task,
+                     const struct message *message);
+void graph_on_decision(struct core *core, uint32_t from, struct task *task,
+                       const struct message_decision *decision);
+/* Something about a result became known here: wake waits and consumers. */
+void graph_spread(struct core *core, struct task *task);
+/* The waits for a task end with an error instead. */
+void graph_verdict(struct core *core, struct task *task, int32_t code,
+                   const moot_hash *chain, uint32_t chain_count);
+/* Someone waits at `need`, here or (remote) elsewhere: passes it on to the inputs of
+ * what this rank owns. */
+void graph_demand(struct core *core, struct task *task, uint64_t need, bool remote);
+void graph_push_to_holders(struct core *core);
+void graph_send_result(struct core *core, struct task *task, uint32_t to,
+                       enum want want, bool pushed);
+void graph_cancel_own(struct core *core, struct task *task);
+bool task_satisfied(const struct task *task);
+
+/* --- asker.c ------------------------------------------------------------------------
+ */
+
+int asker_need(struct core *core, const struct core_event *event);
+int asker_unneed(struct core *core, const struct core_event *event);
+/* Counts an open need; graph_demand and asker_consider then act on it. */
+void asker_add_need(struct core *core, struct task *task, enum want want);
+void asker_drop_need(struct core *core, struct task *task, enum want want);
+/* Asks if something is wanted that is not there: at once, later, or not again. */
+void asker_consider(struct core *core, struct task *task);
+void asker_owe(struct core *core,
+               struct task *task); /* T1: a motion at the next turn */
+void asker_forget_pending(struct core *core, struct task *task);
+void asker_flush(struct core *core);
+uint64_t asker_deadline(const struct core *core);
+void asker_send_motion(struct core *core, struct task *task, uint32_t to);
+void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker);
+void asker_on_seek(struct core *core, uint32_t from, struct task *task);
+void asker_on_refer(struct core *core, struct task *task,
+                    const struct message_refer *refer);
+void asker_answer_all_seeks(struct core *core); /* on CLOSED */
+void asker_sweep(struct core *core);            /* T1a */
+bool asker_swept(const struct core *core);
+int asker_cancel(struct core *core, struct task *task);
+
+/* --- chair.c ------------------------------------------------------------------------
+ */
+
+struct docket *docket_of(struct core *core, struct task *task);
+struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t rank);
+void docket_release(struct docket *docket);
+void chair_on_motion(struct core *core, uint32_t from, struct task *task,
+                     const struct message_motion *motion);
+void chair_local_ask(struct core *core, struct task *task);
+void chair_claim(struct core *core, struct task *task); /* T2, if it may */
+void chair_retest(struct core *core, struct task *task);
+void chair_retest_all(struct core *core);
+void chair_decided(struct core *core, struct task *task, uint32_t owner,
+                   enum evidence evidence);
+void chair_on_cancel(struct core *core, struct task *task);
+void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len_max);
+bool chair_has_holder(const struct core *core, const struct task *task);
+uint64_t chair_least_len(const struct task *task);
+uint64_t chair_deadline(const struct core *core);
+void chair_force(struct core *core, struct task *task);
+bool scope_is_closed(const struct core *core, const struct task *task);
+
+/* --- ballot.c ------------------------------------------------------------------------
+ */
+
+void ballot_open(struct core *core, struct task *task, uint32_t winner,
+                 enum evidence evidence);
+void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
+                      const struct message_accept *accept);
+void ballot_on_ack(struct core *core, uint32_t from, struct task *task,
+                   const struct message_accept *accept);
+
+/* --- quiet.c
+ * -------------------------------------------------------------------------- */
+
+bool quiet_passive(const struct core *core);
+void quiet_turn(struct core *core); /* polls if it is this rank's turn to */
+uint64_t quiet_deadline(const struct core *core);
+void quiet_on_poll(struct core *core, uint32_t from, const struct message_poll *poll);
+void quiet_on_pollr(struct core *core, uint32_t from, const struct message *message);
+void quiet_on_resolve(struct core *core, struct task *task,
+                      const struct message_resolve *resolve);
+void quiet_on_chase(struct core *core, struct task *task,
+                    const struct message_chase *chase);
+void quiet_on_adjourn(struct core *core, const struct message_adjourn *adjourn);
+
+/* --- strict.c
+ * ------------------------------------------------------------------------- */
+
+/* In strict mode a sum covers positions too, so that another order is a difference. */
+void strict_salt(moot_hash *hash, uint64_t position);
+void strict_on_hashes(struct core *core, uint32_t from,
+                      const struct message_hashes *hashes);
+/* A peer's lane has ended at `len` and ours has not. */
+void strict_turn(struct core *core);
+uint64_t strict_deadline(const struct core *core);
+void strict_on_diverged(struct core *core, const struct message_diverged *diverged);
+
+#endif

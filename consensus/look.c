@@ -1,0 +1,105 @@
+/* look.c - views of a core's state, for reports, info and tests.  Nothing here changes
+ * anything. */
+#include "consensus/internal.h"
+
+#include <string.h>
+
+void *core_user(const struct core *core, const moot_hash *hash)
+{
+    const struct task *task = table_find(core, hash);
+    return task != NULL ? task->user : NULL;
+}
+
+bool core_set_user(struct core *core, const moot_hash *hash, void *user)
+{
+    struct task *task = core->broken ? NULL : table_enter(core, hash);
+    if (task == NULL) {
+        return false;
+    }
+    task->user = user;
+    return true;
+}
+
+static void look_at_others(const struct core *core, const struct task *task,
+                           struct core_task_view *out)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (roll_knows_holder(core, task, rank)) {
+            (void)rankset_add(&out->holders, rank);
+        }
+    }
+    for (uint32_t i = 0; task->docket != NULL && i < task->docket->asker_count; i++) {
+        (void)rankset_add(&out->asked_by, task->docket->askers[i].rank);
+    }
+}
+
+bool core_task_look(const struct core *core, const moot_hash *hash,
+                    struct core_task_view *out)
+{
+    const struct task *task = table_find(core, hash);
+    if (task == NULL) {
+        return false;
+    }
+    *out = (struct core_task_view){
+        .held = task->held,
+        .declined = task->declined,
+        .asked = task->asked,
+        .flags = task->flags,
+        .position = task->position,
+        .chair = task->finder ? NOBODY : task->chair,
+        .owner = task->owner,
+        .evidence = (enum evidence)task->evidence,
+        .own = (enum core_own)task->own,
+        .have = (enum core_have)task->have,
+        .status = task->status,
+        .missing = task->missing,
+        .waits = task->needs_done + task->needs_data,
+        .need = task->need,
+        .site = task->site,
+        .user = task->user,
+    };
+    for (uint32_t i = 0; i < task->input_count && out->first_missing == NULL; i++) {
+        if (task->inputs[i].waiting) {
+            out->first_missing = &task->inputs[i].from->hash;
+        }
+    }
+    look_at_others(core, task, out);
+    return true;
+}
+
+bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_view *out)
+{
+    if (rank >= core->size) {
+        return false;
+    }
+    const struct peer *peer = &core->peers[rank];
+    *out = (struct core_peer_view){
+        .heard_ns = peer->heard_ns, .state = peer->state, .waits_for = peer->waits_for};
+    return true;
+}
+
+void core_each_wait(const struct core *core,
+                    void (*see)(const struct core *core, const moot_hash *hash,
+                                void *context),
+                    void *context)
+{
+    for (size_t i = 0; i < core->slot_count; i++) {
+        const struct task *task = core->slots[i];
+        if (task != NULL && task->needs_done + task->needs_data > 0 &&
+            !task_satisfied(task)) {
+            see(core, &task->hash, context);
+        }
+    }
+}
+
+const struct core_stats *core_stats(const struct core *core) { return &core->stats; }
+
+const char *core_point_name(enum core_point point)
+{
+    static const char *const names[] = {
+#define X(name, text) [CORE_POINT_##name] = text,
+        CORE_POINTS(X)
+#undef X
+    };
+    return (unsigned)point < CORE_POINT_END ? names[point] : "?";
+}

@@ -1,0 +1,158 @@
+/* outputs.c - what a step says, and the memory that it borrows.
+ *
+ * Outputs are an array that is emptied at the next step; what they point to stands in
+ * blocks that live as long.
+ *
+ * The core allocates as the program grows.  If an allocation fails inside a step the
+ * core is marked broken and every later step returns MOOT_ERR_NO_MEMORY: a rank that
+ * can no longer keep its word on what it yielded must not go on.
+ */
+#include "consensus/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Memory -------------------------------------------------------------------------
+ */
+
+void *core_alloc(struct core *core, size_t size)
+{
+    void *memory = calloc(1, size ? size : 1);
+    if (memory == NULL) {
+        core->broken = true;
+    }
+    return memory;
+}
+
+bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
+               size_t item_size)
+{
+    if (needed <= *room) {
+        return true;
+    }
+    uint32_t wanted = *room ? *room * 2 : 8;
+    while (wanted < needed) {
+        wanted *= 2;
+    }
+    void *old;
+    memcpy(&old, array, sizeof(old));
+    void *grown = realloc(old, (size_t)wanted * item_size);
+    if (grown == NULL) {
+        core->broken = true;
+        return false;
+    }
+    memset((char *)grown + (size_t)*room * item_size, 0,
+           (size_t)(wanted - *room) * item_size);
+    memcpy(array, &grown, sizeof(grown));
+    *room = wanted;
+    return true;
+}
+
+enum { BLOCK_BYTES = 64 << 10 };
+
+void *block_take(struct block **list, size_t size)
+{
+    size_t aligned = (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
+    struct block *block = *list;
+    if (block == NULL || block->size - block->used < aligned) {
+        size_t room = aligned > BLOCK_BYTES ? aligned : BLOCK_BYTES;
+        block = malloc(sizeof(*block) + room);
+        if (block == NULL) {
+            return NULL;
+        }
+        *block = (struct block){.next = *list, .size = room};
+        *list = block;
+    }
+    void *memory = (char *)block->bytes + block->used;
+    block->used += aligned;
+    return memset(memory, 0, size);
+}
+
+void block_free(struct block *list)
+{
+    while (list != NULL) {
+        struct block *next = list->next;
+        free(list);
+        list = next;
+    }
+}
+
+/* --- Outputs ------------------------------------------------------------------------
+ */
+
+void *out_borrow(struct core *core, size_t size)
+{
+    void *memory = block_take(&core->out.arena, size);
+    if (memory == NULL) {
+        core->broken = true;
+    }
+    return memory;
+}
+
+void out_clear(struct outputs *out)
+{
+    out->count = 0;
+    if (out->arena != NULL) { /* keep one block: steps seldom need more */
+        block_free(out->arena->next);
+        out->arena->next = NULL;
+        out->arena->used = 0;
+    }
+}
+
+struct core_output *out_add(struct core *core, enum core_output_type type,
+                            const struct task *task)
+{
+    struct outputs *out = &core->out;
+    if (out->count == out->room) {
+        size_t room = out->room ? out->room * 2 : 32;
+        struct core_output *grown = realloc(out->items, room * sizeof(*grown));
+        if (grown == NULL) {
+            core->broken = true;
+            return NULL;
+        }
+        out->items = grown;
+        out->room = room;
+    }
+    struct core_output *item = &out->items[out->count++];
+    memset(item, 0, sizeof(*item));
+    item->type = type;
+    if (task != NULL) {
+        item->hash = task->hash;
+        item->user = task->user;
+    }
+    return item;
+}
+
+void out_note(struct core *core, enum core_point point, const struct task *task,
+              uint32_t peer, enum evidence evidence)
+{
+    if (!core->options.notes) {
+        return;
+    }
+    struct core_output *item = out_add(core, CORE_OUT_NOTE, task);
+    if (item != NULL) {
+        item->u.note.point = point;
+        item->u.note.peer = peer;
+        item->u.note.evidence = evidence;
+    }
+}
+
+struct message *out_send(struct core *core, uint32_t to, enum message_type type,
+                         const struct task *task)
+{
+    assert(to != core->rank && to < core->size);
+    struct core_output *item = out_add(core, CORE_OUT_SEND, task);
+    if (item == NULL) {
+        return NULL;
+    }
+    item->u.send.to = to;
+    struct message *message = &item->u.send.message;
+    message->type = type;
+    message->epoch = core->epoch;
+    message->view_id = core->view_id;
+    if (task != NULL) {
+        message->hash = task->hash;
+    }
+    core->stats.sent[type]++;
+    return message;
+}

@@ -1,0 +1,401 @@
+/* quiet.c - finding out together that nothing moves any more.
+ *
+ * PROTOCOL.md section 4, QUIET.  The lowest rank polls everyone; when two rounds in a
+ * row find every rank passive and the same counts of messages sent and received, with
+ * equal sums, no message was in flight between them (Mattern's four counters, 1987) and
+ * nothing will happen by itself.  Then, in this order:
+ *
+ *   - a key that is asked for and that no rank holds fails (NOT_HELD), the one first
+ *     whose asker has the shortest roll: others may become held as ranks go on;
+ *   - an undecided key with a holder is yielded (a fallback that never fires: I14);
+ *   - if every rank has closed and nothing is left, the moot adjourns;
+ *   - otherwise owned tasks wait for each other in a circle: a CHASE follows the waits
+ *     from owner to owner until a task comes up twice, and that wait fails with CYCLE.
+ *
+ * A rank is passive when nothing but a message can make it act: no lane runs or may
+ * wake by a timeout, no kernel runs, nothing is pending.  The coordinator polls only
+ * when the last STATE of every peer said so, and ever more seldom while polls find
+ * nothing.
+ */
+#include "consensus/internal.h"
+
+#include <string.h>
+
+#define POLL_PAUSE_MAX_NS 1000000000ull
+
+bool quiet_passive(const struct core *core)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        enum core_lane_state state = core->lanes[i].state;
+        if (state != CORE_LANE_BLOCKED && state != CORE_LANE_ENDED) {
+            return false;
+        }
+    }
+    return core->running == 0 && core->pending.pending_next == &core->pending &&
+           roll_is_told(core) && (!core->closed || asker_swept(core));
+}
+
+/* --- What a polled rank says
+ * ----------------------------------------------------------- */
+
+static void find_orphan(const struct core *core, struct message_pollr *answer,
+                        moot_hash *orphan)
+{
+    for (const struct task *task = core->undecided_docket.undecided_next;
+         task != &core->undecided; task = task->docket->undecided_next) {
+        uint64_t len = chair_least_len(task);
+        if (chair_has_holder(core, task)) {
+            answer->undecided = true;
+            answer->undecided_hash = task->hash;
+        } else if (len != UINT64_MAX && (!answer->orphan || len < answer->orphan_len ||
+                                         (len == answer->orphan_len &&
+                                          hash_compare(&task->hash, orphan) < 0))) {
+            answer->orphan = true;
+            answer->orphan_len = len;
+            *orphan = task->hash;
+        }
+    }
+}
+
+static void find_stuck(const struct core *core, struct message_pollr *answer)
+{
+    for (const struct task *task = core->unfinished.unfinished_next;
+         task != &core->unfinished; task = task->unfinished_next) {
+        if (task->own == CORE_OWN_WAIT &&
+            (!answer->stuck || hash_compare(&task->hash, &answer->stuck_hash) < 0)) {
+            answer->stuck = true;
+            answer->stuck_hash = task->hash;
+        }
+    }
+}
+
+static void count_messages(const struct core *core, struct message_pollr *answer)
+{
+    for (int type = 0; type < MESSAGE_TYPE_END; type++) {
+        if (type != MESSAGE_POLL && type != MESSAGE_POLLR && type != MESSAGE_ADJOURN) {
+            answer->sent += core->stats.sent[type];
+            answer->received += core->stats.received[type];
+        }
+    }
+}
+
+static struct message_pollr answer_now(const struct core *core, uint64_t round,
+                                       moot_hash *orphan)
+{
+    struct message_pollr answer = {.round = round,
+                                   .passive = quiet_passive(core),
+                                   .closed = core->closed,
+                                   .exit_code = core->exit_code};
+    memset(orphan, 0, sizeof(*orphan));
+    count_messages(core, &answer);
+    if (core->difference.declared) {
+        return answer; /* strict mode has ended every wait: only closing is left */
+    }
+    answer.waits = core->open_needs > 0;
+    find_orphan(core, &answer, orphan);
+    find_stuck(core, &answer);
+    return answer;
+}
+
+void quiet_on_poll(struct core *core, uint32_t from, const struct message_poll *poll)
+{
+    struct message *message = out_send(core, from, MESSAGE_POLLR, NULL);
+    if (message != NULL) {
+        message->u.pollr = answer_now(core, poll->round, &message->hash);
+    }
+}
+
+/* --- What the coordinator does when all is quiet
+ * ----------------------------------------- */
+
+static void resolve_at(struct core *core, uint32_t rank, const moot_hash *hash,
+                       enum resolve_what what)
+{
+    const struct message_resolve resolve = {what};
+    if (rank == core->rank) {
+        struct task *task = table_find(core, hash);
+        if (task != NULL) {
+            quiet_on_resolve(core, task, &resolve);
+        }
+        return;
+    }
+    struct message *message = out_send(core, rank, MESSAGE_RESOLVE, NULL);
+    if (message != NULL) {
+        message->hash = *hash;
+        message->u.resolve = resolve;
+    }
+}
+
+static bool fail_smallest_orphan(struct core *core)
+{
+    uint32_t best = NOBODY;
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        const struct peer *peer = &core->peers[rank];
+        const struct peer *least = best != NOBODY ? &core->peers[best] : NULL;
+        if (peer->pollr.orphan &&
+            (least == NULL || peer->pollr.orphan_len < least->pollr.orphan_len ||
+             (peer->pollr.orphan_len == least->pollr.orphan_len &&
+              hash_compare(&peer->orphan, &least->orphan) < 0))) {
+            best = rank;
+        }
+    }
+    if (best != NOBODY) {
+        resolve_at(core, best, &core->peers[best].orphan, RESOLVE_NOT_HELD);
+    }
+    return best != NOBODY;
+}
+
+static bool force_undecided(struct core *core)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        const struct message_pollr *answer = &core->peers[rank].pollr;
+        if (answer->undecided) {
+            resolve_at(core, rank, &answer->undecided_hash, RESOLVE_YIELD);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool adjourn_if_all_closed(struct core *core)
+{
+    int32_t worst = 0;
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        const struct message_pollr *answer = &core->peers[rank].pollr;
+        if (!answer->closed || answer->waits || answer->stuck) {
+            return false;
+        }
+        worst = worst == 0 ? answer->exit_code : worst;
+    }
+    const struct message_adjourn adjourn = {worst};
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        struct message *message =
+            rank != core->rank ? out_send(core, rank, MESSAGE_ADJOURN, NULL) : NULL;
+        if (message != NULL) {
+            message->u.adjourn = adjourn;
+        }
+    }
+    quiet_on_adjourn(core, &adjourn);
+    return true;
+}
+
+static bool chase_cycle(struct core *core)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        const struct message_pollr *answer = &core->peers[rank].pollr;
+        if (!answer->stuck) {
+            continue;
+        }
+        const struct message_chase start = {NULL, 0};
+        if (rank == core->rank) {
+            quiet_on_chase(core, table_find(core, &answer->stuck_hash), &start);
+            return true;
+        }
+        struct message *message = out_send(core, rank, MESSAGE_CHASE, NULL);
+        if (message != NULL) {
+            message->hash = answer->stuck_hash;
+        }
+        return true;
+    }
+    return false;
+}
+
+static void act(struct core *core)
+{
+    bool trust = core->options.mode == CORE_TRUST;
+    bool acted = adjourn_if_all_closed(core) ||
+                 (!trust && (fail_smallest_orphan(core) || force_undecided(core) ||
+                             chase_cycle(core)));
+    core->poll.matched = false;
+    if (acted) {
+        core->poll.pause_ns = 0;
+    }
+}
+
+/* --- Polling
+ * ------------------------------------------------------------------------------ */
+
+static bool is_coordinator(const struct core *core)
+{
+    return rankset_next(&core->members, 0) == core->rank;
+}
+
+static bool peers_seem_passive(const struct core *core)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (rank != core->rank && !core->peers[rank].state.passive) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void pause(struct core *core)
+{
+    struct poll *poll = &core->poll;
+    uint64_t least_ns = core->options.gossip_period_ns;
+    poll->pause_ns = poll->pause_ns < least_ns ? least_ns : poll->pause_ns * 2;
+    if (poll->pause_ns > POLL_PAUSE_MAX_NS) {
+        poll->pause_ns = POLL_PAUSE_MAX_NS;
+    }
+    poll->next_ns = core->now_ns + poll->pause_ns;
+}
+
+static void finish_round(struct core *core)
+{
+    struct poll *poll = &core->poll;
+    poll->open = false;
+    bool passive = quiet_passive(core);
+    uint64_t sent = 0, received = 0;
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        const struct message_pollr *answer = &core->peers[rank].pollr;
+        passive = passive && answer->passive;
+        sent += answer->sent;
+        received += answer->received;
+    }
+    if (!passive || sent != received) {
+        poll->matched = false;
+        pause(core);
+    } else if (!poll->matched || poll->sent != sent) {
+        poll->matched = true;
+        poll->sent = sent;
+        poll->next_ns = core->now_ns;
+    } else {
+        act(core);
+        pause(core);
+    }
+}
+
+static void start_round(struct core *core)
+{
+    struct poll *poll = &core->poll;
+    poll->round++;
+    poll->open = true;
+    poll->answers = 0;
+    struct peer *self = &core->peers[core->rank];
+    self->pollr = answer_now(core, poll->round, &self->orphan);
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        struct message *message =
+            rank != core->rank ? out_send(core, rank, MESSAGE_POLL, NULL) : NULL;
+        if (message != NULL) {
+            message->u.poll.round = poll->round;
+            core->stats.polls_sent++;
+        }
+    }
+    if (core->size == 1) {
+        finish_round(core);
+    }
+}
+
+static bool poll_is_possible(const struct core *core)
+{
+    return is_coordinator(core) && !core->poll.open && !core->adjourned &&
+           (core->open_needs > 0 || core->closed || core->size > 1) &&
+           quiet_passive(core) && peers_seem_passive(core);
+}
+
+void quiet_turn(struct core *core)
+{
+    while (poll_is_possible(core) && core->poll.next_ns <= core->now_ns) {
+        start_round(core); /* alone, a round ends at once and the next may begin */
+    }
+}
+
+uint64_t quiet_deadline(const struct core *core)
+{
+    return poll_is_possible(core) ? core->poll.next_ns : CORE_NEVER;
+}
+
+void quiet_on_pollr(struct core *core, uint32_t from, const struct message *message)
+{
+    struct poll *poll = &core->poll;
+    if (!poll->open || message->u.pollr.round != poll->round) {
+        core->stats.refused++;
+        return;
+    }
+    core->peers[from].pollr = message->u.pollr;
+    core->peers[from].orphan = message->hash;
+    if (++poll->answers == rankset_count(&core->members) - 1) {
+        finish_round(core);
+    }
+}
+
+/* --- Carried out at the ranks
+ * --------------------------------------------------------------- */
+
+void quiet_on_resolve(struct core *core, struct task *task,
+                      const struct message_resolve *resolve)
+{
+    if (task->docket == NULL || task->owner != NOBODY || !task->docket->undecided) {
+        return;
+    }
+    if (resolve->what == RESOLVE_YIELD) {
+        chair_force(core, task);
+    } else if (!chair_has_holder(core, task)) {
+        chair_fail(core, task, MOOT_ERR_NOT_HELD, chair_least_len(task));
+    }
+}
+
+/* What an owned task in WAIT waits for: there is something, or it would run. */
+static struct task *first_missing(const struct task *task)
+{
+    uint32_t i = 0;
+    while (!task->inputs[i].waiting) {
+        i++;
+        assert(i < task->input_count);
+    }
+    return task->inputs[i].from;
+}
+
+static void pass_chase_on(struct core *core, struct task *task, const moot_hash *path,
+                          uint32_t count)
+{
+    uint32_t to = task->chair == core->rank ? task->owner : task->chair;
+    if (to == NOBODY || to == core->rank) {
+        return;
+    }
+    struct message *message = out_send(core, to, MESSAGE_CHASE, task);
+    if (message != NULL) {
+        message->u.chase = (struct message_chase){path, count};
+    }
+}
+
+void quiet_on_chase(struct core *core, struct task *task,
+                    const struct message_chase *chase)
+{
+    uint32_t count = chase->path_count;
+    moot_hash *path = out_borrow(core, (LIMIT_CHASE_HOPS + 1) * sizeof(*path));
+    if (path == NULL || task == NULL || count > LIMIT_CHASE_HOPS) {
+        return;
+    }
+    if (count > 0) {
+        memcpy(path, chase->path, count * sizeof(*path));
+    }
+    while (task->own == CORE_OWN_WAIT) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (hash_equal(&path[i], &task->hash)) {
+                graph_verdict(core, first_missing(task), MOOT_ERR_CYCLE, path + i,
+                              count - i);
+                return;
+            }
+        }
+        if (count == LIMIT_CHASE_HOPS) { /* a long way in: forget where it began */
+            count /= 2;
+            memmove(path, path + count, count * sizeof(*path));
+        }
+        path[count++] = task->hash;
+        task = first_missing(task);
+    }
+    pass_chase_on(core, task, path, count);
+}
+
+void quiet_on_adjourn(struct core *core, const struct message_adjourn *adjourn)
+{
+    core->adjourned = true;
+    roll_count_common(core);
+    out_note(core, CORE_POINT_CLOSE, NULL, NOBODY, EVIDENCE_NONE);
+    struct core_output *output = out_add(core, CORE_OUT_ADJOURN, NULL);
+    if (output != NULL) {
+        output->u.adjourn.exit_code = adjourn->exit_code;
+    }
+}

@@ -1,0 +1,158 @@
+/* register.c - T1: this rank now holds a task.
+ *
+ * The one entrance of tasks into a core, whether the program spawned them at top level,
+ * a running task spawned them, or a portable spec came with a motion.
+ */
+#include "consensus/internal.h"
+
+#include <stdlib.h>
+
+static bool facts_match(const moot_hash *hash, const struct core_register *reg)
+{
+    unsigned facts = hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_FACTS;
+    unsigned said = ((reg->flags & CORE_TASK_ONCE) ? MOOT_HASH_ONCE : 0u) |
+                    ((reg->flags & CORE_TASK_NESTED) ? MOOT_HASH_NESTED : 0u) |
+                    (reg->candidates != NULL ? MOOT_HASH_CANDIDATES : 0u);
+    return facts == said;
+}
+
+static bool link_inputs(struct core *core, struct task *task,
+                        const struct core_register *reg)
+{
+    if (reg->input_count == 0) {
+        return true;
+    }
+    task->inputs = block_take(&core->edges, reg->input_count * sizeof(*task->inputs));
+    if (task->inputs == NULL) {
+        core->broken = true;
+        return false;
+    }
+    for (size_t i = 0; i < reg->input_count; i++) {
+        struct task *from = table_enter(core, &reg->inputs[i]);
+        if (from == NULL) {
+            return false;
+        }
+        struct edge *edge = &task->inputs[i];
+        *edge = (struct edge){.from = from,
+                              .to = task,
+                              .next = from->consumers,
+                              .order_only = i >= reg->input_count - reg->after_count};
+        from->consumers = edge;
+    }
+    task->input_count = (uint32_t)reg->input_count;
+    return true;
+}
+
+static bool on_this_roll(const struct core_register *reg)
+{
+    return (reg->flags & (CORE_TASK_NESTED | CORE_TASK_ADOPTED)) == 0;
+}
+
+static int put_on_roll(struct core *core, struct task *task,
+                       const struct core_register *reg)
+{
+    struct lane *lane = lane_enter(core, reg->lane);
+    if (lane == NULL) {
+        return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_ERR_LIMIT;
+    }
+    return roll_append(core, lane, reg->lane, task) ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+/* The program spawns what this rank had adopted. */
+static int register_again(struct core *core, struct task *task,
+                          const struct core_register *reg)
+{
+    task->flags |= reg->flags & (CORE_TASK_HINT);
+    if (!on_this_roll(reg) || task->position != 0) {
+        return MOOT_OK;
+    }
+    task->flags &= ~(uint32_t)CORE_TASK_ADOPTED;
+    task->site = reg->site;
+    return put_on_roll(core, task, reg);
+}
+
+static void tell_those_who_seek(struct core *core, struct task *task)
+{
+    for (uint32_t rank = rankset_next(&task->seekers, 0); rank != NOBODY;
+         rank = rankset_next(&task->seekers, rank + 1)) {
+        asker_answer_seek(core, task, rank);
+    }
+    rankset_release(&task->seekers);
+}
+
+static void push_done_inputs(struct core *core, struct task *task)
+{
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        const struct edge *edge = &task->inputs[i];
+        if (edge->from->own == CORE_OWN_DONE) {
+            graph_push_for(core, edge);
+        }
+    }
+}
+
+static void settle(struct core *core, struct task *task)
+{
+    if (task->chair == core->rank) {
+        chair_claim(core, task);
+        chair_retest(core, task);
+        return;
+    }
+    push_done_inputs(core, task);
+    if (task->needs_done + task->needs_data > 0) {
+        task->asked = false; /* it asked without holding it; now it holds it */
+        asker_consider(core, task);
+    } else if (task->have == CORE_HAVE_NOTHING &&
+               (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT))) {
+        asker_owe(core, task);
+    }
+}
+
+int graph_register(struct core *core, const moot_hash *hash,
+                   const struct core_register *reg)
+{
+    if (reg->user == NULL || reg->after_count > reg->input_count ||
+        reg->input_count > LIMIT_INPUTS || !facts_match(hash, reg) ||
+        (!on_this_roll(reg) ? false : reg->lane >= LIMIT_LANES)) {
+        return MOOT_ERR_INVALID;
+    }
+    if (core->closed && on_this_roll(reg)) {
+        return MOOT_ERR_CLOSED;
+    }
+    struct task *task = table_enter(core, hash);
+    if (task == NULL || !task_learn_candidates(core, task, reg->candidates)) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    if (task->declined) {
+        return MOOT_ERR_DECLINED;
+    }
+    if (task->chair == NOBODY) {
+        return MOOT_ERR_NO_CANDIDATE;
+    }
+    if (task->held) {
+        return register_again(core, task, reg);
+    }
+    if (!link_inputs(core, task, reg)) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    task->held = true;
+    task->flags = reg->flags;
+    task->user = reg->user;
+    task->site = reg->site;
+    task->spec = reg->spec;
+    task->scope = reg->scope;
+    if ((reg->flags & CORE_TASK_NESTED) && !hash_is_zero(&reg->parent)) {
+        task->parent = table_enter(core, &reg->parent);
+    }
+    core->stats.registered++;
+    core->stats.adopted += (reg->flags & CORE_TASK_ADOPTED) != 0;
+    out_note(core, CORE_POINT_SPAWN, task, NOBODY, EVIDENCE_NONE);
+    if (on_this_roll(reg)) {
+        int error = put_on_roll(core, task, reg);
+        if (error != MOOT_OK) {
+            return error;
+        }
+    }
+    tell_those_who_seek(core, task);
+    settle(core, task);
+    return MOOT_OK;
+}

@@ -1,0 +1,508 @@
+/* roll.c - what this rank has registered, and what its peers say they have.
+ *
+ * PROTOCOL.md G1-G4.  Rolls are compared lane by lane, chunk by chunk: a chunk costs
+ * one message of some forty bytes whatever it holds, and ranks that agree never
+ * exchange a hash.  What is learnt is kept in three grains, finest wins last:
+ *
+ *   lane.agreed[r]   r's lane equals ours up to this position  (agreeing ranks: all)
+ *   chunk.holders    r has an equal chunk, elsewhere in its roll (after an insertion)
+ *   task.holders     r said so of this task (motions, exchanged hashes)
+ *
+ * An announcement that matches nothing of ours waits in peer.announced: usually we are
+ * merely slower.  Its hashes are asked for only when they decide something: when the
+ * announcer's roll is final (T1a), or in strict mode.
+ */
+#include "consensus/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the by-sum index points; chunks move when their array grows. */
+struct chunk_place {
+    uint32_t lane, chunk_plus_one;
+};
+
+struct lane *lane_enter(struct core *core, uint32_t number)
+{
+    if (number >= LIMIT_LANES) {
+        return NULL;
+    }
+    if (number >= core->lane_count) {
+        size_t size = (size_t)(number + 1) * sizeof(struct lane);
+        struct lane *grown = realloc(core->lanes, size);
+        if (grown == NULL) {
+            core->broken = true;
+            return NULL;
+        }
+        core->lanes = grown;
+        while (core->lane_count <= number) {
+            core->lanes[core->lane_count++] =
+                (struct lane){.state = CORE_LANE_RUNNING, .open_first = 1};
+        }
+    }
+    return &core->lanes[number];
+}
+
+void roll_release(struct core *core)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        struct lane *lane = &core->lanes[i];
+        for (uint32_t c = 0; c < lane->chunk_count; c++) {
+            rankset_release(&lane->chunks[c].holders);
+        }
+        free(lane->chunks);
+        free(lane->roll);
+        free(lane->agreed);
+    }
+    free(core->lanes);
+    free(core->by_sum);
+}
+
+/* --- Chunks by sum ------------------------------------------------------------------
+ */
+
+static struct chunk *chunk_at(const struct core *core, struct chunk_place place)
+{
+    return &core->lanes[place.lane].chunks[place.chunk_plus_one - 1];
+}
+
+static void by_sum_put(struct chunk_place *index, size_t room, const struct core *core,
+                       struct chunk_place place)
+{
+    size_t slot = (size_t)chunk_at(core, place)->sum.low & (room - 1);
+    while (index[slot].chunk_plus_one != 0) {
+        slot = (slot + 1) & (room - 1);
+    }
+    index[slot] = place;
+}
+
+static void by_sum_add(struct core *core, struct chunk_place place)
+{
+    if (core->by_sum_count * 2 >= core->by_sum_room) {
+        size_t room = core->by_sum_room ? core->by_sum_room * 2 : 64;
+        struct chunk_place *index = core_alloc(core, room * sizeof(*index));
+        if (index == NULL) {
+            return;
+        }
+        for (size_t i = 0; i < core->by_sum_room; i++) {
+            if (core->by_sum[i].chunk_plus_one != 0) {
+                by_sum_put(index, room, core, core->by_sum[i]);
+            }
+        }
+        free(core->by_sum);
+        core->by_sum = index;
+        core->by_sum_room = room;
+    }
+    by_sum_put(core->by_sum, core->by_sum_room, core, place);
+    core->by_sum_count++;
+}
+
+static const struct chunk_place *by_sum_find(const struct core *core,
+                                             const struct announced *what)
+{
+    size_t mask = core->by_sum_room - 1;
+    for (size_t slot = (size_t)what->sum.low & mask;
+         core->by_sum_room > 0 && core->by_sum[slot].chunk_plus_one != 0;
+         slot = (slot + 1) & mask) {
+        const struct chunk *chunk = chunk_at(core, core->by_sum[slot]);
+        if (rollsum_equal(&chunk->sum, &what->sum) && chunk->count == what->count) {
+            return &core->by_sum[slot];
+        }
+    }
+    return NULL;
+}
+
+/* --- What is known of peers ---------------------------------------------------------
+ */
+
+static const struct chunk *chunk_of(const struct lane *lane, uint64_t position)
+{
+    uint32_t low = 0, high = lane->chunk_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (lane->chunks[middle].first <= position) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0 ||
+        lane->chunks[low - 1].first + lane->chunks[low - 1].count <= position) {
+        return NULL;
+    }
+    return &lane->chunks[low - 1];
+}
+
+bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank)
+{
+    if (rank == core->rank) {
+        return task->held;
+    }
+    if (rankset_has(&task->holders, rank)) {
+        return true;
+    }
+    if (task->position == 0) {
+        return false;
+    }
+    const struct lane *lane = &core->lanes[task->lane];
+    if (lane->agreed != NULL && lane->agreed[rank] >= task->lane_position) {
+        return true;
+    }
+    const struct chunk *chunk = chunk_of(lane, task->lane_position);
+    return chunk != NULL && rankset_has(&chunk->holders, rank);
+}
+
+static void agree(struct core *core, uint32_t number, uint32_t from, uint64_t first,
+                  uint32_t count)
+{
+    struct lane *lane = &core->lanes[number];
+    if (lane->agreed == NULL) {
+        lane->agreed = core_alloc(core, core->size * sizeof(*lane->agreed));
+        if (lane->agreed == NULL) {
+            return;
+        }
+    }
+    uint64_t last = first + count - 1;
+    if (lane->agreed[from] + 1 >= first) {
+        if (last > lane->agreed[from]) {
+            lane->agreed[from] = last;
+        }
+    } else {
+        for (uint64_t at = first; at <= last; at++) {
+            if (!rankset_add(&lane->roll[at - 1]->holders, from)) {
+                core->broken = true;
+            }
+        }
+    }
+    core->knowledge_grew = true;
+}
+
+static struct rollsum sum_of(const struct core *core, const struct lane *lane,
+                             uint64_t first, uint32_t count)
+{
+    struct rollsum sum = {0, 0};
+    for (uint64_t at = first; at < first + count; at++) {
+        moot_hash hash = lane->roll[at - 1]->hash;
+        if (core->options.mode == CORE_STRICT) {
+            strict_salt(&hash, at);
+        }
+        rollsum_add(&sum, &hash);
+    }
+    return sum;
+}
+
+/* True if the announcement matches what we have, and is now known to match. */
+static bool resolve(struct core *core, uint32_t from, const struct announced *what)
+{
+    const struct chunk_place *place = what->partial ? NULL : by_sum_find(core, what);
+    if (place != NULL) {
+        struct chunk *chunk = chunk_at(core, *place);
+        if (place->lane == what->lane && chunk->first == what->first) {
+            agree(core, what->lane, from, what->first, what->count);
+        } else if (!rankset_add(&chunk->holders, from)) {
+            core->broken = true;
+        }
+        core->knowledge_grew = true;
+        return true;
+    }
+    if (what->lane >= core->lane_count) {
+        return false;
+    }
+    const struct lane *lane = &core->lanes[what->lane];
+    if (what->first + what->count - 1 > lane->len) {
+        return false;
+    }
+    struct rollsum ours = sum_of(core, lane, what->first, what->count);
+    if (!rollsum_equal(&ours, &what->sum)) {
+        return false;
+    }
+    agree(core, what->lane, from, what->first, what->count);
+    return true;
+}
+
+static void forget_announced(struct peer *peer, uint32_t i)
+{
+    peer->announced[i] = peer->announced[--peer->announced_count];
+}
+
+void roll_resolve(struct core *core)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        struct peer *peer = &core->peers[rank];
+        for (uint32_t i = peer->announced_count; i-- > 0;) {
+            if (resolve(core, rank, &peer->announced[i])) {
+                forget_announced(peer, i);
+            }
+        }
+    }
+}
+
+static void resolve_with(struct core *core, const struct chunk *chunk)
+{
+    struct rollsum sum =
+        chunk->sum; /* resolving may move chunks' neighbours, not these */
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        struct peer *peer = &core->peers[rank];
+        for (uint32_t i = peer->announced_count; i-- > 0;) {
+            const struct announced *what = &peer->announced[i];
+            if ((what->partial || rollsum_equal(&what->sum, &sum)) &&
+                resolve(core, rank, what)) {
+                forget_announced(peer, i);
+            }
+        }
+    }
+}
+
+/* --- This rank's own roll -----------------------------------------------------------
+ */
+
+static void announce(struct core *core, uint32_t number, uint64_t first, uint32_t count,
+                     const struct rollsum *sum, bool partial)
+{
+    if (core->options.mode == CORE_TRUST) {
+        return;
+    }
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (rank == core->rank || !rankset_has(&core->members, rank)) {
+            continue;
+        }
+        struct message *message = out_send(core, rank, MESSAGE_ROLL, NULL);
+        if (message == NULL) {
+            return;
+        }
+        message->u.roll = (struct message_roll){.lane = number,
+                                                .first = first,
+                                                .count = count,
+                                                .partial = partial,
+                                                .sum = *sum};
+    }
+}
+
+static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
+{
+    if (!core_grow(core, &lane->chunks, &lane->chunk_room, lane->chunk_count + 1,
+                   sizeof(*lane->chunks))) {
+        return;
+    }
+    struct chunk *chunk = &lane->chunks[lane->chunk_count++];
+    *chunk = (struct chunk){.first = lane->open_first,
+                            .count = (uint32_t)(lane->len - lane->open_first + 1),
+                            .sum = lane->open_sum};
+    by_sum_add(core, (struct chunk_place){number, lane->chunk_count});
+    announce(core, number, chunk->first, chunk->count, &chunk->sum, false);
+    lane->announced = lane->len;
+    lane->open_first = lane->len + 1;
+    lane->open_sum = (struct rollsum){0, 0};
+    resolve_with(core, chunk);
+}
+
+bool roll_append(struct core *core, struct lane *lane, uint32_t number,
+                 struct task *task)
+{
+    if (lane->len == lane->room) {
+        uint64_t room = lane->room ? lane->room * 2 : 64;
+        struct task **grown = realloc(lane->roll, room * sizeof(struct task *));
+        if (grown == NULL) {
+            core->broken = true;
+            return false;
+        }
+        lane->roll = grown;
+        lane->room = room;
+    }
+    lane->roll[lane->len++] = task;
+    task->lane = number;
+    task->lane_position = lane->len;
+    task->position = ++core->roll_len;
+    moot_hash hash = task->hash;
+    if (core->options.mode == CORE_STRICT) {
+        strict_salt(&hash, lane->len);
+    }
+    rollsum_add(&lane->open_sum, &hash);
+    if (rollsum_ends_chunk(&task->hash) ||
+        lane->len - lane->open_first + 1 >= ROLL_CHUNK_TASKS_MAX) {
+        cut_chunk(core, lane, number);
+    }
+    return true;
+}
+
+bool roll_is_told(const struct core *core)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        if (core->lanes[i].announced < core->lanes[i].len) {
+            return core->options.mode == CORE_TRUST || core->size == 1;
+        }
+    }
+    return true;
+}
+
+void roll_tell_partial(struct core *core)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        struct lane *lane = &core->lanes[i];
+        if (lane->announced < lane->len) {
+            announce(core, i, lane->open_first,
+                     (uint32_t)(lane->len - lane->open_first + 1), &lane->open_sum,
+                     true);
+            lane->announced = lane->len;
+        }
+    }
+}
+
+/* --- Messages -----------------------------------------------------------------------
+ */
+
+static struct announced *announced_enter(struct core *core, struct peer *peer,
+                                         const struct message_roll *roll)
+{
+    for (uint32_t i = 0; i < peer->announced_count; i++) {
+        struct announced *old = &peer->announced[i];
+        if (old->lane == roll->lane && old->first == roll->first) {
+            return old; /* superseded by a longer one */
+        }
+    }
+    if (!core_grow(core, &peer->announced, &peer->announced_room,
+                   peer->announced_count + 1, sizeof(*peer->announced))) {
+        return NULL;
+    }
+    return &peer->announced[peer->announced_count++];
+}
+
+void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *roll)
+{
+    if (roll->lane >= LIMIT_LANES || roll->first == 0 || roll->count == 0 ||
+        roll->count > ROLL_CHUNK_TASKS_MAX || roll->first > UINT64_MAX / 2) {
+        core->stats.refused++;
+        return;
+    }
+    struct peer *peer = &core->peers[from];
+    struct announced *what = announced_enter(core, peer, roll);
+    if (what == NULL) {
+        return;
+    }
+    *what = (struct announced){.lane = roll->lane,
+                               .first = roll->first,
+                               .count = roll->count,
+                               .partial = roll->partial,
+                               .sum = roll->sum};
+    if (resolve(core, from, what)) {
+        forget_announced(peer, (uint32_t)(what - peer->announced));
+    }
+}
+
+void roll_on_want(struct core *core, uint32_t from, const struct message_want *want)
+{
+    const struct lane *lane =
+        want->lane < core->lane_count ? &core->lanes[want->lane] : NULL;
+    if (lane == NULL || want->first == 0 || want->first > lane->len ||
+        want->count == 0 || want->count > LIMIT_ROLL_HASHES ||
+        want->count > lane->len - want->first + 1) {
+        core->stats.refused++;
+        return;
+    }
+    moot_hash *hashes = out_borrow(core, want->count * sizeof(*hashes));
+    const char **sites = NULL;
+    if (core->options.mode == CORE_STRICT) {
+        sites = out_borrow(core, want->count * sizeof(*sites));
+    }
+    struct message *message = out_send(core, from, MESSAGE_HASHES, NULL);
+    if (core->broken || hashes == NULL || message == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < want->count; i++) {
+        const struct task *task = lane->roll[want->first - 1 + i];
+        hashes[i] = task->hash;
+        if (sites != NULL) {
+            sites[i] = task->site != NULL ? task->site : "";
+        }
+    }
+    message->u.hashes = (struct message_hashes){.lane = want->lane,
+                                                .first = want->first,
+                                                .hashes = hashes,
+                                                .sites = sites,
+                                                .count = want->count};
+}
+
+void roll_ask_hashes(struct core *core, uint32_t from, struct announced *what)
+{
+    struct message *message = out_send(core, from, MESSAGE_WANT, NULL);
+    if (message != NULL) {
+        message->u.want = (struct message_want){what->lane, what->first, what->count};
+        what->wanted = true;
+    }
+}
+
+void roll_on_hashes(struct core *core, uint32_t from,
+                    const struct message_hashes *hashes)
+{
+    struct peer *peer = &core->peers[from];
+    for (uint32_t i = 0; i < hashes->count; i++) {
+        struct task *task = table_find(core, &hashes->hashes[i]);
+        if (task != NULL && !rankset_add(&task->holders, from)) {
+            core->broken = true;
+            return;
+        }
+    }
+    core->knowledge_grew = true;
+    if (core->options.mode == CORE_STRICT) {
+        strict_on_hashes(core, from, hashes);
+        return; /* the announcement stays, to be compared when our roll grows */
+    }
+    for (uint32_t i = peer->announced_count; i-- > 0;) {
+        const struct announced *what = &peer->announced[i];
+        if (what->lane == hashes->lane && what->first == hashes->first &&
+            what->count == hashes->count) {
+            forget_announced(peer, i);
+        }
+    }
+}
+
+/* --- Final rolls --------------------------------------------------------------------
+ */
+
+/* T1a needs to know what a closed peer holds: ask for what does not match. */
+void roll_want_of_closed(struct core *core)
+{
+    if (core->options.mode != CORE_REPAIR) {
+        return;
+    }
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        struct peer *peer = &core->peers[rank];
+        for (uint32_t i = 0; peer->state.closed && i < peer->announced_count; i++) {
+            if (!peer->announced[i].wanted) {
+                roll_ask_hashes(core, rank, &peer->announced[i]);
+            }
+        }
+    }
+}
+
+bool roll_resolved(const struct core *core, uint32_t rank)
+{
+    return core->peers[rank].announced_count == 0;
+}
+
+static void count_task(struct core *core, const struct task *task)
+{
+    bool all = true;
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        bool holds = roll_knows_holder(core, task, rank);
+        if (holds && rank < core->rank) {
+            return; /* that rank counts it */
+        }
+        all = all && holds;
+    }
+    if (all) {
+        core->stats.common++;
+    } else {
+        core->stats.partial++;
+    }
+}
+
+/* At adjourn every rank's roll is known: count each task on its lowest holder. */
+void roll_count_common(struct core *core)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        for (uint64_t at = 0; at < core->lanes[i].len; at++) {
+            count_task(core, core->lanes[i].roll[at]);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+/* state.c - telling peers what this rank is doing, when it has time to.
+ *
+ * A rank that goes idle announces what there is of its last chunk and its STATE:
+ * blocked or closed, how long its roll is, what it waits for.  At most once in a gossip
+ * period, and only what changed, so a program that waits at every step pays a bounded
+ * share.  The STATE decides nothing; it lets an owner push to those who wait too (T3a),
+ * lets the coordinator poll only when a poll can succeed, and fills stall reports.
+ */
+#include "consensus/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct message_state state_now(const struct core *core)
+{
+    const struct task *wait = core->last_wait;
+    return (struct message_state){
+        .blocked = core->blocked,
+        .closed = core->closed,
+        .passive = quiet_passive(core),
+        .waiting = wait != NULL,
+        .lanes = core->lane_count,
+        .len = core->roll_len,
+        .need = wait != NULL ? wait->need : NEED_NONE,
+        .load = core->unfinished_count > UINT32_MAX ? UINT32_MAX
+                                                    : (uint32_t)core->unfinished_count,
+        .site = wait != NULL ? wait->site : NULL,
+    };
+}
+
+bool state_is_stale(const struct core *core)
+{
+    if (!core->state_ever) {
+        return true;
+    }
+    const struct message_state now = state_now(core), *told = &core->state_sent;
+    return now.blocked != told->blocked || now.closed != told->closed ||
+           now.passive != told->passive || now.waiting != told->waiting ||
+           now.len != told->len || now.lanes != told->lanes ||
+           (now.waiting && !hash_equal(&core->last_wait->hash, &core->state_waits_for));
+}
+
+static bool may_tell(const struct core *core)
+{
+    return core->size > 1 && (core->idle || core->closed) &&
+           (!roll_is_told(core) || state_is_stale(core));
+}
+
+uint64_t state_deadline(const struct core *core)
+{
+    if (!may_tell(core)) {
+        return CORE_NEVER;
+    }
+    return core->state_ever ? core->state_sent_ns + core->options.gossip_period_ns
+                            : core->now_ns;
+}
+
+void state_announce(struct core *core)
+{
+    if (!may_tell(core) || state_deadline(core) > core->now_ns) {
+        return;
+    }
+    roll_tell_partial(core);
+    struct message_state state = state_now(core);
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (rank == core->rank || !rankset_has(&core->members, rank)) {
+            continue;
+        }
+        struct message *message =
+            out_send(core, rank, MESSAGE_STATE, state.waiting ? core->last_wait : NULL);
+        if (message == NULL) {
+            return;
+        }
+        message->u.state = state;
+    }
+    core->state_sent = state;
+    core->state_sent.site = NULL;
+    if (state.waiting) {
+        core->state_waits_for = core->last_wait->hash;
+    }
+    core->state_sent_ns = core->now_ns;
+    core->state_ever = true;
+}
+
+void state_on_state(struct core *core, uint32_t from, const struct message *message)
+{
+    struct peer *peer = &core->peers[from];
+    char *site = NULL;
+    if (message->u.state.site != NULL) {
+        size_t length = strnlen(message->u.state.site, LIMIT_SITE_BYTES);
+        site = core_alloc(core, length + 1);
+        if (site != NULL) {
+            memcpy(site, message->u.state.site, length);
+        }
+    }
+    free(peer->site);
+    peer->site = site;
+    peer->state = message->u.state;
+    peer->state.site = site;
+    peer->waits_for = message->hash;
+}

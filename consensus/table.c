@@ -1,0 +1,116 @@
+/* table.c - from a hash to its task record.
+ *
+ * Open addressing with linear probing over pointers; hashes are uniform, so their first
+ * word is the index.  Records come from slabs and stay where they are: rooms keep
+ * pointers to them.
+ */
+#include "consensus/internal.h"
+
+#include <stdlib.h>
+
+enum { FIRST_SLOTS = 256 };
+
+static size_t slot_of(const struct core *core, const moot_hash *hash)
+{
+    size_t mask = core->slot_count - 1;
+    size_t slot = (size_t)hash_word(hash) & mask;
+    while (core->slots[slot] != NULL && !hash_equal(&core->slots[slot]->hash, hash)) {
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+struct task *table_find(const struct core *core, const moot_hash *hash)
+{
+    return core->slot_count > 0 ? core->slots[slot_of(core, hash)] : NULL;
+}
+
+static bool table_widen(struct core *core)
+{
+    size_t old_count = core->slot_count;
+    struct task **old = core->slots;
+    size_t count = old_count ? old_count * 2 : FIRST_SLOTS;
+    struct task **slots = calloc(count, sizeof(*slots));
+    if (slots == NULL) {
+        return false;
+    }
+    core->slots = slots;
+    core->slot_count = count;
+    for (size_t i = 0; i < old_count; i++) {
+        if (old[i] != NULL) {
+            slots[slot_of(core, &old[i]->hash)] = old[i];
+        }
+    }
+    free(old);
+    return true;
+}
+
+struct task *table_enter(struct core *core, const moot_hash *hash)
+{
+    struct task *task = table_find(core, hash);
+    if (task != NULL) {
+        return task;
+    }
+    if (core->task_count * 2 >= core->slot_count && !table_widen(core)) {
+        core->broken = true;
+        return NULL;
+    }
+    task = block_take(&core->slabs, sizeof(*task));
+    if (task == NULL) {
+        core->broken = true;
+        return NULL;
+    }
+    task->hash = *hash;
+    task->need = NEED_NONE;
+    task->asked_need = NEED_NONE;
+    task->owner = NOBODY;
+    task->accepted = NOBODY;
+    task->chair = placement_chair(hash, &core->members, NULL);
+    task->finder = (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0;
+    core->slots[slot_of(core, hash)] = task;
+    core->task_count++;
+    return task;
+}
+
+bool task_learn_candidates(struct core *core, struct task *task,
+                           const struct rankset *candidates)
+{
+    if (!task->finder || candidates == NULL) {
+        return true;
+    }
+    struct rankset *copy = core_alloc(core, sizeof(*copy));
+    if (copy == NULL || !rankset_copy(copy, candidates)) {
+        free(copy);
+        core->broken = true;
+        return false;
+    }
+    task->candidates = copy;
+    task->chair = placement_chair(&task->hash, &core->members, copy);
+    task->finder = false;
+    return true;
+}
+
+static void task_release(struct task *task)
+{
+    docket_release(task->docket);
+    free(task->docket);
+    if (task->candidates != NULL) {
+        rankset_release(task->candidates);
+        free(task->candidates);
+    }
+    rankset_release(&task->holders);
+    rankset_release(&task->pushed);
+    rankset_release(&task->seekers);
+}
+
+void table_release(struct core *core)
+{
+    for (size_t i = 0; i < core->slot_count; i++) {
+        if (core->slots[i] != NULL) {
+            task_release(core->slots[i]);
+        }
+    }
+    free(core->slots);
+    block_free(core->slabs);
+    block_free(core->edges);
+}
