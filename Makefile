@@ -25,7 +25,7 @@ OPTIMISE ?= -O2 -g
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(OPTIMISE) -fPIC -fno-common -fvisibility=hidden -pthread \
   $(WARNINGS) $(if $(DEVELOPER),-Werror) \
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
-  -I. -Ihashing -Iproto -Inode -I$(BUILD)/gen $(CFLAGS)
+  -I. -Ihashing -iquoteproto -Inode -I$(BUILD)/gen $(CFLAGS)
 LDFLAGS_ALL = -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
 # Only evaluated by recipes, after `deps` has had its chance to install the packages.
@@ -90,7 +90,7 @@ $(BUILD)/moot: $(CLI_OBJ) $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 $(BUILD)/examples/%: deploy/examples/%.c $(BUILD)/libmoot.so.$(SOVERSION)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 $(OPTIMISE) $(WARNINGS) $(if $(DEVELOPER),-Werror) $(LDFLAGS_ALL) \
-	  -Ihashing -Iproto -Inode $(MPI_CFLAGS) -MMD -MP $< -o $@ \
+	  -Ihashing -iquoteproto -Inode $(MPI_CFLAGS) -MMD -MP $< -o $@ \
 	  -L$(BUILD) -lmoot -Wl,-rpath,'$$ORIGIN/..' $(MPI_LIBS) -lm
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
