@@ -1,0 +1,26 @@
+/* message.c - what message types and evidence are called (message.h). */
+#include "message.h"
+
+const char *message_type_name(enum message_type type)
+{
+    static const char *const names[MESSAGE_TYPE_END] = {
+#define X(name) [MESSAGE_##name] = #name,
+        MESSAGE_TYPES(X)
+#undef X
+    };
+    if (type <= MESSAGE_NONE || type >= MESSAGE_TYPE_END)
+        return "?";
+    return names[type];
+}
+
+const char *evidence_name(enum evidence evidence)
+{
+    static const char *const names[EVIDENCE_END] = {
+#define X(name, text) [EVIDENCE_##name] = text,
+        EVIDENCE(X)
+#undef X
+    };
+    if (evidence <= EVIDENCE_NONE || evidence >= EVIDENCE_END)
+        return "none";
+    return names[evidence];
+}

@@ -1,0 +1,266 @@
+/* wire_check.c - what a message must keep to, whichever way it goes (wire_private.h).
+ *
+ * One rule a type, applied before a message is encoded and after one was decoded.  A
+ * rule looks at one message alone: whether it makes sense now, from this sender, is
+ * the core's to judge (Rule E).
+ */
+#include "wire_private.h"
+
+#include "error.h"
+#include "hashing/identity.h"
+
+#include <string.h>
+
+typedef const char *check_fn(const struct message *message);
+
+static const char *check_set(const struct rankset *set)
+{
+    if (rankset_empty(set))
+        return "a rank set is empty";
+    if (rankset_words(set) > LIMIT_RANKS / 64)
+        return "a rank is beyond the limit";
+    return NULL;
+}
+
+/* NULL is all ranks. */
+static const char *check_candidates(const struct rankset *candidates)
+{
+    return candidates != NULL ? check_set(candidates) : NULL;
+}
+
+static const char *check_name(const char *name)
+{
+    if (name == NULL || name[0] == '\0')
+        return "a kernel has no name";
+    if (strnlen(name, LIMIT_KERNEL_NAME_BYTES + 1) > LIMIT_KERNEL_NAME_BYTES)
+        return "a kernel's name is too long";
+    return NULL;
+}
+
+static const char *check_hashes(const moot_hash *hashes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (hash_is_zero(&hashes[i]))
+            return "a hash in a list is zero";
+    return NULL;
+}
+
+/* A stretch of a lane's roll. */
+static const char *check_stretch(uint32_t lane, uint64_t first, uint32_t count)
+{
+    if (lane >= LIMIT_LANES)
+        return "a lane is beyond the limit";
+    if (first == 0 || first > UINT64_MAX - count)
+        return "a roll position is out of range";
+    if (count > LIMIT_ROLL_HASHES)
+        return "a stretch of a roll is too long";
+    return NULL;
+}
+static_assert(ROLL_CHUNK_TASKS_MAX == LIMIT_ROLL_HASHES, "a chunk is one stretch");
+
+static const char *check_spec(const struct message_spec *spec)
+{
+    const char *why = check_name(spec->kernel_name);
+    if (why == NULL)
+        why = check_candidates(spec->candidates);
+    if (why == NULL && spec->input_count > LIMIT_INPUTS)
+        why = "a spec has too many inputs";
+    if (why == NULL)
+        why = check_hashes(spec->inputs, spec->input_count);
+    if (why != NULL)
+        return why;
+    if (spec->args == NULL && spec->args_size > 0)
+        return "a spec's arguments are missing";
+    if (spec->args_size > LIMIT_ARGS_BYTES)
+        return "a spec's arguments are too large";
+    if (spec->after_count > spec->input_count)
+        return "a spec has more order inputs than inputs";
+    if (spec->key_size > LIMIT_KEY_BYTES)
+        return "a spec's key is too long";
+    return NULL;
+}
+
+static const char *check_motion(const struct message *message)
+{
+    const struct message_motion *motion = &message->u.motion;
+    if (motion->want > WANT_DATA)
+        return "MOTION: no such want";
+    const char *why = check_candidates(motion->candidates);
+    if (why == NULL && motion->spec != NULL)
+        why = check_spec(motion->spec);
+    return why;
+}
+
+static const char *check_decision(const struct message *message)
+{
+    const struct message_decision *decision = &message->u.decision;
+    if (decision->evidence >= EVIDENCE_END)
+        return "DECISION: no such evidence";
+    if (decision->asker_count > LIMIT_ASKERS)
+        return "DECISION: too many askers";
+    for (size_t i = 0; i < decision->asker_count; i++) {
+        if (decision->askers[i].rank >= LIMIT_RANKS)
+            return "DECISION: an asker is beyond the limit";
+        if (decision->askers[i].want > WANT_DATA)
+            return "DECISION: no such want";
+    }
+    return NULL;
+}
+
+static const char *check_result(const struct message *message)
+{
+    const struct message_result *result = &message->u.result;
+    if (result->evidence >= EVIDENCE_END)
+        return "RESULT: no such evidence";
+    if (result->data > RESULT_BULK)
+        return "RESULT: no such way for its data";
+    if (result->status != MOOT_OK && !error_known(result->status))
+        return "RESULT: no such error";
+    if (result->status != MOOT_OK && result->size > LIMIT_ERROR_STORY_BYTES)
+        return "RESULT: the error's story is too long";
+    if (result->data == RESULT_EAGER && result->size > LIMIT_EAGER_BYTES)
+        return "RESULT: too large to be eager";
+    if (result->data == RESULT_EAGER && result->size > 0 && result->payload == NULL)
+        return "RESULT: eager, but without a payload";
+    if (result->size > LIMIT_RESULT_BYTES)
+        return "RESULT: too large";
+    return NULL;
+}
+
+static const char *check_refer(const struct message *message)
+{
+    const struct rankset *candidates = message->u.refer.candidates;
+    return candidates != NULL ? check_set(candidates) : "REFER: no candidates";
+}
+
+static const char *check_accept(const struct message *message)
+{
+    return message->u.accept.winner < LIMIT_RANKS
+               ? NULL
+               : "ACCEPT: the winner is beyond the limit";
+}
+
+static const char *check_verdict(const struct message *message)
+{
+    return error_known(message->u.verdict.code) ? NULL : "VERDICT: no such error";
+}
+
+static const char *check_roll(const struct message *message)
+{
+    const struct message_roll *roll = &message->u.roll;
+    return check_stretch(roll->lane, roll->first, roll->count);
+}
+
+static const char *check_want(const struct message *message)
+{
+    const struct message_want *want = &message->u.want;
+    return check_stretch(want->lane, want->first, want->count);
+}
+
+static const char *check_hash_list(const struct message *message)
+{
+    const struct message_hashes *list = &message->u.hashes;
+    const char *why = check_stretch(list->lane, list->first, list->count);
+    if (why == NULL)
+        why = check_hashes(list->hashes, list->count);
+    for (uint32_t i = 0; why == NULL && list->sites != NULL && i < list->count; i++)
+        if (list->sites[i] == NULL)
+            why = "HASHES: a site is missing";
+    return why;
+}
+
+static const char *check_state(const struct message *message)
+{
+    const struct message_state *state = &message->u.state;
+    if (state->lanes > LIMIT_LANES)
+        return "STATE: too many lanes";
+    if (state->waiting && hash_is_zero(&message->hash))
+        return "STATE: waits for no task";
+    return NULL;
+}
+
+static const char *check_pollr(const struct message *message)
+{
+    const struct message_pollr *pollr = &message->u.pollr;
+    if ((pollr->orphan && hash_is_zero(&message->hash)) ||
+        (pollr->undecided && hash_is_zero(&pollr->undecided_hash)) ||
+        (pollr->stuck && hash_is_zero(&pollr->stuck_hash)))
+        return "POLLR: a key without its hash";
+    return NULL;
+}
+
+static const char *check_resolve(const struct message *message)
+{
+    return message->u.resolve.what <= RESOLVE_YIELD ? NULL : "RESOLVE: no such way";
+}
+
+static const char *check_chase(const struct message *message)
+{
+    const struct message_chase *chase = &message->u.chase;
+    if (chase->path_count > LIMIT_CHASE_HOPS)
+        return "CHASE: the path is too long";
+    return check_hashes(chase->path, chase->path_count);
+}
+
+static const char *check_diverged(const struct message *message)
+{
+    const struct message_diverged *diverged = &message->u.diverged;
+    const char *why = check_stretch(diverged->lane, diverged->position, 0);
+    if (why != NULL)
+        return why;
+    if (diverged->sides == 0 || diverged->sides > LIMIT_SIDES)
+        return "DIVERGED: no or too many sides";
+    for (uint32_t i = 0; why == NULL && i < diverged->sides; i++)
+        why = diverged->side[i].ranks != NULL ? check_set(diverged->side[i].ranks)
+                                              : "DIVERGED: a side without ranks";
+    return why;
+}
+
+static const char *check_kernel(const struct message *message)
+{
+    return check_name(message->u.kernel.name);
+}
+
+static const char *check_nothing(const struct message *message)
+{
+    (void)message;
+    return NULL;
+}
+
+/* What there is to check in a type, and whether it is about a task. */
+static const struct rule {
+    check_fn *check;
+    bool needs_hash;
+} rules[MESSAGE_TYPE_END] = {
+    [MESSAGE_MOTION] = {check_motion, true},
+    [MESSAGE_DECISION] = {check_decision, true},
+    [MESSAGE_RESULT] = {check_result, true},
+    [MESSAGE_PULL] = {check_nothing, true},
+    [MESSAGE_SEEK] = {check_nothing, true},
+    [MESSAGE_REFER] = {check_refer, true},
+    [MESSAGE_ACCEPT] = {check_accept, true},
+    [MESSAGE_ACK] = {check_nothing, true},
+    [MESSAGE_VERDICT] = {check_verdict, true},
+    [MESSAGE_ROLL] = {check_roll, false},
+    [MESSAGE_WANT] = {check_want, false},
+    [MESSAGE_HASHES] = {check_hash_list, false},
+    [MESSAGE_STATE] = {check_state, false},
+    [MESSAGE_POLL] = {check_nothing, false},
+    [MESSAGE_POLLR] = {check_pollr, false},
+    [MESSAGE_RESOLVE] = {check_resolve, true},
+    [MESSAGE_CHASE] = {check_chase, true},
+    [MESSAGE_CANCEL] = {check_nothing, true},
+    [MESSAGE_DIVERGED] = {check_diverged, false},
+    [MESSAGE_ADJOURN] = {check_nothing, false},
+    [MESSAGE_KERNEL] = {check_kernel, false},
+};
+
+const char *message_check(const struct message *message)
+{
+    if (message->type <= MESSAGE_NONE || message->type >= MESSAGE_TYPE_END)
+        return "no such message type";
+    const struct rule *rule = &rules[message->type];
+    if (rule->needs_hash && hash_is_zero(&message->hash))
+        return "a message about a task has no hash";
+    return rule->check(message);
+}

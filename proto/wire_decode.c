@@ -1,0 +1,169 @@
+/* wire_decode.c - received bytes to a frame of messages (wire.h).
+ *
+ * The stages and what each of them makes sure of stand in wire_private.h.  Messages are
+ * taken through them one by one; the first that fails takes the frame with it.
+ */
+#include "wire_private.h"
+
+#include "moot_error.h"
+
+#include <string.h>
+
+enum {
+    /* No frame within the limits unfolds to more: the worst is a DECISION, 11 bytes an
+     * asker on the wire and 32 in the arena. */
+    ARENA_BYTES_MAX = 8 * LIMIT_FRAME_BYTES,
+    /* What a message takes besides its bytes: protobuf-c's structs and the arena's
+     * rounding.  A guess, for the first block. */
+    ARENA_MESSAGE_BYTES = 320
+};
+
+static uint64_t get_integer(const uint8_t *at, size_t size)
+{
+    uint64_t value = 0;
+    while (size-- > 0)
+        value = value << 8 | at[size];
+    return value;
+}
+
+static int read_envelope(const uint8_t *bytes, size_t size,
+                         struct wire_envelope *envelope, size_t *body_bytes,
+                         const char **why)
+{
+    if (size < WIRE_ENVELOPE_BYTES || memcmp(bytes, WIRE_MAGIC, 4) != 0) {
+        *why = "envelope: this is no frame";
+        return MOOT_ERR_INVALID;
+    }
+    if (bytes[ENVELOPE_VERSION] != WIRE_VERSION) {
+        *why = "envelope: another version of the protocol";
+        return MOOT_ERR_PROTOCOL;
+    }
+    if (size > LIMIT_FRAME_BYTES) {
+        *why = "envelope: the frame is too large";
+        return MOOT_ERR_LIMIT;
+    }
+    uint64_t body = get_integer(bytes + ENVELOPE_BODY_BYTES, 4);
+    uint64_t payload = get_integer(bytes + ENVELOPE_PAYLOAD_BYTES, 4);
+    if (WIRE_ENVELOPE_BYTES + body + payload != size) {
+        *why = "envelope: the lengths are not what was received";
+        return MOOT_ERR_INVALID;
+    }
+    if (bytes[ENVELOPE_FLAGS] != 0 || get_integer(bytes + ENVELOPE_RESERVED, 2) != 0) {
+        *why = "envelope: flags that this version does not have";
+        return MOOT_ERR_INVALID;
+    }
+    *body_bytes = (size_t)body;
+    envelope->src_uid = get_integer(bytes + ENVELOPE_SRC_UID, 8);
+    envelope->dst_uid = get_integer(bytes + ENVELOPE_DST_UID, 8);
+    envelope->epoch = get_integer(bytes + ENVELOPE_EPOCH, 8);
+    envelope->view_id = get_integer(bytes + ENVELOPE_VIEW_ID, 8);
+    envelope->link_sequence = get_integer(bytes + ENVELOPE_LINK_SEQUENCE, 8);
+    envelope->link_ack = get_integer(bytes + ENVELOPE_LINK_ACK, 8);
+    return MOOT_OK;
+}
+
+/* How many messages the body has. */
+static int count_messages(const uint8_t *body, size_t size, size_t *count,
+                          const char **why)
+{
+    struct wire_piece piece;
+    *why = NULL;
+    *count = 0;
+    while (wire_piece_next(&body, &size, &piece, why)) {
+        if (++*count > LIMIT_FRAME_MESSAGES) {
+            *why = "body: too many messages";
+            return MOOT_ERR_LIMIT;
+        }
+    }
+    return *why == NULL ? MOOT_OK : MOOT_ERR_INVALID;
+}
+
+static void *arena_alloc_for_protobuf(void *arena, size_t size)
+{
+    return arena_take(arena, size);
+}
+
+static void arena_free_for_protobuf(void *arena, void *bytes)
+{
+    (void)arena; /* everything goes at once */
+    (void)bytes;
+}
+
+static bool read_piece(struct reader *reader, const struct wire_piece *piece,
+                       struct message *to)
+{
+    ProtobufCAllocator allocator = {.alloc = arena_alloc_for_protobuf,
+                                    .free = arena_free_for_protobuf,
+                                    .allocator_data = &reader->arena};
+    reader->why = wire_piece_walk(piece);
+    if (reader->why != NULL)
+        return false;
+    Moot__Message *from = moot__message__unpack(&allocator, piece->size, piece->bytes);
+    if (from == NULL) {
+        if (reader->arena.error == MOOT_OK)
+            reader->why = "body: protobuf-c refuses it";
+        return false;
+    }
+    if (!wire_read_message(reader, from, to))
+        return false;
+    reader->why = message_check(to);
+    return reader->why == NULL;
+}
+
+static bool read_messages(struct reader *reader, const uint8_t *body, size_t size,
+                          struct wire_frame *frame)
+{
+    struct wire_piece piece;
+    for (size_t i = 0; i < frame->count; i++) {
+        struct message *message = &frame->messages[i];
+        memset(message, 0, sizeof *message);
+        message->epoch = frame->envelope.epoch;
+        message->view_id = frame->envelope.view_id;
+        if (!wire_piece_next(&body, &size, &piece, &reader->why) ||
+            !read_piece(reader, &piece, message))
+            return false;
+    }
+    if (reader->payload_bytes > 0)
+        reader->why = "envelope: payload that belongs to no result";
+    return reader->why == NULL;
+}
+
+int wire_frame_decode(const void *bytes, size_t size, struct wire_frame *out,
+                      const char **why)
+{
+    struct wire_frame frame = {.messages = NULL};
+    size_t body_bytes;
+    int code = read_envelope(bytes, size, &frame.envelope, &body_bytes, why);
+    if (code != MOOT_OK)
+        return code;
+    const uint8_t *body = (const uint8_t *)bytes + WIRE_ENVELOPE_BYTES;
+    code = count_messages(body, body_bytes, &frame.count, why);
+    if (code != MOOT_OK)
+        return code;
+
+    struct reader reader = {.arena = {.held_max = ARENA_BYTES_MAX},
+                            .payload = body + body_bytes,
+                            .payload_bytes = size - WIRE_ENVELOPE_BYTES - body_bytes};
+    size_t usual =
+        frame.count * (sizeof *frame.messages + ARENA_MESSAGE_BYTES) + 2 * body_bytes;
+    if (frame.count > 0 && arena_reserve(&reader.arena, usual))
+        frame.messages =
+            arena_take(&reader.arena, frame.count * sizeof *frame.messages);
+    if ((frame.count > 0 && frame.messages == NULL) ||
+        !read_messages(&reader, body, body_bytes, &frame)) {
+        arena_free(reader.arena.blocks);
+        *why = reader.why != NULL                         ? reader.why
+               : reader.arena.error == MOOT_ERR_NO_MEMORY ? "no memory to decode it"
+                                                          : "unfolds beyond the limit";
+        return reader.why != NULL ? MOOT_ERR_INVALID : reader.arena.error;
+    }
+    frame.arena = reader.arena.blocks;
+    *out = frame;
+    return MOOT_OK;
+}
+
+void wire_frame_release(struct wire_frame *frame)
+{
+    arena_free(frame->arena);
+    *frame = (struct wire_frame){.messages = NULL};
+}

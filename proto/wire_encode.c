@@ -1,0 +1,205 @@
+/* wire_encode.c - collecting messages into a frame (wire.h, moot.proto).
+ *
+ * A writer keeps three buffers from frame to frame: the body so far, the payloads so
+ * far, and scratch for what protobuf-c wants to see in arrays of its own.  Adding a
+ * message to a warm writer allocates nothing.  protobuf-c packs a message straight
+ * behind the body, and since the body of a Frame is its messages back to back, nothing
+ * is packed twice.  The same messages give the same bytes.
+ */
+#include "wire_private.h"
+
+#include "moot_error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BUFFER_BYTES_MIN = 1024,
+    BUFFER_KEPT_BYTES_MAX = 64 << 10, /* a larger one is not kept between frames */
+    VARINT32_BYTES_MAX = 5
+};
+
+struct buffer {
+    uint8_t *bytes;
+    size_t size, capacity;
+};
+
+struct wire_writer {
+    struct buffer body, payload, scratch;
+    size_t count;
+    uint64_t epoch, view_id; /* of its messages, if it has any */
+};
+
+/* --- Buffers ---------------------------------------------------------------------- */
+
+static bool buffer_reserve(struct buffer *buffer, size_t more)
+{
+    size_t needed = buffer->size + more;
+    size_t capacity = buffer->capacity * 2;
+    if (needed <= buffer->capacity)
+        return true;
+    if (capacity < BUFFER_BYTES_MIN)
+        capacity = BUFFER_BYTES_MIN;
+    if (capacity < needed)
+        capacity = needed;
+    uint8_t *bytes = realloc(buffer->bytes, capacity);
+    if (bytes == NULL)
+        return false;
+    buffer->bytes = bytes;
+    buffer->capacity = capacity;
+    return true;
+}
+
+static void buffer_release(struct buffer *buffer)
+{
+    free(buffer->bytes);
+    *buffer = (struct buffer){0};
+}
+
+static void buffer_empty(struct buffer *buffer)
+{
+    buffer->size = 0;
+    if (buffer->capacity > BUFFER_KEPT_BYTES_MAX)
+        buffer_release(buffer);
+}
+
+/* --- The writer ------------------------------------------------------------------- */
+
+struct wire_writer *wire_writer_new(void)
+{
+    return calloc(1, sizeof(struct wire_writer));
+}
+
+void wire_writer_free(struct wire_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    buffer_release(&writer->body);
+    buffer_release(&writer->payload);
+    buffer_release(&writer->scratch);
+    free(writer);
+}
+
+size_t wire_writer_count(const struct wire_writer *writer) { return writer->count; }
+
+size_t wire_writer_size(const struct wire_writer *writer)
+{
+    return WIRE_ENVELOPE_BYTES + writer->body.size + writer->payload.size;
+}
+
+/* Returns how many bytes it wrote, at most VARINT32_BYTES_MAX. */
+static size_t put_varint32(uint8_t *at, uint32_t value)
+{
+    size_t size = 0;
+    for (; value >= 0x80; value >>= 7)
+        at[size++] = (uint8_t)(value | 0x80);
+    at[size++] = (uint8_t)value;
+    return size;
+}
+
+/* The bytes that go behind the body. */
+static size_t payload_bytes(const struct message *message)
+{
+    bool eager =
+        message->type == MESSAGE_RESULT && message->u.result.data == RESULT_EAGER;
+    return eager ? (size_t)message->u.result.size : 0;
+}
+
+static bool same_view(const struct wire_writer *writer, uint64_t epoch,
+                      uint64_t view_id)
+{
+    return writer->count == 0 || (writer->epoch == epoch && writer->view_id == view_id);
+}
+
+/* Packs what the encoder holds behind the body, which has room for it. */
+static void append(struct wire_writer *writer, const struct encoder *encoder,
+                   size_t size, const uint8_t *prefix, size_t prefix_size)
+{
+    uint8_t *at = writer->body.bytes + writer->body.size;
+    memcpy(at, prefix, prefix_size);
+    moot__message__pack(&encoder->message, at + prefix_size);
+    writer->body.size += prefix_size + size;
+}
+
+int wire_writer_add(struct wire_writer *writer, const struct message *message)
+{
+    struct encoder encoder;
+    uint8_t prefix[1 + VARINT32_BYTES_MAX] = {WIRE_MESSAGE_KEY};
+
+    if (message_check(message) != NULL ||
+        !same_view(writer, message->epoch, message->view_id))
+        return MOOT_ERR_INVALID;
+    if (!buffer_reserve(&writer->scratch, wire_write_scratch_bytes(message)))
+        return MOOT_ERR_NO_MEMORY;
+    encoder.scratch = writer->scratch.bytes;
+    wire_write_message(&encoder, message);
+
+    size_t size = moot__message__get_packed_size(&encoder.message);
+    size_t payload = payload_bytes(message);
+    if (size + payload > LIMIT_FRAME_BYTES - WIRE_ENVELOPE_BYTES - sizeof prefix)
+        return MOOT_ERR_INVALID;
+    size_t prefix_size = 1 + put_varint32(prefix + 1, (uint32_t)size);
+    if (writer->count == LIMIT_FRAME_MESSAGES ||
+        wire_writer_size(writer) + prefix_size + size + payload > LIMIT_FRAME_BYTES)
+        return MOOT_ERR_LIMIT;
+    if (!buffer_reserve(&writer->body, prefix_size + size) ||
+        !buffer_reserve(&writer->payload, payload))
+        return MOOT_ERR_NO_MEMORY;
+
+    append(writer, &encoder, size, prefix, prefix_size);
+    if (payload > 0)
+        memcpy(writer->payload.bytes + writer->payload.size, message->u.result.payload,
+               payload);
+    writer->payload.size += payload;
+    writer->epoch = message->epoch;
+    writer->view_id = message->view_id;
+    writer->count++;
+    return MOOT_OK;
+}
+
+static void put_integer(uint8_t *at, uint64_t value, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static void put_envelope(uint8_t *frame, const struct wire_envelope *envelope,
+                         const struct wire_writer *writer)
+{
+    memset(frame, 0, WIRE_ENVELOPE_BYTES);
+    memcpy(frame + ENVELOPE_MAGIC, WIRE_MAGIC, 4);
+    frame[ENVELOPE_VERSION] = WIRE_VERSION;
+    put_integer(frame + ENVELOPE_BODY_BYTES, writer->body.size, 4);
+    put_integer(frame + ENVELOPE_PAYLOAD_BYTES, writer->payload.size, 4);
+    put_integer(frame + ENVELOPE_SRC_UID, envelope->src_uid, 8);
+    put_integer(frame + ENVELOPE_DST_UID, envelope->dst_uid, 8);
+    put_integer(frame + ENVELOPE_EPOCH, envelope->epoch, 8);
+    put_integer(frame + ENVELOPE_VIEW_ID, envelope->view_id, 8);
+    put_integer(frame + ENVELOPE_LINK_SEQUENCE, envelope->link_sequence, 8);
+    put_integer(frame + ENVELOPE_LINK_ACK, envelope->link_ack, 8);
+}
+
+int wire_writer_finish(struct wire_writer *writer, const struct wire_envelope *envelope,
+                       void **frame, size_t *size)
+{
+    if (!same_view(writer, envelope->epoch, envelope->view_id))
+        return MOOT_ERR_INVALID;
+    size_t total = wire_writer_size(writer);
+    uint8_t *bytes = malloc(total);
+    if (bytes == NULL)
+        return MOOT_ERR_NO_MEMORY;
+    put_envelope(bytes, envelope, writer);
+    uint8_t *at = bytes + WIRE_ENVELOPE_BYTES;
+    if (writer->body.size > 0)
+        memcpy(at, writer->body.bytes, writer->body.size);
+    if (writer->payload.size > 0)
+        memcpy(at + writer->body.size, writer->payload.bytes, writer->payload.size);
+
+    buffer_empty(&writer->body);
+    buffer_empty(&writer->payload);
+    buffer_empty(&writer->scratch);
+    writer->count = 0;
+    *frame = bytes;
+    *size = total;
+    return MOOT_OK;
+}

@@ -1,0 +1,134 @@
+/* wire_private.h - what the wire_*.c files share.
+ *
+ * A frame comes in through these, in this order, and each may rely on those before it:
+ *
+ *   wire_decode.c  the envelope: magic, version, lengths against what was received
+ *   wire_walk.c    the body's shape: depth, counts, lengths, no field twice
+ *   protobuf-c     unpacks message by message into an arena with a cap (wire_arena.c)
+ *   wire_read.c    widths: 16-byte hashes, whole words, texts without a zero in them
+ *   wire_check.c   meaning: enum ranges, counts against limits.h, what must be there
+ *
+ * A frame goes out through wire_check.c, wire_write.c and wire_encode.c: what one rank
+ * may send is what another accepts.
+ */
+#ifndef PROTO_WIRE_PRIVATE_H
+#define PROTO_WIRE_PRIVATE_H
+
+#include "limits.h"
+#include "wire.h"
+
+#include "moot.pb-c.h"
+
+/* Where the envelope's fields stand (wire.h). */
+enum {
+    ENVELOPE_MAGIC = 0,
+    ENVELOPE_VERSION = 4,
+    ENVELOPE_FLAGS = 5,
+    ENVELOPE_RESERVED = 6,
+    ENVELOPE_BODY_BYTES = 8,
+    ENVELOPE_PAYLOAD_BYTES = 12,
+    ENVELOPE_SRC_UID = 16,
+    ENVELOPE_DST_UID = 24,
+    ENVELOPE_EPOCH = 32,
+    ENVELOPE_VIEW_ID = 40,
+    ENVELOPE_LINK_SEQUENCE = 48,
+    ENVELOPE_LINK_ACK = 56
+};
+#define WIRE_MAGIC "MOOT"
+
+/* In front of each message of the body: field 1, length-delimited. */
+#define WIRE_MESSAGE_KEY 0x0a
+
+#define LIMIT_SIDES 4u /* of a DIVERGED: message_diverged.side */
+
+/* NULL if the message keeps every limit and has what its type needs; otherwise what is
+ * wrong, in static text.  Looks at everything but the lengths of label and site, which
+ * are cut on the way out and checked on the way in. */
+const char *message_check(const struct message *message);
+
+/* --- wire_walk.c ------------------------------------------------------------------ */
+
+/* One message of the body. */
+struct wire_piece {
+    const uint8_t *bytes;
+    size_t size;
+};
+
+/* Splits the next message off the front of a body, looking at its length only.  False
+ * at the end of the body, or when there is something else: then *why says what. */
+bool wire_piece_next(const uint8_t **body, size_t *size, struct wire_piece *piece,
+                     const char **why);
+
+/* NULL if the piece is a well-formed Message; otherwise what is wrong. */
+const char *wire_piece_walk(const struct wire_piece *piece);
+
+/* --- wire_arena.c ----------------------------------------------------------------- */
+
+struct arena_block;
+
+/* Memory that is given piece by piece and freed as a whole.  Zero-initialise. */
+struct arena {
+    struct arena_block *blocks; /* newest first */
+    size_t held_bytes;          /* of all blocks */
+    size_t held_max;
+    int error; /* MOOT_ERR_NO_MEMORY or _LIMIT, once an allocation has failed */
+};
+
+/* Makes sure that the next `size` bytes come from one block. */
+bool arena_reserve(struct arena *arena, size_t size);
+/* Aligned for any type, not zeroed, followed by one zero byte, so that bytes that were
+ * copied into it can be read as text.  NULL: arena->error says why. */
+void *arena_take(struct arena *arena, size_t size);
+/* Frees a chain of blocks; NULL is none. */
+void arena_free(struct arena_block *blocks);
+
+/* --- wire_write.c ----------------------------------------------------------------- */
+
+/* One message on its way.  What it borrows is the caller's or stands in the scratch. */
+struct encoder {
+    uint8_t *scratch; /* the free rest; its size was reserved by the caller */
+    Moot__Message message;
+    union {
+        Moot__Motion motion;
+        Moot__Decision decision;
+        Moot__Result result;
+        Moot__Refer refer;
+        Moot__Accept accept;
+        Moot__Verdict verdict;
+        Moot__Roll roll;
+        Moot__Want want;
+        Moot__Hashes hashes;
+        Moot__State state;
+        Moot__Poll poll;
+        Moot__Pollr pollr;
+        Moot__Resolve resolve;
+        Moot__Chase chase;
+        Moot__Diverged diverged;
+        Moot__Adjourn adjourn;
+        Moot__Kernel kernel;
+    } body;
+    Moot__Spec spec;
+    Moot__Diverged__Side side[LIMIT_SIDES];
+    Moot__Diverged__Side *sides[LIMIT_SIDES];
+};
+
+/* How much scratch the message will take. */
+size_t wire_write_scratch_bytes(const struct message *message);
+/* Fills encoder->message from a message that passed message_check(); encoder->scratch
+ * is the caller's, aligned for any type. */
+void wire_write_message(struct encoder *encoder, const struct message *message);
+
+/* --- wire_read.c ------------------------------------------------------------------ */
+
+struct reader {
+    struct arena arena;
+    const uint8_t *payload; /* what eager results have not taken yet */
+    size_t payload_bytes;
+    const char *why; /* what is wrong; NULL if the arena failed */
+};
+
+/* Turns one unpacked message into *to, which borrows from `from` and the arena. */
+bool wire_read_message(struct reader *reader, const Moot__Message *from,
+                       struct message *to);
+
+#endif

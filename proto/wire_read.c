@@ -1,0 +1,405 @@
+/* wire_read.c - protobuf-c's structs to messages, one type after the other.
+ *
+ * The counterpart of wire_write.c.  Here every field gets the width that message.h
+ * gives it: bytes become hashes, rank sets and texts, or the frame is refused.  Bytes
+ * are borrowed from where protobuf-c has put them; what needs another shape is laid out
+ * in the arena.  Whether the values make sense is wire_check.c's question.
+ */
+#include "wire_private.h"
+
+#include "hashing/identity.h"
+
+#include <string.h>
+
+typedef bool get_fn(struct reader *reader, const Moot__Message *from,
+                    struct message *to);
+
+static bool fail(struct reader *reader, const char *why)
+{
+    reader->why = why;
+    return false;
+}
+
+/* Absent is the zero hash, which is not written otherwise. */
+static bool get_hash(struct reader *reader, const ProtobufCBinaryData *from,
+                     moot_hash *to)
+{
+    *to = (moot_hash){{0}};
+    if (from->len == 0)
+        return true;
+    if (from->len != sizeof to->bytes)
+        return fail(reader, "a hash has not 16 bytes");
+    memcpy(to->bytes, from->data, sizeof to->bytes);
+    return !hash_is_zero(to) || fail(reader, "a hash is zero");
+}
+
+static bool get_hashes(struct reader *reader, const ProtobufCBinaryData *from,
+                       const moot_hash **to, size_t *count)
+{
+    if (from->len % sizeof **to != 0)
+        return fail(reader, "a list of hashes is cut off");
+    *to = (const moot_hash *)from->data; /* bytes, so nothing to align */
+    *count = from->len / sizeof **to;
+    return true;
+}
+
+static uint64_t get_word(const uint8_t *bytes)
+{
+    uint64_t word = 0;
+    for (int i = 7; i >= 0; i--)
+        word = word << 8 | bytes[i];
+    return word;
+}
+
+/* Absent is NULL. */
+static bool get_set(struct reader *reader, const ProtobufCBinaryData *from,
+                    const struct rankset **to)
+{
+    size_t words = from->len / sizeof(uint64_t);
+    *to = NULL;
+    if (from->len == 0)
+        return true;
+    if (from->len % sizeof(uint64_t) != 0 || words > LIMIT_RANKS / 64)
+        return fail(reader, "a rank set has a wrong size");
+    struct rankset *set =
+        arena_take(&reader->arena, sizeof *set + (words - 1) * sizeof(uint64_t));
+    if (set == NULL)
+        return false;
+    set->low = get_word(from->data);
+    set->high = words > 1 ? (uint64_t *)(set + 1) : NULL;
+    set->high_words = (uint32_t)(words - 1);
+    for (size_t i = 1; i < words; i++)
+        set->high[i - 1] = get_word(from->data + i * sizeof(uint64_t));
+    *to = set;
+    return rankset_words(set) == words || fail(reader, "a rank set ends with zeros");
+}
+
+/* Absent is NULL.  The arena has put the NUL behind the bytes. */
+static bool get_text(struct reader *reader, const ProtobufCBinaryData *from,
+                     size_t bytes_max, const char **to)
+{
+    *to = NULL;
+    if (from->len == 0)
+        return true;
+    if (from->len > bytes_max)
+        return fail(reader, "a text is too long");
+    if (memchr(from->data, 0, from->len) != NULL)
+        return fail(reader, "a text has a zero in it");
+    *to = (const char *)from->data;
+    return true;
+}
+
+static bool get_spec(struct reader *reader, const Moot__Spec *from,
+                     const struct message_spec **out)
+{
+    struct message_spec *to = arena_take(&reader->arena, sizeof *to);
+    if (to == NULL)
+        return false;
+    *to = (struct message_spec){
+        .kernel_version = from->kernel_version,
+        .flags = from->flags,
+        .args = from->args.data,
+        .args_size = from->args.len,
+        .after_count = from->after_count,
+        .key = from->has_key ? from->key.data : NULL,
+        .key_size = from->key.len,
+        .priority = from->priority,
+    };
+    if (from->has_key && to->key == NULL)
+        to->key = ""; /* empty, but there */
+    if (!from->has_key && from->key.len > 0)
+        return fail(reader, "a key that is none");
+    *out = to;
+    return get_text(reader, &from->kernel_name, LIMIT_KERNEL_NAME_BYTES,
+                    &to->kernel_name) &&
+           get_hashes(reader, &from->inputs, &to->inputs, &to->input_count) &&
+           get_set(reader, &from->candidates, &to->candidates) &&
+           get_hash(reader, &from->scope, &to->scope) &&
+           get_hash(reader, &from->parent, &to->parent) &&
+           get_text(reader, &from->label, LIMIT_LABEL_BYTES, &to->label) &&
+           get_text(reader, &from->site, LIMIT_SITE_BYTES, &to->site);
+}
+
+static bool get_motion(struct reader *reader, const Moot__Message *message,
+                       struct message *out)
+{
+    const Moot__Motion *from = message->motion;
+    struct message_motion *to = &out->u.motion;
+    to->holds = from->holds;
+    to->hint = from->hint;
+    to->final = from->final;
+    to->want = (enum want)from->want;
+    to->need = from->need;
+    to->len = from->len;
+    to->spec = NULL;
+    return get_hash(reader, &from->scope, &to->scope) &&
+           get_set(reader, &from->candidates, &to->candidates) &&
+           (from->spec == NULL || get_spec(reader, from->spec, &to->spec));
+}
+
+static bool get_decision(struct reader *reader, const Moot__Message *message,
+                         struct message *out)
+{
+    const Moot__Decision *from = message->decision;
+    struct message_decision *to = &out->u.decision;
+    size_t count = from->n_asker_ranks;
+    if (from->n_asker_wants != count || from->n_asker_needs != count)
+        return fail(reader, "DECISION: the lists of askers differ in length");
+    struct message_asker *askers = arena_take(&reader->arena, count * sizeof *askers);
+    if (askers == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        askers[i].rank = from->asker_ranks[i];
+        askers[i].want = (enum want)from->asker_wants[i];
+        askers[i].need = from->asker_needs[i];
+    }
+    to->evidence = (enum evidence)from->evidence;
+    to->askers = askers;
+    to->asker_count = count;
+    return true;
+}
+
+static bool get_result(struct reader *reader, const Moot__Message *message,
+                       struct message *out)
+{
+    const Moot__Result *from = message->result;
+    struct message_result *to = &out->u.result;
+    to->owner_uid = from->owner_uid;
+    to->evidence = (enum evidence)from->evidence;
+    to->status = from->status;
+    to->data = (enum result_data)from->data;
+    to->size = from->size;
+    to->payload = NULL;
+    if (to->data != RESULT_EAGER)
+        return true;
+    if (to->size > reader->payload_bytes)
+        return fail(reader, "RESULT: the payload is cut off");
+    to->payload = reader->payload;
+    reader->payload += to->size;
+    reader->payload_bytes -= to->size;
+    return true;
+}
+
+static bool get_refer(struct reader *reader, const Moot__Message *message,
+                      struct message *out)
+{
+    return get_set(reader, &message->refer->candidates, &out->u.refer.candidates);
+}
+
+static bool get_accept(struct reader *reader, const Moot__Message *message,
+                       struct message *out)
+{
+    (void)reader;
+    out->u.accept.winner = message->accept->winner;
+    out->u.accept.winner_uid = message->accept->winner_uid;
+    return true;
+}
+
+static bool get_verdict(struct reader *reader, const Moot__Message *message,
+                        struct message *out)
+{
+    (void)reader;
+    out->u.verdict.code = message->verdict->code;
+    return true;
+}
+
+static bool get_roll(struct reader *reader, const Moot__Message *message,
+                     struct message *out)
+{
+    const Moot__Roll *from = message->roll;
+    (void)reader;
+    out->u.roll = (struct message_roll){
+        .lane = from->lane,
+        .first = from->first,
+        .count = from->count,
+        .partial = from->partial,
+        .sum = {.low = from->sum_low, .high = from->sum_high},
+    };
+    return true;
+}
+
+static bool get_want(struct reader *reader, const Moot__Message *message,
+                     struct message *out)
+{
+    const Moot__Want *from = message->want;
+    (void)reader;
+    out->u.want = (struct message_want){
+        .lane = from->lane, .first = from->first, .count = from->count};
+    return true;
+}
+
+/* Points to each of `count` texts that stand in `from` one after the other. */
+static bool get_sites(struct reader *reader, const ProtobufCBinaryData *from,
+                      size_t count, const char *const **to)
+{
+    const char *at = (const char *)from->data;
+    const char *end = at + from->len;
+    const char **sites = arena_take(&reader->arena, count * sizeof *sites);
+    if (sites == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        size_t left = (size_t)(end - at);
+        size_t size = strnlen(at, left);
+        if (size == left)
+            return fail(reader, "HASHES: a site is cut off");
+        if (size > LIMIT_SITE_BYTES)
+            return fail(reader, "HASHES: a site is too long");
+        sites[i] = at;
+        at += size + 1;
+    }
+    *to = sites;
+    return at == end || fail(reader, "HASHES: more sites than hashes");
+}
+
+static bool get_hash_list(struct reader *reader, const Moot__Message *message,
+                          struct message *out)
+{
+    const Moot__Hashes *from = message->hashes;
+    struct message_hashes *to = &out->u.hashes;
+    size_t count;
+    if (!get_hashes(reader, &from->hashes, &to->hashes, &count))
+        return false;
+    to->lane = from->lane;
+    to->first = from->first;
+    to->count = (uint32_t)count;
+    to->sites = NULL;
+    return from->sites.len == 0 || get_sites(reader, &from->sites, count, &to->sites);
+}
+
+static bool get_state(struct reader *reader, const Moot__Message *message,
+                      struct message *out)
+{
+    const Moot__State *from = message->state;
+    struct message_state *to = &out->u.state;
+    to->blocked = from->blocked;
+    to->closed = from->closed;
+    to->passive = from->passive;
+    to->waiting = from->waiting;
+    to->lanes = from->lanes;
+    to->len = from->len;
+    to->need = from->need;
+    to->load = from->load;
+    return get_text(reader, &from->site, LIMIT_SITE_BYTES, &to->site);
+}
+
+static bool get_poll(struct reader *reader, const Moot__Message *message,
+                     struct message *out)
+{
+    (void)reader;
+    out->u.poll.round = message->poll->round;
+    return true;
+}
+
+static bool get_pollr(struct reader *reader, const Moot__Message *message,
+                      struct message *out)
+{
+    const Moot__Pollr *from = message->pollr;
+    struct message_pollr *to = &out->u.pollr;
+    to->round = from->round;
+    to->passive = from->passive;
+    to->closed = from->closed;
+    to->waits = from->waits;
+    to->orphan = from->orphan;
+    to->undecided = from->undecided;
+    to->stuck = from->stuck;
+    to->sent = from->sent;
+    to->received = from->received;
+    to->orphan_len = from->orphan_len;
+    to->exit_code = from->exit_code;
+    return get_hash(reader, &from->undecided_hash, &to->undecided_hash) &&
+           get_hash(reader, &from->stuck_hash, &to->stuck_hash);
+}
+
+static bool get_resolve(struct reader *reader, const Moot__Message *message,
+                        struct message *out)
+{
+    (void)reader;
+    out->u.resolve.what = (enum resolve_what)message->resolve->what;
+    return true;
+}
+
+static bool get_chase(struct reader *reader, const Moot__Message *message,
+                      struct message *out)
+{
+    struct message_chase *to = &out->u.chase;
+    size_t count;
+    if (!get_hashes(reader, &message->chase->path, &to->path, &count))
+        return false;
+    to->path_count = (uint32_t)count;
+    return true;
+}
+
+static bool get_diverged(struct reader *reader, const Moot__Message *message,
+                         struct message *out)
+{
+    const Moot__Diverged *from = message->diverged;
+    struct message_diverged *to = &out->u.diverged;
+    if (from->n_sides > LIMIT_SIDES)
+        return fail(reader, "DIVERGED: too many sides");
+    to->lane = from->lane;
+    to->position = from->position;
+    to->sides = (uint32_t)from->n_sides;
+    for (uint32_t i = 0; i < to->sides; i++) {
+        const Moot__Diverged__Side *side = from->sides[i];
+        if (!get_hash(reader, &side->hash, &to->side[i].hash) ||
+            !get_text(reader, &side->site, LIMIT_SITE_BYTES, &to->side[i].site) ||
+            !get_set(reader, &side->ranks, &to->side[i].ranks))
+            return false;
+    }
+    return true;
+}
+
+static bool get_adjourn(struct reader *reader, const Moot__Message *message,
+                        struct message *out)
+{
+    (void)reader;
+    out->u.adjourn.exit_code = message->adjourn->exit_code;
+    return true;
+}
+
+static bool get_kernel(struct reader *reader, const Moot__Message *message,
+                       struct message *out)
+{
+    const Moot__Kernel *from = message->kernel;
+    out->u.kernel.version = from->version;
+    out->u.kernel.flags = from->flags;
+    return get_text(reader, &from->name, LIMIT_KERNEL_NAME_BYTES, &out->u.kernel.name);
+}
+
+/* The types that have a body, and which. */
+static const struct {
+    get_fn *get;
+    Moot__Message__BodyCase body_case;
+} bodies[MESSAGE_TYPE_END] = {
+    [MESSAGE_MOTION] = {get_motion, MOOT__MESSAGE__BODY_MOTION},
+    [MESSAGE_DECISION] = {get_decision, MOOT__MESSAGE__BODY_DECISION},
+    [MESSAGE_RESULT] = {get_result, MOOT__MESSAGE__BODY_RESULT},
+    [MESSAGE_REFER] = {get_refer, MOOT__MESSAGE__BODY_REFER},
+    [MESSAGE_ACCEPT] = {get_accept, MOOT__MESSAGE__BODY_ACCEPT},
+    [MESSAGE_VERDICT] = {get_verdict, MOOT__MESSAGE__BODY_VERDICT},
+    [MESSAGE_ROLL] = {get_roll, MOOT__MESSAGE__BODY_ROLL},
+    [MESSAGE_WANT] = {get_want, MOOT__MESSAGE__BODY_WANT},
+    [MESSAGE_HASHES] = {get_hash_list, MOOT__MESSAGE__BODY_HASHES},
+    [MESSAGE_STATE] = {get_state, MOOT__MESSAGE__BODY_STATE},
+    [MESSAGE_POLL] = {get_poll, MOOT__MESSAGE__BODY_POLL},
+    [MESSAGE_POLLR] = {get_pollr, MOOT__MESSAGE__BODY_POLLR},
+    [MESSAGE_RESOLVE] = {get_resolve, MOOT__MESSAGE__BODY_RESOLVE},
+    [MESSAGE_CHASE] = {get_chase, MOOT__MESSAGE__BODY_CHASE},
+    [MESSAGE_DIVERGED] = {get_diverged, MOOT__MESSAGE__BODY_DIVERGED},
+    [MESSAGE_ADJOURN] = {get_adjourn, MOOT__MESSAGE__BODY_ADJOURN},
+    [MESSAGE_KERNEL] = {get_kernel, MOOT__MESSAGE__BODY_KERNEL},
+};
+
+bool wire_read_message(struct reader *reader, const Moot__Message *from,
+                       struct message *to)
+{
+    unsigned type = (unsigned)from->type;
+    if (type == MESSAGE_NONE || type >= MESSAGE_TYPE_END)
+        return fail(reader, "no such message type");
+    if (from->body_case != bodies[type].body_case)
+        return fail(reader, "a message has not the body of its type");
+    to->type = (enum message_type)type;
+    if (!get_hash(reader, &from->hash, &to->hash))
+        return false;
+    return bodies[type].get == NULL || bodies[type].get(reader, from, to);
+}

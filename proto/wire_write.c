@@ -1,0 +1,359 @@
+/* wire_write.c - messages to protobuf-c's structs, one type after the other.
+ *
+ * The counterpart of wire_read.c.  What is bytes already is borrowed; rank sets, askers
+ * and lists of sites are laid out in the scratch first.  Nothing here can fail:
+ * wire_check.c has passed the message, and the scratch is large enough.
+ */
+#include "wire_private.h"
+
+#include "hashing/identity.h"
+
+#include <string.h>
+
+#define X(name)                                                                        \
+    static_assert((int)MOOT__MESSAGE__TYPE__##name == (int)MESSAGE_##name,             \
+                  "moot.proto numbers messages as message.h does");
+MESSAGE_TYPES(X)
+#undef X
+
+typedef void put_fn(struct encoder *encoder, const struct message *message);
+
+/* protobuf-c only reads what it packs. */
+static ProtobufCBinaryData borrow(const void *bytes, size_t size)
+{
+    return (ProtobufCBinaryData){.len = size, .data = (uint8_t *)(uintptr_t)bytes};
+}
+
+static ProtobufCBinaryData borrow_hash(const moot_hash *hash)
+{
+    return borrow(hash->bytes, hash_is_zero(hash) ? 0 : sizeof hash->bytes);
+}
+
+/* NULL is absent; text for people is cut. */
+static ProtobufCBinaryData borrow_text(const char *text, size_t bytes_max)
+{
+    return borrow(text, text != NULL ? strnlen(text, bytes_max) : 0);
+}
+
+/* A rank, a want and a need; the needs come first, which keeps all of them aligned. */
+enum { ENCODER_ASKER_BYTES = sizeof(uint64_t) + 2 * sizeof(uint32_t) };
+
+static void *scratch_take(struct encoder *encoder, size_t size)
+{
+    void *bytes = encoder->scratch;
+    encoder->scratch += size;
+    return bytes;
+}
+
+static ProtobufCBinaryData put_set(struct encoder *encoder, const struct rankset *set)
+{
+    if (set == NULL)
+        return borrow(NULL, 0);
+    uint32_t words = rankset_words(set);
+    uint8_t *bytes = scratch_take(encoder, words * sizeof(uint64_t));
+    for (uint32_t i = 0; i < words; i++)
+        for (unsigned j = 0; j < 8; j++)
+            bytes[8 * i + j] = (uint8_t)(rankset_word(set, i) >> (8 * j));
+    return borrow(bytes, words * sizeof(uint64_t));
+}
+
+static Moot__Spec *put_spec(struct encoder *encoder, const struct message_spec *spec)
+{
+    Moot__Spec *to = &encoder->spec;
+    moot__spec__init(to);
+    to->kernel_name = borrow_text(spec->kernel_name, LIMIT_KERNEL_NAME_BYTES);
+    to->kernel_version = spec->kernel_version;
+    to->flags = spec->flags;
+    to->args = borrow(spec->args, spec->args_size);
+    to->inputs = borrow(spec->inputs, spec->input_count * sizeof *spec->inputs);
+    to->after_count = (uint32_t)spec->after_count;
+    to->has_key = spec->key != NULL;
+    to->key = borrow(spec->key, spec->key != NULL ? spec->key_size : 0);
+    to->candidates = put_set(encoder, spec->candidates);
+    to->scope = borrow_hash(&spec->scope);
+    to->parent = borrow_hash(&spec->parent);
+    to->priority = spec->priority;
+    to->label = borrow_text(spec->label, LIMIT_LABEL_BYTES);
+    to->site = borrow_text(spec->site, LIMIT_SITE_BYTES);
+    return to;
+}
+
+static void put_motion(struct encoder *encoder, const struct message *message)
+{
+    const struct message_motion *motion = &message->u.motion;
+    Moot__Motion *to = encoder->message.motion = &encoder->body.motion;
+    moot__motion__init(to);
+    to->holds = motion->holds;
+    to->hint = motion->hint;
+    to->final = motion->final;
+    to->want = motion->want;
+    to->need = motion->need;
+    to->len = motion->len;
+    to->scope = borrow_hash(&motion->scope);
+    to->candidates = put_set(encoder, motion->candidates);
+    to->spec = motion->spec != NULL ? put_spec(encoder, motion->spec) : NULL;
+}
+
+static void put_decision(struct encoder *encoder, const struct message *message)
+{
+    const struct message_decision *decision = &message->u.decision;
+    size_t count = decision->asker_count;
+    Moot__Decision *to = encoder->message.decision = &encoder->body.decision;
+    moot__decision__init(to);
+    to->evidence = decision->evidence;
+    to->n_asker_ranks = to->n_asker_wants = to->n_asker_needs = count;
+    to->asker_needs = scratch_take(encoder, count * sizeof *to->asker_needs);
+    to->asker_ranks = scratch_take(encoder, count * sizeof *to->asker_ranks);
+    to->asker_wants = scratch_take(encoder, count * sizeof *to->asker_wants);
+    for (size_t i = 0; i < count; i++) {
+        to->asker_ranks[i] = decision->askers[i].rank;
+        to->asker_wants[i] = decision->askers[i].want;
+        to->asker_needs[i] = decision->askers[i].need;
+    }
+}
+
+static void put_result(struct encoder *encoder, const struct message *message)
+{
+    const struct message_result *result = &message->u.result;
+    Moot__Result *to = encoder->message.result = &encoder->body.result;
+    moot__result__init(to);
+    to->owner_uid = result->owner_uid;
+    to->evidence = result->evidence;
+    to->status = result->status;
+    to->data = result->data;
+    to->size = result->size;
+}
+
+static void put_refer(struct encoder *encoder, const struct message *message)
+{
+    Moot__Refer *to = encoder->message.refer = &encoder->body.refer;
+    moot__refer__init(to);
+    to->candidates = put_set(encoder, message->u.refer.candidates);
+}
+
+static void put_accept(struct encoder *encoder, const struct message *message)
+{
+    Moot__Accept *to = encoder->message.accept = &encoder->body.accept;
+    moot__accept__init(to);
+    to->winner = message->u.accept.winner;
+    to->winner_uid = message->u.accept.winner_uid;
+}
+
+static void put_verdict(struct encoder *encoder, const struct message *message)
+{
+    Moot__Verdict *to = encoder->message.verdict = &encoder->body.verdict;
+    moot__verdict__init(to);
+    to->code = message->u.verdict.code;
+}
+
+static void put_roll(struct encoder *encoder, const struct message *message)
+{
+    const struct message_roll *roll = &message->u.roll;
+    Moot__Roll *to = encoder->message.roll = &encoder->body.roll;
+    moot__roll__init(to);
+    to->lane = roll->lane;
+    to->first = roll->first;
+    to->count = roll->count;
+    to->partial = roll->partial;
+    to->sum_low = roll->sum.low;
+    to->sum_high = roll->sum.high;
+}
+
+static void put_want(struct encoder *encoder, const struct message *message)
+{
+    const struct message_want *want = &message->u.want;
+    Moot__Want *to = encoder->message.want = &encoder->body.want;
+    moot__want__init(to);
+    to->lane = want->lane;
+    to->first = want->first;
+    to->count = want->count;
+}
+
+/* One after the other, each with its zero byte. */
+static ProtobufCBinaryData put_sites(struct encoder *encoder, const char *const *sites,
+                                     uint32_t count)
+{
+    uint8_t *bytes = encoder->scratch;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t size = strnlen(sites[i], LIMIT_SITE_BYTES);
+        uint8_t *site = scratch_take(encoder, size + 1);
+        memcpy(site, sites[i], size);
+        site[size] = 0;
+    }
+    return borrow(bytes, (size_t)(encoder->scratch - bytes));
+}
+
+static void put_hashes(struct encoder *encoder, const struct message *message)
+{
+    const struct message_hashes *list = &message->u.hashes;
+    Moot__Hashes *to = encoder->message.hashes = &encoder->body.hashes;
+    moot__hashes__init(to);
+    to->lane = list->lane;
+    to->first = list->first;
+    to->hashes = borrow(list->hashes, list->count * sizeof *list->hashes);
+    if (list->sites != NULL)
+        to->sites = put_sites(encoder, list->sites, list->count);
+}
+
+static void put_state(struct encoder *encoder, const struct message *message)
+{
+    const struct message_state *state = &message->u.state;
+    Moot__State *to = encoder->message.state = &encoder->body.state;
+    moot__state__init(to);
+    to->blocked = state->blocked;
+    to->closed = state->closed;
+    to->passive = state->passive;
+    to->waiting = state->waiting;
+    to->lanes = state->lanes;
+    to->len = state->len;
+    to->need = state->need;
+    to->load = state->load;
+    to->site = borrow_text(state->site, LIMIT_SITE_BYTES);
+}
+
+static void put_poll(struct encoder *encoder, const struct message *message)
+{
+    Moot__Poll *to = encoder->message.poll = &encoder->body.poll;
+    moot__poll__init(to);
+    to->round = message->u.poll.round;
+}
+
+static void put_pollr(struct encoder *encoder, const struct message *message)
+{
+    const struct message_pollr *pollr = &message->u.pollr;
+    Moot__Pollr *to = encoder->message.pollr = &encoder->body.pollr;
+    moot__pollr__init(to);
+    to->round = pollr->round;
+    to->passive = pollr->passive;
+    to->closed = pollr->closed;
+    to->waits = pollr->waits;
+    to->orphan = pollr->orphan;
+    to->undecided = pollr->undecided;
+    to->stuck = pollr->stuck;
+    to->sent = pollr->sent;
+    to->received = pollr->received;
+    to->orphan_len = pollr->orphan_len;
+    to->undecided_hash = borrow_hash(&pollr->undecided_hash);
+    to->stuck_hash = borrow_hash(&pollr->stuck_hash);
+    to->exit_code = pollr->exit_code;
+}
+
+static void put_resolve(struct encoder *encoder, const struct message *message)
+{
+    Moot__Resolve *to = encoder->message.resolve = &encoder->body.resolve;
+    moot__resolve__init(to);
+    to->what = message->u.resolve.what;
+}
+
+static void put_chase(struct encoder *encoder, const struct message *message)
+{
+    const struct message_chase *chase = &message->u.chase;
+    Moot__Chase *to = encoder->message.chase = &encoder->body.chase;
+    moot__chase__init(to);
+    to->path = borrow(chase->path, chase->path_count * sizeof *chase->path);
+}
+
+static void put_diverged(struct encoder *encoder, const struct message *message)
+{
+    const struct message_diverged *diverged = &message->u.diverged;
+    Moot__Diverged *to = encoder->message.diverged = &encoder->body.diverged;
+    moot__diverged__init(to);
+    to->lane = diverged->lane;
+    to->position = diverged->position;
+    to->n_sides = diverged->sides;
+    to->sides = encoder->sides;
+    for (uint32_t i = 0; i < diverged->sides; i++) {
+        Moot__Diverged__Side *side = encoder->sides[i] = &encoder->side[i];
+        moot__diverged__side__init(side);
+        side->hash = borrow_hash(&diverged->side[i].hash);
+        side->site = borrow_text(diverged->side[i].site, LIMIT_SITE_BYTES);
+        side->ranks = put_set(encoder, diverged->side[i].ranks);
+    }
+}
+
+static void put_adjourn(struct encoder *encoder, const struct message *message)
+{
+    Moot__Adjourn *to = encoder->message.adjourn = &encoder->body.adjourn;
+    moot__adjourn__init(to);
+    to->exit_code = message->u.adjourn.exit_code;
+}
+
+static void put_kernel(struct encoder *encoder, const struct message *message)
+{
+    const struct message_kernel *kernel = &message->u.kernel;
+    Moot__Kernel *to = encoder->message.kernel = &encoder->body.kernel;
+    moot__kernel__init(to);
+    to->name = borrow_text(kernel->name, LIMIT_KERNEL_NAME_BYTES);
+    to->version = kernel->version;
+    to->flags = kernel->flags;
+}
+
+/* The types that have a body. */
+static const struct {
+    put_fn *put;
+    Moot__Message__BodyCase body_case;
+} bodies[MESSAGE_TYPE_END] = {
+    [MESSAGE_MOTION] = {put_motion, MOOT__MESSAGE__BODY_MOTION},
+    [MESSAGE_DECISION] = {put_decision, MOOT__MESSAGE__BODY_DECISION},
+    [MESSAGE_RESULT] = {put_result, MOOT__MESSAGE__BODY_RESULT},
+    [MESSAGE_REFER] = {put_refer, MOOT__MESSAGE__BODY_REFER},
+    [MESSAGE_ACCEPT] = {put_accept, MOOT__MESSAGE__BODY_ACCEPT},
+    [MESSAGE_VERDICT] = {put_verdict, MOOT__MESSAGE__BODY_VERDICT},
+    [MESSAGE_ROLL] = {put_roll, MOOT__MESSAGE__BODY_ROLL},
+    [MESSAGE_WANT] = {put_want, MOOT__MESSAGE__BODY_WANT},
+    [MESSAGE_HASHES] = {put_hashes, MOOT__MESSAGE__BODY_HASHES},
+    [MESSAGE_STATE] = {put_state, MOOT__MESSAGE__BODY_STATE},
+    [MESSAGE_POLL] = {put_poll, MOOT__MESSAGE__BODY_POLL},
+    [MESSAGE_POLLR] = {put_pollr, MOOT__MESSAGE__BODY_POLLR},
+    [MESSAGE_RESOLVE] = {put_resolve, MOOT__MESSAGE__BODY_RESOLVE},
+    [MESSAGE_CHASE] = {put_chase, MOOT__MESSAGE__BODY_CHASE},
+    [MESSAGE_DIVERGED] = {put_diverged, MOOT__MESSAGE__BODY_DIVERGED},
+    [MESSAGE_ADJOURN] = {put_adjourn, MOOT__MESSAGE__BODY_ADJOURN},
+    [MESSAGE_KERNEL] = {put_kernel, MOOT__MESSAGE__BODY_KERNEL},
+};
+
+static size_t set_bytes(const struct rankset *set)
+{
+    return set != NULL ? rankset_words(set) * sizeof(uint64_t) : 0;
+}
+
+static size_t sites_bytes(const struct message_hashes *list)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; list->sites != NULL && i < list->count; i++)
+        bytes += strnlen(list->sites[i], LIMIT_SITE_BYTES) + 1;
+    return bytes;
+}
+
+size_t wire_write_scratch_bytes(const struct message *message)
+{
+    const struct message_motion *motion = &message->u.motion;
+    const struct message_diverged *diverged = &message->u.diverged;
+    size_t bytes = 0;
+
+    if (message->type == MESSAGE_MOTION) {
+        bytes = set_bytes(motion->candidates);
+        if (motion->spec != NULL)
+            bytes += set_bytes(motion->spec->candidates);
+    } else if (message->type == MESSAGE_DECISION) {
+        bytes = message->u.decision.asker_count * ENCODER_ASKER_BYTES;
+    } else if (message->type == MESSAGE_REFER) {
+        bytes = set_bytes(message->u.refer.candidates);
+    } else if (message->type == MESSAGE_HASHES) {
+        bytes = sites_bytes(&message->u.hashes);
+    } else if (message->type == MESSAGE_DIVERGED) {
+        for (uint32_t i = 0; i < diverged->sides; i++)
+            bytes += set_bytes(diverged->side[i].ranks);
+    }
+    return bytes;
+}
+
+void wire_write_message(struct encoder *encoder, const struct message *message)
+{
+    moot__message__init(&encoder->message);
+    encoder->message.type = (Moot__Message__Type)message->type;
+    encoder->message.hash = borrow_hash(&message->hash);
+    encoder->message.body_case = bodies[message->type].body_case;
+    if (bodies[message->type].put != NULL)
+        bodies[message->type].put(encoder, message);
+}
