@@ -381,12 +381,12 @@ void asker_sweep(struct core *core)
 bool asker_swept(const struct core *core)
 {
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        if (rank != core->rank && rankset_has(&core->members, rank) &&
-            !core->peers[rank].swept) {
+        const struct peer *peer = &core->peers[rank];
+        if (rank != core->rank && peer->state.closed && !peer->swept) {
             return false;
         }
     }
-    return true;
+    return core->size == 1 || core->state_sent.closed;
 }
 
 /* --- Cancel

@@ -361,6 +361,7 @@ void asker_on_refer(struct core *core, struct task *task,
                     const struct message_refer *refer);
 void asker_answer_all_seeks(struct core *core); /* on CLOSED */
 void asker_sweep(struct core *core);            /* T1a */
+/* Closed, has said so, and has told every closed peer what that does not hold. */
 bool asker_swept(const struct core *core);
 int asker_cancel(struct core *core, struct task *task);
 
@@ -417,8 +418,9 @@ void quiet_on_adjourn(struct core *core, const struct message_adjourn *adjourn);
 void strict_salt(moot_hash *hash, uint64_t position);
 void strict_on_hashes(struct core *core, uint32_t from,
                       const struct message_hashes *hashes);
-/* A peer's lane has ended at `len` and ours has not. */
 void strict_turn(struct core *core);
+/* No comparison is under way that may still find a difference. */
+bool strict_settled(const struct core *core);
 uint64_t strict_deadline(const struct core *core);
 void strict_on_diverged(struct core *core, const struct message_diverged *diverged);
 

@@ -32,7 +32,8 @@ bool quiet_passive(const struct core *core)
         }
     }
     return core->running == 0 && core->pending.pending_next == &core->pending &&
-           roll_is_told(core) && (!core->closed || asker_swept(core));
+           roll_is_told(core) && (!core->closed || asker_swept(core)) &&
+           strict_settled(core);
 }
 
 /* --- What a polled rank says
@@ -329,7 +330,9 @@ void quiet_on_resolve(struct core *core, struct task *task,
     if (task->docket == NULL || task->owner != NOBODY || !task->docket->undecided) {
         return;
     }
-    if (resolve->what == RESOLVE_YIELD) {
+    if (resolve->what == RESOLVE_YIELD && core->options.mode == CORE_STRICT) {
+        chair_fail(core, task, MOOT_ERR_DIVERGED, UINT64_MAX);
+    } else if (resolve->what == RESOLVE_YIELD) {
         chair_force(core, task);
     } else if (!chair_has_holder(core, task)) {
         chair_fail(core, task, MOOT_ERR_NOT_HELD, chair_least_len(task));

@@ -186,6 +186,22 @@ void strict_turn(struct core *core)
     }
 }
 
+bool strict_settled(const struct core *core)
+{
+    if (core->options.mode != CORE_STRICT || core->difference.declared) {
+        return true;
+    }
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        const struct peer *peer = &core->peers[rank];
+        for (uint32_t i = 0; i < peer->announced_count; i++) {
+            if (!peer->announced[i].wanted) {
+                return false;
+            }
+        }
+    }
+    return !core->difference.found;
+}
+
 uint64_t strict_deadline(const struct core *core)
 {
     if (core->options.mode != CORE_STRICT || core->difference.declared) {
