@@ -220,6 +220,9 @@ int core_step(struct core *core, const struct core_event *event, uint64_t now_ns
 /* When the next TICK is due; CORE_NEVER if nothing is timed. */
 uint64_t core_deadline(const struct core *core);
 
+/* The present view, which frames and the host's own messages carry. */
+void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
+
 /* --- Looking in ------------------------------------------------------------------- */
 
 /* The pointer given at registration, or set since; NULL if unknown or none. */

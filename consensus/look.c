@@ -103,3 +103,9 @@ const char *core_point_name(enum core_point point)
     };
     return (unsigned)point < CORE_POINT_END ? names[point] : "?";
 }
+
+void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id)
+{
+    *epoch = core->epoch;
+    *view_id = core->view_id;
+}
