@@ -1,0 +1,426 @@
+/* cholesky.c - A = L L^T by tiles, on ranks that agree.
+ *
+ *     mpirun -n 4 cholesky [TILES [TILE_ROWS]]
+ *
+ * The right-looking tiled factorisation (Buttari et al., Parallel Computing 35, 2009)
+ * with A cut into TILES x TILES tiles, of which the lower half is kept.  A tile is
+ * never overwritten: a task's inputs are the tiles that it reads and its result is the
+ * new version of one tile, so the data flow alone orders the tasks and nobody names a
+ * rank, a message or a barrier.  Every rank spawns the same tasks, so nobody votes; the
+ * program fails if this rank had to (make it diverge, and see).
+ *
+ * The matrix is made by tasks too: entries from a hash of (row, column) in [0, 1), and
+ * n more on the diagonal, which makes it positive definite.
+ *
+ * The oracle is the residual |A - L L^T| / |A| in the Frobenius norm, at most 1e-12 n.
+ * It is computed by tasks over fresh copies of A's tiles and summed in one fixed order,
+ * so it is the same number at every rank count.  The tile kernels are written out
+ * below, plainly, so that the example needs no BLAS; a real program calls one there.
+ * Exit status: 0 right, 1 wrong, 2 bad arguments.
+ */
+#include <math.h>
+#include <moot.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILES_MAX = 64, TILE_ROWS_MAX = 1024, EXIT_WRONG = 1, EXIT_INPUT = 2 };
+
+/* Arguments of every kernel: a tile's place, and the matrix's shape.  No padding. */
+struct place {
+    int32_t i, j; /* tile row and column */
+    int32_t tiles, rows;
+};
+
+/* What the check of one tile finds, and their sum: squares of Frobenius norms. */
+struct norms {
+    double residual, matrix;
+};
+
+/* --- Tiles: row-major, rows x rows
+ * ----------------------------------------------------- */
+
+/* Entry (row, column) of A. */
+static double entry(uint64_t row, uint64_t column, uint64_t n)
+{
+    uint64_t low = row < column ? row : column, high = row < column ? column : row;
+    uint64_t z = (low << 32 | high) * 0x9e3779b97f4a7c15u;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (double)(z >> 11) * 0x1p-53 + (row == column ? (double)n : 0.0);
+}
+
+static void make_tile(const struct place *p, double *tile)
+{
+    uint64_t rows = (uint64_t)p->rows, n = rows * (uint64_t)p->tiles;
+
+    for (uint64_t r = 0; r < rows; r++)
+        for (uint64_t c = 0; c < rows; c++)
+            tile[r * rows + c] =
+                entry((uint64_t)p->i * rows + r, (uint64_t)p->j * rows + c, n);
+}
+
+/* c -= a b^T */
+static void tile_gemm(size_t rows, double *c, const double *a, const double *b)
+{
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < rows; j++) {
+            double sum = 0.0;
+
+            for (size_t k = 0; k < rows; k++)
+                sum += a[i * rows + k] * b[j * rows + k];
+            c[i * rows + j] -= sum;
+        }
+    }
+}
+
+/* a := l with a = l l^T, zero above the diagonal; false if a is not positive definite.
+ */
+static bool tile_potrf(size_t rows, double *a)
+{
+    for (size_t j = 0; j < rows; j++) {
+        for (size_t k = 0; k < j; k++)
+            a[j * rows + j] -= a[j * rows + k] * a[j * rows + k];
+        if (!(a[j * rows + j] > 0.0))
+            return false;
+        a[j * rows + j] = sqrt(a[j * rows + j]);
+        for (size_t i = j + 1; i < rows; i++) {
+            for (size_t k = 0; k < j; k++)
+                a[i * rows + j] -= a[i * rows + k] * a[j * rows + k];
+            a[i * rows + j] /= a[j * rows + j];
+            a[j * rows + i] = 0.0;
+        }
+    }
+    return true;
+}
+
+/* a := a l^-T */
+static void tile_trsm(size_t rows, double *a, const double *l)
+{
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < rows; j++) {
+            for (size_t k = 0; k < j; k++)
+                a[i * rows + j] -= a[i * rows + k] * l[j * rows + k];
+            a[i * rows + j] /= l[j * rows + j];
+        }
+    }
+}
+
+/* --- The kernels
+ * ------------------------------------------------------------------------ */
+
+/* The result: a new tile, which starts as a copy of input 0 (or as it is, if `fresh`).
+ */
+static double *new_version(moot_call *call, size_t rows, bool fresh)
+{
+    size_t size, bytes = rows * rows * sizeof(double);
+    double *tile = moot_call_output(call, bytes);
+
+    if (tile == NULL)
+        moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for a tile");
+    else if (!fresh)
+        memcpy(tile, moot_call_input(call, 0, &size), bytes);
+    return tile;
+}
+
+static const struct place *place_of(const moot_call *call)
+{
+    size_t size;
+
+    return moot_call_args(call, &size);
+}
+
+static const double *input(const moot_call *call, size_t i)
+{
+    size_t size;
+
+    return moot_call_input(call, i, &size);
+}
+
+/* -> tile (i, j) of A */
+static int kernel_make(moot_call *call, void *user)
+{
+    const struct place *p = place_of(call);
+    double *tile = new_version(call, (size_t)p->rows, true);
+
+    (void)user;
+    if (tile == NULL)
+        return MOOT_ERR_NO_MEMORY;
+    make_tile(p, tile);
+    return MOOT_OK;
+}
+
+/* A(k,k) -> L(k,k) */
+static int kernel_potrf(moot_call *call, void *user)
+{
+    size_t rows = (size_t)place_of(call)->rows;
+    double *tile = new_version(call, rows, false);
+
+    (void)user;
+    if (tile == NULL)
+        return MOOT_ERR_NO_MEMORY;
+    if (!tile_potrf(rows, tile))
+        return moot_call_fail(call, MOOT_ERR_INVALID, "A is not positive definite");
+    return MOOT_OK;
+}
+
+/* A(i,k), L(k,k) -> L(i,k) */
+static int kernel_trsm(moot_call *call, void *user)
+{
+    size_t rows = (size_t)place_of(call)->rows;
+    double *tile = new_version(call, rows, false);
+
+    (void)user;
+    if (tile == NULL)
+        return MOOT_ERR_NO_MEMORY;
+    tile_trsm(rows, tile, input(call, 1));
+    return MOOT_OK;
+}
+
+/* A(i,j), L(i,k), L(j,k) -> A(i,j) - L(i,k) L(j,k)^T.  With i = j this is BLAS's syrk;
+ * the upper half that it could leave out is not worth a second routine here. */
+static int kernel_gemm(moot_call *call, void *user)
+{
+    size_t rows = (size_t)place_of(call)->rows;
+    double *tile = new_version(call, rows, false);
+
+    (void)user;
+    if (tile == NULL)
+        return MOOT_ERR_NO_MEMORY;
+    tile_gemm(rows, tile, input(call, 1), input(call, moot_call_input_count(call) - 1));
+    return MOOT_OK;
+}
+
+/* L(i,0..j), L(j,0..j) -> the norms of tile (i, j) of A - L L^T and of A.  A tile below
+ * the diagonal stands for its mirror image too. */
+static int kernel_residual(moot_call *call, void *user)
+{
+    const struct place *p = place_of(call);
+    size_t rows = (size_t)p->rows, terms = moot_call_input_count(call) / 2;
+    double weight = p->i == p->j ? 1.0 : 2.0;
+    double *tile = malloc(rows * rows * sizeof *tile);
+    struct norms *norms = moot_call_output(call, sizeof *norms);
+
+    (void)user;
+    if (tile == NULL || norms == NULL) {
+        free(tile);
+        return moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for a tile");
+    }
+    *norms = (struct norms){0};
+    make_tile(p, tile);
+    for (size_t e = 0; e < rows * rows; e++)
+        norms->matrix += weight * tile[e] * tile[e];
+    for (size_t k = 0; k < terms; k++)
+        tile_gemm(rows, tile, input(call, k), input(call, terms + k));
+    for (size_t e = 0; e < rows * rows; e++)
+        norms->residual += weight * tile[e] * tile[e];
+    free(tile);
+    return MOOT_OK;
+}
+
+/* norms... -> their sum */
+static int kernel_sum(moot_call *call, void *user)
+{
+    struct norms *sum = moot_call_output(call, sizeof *sum);
+
+    (void)user;
+    if (sum == NULL)
+        return moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for two numbers");
+    *sum = (struct norms){0};
+    for (size_t i = 0; i < moot_call_input_count(call); i++) {
+        size_t size;
+        const struct norms *part = moot_call_input(call, i, &size);
+
+        sum->residual += part->residual;
+        sum->matrix += part->matrix;
+    }
+    return MOOT_OK;
+}
+
+/* --- The program
+ * ------------------------------------------------------------------------ */
+
+struct factorisation {
+    moot *m;
+    int32_t tiles, rows;
+    moot_kernel_id make, potrf, trsm, gemm, residual, sum;
+    moot_task tile[TILES_MAX][TILES_MAX]; /* the newest version of each */
+    moot_task part[TILES_MAX * (TILES_MAX + 1) / 2];
+    size_t parts;
+};
+
+static void check(const moot *m, const char *what, int code)
+{
+    if (code == MOOT_OK)
+        return;
+    fprintf(stderr, "cholesky: rank %d: %s: %s\n", m == NULL ? -1 : moot_rank(m), what,
+            moot_last_error(m));
+    exit(EXIT_WRONG);
+}
+
+static moot_task spawn(const struct factorisation *f, moot_kernel_id kernel, int32_t i,
+                       int32_t j, const moot_task *inputs, size_t input_count,
+                       const char *label)
+{
+    struct place place = {i, j, f->tiles, f->rows};
+    moot_task task;
+
+    check(f->m, label,
+          moot_task_spawn(f->m,
+                          &(moot_task_spec){.kernel = kernel,
+                                            .args = &place,
+                                            .args_size = sizeof place,
+                                            .inputs = inputs,
+                                            .input_count = input_count,
+                                            .label = label},
+                          &task));
+    return task;
+}
+
+/* The tile has a newer version: gives up the handle of the one before, which lives on
+ * until the tasks that read it have run. */
+static void replace(const struct factorisation *f, moot_task *tile, moot_task newer)
+{
+    check(f->m, "release", moot_task_release(f->m, *tile));
+    *tile = newer;
+}
+
+static void spawn_factorisation(struct factorisation *f)
+{
+    moot_task(*t)[TILES_MAX] = f->tile;
+
+    for (int32_t i = 0; i < f->tiles; i++)
+        for (int32_t j = 0; j <= i; j++)
+            t[i][j] = spawn(f, f->make, i, j, NULL, 0, "make");
+    for (int32_t k = 0; k < f->tiles; k++) {
+        replace(f, &t[k][k], spawn(f, f->potrf, k, k, &t[k][k], 1, "potrf"));
+        for (int32_t i = k + 1; i < f->tiles; i++) {
+            moot_task in[] = {t[i][k], t[k][k]};
+
+            replace(f, &t[i][k], spawn(f, f->trsm, i, k, in, 2, "trsm"));
+        }
+        for (int32_t i = k + 1; i < f->tiles; i++) {
+            for (int32_t j = k + 1; j <= i; j++) {
+                moot_task in[] = {t[i][j], t[i][k], t[j][k]};
+
+                replace(f, &t[i][j],
+                        i == j ? spawn(f, f->gemm, i, i, in, 2, "syrk")
+                               : spawn(f, f->gemm, i, j, in, 3, "gemm"));
+            }
+        }
+    }
+}
+
+/* Spawns the check of every tile and their sum, and returns the sum's task. */
+static moot_task spawn_check(struct factorisation *f)
+{
+    for (int32_t i = 0; i < f->tiles; i++) {
+        for (int32_t j = 0; j <= i; j++) {
+            moot_task inputs[2 * TILES_MAX];
+            size_t terms = (size_t)j + 1;
+
+            memcpy(inputs, f->tile[i], terms * sizeof inputs[0]);
+            memcpy(inputs + terms, f->tile[j], terms * sizeof inputs[0]);
+            f->part[f->parts++] =
+                spawn(f, f->residual, i, j, inputs, 2 * terms, "residual");
+        }
+    }
+    return spawn(f, f->sum, 0, 0, f->part, f->parts, "sum");
+}
+
+static void register_kernels(struct factorisation *f)
+{
+    const struct {
+        const char *name;
+        moot_kernel_fn fn;
+        moot_kernel_id *id;
+    } rows[] = {
+        {"cholesky.make", kernel_make, &f->make},
+        {"cholesky.potrf", kernel_potrf, &f->potrf},
+        {"cholesky.trsm", kernel_trsm, &f->trsm},
+        {"cholesky.gemm", kernel_gemm, &f->gemm},
+        {"cholesky.residual", kernel_residual, &f->residual},
+        {"cholesky.sum", kernel_sum, &f->sum},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        check(f->m, rows[i].name,
+              moot_kernel_register(
+                  f->m, &(moot_kernel){.name = rows[i].name, .fn = rows[i].fn},
+                  rows[i].id));
+}
+
+/* Everything between open and close; returns the exit status. */
+static int run(struct factorisation *f)
+{
+    double n = (double)f->tiles * f->rows, residual;
+    moot_task sum;
+    moot_stats stats;
+    const struct norms *norms;
+    const void *data;
+    size_t size;
+
+    register_kernels(f);
+    spawn_factorisation(f);
+    sum = spawn_check(f);
+    check(f->m, "fetch", moot_task_fetch(f->m, sum, MOOT_FOREVER, &data, &size));
+    norms = data;
+    residual = sqrt(norms->residual / norms->matrix);
+    check(f->m, "stats", moot_stats_get(f->m, &stats));
+    if (moot_rank(f->m) == 0)
+        printf("n %.0f, residual %.2e (allowed %.2e), %llu tasks, %llu votes\n", n,
+               residual, 1e-12 * n, (unsigned long long)stats.tasks_spawned,
+               (unsigned long long)stats.votes);
+    if (!(residual <= 1e-12 * n)) {
+        fprintf(stderr, "cholesky: rank %d: WRONG: the residual is %g\n",
+                moot_rank(f->m), residual);
+        return EXIT_WRONG;
+    }
+    if (stats.votes != 0) {
+        fprintf(stderr, "cholesky: rank %d: WRONG: %llu votes among ranks that agree\n",
+                moot_rank(f->m), (unsigned long long)stats.votes);
+        return EXIT_WRONG;
+    }
+    return EXIT_SUCCESS;
+}
+
+static bool parse_number(const char *text, long high, int32_t *out)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+
+    if (end == text || *end != '\0' || value < 1 || value > high)
+        return false;
+    *out = (int32_t)value;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct factorisation *f = calloc(1, sizeof *f);
+    int status = EXIT_INPUT;
+    bool good = argc <= 3;
+
+    if (f == NULL)
+        return EXIT_WRONG;
+    f->tiles = 8;
+    f->rows = 64;
+    if (good && argc > 1)
+        good = parse_number(argv[1], TILES_MAX, &f->tiles);
+    if (good && argc > 2)
+        good = parse_number(argv[2], TILE_ROWS_MAX, &f->rows);
+    check(NULL, "open", moot_open(NULL, &f->m));
+    if (good)
+        status = run(f);
+    else if (moot_rank(f->m) == 0)
+        fprintf(stderr,
+                "usage: cholesky [TILES [TILE_ROWS]], at most %d tiles a side of %d "
+                "rows\n",
+                TILES_MAX, TILE_ROWS_MAX);
+    if (moot_close(f->m) != MOOT_OK)
+        status = EXIT_WRONG;
+    free(f);
+    return status;
+}
