@@ -1,0 +1,284 @@
+/* checker.c - see checker.h. */
+#include "checker.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What has been seen of one task; sets of ranks are one word. */
+struct seen {
+    uint64_t spawned_by, kept_by, data_sent_to, acked_by;
+    uint32_t given, started;
+    uint32_t owner; /* the rank it was given to */
+    bool ended;
+    int32_t expected; /* MOOT_OK: the oracle says */
+};
+
+struct checker {
+    const struct program *program;
+    struct seen *tasks;
+};
+
+struct checker *checker_new(const struct program *program)
+{
+    struct checker *checker = calloc(1, sizeof *checker);
+    if (checker == NULL)
+        abort();
+    checker->program = program;
+    checker->tasks = calloc(program->task_count + 1, sizeof *checker->tasks);
+    if (checker->tasks == NULL)
+        abort();
+    return checker;
+}
+
+void checker_free(struct checker *checker)
+{
+    if (checker == NULL)
+        return;
+    free(checker->tasks);
+    free(checker);
+}
+
+void checker_expect(struct checker *checker, uint32_t task, int32_t code)
+{
+    checker->tasks[task].expected = code;
+}
+
+static uint64_t bit(uint32_t rank) { return UINT64_C(1) << rank; }
+
+static const char *name(const struct checker *checker, uint32_t task)
+{
+    return checker->program->tasks[task].name;
+}
+
+static uint32_t popcount(uint64_t ranks)
+{
+    uint32_t count = 0;
+    for (; ranks != 0; ranks &= ranks - 1)
+        count++;
+    return count;
+}
+
+/* --- Results ---------------------------------------------------------------------- */
+
+static bool should_fail(const struct checker *checker, uint32_t task)
+{
+    return program_fails(checker->program, task) ||
+           checker->tasks[task].expected != MOOT_OK;
+}
+
+/* A result with this status, and these bytes unless NULL, was made or taken. */
+static void check_result(struct checker *checker, struct sim *sim,
+                         const struct sight *sight, const char *where)
+{
+    size_t size;
+    const uint8_t *bytes = program_result(checker->program, sight->task, &size);
+    bool should = should_fail(checker, sight->task);
+    if (should != (sight->code != MOOT_OK))
+        sim_fail(sim, "oracle", "%s at rank %" PRIu32 " (%s) has status %" PRId32,
+                 name(checker, sight->task), sight->rank, where, sight->code);
+    else if (!should && sight->data != NULL &&
+             (sight->size != size || memcmp(sight->data, bytes, size) != 0))
+        sim_fail(sim, "oracle", "%s at rank %" PRIu32 " (%s) has other bytes",
+                 name(checker, sight->task), sight->rank, where);
+}
+
+static void check_keep(struct checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    struct seen *seen = &checker->tasks[sight->task];
+    check_result(checker, sim, sight, "kept");
+    seen->kept_by |= bit(sight->rank);
+    uint64_t uid = sight->message->u.result.owner_uid;
+    if (!seen->ended || uid != sim_uid(sim, seen->owner))
+        sim_fail(sim, "one owner", "rank %" PRIu32 " keeps %s of an owner that is not",
+                 sight->rank, name(checker, sight->task));
+    if (seen->given != 0 && seen->owner == sight->rank)
+        sim_fail(sim, "one owner", "rank %" PRIu32 " owns %s and keeps another's",
+                 sight->rank, name(checker, sight->task));
+}
+
+/* --- Owners ----------------------------------------------------------------------- */
+
+static void check_run(struct checker *checker, struct sim *sim,
+                      const struct sight *sight)
+{
+    struct seen *seen = &checker->tasks[sight->task];
+    if (seen->given++ != 0)
+        sim_fail(sim, "ran once", "%s is given to rank %" PRIu32 " and to %" PRIu32,
+                 name(checker, sight->task), seen->owner, sight->rank);
+    seen->owner = sight->rank;
+    uint64_t candidates = checker->program->tasks[sight->task].candidates;
+    if (candidates != 0 && !(candidates & bit(sight->rank)))
+        sim_fail(sim, "ran once", "%s is given to rank %" PRIu32 ", no candidate",
+                 name(checker, sight->task), sight->rank);
+    if (seen->kept_by & bit(sight->rank))
+        sim_fail(sim, "one owner", "rank %" PRIu32 " owns %s and kept another's",
+                 sight->rank, name(checker, sight->task));
+}
+
+static void check_quorum(struct checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    uint32_t voters = sim_voters(sim) < checker->program->rank_count
+                          ? sim_voters(sim)
+                          : checker->program->rank_count;
+    uint64_t accepted =
+        checker->tasks[sight->task].acked_by | bit(sim_chair(sim, sight->task));
+    if (popcount(accepted) < voters / 2 + 1)
+        sim_fail(sim, "quorum",
+                 "once task %s starts at rank %" PRIu32 " with %" PRIu32 " of %" PRIu32
+                 " voters",
+                 name(checker, sight->task), sight->rank, popcount(accepted), voters);
+}
+
+static void check_start(struct checker *checker, struct sim *sim,
+                        const struct sight *sight)
+{
+    struct seen *seen = &checker->tasks[sight->task];
+    if (seen->started++ != 0)
+        sim_fail(sim, "ran once", "%s starts again, at rank %" PRIu32,
+                 name(checker, sight->task), sight->rank);
+    if (!program_runs(checker->program, sight->task))
+        sim_fail(sim, "ran once", "%s starts at rank %" PRIu32 " and must not",
+                 name(checker, sight->task), sight->rank);
+    if (checker->program->tasks[sight->task].once)
+        check_quorum(checker, sim, sight);
+}
+
+/* --- Waits ------------------------------------------------------------------------ */
+
+static void check_waited(struct checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    int32_t expected = checker->tasks[sight->task].expected;
+    if (program_ghost(checker->program, sight->task))
+        expected = MOOT_ERR_NOT_HELD;
+    if (expected != MOOT_OK
+            ? sight->code != expected
+            : (sight->code != MOOT_OK) != program_fails(checker->program, sight->task))
+        sim_fail(sim, "wait code", "rank %" PRIu32 "'s wait for %s ends with %" PRId32,
+                 sight->rank, name(checker, sight->task), sight->code);
+    else
+        check_result(checker, sim, sight, "waited for");
+}
+
+static void check_verdict(struct checker *checker, struct sim *sim,
+                          const struct sight *sight)
+{
+    const struct program_task *task = &checker->program->tasks[sight->task];
+    const struct seen *seen = &checker->tasks[sight->task];
+    uint64_t may = task->candidates != 0 ? task->candidates : UINT64_MAX;
+    if (sight->code == MOOT_ERR_NOT_HELD && (seen->spawned_by & may))
+        sim_fail(sim, "not held", "rank %" PRIu32 " is told that nobody holds %s",
+                 sight->rank, name(checker, sight->task));
+    if (sight->code != MOOT_ERR_NOT_HELD && sight->code != seen->expected)
+        sim_fail(sim, "wait code", "rank %" PRIu32 " gets verdict %" PRId32 " on %s",
+                 sight->rank, sight->code, name(checker, sight->task));
+}
+
+/* --- Messages --------------------------------------------------------------------- */
+
+static void check_send(struct checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    const struct message *message = sight->message;
+    bool known = sight->task < checker->program->task_count;
+    if (known && message->type == MESSAGE_ACK)
+        checker->tasks[sight->task].acked_by |= bit(sight->rank);
+    if (!checker->program->agree)
+        return;
+    if (message->type == MESSAGE_SEEK)
+        sim_fail(sim, "no votes", "rank %" PRIu32 " searches, though ranks agree",
+                 sight->rank);
+    if (!known || message->type != MESSAGE_RESULT ||
+        message->u.result.data == RESULT_BARE)
+        return;
+    struct seen *seen = &checker->tasks[sight->task];
+    if (seen->data_sent_to & bit(sight->peer))
+        sim_fail(sim, "one result", "%s goes to rank %" PRIu32 " twice",
+                 name(checker, sight->task), sight->peer);
+    seen->data_sent_to |= bit(sight->peer);
+}
+
+static void see(void *context, struct sim *sim, const struct sight *sight)
+{
+    struct checker *checker = context;
+    if (sight->type == SIGHT_SEND)
+        check_send(checker, sim, sight);
+    if (sight->task >= checker->program->task_count)
+        return;
+    struct seen *seen = &checker->tasks[sight->task];
+    if (sight->type == SIGHT_SPAWN) {
+        seen->spawned_by |= bit(sight->rank);
+    } else if (sight->type == SIGHT_RUN) {
+        check_run(checker, sim, sight);
+    } else if (sight->type == SIGHT_START) {
+        check_start(checker, sim, sight);
+    } else if (sight->type == SIGHT_END) {
+        seen->ended = true;
+        check_result(checker, sim, sight, "made");
+    } else if (sight->type == SIGHT_KEEP) {
+        check_keep(checker, sim, sight);
+    } else if (sight->type == SIGHT_WAITED) {
+        check_waited(checker, sim, sight);
+    } else if (sight->type == SIGHT_VERDICT) {
+        check_verdict(checker, sim, sight);
+    }
+}
+
+struct sim_watcher checker_watcher(struct checker *checker)
+{
+    return (struct sim_watcher){see, checker};
+}
+
+/* --- The whole run ---------------------------------------------------------------- */
+
+static bool fail(struct sim_report *report, const char *check, const char *why)
+{
+    report->failed = true;
+    (void)snprintf(report->check, sizeof report->check, "%s", check);
+    (void)snprintf(report->why, sizeof report->why, "%s", why);
+    return false;
+}
+
+bool checker_finish(struct checker *checker, struct sim_report *report)
+{
+    char why[SIM_WHY_BYTES];
+    if (report->failed)
+        return false;
+    for (uint32_t i = 0; i < checker->program->task_count; i++) {
+        const struct seen *seen = &checker->tasks[i];
+        if (program_runs(checker->program, i) && seen->started != 1 &&
+            seen->expected == MOOT_OK) {
+            (void)snprintf(why, sizeof why,
+                           "all adjourned, and %s ran %" PRIu32 " times",
+                           name(checker, i), seen->started);
+            return fail(report, "ran once", why);
+        }
+    }
+    for (int i = 0; i < EVIDENCE_END && checker->program->agree; i++)
+        if (i != EVIDENCE_NESTED && report->counts.yields[i] != 0) {
+            (void)snprintf(why, sizeof why, "%" PRIu64 " votes on evidence %s",
+                           report->counts.yields[i], evidence_name((enum evidence)i));
+            return fail(report, "no votes", why);
+        }
+    return true;
+}
+
+bool checker_run(const struct sim_options *options, struct sim_report *report)
+{
+    struct checker *checker = checker_new(options->program);
+    struct sim_watcher *watchers = calloc(options->watcher_count + 1, sizeof *watchers);
+    if (watchers == NULL)
+        abort();
+    for (size_t i = 0; i < options->watcher_count; i++)
+        watchers[i] = options->watchers[i];
+    watchers[options->watcher_count] = checker_watcher(checker);
+    struct sim_options all = *options;
+    all.watchers = watchers;
+    all.watcher_count = options->watcher_count + 1;
+    bool good = sim_run(&all, report) && checker_finish(checker, report);
+    checker_free(checker);
+    free(watchers);
+    return good;
+}

@@ -1,0 +1,170 @@
+/* identify.c - the hashes of a program's tasks, and what travels with them. */
+#include "hashing/identity.h"
+#include "hashing/placement.h"
+#include "world.h"
+#include <assert.h>
+#include <stdlib.h>
+
+static void set_ranks(struct rankset *set, uint64_t ranks)
+{
+    *set = (struct rankset){.low = ranks};
+}
+
+static moot_hash identify(const struct program *program, uint32_t index,
+                          const moot_hash *hashes)
+{
+    const struct program_task *task = &program->tasks[index];
+    uint8_t args[PROGRAM_ARGS_BYTES], key[PROGRAM_KEY_BYTES];
+    program_args(program, index, args);
+    program_key(program, index, key);
+    struct rankset candidates;
+    set_ranks(&candidates, task->candidates);
+    moot_hash *inputs = sim_alloc(task->inputs.count, sizeof *inputs);
+    for (uint32_t i = 0; i < task->inputs.count; i++)
+        inputs[i] = hashes[task->inputs.items[i]];
+    struct identity spec = {
+        .kernel_name = program_kernel_name(program_kernel(program, index)),
+        .kernel_version = 1,
+        .args = args,
+        .args_size = sizeof args,
+        .inputs = inputs,
+        .input_count = task->inputs.count,
+        .key = task->once ? key : NULL,
+        .key_size = task->once ? sizeof key : 0,
+        .once = task->once,
+        .nested = task->parent != PROGRAM_NONE,
+        .candidates = task->candidates != 0 ? &candidates : NULL,
+    };
+    if (task->parent != PROGRAM_NONE)
+        spec.scope = hashes[task->parent];
+    moot_hash hash = identity_hash(&spec);
+    free(inputs);
+    return hash;
+}
+
+/* --- Looking a hash up ------------------------------------------------------------ */
+
+static void table_fill(struct sim *sim)
+{
+    sim->table_size = 16;
+    while (sim->table_size < 2 * sim->program->task_count)
+        sim->table_size *= 2;
+    sim->table = sim_alloc(sim->table_size, sizeof *sim->table);
+    for (uint32_t i = 0; i < sim->program->task_count; i++) {
+        uint64_t at = hash_word(&sim->hashes[i]);
+        while (sim->table[at % sim->table_size] != 0)
+            at++;
+        sim->table[at % sim->table_size] = i + 1;
+    }
+}
+
+uint32_t sim_task(const struct sim *sim, const moot_hash *hash)
+{
+    for (uint64_t at = hash_word(hash);; at++) {
+        uint32_t entry = sim->table[at % sim->table_size];
+        if (entry == 0)
+            return sim->program->task_count;
+        if (hash_equal(&sim->hashes[entry - 1], hash))
+            return entry - 1;
+    }
+}
+
+const moot_hash *sim_hash(const struct sim *sim, uint32_t task)
+{
+    return &sim->hashes[task];
+}
+
+static uint32_t place(const struct program *program, uint32_t task,
+                      const moot_hash *hash)
+{
+    struct rankset members, candidates;
+    set_ranks(&members, UINT64_MAX >> (PROGRAM_RANKS_MAX - program->rank_count));
+    set_ranks(&candidates, program->tasks[task].candidates);
+    return placement_chair(hash, &members, candidates.low != 0 ? &candidates : NULL);
+}
+
+uint32_t sim_chair(const struct sim *sim, uint32_t task)
+{
+    return place(sim->program, task, &sim->hashes[task]);
+}
+
+uint32_t sim_chair_of(const struct program *program, uint32_t task)
+{
+    moot_hash *hashes = sim_alloc(task + 1, sizeof *hashes);
+    for (uint32_t i = 0; i <= task; i++)
+        hashes[i] = identify(program, i, hashes);
+    uint32_t chair = place(program, task, &hashes[task]);
+    free(hashes);
+    return chair;
+}
+
+/* --- All of a program ------------------------------------------------------------- */
+
+static void gather_inputs(struct sim *sim, uint32_t index)
+{
+    const struct program_task *task = &sim->program->tasks[index];
+    uint32_t count = task->inputs.count + task->after.count;
+    sim->inputs[index] = sim_alloc(count, sizeof **sim->inputs);
+    for (uint32_t i = 0; i < task->inputs.count; i++)
+        sim->inputs[index][i] = sim->hashes[task->inputs.items[i]];
+    for (uint32_t i = 0; i < task->after.count; i++)
+        sim->inputs[index][task->inputs.count + i] = sim->hashes[task->after.items[i]];
+}
+
+static void make_spec(struct sim *sim, uint32_t index)
+{
+    const struct program_task *task = &sim->program->tasks[index];
+    program_args(sim->program, index, sim->args[index]);
+    program_key(sim->program, index, sim->keys[index]);
+    set_ranks(&sim->candidates[index], task->candidates);
+    sim->specs[index] = (struct message_spec){
+        .kernel_name = program_kernel_name(program_kernel(sim->program, index)),
+        .kernel_version = 1,
+        .flags = (task->once ? (uint32_t)CORE_TASK_ONCE : 0u) | CORE_TASK_PORTABLE |
+                 (task->parent != PROGRAM_NONE ? (uint32_t)CORE_TASK_NESTED : 0u),
+        .args = sim->args[index],
+        .args_size = PROGRAM_ARGS_BYTES,
+        .inputs = sim->inputs[index],
+        .input_count = task->inputs.count + task->after.count,
+        .after_count = task->after.count,
+        .key = task->once ? sim->keys[index] : NULL,
+        .key_size = task->once ? PROGRAM_KEY_BYTES : 0,
+        .candidates = task->candidates != 0 ? &sim->candidates[index] : NULL,
+    };
+    if (task->parent != PROGRAM_NONE)
+        sim->specs[index].scope = sim->specs[index].parent = sim->hashes[task->parent];
+}
+
+void sim_identify(struct sim *sim)
+{
+    uint32_t count = sim->program->task_count;
+    bool ready = hashing_init();
+    assert(ready);
+    (void)ready;
+    sim->hashes = sim_alloc(count, sizeof *sim->hashes);
+    sim->specs = sim_alloc(count, sizeof *sim->specs);
+    sim->args = sim_alloc(count, sizeof *sim->args);
+    sim->keys = sim_alloc(count, sizeof *sim->keys);
+    sim->candidates = sim_alloc(count, sizeof *sim->candidates);
+    sim->inputs = sim_alloc(count, sizeof *sim->inputs);
+    for (uint32_t i = 0; i < count; i++)
+        sim->hashes[i] = identify(sim->program, i, sim->hashes);
+    for (uint32_t i = 0; i < count; i++) {
+        gather_inputs(sim, i);
+        make_spec(sim, i);
+    }
+    table_fill(sim);
+}
+
+void sim_forget(struct sim *sim)
+{
+    for (uint32_t i = 0; sim->inputs != NULL && i < sim->program->task_count; i++)
+        free(sim->inputs[i]);
+    free(sim->inputs);
+    free(sim->candidates);
+    free(sim->keys);
+    free(sim->args);
+    free(sim->specs);
+    free(sim->hashes);
+    free(sim->table);
+}

@@ -1,0 +1,275 @@
+/* lane.c - steps the scripts: the program's own threads.
+ *
+ * Between two steps a lane spends a little virtual time in its own code.  A lane that
+ * waits is woken by an event of its own after the core has ended the wait, as a thread
+ * would be.
+ */
+#include "world.h"
+#include <string.h>
+
+static const struct program_step *current(const struct host *host, uint32_t lane)
+{
+    const struct program_script *script =
+        program_script(host->sim->program, host->rank, lane);
+    return host->lanes[lane].pc < script->count ? &script->steps[host->lanes[lane].pc]
+                                                : NULL;
+}
+
+/* Moves the lane at a time; a call that was due before is off. */
+static void schedule(struct host *host, uint32_t lane, uint64_t time_ns)
+{
+    heap_push(host->sim, &(struct event){.time_ns = time_ns,
+                                         .kind = EVENT_LANE,
+                                         .rank = host->rank,
+                                         .index = lane,
+                                         .ticket = ++host->lanes[lane].ticket});
+}
+
+static uint64_t own_code_ns(struct host *host)
+{
+    struct sim *sim = host->sim;
+    uint64_t step_ns = random_between(&sim->durations, 1, sim->weather.step_ns);
+    return (sim->weather.slow >> host->rank & 1) ? 30 * step_ns : step_ns;
+}
+
+static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
+{
+    host->lanes[lane].pc++;
+    schedule(host, lane, host->sim->now_ns + own_code_ns(host) + pause_ns);
+}
+
+static void set_state(struct host *host, uint32_t lane, enum core_lane_state state)
+{
+    struct core_event event = {.type = CORE_EV_LANE};
+    event.u.lane.lane = lane;
+    event.u.lane.state = state;
+    sim_see(host->sim, &(struct sight){.type = SIGHT_LANE,
+                                       .time_ns = host->sim->now_ns,
+                                       .rank = host->rank,
+                                       .lane = lane,
+                                       .task = host->sim->program->task_count,
+                                       .code = (int32_t)state});
+    host_step(host, &event);
+}
+
+/* --- Waits ------------------------------------------------------------------------ */
+
+static enum want want_of(const struct program_step *step)
+{
+    return step->op == PROGRAM_FETCH ? WANT_DATA : WANT_DONE;
+}
+
+static bool has_ended(const struct host *host, uint32_t task, enum want want)
+{
+    const struct record *record = &host->records[task];
+    return record->verdict != MOOT_OK ||
+           (record->done && (want == WANT_DONE || record->done_data));
+}
+
+static bool is_over(const struct host *host, const struct program_step *step)
+{
+    uint32_t ended = 0;
+    for (uint32_t i = 0; i < step->tasks.count; i++)
+        ended += has_ended(host, step->tasks.items[i], want_of(step));
+    return ended == step->tasks.count || (step->op == PROGRAM_WAIT_ANY && ended > 0);
+}
+
+static void tell_need(struct host *host, uint32_t lane, uint32_t task, enum want want,
+                      enum core_event_type type)
+{
+    struct core_event event = {.type = type, .hash = host->sim->hashes[task]};
+    event.u.need.want = want;
+    event.u.need.lane = lane;
+    host_step(host, &event);
+}
+
+static void show_wait(struct host *host, uint32_t lane, uint32_t task, enum want want,
+                      enum sight_type type)
+{
+    const struct record *record = &host->records[task];
+    struct sight sight = {.type = type,
+                          .time_ns = host->sim->now_ns,
+                          .rank = host->rank,
+                          .lane = lane,
+                          .task = task};
+    if (type == SIGHT_WAITED) {
+        sight.code = record->verdict != MOOT_OK ? record->verdict : record->status;
+        if (sim_canary(host->sim, SIM_CANARY_END_WAIT))
+            sight.code = MOOT_ERR_NOT_HELD;
+        if (want == WANT_DATA && record->done_data) {
+            sight.data = record->bytes;
+            sight.size = record->size;
+        }
+    }
+    sim_see(host->sim, &sight);
+}
+
+static void begin_wait(struct host *host, uint32_t lane,
+                       const struct program_step *step)
+{
+    struct lane *state = &host->lanes[lane];
+    state->state = LANE_WAITS;
+    state->until_ns = CORE_NEVER;
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAIT);
+        tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_NEED);
+    }
+    bool timed = step->op == PROGRAM_POLL;
+    set_state(host, lane, timed ? CORE_LANE_TIMED : CORE_LANE_BLOCKED);
+    if (timed)
+        state->until_ns = host->sim->now_ns + UINT64_C(1000) * step->pause_us;
+    if (is_over(host, step))
+        schedule(host, lane, host->sim->now_ns + own_code_ns(host));
+    else if (timed)
+        schedule(host, lane, state->until_ns);
+    worker_fill(host);
+}
+
+static void end_wait(struct host *host, uint32_t lane, const struct program_step *step)
+{
+    bool out_of_time = host->lanes[lane].until_ns <= host->sim->now_ns;
+    if (step == NULL || (!is_over(host, step) && !out_of_time))
+        return;
+    host->lanes[lane].state = LANE_RUNS;
+    set_state(host, lane, CORE_LANE_RUNNING);
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        uint32_t task = step->tasks.items[i];
+        bool ended = has_ended(host, task, want_of(step));
+        show_wait(host, lane, task, want_of(step), ended ? SIGHT_WAITED : SIGHT_LAPSED);
+        tell_need(host, lane, task, want_of(step), CORE_EV_UNNEED);
+    }
+    sim_moved(host->sim);
+    next_step(host, lane, 0);
+}
+
+void lane_wake(struct host *host, uint32_t task)
+{
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        const struct program_step *step = current(host, lane);
+        if (host->lanes[lane].state != LANE_WAITS || step == NULL)
+            continue;
+        for (uint32_t i = 0; i < step->tasks.count; i++)
+            if (step->tasks.items[i] == task && is_over(host, step)) {
+                schedule(host, lane, host->sim->now_ns + own_code_ns(host));
+                break;
+            }
+    }
+}
+
+uint32_t lane_idle_count(const struct host *host)
+{
+    uint32_t count = 0;
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++)
+        count += host->lanes[lane].state == LANE_WAITS;
+    return count + (host->closed ? 1 : 0);
+}
+
+/* --- Barriers and ends ------------------------------------------------------------ */
+
+static void enter_barrier(struct host *host, uint32_t lane)
+{
+    struct sim *sim = host->sim;
+    host->lanes[lane].state = LANE_AT_BARRIER;
+    set_state(host, lane, CORE_LANE_PARKED);
+    if (++sim->barrier_count < sim->program->rank_count)
+        return;
+    sim->barrier_count = 0;
+    sim_moved(sim);
+    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++)
+        schedule(&sim->hosts[rank], lane, sim->now_ns + own_code_ns(&sim->hosts[rank]));
+}
+
+static void end_lane(struct host *host, uint32_t lane)
+{
+    struct sim *sim = host->sim;
+    host->lanes[lane].state = LANE_OVER;
+    set_state(host, lane, CORE_LANE_ENDED);
+    sim_moved(sim);
+    for (uint32_t i = 0; i < sim->program->lane_count; i++)
+        if (host->lanes[i].state != LANE_OVER)
+            return;
+    host->closed = true;
+    sim_see(sim, &(struct sight){.type = SIGHT_CLOSE,
+                                 .time_ns = sim->now_ns,
+                                 .rank = host->rank,
+                                 .task = sim->program->task_count});
+    host_step(host, &(struct core_event){.type = CORE_EV_CLOSE});
+    worker_fill(host);
+}
+
+/* --- Steps ------------------------------------------------------------------------ */
+
+static void spawn(struct host *host, uint32_t lane, uint32_t task)
+{
+    host_register(host, task, lane, false);
+    sim_moved(host->sim);
+    next_step(host, lane, 0);
+}
+
+static void decline(struct host *host, uint32_t lane, uint32_t task)
+{
+    struct core_event event = {.type = CORE_EV_DECLINE,
+                               .hash = host->sim->hashes[task]};
+    host->records[task].declined = true;
+    sim_see(host->sim, &(struct sight){.type = SIGHT_DECLINE,
+                                       .time_ns = host->sim->now_ns,
+                                       .rank = host->rank,
+                                       .lane = lane,
+                                       .task = task});
+    host_step(host, &event);
+    next_step(host, lane, 0);
+}
+
+static void take_step(struct host *host, uint32_t lane)
+{
+    const struct program_step *step = current(host, lane);
+    if (step == NULL) {
+        end_lane(host, lane);
+        return;
+    }
+    switch (step->op) {
+    case PROGRAM_SPAWN:
+        spawn(host, lane, step->tasks.items[0]);
+        break;
+    case PROGRAM_DECLINE:
+        decline(host, lane, step->tasks.items[0]);
+        break;
+    case PROGRAM_COMPUTE:
+        next_step(host, lane, UINT64_C(1000) * step->pause_us);
+        break;
+    case PROGRAM_BARRIER:
+        enter_barrier(host, lane);
+        break;
+    case PROGRAM_WAIT_ALL:
+    case PROGRAM_WAIT_ANY:
+    case PROGRAM_FETCH:
+    case PROGRAM_POLL:
+    default:
+        begin_wait(host, lane, step);
+        break;
+    }
+}
+
+void lane_start(struct host *host)
+{
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        set_state(host, lane, CORE_LANE_RUNNING);
+        schedule(host, lane, host->sim->now_ns + own_code_ns(host));
+    }
+}
+
+void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket)
+{
+    struct lane *state = &host->lanes[lane];
+    if (ticket != state->ticket || state->state == LANE_OVER)
+        return;
+    if (state->state == LANE_WAITS) {
+        end_wait(host, lane, current(host, lane));
+    } else if (state->state == LANE_AT_BARRIER) {
+        state->state = LANE_RUNS;
+        set_state(host, lane, CORE_LANE_RUNNING);
+        next_step(host, lane, 0);
+    } else {
+        take_step(host, lane);
+    }
+}

@@ -1,0 +1,270 @@
+/* narrator.c - sights as sentences. */
+#include "narrator.h"
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+struct narrator {
+    const struct program *program;
+    FILE *to;
+    enum narrator_detail detail;
+};
+
+struct narrator *narrator_new(const struct program *program, FILE *to,
+                              enum narrator_detail detail)
+{
+    struct narrator *narrator = calloc(1, sizeof *narrator);
+    if (narrator == NULL)
+        abort();
+    *narrator = (struct narrator){program, to, detail};
+    return narrator;
+}
+
+void narrator_free(struct narrator *narrator) { free(narrator); }
+
+static const char *name(const struct narrator *narrator, uint32_t task)
+{
+    return task < narrator->program->task_count ? narrator->program->tasks[task].name
+                                                : "?";
+}
+
+static void say(const struct narrator *narrator, const struct sight *sight,
+                const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void say(const struct narrator *narrator, const struct sight *sight,
+                const char *format, ...)
+{
+    fprintf(narrator->to, "%9.3f ms  rank %" PRIu32 " ", (double)sight->time_ns / 1e6,
+            sight->rank);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vfprintf(narrator->to, format, arguments);
+    va_end(arguments);
+    fputc('\n', narrator->to);
+}
+
+static const char *error_name(int32_t code)
+{
+    switch (code) {
+#define X(error, number, text)                                                         \
+    case number:                                                                       \
+        return #error;
+        MOOT_ERRORS(X)
+#undef X
+    default:
+        return code == MOOT_OK ? "OK" : "?";
+    }
+}
+
+/* --- Messages --------------------------------------------------------------------- */
+
+static void say_motion(const struct narrator *narrator, const struct sight *sight)
+{
+    const struct message_motion *motion = &sight->message->u.motion;
+    char need[64] = "nobody waits";
+    if (motion->need == 0)
+        (void)snprintf(need, sizeof need, "the waiter lacks it");
+    else if (motion->need != NEED_NONE)
+        (void)snprintf(need, sizeof need, "the waiter is at position %" PRIu64,
+                       motion->need);
+    const char *verb = motion->want == WANT_NOTHING ? "tells" : "asks";
+    const char *holds = motion->holds   ? "it holds it"
+                        : motion->final ? "it never will hold it"
+                                        : "it does not hold it";
+    say(narrator, sight, "%s chair %" PRIu32 " %s \"%s\" (%s%s; %s%s)", verb,
+        sight->peer, motion->want == WANT_NOTHING ? "about" : "for",
+        name(narrator, sight->task), holds, motion->hint ? ", conditionally" : "", need,
+        motion->spec != NULL ? "; the spec comes along" : "");
+}
+
+static void say_decision(const struct narrator *narrator, const struct sight *sight)
+{
+    const struct message_decision *decision = &sight->message->u.decision;
+    fprintf(narrator->to,
+            "%9.3f ms  rank %" PRIu32 " tells rank %" PRIu32
+            " that it owns \"%s\" (evidence: %s); waiting:",
+            (double)sight->time_ns / 1e6, sight->rank, sight->peer,
+            name(narrator, sight->task), evidence_name(decision->evidence));
+    uint32_t shown = 0;
+    for (size_t i = 0; i < decision->asker_count; i++)
+        if (decision->askers[i].want != WANT_NOTHING)
+            fprintf(narrator->to, "%s rank %" PRIu32, shown++ > 0 ? "," : "",
+                    decision->askers[i].rank);
+    fputs(shown == 0 ? " nobody\n" : "\n", narrator->to);
+}
+
+static void say_result(const struct narrator *narrator, const struct sight *sight)
+{
+    const struct message_result *result = &sight->message->u.result;
+    static const char *const ways[] = {"without its bytes", "with its bytes",
+                                       "with its bytes to follow in bulk"};
+    if (result->status != MOOT_OK)
+        say(narrator, sight, "sends rank %" PRIu32 " the failure of \"%s\" (%s)",
+            sight->peer, name(narrator, sight->task), error_name(result->status));
+    else
+        say(narrator, sight, "sends rank %" PRIu32 " the result of \"%s\" %s",
+            sight->peer, name(narrator, sight->task), ways[result->data]);
+}
+
+static void say_resolve(const struct narrator *narrator, const struct sight *sight)
+{
+    say(narrator, sight, "tells chair %" PRIu32 " that all is quiet: %s \"%s\"",
+        sight->peer,
+        sight->message->u.resolve.what == RESOLVE_YIELD ? "yield" : "nobody holds",
+        name(narrator, sight->task));
+}
+
+/* Messages that a story leaves out. */
+static bool is_chatter(enum message_type type)
+{
+    return type == MESSAGE_ROLL || type == MESSAGE_WANT || type == MESSAGE_HASHES ||
+           type == MESSAGE_STATE || type == MESSAGE_POLL || type == MESSAGE_POLLR ||
+           type == MESSAGE_ADJOURN;
+}
+
+static void say_other_send(const struct narrator *narrator, const struct sight *sight)
+{
+    const char *task = name(narrator, sight->task);
+    enum message_type type = sight->message->type;
+    uint32_t peer = sight->peer;
+    if (type == MESSAGE_PULL)
+        say(narrator, sight, "asks owner %" PRIu32 " for the bytes of \"%s\"", peer,
+            task);
+    else if (type == MESSAGE_SEEK)
+        say(narrator, sight, "asks rank %" PRIu32 " whether it holds \"%s\"", peer,
+            task);
+    else if (type == MESSAGE_REFER)
+        say(narrator, sight, "tells rank %" PRIu32 " the candidates of \"%s\"", peer,
+            task);
+    else if (type == MESSAGE_ACCEPT)
+        say(narrator, sight,
+            "asks voter %" PRIu32 " to accept rank %" PRIu32 " for \"%s\"", peer,
+            sight->message->u.accept.winner, task);
+    else if (type == MESSAGE_ACK)
+        say(narrator, sight,
+            "accepts rank %" PRIu32 " for \"%s\" and says so to chair %" PRIu32,
+            sight->message->u.accept.winner, task, peer);
+    else if (type == MESSAGE_VERDICT)
+        say(narrator, sight, "tells rank %" PRIu32 " that its wait for \"%s\" ends: %s",
+            peer, task, error_name(sight->message->u.verdict.code));
+    else if (type == MESSAGE_CHASE)
+        say(narrator, sight, "asks rank %" PRIu32 " what \"%s\" waits for", peer, task);
+    else if (type == MESSAGE_CANCEL)
+        say(narrator, sight, "asks rank %" PRIu32 " to cancel \"%s\"", peer, task);
+    else
+        say(narrator, sight, "sends %s to rank %" PRIu32, message_type_name(type),
+            peer);
+}
+
+static void say_send(const struct narrator *narrator, const struct sight *sight)
+{
+    enum message_type type = sight->message->type;
+    if (is_chatter(type) && narrator->detail == NARRATOR_STORY)
+        return;
+    if (type == MESSAGE_MOTION)
+        say_motion(narrator, sight);
+    else if (type == MESSAGE_DECISION)
+        say_decision(narrator, sight);
+    else if (type == MESSAGE_RESULT)
+        say_result(narrator, sight);
+    else if (type == MESSAGE_RESOLVE)
+        say_resolve(narrator, sight);
+    else
+        say_other_send(narrator, sight);
+}
+
+/* --- Everything else -------------------------------------------------------------- */
+
+static void say_note(const struct narrator *narrator, const struct sight *sight)
+{
+    if (sight->point == CORE_POINT_CLAIM)
+        say(narrator, sight, "is the chair of \"%s\" and claims it",
+            name(narrator, sight->task));
+    else if (sight->point == CORE_POINT_VOTE_CAST)
+        say(narrator, sight, "yields \"%s\" to rank %" PRIu32 " (evidence: %s)",
+            name(narrator, sight->task), sight->peer, evidence_name(sight->evidence));
+}
+
+static void say_verdict(const struct narrator *narrator, const struct sight *sight)
+{
+    fprintf(narrator->to, "%9.3f ms  rank %" PRIu32 " gives up on \"%s\": %s",
+            (double)sight->time_ns / 1e6, sight->rank, name(narrator, sight->task),
+            error_name(sight->code));
+    fputc('\n', narrator->to);
+}
+
+static void say_lane(const struct narrator *narrator, const struct sight *sight)
+{
+    static const char *const states[] = {"runs", "blocks", "waits for a while",
+                                         "is parked", "ends"};
+    if (narrator->detail == NARRATOR_EVERYTHING)
+        say(narrator, sight, "lane %" PRIu32 " %s", sight->lane, states[sight->code]);
+}
+
+static void see(void *context, struct sim *sim, const struct sight *sight)
+{
+    const struct narrator *narrator = context;
+    const char *task = name(narrator, sight->task);
+    (void)sim;
+    switch (sight->type) {
+    case SIGHT_SPAWN:
+        say(narrator, sight, "spawns \"%s\"", task);
+        break;
+    case SIGHT_ADOPT:
+        say(narrator, sight, "adopts \"%s\" from its spec", task);
+        break;
+    case SIGHT_DECLINE:
+        say(narrator, sight, "declines \"%s\"", task);
+        break;
+    case SIGHT_WAIT:
+        say(narrator, sight, "waits for \"%s\"", task);
+        break;
+    case SIGHT_WAITED:
+        say(narrator, sight, sight->code == MOOT_OK ? "has \"%s\"" : "has \"%s\": %s",
+            task, error_name(sight->code));
+        break;
+    case SIGHT_LAPSED:
+        say(narrator, sight, "stops waiting for \"%s\"", task);
+        break;
+    case SIGHT_START:
+        say(narrator, sight, "starts \"%s\"", task);
+        break;
+    case SIGHT_END:
+        say(narrator, sight, "ends \"%s\"%s%s", task,
+            sight->code == MOOT_OK ? "" : ": ",
+            sight->code == MOOT_OK ? "" : error_name(sight->code));
+        break;
+    case SIGHT_SEND:
+        say_send(narrator, sight);
+        break;
+    case SIGHT_RECEIVE:
+        if (narrator->detail == NARRATOR_EVERYTHING)
+            say(narrator, sight, "receives %s \"%s\" from rank %" PRIu32,
+                message_type_name(sight->message->type), task, sight->peer);
+        break;
+    case SIGHT_NOTE:
+        say_note(narrator, sight);
+        break;
+    case SIGHT_VERDICT:
+        say_verdict(narrator, sight);
+        break;
+    case SIGHT_LANE:
+        say_lane(narrator, sight);
+        break;
+    case SIGHT_CLOSE:
+        say(narrator, sight, "has come to its end");
+        break;
+    case SIGHT_ADJOURN:
+        say(narrator, sight, "leaves");
+        break;
+    case SIGHT_RUN:
+    case SIGHT_KEEP:
+    default:
+        break;
+    }
+}
+
+struct sim_watcher narrator_watcher(struct narrator *narrator)
+{
+    return (struct sim_watcher){see, narrator};
+}

@@ -1,0 +1,372 @@
+/* sim.c - builds the world, turns the crank, and tells why it stopped.
+ *
+ * A run ends well when every rank has adjourned.  It ends badly when a check fails,
+ * when no event is left and some rank has not adjourned, or when the program has got
+ * nowhere for STILL_NS of virtual time (timers alone keep the heap filled): that is the
+ * check "quiescence", and its dump says who waits for what.
+ */
+#include "hashing/identity.h"
+#include "hashing/placement.h"
+#include "world.h"
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MICROSECONDS(n) (UINT64_C(1000) * (n))
+#define STILL_NS UINT64_C(5000000000)
+#define EVENTS_MAX UINT64_C(20000000)
+
+enum { STREAM_WEATHER = 101, STREAM_DELAYS, STREAM_DURATIONS, STREAM_UIDS };
+
+void *sim_alloc(size_t count, size_t size)
+{
+    void *memory = calloc(count == 0 ? 1 : count, size == 0 ? 1 : size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/* --- Canaries --------------------------------------------------------------------- */
+
+const char *sim_canary_name(enum sim_canary canary)
+{
+    static const char *const names[] = {"none",
+#define X(name, text, check) text,
+                                        SIM_CANARIES(X)
+#undef X
+    };
+    return canary < SIM_CANARY_END ? names[canary] : "?";
+}
+
+const char *sim_canary_check(enum sim_canary canary)
+{
+    static const char *const checks[] = {"none",
+#define X(name, text, check) check,
+                                         SIM_CANARIES(X)
+#undef X
+    };
+    return canary < SIM_CANARY_END ? checks[canary] : "?";
+}
+
+bool sim_canary(struct sim *sim, enum sim_canary canary)
+{
+    if (sim->options.canary != canary || sim->canary_done)
+        return false;
+    sim->canary_done = true;
+    return true;
+}
+
+/* --- Weather ---------------------------------------------------------------------- */
+
+void sim_weather_draw(uint64_t seed, uint32_t ranks, struct sim_weather *out)
+{
+    struct random random = random_stream(seed, STREAM_WEATHER);
+    bool rough = random_chance(&random, 500);
+    bool deaf = random_chance(&random, 300);
+    bool hasty = random_chance(&random, 200);
+    *out = (struct sim_weather){
+        .latency_ns = random_between(&random, 500, MICROSECONDS(20)),
+        .jitter_ns = random_below(&random, MICROSECONDS(rough ? 100 : 2)),
+        .spike_per_mille = rough ? 20 : 0,
+        .spike_ns = MICROSECONDS(3000),
+        .bulk_ns = random_below(&random, MICROSECONDS(500)),
+        .poll_ns = random_below(&random, MICROSECONDS(rough ? 50 : 1)),
+        .gap_per_mille = deaf ? 50 : 0,
+        .gap_ns = MICROSECONDS(5000),
+        .step_ns = random_between(&random, 50, 2000),
+        .slow = random_chance(&random, 300)
+                    ? UINT64_C(1) << random_below(&random, ranks)
+                    : 0,
+        .workers = (uint32_t)random_below(&random, 4),
+        .ask_delay_ns = MICROSECONDS(random_between(&random, 0, 300)),
+        .gossip_period_ns = MICROSECONDS(random_between(&random, 20, 2000)),
+        .vote_timeout_ns =
+            hasty ? MICROSECONDS(random_between(&random, 10, 1000)) : CORE_NEVER,
+        .voters = (uint32_t)random_between(&random, 1, 5),
+    };
+}
+
+/* --- Watchers --------------------------------------------------------------------- */
+
+struct digest {
+    crypto_generichash_state state;
+};
+
+/* The digest covers what happened, when and to whom, and the bytes of every result. */
+static void digest_see(struct digest *digest, const struct sight *sight)
+{
+    uint64_t facts[6] = {
+        sight->time_ns,
+        (uint64_t)sight->type << 32 | sight->rank,
+        (uint64_t)sight->lane << 32 | sight->peer,
+        (uint64_t)sight->task << 32 | (uint32_t)sight->code,
+        sight->message != NULL ? (uint64_t)sight->message->type : 0,
+        (uint64_t)sight->point << 32 | (uint64_t)sight->evidence,
+    };
+    crypto_generichash_update(&digest->state, (const uint8_t *)facts, sizeof facts);
+    if (sight->data != NULL)
+        crypto_generichash_update(&digest->state, sight->data, sight->size);
+}
+
+static void digest_watch(void *context, struct sim *sim, const struct sight *sight)
+{
+    (void)sim;
+    digest_see(context, sight);
+}
+
+void sim_see(struct sim *sim, const struct sight *sight)
+{
+    for (size_t i = 0; i < sim->options.watcher_count; i++)
+        sim->options.watchers[i].see(sim->options.watchers[i].context, sim, sight);
+}
+
+void sim_fail(struct sim *sim, const char *check, const char *format, ...)
+{
+    struct sim_report *report = sim->report;
+    if (report->failed)
+        return;
+    report->failed = true;
+    (void)snprintf(report->check, sizeof report->check, "%s", check);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(report->why, sizeof report->why, format, arguments);
+    va_end(arguments);
+}
+
+const struct program *sim_program(const struct sim *sim) { return sim->program; }
+
+uint64_t sim_uid(const struct sim *sim, uint32_t rank)
+{
+    return sim->uids[rank];
+}
+
+uint32_t sim_voters(const struct sim *sim)
+{
+    return sim->weather.voters;
+}
+
+void sim_moved(struct sim *sim) { sim->moved_ns = sim->now_ns; }
+
+/* --- The dump --------------------------------------------------------------------- */
+
+struct dump {
+    const struct sim *sim;
+    const struct host *host;
+    FILE *to;
+};
+
+static const char *name_of(const struct sim *sim, const moot_hash *hash)
+{
+    uint32_t task = sim_task(sim, hash);
+    return task < sim->program->task_count ? sim->program->tasks[task].name : "?";
+}
+
+static void dump_wait(const struct core *core, const moot_hash *hash, void *context)
+{
+    struct dump *dump = context;
+    struct core_task_view view = {0};
+    if (!core_task_look(core, hash, &view))
+        return;
+    char asked[64], holders[64];
+    rankset_format(&view.asked_by, asked, sizeof asked);
+    rankset_format(&view.holders, holders, sizeof holders);
+    fprintf(dump->to,
+            "    waits for %s: %s, chair %d, owner %d, %s, own %d, have %d, missing "
+            "%" PRIu32 " (%s), need %" PRId64 ", asked by %s, held by %s\n",
+            name_of(dump->sim, hash),
+            view.held       ? "held"
+            : view.declined ? "declined"
+                            : "not held",
+            (int)view.chair, (int)view.owner, view.asked ? "asked" : "not asked",
+            (int)view.own, (int)view.have, view.missing,
+            view.first_missing != NULL ? name_of(dump->sim, view.first_missing) : "-",
+            (int64_t)view.need, asked, holders);
+    rankset_release(&view.asked_by);
+    rankset_release(&view.holders);
+    uint32_t chair = sim_chair(dump->sim, sim_task(dump->sim, hash));
+    struct core_task_view there = {0};
+    if (core_task_look(dump->sim->hosts[chair].core, hash, &there)) {
+        rankset_format(&there.asked_by, asked, sizeof asked);
+        rankset_format(&there.holders, holders, sizeof holders);
+        fprintf(dump->to,
+                "        at chair %" PRIu32 ": %s, position %" PRIu64
+                ", owner %d (%s), own %d, have %d, missing %" PRIu32 " (%s), asked by "
+                "%s, held by %s\n",
+                chair, there.held ? "held" : "not held", there.position,
+                (int)there.owner, evidence_name(there.evidence), (int)there.own,
+                (int)there.have, there.missing,
+                there.first_missing != NULL ? name_of(dump->sim, there.first_missing)
+                                            : "-",
+                asked, holders);
+        rankset_release(&there.asked_by);
+        rankset_release(&there.holders);
+    }
+}
+
+static void dump_host(const struct sim *sim, const struct host *host, FILE *to)
+{
+    static const char *const states[] = {"runs", "waits", "is at a barrier", "is over"};
+    fprintf(to, "  rank %" PRIu32 "%s%s: ", host->rank, host->closed ? ", closed" : "",
+            host->adjourned ? ", adjourned" : "");
+    for (uint32_t lane = 0; lane < sim->program->lane_count; lane++) {
+        const struct program_script *script =
+            program_script(sim->program, host->rank, lane);
+        fprintf(to, "lane %" PRIu32 " %s at step %" PRIu32 "/%" PRIu32 "; ", lane,
+                states[host->lanes[lane].state], host->lanes[lane].pc, script->count);
+    }
+    fprintf(to, "%" PRIu32 " ready, %zu in inbox\n", host->ready_count,
+            host->inbox_count);
+    for (uint32_t i = 0; i < sim->program->task_count; i++)
+        if (host->records[i].run && !host->records[i].ended)
+            fprintf(to, "    has to run %s%s\n", sim->program->tasks[i].name,
+                    host->records[i].started ? " (started)" : "");
+    struct dump dump = {sim, host, to};
+    core_each_wait(host->core, dump_wait, &dump);
+}
+
+static char *dump_world(const struct sim *sim)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (to == NULL)
+        abort();
+    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++)
+        dump_host(sim, &sim->hosts[rank], to);
+    fclose(to);
+    return text;
+}
+
+/* --- The crank -------------------------------------------------------------------- */
+
+static void handle(struct sim *sim, struct event *event)
+{
+    struct host *host = &sim->hosts[event->rank];
+    sim->now_ns = event->time_ns;
+    switch (event->kind) {
+    case EVENT_ARRIVE:
+        host_arrive(host, event->parcel);
+        break;
+    case EVENT_POLL:
+        host_poll(host);
+        break;
+    case EVENT_TICK:
+        host_tick(host, event->ticket);
+        break;
+    case EVENT_LANE:
+        lane_go_on(host, event->index, event->ticket);
+        break;
+    case EVENT_WORK:
+        worker_go_on(host, event->index);
+        break;
+    default:
+        abort();
+    }
+}
+
+static bool all_adjourned(const struct sim *sim)
+{
+    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++)
+        if (!sim->hosts[rank].adjourned)
+            return false;
+    return true;
+}
+
+static void turn(struct sim *sim)
+{
+    struct event event;
+    while (!sim->report->failed && !all_adjourned(sim)) {
+        if (!heap_pop(sim, &event)) {
+            sim_fail(sim, "quiescence", "nothing is left to happen");
+            return;
+        }
+        if (event.time_ns > sim->moved_ns + STILL_NS ||
+            ++sim->report->counts.events > EVENTS_MAX) {
+            sim_fail(sim, "quiescence", "the program got nowhere for %.0f ms",
+                     (double)(event.time_ns - sim->moved_ns) / 1e6);
+            parcel_free(event.parcel);
+            return;
+        }
+        handle(sim, &event);
+    }
+}
+
+static void count(struct sim *sim)
+{
+    struct sim_counts *counts = &sim->report->counts;
+    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++) {
+        const struct core_stats *stats = core_stats(sim->hosts[rank].core);
+        for (int i = 0; i < EVIDENCE_END; i++)
+            counts->yields[i] += stats->yields[i];
+        counts->refused += stats->refused;
+        counts->violations += stats->violations;
+    }
+    if (sim_canary(sim, SIM_CANARY_VOTE))
+        counts->yields[EVIDENCE_BLOCKED]++;
+    if (counts->violations > 0)
+        sim_fail(sim, "violations", "cores counted %" PRIu64 " violations",
+                 counts->violations);
+    if (counts->refused > 0)
+        sim_fail(sim, "refused", "cores refused %" PRIu64 " messages", counts->refused);
+}
+
+static void open_world(struct sim *sim)
+{
+    uint32_t ranks = sim->program->rank_count;
+    struct random uids = random_stream(sim->options.seed, STREAM_UIDS);
+    sim->delays = random_stream(sim->options.seed, STREAM_DELAYS);
+    sim->durations = random_stream(sim->options.seed, STREAM_DURATIONS);
+    sim->uids = sim_alloc(ranks, sizeof *sim->uids);
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        sim->uids[rank] = random_next(&uids) | 1;
+    sim->links = sim_alloc((size_t)ranks * ranks, sizeof *sim->links);
+    sim->hosts = sim_alloc(ranks, sizeof *sim->hosts);
+    sim_identify(sim);
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        host_open(sim, rank);
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        lane_start(&sim->hosts[rank]);
+}
+
+static void close_world(struct sim *sim)
+{
+    heap_release(sim);
+    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++)
+        host_release(&sim->hosts[rank]);
+    sim_forget(sim);
+    free(sim->hosts);
+    free(sim->links);
+    free(sim->uids);
+}
+
+bool sim_run(const struct sim_options *options, struct sim_report *report)
+{
+    memset(report, 0, sizeof *report);
+    struct sim sim = {
+        .options = *options, .program = options->program, .report = report};
+    struct digest digest;
+    crypto_generichash_init(&digest.state, NULL, 0, SIM_DIGEST_BYTES);
+    size_t count_all = options->watcher_count + 1;
+    struct sim_watcher *watchers = sim_alloc(count_all, sizeof *watchers);
+    for (size_t i = 0; i < options->watcher_count; i++)
+        watchers[i] = options->watchers[i];
+    watchers[options->watcher_count] = (struct sim_watcher){digest_watch, &digest};
+    sim.options.watchers = watchers;
+    sim.options.watcher_count = count_all;
+    if (options->weather != NULL)
+        sim.weather = *options->weather;
+    else
+        sim_weather_draw(options->seed, options->program->rank_count, &sim.weather);
+    open_world(&sim);
+    turn(&sim);
+    count(&sim);
+    report->end_ns = sim.now_ns;
+    if (report->failed)
+        report->dump = dump_world(&sim);
+    crypto_generichash_final(&digest.state, report->digest, SIM_DIGEST_BYTES);
+    close_world(&sim);
+    free(watchers);
+    return !report->failed;
+}

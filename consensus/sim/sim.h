@@ -1,0 +1,157 @@
+/* sim.h - the real core, many times over, on a virtual network.
+ *
+ * sim_run() gives every rank of a program (program.h) a core and a small host that
+ * steps the program's scripts, runs its tasks in virtual time and carries the core's
+ * messages over links with seeded delays.  Everything is a function of the options: the
+ * same options give the same events, and the digest over them says so.
+ *
+ * Whoever wants to know what happens gives a *watcher*, which is shown every *sight*: a
+ * spawn, a message, a kernel that starts, a wait that ends.  The checkers (checker.h)
+ * are watchers; so are the digest and the narrator that writes the golden transcripts.
+ * None of them looks into a core.
+ *
+ * The wire is reliable and ordered per pair of ranks here; ranks do not crash.
+ */
+#ifndef CONSENSUS_SIM_SIM_H
+#define CONSENSUS_SIM_SIM_H
+
+#include "consensus/core.h"
+#include "program.h"
+
+enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
+
+/* Faults of the harness itself, each of which some checker must see.
+ * X(name, "text", the check that it must trip) */
+#define SIM_CANARIES(X)                                                                \
+    X(RUN_TWICE, "run-twice", "ran once")                                              \
+    X(RUN_ELSEWHERE, "run-elsewhere", "ran once")                                      \
+    X(CORRUPT_RESULT, "corrupt-result", "oracle")                                      \
+    X(CORRUPT_OWNER, "corrupt-owner", "one owner")                                     \
+    X(DROP_DECISION, "drop-decision", "quiescence")                                    \
+    X(DROP_RESULT, "drop-result", "quiescence")                                        \
+    X(FORGET_TASK, "forget-task", "quiescence")                                        \
+    X(LOSE_ACK, "lose-ack", "quorum")                                                  \
+    X(END_WAIT, "end-wait", "wait code")                                               \
+    X(VOTE, "vote", "no votes")                                                        \
+    X(SECOND_RESULT, "second-result", "one result")
+
+enum sim_canary {
+    SIM_CANARY_NONE,
+#define X(name, text, check) SIM_CANARY_##name,
+    SIM_CANARIES(X)
+#undef X
+        SIM_CANARY_END
+};
+
+/* --- What a watcher is shown ------------------------------------------------------ */
+
+enum sight_type {
+    SIGHT_SPAWN,   /* lane spawns task (parent kernel spawns, if nested) */
+    SIGHT_ADOPT,   /* rank registers a portable task that a motion brought */
+    SIGHT_DECLINE, /* of task */
+    SIGHT_WAIT,    /* a lane begins to wait for task */
+    SIGHT_WAITED,  /* a lane's wait for task ended with code; data if fetched */
+    SIGHT_LAPSED,  /* a lane's wait for task ended with nothing: a poll ran out of time,
+                      or another task of a WAIT_ANY ended it */
+    SIGHT_LANE,    /* a lane's state is now code (enum core_lane_state) */
+    SIGHT_RUN,     /* the core says: run task */
+    SIGHT_START,   /* its kernel starts */
+    SIGHT_END,     /* task has ended with code; data are its result */
+    SIGHT_SEND,    /* message leaves rank for peer */
+    SIGHT_RECEIVE, /* message from peer is given to rank's core */
+    SIGHT_KEEP,    /* ... which keeps the result in it */
+    SIGHT_NOTE,    /* the core passed a point */
+    SIGHT_VERDICT, /* rank's waits for task end with code */
+    SIGHT_CLOSE,   /* rank has ended its program */
+    SIGHT_ADJOURN  /* rank leaves */
+};
+
+struct sight {
+    enum sight_type type;
+    uint64_t time_ns;
+    uint32_t rank, lane, peer;
+    uint32_t task; /* index; task_count: none of the program's */
+    int32_t code;
+    const struct message *message;
+    const void *data;
+    size_t size;
+    enum core_point point;
+    enum evidence evidence;
+    const moot_hash *chain; /* VERDICT: the tasks of a cycle */
+    uint32_t chain_count;
+};
+
+struct sim;
+struct sim_watcher {
+    void (*see)(void *context, struct sim *sim, const struct sight *sight);
+    void *context;
+};
+
+/* For watchers: ends the run as failed, with a check's name and the story.  The first
+ * one counts. */
+void sim_fail(struct sim *sim, const char *check, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+const struct program *sim_program(const struct sim *sim);
+/* The task with this hash; the program's task_count if there is none. */
+uint32_t sim_task(const struct sim *sim, const moot_hash *hash);
+const moot_hash *sim_hash(const struct sim *sim, uint32_t task);
+uint64_t sim_uid(const struct sim *sim, uint32_t rank);
+uint32_t sim_voters(const struct sim *sim); /* K */
+/* The task's chair: placement over all ranks or its candidates. */
+uint32_t sim_chair(const struct sim *sim, uint32_t task);
+
+/* The chair that a task of a program would have; to pick its salt with. */
+uint32_t sim_chair_of(const struct program *program, uint32_t task);
+
+/* --- Running ---------------------------------------------------------------------- */
+
+/* How the network and the ranks behave; durations in virtual nanoseconds. */
+struct sim_weather {
+    uint64_t latency_ns, jitter_ns; /* of a message: latency plus 0..jitter */
+    uint32_t spike_per_mille;       /* of messages that take spike_ns longer */
+    uint64_t spike_ns;
+    uint64_t bulk_ns;       /* what a bulk transfer takes beyond that */
+    uint64_t poll_ns;       /* an arrival is handled within 0..poll */
+    uint32_t gap_per_mille; /* of polls, after which a rank is deaf for 0..gap */
+    uint64_t gap_ns;
+    uint64_t step_ns; /* of the program's own code between two calls: 1..step */
+    uint64_t slow;    /* set of ranks whose own code takes 30 times longer */
+    uint32_t workers; /* per rank, beside lanes that wait */
+    uint64_t ask_delay_ns, gossip_period_ns, vote_timeout_ns;
+    uint32_t voters;
+};
+
+struct sim_options {
+    const struct program *program;
+    uint64_t seed;                     /* of weather and durations */
+    const struct sim_weather *weather; /* NULL: drawn from the seed */
+    enum sim_canary canary;
+    bool notes;
+    const struct sim_watcher *watchers;
+    size_t watcher_count;
+};
+
+struct sim_counts {
+    uint64_t sent[MESSAGE_TYPE_END];
+    uint64_t yields[EVIDENCE_END];
+    uint64_t events, refused, violations;
+};
+
+struct sim_report {
+    bool failed;
+    char check[32]; /* the check that failed */
+    char why[SIM_WHY_BYTES];
+    char *dump; /* who waits for what, if it failed; the caller frees it */
+    uint64_t end_ns;
+    uint8_t digest[SIM_DIGEST_BYTES];
+    struct sim_counts counts;
+};
+
+/* Runs the program to its end or to the first failure.  True if it did not fail. */
+bool sim_run(const struct sim_options *options, struct sim_report *report);
+
+void sim_weather_draw(uint64_t seed, uint32_t ranks, struct sim_weather *out);
+const char *sim_canary_name(enum sim_canary canary);
+const char *sim_canary_check(enum sim_canary canary);
+
+#endif
