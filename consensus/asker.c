@@ -96,19 +96,6 @@ int asker_unneed(struct core *core, const struct core_event *event)
 /* --- The pending list ----------------------------------------------------------------
  */
 
-static void pend(struct core *core, struct task *task)
-{
-    if (!task->pending) {
-        task->pending = true;
-        task->since_ns = core->now_ns;
-        task->pending_prev = core->pending.pending_prev;
-        task->pending_next = &core->pending;
-        task->pending_prev->pending_next = task;
-        core->pending.pending_prev = task;
-    }
-    core->pending_due_ns = 0;
-}
-
 void asker_forget_pending(struct core *core, struct task *task)
 {
     (void)core;
@@ -118,12 +105,6 @@ void asker_forget_pending(struct core *core, struct task *task)
         task->pending_prev->pending_next = task->pending_next;
         task->pending_next->pending_prev = task->pending_prev;
     }
-}
-
-void asker_owe(struct core *core, struct task *task)
-{
-    task->owed = true;
-    pend(core, task);
 }
 
 /* T3a: the chair is known to hold it, so it owns it and will push it. */
@@ -157,9 +138,41 @@ static uint64_t motion_due_ns(const struct core *core, const struct task *task)
     return add_ns(since, delay);
 }
 
+static void pend(struct core *core, struct task *task)
+{
+    if (!task->pending) {
+        task->pending = true;
+        task->since_ns = core->now_ns;
+        task->pending_prev = core->pending.pending_prev;
+        task->pending_next = &core->pending;
+        task->pending_prev->pending_next = task;
+        core->pending.pending_prev = task;
+    }
+    uint64_t due_ns = motion_due_ns(core, task);
+    if (due_ns < core->pending_due_ns) {
+        core->pending_due_ns = due_ns;
+    }
+}
+
+void asker_owe(struct core *core, struct task *task)
+{
+    task->owed = true;
+    pend(core, task);
+}
+
 static bool wants_something(const struct task *task)
 {
     return task->needs_done + task->needs_data > 0 && !task_satisfied(task);
+}
+
+/* This rank went idle: what is held back becomes due after the ask delay, not before.
+ */
+void asker_idle(struct core *core)
+{
+    uint64_t due_ns = add_ns(core->now_ns, core->options.ask_delay_ns);
+    if (due_ns < core->pending_due_ns) {
+        core->pending_due_ns = due_ns;
+    }
 }
 
 void asker_flush(struct core *core)

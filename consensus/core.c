@@ -387,7 +387,8 @@ static void see_what_changed(struct core *core)
     }
     if (idle && !core->idle) {
         core->idle_since_ns = core->now_ns;
-        core->pending_due_ns = 0; /* look at what is pending */
+        asker_idle(core);
+        quiet_look_again(core);
     }
     core->idle = idle;
     if ((core->blocked && !was_blocked) || (core->closed && !was_closed_told)) {

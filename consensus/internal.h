@@ -352,6 +352,7 @@ void asker_consider(struct core *core, struct task *task);
 void asker_owe(struct core *core,
                struct task *task); /* T1: a motion at the next turn */
 void asker_forget_pending(struct core *core, struct task *task);
+void asker_idle(struct core *core);
 void asker_flush(struct core *core);
 uint64_t asker_deadline(const struct core *core);
 void asker_send_motion(struct core *core, struct task *task, uint32_t to);
@@ -403,6 +404,7 @@ void ballot_on_ack(struct core *core, uint32_t from, struct task *task,
 bool quiet_passive(const struct core *core);
 void quiet_turn(struct core *core); /* polls if it is this rank's turn to */
 uint64_t quiet_deadline(const struct core *core);
+void quiet_look_again(struct core *core); /* something changed: poll soon */
 void quiet_on_poll(struct core *core, uint32_t from, const struct message_poll *poll);
 void quiet_on_pollr(struct core *core, uint32_t from, const struct message *message);
 void quiet_on_resolve(struct core *core, struct task *task,

@@ -242,6 +242,15 @@ static void pause(struct core *core)
     poll->next_ns = core->now_ns + poll->pause_ns;
 }
 
+void quiet_look_again(struct core *core)
+{
+    core->poll.pause_ns = 0;
+    uint64_t soon_ns = core->now_ns + core->options.gossip_period_ns;
+    if (soon_ns < core->poll.next_ns) {
+        core->poll.next_ns = soon_ns;
+    }
+}
+
 static void finish_round(struct core *core)
 {
     struct poll *poll = &core->poll;
@@ -295,16 +304,21 @@ static bool poll_is_possible(const struct core *core)
            quiet_passive(core) && peers_seem_passive(core);
 }
 
-void quiet_turn(struct core *core)
-{
-    while (poll_is_possible(core) && core->poll.next_ns <= core->now_ns) {
-        start_round(core); /* alone, a round ends at once and the next may begin */
-    }
-}
-
+/* Not before this rank has sat idle for a gossip period: agreeing ranks never poll. */
 uint64_t quiet_deadline(const struct core *core)
 {
-    return poll_is_possible(core) ? core->poll.next_ns : CORE_NEVER;
+    if (!poll_is_possible(core)) {
+        return CORE_NEVER;
+    }
+    uint64_t rested_ns = core->idle_since_ns + core->options.gossip_period_ns;
+    return core->poll.next_ns > rested_ns ? core->poll.next_ns : rested_ns;
+}
+
+void quiet_turn(struct core *core)
+{
+    while (quiet_deadline(core) <= core->now_ns) {
+        start_round(core); /* alone, a round ends at once and the next may begin */
+    }
 }
 
 void quiet_on_pollr(struct core *core, uint32_t from, const struct message *message)

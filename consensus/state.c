@@ -98,4 +98,5 @@ void state_on_state(struct core *core, uint32_t from, const struct message *mess
     peer->state = message->u.state;
     peer->state.site = site;
     peer->waits_for = message->hash;
+    quiet_look_again(core);
 }

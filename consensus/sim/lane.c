@@ -160,7 +160,8 @@ uint32_t lane_idle_count(const struct host *host)
 {
     uint32_t count = 0;
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++)
-        count += host->lanes[lane].state == LANE_WAITS;
+        count += host->lanes[lane].state == LANE_WAITS ||
+                 host->lanes[lane].state == LANE_AT_BARRIER;
     return count + (host->closed ? 1 : 0);
 }
 
