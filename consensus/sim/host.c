@@ -325,6 +325,11 @@ void host_step(struct host *host, const struct core_event *event)
     }
     for (size_t i = 0; i < outputs.count; i++)
         carry(host, &outputs.items[i], event);
+    if (host->woken) {
+        host->woken = false;
+        worker_settle(host);
+        lane_settle(host);
+    }
     arm_tick(host);
 }
 

@@ -108,30 +108,24 @@ static void begin_wait(struct host *host, uint32_t lane,
                        const struct program_step *step)
 {
     struct lane *state = &host->lanes[lane];
+    bool timed = step->op == PROGRAM_POLL;
     state->state = LANE_WAITS;
-    state->until_ns = CORE_NEVER;
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAIT);
         tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_NEED);
     }
-    bool timed = step->op == PROGRAM_POLL;
-    set_state(host, lane, timed ? CORE_LANE_TIMED : CORE_LANE_BLOCKED);
-    if (timed)
-        state->until_ns = host->sim->now_ns + UINT64_C(1000) * step->pause_us;
-    if (is_over(host, step))
-        schedule(host, lane, host->sim->now_ns + own_code_ns(host));
-    else if (timed)
-        schedule(host, lane, state->until_ns);
+    if (state->state == LANE_WAITS)
+        set_state(host, lane, timed ? CORE_LANE_TIMED : CORE_LANE_BLOCKED);
+    if (state->state == LANE_WAITS && timed)
+        schedule(host, lane, host->sim->now_ns + UINT64_C(1000) * step->pause_us);
     worker_fill(host);
 }
 
 static void end_wait(struct host *host, uint32_t lane, const struct program_step *step)
 {
-    bool out_of_time = host->lanes[lane].until_ns <= host->sim->now_ns;
-    if (step == NULL || (!is_over(host, step) && !out_of_time))
-        return;
+    if (host->lanes[lane].state == LANE_WAITS) /* out of time */
+        set_state(host, lane, CORE_LANE_RUNNING);
     host->lanes[lane].state = LANE_RUNS;
-    set_state(host, lane, CORE_LANE_RUNNING);
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         uint32_t task = step->tasks.items[i];
         bool ended = has_ended(host, task, want_of(step));
@@ -149,10 +143,20 @@ void lane_wake(struct host *host, uint32_t task)
         if (host->lanes[lane].state != LANE_WAITS || step == NULL)
             continue;
         for (uint32_t i = 0; i < step->tasks.count; i++)
-            if (step->tasks.items[i] == task && is_over(host, step)) {
-                schedule(host, lane, host->sim->now_ns + own_code_ns(host));
-                break;
-            }
+            host->woken |= step->tasks.items[i] == task;
+    }
+}
+
+void lane_settle(struct host *host)
+{
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        const struct program_step *step = current(host, lane);
+        if (host->lanes[lane].state != LANE_WAITS || step == NULL ||
+            !is_over(host, step))
+            continue;
+        host->lanes[lane].state = LANE_WOKEN;
+        set_state(host, lane, CORE_LANE_RUNNING);
+        schedule(host, lane, host->sim->now_ns + own_code_ns(host));
     }
 }
 
@@ -264,8 +268,9 @@ void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket)
     struct lane *state = &host->lanes[lane];
     if (ticket != state->ticket || state->state == LANE_OVER)
         return;
-    if (state->state == LANE_WAITS) {
-        end_wait(host, lane, current(host, lane));
+    const struct program_step *step = current(host, lane);
+    if (step != NULL && (state->state == LANE_WAITS || state->state == LANE_WOKEN)) {
+        end_wait(host, lane, step);
     } else if (state->state == LANE_AT_BARRIER) {
         state->state = LANE_RUNS;
         set_state(host, lane, CORE_LANE_RUNNING);

@@ -137,15 +137,9 @@ void sim_fail(struct sim *sim, const char *check, const char *format, ...)
 
 const struct program *sim_program(const struct sim *sim) { return sim->program; }
 
-uint64_t sim_uid(const struct sim *sim, uint32_t rank)
-{
-    return sim->uids[rank];
-}
+uint64_t sim_uid(const struct sim *sim, uint32_t rank) { return sim->uids[rank]; }
 
-uint32_t sim_voters(const struct sim *sim)
-{
-    return sim->weather.voters;
-}
+uint32_t sim_voters(const struct sim *sim) { return sim->weather.voters; }
 
 void sim_moved(struct sim *sim) { sim->moved_ns = sim->now_ns; }
 

@@ -113,18 +113,22 @@ static void end(struct host *host, uint32_t task, int32_t status)
 
 /* --- Children --------------------------------------------------------------------- */
 
-static void tell_task_wait(struct host *host, uint32_t task, uint32_t child, bool waits)
+static void tell_need(struct host *host, uint32_t task, uint32_t child,
+                      enum core_event_type type)
 {
-    struct core_event need = {.type = waits ? CORE_EV_NEED : CORE_EV_UNNEED,
-                              .hash = host->sim->hashes[child]};
-    need.u.need.want = WANT_DATA;
-    need.u.need.by_task = true;
-    need.u.need.waiter = host->sim->hashes[task];
-    struct core_event state = {.type = CORE_EV_TASK_WAIT,
+    struct core_event event = {.type = type, .hash = host->sim->hashes[child]};
+    event.u.need.want = WANT_DATA;
+    event.u.need.by_task = true;
+    event.u.need.waiter = host->sim->hashes[task];
+    host_step(host, &event);
+}
+
+static void tell_waiting(struct host *host, uint32_t task, bool waiting)
+{
+    struct core_event event = {.type = CORE_EV_TASK_WAIT,
                                .hash = host->sim->hashes[task]};
-    state.u.task_wait.waiting = waits;
-    host_step(host, waits ? &need : &state);
-    host_step(host, waits ? &state : &need);
+    event.u.task_wait.waiting = waiting;
+    host_step(host, &event);
 }
 
 static bool child_has_ended(const struct host *host, uint32_t child)
@@ -143,12 +147,11 @@ static bool wait_for_child(struct host *host, uint32_t task)
         uint32_t child = spec->children.items[record->next_child];
         if (!host->sim->program->tasks[child].awaited || child_has_ended(host, child))
             continue;
-        record->waits_child = true;
         give_slot_back(host, task);
-        tell_task_wait(host, task, child, true);
+        tell_waiting(host, task, true);
+        record->waits_child = true;
+        tell_need(host, task, child, CORE_EV_NEED);
         worker_fill(host);
-        if (child_has_ended(host, child))
-            schedule(host, task, 1);
         return true;
     }
     return false;
@@ -171,12 +174,23 @@ static int32_t children_status(const struct host *host, uint32_t task)
 void worker_wake(struct host *host, uint32_t task)
 {
     int32_t parent = host->sim->program->tasks[task].parent;
-    if (parent == PROGRAM_NONE || !child_has_ended(host, task))
-        return;
-    const struct record *record = &host->records[parent];
-    const struct program_task *spec = &host->sim->program->tasks[parent];
-    if (record->waits_child && spec->children.items[record->next_child] == task)
-        schedule(host, (uint32_t)parent, 1);
+    if (parent != PROGRAM_NONE)
+        host->woken |= host->records[parent].waits_child;
+}
+
+void worker_settle(struct host *host)
+{
+    for (uint32_t task = 0; task < host->sim->program->task_count; task++) {
+        struct record *record = &host->records[task];
+        if (!record->waits_child || record->child_ended)
+            continue;
+        const struct program_task *spec = &host->sim->program->tasks[task];
+        if (!child_has_ended(host, spec->children.items[record->next_child]))
+            continue;
+        record->child_ended = true;
+        tell_waiting(host, task, false);
+        schedule(host, task, random_below(&host->sim->durations, 1000));
+    }
 }
 
 /* --- Starting --------------------------------------------------------------------- */
@@ -234,11 +248,8 @@ static void go_on(struct host *host, uint32_t task)
     if (record->ended)
         return;
     if (record->waits_child) {
-        uint32_t child = spec->children.items[record->next_child];
-        if (!child_has_ended(host, child))
-            return;
-        record->waits_child = false;
-        tell_task_wait(host, task, child, false);
+        record->waits_child = record->child_ended = false;
+        tell_need(host, task, spec->children.items[record->next_child], CORE_EV_UNNEED);
     }
     if (spec->fails)
         end(host, task, MOOT_ERR_KERNEL_CODE);

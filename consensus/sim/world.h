@@ -8,7 +8,9 @@
  *
  * The world is single-threaded; time moves only when the crank takes the next event
  * from the heap, ordered by (time, number).  A host never steps its core while it
- * carries outputs out: what follows from an output becomes a later event.
+ * carries outputs out: what follows from an output becomes a later event.  The one
+ * exception is core.h's: whoever an output releases from a wait is running for the core
+ * before time passes, though its thread wakes later.
  */
 #ifndef CONSENSUS_SIM_WORLD_H
 #define CONSENSUS_SIM_WORLD_H
@@ -55,17 +57,16 @@ struct record {
     uint64_t size;
     void *bytes;
     uint32_t next_child; /* while its kernel runs: the child it waits for next */
-    bool waits_child;
+    bool waits_child, child_ended;
     bool holds_slot;
 };
 
-enum lane_wait { LANE_RUNS, LANE_WAITS, LANE_AT_BARRIER, LANE_OVER };
+enum lane_wait { LANE_RUNS, LANE_WAITS, LANE_WOKEN, LANE_AT_BARRIER, LANE_OVER };
 
 struct lane {
     enum lane_wait state;
     uint32_t pc;
-    uint64_t ticket;   /* of the event that may move it */
-    uint64_t until_ns; /* a poll's end */
+    uint64_t ticket; /* of the event that may move it */
 };
 
 struct host {
@@ -82,7 +83,7 @@ struct host {
     uint32_t *ready;
     uint32_t ready_count;
     bool fill_due;
-    uint32_t barriers_passed;
+    bool woken; /* lanes or parents were, and the core does not know */
 };
 
 struct link {
@@ -141,7 +142,8 @@ void host_tick(struct host *host, uint64_t armed_ns);
 /* lane.c */
 void lane_start(struct host *host);
 void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket);
-void lane_wake(struct host *host, uint32_t task);
+void lane_wake(struct host *host, uint32_t task); /* a wait for it ended */
+void lane_settle(struct host *host); /* tells the core of lanes that were woken */
 uint32_t lane_idle_count(const struct host *host);
 
 /* worker.c */
@@ -149,7 +151,8 @@ void worker_offer(struct host *host, uint32_t task); /* CORE_OUT_RUN */
 void worker_fill(struct host *host); /* has ready tasks started if there are slots */
 /* EVENT_WORK */
 void worker_go_on(struct host *host, uint32_t task);
-void worker_wake(struct host *host, uint32_t task);
+void worker_wake(struct host *host, uint32_t task); /* likewise, by a parent */
+void worker_settle(struct host *host);
 void worker_cancel(struct host *host, uint32_t task);
 
 #endif
