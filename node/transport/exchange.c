@@ -270,8 +270,7 @@ int exchange_report(struct exchange *x, const struct transport_receiver *receive
     return calls;
 }
 
-/* --- Looking in, and forgetting -----------------------------------------------------
- */
+/* --- Looking in, and forgetting --------------------------------------------------- */
 
 bool exchange_flushed(const struct transport *t) { return self_const(t)->unsent == 0; }
 

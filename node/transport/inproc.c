@@ -137,29 +137,20 @@ static uint32_t peer_find(const struct inproc_end *end, uint64_t uid)
     return rank;
 }
 
-enum lane_queue { LANE_FRAMES, LANE_OFFERS, LANE_POSTED };
-
-static struct parcel_queue *lane_queue(struct lane *lane, enum lane_queue which)
-{
-    return which == LANE_FRAMES   ? &lane->frames
-           : which == LANE_OFFERS ? &lane->offers
-                                  : &lane->posted;
-}
-
 /* Puts a new parcel into its queue.  The bytes stay the caller's unless this succeeds.
  */
-static int submit(struct inproc_end *end, struct lane *lane, enum lane_queue which,
+static int submit(struct inproc_end *end, struct lane *lane, enum parcel_kind kind,
                   void *bytes, size_t size, void *cookie)
 {
-    const enum parcel_kind kind = which == LANE_FRAMES   ? PARCEL_FRAME_OUT
-                                  : which == LANE_OFFERS ? PARCEL_BULK_OUT
-                                                         : PARCEL_BULK_IN;
     struct parcel *parcel = parcel_new(kind, end->rank, bytes, size, cookie);
     if (!parcel)
         return refuse(end, MOOT_ERR_NO_MEMORY, "out of memory");
     pthread_mutex_lock(&lane->lock);
     if (!lane->cut) {
-        parcel_queue_push(lane_queue(lane, which), parcel);
+        parcel_queue_push(kind == PARCEL_FRAME_OUT  ? &lane->frames
+                          : kind == PARCEL_BULK_OUT ? &lane->offers
+                                                    : &lane->posted,
+                          parcel);
         parcel = NULL;
     }
     pthread_mutex_unlock(&lane->lock);
@@ -177,8 +168,8 @@ static int inproc_send(struct transport *t, uint64_t to_uid, void *bytes, size_t
     else if (to == end->hub->size)
         code = refuse(end, MOOT_ERR_INVALID, "no such peer");
     else
-        code = submit(end, lane_of(end->hub, end->rank, to), LANE_FRAMES, bytes, size,
-                      NULL);
+        code = submit(end, lane_of(end->hub, end->rank, to), PARCEL_FRAME_OUT, bytes,
+                      size, NULL);
     if (code != MOOT_OK) {
         free(bytes);
         return code;
@@ -209,7 +200,7 @@ static int inproc_bulk_send(struct transport *t, uint64_t to_uid, const void *da
     if (to == end->hub->size)
         return refuse(end, MOOT_ERR_INVALID, "no such peer");
     /* The cast drops const; an offer is only read from. */
-    const int code = submit(end, lane_of(end->hub, end->rank, to), LANE_OFFERS,
+    const int code = submit(end, lane_of(end->hub, end->rank, to), PARCEL_BULK_OUT,
                             (void *)(uintptr_t)data, size, cookie);
     if (code == MOOT_OK) {
         end->stats.bulk_sent++;
@@ -225,7 +216,7 @@ static int inproc_bulk_receive(struct transport *t, uint64_t from_uid, void *dat
     const uint32_t from = peer_find(end, from_uid);
     if (from == end->hub->size)
         return refuse(end, MOOT_ERR_INVALID, "no such peer");
-    return submit(end, lane_of(end->hub, from, end->rank), LANE_POSTED, data, size,
+    return submit(end, lane_of(end->hub, from, end->rank), PARCEL_BULK_IN, data, size,
                   cookie);
 }
 
@@ -339,8 +330,7 @@ static int inproc_poll(struct transport *t, const struct transport_receiver *rec
     return calls;
 }
 
-/* --- Ending ------------------------------------------------------------------------
- */
+/* --- Ending ----------------------------------------------------------------------- */
 
 /* Drops all that is under way between this end and a peer. */
 static void lanes_cut(struct inproc_end *end, uint32_t peer, bool take_frames_back)

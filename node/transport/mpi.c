@@ -210,8 +210,7 @@ static void frames_probe(struct mpi_transport *t, size_t frames_max)
     }
 }
 
-/* --- The slots that are MPI's own ---------------------------------------------------
- */
+/* --- The slots that are MPI's own ------------------------------------------------- */
 
 static int mpi_poll(struct transport *base, const struct transport_receiver *receiver,
                     int frames_max)

@@ -1,0 +1,223 @@
+/* party.h - one rank of a transport under test: what it sends, and how it checks what
+ * comes in.  Every frame and transfer carries a pattern made from its sender and its
+ * number, so one that is lost, doubled, torn or out of order shows at once.
+ */
+#ifndef TESTS_CONFORMANCE_PARTY_H
+#define TESTS_CONFORMANCE_PARTY_H
+
+#include "limits.h"
+#include "node/transport/inproc.h"
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { RANKS_MAX = 16, PATIENCE_SECONDS = 120, PLENTY = 64 };
+enum { FAILURES_PRINTED = 20 };
+enum { INCOMING = RANKS_MAX };
+enum { HEADER_BYTES = 16 }; /* of a test frame: number, announced bulk size */
+
+static const char *current_case;
+static _Atomic int failures;
+
+/* One rank's end of a group, and what it has seen. */
+struct party {
+    struct transport *t;
+    struct transport_group group;
+    uint64_t sent[RANKS_MAX], got[RANKS_MAX];           /* frames */
+    uint64_t bulk_got[RANKS_MAX], bulk_sent[RANKS_MAX]; /* reports */
+    uint64_t frame_bytes_sent, frame_bytes_got;
+    bool announces; /* frames announce a bulk transfer of header[1] bytes */
+    struct transfer *incoming[RANKS_MAX]; /* not reported yet, newest first */
+    struct inproc_hub *hub;               /* NULL over MPI */
+    struct party *twin;                   /* this rank in a second group */
+    char scratch[200];
+};
+
+struct transfer {
+    struct transfer *older;
+    size_t size;
+    uint64_t number;
+    unsigned char *bytes;
+};
+
+#define CHECK(p, condition)                                                            \
+    do {                                                                               \
+        if (!(condition)) {                                                            \
+            if (failures < FAILURES_PRINTED)                                           \
+                fprintf(stderr, "%s: rank %u of %u: line %d: %s\n", current_case,      \
+                        (p)->group.rank, (p)->group.size, __LINE__, #condition);       \
+            failures++;                                                                \
+        }                                                                              \
+    } while (0)
+
+/* --- What a rank does with what comes in ------------------------------------------ */
+
+static uint32_t rank_of(const struct party *p, uint64_t uid)
+{
+    uint32_t rank = 0;
+    while (rank < p->group.size && p->group.uids[rank] != uid)
+        rank++;
+    CHECK(p, rank < p->group.size && rank != p->group.rank);
+    return rank < p->group.size ? rank : 0;
+}
+
+/* The byte at `offset` of message `number` from rank `from`. */
+static unsigned char pattern(uint32_t from, uint64_t number, size_t offset)
+{
+    return (unsigned char)((from + 1) * 37 + number * 11 + offset * 7 + offset / 251);
+}
+
+static void fill(unsigned char *bytes, size_t size, uint32_t from, uint64_t number)
+{
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = pattern(from, number, i);
+}
+
+static bool intact(const unsigned char *bytes, size_t size, uint32_t from,
+                   uint64_t number)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != pattern(from, number, i))
+            return false;
+    return true;
+}
+
+static void transfer_free(struct transfer *x)
+{
+    free(x->bytes);
+    free(x);
+}
+
+static struct transfer *transfer_new(uint32_t from, size_t size, uint64_t number)
+{
+    struct transfer *x = malloc(sizeof *x);
+    if (!x)
+        abort();
+    *x = (struct transfer){.size = size, .number = number, .bytes = malloc(size + 1)};
+    if (!x->bytes)
+        abort();
+    if (from != INCOMING)
+        fill(x->bytes, size, from, number);
+    return x;
+}
+
+static void on_frame(void *context, uint64_t from_uid, void *bytes, size_t size)
+{
+    struct party *p = context;
+    const uint32_t from = rank_of(p, from_uid);
+    p->frame_bytes_got += size;
+    if (size < HEADER_BYTES) { /* too small for a header: a tiny frame of the case */
+        CHECK(p, intact(bytes, size, from, p->got[from]));
+    } else {
+        uint64_t header[2];
+        memcpy(header, bytes, sizeof header);
+        CHECK(p, header[0] == p->got[from]); /* in the order sent */
+        CHECK(p, intact((unsigned char *)bytes + HEADER_BYTES, size - HEADER_BYTES,
+                        from, header[0]));
+        if (p->announces) {
+            struct transfer *x = transfer_new(INCOMING, (size_t)header[1], header[0]);
+            x->older = p->incoming[from];
+            p->incoming[from] = x;
+            CHECK(p, p->t->ops->bulk_receive(p->t, from_uid, x->bytes, x->size, x) ==
+                         MOOT_OK);
+        }
+    }
+    p->got[from]++;
+    free(bytes);
+}
+
+static void on_bulk(void *context, uint64_t from_uid, void *cookie)
+{
+    struct party *p = context;
+    const uint32_t from = rank_of(p, from_uid);
+    struct transfer *x = cookie;
+    CHECK(p, x->number == p->bulk_got[from]); /* the oldest posted one */
+    CHECK(p, intact(x->bytes, x->size, from, x->number));
+    p->bulk_got[from]++;
+    struct transfer **link = &p->incoming[from];
+    while (*link && *link != x)
+        link = &(*link)->older;
+    CHECK(p, *link == x);
+    if (*link)
+        *link = x->older;
+    transfer_free(x);
+}
+
+static void on_bulk_sent(void *context, uint64_t to_uid, void *cookie)
+{
+    struct party *p = context;
+    p->bulk_sent[rank_of(p, to_uid)]++;
+    transfer_free(cookie);
+}
+
+/* --- What a rank does ------------------------------------------------------------- */
+
+static int poll_some(struct party *p, int frames_max)
+{
+    const struct transport_receiver receiver = {p, on_frame, on_bulk, on_bulk_sent};
+    const int calls = p->t->ops->poll(p->t, &receiver, frames_max);
+    if (calls == 0)
+        sched_yield();
+    return calls;
+}
+
+#define POLL_UNTIL(p, condition)                                                       \
+    do {                                                                               \
+        const time_t start_ = time(NULL);                                              \
+        while (!(condition) && time(NULL) - start_ < PATIENCE_SECONDS)                 \
+            if (poll_some(p, PLENTY) < 0)                                              \
+                break;                                                                 \
+        CHECK(p, condition);                                                           \
+    } while (0)
+
+static int send_frame(struct party *p, uint32_t to, size_t size, uint64_t announced)
+{
+    unsigned char *bytes = malloc(size);
+    if (!bytes)
+        abort();
+    const uint64_t number = p->sent[to]++, header[2] = {number, announced};
+    if (size < HEADER_BYTES) {
+        fill(bytes, size, p->group.rank, number);
+    } else {
+        memcpy(bytes, header, sizeof header);
+        fill(bytes + HEADER_BYTES, size - HEADER_BYTES, p->group.rank, number);
+    }
+    p->frame_bytes_sent += size;
+    return p->t->ops->send(p->t, p->group.uids[to], bytes, size);
+}
+
+static void send_bulk(struct party *p, uint32_t to, size_t size)
+{
+    const uint64_t number = p->sent[to];
+    struct transfer *x = transfer_new(p->group.rank, size, number);
+    CHECK(p, send_frame(p, to, HEADER_BYTES, size) == MOOT_OK);
+    CHECK(p,
+          p->t->ops->bulk_send(p->t, p->group.uids[to], x->bytes, size, x) == MOOT_OK);
+}
+
+static uint64_t sum(const uint64_t counts[RANKS_MAX])
+{
+    uint64_t total = 0;
+    for (int i = 0; i < RANKS_MAX; i++)
+        total += counts[i];
+    return total;
+}
+
+static uint32_t right_of(const struct party *p)
+{
+    return (p->group.rank + 1) % p->group.size;
+}
+
+/* Returns when all have called it. */
+static void meet(struct party *p)
+{
+    for (uint32_t to = 0; to < p->group.size; to++)
+        if (to != p->group.rank)
+            CHECK(p, send_frame(p, to, 32, 0) == MOOT_OK);
+    POLL_UNTIL(p, sum(p->got) == p->group.size - 1 && p->t->ops->flushed(p->t));
+}
+
+#endif
