@@ -303,8 +303,7 @@ void asker_consider(struct core *core, struct task *task)
     }
 }
 
-/* --- Seeks and refers
- * ----------------------------------------------------------------- */
+/* --- Seeks and refers ---------------------------------------------------------- */
 
 void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker)
 {
@@ -356,8 +355,7 @@ void asker_on_refer(struct core *core, struct task *task,
     asker_consider(core, task);
 }
 
-/* --- T1a
- * ------------------------------------------------------------------------------ */
+/* --- T1a ----------------------------------------------------------------------- */
 
 static void sweep_towards(struct core *core, uint32_t rank)
 {
@@ -402,8 +400,7 @@ bool asker_swept(const struct core *core)
     return core->size == 1 || core->state_sent.closed;
 }
 
-/* --- Cancel
- * --------------------------------------------------------------------------- */
+/* --- Cancel -------------------------------------------------------------------- */
 
 int asker_cancel(struct core *core, struct task *task)
 {

@@ -15,8 +15,7 @@
 
 #include <stdlib.h>
 
-/* --- Dockets
- * -------------------------------------------------------------------------- */
+/* --- Dockets ------------------------------------------------------------------- */
 
 struct docket *docket_of(struct core *core, struct task *task)
 {
@@ -89,8 +88,7 @@ static bool wanted(const struct docket *docket)
     return false;
 }
 
-/* --- Evidence (T5)
- * -------------------------------------------------------------------- */
+/* --- Evidence (T5) ------------------------------------------------------------- */
 
 bool scope_is_closed(const struct core *core, const struct task *task)
 {
@@ -167,8 +165,7 @@ static enum evidence evidence_for(const struct core *core, const struct task *ta
     return vote_due_ns(core, docket) <= core->now_ns ? EVIDENCE_TIMEOUT : EVIDENCE_NONE;
 }
 
-/* --- Holders (G4)
- * ---------------------------------------------------------------------- */
+/* --- Holders (G4) -------------------------------------------------------------- */
 
 static bool may_own(const struct core *core, const struct task *task, uint32_t rank)
 {
@@ -201,8 +198,7 @@ bool chair_has_holder(const struct core *core, const struct task *task)
            (task->docket->balloting || preferred_holder(core, task) != NOBODY);
 }
 
-/* --- Deciding (T2, T5, T8)
- * ------------------------------------------------------------- */
+/* --- Deciding (T2, T5, T8) ----------------------------------------------------- */
 
 static void serve(struct core *core, struct task *task, bool fresh);
 
@@ -256,8 +252,7 @@ static void yield_to(struct core *core, struct task *task, enum evidence evidenc
     }
 }
 
-/* --- Seeking, finding, failing
- * ---------------------------------------------------------- */
+/* --- Seeking, finding, failing ------------------------------------------------- */
 
 static void seek(struct core *core, struct task *task)
 {
@@ -348,8 +343,7 @@ static void refer_askers(struct core *core, struct task *task)
     }
 }
 
-/* --- The chair's one question: what now?
- * ------------------------------------------------ */
+/* --- The chair's one question: what now? --------------------------------------- */
 
 void chair_retest(struct core *core, struct task *task)
 {
@@ -381,7 +375,8 @@ void chair_retest(struct core *core, struct task *task)
 }
 
 /* Over a copy of the list: deciding one task may decide its inputs. */
-void chair_retest_all(struct core *core)
+static void for_each_undecided(struct core *core,
+                               void (*decide)(struct core *core, struct task *task))
 {
     size_t count = 0;
     for (struct task *task = core->undecided_docket.undecided_next;
@@ -400,10 +395,27 @@ void chair_retest_all(struct core *core)
     }
     for (i = 0; i < count; i++) {
         if (list[i]->docket->undecided) {
-            chair_retest(core, list[i]);
+            decide(core, list[i]);
         }
     }
 }
+
+void chair_retest_all(struct core *core) { for_each_undecided(core, chair_retest); }
+
+static void yield_when_quiet(struct core *core, struct task *task)
+{
+    if (task->docket->balloting || task->chair != core->rank || task->finder ||
+        !chair_has_holder(core, task)) {
+        return;
+    }
+    if (core->options.mode == CORE_STRICT) {
+        chair_fail(core, task, MOOT_ERR_DIVERGED, UINT64_MAX);
+    } else {
+        yield_to(core, task, EVIDENCE_QUIET);
+    }
+}
+
+void chair_yield_all(struct core *core) { for_each_undecided(core, yield_when_quiet); }
 
 uint64_t chair_deadline(const struct core *core)
 {
@@ -421,16 +433,7 @@ uint64_t chair_deadline(const struct core *core)
     return CORE_NEVER;
 }
 
-void chair_force(struct core *core, struct task *task)
-{
-    if (task->docket != NULL && task->owner == NOBODY && !task->docket->balloting &&
-        task->chair == core->rank && !task->finder) {
-        yield_to(core, task, EVIDENCE_QUIET);
-    }
-}
-
-/* --- Motions (T4)
- * ------------------------------------------------------------------------ */
+/* --- Motions (T4) -------------------------------------------------------------- */
 
 static void note_asker(struct core *core, struct task *task, uint32_t from,
                        const struct message_motion *motion)
@@ -516,8 +519,7 @@ void chair_local_ask(struct core *core, struct task *task)
     chair_retest(core, task);
 }
 
-/* --- Serving (T6)
- * ------------------------------------------------------------------------ */
+/* --- Serving (T6) -------------------------------------------------------------- */
 
 static void send_decision(struct core *core, struct task *task,
                           const struct message_asker *askers, size_t count)

@@ -158,10 +158,10 @@ static int on_decline(struct core *core, const struct core_event *event)
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    if (task->held) {
+    if (task->held && (task->flags & CORE_TASK_ADOPTED) == 0) {
         return MOOT_ERR_STATE;
     }
-    task->declined = true;
+    task->declined = true; /* of an adopted task it says no more than it is worth */
     for (uint32_t rank = rankset_next(&task->seekers, 0); rank != NOBODY;
          rank = rankset_next(&task->seekers, rank + 1)) {
         asker_answer_seek(core, task, rank);

@@ -51,7 +51,7 @@ struct core;
 struct core *core_new(const struct core_options *options);
 void core_free(struct core *core); /* accepts NULL */
 
-/* --- Events ----------------------------------------------------------------------- */
+/* --- Events -------------------------------------------------------------------- */
 
 enum core_event_type {
     CORE_EV_REGISTER,    /* this rank now holds a task (T1) */
@@ -135,7 +135,7 @@ struct core_event {
     } u;
 };
 
-/* --- Outputs ---------------------------------------------------------------------- */
+/* --- Outputs ------------------------------------------------------------------- */
 
 enum core_output_type {
     CORE_OUT_SEND, /* message to `to`; if a RESULT, the host attaches the bytes of
@@ -223,7 +223,7 @@ uint64_t core_deadline(const struct core *core);
 /* The present view, which frames and the host's own messages carry. */
 void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
 
-/* --- Looking in ------------------------------------------------------------------- */
+/* --- Looking in ---------------------------------------------------------------- */
 
 /* The pointer given at registration, or set since; NULL if unknown or none. */
 void *core_user(const struct core *core, const moot_hash *hash);

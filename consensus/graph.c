@@ -382,8 +382,7 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
     }
 }
 
-/* --- Messages
- * ------------------------------------------------------------------------- */
+/* --- Messages ------------------------------------------------------------------ */
 
 void graph_on_result(struct core *core, uint32_t from, struct task *task,
                      const struct message *message)

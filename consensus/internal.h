@@ -173,8 +173,9 @@ struct poll {
     uint64_t pause_ns; /* doubles while polls find nothing */
     uint32_t answers;
     bool open;
-    bool matched; /* the round before was quiet, with these sums: */
-    uint64_t sent, received;
+    bool matched; /* the round before was quiet, with this sum, */
+    bool passive; /* and everyone passive, not only at rest */
+    uint64_t sent;
 };
 
 struct difference {
@@ -385,7 +386,7 @@ void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len
 bool chair_has_holder(const struct core *core, const struct task *task);
 uint64_t chair_least_len(const struct task *task);
 uint64_t chair_deadline(const struct core *core);
-void chair_force(struct core *core, struct task *task);
+void chair_yield_all(struct core *core); /* all is quiet */
 bool scope_is_closed(const struct core *core, const struct task *task);
 
 /* --- ballot.c ------------------------------------------------------------------------
@@ -398,10 +399,9 @@ void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
 void ballot_on_ack(struct core *core, uint32_t from, struct task *task,
                    const struct message_accept *accept);
 
-/* --- quiet.c
- * -------------------------------------------------------------------------- */
+/* --- quiet.c ------------------------------------------------------------------- */
 
-bool quiet_passive(const struct core *core);
+bool quiet_resting(const struct core *core);
 void quiet_turn(struct core *core); /* polls if it is this rank's turn to */
 uint64_t quiet_deadline(const struct core *core);
 void quiet_look_again(struct core *core); /* something changed: poll soon */
@@ -413,8 +413,7 @@ void quiet_on_chase(struct core *core, struct task *task,
                     const struct message_chase *chase);
 void quiet_on_adjourn(struct core *core, const struct message_adjourn *adjourn);
 
-/* --- strict.c
- * ------------------------------------------------------------------------- */
+/* --- strict.c ------------------------------------------------------------------ */
 
 /* In strict mode a sum covers positions too, so that another order is a difference. */
 void strict_salt(moot_hash *hash, uint64_t position);

@@ -5,17 +5,19 @@
  * equal sums, no message was in flight between them (Mattern's four counters, 1987) and
  * nothing will happen by itself.  Then, in this order:
  *
+ *   - if every rank has closed and nothing is left, the moot adjourns;
+ *   - every undecided key with a holder is yielded;
  *   - a key that is asked for and that no rank holds fails (NOT_HELD), the one first
  *     whose asker has the shortest roll: others may become held as ranks go on;
- *   - an undecided key with a holder is yielded (a fallback that never fires: I14);
- *   - if every rank has closed and nothing is left, the moot adjourns;
  *   - otherwise owned tasks wait for each other in a circle: a CHASE follows the waits
  *     from owner to owner until a task comes up twice, and that wait fails with CYCLE.
  *
- * A rank is passive when nothing but a message can make it act: no lane runs or may
- * wake by a timeout, no kernel runs, nothing is pending.  The coordinator polls only
- * when the last STATE of every peer said so, and ever more seldom while polls find
- * nothing.
+ * A rank rests when nothing runs and nothing is pending; it is passive when, besides,
+ * no lane may wake by a timeout or out of parked code.  If all rest, keys may be
+ * yielded, which is always safe; only if all are passive may a wait fail or the moot
+ * adjourn.  The coordinator polls only when the last STATE of every peer said that it
+ * rests, after a gossip period of rest of its own, and ever more seldom while polls
+ * find nothing.
  */
 #include "consensus/internal.h"
 
@@ -23,7 +25,14 @@
 
 #define POLL_PAUSE_MAX_NS 1000000000ull
 
-bool quiet_passive(const struct core *core)
+bool quiet_resting(const struct core *core)
+{
+    return core->blocked && core->running == 0 &&
+           core->pending.pending_next == &core->pending && roll_is_told(core) &&
+           (!core->closed || asker_swept(core)) && strict_settled(core);
+}
+
+static bool is_passive(const struct core *core)
 {
     for (uint32_t i = 0; i < core->lane_count; i++) {
         enum core_lane_state state = core->lanes[i].state;
@@ -31,13 +40,10 @@ bool quiet_passive(const struct core *core)
             return false;
         }
     }
-    return core->running == 0 && core->pending.pending_next == &core->pending &&
-           roll_is_told(core) && (!core->closed || asker_swept(core)) &&
-           strict_settled(core);
+    return quiet_resting(core);
 }
 
-/* --- What a polled rank says
- * ----------------------------------------------------------- */
+/* --- What a polled rank says --------------------------------------------------- */
 
 static void find_orphan(const struct core *core, struct message_pollr *answer,
                         moot_hash *orphan)
@@ -84,7 +90,8 @@ static struct message_pollr answer_now(const struct core *core, uint64_t round,
                                        moot_hash *orphan)
 {
     struct message_pollr answer = {.round = round,
-                                   .passive = quiet_passive(core),
+                                   .resting = quiet_resting(core),
+                                   .passive = is_passive(core),
                                    .closed = core->closed,
                                    .exit_code = core->exit_code};
     memset(orphan, 0, sizeof(*orphan));
@@ -106,8 +113,7 @@ void quiet_on_poll(struct core *core, uint32_t from, const struct message_poll *
     }
 }
 
-/* --- What the coordinator does when all is quiet
- * ----------------------------------------- */
+/* --- What the coordinator does when all is quiet ------------------------------- */
 
 static void resolve_at(struct core *core, uint32_t rank, const moot_hash *hash,
                        enum resolve_what what)
@@ -146,16 +152,20 @@ static bool fail_smallest_orphan(struct core *core)
     return best != NOBODY;
 }
 
-static bool force_undecided(struct core *core)
+/* A rank that waits for what it lacks may block before it has got as far as those who
+ * wait for tasks that it chairs; what they wait for may stand in the way of the spawn
+ * that it waits for.  So nothing fails while anything that is held can still be run. */
+static bool yield_undecided(struct core *core)
 {
+    bool any = false;
     for (uint32_t rank = 0; rank < core->size; rank++) {
         const struct message_pollr *answer = &core->peers[rank].pollr;
         if (answer->undecided) {
             resolve_at(core, rank, &answer->undecided_hash, RESOLVE_YIELD);
-            return true;
+            any = true;
         }
     }
-    return false;
+    return any;
 }
 
 static bool adjourn_if_all_closed(struct core *core)
@@ -201,27 +211,26 @@ static bool chase_cycle(struct core *core)
     return false;
 }
 
-static void act(struct core *core)
+static void act(struct core *core, bool passive)
 {
     bool trust = core->options.mode == CORE_TRUST;
-    bool acted = adjourn_if_all_closed(core) ||
-                 (!trust && (fail_smallest_orphan(core) || force_undecided(core) ||
-                             chase_cycle(core)));
+    bool acted =
+        (passive && adjourn_if_all_closed(core)) || (!trust && yield_undecided(core)) ||
+        (!trust && passive && (fail_smallest_orphan(core) || chase_cycle(core)));
     core->poll.matched = false;
     if (acted) {
         core->poll.pause_ns = 0;
     }
 }
 
-/* --- Polling
- * ------------------------------------------------------------------------------ */
+/* --- Polling ------------------------------------------------------------------- */
 
 static bool is_coordinator(const struct core *core)
 {
     return rankset_next(&core->members, 0) == core->rank;
 }
 
-static bool peers_seem_passive(const struct core *core)
+static bool peers_seem_to_rest(const struct core *core)
 {
     for (uint32_t rank = 0; rank < core->size; rank++) {
         if (rank != core->rank && !core->peers[rank].state.passive) {
@@ -255,23 +264,25 @@ static void finish_round(struct core *core)
 {
     struct poll *poll = &core->poll;
     poll->open = false;
-    bool passive = quiet_passive(core);
+    bool resting = quiet_resting(core), passive = is_passive(core);
     uint64_t sent = 0, received = 0;
     for (uint32_t rank = 0; rank < core->size; rank++) {
         const struct message_pollr *answer = &core->peers[rank].pollr;
+        resting = resting && answer->resting;
         passive = passive && answer->passive;
         sent += answer->sent;
         received += answer->received;
     }
-    if (!passive || sent != received) {
+    if (!resting || sent != received) {
         poll->matched = false;
         pause(core);
-    } else if (!poll->matched || poll->sent != sent) {
+    } else if (!poll->matched || poll->sent != sent || poll->passive != passive) {
         poll->matched = true;
         poll->sent = sent;
+        poll->passive = passive;
         poll->next_ns = core->now_ns;
     } else {
-        act(core);
+        act(core, passive);
         pause(core);
     }
 }
@@ -301,7 +312,7 @@ static bool poll_is_possible(const struct core *core)
 {
     return is_coordinator(core) && !core->poll.open && !core->adjourned &&
            (core->open_needs > 0 || core->closed || core->size > 1) &&
-           quiet_passive(core) && peers_seem_passive(core);
+           quiet_resting(core) && peers_seem_to_rest(core);
 }
 
 /* Not before this rank has sat idle for a gossip period: agreeing ranks never poll. */
@@ -335,20 +346,15 @@ void quiet_on_pollr(struct core *core, uint32_t from, const struct message *mess
     }
 }
 
-/* --- Carried out at the ranks
- * --------------------------------------------------------------- */
+/* --- Carried out at the ranks -------------------------------------------------- */
 
 void quiet_on_resolve(struct core *core, struct task *task,
                       const struct message_resolve *resolve)
 {
-    if (task->docket == NULL || task->owner != NOBODY || !task->docket->undecided) {
-        return;
-    }
-    if (resolve->what == RESOLVE_YIELD && core->options.mode == CORE_STRICT) {
-        chair_fail(core, task, MOOT_ERR_DIVERGED, UINT64_MAX);
-    } else if (resolve->what == RESOLVE_YIELD) {
-        chair_force(core, task);
-    } else if (!chair_has_holder(core, task)) {
+    if (resolve->what == RESOLVE_YIELD) {
+        chair_yield_all(core);
+    } else if (task->docket != NULL && task->docket->undecided &&
+               !chair_has_holder(core, task)) {
         chair_fail(core, task, MOOT_ERR_NOT_HELD, chair_least_len(task));
     }
 }

@@ -17,7 +17,7 @@ static struct message_state state_now(const struct core *core)
     return (struct message_state){
         .blocked = core->blocked,
         .closed = core->closed,
-        .passive = quiet_passive(core),
+        .passive = quiet_resting(core),
         .waiting = wait != NULL,
         .lanes = core->lane_count,
         .len = core->roll_len,

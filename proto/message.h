@@ -57,7 +57,7 @@ enum message_type {
     X(NESTED, "nested")     /* spawned inside a running task */                        \
     X(BLOCKED, "blocked")   /* the chair waits, its roll past the demand bound */      \
     X(TIMEOUT, "timeout")   /* the vote timeout passed */                              \
-    X(QUIET, "quiet")       /* nothing moved any more; never expected */
+    X(QUIET, "quiet")       /* nothing moved any more */
 
 enum evidence {
     EVIDENCE_NONE,
@@ -104,8 +104,8 @@ struct message_motion {
     bool hint;
     bool final; /* with !holds: I never will (closed or declined) */
     enum want want;
-    uint64_t need; /* roll position of the one who waits; 0: it lacks it */
-    uint64_t len;  /* the asker's roll length */
+    uint64_t need;   /* roll position of the one who waits; 0: it lacks it */
+    uint64_t len;    /* the asker's roll length */
     moot_hash scope; /* of the task, if it holds it: evidence is per scope */
     const struct rankset *candidates; /* if it holds one that has them */
     const struct message_spec *spec;  /* if portable and the chair may lack it */
@@ -124,8 +124,8 @@ struct message_decision {
     size_t asker_count;
 };
 
-/* How a RESULT's bytes come.  The core chooses: EAGER up to LIMIT_EAGER_BYTES; above that
- * a push is BARE (an offer) and the answer to a request for data is BULK. */
+/* How a RESULT's bytes come.  The core chooses: EAGER up to LIMIT_EAGER_BYTES; above
+ * that a push is BARE (an offer) and the answer to a request for data is BULK. */
 enum result_data {
     RESULT_BARE,  /* not here: size says how many there are; PULL fetches them */
     RESULT_EAGER, /* in this message */
@@ -185,7 +185,7 @@ struct message_hashes {
 struct message_state {
     bool blocked;
     bool closed;
-    bool passive;
+    bool passive;     /* at rest: a poll may find that all is quiet */
     bool waiting;     /* in a wait: the hash of the message says for what */
     uint32_t lanes;   /* lanes it has */
     uint64_t len;     /* its roll length */
@@ -201,7 +201,8 @@ struct message_poll {
 /* What a polled rank says of the keys that it chairs. */
 struct message_pollr {
     uint64_t round;
-    bool passive;
+    bool resting;   /* only a message, a timeout or foreign code can make it act */
+    bool passive;   /* only a message can */
     bool closed;    /* and has nothing left to ask or to say */
     bool waits;     /* has an open wait */
     bool orphan;    /* message hash: an ownerless asked key without a holder */

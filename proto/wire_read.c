@@ -297,6 +297,7 @@ static bool get_pollr(struct reader *reader, const Moot__Message *message,
     struct message_pollr *to = &out->u.pollr;
     to->round = from->round;
     to->passive = from->passive;
+    to->resting = from->resting;
     to->closed = from->closed;
     to->waits = from->waits;
     to->orphan = from->orphan;

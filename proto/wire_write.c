@@ -225,6 +225,7 @@ static void put_pollr(struct encoder *encoder, const struct message *message)
     moot__pollr__init(to);
     to->round = pollr->round;
     to->passive = pollr->passive;
+    to->resting = pollr->resting;
     to->closed = pollr->closed;
     to->waits = pollr->waits;
     to->orphan = pollr->orphan;

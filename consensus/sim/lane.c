@@ -176,6 +176,7 @@ static void enter_barrier(struct host *host, uint32_t lane)
     struct sim *sim = host->sim;
     host->lanes[lane].state = LANE_AT_BARRIER;
     set_state(host, lane, CORE_LANE_PARKED);
+    worker_fill(host);
     if (++sim->barrier_count < sim->program->rank_count)
         return;
     sim->barrier_count = 0;

@@ -201,7 +201,8 @@ static void dump_wait(const struct core *core, const moot_hash *hash, void *cont
 
 static void dump_host(const struct sim *sim, const struct host *host, FILE *to)
 {
-    static const char *const states[] = {"runs", "waits", "is at a barrier", "is over"};
+    static const char *const states[] = {"runs", "waits", "is woken", "is at a barrier",
+                                         "is over"};
     fprintf(to, "  rank %" PRIu32 "%s%s: ", host->rank, host->closed ? ", closed" : "",
             host->adjourned ? ", adjourned" : "");
     for (uint32_t lane = 0; lane < sim->program->lane_count; lane++) {
