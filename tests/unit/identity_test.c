@@ -1,0 +1,328 @@
+/* identity_test.c - a spec has one hash, everywhere and for ever (hashing/identity.h).
+ *
+ * The table tests/golden/identity.txt was made by another implementation; it is found
+ * below the current directory or below MOOT_TEST_ROOT.
+ */
+#include "hashing/identity.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { LINE_BYTES_MAX = 4096, INPUTS_MAX = 8, FIELDS_MAX = 16 };
+
+/* --- The golden table ------------------------------------------------------------- */
+
+struct row {
+    char text[LINE_BYTES_MAX];
+    char *field[FIELDS_MAX];
+    int count; /* of fields; the hash is the last, behind "->" */
+    int line;
+};
+
+static FILE *open_table(void)
+{
+    const char *root = getenv("MOOT_TEST_ROOT");
+    char path[LINE_BYTES_MAX];
+    snprintf(path, sizeof path, "%s/tests/golden/identity.txt",
+             root != NULL ? root : ".");
+    FILE *table = fopen(path, "r");
+    if (table == NULL)
+        fail_msg("cannot read %s", path);
+    return table;
+}
+
+static bool next_row(FILE *table, struct row *row)
+{
+    while (fgets(row->text, sizeof row->text, table) != NULL) {
+        char *rest = NULL;
+        row->line++;
+        row->count = 0;
+        if (row->text[0] == '#')
+            continue;
+        for (char *word = strtok_r(row->text, " \n", &rest); word != NULL;
+             word = strtok_r(NULL, " \n", &rest)) {
+            assert_true(row->count < FIELDS_MAX);
+            row->field[row->count++] = word;
+        }
+        if (row->count > 0)
+            return true;
+    }
+    return false;
+}
+
+/* "-" and "ab*3" as in the table's head.  The caller frees. */
+static unsigned char *parse_bytes(const char *text, size_t *size)
+{
+    size_t digits = strcspn(text, "*");
+    size_t times = text[digits] == '*' ? strtoul(text + digits + 1, NULL, 10) : 1;
+    if (strcmp(text, "-") == 0 || strcmp(text, "empty") == 0)
+        digits = 0;
+    unsigned char *bytes = malloc(digits / 2 * times + 1);
+    assert_non_null(bytes);
+    *size = 0;
+    for (size_t i = 0; i < times; i++) {
+        for (size_t j = 0; j + 1 < digits; j += 2) {
+            unsigned value;
+            assert_int_equal(sscanf(text + j, "%2x", &value), 1);
+            bytes[(*size)++] = (unsigned char)value;
+        }
+    }
+    return bytes;
+}
+
+static moot_hash parse_hash(const char *text)
+{
+    moot_hash hash = {{0}};
+    if (strcmp(text, "-") != 0)
+        assert_true(hash_parse(text, &hash));
+    return hash;
+}
+
+static size_t parse_hashes(char *text, moot_hash *hashes)
+{
+    size_t count = 0;
+    char *rest = NULL;
+    if (strcmp(text, "-") == 0)
+        return 0;
+    for (char *word = strtok_r(text, ",", &rest); word != NULL;
+         word = strtok_r(NULL, ",", &rest)) {
+        assert_true(count < INPUTS_MAX);
+        hashes[count++] = parse_hash(word);
+    }
+    return count;
+}
+
+static void parse_candidates(char *text, struct rankset *set)
+{
+    char *rest = NULL;
+    for (char *word = strtok_r(text, ",", &rest); word != NULL;
+         word = strtok_r(NULL, ",", &rest))
+        assert_true(rankset_add(set, (uint32_t)strtoul(word, NULL, 10)));
+}
+
+static moot_hash hash_task_row(struct row *row)
+{
+    struct identity spec = {.kernel_name = row->field[1],
+                            .kernel_version =
+                                (uint32_t)strtoul(row->field[2], NULL, 10),
+                            .once = row->field[6][0] == '1',
+                            .nested = row->field[7][0] == '1',
+                            .scope = parse_hash(row->field[9])};
+    moot_hash inputs[INPUTS_MAX];
+    struct rankset candidates = {0};
+    unsigned char *args = parse_bytes(row->field[3], &spec.args_size);
+    unsigned char *key = NULL;
+    spec.args = args;
+    spec.input_count = parse_hashes(row->field[4], inputs);
+    spec.inputs = inputs;
+    if (strcmp(row->field[5], "none") != 0)
+        spec.key = key = parse_bytes(row->field[5], &spec.key_size);
+    if (strcmp(row->field[8], "all") != 0) {
+        parse_candidates(row->field[8], &candidates);
+        spec.candidates = &candidates;
+    }
+    moot_hash hash = identity_hash(&spec);
+    rankset_release(&candidates);
+    free(key);
+    free(args);
+    return hash;
+}
+
+static moot_hash hash_row(struct row *row)
+{
+    if (strcmp(row->field[0], "task") == 0) {
+        assert_int_equal(row->count, 12);
+        return hash_task_row(row);
+    }
+    if (strcmp(row->field[0], "scope") == 0) {
+        assert_int_equal(row->count, 5);
+        moot_hash parent = parse_hash(row->field[1]);
+        return identity_scope(&parent, row->field[2]);
+    }
+    assert_string_equal(row->field[0], "digest");
+    size_t size;
+    unsigned char *data = parse_bytes(row->field[1], &size);
+    moot_hash hash = digest_bytes(data, size);
+    free(data);
+    return hash;
+}
+
+static void hashes_are_the_golden_ones(void **state)
+{
+    (void)state;
+    FILE *table = open_table();
+    struct row row = {.line = 0};
+    int rows = 0;
+    while (next_row(table, &row)) {
+        char text[MOOT_HASH_TEXT_BYTES];
+        const char *golden = row.field[row.count - 1];
+        moot_hash hash = hash_row(&row);
+        rows++;
+        if (strcmp(hash_format(&hash, text), golden) != 0)
+            fail_msg("identity.txt:%d: %s is %s, not %s", row.line, row.field[0], text,
+                     golden);
+    }
+    assert_true(rows >= 30);
+    fclose(table);
+}
+
+/* --- What counts and what does not ------------------------------------------------ */
+
+static moot_hash base_hash(void)
+{
+    return identity_hash(
+        &(struct identity){.kernel_name = "kernel", .args = "args", .args_size = 4});
+}
+
+static void every_field_counts(void **state)
+{
+    (void)state;
+    static const moot_hash input = {{1}}, other = {{2}};
+    const moot_hash ab[] = {input, other}, ba[] = {other, input};
+    struct rankset zero = {.low = 1}, one = {.low = 2}, none = {.low = 0};
+#define BASE .kernel_name = "kernel", .args = "args"
+    const struct identity specs[] = {
+        {BASE, .args_size = 4},
+        {.kernel_name = "kernek", .args = "args", .args_size = 4},
+        {BASE, .args_size = 4, .kernel_version = 1},
+        {BASE, .args_size = 3},
+        {.kernel_name = "kernela", .args = "rgs", .args_size = 3},
+        {BASE, .args_size = 4, .inputs = ab, .input_count = 1},
+        {BASE, .args_size = 4, .inputs = ab, .input_count = 2},
+        {BASE, .args_size = 4, .inputs = ba, .input_count = 2},
+        {BASE, .args_size = 4, .key = "", .key_size = 0},
+        {BASE, .args_size = 4, .key = "k", .key_size = 1},
+        {BASE, .args_size = 4, .once = true},
+        {BASE, .args_size = 4, .nested = true},
+        {BASE, .args_size = 4, .candidates = &zero},
+        {BASE, .args_size = 4, .candidates = &one},
+        {BASE, .args_size = 4, .candidates = &none},
+        {BASE, .args_size = 4, .scope = {{1}}},
+    };
+#undef BASE
+    enum { COUNT = sizeof specs / sizeof *specs };
+    moot_hash hashes[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        hashes[i] = identity_hash(&specs[i]);
+        for (size_t j = 0; j < i; j++)
+            if (hash_equal(&hashes[i], &hashes[j]))
+                fail_msg("specs %zu and %zu have the same hash", i, j);
+    }
+}
+
+static void equal_specs_are_one_task(void **state)
+{
+    (void)state;
+    struct rankset up = {0}, down = {0};
+    for (uint32_t rank = 0; rank < 200; rank += 7) {
+        rankset_add(&up, rank);
+        rankset_add(&down, 196 - rank);
+        rankset_add(&down, 196 - rank);
+    }
+    rankset_add(&down, 5000); /* more room, the same members */
+    rankset_remove(&down, 5000);
+    char args[] = "args", name[] = "kernel";
+    moot_hash a = identity_hash(&(struct identity){
+        .kernel_name = "kernel", .args = "args", .args_size = 4, .candidates = &up});
+    moot_hash b = identity_hash(&(struct identity){
+        .kernel_name = name, .args = args, .args_size = 4, .candidates = &down});
+    assert_true(hash_equal(&a, &b));
+    rankset_release(&up);
+    rankset_release(&down);
+}
+
+static void facts_stand_in_the_last_bits(void **state)
+{
+    (void)state;
+    struct rankset zero = {.low = 1};
+    for (int facts = 0; facts <= MOOT_HASH_FACTS; facts++) {
+        moot_hash hash = identity_hash(&(struct identity){
+            .kernel_name = "kernel",
+            .once = (facts & MOOT_HASH_ONCE) != 0,
+            .nested = (facts & MOOT_HASH_NESTED) != 0,
+            .candidates = (facts & MOOT_HASH_CANDIDATES) != 0 ? &zero : NULL,
+        });
+        assert_int_equal(hash.bytes[15] & MOOT_HASH_FACTS, facts);
+    }
+}
+
+static void a_scope_carries_no_facts_and_is_no_task(void **state)
+{
+    (void)state;
+    moot_hash top = {{0}};
+    for (int i = 0; i < 64; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "phase %d", i);
+        moot_hash scope = identity_scope(&top, name);
+        assert_int_equal(scope.bytes[15] & MOOT_HASH_FACTS, 0);
+        moot_hash inner = identity_scope(&scope, name);
+        assert_false(hash_equal(&scope, &inner));
+    }
+}
+
+/* --- Hashes as values ------------------------------------------------------------- */
+
+static void text_goes_there_and_back(void **state)
+{
+    (void)state;
+    char text[MOOT_HASH_TEXT_BYTES];
+    moot_hash hash = base_hash(), back;
+    assert_int_equal(strlen(hash_format(&hash, text)), 32);
+    assert_true(hash_parse(text, &back));
+    assert_true(hash_equal(&hash, &back));
+    assert_true(hash_parse("00112233445566778899AABBCCDDEEFF", &back));
+    assert_string_equal(hash_format(&back, text), "00112233445566778899aabbccddeeff");
+
+    static const char *const wrong[] = {"",
+                                        "0",
+                                        "00112233445566778899aabbccddeef",
+                                        "00112233445566778899aabbccddeeff0",
+                                        "00112233445566778899aabbccddeefg",
+                                        "0x112233445566778899aabbccddeeff",
+                                        " 0112233445566778899aabbccddeeff"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_false(hash_parse(wrong[i], &back));
+        assert_string_equal(hash_format(&back, text),
+                            "00112233445566778899aabbccddeeff");
+    }
+}
+
+static void hashes_have_an_order_and_a_word(void **state)
+{
+    (void)state;
+    moot_hash zero = {{0}}, first = {{1}}, last = {{[15] = 1}};
+    assert_true(hash_is_zero(&zero));
+    assert_false(hash_is_zero(&last));
+    assert_int_equal(hash_compare(&zero, &zero), 0);
+    assert_true(hash_compare(&zero, &last) < 0);
+    assert_true(hash_compare(&first, &last) > 0);
+    moot_hash counted;
+    for (int i = 0; i < MOOT_HASH_BYTES; i++)
+        counted.bytes[i] = (uint8_t)i;
+    assert_true(hash_word(&counted) == UINT64_C(0x0706050403020100));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return hashing_init() && hashing_init() ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hashes_are_the_golden_ones),
+        cmocka_unit_test(every_field_counts),
+        cmocka_unit_test(equal_specs_are_one_task),
+        cmocka_unit_test(facts_stand_in_the_last_bits),
+        cmocka_unit_test(a_scope_carries_no_facts_and_is_no_task),
+        cmocka_unit_test(text_goes_there_and_back),
+        cmocka_unit_test(hashes_have_an_order_and_a_word),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
