@@ -156,18 +156,24 @@ void graph_lane_waits(struct core *core, struct task *task)
     }
 }
 
+/* A motion that crossed the push it asks for gets no second answer: receivers keep what
+ * they are pushed, and a bare offer is followed by a PULL. */
 static void answer_askers(struct core *core, struct task *task)
 {
     struct docket *docket = task->docket;
     for (uint32_t i = 0; docket != NULL && i < docket->asker_count; i++) {
         struct asker *asker = &docket->askers[i];
-        if (!asker->told && asker->want != WANT_NOTHING && asker->rank != core->rank) {
-            asker->told = true;
-            if (!rankset_add(&task->pushed, asker->rank)) {
-                core->broken = true;
-            }
-            graph_send_result(core, task, asker->rank, asker->want, false);
+        if (asker->told || asker->want == WANT_NOTHING || asker->rank == core->rank) {
+            continue;
         }
+        asker->told = true;
+        if (rankset_has(&task->pushed, asker->rank)) {
+            continue;
+        }
+        if (!rankset_add(&task->pushed, asker->rank)) {
+            core->broken = true;
+        }
+        graph_send_result(core, task, asker->rank, asker->want, false);
     }
 }
 

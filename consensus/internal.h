@@ -91,7 +91,7 @@ struct task {
     struct task *parent;        /* nested: the spawning task, if known here */
     struct rankset *candidates; /* NULL: all, or unknown if `finder` */
     struct rankset holders;     /* known by motion or by hash; gossip knows more */
-    struct rankset pushed;      /* results sent unasked */
+    struct rankset pushed;      /* ranks that were sent the result */
     struct rankset seekers;     /* chairs to answer when it is registered here */
     const struct message_spec *spec;
     const char *site;

@@ -6,7 +6,9 @@
 
 /* What has been seen of one task; sets of ranks are one word. */
 struct seen {
-    uint64_t spawned_by, kept_by, data_sent_to, acked_by;
+    uint64_t spawned_by, kept_by, acked_by;
+    uint8_t data_to[PROGRAM_RANKS_MAX]; /* agreeing: results with data, to each rank */
+    uint8_t asks_of[PROGRAM_RANKS_MAX]; /* and its motions */
     uint32_t given, started;
     uint32_t owner; /* the rank it was given to */
     bool ended;
@@ -178,6 +180,21 @@ static void check_verdict(struct checker *checker, struct sim *sim,
 
 /* --- Messages --------------------------------------------------------------------- */
 
+/* Agreeing ranks: who is sent a second copy has asked. */
+static void check_data(struct checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    struct seen *seen = &checker->tasks[sight->task];
+    const struct message *message = sight->message;
+    if (message->type == MESSAGE_MOTION && message->u.motion.want == WANT_DATA)
+        seen->asks_of[sight->rank]++;
+    if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE)
+        return;
+    if (seen->data_to[sight->peer]++ > seen->asks_of[sight->peer])
+        sim_fail(sim, "one result", "%s goes to rank %" PRIu32 " again, unasked",
+                 name(checker, sight->task), sight->peer);
+}
+
 static void check_send(struct checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
@@ -190,14 +207,8 @@ static void check_send(struct checker *checker, struct sim *sim,
     if (message->type == MESSAGE_SEEK)
         sim_fail(sim, "no votes", "rank %" PRIu32 " searches, though ranks agree",
                  sight->rank);
-    if (!known || message->type != MESSAGE_RESULT ||
-        message->u.result.data == RESULT_BARE)
-        return;
-    struct seen *seen = &checker->tasks[sight->task];
-    if (seen->data_sent_to & bit(sight->peer))
-        sim_fail(sim, "one result", "%s goes to rank %" PRIu32 " twice",
-                 name(checker, sight->task), sight->peer);
-    seen->data_sent_to |= bit(sight->peer);
+    if (known)
+        check_data(checker, sim, sight);
 }
 
 static void see(void *context, struct sim *sim, const struct sight *sight)

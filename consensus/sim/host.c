@@ -428,26 +428,34 @@ void host_arrive(struct host *host, struct parcel *parcel)
                        .time_ns = poll_ns, .kind = EVENT_POLL, .rank = host->rank});
 }
 
-void host_poll(struct host *host)
+static void take_inbox(struct host *host)
 {
-    struct sim *sim = host->sim;
-    host->poll_due = false;
     for (size_t i = 0; i < host->inbox_count; i++) {
         if (!host->adjourned)
             receive(host, host->inbox[i]);
         parcel_free(host->inbox[i]);
     }
     host->inbox_count = 0;
+}
+
+void host_poll(struct host *host)
+{
+    struct sim *sim = host->sim;
+    host->poll_due = false;
+    take_inbox(host);
     if (random_chance(&sim->delays, sim->weather.gap_per_mille))
         host->deaf_until_ns =
             sim->now_ns + random_below(&sim->delays, sim->weather.gap_ns + 1);
 }
 
+/* A rank that was deaf hears before it looks at the clock, as a progress loop does. */
 void host_tick(struct host *host, uint64_t armed_ns)
 {
     if (host->tick_ns != armed_ns)
         return;
     host->tick_ns = CORE_NEVER;
+    if (host->inbox_count > 0 && host->deaf_until_ns <= host->sim->now_ns)
+        take_inbox(host);
     if (host->adjourned)
         return;
     if (core_deadline(host->core) <= host->sim->now_ns &&

@@ -144,6 +144,7 @@ struct program {
     uint32_t rank_count, lane_count;
     uint32_t features; /* in effect */
     bool agree;
+    bool waits_alike; /* agreeing, and every rank waits where the others wait */
     struct program_task *tasks; /* by canonical index */
     uint32_t task_count, task_capacity;
     struct program_script *scripts; /* rank_count * lane_count */

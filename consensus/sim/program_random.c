@@ -393,7 +393,7 @@ static void write_script(const struct draft *draft, const struct program_list *t
 {
     struct program *program = draft->program;
     uint64_t place = (uint64_t)rank * PROGRAM_LANES_MAX + lane;
-    uint64_t waits_place = program->agree && draft->style.waits_alike ? 0 : place;
+    uint64_t waits_place = program->waits_alike ? 0 : place;
     struct scribe scribe = {
         .draft = draft,
         .top = top,
@@ -444,6 +444,7 @@ struct program *program_new(const struct program_options *options)
     };
     draft.program->features = features;
     draft.program->agree = options->agree;
+    draft.program->waits_alike = options->agree && draft.style.waits_alike;
     struct program_list top = {0};
     draw_tasks(&draft, &top);
     draw_divergence(&draft, &top);
