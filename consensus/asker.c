@@ -233,7 +233,7 @@ static struct message *motion_to(struct core *core, struct task *task, uint32_t 
         .need = NEED_NONE,
         .len = core->roll_len,
         .scope = task->scope,
-        .candidates = task->held ? task->candidates : NULL,
+        .candidates = task->candidates, /* known by spec, or by referral */
         .spec = portable && !roll_knows_holder(core, task, to) ? task->spec : NULL,
     };
     core->stats.motions_sent++;

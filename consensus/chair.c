@@ -351,15 +351,15 @@ void chair_retest(struct core *core, struct task *task)
     if (docket == NULL || docket->balloting) {
         return;
     }
-    if (task->chair != core->rank) {
-        if (task->own == CORE_OWN_NONE && !task->finder && task->candidates != NULL) {
-            refer_askers(core, task);
-        }
-        return;
-    }
     if (task->finder) {
         seek(core, task);
         fail_if_nobody_will(core, task);
+        return;
+    }
+    if (task->chair != core->rank) {
+        if (task->own == CORE_OWN_NONE && task->candidates != NULL) {
+            refer_askers(core, task);
+        }
         return;
     }
     chair_claim(core, task);
@@ -482,11 +482,13 @@ void chair_on_motion(struct core *core, uint32_t from, struct task *task,
         if (!task->held) {
             task->scope = motion->scope;
         }
-        if (!rankset_add(&task->holders, from) ||
-            !task_learn_candidates(core, task, motion->candidates)) {
+        if (!rankset_add(&task->holders, from)) {
             core->broken = true;
             return;
         }
+    }
+    if (!task_learn_candidates(core, task, motion->candidates)) {
+        return;
     }
     if (motion->final) {
         struct docket *docket = docket_of(core, task);

@@ -107,7 +107,7 @@ struct message_motion {
     uint64_t need;   /* roll position of the one who waits; 0: it lacks it */
     uint64_t len;    /* the asker's roll length */
     moot_hash scope; /* of the task, if it holds it: evidence is per scope */
-    const struct rankset *candidates; /* if it holds one that has them */
+    const struct rankset *candidates; /* if it has some and the asker knows them */
     const struct message_spec *spec;  /* if portable and the chair may lack it */
 };
 

@@ -354,6 +354,8 @@ bool sim_run(const struct sim_options *options, struct sim_report *report)
         sim.weather = *options->weather;
     else
         sim_weather_draw(options->seed, options->program->rank_count, &sim.weather);
+    if (options->program->agree)
+        sim.weather.vote_timeout_ns = CORE_NEVER; /* a short one may cast votes */
     open_world(&sim);
     turn(&sim);
     count(&sim);
