@@ -4,10 +4,11 @@
 #   make check    all tests, the repository's own lint included
 #   make          the library, the command and the examples
 #   make install DESTDIR= PREFIX=/usr/local
-#   make layers | lint | soak | fuzz T=60 | clean
+#   make uninstall | layers | lint | soak | fuzz T=60 | clean
 #
 # Variables: BUILD=build  CC=gcc  DEVELOPER=1 (warnings are errors)
 #            SANITIZE=address,undefined | thread (builds into its own BUILD)
+#            JOBS=(cores)  TESTS="unit mpi ..." (what check runs; see tests/run.sh)
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -40,9 +41,13 @@ LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c node/*.c node/transpor
 SIM_SRC := $(wildcard consensus/sim/*.c)
 CLI_SRC := $(wildcard node/cli/*.c)
 EXAMPLE_SRC := $(wildcard deploy/examples/*.c)
+SCRIPTS := $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.sh) .ci/run
+MAN := $(wildcard deploy/man/*.[1-9])
 UNIT_SRC := $(wildcard tests/unit/*_test.c)
 CONFORMANCE_SRC := $(wildcard tests/conformance/*_test.c)
+SIM_TEST_SRC := $(wildcard tests/sim/*_test.c)
 MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 
 GEN_C := $(BUILD)/gen/moot.pb-c.c
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/moot.pb-c.o
@@ -51,7 +56,9 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 EXAMPLES := $(EXAMPLE_SRC:deploy/examples/%.c=$(BUILD)/examples/%)
 UNIT_TESTS := $(UNIT_SRC:%.c=$(BUILD)/%)
 CONFORMANCE_TESTS := $(CONFORMANCE_SRC:%.c=$(BUILD)/%)
+SIM_TESTS := $(SIM_TEST_SRC:%.c=$(BUILD)/%)
 MPI_TESTS := $(MPI_TEST_SRC:%.c=$(BUILD)/%)
+FUZZERS := $(FUZZ_SRC:tests/%.c=$(BUILD)/%)
 HEADERS := node/moot.h node/moot_mpi.h proto/moot_error.h hashing/moot_hash.h
 
 .PHONY: all
@@ -91,12 +98,130 @@ $(BUILD)/examples/%: deploy/examples/%.c $(BUILD)/libmoot.so.$(SOVERSION)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 $(OPTIMISE) $(WARNINGS) $(if $(DEVELOPER),-Werror) $(LDFLAGS_ALL) \
 	  -Ihashing -iquoteproto -Inode $(MPI_CFLAGS) -MMD -MP $< -o $@ \
-	  -L$(BUILD) -lmoot -Wl,-rpath,'$$ORIGIN/..' $(MPI_LIBS) -lm
+	  -L$(BUILD) -lmoot -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../../../lib' $(MPI_LIBS) -lm
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
 
+# A fuzzer carries its own instrumented copy of what it drives: no object is shared.
+FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c)
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB_SRC) $(GEN_C)
+	@mkdir -p $(@D)
+	clang -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=fuzzer,address,undefined \
+	  -fno-sanitize-recover=all -I. -Ihashing -iquoteproto -Inode -I$(BUILD)/gen \
+	  $< $(FUZZ_LIB_SRC) $(GEN_C) -o $@ -lprotobuf-c -lsodium
+
 -include $(shell test -d $(BUILD) && find $(BUILD) -name '*.d' 2>/dev/null)
+
+# --- How it is used -----------------------------------------------------------------
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+AGAIN = $(MAKE) --no-print-directory -j$(JOBS)
+
+# Debian 12's names.  A second make then sees what the packages brought.
+PACKAGES := gcc make libopenmpi-dev openmpi-bin libsodium-dev protobuf-compiler \
+  protobuf-c-compiler libprotobuf-c-dev libcmocka-dev pkg-config
+PACKAGES_CHECK := clang clang-format clang-tidy libclang-rt-14-dev shellcheck mandoc binutils
+
+.PHONY: deps deps-check run
+deps:
+	@deploy/debian-deps.sh $(PACKAGES)
+
+deps-check:
+	@deploy/debian-deps.sh $(PACKAGES) $(PACKAGES_CHECK)
+
+run: deps
+	@$(AGAIN) all
+	$(BUILD)/moot run -n 4 tsp deploy/examples/burma14.tsp
+
+# --- How it is tested ---------------------------------------------------------------
+
+TESTS ?= layers lint man unit conformance sim fuzz mpi cli
+
+.PHONY: tests check soak fuzz layers
+tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS)
+
+check: deps-check
+	@$(AGAIN) DEVELOPER=1 BUILD=$(CHECK_BUILD) tests $(if $(filter fuzz,$(TESTS)),fuzzers)
+	@tests/run.sh $(CHECK_BUILD) $(TESTS)
+
+# make check is a developer's build even if DEVELOPER is not given.
+CHECK_BUILD := $(if $(filter file,$(origin BUILD)),$(BUILD)$(if $(DEVELOPER),,-developer),$(BUILD))
+
+soak: deps-check
+	@$(AGAIN) DEVELOPER=1 BUILD=$(CHECK_BUILD) tests
+	@tests/run.sh $(CHECK_BUILD) soak
+
+T ?= 60
+.PHONY: fuzzers
+fuzzers: $(FUZZERS)
+fuzz: deps-check
+	@$(AGAIN) fuzzers
+	@FUZZ_SECONDS=$(T) tests/run.sh $(BUILD) fuzz
+
+layers: $(LIB_OBJ) $(BUILD)/libmoot.so.$(SOVERSION)
+	tests/tidy/layers.sh $(BUILD)
+
+# --- How it should look -------------------------------------------------------------
+
+LINT_SRC := $(LIB_SRC) $(SIM_SRC) $(CLI_SRC) $(EXAMPLE_SRC)
+FORMAT_SRC := $(wildcard hashing/*.[ch] proto/*.[ch] consensus/*.[ch] consensus/sim/*.[ch] \
+  node/*.[ch] node/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch] deploy/examples/*.[ch])
+
+.PHONY: lint lint-text lint-format lint-scripts lint-man lint-c
+lint: lint-text lint-format lint-scripts lint-man lint-c
+lint-text:
+	tests/tidy/tidy.sh
+lint-format:
+	clang-format --dry-run -Werror $(FORMAT_SRC)
+lint-scripts:
+	shellcheck $(SCRIPTS)
+lint-man:
+	mandoc -T lint -W warning $(MAN)
+lint-c: $(LINT_SRC:%.c=$(BUILD)/lint/%.ok)
+
+# A file is looked at again when it, or a header that it includes, has changed.
+$(BUILD)/lint/%.ok: %.c .clang-tidy $(BUILD)/%.o
+	@mkdir -p $(@D)
+	clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE -I. -Ihashing -iquoteproto -Inode \
+	  -I$(BUILD)/gen $(MPI_CFLAGS) 2>$@.noise || { cat $@.noise; exit 1; }
+	@touch $@
+
+# --- How it is installed --------------------------------------------------------------
+
+INSTALL ?= install
+BINDIR = $(DESTDIR)$(PREFIX)/bin
+LIBDIR = $(DESTDIR)$(PREFIX)/lib
+INCLUDEDIR = $(DESTDIR)$(PREFIX)/include
+LIBEXECDIR = $(DESTDIR)$(PREFIX)/libexec/moot/examples
+DOCDIR = $(DESTDIR)$(PREFIX)/share/doc/moot
+MANDIR = $(DESTDIR)$(PREFIX)/share/man
+DOCS := README.md CHANGELOG.md LICENSE consensus/PROTOCOL.md
+EXAMPLE_FILES := $(wildcard deploy/examples/*)
+
+.PHONY: install uninstall
+install: all
+	$(INSTALL) -d $(BINDIR) $(LIBDIR)/pkgconfig $(INCLUDEDIR) $(LIBEXECDIR) \
+	  $(DOCDIR)/examples $(MANDIR)/man1 $(MANDIR)/man3 $(MANDIR)/man7
+	$(INSTALL) -m 755 $(BUILD)/moot $(BINDIR)
+	$(INSTALL) -m 644 $(BUILD)/libmoot.a $(LIBDIR)
+	$(INSTALL) -m 755 $(BUILD)/libmoot.so.$(SOVERSION) $(LIBDIR)/libmoot.so.$(VERSION)
+	ln -sf libmoot.so.$(VERSION) $(LIBDIR)/libmoot.so.$(SOVERSION)
+	ln -sf libmoot.so.$(SOVERSION) $(LIBDIR)/libmoot.so
+	$(INSTALL) -m 644 $(HEADERS) $(INCLUDEDIR)
+	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' \
+	  -e 's,@MPI_LIBS@,$(MPI_LIBS),' deploy/moot.pc.in >$(LIBDIR)/pkgconfig/moot.pc
+	$(INSTALL) -m 755 $(EXAMPLES) $(LIBEXECDIR)
+	$(INSTALL) -m 644 $(EXAMPLE_FILES) $(DOCDIR)/examples
+	$(INSTALL) -m 644 $(wildcard $(DOCS)) $(DOCDIR)
+	deploy/man/install.sh $(MANDIR) $(MAN)
+
+uninstall:
+	rm -f $(BINDIR)/moot $(LIBDIR)/libmoot.a $(LIBDIR)/libmoot.so \
+	  $(LIBDIR)/libmoot.so.$(SOVERSION) $(LIBDIR)/libmoot.so.$(VERSION) \
+	  $(LIBDIR)/pkgconfig/moot.pc $(addprefix $(INCLUDEDIR)/,$(notdir $(HEADERS)))
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/moot $(DOCDIR)
+	deploy/man/install.sh -u $(MANDIR) $(MAN)
 
 .PHONY: clean
 clean:

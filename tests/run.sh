@@ -1,0 +1,156 @@
+#!/bin/sh
+# run.sh [-q] BUILD KIND... - runs the test programs of the given kinds and counts them.
+#
+#   layers lint man            the scripts in tests/tidy/
+#   unit conformance sim       each tests/KIND/*_test.c, built as BUILD/tests/KIND/NAME
+#   mpi                        tests/mpi/plan.txt; what it does not name, on 4 ranks
+#   cli                        each tests/cli/*_test.sh; they find BUILD in $BUILD
+#   fuzz                       each tests/fuzz/*_fuzz.c for $FUZZ_SECONDS (default 5)
+#   soak                       tests/soak.txt: longer seeds
+#
+# A program passes if it exits 0 in time; exit 77 skips it.  Its output goes to
+# BUILD/logs/ and is shown if it fails.  -q prints failures only.  The last line is
+# "N passed, N failed"; the exit status is 1 if one failed or none ran.
+#
+# A line of a plan: ranks (a comma list; - for no mpirun), seconds, program, arguments.
+# A program without a slash is BUILD/tests/mpi/ of that name; others are from the top of
+# the tree, with $BUILD expanded.
+set -u
+
+quiet=
+[ "${1-}" != -q ] || {
+    quiet=1
+    shift
+}
+BUILD=${1:?usage: run.sh [-q] BUILD KIND...}
+shift
+export BUILD
+logs=$BUILD/logs
+mkdir -p "$logs"
+passed=0 failed=0 skipped=0 failures=
+
+# Open MPI leaks at exit; what is ours must not.  Ranks outnumber cores here, so waiting
+# ranks must yield the core.
+export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}"
+export OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_btl_base_warn_component_unused=0
+
+launcher="mpirun --oversubscribe"
+[ "$(id -u)" -ne 0 ] || launcher="$launcher --allow-run-as-root"
+
+# run_one NAME SECONDS COMMAND...
+run_one() {
+    name=$1 seconds=$2
+    shift 2
+    log=$logs/$(echo "$name" | tr -c 'A-Za-z0-9._\n-' _).log
+    began=$(date +%s.%N)
+    timeout -k 10 "$seconds" "$@" >"$log" 2>&1 </dev/null
+    code=$?
+    took=$(echo "$began $(date +%s.%N)" | awk '{ printf "%.1f", $2 - $1 }')
+    case $code in
+    0)
+        passed=$((passed + 1))
+        [ -n "$quiet" ] || echo "ok    $name  ${took}s"
+        ;;
+    77)
+        skipped=$((skipped + 1))
+        echo "skip  $name  $(tail -n 1 "$log")"
+        ;;
+    *)
+        failed=$((failed + 1))
+        failures="$failures
+  $name: $log"
+        why="exit $code"
+        [ "$code" -ne 124 ] && [ "$code" -ne 137 ] || why="not done in ${seconds}s"
+        echo "FAIL  $name  ${took}s  $why:  $*"
+        tail -n 40 "$log" | sed 's/^/      /'
+        ;;
+    esac
+}
+
+# programs KIND SECONDS: every tests/KIND/*_test.c
+programs() {
+    for source in "tests/$1"/*_test.c; do
+        [ -f "$source" ] || continue
+        name=$(basename "$source" .c)
+        run_one "$1/$name" "$2" "$BUILD/tests/$1/$name"
+    done
+}
+
+# plan FILE: its lines, for each rank count
+plan() {
+    [ -f "$1" ] || return 0
+    while read -r ranks seconds program arguments; do
+        case $ranks in '' | '#'*) continue ;; esac
+        path=$(echo "$program" | sed "s,\\\$BUILD,$BUILD,")
+        case $program in */*) ;; *) path=$BUILD/tests/mpi/$program ;; esac
+        arguments=$(echo "$arguments" | sed "s,\\\$BUILD,$BUILD,g")
+        for count in $(echo "$ranks" | tr , ' '); do
+            start="$launcher -n $count"
+            [ "$count" != - ] || start=
+            # shellcheck disable=SC2086 # words are meant to split
+            run_one "$(basename "$program")${arguments:+ $arguments} n=$count" \
+                "$seconds" $start "$path" $arguments
+        done
+    done <"$1"
+}
+
+# Test programs over MPI that no plan line names.
+unplanned() {
+    for source in tests/mpi/*.c; do
+        [ -f "$source" ] || continue
+        name=$(basename "$source" .c)
+        grep -qsE "^[0-9,-]+[[:space:]]+[0-9]+[[:space:]]+$name([[:space:]]|\$)" \
+            tests/mpi/plan.txt && continue
+        # shellcheck disable=SC2086 # words are meant to split
+        run_one "$name n=4" 120 $launcher -n 4 "$BUILD/tests/mpi/$name"
+    done
+}
+
+scripts() {
+    for script in tests/cli/*_test.sh; do
+        [ -f "$script" ] || continue
+        run_one "cli/$(basename "$script" .sh)" 180 sh "$script"
+    done
+}
+
+fuzzers() {
+    for source in tests/fuzz/*_fuzz.c; do
+        [ -f "$source" ] || continue
+        name=$(basename "$source" .c)
+        corpus=
+        [ ! -d "tests/fuzz/$name.corpus" ] || corpus=tests/fuzz/$name.corpus
+        mkdir -p "$BUILD/fuzz/$name.found"
+        # shellcheck disable=SC2086 # an empty corpus is no argument
+        run_one "fuzz/$name" $((${FUZZ_SECONDS:-5} + 60)) "$BUILD/fuzz/$name" \
+            -max_total_time="${FUZZ_SECONDS:-5}" -artifact_prefix="$BUILD/fuzz/$name-" \
+            "$BUILD/fuzz/$name.found" $corpus
+    done
+}
+
+for kind in "$@"; do
+    case $kind in
+    layers) run_one layers 60 sh tests/tidy/layers.sh "$BUILD" ;;
+    lint) run_one lint 300 make --no-print-directory -j"$(nproc)" lint BUILD="$BUILD" ;;
+    man) run_one man 300 sh tests/tidy/man_examples.sh "$BUILD" ;;
+    unit | conformance) programs "$kind" 120 ;;
+    sim) programs sim 300 ;;
+    mpi)
+        plan tests/mpi/plan.txt
+        unplanned
+        ;;
+    cli) scripts ;;
+    fuzz) fuzzers ;;
+    soak) plan tests/soak.txt ;;
+    *)
+        echo "run.sh: no such kind of test: $kind" >&2
+        exit 2
+        ;;
+    esac
+done
+
+[ -z "$failures" ] || echo "failed, with the whole output in:$failures"
+[ "$skipped" -eq 0 ] || echo "$skipped skipped"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
