@@ -167,6 +167,9 @@ enum core_output_type {
     X(TASK_END, "task.end")                                                            \
     X(RESULT_SENT, "result.sent")                                                      \
     X(RESULT_RECV, "result.recv")                                                      \
+    X(VIEW_PROPOSE, "view.propose")                                                    \
+    X(VIEW_ENTER, "view.enter")                                                        \
+    X(REPORT_SENT, "report.sent")                                                      \
     X(CLOSE, "close")
 
 enum core_point {
