@@ -347,7 +347,6 @@ void asker_on_refer(struct core *core, struct task *task,
     if (!task_learn_candidates(core, task, refer->candidates)) {
         return;
     }
-    task->asked = false;
     if (task->chair == NOBODY) {
         graph_verdict(core, task, MOOT_ERR_NO_CANDIDATE, NULL, 0);
         return;

@@ -95,6 +95,7 @@ static void settle(struct core *core, struct task *task)
     if (task->chair == core->rank) {
         chair_claim(core, task);
         chair_retest(core, task);
+        asker_consider(core, task); /* it may have asked a finder until now */
         return;
     }
     push_done_inputs(core, task);

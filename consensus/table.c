@@ -84,9 +84,12 @@ bool task_learn_candidates(struct core *core, struct task *task,
         core->broken = true;
         return false;
     }
+    uint32_t finder = task->chair;
     task->candidates = copy;
     task->chair = placement_chair(&task->hash, &core->members, copy);
     task->finder = false;
+    task->asked =
+        task->asked && task->chair == finder; /* else the chair knows nothing */
     return true;
 }
 
