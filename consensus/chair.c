@@ -487,8 +487,12 @@ void chair_on_motion(struct core *core, uint32_t from, struct task *task,
             return;
         }
     }
+    bool found = task->finder;
     if (!task_learn_candidates(core, task, motion->candidates)) {
         return;
+    }
+    if (found && !task->finder) {
+        asker_consider(core, task); /* a wait of our own has gone to the finder */
     }
     if (motion->final) {
         struct docket *docket = docket_of(core, task);
