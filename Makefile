@@ -47,6 +47,7 @@ UNIT_SRC := $(wildcard tests/unit/*_test.c)
 CONFORMANCE_SRC := $(wildcard tests/conformance/*_test.c)
 SIM_TEST_SRC := $(wildcard tests/sim/*_test.c)
 MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
+MPI_PART_SRC := $(wildcard tests/mpi/*/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 
 GEN_C := $(BUILD)/gen/moot.pb-c.c
@@ -102,6 +103,18 @@ $(BUILD)/examples/%: deploy/examples/%.c $(BUILD)/libmoot.so.$(SOVERSION)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
+
+# These fail the library's n-th allocation (tests/unit/failing_alloc.h).
+$(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test: \
+  LDFLAGS_ALL += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
+
+# Programs under mpirun, and what they share.
+$(BUILD)/libmpitest.a: $(MPI_PART_SRC:%.c=$(BUILD)/%.o)
+	rm -f $@
+	ar rcs $@ $^
+
+$(MPI_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmpitest.a $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 # A fuzzer carries its own instrumented copy of what it drives: no object is shared.
 FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c)
