@@ -139,7 +139,7 @@ static bool walk_value(struct cursor *cursor, const ProtobufCFieldDescriptor *fi
     return true;
 }
 
-/* Notes that the field was met; false if it was before and may not be again. */
+/* Notes that the field was met; false if it may not come again. */
 static bool note_field(const ProtobufCMessageDescriptor *descriptor,
                        const ProtobufCFieldDescriptor *field, uint64_t *seen,
                        unsigned *repeats, bool *body_seen)
@@ -181,7 +181,7 @@ static bool walk_message(struct cursor *cursor,
         if (field == NULL)
             return fail(cursor, "body: an unknown field");
         if (!note_field(descriptor, field, &seen, &repeats, &body_seen))
-            return fail(cursor, "body: a field comes twice");
+            return fail(cursor, "body: a field comes too often");
         if (!walk_value(cursor, field, key & 7, depth))
             return false;
     }

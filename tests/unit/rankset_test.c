@@ -1,4 +1,5 @@
 /* rankset_test.c - sets of ranks against a plain table of flags (hashing/rankset.h). */
+#include "failing_alloc.h"
 #include "hashing/rankset.h"
 
 #include <setjmp.h>
@@ -124,6 +125,23 @@ static void copies_and_unions_are_their_own(void **state)
     rankset_release(&c);
 }
 
+static void without_memory_nothing_changes(void **state)
+{
+    (void)state;
+    struct rankset small = {.low = 5}, large = {0};
+    rankset_add(&large, 500);
+    alloc_watch(1);
+    assert_true(rankset_add(&small, 63)); /* needs none */
+    assert_false(rankset_add(&small, 64));
+    assert_false(rankset_copy(&small, &large));
+    assert_false(rankset_merge(&small, &large));
+    assert_int_equal(alloc_count.held, 0);
+    alloc_watch(0);
+    assert_int_equal(rankset_count(&small), 3);
+    assert_null(small.high);
+    rankset_release(&large);
+}
+
 static void expect_text(const struct rankset *set, size_t size, const char *expected)
 {
     char text[64];
@@ -166,6 +184,7 @@ int main(void)
         cmocka_unit_test(ranks_far_out_are_in_no_set),
         cmocka_unit_test(capacity_does_not_count),
         cmocka_unit_test(copies_and_unions_are_their_own),
+        cmocka_unit_test(without_memory_nothing_changes),
         cmocka_unit_test(text_names_runs_and_is_cut_between_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,173 @@
+/* wire_same.h - whether two messages say the same, field by field. */
+#ifndef TESTS_UNIT_WIRE_SAME_H
+#define TESTS_UNIT_WIRE_SAME_H
+
+#include "hashing/identity.h"
+#include "proto/message.h"
+
+#include <string.h>
+
+static bool same_set(const struct rankset *a, const struct rankset *b)
+{
+    return a == NULL || b == NULL ? a == b : rankset_equal(a, b);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool same_bytes(const void *a, size_t a_size, const void *b, size_t b_size)
+{
+    return a_size == b_size && (a_size == 0 || memcmp(a, b, a_size) == 0);
+}
+
+static bool same_hashes(const moot_hash *a, size_t a_count, const moot_hash *b,
+                        size_t b_count)
+{
+    return same_bytes(a, a_count * sizeof *a, b, b_count * sizeof *b);
+}
+
+static bool same_spec(const struct message_spec *a, const struct message_spec *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return same_text(a->kernel_name, b->kernel_name) &&
+           a->kernel_version == b->kernel_version && a->flags == b->flags &&
+           same_bytes(a->args, a->args_size, b->args, b->args_size) &&
+           same_hashes(a->inputs, a->input_count, b->inputs, b->input_count) &&
+           a->after_count == b->after_count && (a->key == NULL) == (b->key == NULL) &&
+           same_bytes(a->key, a->key_size, b->key, b->key_size) &&
+           same_set(a->candidates, b->candidates) && hash_equal(&a->scope, &b->scope) &&
+           hash_equal(&a->parent, &b->parent) && a->priority == b->priority &&
+           same_text(a->label, b->label) && same_text(a->site, b->site);
+}
+
+static bool same_motion(const struct message_motion *a, const struct message_motion *b)
+{
+    return a->holds == b->holds && a->hint == b->hint && a->final == b->final &&
+           a->want == b->want && a->need == b->need && a->len == b->len &&
+           hash_equal(&a->scope, &b->scope) && same_set(a->candidates, b->candidates) &&
+           same_spec(a->spec, b->spec);
+}
+
+static bool same_decision(const struct message_decision *a,
+                          const struct message_decision *b)
+{
+    bool same = a->evidence == b->evidence && a->asker_count == b->asker_count;
+    for (size_t i = 0; same && i < a->asker_count; i++)
+        same = a->askers[i].rank == b->askers[i].rank &&
+               a->askers[i].want == b->askers[i].want &&
+               a->askers[i].need == b->askers[i].need;
+    return same;
+}
+
+static bool same_result(const struct message_result *a, const struct message_result *b)
+{
+    return a->owner_uid == b->owner_uid && a->evidence == b->evidence &&
+           a->status == b->status && a->data == b->data && a->size == b->size &&
+           (a->data != RESULT_EAGER ||
+            same_bytes(a->payload, a->size, b->payload, b->size));
+}
+
+static bool same_roll(const struct message_roll *a, const struct message_roll *b)
+{
+    return a->lane == b->lane && a->first == b->first && a->count == b->count &&
+           a->partial == b->partial && rollsum_equal(&a->sum, &b->sum);
+}
+
+static bool same_hash_list(const struct message_hashes *a,
+                           const struct message_hashes *b)
+{
+    bool same = a->lane == b->lane && a->first == b->first &&
+                same_hashes(a->hashes, a->count, b->hashes, b->count) &&
+                (a->sites == NULL) == (b->sites == NULL);
+    for (uint32_t i = 0; same && a->sites != NULL && i < a->count; i++)
+        same = same_text(a->sites[i], b->sites[i]);
+    return same;
+}
+
+static bool same_state(const struct message_state *a, const struct message_state *b)
+{
+    return a->blocked == b->blocked && a->closed == b->closed &&
+           a->passive == b->passive && a->waiting == b->waiting &&
+           a->lanes == b->lanes && a->len == b->len && a->need == b->need &&
+           a->load == b->load && same_text(a->site, b->site);
+}
+
+static bool same_pollr(const struct message_pollr *a, const struct message_pollr *b)
+{
+    return a->round == b->round && a->passive == b->passive && a->closed == b->closed &&
+           a->waits == b->waits && a->orphan == b->orphan &&
+           a->undecided == b->undecided && a->stuck == b->stuck && a->sent == b->sent &&
+           a->received == b->received && a->orphan_len == b->orphan_len &&
+           hash_equal(&a->undecided_hash, &b->undecided_hash) &&
+           hash_equal(&a->stuck_hash, &b->stuck_hash) && a->exit_code == b->exit_code;
+}
+
+static bool same_diverged(const struct message_diverged *a,
+                          const struct message_diverged *b)
+{
+    bool same =
+        a->lane == b->lane && a->position == b->position && a->sides == b->sides;
+    for (uint32_t i = 0; same && i < a->sides; i++)
+        same = hash_equal(&a->side[i].hash, &b->side[i].hash) &&
+               same_text(a->side[i].site, b->side[i].site) &&
+               same_set(a->side[i].ranks, b->side[i].ranks);
+    return same;
+}
+
+/* The types with one or two plain fields. */
+static bool same_small(const struct message *a, const struct message *b)
+{
+    if (a->type == MESSAGE_REFER)
+        return same_set(a->u.refer.candidates, b->u.refer.candidates);
+    if (a->type == MESSAGE_ACCEPT)
+        return a->u.accept.winner == b->u.accept.winner &&
+               a->u.accept.winner_uid == b->u.accept.winner_uid;
+    if (a->type == MESSAGE_VERDICT)
+        return a->u.verdict.code == b->u.verdict.code;
+    if (a->type == MESSAGE_WANT)
+        return a->u.want.lane == b->u.want.lane && a->u.want.first == b->u.want.first &&
+               a->u.want.count == b->u.want.count;
+    if (a->type == MESSAGE_POLL)
+        return a->u.poll.round == b->u.poll.round;
+    if (a->type == MESSAGE_RESOLVE)
+        return a->u.resolve.what == b->u.resolve.what;
+    if (a->type == MESSAGE_CHASE)
+        return same_hashes(a->u.chase.path, a->u.chase.path_count, b->u.chase.path,
+                           b->u.chase.path_count);
+    if (a->type == MESSAGE_ADJOURN)
+        return a->u.adjourn.exit_code == b->u.adjourn.exit_code;
+    if (a->type == MESSAGE_KERNEL)
+        return same_text(a->u.kernel.name, b->u.kernel.name) &&
+               a->u.kernel.version == b->u.kernel.version &&
+               a->u.kernel.flags == b->u.kernel.flags;
+    return true; /* PULL, SEEK, ACK, CANCEL: the hash says it all */
+}
+
+static bool message_same(const struct message *a, const struct message *b)
+{
+    if (a->type != b->type || a->epoch != b->epoch || a->view_id != b->view_id ||
+        !hash_equal(&a->hash, &b->hash))
+        return false;
+    if (a->type == MESSAGE_MOTION)
+        return same_motion(&a->u.motion, &b->u.motion);
+    if (a->type == MESSAGE_DECISION)
+        return same_decision(&a->u.decision, &b->u.decision);
+    if (a->type == MESSAGE_RESULT)
+        return same_result(&a->u.result, &b->u.result);
+    if (a->type == MESSAGE_ROLL)
+        return same_roll(&a->u.roll, &b->u.roll);
+    if (a->type == MESSAGE_HASHES)
+        return same_hash_list(&a->u.hashes, &b->u.hashes);
+    if (a->type == MESSAGE_STATE)
+        return same_state(&a->u.state, &b->u.state);
+    if (a->type == MESSAGE_POLLR)
+        return same_pollr(&a->u.pollr, &b->u.pollr);
+    if (a->type == MESSAGE_DIVERGED)
+        return same_diverged(&a->u.diverged, &b->u.diverged);
+    return same_small(a, b);
+}
+
+#endif

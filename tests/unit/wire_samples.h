@@ -1,0 +1,243 @@
+/* wire_samples.h - one message of each type, at three levels of everything.
+ *
+ * LEAST has what the type cannot do without, TYPICAL a bit of each field, MOST every
+ * field at its limit.  message_same() compares field by field, through the pointers.
+ * What samples borrow is static and made by samples_init().
+ */
+#ifndef TESTS_UNIT_WIRE_SAMPLES_H
+#define TESTS_UNIT_WIRE_SAMPLES_H
+
+#include "hashing/identity.h"
+#include "moot_error.h"
+#include "proto/limits.h"
+#include "proto/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum level { LEAST, TYPICAL, MOST, LEVELS };
+
+static const uint64_t sample_u64[LEVELS] = {0, UINT64_C(1234567890123), UINT64_MAX};
+static const uint32_t sample_u32[LEVELS] = {0, 300, UINT32_MAX};
+static const int32_t sample_i32[LEVELS] = {0, -7, INT32_MIN};
+static const uint32_t sample_rank[LEVELS] = {0, 70, LIMIT_RANKS - 1};
+static const uint32_t sample_lane[LEVELS] = {0, 2, LIMIT_LANES - 1};
+static const uint64_t sample_first[LEVELS] = {1, 257, UINT64_MAX - LIMIT_ROLL_HASHES};
+static const uint32_t sample_count[LEVELS] = {0, 3, LIMIT_ROLL_HASHES};
+
+static struct {
+    moot_hash hashes[LIMIT_ROLL_HASHES];
+    const char *sites[LIMIT_ROLL_HASHES];
+    struct message_asker askers[LIMIT_ASKERS];
+    unsigned char args[LIMIT_ARGS_BYTES];
+    unsigned char payload[LIMIT_EAGER_BYTES];
+    char name[LEVELS][LIMIT_KERNEL_NAME_BYTES + 1];
+    char label[LIMIT_LABEL_BYTES + 1];
+    char site[LIMIT_SITE_BYTES + 1];
+    struct rankset sets[LEVELS];
+    struct message_spec specs[LEVELS];
+} samples;
+
+static void samples_init_specs(void)
+{
+    static const size_t args_size[LEVELS] = {0, 9, LIMIT_ARGS_BYTES};
+    static const size_t inputs[LEVELS] = {0, 3, LIMIT_INPUTS};
+    static const size_t after[LEVELS] = {0, 1, LIMIT_INPUTS};
+    static const size_t key_size[LEVELS] = {0, 0, LIMIT_KEY_BYTES};
+    for (int level = LEAST; level < LEVELS; level++) {
+        bool least = level == LEAST;
+        samples.specs[level] = (struct message_spec){
+            .kernel_name = samples.name[level],
+            .kernel_version = sample_u32[level],
+            .flags = sample_u32[level],
+            .args = least ? NULL : samples.args,
+            .args_size = args_size[level],
+            .inputs = least ? NULL : samples.hashes,
+            .input_count = inputs[level],
+            .after_count = after[level],
+            .key = least ? NULL : samples.args, /* TYPICAL: an empty key */
+            .key_size = key_size[level],
+            .candidates = least ? NULL : &samples.sets[level],
+            .scope = least ? (moot_hash){{0}} : samples.hashes[1],
+            .parent = least ? (moot_hash){{0}} : samples.hashes[2],
+            .priority = sample_i32[level],
+            .label = least           ? NULL
+                     : level == MOST ? samples.label
+                                     : "label",
+            .site = least           ? NULL
+                    : level == MOST ? samples.site
+                                    : "main.c:12",
+        };
+    }
+}
+
+static void samples_init(void)
+{
+    static const char *const sites[] = {"", "a.c:1", samples.site};
+    for (uint32_t i = 0; i < LIMIT_ROLL_HASHES; i++) {
+        samples.hashes[i] = digest_bytes(&i, sizeof i);
+        samples.sites[i] = sites[i % 3];
+    }
+    for (uint32_t i = 0; i < LIMIT_ASKERS; i++)
+        samples.askers[i] = (struct message_asker){
+            .rank = i, .want = (enum want)(i % 3), .need = sample_u64[i / 3 % LEVELS]};
+    for (size_t i = 0; i < sizeof samples.args; i++)
+        samples.args[i] = (unsigned char)(i * 7 + i / 256);
+    memcpy(samples.payload, samples.args, sizeof samples.payload);
+    samples.name[LEAST][0] = 'k';
+    memcpy(samples.name[TYPICAL], "square", sizeof "square");
+    memset(samples.name[MOST], 'n', LIMIT_KERNEL_NAME_BYTES);
+    memset(samples.label, 'l', LIMIT_LABEL_BYTES);
+    memset(samples.site, 's', LIMIT_SITE_BYTES);
+    rankset_add(&samples.sets[LEAST], 0);
+    rankset_add(&samples.sets[TYPICAL], 1);
+    rankset_add(&samples.sets[TYPICAL], 200);
+    for (uint32_t rank = 0; rank < LIMIT_RANKS; rank++)
+        rankset_add(&samples.sets[MOST], rank);
+    samples_init_specs();
+}
+
+static void samples_free(void)
+{
+    for (int level = LEAST; level < LEVELS; level++)
+        rankset_release(&samples.sets[level]);
+}
+
+static void sample_motion(enum level level, struct message_motion *motion)
+{
+    bool set = level != LEAST;
+    *motion = (struct message_motion){
+        .holds = set,
+        .hint = set,
+        .final = level == MOST,
+        .want = (enum want)level,
+        .need = sample_u64[level],
+        .len = sample_u64[level],
+        .scope = set ? samples.hashes[3] : (moot_hash){{0}},
+        .candidates = set ? &samples.sets[level] : NULL,
+        .spec = set ? &samples.specs[level] : NULL,
+    };
+}
+
+static void sample_result(enum level level, struct message_result *result)
+{
+    static const uint64_t sizes[LEVELS] = {0, 13, LIMIT_RESULT_BYTES};
+    *result = (struct message_result){
+        .owner_uid = sample_u64[level],
+        .evidence = level == LEAST ? EVIDENCE_NONE : EVIDENCE_QUIET,
+        .status = level == TYPICAL ? MOOT_ERR_TASK_FAILED : MOOT_OK,
+        .data = (enum result_data)level, /* BARE, EAGER, BULK */
+        .size = sizes[level],
+        .payload = level == TYPICAL ? samples.payload : NULL,
+    };
+}
+
+static void sample_state(enum level level, struct message_state *state)
+{
+    static const uint32_t lanes[LEVELS] = {0, 2, LIMIT_LANES};
+    bool set = level != LEAST;
+    *state = (struct message_state){
+        .blocked = set,
+        .closed = level == MOST,
+        .passive = set,
+        .waiting = set,
+        .lanes = lanes[level],
+        .len = sample_u64[level],
+        .need = sample_u64[level],
+        .load = sample_u32[level],
+        .site = !set            ? NULL
+                : level == MOST ? samples.site
+                                : "main.c:40",
+    };
+}
+
+static void sample_pollr(enum level level, struct message_pollr *pollr)
+{
+    bool set = level != LEAST;
+    *pollr = (struct message_pollr){
+        .round = sample_u64[level],
+        .passive = set,
+        .closed = set,
+        .waits = set,
+        .orphan = set,
+        .undecided = set,
+        .stuck = set,
+        .sent = sample_u64[level],
+        .received = sample_u64[level],
+        .orphan_len = sample_u64[level],
+        .undecided_hash = set ? samples.hashes[4] : (moot_hash){{0}},
+        .stuck_hash = set ? samples.hashes[5] : (moot_hash){{0}},
+        .exit_code = sample_i32[level],
+    };
+}
+
+static void sample_diverged(enum level level, struct message_diverged *diverged)
+{
+    static const uint32_t sides[LEVELS] = {1, 2, 4};
+    *diverged = (struct message_diverged){.lane = sample_lane[level],
+                                          .position = sample_first[level],
+                                          .sides = sides[level]};
+    for (uint32_t i = 0; i < diverged->sides; i++) {
+        diverged->side[i].hash = i == 0 ? (moot_hash){{0}} : samples.hashes[i];
+        diverged->side[i].site = level == MOST ? samples.site : NULL;
+        diverged->side[i].ranks = &samples.sets[level];
+    }
+}
+
+/* Epoch and view stay 0. */
+static void sample_message(enum message_type type, enum level level,
+                           struct message *out)
+{
+    static const size_t askers[LEVELS] = {0, 5, LIMIT_ASKERS};
+    static const uint32_t hops[LEVELS] = {0, 2, LIMIT_CHASE_HOPS};
+    static const int32_t codes[LEVELS] = {MOOT_ERR_INVALID, MOOT_ERR_NOT_HELD,
+                                          MOOT_ERR_UNSUPPORTED};
+    struct message m = {.type = type, .hash = samples.hashes[0]};
+    if (type == MESSAGE_MOTION)
+        sample_motion(level, &m.u.motion);
+    else if (type == MESSAGE_DECISION)
+        m.u.decision =
+            (struct message_decision){(enum evidence)(level * (EVIDENCE_END - 1) / 2),
+                                      samples.askers, askers[level]};
+    else if (type == MESSAGE_RESULT)
+        sample_result(level, &m.u.result);
+    else if (type == MESSAGE_REFER)
+        m.u.refer.candidates = &samples.sets[level];
+    else if (type == MESSAGE_ACCEPT)
+        m.u.accept = (struct message_accept){sample_rank[level], sample_u64[level]};
+    else if (type == MESSAGE_VERDICT)
+        m.u.verdict.code = codes[level];
+    else if (type == MESSAGE_ROLL)
+        m.u.roll = (struct message_roll){sample_lane[level],
+                                         sample_first[level],
+                                         sample_count[level],
+                                         level == TYPICAL,
+                                         {sample_u64[level], ~sample_u64[level]}};
+    else if (type == MESSAGE_WANT)
+        m.u.want = (struct message_want){sample_lane[level], sample_first[level],
+                                         sample_count[level]};
+    else if (type == MESSAGE_HASHES)
+        m.u.hashes = (struct message_hashes){
+            sample_lane[level], sample_first[level], samples.hashes,
+            level == LEAST ? NULL : samples.sites, sample_count[level]};
+    else if (type == MESSAGE_STATE)
+        sample_state(level, &m.u.state);
+    else if (type == MESSAGE_POLL)
+        m.u.poll.round = sample_u64[level];
+    else if (type == MESSAGE_POLLR)
+        sample_pollr(level, &m.u.pollr);
+    else if (type == MESSAGE_RESOLVE)
+        m.u.resolve.what = level == LEAST ? RESOLVE_NOT_HELD : RESOLVE_YIELD;
+    else if (type == MESSAGE_CHASE)
+        m.u.chase = (struct message_chase){samples.hashes, hops[level]};
+    else if (type == MESSAGE_DIVERGED)
+        sample_diverged(level, &m.u.diverged);
+    else if (type == MESSAGE_ADJOURN)
+        m.u.adjourn.exit_code = sample_i32[level];
+    else if (type == MESSAGE_KERNEL)
+        m.u.kernel = (struct message_kernel){samples.name[level], sample_u32[level],
+                                             sample_u32[level]};
+    *out = m;
+}
+
+#endif

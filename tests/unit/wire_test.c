@@ -1,0 +1,398 @@
+/* wire_test.c - frames: what goes in comes out, within the limits (proto/wire.h).
+ *
+ * What else may come in is wire_hostile_test.c's subject.
+ */
+#include "failing_alloc.h"
+#include "wire_frames.h"
+#include "wire_same.h"
+
+#include <stdio.h>
+
+/* --- There and back --------------------------------------------------------------- */
+
+static void every_message_comes_back_as_it_was(void **state)
+{
+    (void)state;
+    struct wire_writer *writer = wire_writer_new();
+    for (int type = MESSAGE_NONE + 1; type < MESSAGE_TYPE_END; type++) {
+        for (int level = LEAST; level < LEVELS; level++) {
+            struct message message;
+            struct wire_frame frame;
+            const char *why = "";
+            sample_message((enum message_type)type, (enum level)level, &message);
+            if (wire_writer_add(writer, &message) != MOOT_OK)
+                fail_msg("%s, level %d: refused", message_type_name(message.type),
+                         level);
+            struct bytes bytes = finish(writer);
+            if (wire_frame_decode(bytes.at, bytes.size, &frame, &why) != MOOT_OK)
+                fail_msg("%s, level %d: %s", message_type_name(message.type), level,
+                         why);
+            assert_int_equal(frame.count, 1);
+            if (!message_same(&message, &frame.messages[0]))
+                fail_msg("%s, level %d: not the same", message_type_name(message.type),
+                         level);
+            wire_frame_release(&frame);
+            free(bytes.at);
+        }
+    }
+    wire_writer_free(writer);
+}
+
+static void one_frame_keeps_many_in_order(void **state)
+{
+    (void)state;
+    struct bytes bytes = frame_at(TYPICAL);
+    struct wire_frame frame;
+    struct message message;
+    const char *why;
+    assert_int_equal(wire_frame_decode(bytes.at, bytes.size, &frame, &why), MOOT_OK);
+    assert_int_equal(frame.count, MESSAGE_TYPE_END - 1);
+    for (size_t i = 0; i < frame.count; i++) {
+        sample_message((enum message_type)(i + 1), TYPICAL, &message);
+        assert_true(message_same(&message, &frame.messages[i]));
+    }
+    wire_frame_release(&frame);
+    assert_null(frame.messages);
+    wire_frame_release(&frame); /* of nothing: nothing */
+    free(bytes.at);
+}
+
+static void eager_payloads_are_borrowed_in_order(void **state)
+{
+    (void)state;
+    enum { RESULTS = 5 };
+    struct wire_writer *writer = wire_writer_new();
+    struct wire_frame frame;
+    const char *why;
+    for (size_t i = 0; i < RESULTS; i++) {
+        struct message message;
+        sample_message(MESSAGE_RESULT, TYPICAL, &message);
+        message.u.result.status = MOOT_OK;
+        message.u.result.size = i * LIMIT_EAGER_BYTES / (RESULTS - 1);
+        message.u.result.payload = i == 0 ? NULL : samples.args + i;
+        assert_int_equal(wire_writer_add(writer, &message), MOOT_OK);
+    }
+    struct bytes bytes = finish(writer);
+    assert_int_equal(wire_frame_decode(bytes.at, bytes.size, &frame, &why), MOOT_OK);
+    for (size_t i = 0; i < RESULTS; i++) {
+        const struct message_result *result = &frame.messages[i].u.result;
+        const unsigned char *payload = result->payload;
+        assert_memory_equal(payload, samples.args + i, result->size);
+        assert_true(payload >= (unsigned char *)bytes.at &&
+                    payload + result->size <= (unsigned char *)bytes.at + bytes.size);
+    }
+    wire_frame_release(&frame);
+    free(bytes.at);
+    wire_writer_free(writer);
+}
+
+static void the_envelope_comes_back_even_alone(void **state)
+{
+    (void)state;
+    const struct wire_envelope envelope = {1, UINT64_MAX, 3, 4, UINT64_C(1) << 63, 6};
+    struct wire_writer *writer = wire_writer_new();
+    struct bytes bytes;
+    struct wire_frame frame;
+    const char *why;
+    assert_int_equal(wire_writer_size(writer), WIRE_ENVELOPE_BYTES);
+    assert_int_equal(wire_writer_finish(writer, &envelope, &bytes.at, &bytes.size),
+                     MOOT_OK);
+    assert_int_equal(bytes.size, WIRE_ENVELOPE_BYTES);
+    assert_int_equal(wire_frame_decode(bytes.at, bytes.size, &frame, &why), MOOT_OK);
+    assert_int_equal(frame.count, 0);
+    assert_memory_equal(&frame.envelope, &envelope, sizeof envelope);
+    wire_frame_release(&frame);
+    free(bytes.at);
+    wire_writer_free(writer);
+}
+
+static void messages_have_the_epoch_of_their_envelope(void **state)
+{
+    (void)state;
+    struct wire_writer *writer = wire_writer_new();
+    struct message message;
+    struct wire_envelope envelope = {.epoch = 7, .view_id = 9};
+    struct bytes bytes;
+    struct wire_frame frame;
+    const char *why;
+    sample_message(MESSAGE_PULL, TYPICAL, &message);
+    message.epoch = 7;
+    message.view_id = 9;
+    assert_int_equal(wire_writer_add(writer, &message), MOOT_OK);
+    message.epoch = 8;
+    assert_int_equal(wire_writer_add(writer, &message), MOOT_ERR_INVALID);
+    envelope.view_id = 10;
+    assert_int_equal(wire_writer_finish(writer, &envelope, &bytes.at, &bytes.size),
+                     MOOT_ERR_INVALID);
+    envelope.view_id = 9;
+    assert_int_equal(wire_writer_finish(writer, &envelope, &bytes.at, &bytes.size),
+                     MOOT_OK);
+    assert_int_equal(wire_frame_decode(bytes.at, bytes.size, &frame, &why), MOOT_OK);
+    assert_int_equal(frame.count, 1);
+    assert_int_equal(frame.messages[0].epoch, 7);
+    assert_int_equal(frame.messages[0].view_id, 9);
+    wire_frame_release(&frame);
+    free(bytes.at);
+    wire_writer_free(writer);
+}
+
+static void the_same_messages_give_the_same_bytes(void **state)
+{
+    (void)state;
+    struct bytes first = frame_at(TYPICAL), second = frame_at(TYPICAL);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.at, second.at, first.size);
+    free(first.at);
+    free(second.at);
+}
+
+/* The seeds of the fuzzer are frames of this WIRE_VERSION, byte for byte: who changes
+ * them speaks another version.  MOOT_TEST_WRITE=1 writes them anew. */
+static void bytes_on_the_wire_never_change(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"empty", "least", "typical"};
+    const char *root = getenv("MOOT_TEST_ROOT");
+    for (int i = 0; i < 3; i++) {
+        static unsigned char golden[LIMIT_FRAME_BYTES];
+        char path[4096];
+        struct bytes frame = i == 0 ? frame_of(NULL, 0) : frame_at((enum level)(i - 1));
+        snprintf(path, sizeof path, "%s/tests/fuzz/frame_fuzz.corpus/%s.frame",
+                 root != NULL ? root : ".", names[i]);
+        bool write = getenv("MOOT_TEST_WRITE") != NULL;
+        FILE *file = fopen(path, write ? "wb" : "rb");
+        if (file == NULL)
+            fail_msg("cannot open %s", path);
+        if (write)
+            fwrite(frame.at, 1, frame.size, file);
+        else if (fread(golden, 1, sizeof golden, file) != frame.size ||
+                 memcmp(golden, frame.at, frame.size) != 0)
+            fail_msg("%s has other bytes", path);
+        fclose(file);
+        free(frame.at);
+    }
+}
+
+/* --- Limits on the way out -------------------------------------------------------- */
+
+static struct message *next_row(struct message *rows, size_t *count,
+                                enum message_type type)
+{
+    struct message *row = &rows[(*count)++];
+    sample_message(type, TYPICAL, row);
+    return row;
+}
+
+static void what_breaks_a_limit_is_refused_for_good(void **state)
+{
+    (void)state;
+    static char long_name[LIMIT_KERNEL_NAME_BYTES + 2];
+    static struct message_asker askers[LIMIT_ASKERS + 1];
+    static const struct rankset nobody;
+    struct rankset beyond = {0};
+    struct message_spec spec[5];
+    struct message m[32];
+    size_t n = 0;
+    memset(long_name, 'n', LIMIT_KERNEL_NAME_BYTES + 1);
+    rankset_add(&beyond, LIMIT_RANKS);
+
+#define ROW(name) (&next_row(m, &n, MESSAGE_##name)->u)
+    ROW(MOTION)->motion.want = (enum want)3;
+    ROW(MOTION)->motion.candidates = &nobody;
+    ROW(MOTION)->motion.candidates = &beyond;
+    for (size_t i = 0; i < 5; i++) {
+        spec[i] = samples.specs[TYPICAL];
+        ROW(MOTION)->motion.spec = &spec[i];
+    }
+    spec[0].kernel_name = long_name;
+    spec[1].args_size = LIMIT_ARGS_BYTES + 1;
+    spec[2].after_count = spec[2].input_count + 1;
+    spec[3].key_size = LIMIT_KEY_BYTES + 1;
+    spec[4].kernel_name = "";
+    ROW(DECISION)->decision.evidence = EVIDENCE_END;
+    ROW(DECISION)->decision =
+        (struct message_decision){EVIDENCE_HINT, askers, LIMIT_ASKERS + 1};
+    ROW(RESULT)->result.size = LIMIT_EAGER_BYTES + 1;
+    ROW(RESULT)->result.payload = NULL;
+    ROW(RESULT)->result.status = 5;
+    ROW(REFER)->refer.candidates = NULL;
+    ROW(ACCEPT)->accept.winner = LIMIT_RANKS;
+    ROW(VERDICT)->verdict.code = MOOT_OK;
+    ROW(ROLL)->roll.first = 0;
+    ROW(WANT)->want.lane = LIMIT_LANES;
+    ROW(HASHES)->hashes.count = LIMIT_ROLL_HASHES + 1;
+    ROW(CHASE)->chase.path_count = LIMIT_CHASE_HOPS + 1;
+    ROW(DIVERGED)->diverged.sides = 5;
+    ROW(KERNEL)->kernel.name = NULL;
+    next_row(m, &n, MESSAGE_PULL)->hash = (moot_hash){{0}};
+    next_row(m, &n, MESSAGE_TYPE_END);
+#undef ROW
+
+    struct wire_writer *writer = wire_writer_new();
+    assert_true(n <= sizeof m / sizeof *m);
+    for (size_t i = 0; i < n; i++)
+        if (wire_writer_add(writer, &m[i]) != MOOT_ERR_INVALID)
+            fail_msg("row %zu (%s) was not refused", i, message_type_name(m[i].type));
+    assert_int_equal(wire_writer_count(writer), 0);
+    assert_int_equal(wire_writer_size(writer), WIRE_ENVELOPE_BYTES);
+    wire_writer_free(writer);
+    rankset_release(&beyond);
+}
+
+static void texts_for_people_are_cut(void **state)
+{
+    (void)state;
+    static char site[LIMIT_SITE_BYTES + 50];
+    memset(site, 's', sizeof site - 1);
+    struct message_spec spec = samples.specs[TYPICAL];
+    spec.label = spec.site = site;
+    struct message message;
+    sample_message(MESSAGE_MOTION, TYPICAL, &message);
+    message.u.motion.spec = &spec;
+    struct wire_writer *writer = wire_writer_new();
+    struct wire_frame frame;
+    const char *why;
+    assert_int_equal(wire_writer_add(writer, &message), MOOT_OK);
+    struct bytes bytes = finish(writer);
+    assert_int_equal(wire_frame_decode(bytes.at, bytes.size, &frame, &why), MOOT_OK);
+    const struct message_spec *back = frame.messages[0].u.motion.spec;
+    assert_int_equal(strlen(back->label), LIMIT_LABEL_BYTES);
+    assert_int_equal(strlen(back->site), LIMIT_SITE_BYTES);
+    wire_frame_release(&frame);
+    free(bytes.at);
+    wire_writer_free(writer);
+}
+
+/* Adds until the frame is full; checks that the refusal changed nothing. */
+static struct bytes fill(const struct message *message, size_t *count)
+{
+    struct wire_writer *writer = wire_writer_new();
+    int code = MOOT_OK;
+    size_t size = 0;
+    for (*count = 0; code == MOOT_OK; *count += code == MOOT_OK) {
+        size = wire_writer_size(writer);
+        code = wire_writer_add(writer, message);
+    }
+    assert_int_equal(code, MOOT_ERR_LIMIT);
+    assert_int_equal(wire_writer_count(writer), *count);
+    assert_int_equal(wire_writer_size(writer), size);
+    struct bytes frame = finish(writer);
+    assert_int_equal(frame.size, size);
+    assert_int_equal(wire_writer_add(writer, message), MOOT_OK);
+    wire_writer_free(writer);
+    return frame;
+}
+
+static void a_full_frame_says_so_and_is_good(void **state)
+{
+    (void)state;
+    static const enum message_type types[] = {MESSAGE_MOTION, MESSAGE_DECISION,
+                                              MESSAGE_HASHES, MESSAGE_DIVERGED};
+    struct message message;
+    size_t count;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        sample_message(types[i], MOST, &message);
+        struct bytes frame = fill(&message, &count);
+        assert_true(count > 1 && frame.size <= LIMIT_FRAME_BYTES);
+        assert_int_equal(decode(frame.at, frame.size), MOOT_OK);
+        free(frame.at);
+    }
+    sample_message(MESSAGE_PULL, MOST, &message);
+    struct bytes frame = fill(&message, &count);
+    assert_int_equal(count, LIMIT_FRAME_MESSAGES);
+    assert_int_equal(decode(frame.at, frame.size), MOOT_OK);
+    free(frame.at);
+
+    sample_message(MESSAGE_RESULT, TYPICAL, &message);
+    message.u.result.status = MOOT_OK;
+    message.u.result.size = LIMIT_EAGER_BYTES;
+    frame = fill(&message, &count);
+    assert_true(frame.size > LIMIT_FRAME_BYTES - LIMIT_EAGER_BYTES - 100);
+    assert_int_equal(decode(frame.at, frame.size), MOOT_OK);
+    free(frame.at);
+}
+
+/* --- Memory ----------------------------------------------------------------------- */
+
+static void a_usual_frame_costs_one_allocation_each_way(void **state)
+{
+    (void)state;
+    struct wire_writer *writer = wire_writer_new();
+    for (int round = 0; round < 3; round++) {
+        alloc_watch(0);
+        for (int type = MESSAGE_NONE + 1; type < MESSAGE_TYPE_END; type++) {
+            struct message message;
+            sample_message((enum message_type)type, TYPICAL, &message);
+            assert_int_equal(wire_writer_add(writer, &message), MOOT_OK);
+        }
+        struct bytes bytes = finish(writer);
+        assert_true(round == 0 || alloc_count.made == 1);
+        alloc_watch(0);
+        assert_int_equal(decode(bytes.at, bytes.size), MOOT_OK);
+        assert_int_equal(alloc_count.made, 1);
+        assert_int_equal(alloc_count.held, 0);
+        free(bytes.at);
+    }
+    wire_writer_free(writer);
+}
+
+/* Everything of LEAST or MOST through a writer and back.  The first error, or MOOT_OK.
+ */
+static int there_and_back(enum level level)
+{
+    struct wire_writer *writer = wire_writer_new();
+    void *bytes = NULL;
+    size_t size = 0;
+    int code = writer != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+    for (int type = MESSAGE_NONE + 1; code == MOOT_OK && type < MESSAGE_TYPE_END;
+         type++) {
+        struct message message;
+        sample_message((enum message_type)type, level, &message);
+        size_t before = wire_writer_size(writer);
+        code = wire_writer_add(writer, &message);
+        assert_true(code == MOOT_OK || wire_writer_size(writer) == before);
+    }
+    if (code == MOOT_OK)
+        code = wire_writer_finish(writer, &some_envelope, &bytes, &size);
+    if (code == MOOT_OK)
+        code = decode(bytes, size);
+    wire_writer_free(writer);
+    free(bytes);
+    return code;
+}
+
+static void a_failing_allocation_leaves_nothing_held(void **state)
+{
+    (void)state;
+    for (int level = LEAST; level < LEVELS; level++) {
+        long fail_at = 1;
+        int code;
+        do {
+            alloc_watch(fail_at++);
+            code = there_and_back((enum level)level);
+            assert_int_equal(alloc_count.held, 0);
+            assert_true(code == MOOT_OK || code == MOOT_ERR_NO_MEMORY);
+        } while (code != MOOT_OK);
+        assert_true(fail_at > 4); /* writer, body, frame, arena */
+    }
+    alloc_watch(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_message_comes_back_as_it_was),
+        cmocka_unit_test(one_frame_keeps_many_in_order),
+        cmocka_unit_test(eager_payloads_are_borrowed_in_order),
+        cmocka_unit_test(the_envelope_comes_back_even_alone),
+        cmocka_unit_test(messages_have_the_epoch_of_their_envelope),
+        cmocka_unit_test(the_same_messages_give_the_same_bytes),
+        cmocka_unit_test(what_breaks_a_limit_is_refused_for_good),
+        cmocka_unit_test(texts_for_people_are_cut),
+        cmocka_unit_test(a_full_frame_says_so_and_is_good),
+        cmocka_unit_test(bytes_on_the_wire_never_change),
+        cmocka_unit_test(a_usual_frame_costs_one_allocation_each_way),
+        cmocka_unit_test(a_failing_allocation_leaves_nothing_held),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
