@@ -409,7 +409,9 @@ void quiet_on_chase(struct core *core, struct task *task,
         path[count++] = task->hash;
         task = first_missing(task);
     }
-    pass_chase_on(core, task, path, count);
+    if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING) {
+        pass_chase_on(core, task, path, count); /* else the circle has come open */
+    }
 }
 
 void quiet_on_adjourn(struct core *core, const struct message_adjourn *adjourn)
