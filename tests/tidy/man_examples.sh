@@ -1,0 +1,69 @@
+#!/bin/sh
+# man_examples.sh BUILD - the programs in the manual pages compile and run.
+#
+# Takes the literal block of each section-3 page's EXAMPLES, compiles it as a user would,
+# with warnings as errors, against the public headers and BUILD/libmoot.so, and runs it
+# on one rank.  A page without an example fails, and so does a call of a public header
+# that no page names, or a knob that moot-knobs(7) leaves out.
+set -eu
+
+build=${1:?usage: man_examples.sh BUILD}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+launcher="mpirun"
+[ "$(id -u)" -ne 0 ] || launcher="$launcher --allow-run-as-root"
+failed=0
+
+complain() {
+    echo "$*"
+    failed=1
+}
+
+for page in deploy/man/*.3; do
+    name=$(basename "$page" .3)
+    awk '
+        /^\.Sh/ { examples = $2 == "EXAMPLES" }
+        examples && /^\.Ed/ { exit }
+        code { gsub(/\\e/, "\\"); gsub(/\\&/, ""); print }
+        examples && /^\.Bd -literal/ { code = 1 }
+    ' "$page" >"$scratch/$name.c"
+    if [ ! -s "$scratch/$name.c" ]; then
+        complain "$page: no example"
+        continue
+    fi
+    # shellcheck disable=SC2046,SC2086 # flags are meant to split
+    if ! gcc -std=c11 -Wall -Wextra -Werror ${MAN_CFLAGS-} -Ihashing -iquote proto -Inode \
+        $(mpicc --showme:compile) "$scratch/$name.c" -o "$scratch/$name" \
+        -L"$build" -lmoot -Wl,-rpath,"$(realpath "$build")" $(mpicc --showme:link); then
+        complain "$page: the example does not compile"
+        continue
+    fi
+    # shellcheck disable=SC2086
+    timeout 30 $launcher -n 1 "$scratch/$name" >"$scratch/out" 2>&1 || {
+        complain "$page: the example exits $?:"
+        cat "$scratch/out"
+    }
+done
+
+awk '$1 == ".Sh" { names = $2 == "NAME" } names && $1 == ".Nm" { print $2 }' \
+    deploy/man/*.3 | sort -u >"$scratch/named"
+nm -D --defined-only "$build/libmoot.so" |
+    awk '$NF ~ /^moot_/ { sub(/_(at|get)$/, "", $NF); print $NF }' | sort -u |
+    while read -r call; do
+        grep -qxE "$call(_get)?" "$scratch/named" || echo "$call: no page names it"
+    done >"$scratch/missing"
+if [ -s "$scratch/missing" ]; then
+    cat "$scratch/missing"
+    failed=1
+fi
+
+"$build/moot" info 2>/dev/null | grep -oE '\bMOOT_[A-Z_]+\b' | sort -u |
+    while read -r knob; do
+        grep -q "$knob" deploy/man/moot-knobs.7 ||
+            echo "$knob: moot-knobs(7) does not have it"
+    done >"$scratch/knobs"
+if [ -s "$scratch/knobs" ]; then
+    cat "$scratch/knobs"
+    failed=1
+fi
+exit "$failed"
