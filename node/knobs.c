@@ -1,0 +1,393 @@
+/* knobs.c - the table, and one value at a time: text to value and back.
+ *
+ * Where values are looked for is knobs_load.c's.
+ */
+#include "knobs.h"
+#include "limits.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MICROSECOND INT64_C(1000)
+#define MILLISECOND INT64_C(1000000)
+#define SECOND INT64_C(1000000000)
+#define HOUR (3600 * SECOND)
+#define AT(field) offsetof(struct knobs, field)
+
+const struct knob_row knob_table[KNOB_COUNT] = {
+    [KNOB_DIVERGENCE] =
+        {"MOOT_DIVERGENCE", KNOB_CHOICE, "repair", "repair strict trust", 0, 0, false,
+         "what to do about ranks that spawn different tasks: vote and "
+         "go on (repair), fail at the first (strict), or neither (trust)",
+         AT(divergence)},
+    [KNOB_VOTE_TIMEOUT] =
+        {"MOOT_VOTE_TIMEOUT", KNOB_DURATION, "never", "never", MICROSECOND, 24 * HOUR,
+         true,
+         "how long a chair that is neither blocked nor closed may keep "
+         "an asker waiting before it yields the task; safe at any value",
+         AT(vote_timeout_ns)},
+    [KNOB_ASK_DELAY] = {"MOOT_ASK_DELAY", KNOB_DURATION, "auto", "auto", 0, HOUR, true,
+                        "how long an idle rank waits for a push before it asks for a "
+                        "result",
+                        AT(ask_delay_ns)},
+    [KNOB_VOTERS] = {"MOOT_VOTERS", KNOB_INTEGER, "3", NULL, 1, LIMIT_VOTERS, true,
+                     "how many ranks vote on the owner of a once task", AT(voters)},
+    [KNOB_THREADS] = {"MOOT_THREADS", KNOB_INTEGER, "0", NULL, 0, 256, false,
+                      "workers per rank, beside the caller, who runs tasks while it "
+                      "waits",
+                      AT(threads)},
+    [KNOB_PROGRESS] = {"MOOT_PROGRESS", KNOB_CHOICE, "auto", "auto thread caller", 0, 0,
+                       true,
+                       "who moves messages during a long kernel: a helper thread "
+                       "(thread), only those who call (caller), or the helper where "
+                       "MPI's thread level allows it (auto)",
+                       AT(progress)},
+    [KNOB_STALL] = {"MOOT_STALL", KNOB_DURATION, "10s", "never", MILLISECOND, 24 * HOUR,
+                    false, "when a wait that gets nowhere prints its report",
+                    AT(stall_ns)},
+    [KNOB_STALL_ABORT] = {"MOOT_STALL_ABORT", KNOB_INTEGER, "0", NULL, 0, 1, false,
+                          "1: a stall report also ends the job", AT(stall_abort)},
+    [KNOB_SUMMARY] = {"MOOT_SUMMARY", KNOB_TEXT, "", NULL, 0, 0, true,
+                      "directory in which each rank leaves its figures at close; "
+                      "`moot run` reads them",
+                      AT(summary)},
+};
+
+/* Units, a longer one before its suffix ("ms" before "s" before "m"). */
+static const struct unit {
+    const char *name;
+    int64_t ns;
+} units[] = {{"ns", 1},     {"us", MICROSECOND}, {"ms", MILLISECOND},
+             {"s", SECOND}, {"m", 60 * SECOND},  {"h", HOUR}};
+enum { UNITS = sizeof units / sizeof units[0] };
+
+static int64_t *number_of(struct knobs *knobs, const struct knob_row *row)
+{
+    return (int64_t *)(void *)((char *)knobs + row->offset);
+}
+
+static int64_t number(const struct knobs *knobs, const struct knob_row *row)
+{
+    int64_t value;
+    memcpy(&value, (const char *)knobs + row->offset, sizeof value);
+    return value;
+}
+
+/* --- Text to value ---------------------------------------------------------------- */
+
+/* Where `value` stands in a list of words, from 0; -1 if it does not. */
+static int word_index(const char *words, const char *value)
+{
+    const size_t length = strlen(value);
+    for (int i = 0; words && *words; i++) {
+        const size_t word = strcspn(words, " ");
+        if (word == length && memcmp(words, value, length) == 0)
+            return i;
+        words += word + strspn(words + word, " ");
+    }
+    return -1;
+}
+
+/* Reads decimal digits up to `most`; returns what follows them, NULL if there are none
+ * or they are too many. */
+static const char *digits_read(const char *text, int64_t most, int64_t *out)
+{
+    int64_t value = 0;
+    if (*text < '0' || *text > '9')
+        return NULL;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        const int digit = *text - '0';
+        if (value > (most - digit) / 10)
+            return NULL;
+        value = value * 10 + digit;
+    }
+    *out = value;
+    return text;
+}
+
+static bool integer_parse(const char *text, int64_t *out)
+{
+    const char *end = digits_read(text, INT64_MAX / 2, out);
+    return end && *end == '\0';
+}
+
+static bool duration_parse(const char *words, const char *text, int64_t *out)
+{
+    if (word_index(words, text) >= 0) {
+        *out = strcmp(text, "auto") == 0 ? KNOB_AUTO : KNOB_NEVER;
+        return true;
+    }
+    int64_t count;
+    const char *unit = digits_read(text, 24 * HOUR, &count);
+    if (unit && *unit == '\0' && count == 0) {
+        *out = 0; /* nothing needs no unit */
+        return true;
+    }
+    for (int i = 0; unit && i < UNITS; i++) {
+        if (strcmp(unit, units[i].name) == 0 && count <= INT64_MAX / units[i].ns) {
+            *out = count * units[i].ns;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool in_range(const struct knob_row *row, int64_t value)
+{
+    if (row->type == KNOB_DURATION && (value == KNOB_AUTO || value == KNOB_NEVER))
+        return true;
+    return value >= row->least && value <= row->most;
+}
+
+static bool value_set(struct knobs *knobs, const struct knob_row *row, const char *text)
+{
+    int64_t value = 0;
+    bool good = false;
+    switch (row->type) {
+    case KNOB_TEXT:
+        if (strlen(text) >= KNOB_TEXT_BYTES || strchr(text, '\n'))
+            return false;
+        snprintf((char *)knobs + row->offset, KNOB_TEXT_BYTES, "%s", text);
+        return true;
+    case KNOB_CHOICE:
+        value = word_index(row->words, text);
+        good = value >= 0;
+        break;
+    case KNOB_INTEGER:
+        good = integer_parse(text, &value) && in_range(row, value);
+        break;
+    case KNOB_DURATION:
+        good = duration_parse(row->words, text, &value) && in_range(row, value);
+        break;
+    }
+    if (good)
+        *number_of(knobs, row) = value;
+    return good;
+}
+
+void knobs_default(struct knobs *out)
+{
+    *out = (struct knobs){0};
+    for (int i = 0; i < KNOB_COUNT; i++)
+        value_set(out, &knob_table[i], knob_table[i].fallback);
+}
+
+/* --- Names ------------------------------------------------------------------------ */
+
+const char *const knobs_unsupported[] = {
+    "MOOT_HEARTBEAT", "MOOT_SUSPECT", "MOOT_LEASE", "MOOT_SPLIT",
+    "MOOT_FAULTS",    "MOOT_TRACE",   NULL};
+
+enum { NAME_BYTES = 32 };
+
+/* How many letters differ (Levenshtein's distance); names of NAME_BYTES and more are
+ * far from everything. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[NAME_BYTES];
+    const size_t length = strlen(b);
+    if (length >= NAME_BYTES || strlen(a) >= NAME_BYTES)
+        return NAME_BYTES;
+    for (unsigned j = 0; j <= length; j++)
+        row[j] = j;
+    for (unsigned i = 1; a[i - 1]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= length; j++) {
+            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[length];
+}
+
+static int refuse_name(const char *name, char *story, size_t story_size)
+{
+    for (int i = 0; knobs_unsupported[i]; i++) {
+        if (strcmp(name, knobs_unsupported[i]) == 0) {
+            snprintf(story, story_size, "%s is not supported by this release", name);
+            return MOOT_ERR_CONFIG;
+        }
+    }
+    const char *near = NULL;
+    unsigned nearest = 4; /* what is further off is another word */
+    for (int i = 0; i < KNOB_COUNT; i++) {
+        const unsigned d = distance(name, knob_table[i].name);
+        if (d < nearest) {
+            nearest = d;
+            near = knob_table[i].name;
+        }
+    }
+    snprintf(story, story_size, "unknown knob %.64s%s%s%s", name,
+             near ? " (did you mean " : "; `moot info` lists them", near ? near : "",
+             near ? "?)" : "");
+    return MOOT_ERR_CONFIG;
+}
+
+int knobs_set(struct knobs *knobs, const char *name, const char *value,
+              struct knob_origin origin, char *story, size_t story_size)
+{
+    int i = 0;
+    while (i < KNOB_COUNT && strcmp(knob_table[i].name, name) != 0)
+        i++;
+    if (i == KNOB_COUNT)
+        return refuse_name(name, story, story_size);
+    if (!value_set(knobs, &knob_table[i], value)) {
+        char allowed[128];
+        snprintf(story, story_size, "%s is '%.64s', but may be %s", name, value,
+                 knobs_allowed((enum knob)i, allowed, sizeof allowed));
+        return MOOT_ERR_CONFIG;
+    }
+    knobs->origins[i] = origin;
+    return MOOT_OK;
+}
+
+/* --- Value to text ---------------------------------------------------------------- */
+
+static void duration_format(int64_t ns, char *text, size_t size)
+{
+    int best = 0;
+    for (int i = 0; i < UNITS; i++)
+        if (ns % units[i].ns == 0)
+            best = i;
+    if (ns == KNOB_AUTO || ns == KNOB_NEVER)
+        snprintf(text, size, "%s", ns == KNOB_AUTO ? "auto" : "never");
+    else if (ns == 0)
+        snprintf(text, size, "0");
+    else
+        snprintf(text, size, "%" PRId64 "%s", ns / units[best].ns, units[best].name);
+}
+
+char *knobs_format(const struct knobs *knobs, enum knob knob, char *text, size_t size)
+{
+    const struct knob_row *row = &knob_table[knob];
+    const char *words = row->words;
+    switch (row->type) {
+    case KNOB_TEXT:
+        snprintf(text, size, "%s", (const char *)knobs + row->offset);
+        break;
+    case KNOB_CHOICE:
+        for (int64_t i = number(knobs, row); i > 0; i--)
+            words += strcspn(words, " ") + 1;
+        snprintf(text, size, "%.*s", (int)strcspn(words, " "), words);
+        break;
+    case KNOB_INTEGER:
+        snprintf(text, size, "%" PRId64, number(knobs, row));
+        break;
+    case KNOB_DURATION:
+        duration_format(number(knobs, row), text, size);
+        break;
+    }
+    return text;
+}
+
+char *knobs_allowed(enum knob knob, char *text, size_t size)
+{
+    const struct knob_row *row = &knob_table[knob];
+    char least[24], most[24];
+    switch (row->type) {
+    case KNOB_TEXT:
+        snprintf(text, size, "any text of one line, up to %d bytes",
+                 KNOB_TEXT_BYTES - 1);
+        break;
+    case KNOB_CHOICE: {
+        size_t used = 0;
+        text[0] = '\0';
+        for (const char *w = row->words; *w && used < size;) {
+            const int word = (int)strcspn(w, " ");
+            const char *next = w + word + (w[word] == ' ');
+            const char *join = w == row->words ? "" : *next ? ", " : " or ";
+            used += (size_t)snprintf(text + used, size - used, "%s%.*s", join, word, w);
+            w = next;
+        }
+        break;
+    }
+    case KNOB_INTEGER:
+        snprintf(text, size, "%" PRId64 " to %" PRId64, row->least, row->most);
+        break;
+    case KNOB_DURATION:
+        duration_format(row->least, least, sizeof least);
+        duration_format(row->most, most, sizeof most);
+        snprintf(text, size, "%s to %s, written like 5ms or 2s%s%s", least, most,
+                 row->words ? ", or " : "", row->words ? row->words : "");
+        break;
+    }
+    return text;
+}
+
+/* --- Between ranks ---------------------------------------------------------------- */
+
+/* A blob is text: a first line that says which kind, then a line per knob, source and
+ * line first because a value may hold anything but a newline. */
+static const char values_line[] = "moot knobs 1\n", failure_line[] = "moot failure 1\n";
+
+size_t knobs_encode(const struct knobs *knobs, char blob[KNOBS_BLOB_BYTES])
+{
+    size_t used = (size_t)snprintf(blob, KNOBS_BLOB_BYTES, "%s", values_line);
+    for (int i = 0; i < KNOB_COUNT; i++) {
+        char value[KNOB_TEXT_BYTES];
+        used += (size_t)snprintf(
+            blob + used, KNOBS_BLOB_BYTES - used, "%d %u %s=%s\n",
+            (int)knobs->origins[i].source, knobs->origins[i].line, knob_table[i].name,
+            knobs_format(knobs, (enum knob)i, value, sizeof value));
+    }
+    return used;
+}
+
+size_t knobs_encode_failure(const char *story, char blob[KNOBS_BLOB_BYTES])
+{
+    const int length = snprintf(blob, KNOBS_BLOB_BYTES, "%s%s", failure_line, story);
+    return length < KNOBS_BLOB_BYTES ? (size_t)length : KNOBS_BLOB_BYTES - 1;
+}
+
+/* Takes one line of a blob apart, in place, and sets its knob. */
+static int line_decode(struct knobs *out, char *line, char *story, size_t story_size)
+{
+    int64_t source = 0, number_in_file = 0;
+    char *rest = NULL;
+    source = strtol(line, &rest, 10);
+    number_in_file = strtol(rest, &rest, 10);
+    char *equals = strchr(rest, '=');
+    if (source < 0 || source >= KNOB_SOURCES || *rest != ' ' || !equals)
+        return MOOT_ERR_PROTOCOL;
+    *equals = '\0';
+    const struct knob_origin origin = {(enum knob_source)source,
+                                       (unsigned)number_in_file};
+    return knobs_set(out, rest + 1, equals + 1, origin, story, story_size);
+}
+
+int knobs_decode(struct knobs *out, const char *blob, size_t size, char *story,
+                 size_t story_size)
+{
+    char text[KNOBS_BLOB_BYTES];
+    struct knobs knobs;
+    snprintf(story, story_size, "rank 0 sent its knobs in a form unknown here");
+    if (size >= sizeof text)
+        return MOOT_ERR_PROTOCOL;
+    memcpy(text, blob, size);
+    text[size] = '\0';
+    if (strncmp(text, failure_line, sizeof failure_line - 1) == 0) {
+        snprintf(story, story_size, "%s", text + sizeof failure_line - 1);
+        return MOOT_ERR_CONFIG;
+    }
+    if (strncmp(text, values_line, sizeof values_line - 1) != 0)
+        return MOOT_ERR_PROTOCOL;
+    knobs_default(&knobs);
+    for (char *line = text + sizeof values_line - 1, *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        if (!end)
+            return MOOT_ERR_PROTOCOL;
+        *end = '\0';
+        if (line_decode(&knobs, line, story, story_size) != MOOT_OK)
+            return MOOT_ERR_PROTOCOL;
+    }
+    *out = knobs;
+    *story = '\0';
+    return MOOT_OK;
+}
