@@ -38,6 +38,7 @@ MPI_Comm harness_comm(void); /* the harness's own; cases may send on it with tag
 void harness_case_begin(const char *name, unsigned deadline_s);
 bool harness_case_end(void); /* true if the case held on every rank */
 void harness_case_skip(const char *name, const char *why);
+void harness_quiet(void); /* from now on, tell of failed cases only */
 
 /* Marks the running case as failed and says so, unless `holds`.  From any thread. */
 void harness_check(bool holds, const char *site, const char *format, ...)

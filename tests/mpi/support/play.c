@@ -1,0 +1,481 @@
+/* play.c - see play.h. */
+#include "play.h"
+
+#include "hashing/identity.h"
+#include "hashing/placement.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct lane_play {
+    struct play *play;
+    uint32_t lane;
+    moot_task *handles; /* per task; 0: not known to this lane */
+    pthread_t thread;
+};
+
+static const struct program_task *task_of(const struct play *play, uint32_t task)
+{
+    return &play->program->tasks[task];
+}
+
+/* --- Hashes ----------------------------------------------------------------------- */
+
+static void identify(struct play *play, uint32_t index)
+{
+    const struct program_task *task = task_of(play, index);
+    uint8_t args[PROGRAM_ARGS_BYTES], key[PROGRAM_KEY_BYTES];
+    program_args(play->program, index, args);
+    program_key(play->program, index, key);
+    moot_hash *inputs = harness_alloc(task->inputs.count, sizeof *inputs);
+    for (uint32_t i = 0; i < task->inputs.count; i++)
+        inputs[i] = play->hashes[task->inputs.items[i]];
+    struct rankset candidates = {.low = task->candidates};
+    struct identity spec = {
+        .kernel_name = program_kernel_name(program_kernel(play->program, index)),
+        .kernel_version = 1,
+        .args = args,
+        .args_size = sizeof args,
+        .inputs = inputs,
+        .input_count = task->inputs.count,
+        .key = task->once ? key : NULL,
+        .key_size = task->once ? sizeof key : 0,
+        .once = task->once,
+        .nested = task->parent != PROGRAM_NONE,
+        .candidates = task->candidates != 0 ? &candidates : NULL,
+    };
+    if (task->parent != PROGRAM_NONE)
+        spec.scope = play->hashes[task->parent];
+    play->hashes[index] = identity_hash(&spec);
+    free(inputs);
+}
+
+uint32_t play_chair(const struct play *play, uint32_t task)
+{
+    struct rankset members = {.low = UINT64_MAX >> (64 - play->program->rank_count)};
+    struct rankset candidates = {.low = task_of(play, task)->candidates};
+    return placement_chair(&play->hashes[task], &members,
+                           candidates.low != 0 ? &candidates : NULL);
+}
+
+static void check_hash(const struct play *play, uint32_t task, moot_task handle)
+{
+    moot_task_info info;
+    if (CHECK_OK(moot_task_info(play->m, handle, &info)))
+        CHECK(hash_equal(&info.hash, &play->hashes[task]), "%s has another hash",
+              task_of(play, task)->name);
+}
+
+/* --- Specs ------------------------------------------------------------------------ */
+
+struct spec_parts {
+    uint8_t args[PROGRAM_ARGS_BYTES], key[PROGRAM_KEY_BYTES];
+    moot_task *inputs, *after;
+    moot_hash *input_hashes;
+    int ranks[PROGRAM_RANKS_MAX];
+};
+
+static moot_task_spec make_spec(const struct play *play, uint32_t index,
+                                struct spec_parts *parts)
+{
+    const struct program_task *task = task_of(play, index);
+    program_args(play->program, index, parts->args);
+    program_key(play->program, index, parts->key);
+    parts->inputs = harness_alloc(task->inputs.count, sizeof *parts->inputs);
+    parts->input_hashes =
+        harness_alloc(task->inputs.count, sizeof *parts->input_hashes);
+    parts->after = harness_alloc(task->after.count, sizeof *parts->after);
+    moot_task_spec spec = {.kernel =
+                               play->kernels[program_kernel(play->program, index)],
+                           .args = parts->args,
+                           .args_size = sizeof parts->args,
+                           .inputs = parts->inputs,
+                           .input_hashes = parts->input_hashes,
+                           .after = parts->after,
+                           .flags = task->hint ? MOOT_TASK_CONDITIONAL : 0,
+                           .label = task->name};
+    if (task->once) {
+        spec.key = parts->key;
+        spec.key_size = sizeof parts->key;
+    }
+    for (uint32_t rank = 0; rank < play->program->rank_count; rank++)
+        if (task->candidates >> rank & 1)
+            parts->ranks[spec.candidates.count++] = (int)rank;
+    spec.candidates.ranks = spec.candidates.count > 0 ? parts->ranks : NULL;
+    return spec;
+}
+
+static void drop_parts(struct spec_parts *parts)
+{
+    free(parts->inputs);
+    free(parts->input_hashes);
+    free(parts->after);
+}
+
+/* Inputs go by handle as long as `handles` has one for them, then by hash. */
+static void name_inputs(const struct play *play, uint32_t index,
+                        const moot_task *handles, struct spec_parts *parts,
+                        moot_task_spec *spec)
+{
+    const struct program_list *inputs = &task_of(play, index)->inputs;
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        uint32_t input = inputs->items[i];
+        if (handles[input].id != 0 && spec->input_hash_count == 0)
+            parts->inputs[spec->input_count++] = handles[input];
+        else
+            parts->input_hashes[spec->input_hash_count++] = play->hashes[input];
+    }
+}
+
+/* --- The kernel: what program.h says that kernels do ------------------------------ */
+
+static int spawn_children(moot_call *call, const struct play *play, uint32_t index,
+                          moot_task *handles)
+{
+    const struct program_task *task = task_of(play, index);
+    for (uint32_t i = 0; i < task->children.count; i++) {
+        uint32_t child = task->children.items[i];
+        struct spec_parts parts;
+        moot_task_spec spec = make_spec(play, child, &parts);
+        name_inputs(play, child, handles, &parts, &spec);
+        int code = moot_call_spawn(call, &spec, &handles[child]);
+        drop_parts(&parts);
+        if (code != MOOT_OK) {
+            CHECK(false, "spawning %s inside %s gave %s", task_of(play, child)->name,
+                  task->name, moot_err_name(code));
+            return moot_call_fail(call, code, "a child was refused");
+        }
+        check_hash(play, child, handles[child]);
+    }
+    return MOOT_OK;
+}
+
+static int gather_parts(moot_call *call, const struct play *play, uint32_t index,
+                        const moot_task *handles, struct program_bytes *parts,
+                        size_t *count)
+{
+    const struct program_task *task = task_of(play, index);
+    size_t inputs = moot_call_input_count(call);
+    CHECK(inputs == task->inputs.count, "%s has %zu inputs", task->name, inputs);
+    for (*count = 0; *count < inputs; (*count)++)
+        parts[*count].data = moot_call_input(call, *count, &parts[*count].size);
+    int failed = MOOT_OK;
+    for (uint32_t i = 0; i < task->children.count; i++) {
+        uint32_t child = task->children.items[i];
+        if (!task_of(play, child)->awaited)
+            continue;
+        int code = moot_call_wait(call, handles[child], &parts[*count].data,
+                                  &parts[*count].size);
+        CHECK((code != MOOT_OK) == program_fails(play->program, child),
+              "%s inside %s ended with %s", task_of(play, child)->name, task->name,
+              moot_err_name(code));
+        (*count)++;
+        failed = failed != MOOT_OK ? failed : code;
+    }
+    return failed;
+}
+
+static int compute(moot_call *call, const struct play *play, uint32_t index,
+                   moot_task *handles, struct program_bytes *parts)
+{
+    const struct program_task *task = task_of(play, index);
+    size_t count = 0;
+    int code = spawn_children(call, play, index, handles);
+    if (code == MOOT_OK)
+        code = gather_parts(call, play, index, handles, parts, &count);
+    if (code != MOOT_OK)
+        return moot_call_fail(call, code, "a child failed");
+    void *out = moot_call_output(call, task->result_bytes);
+    if (out == NULL)
+        return MOOT_ERR_NO_MEMORY;
+    if (task->result_bytes > 0)
+        program_compute(play->program, index, parts, count, out);
+    return MOOT_OK;
+}
+
+static int mix(moot_call *call, void *user)
+{
+    struct play *play = user;
+    size_t size = 0;
+    const void *args = moot_call_args(call, &size);
+    uint32_t index = program_args_task(play->program, args, size);
+    if (index >= play->program->task_count) {
+        CHECK(false, "a kernel runs on arguments that are not this program's");
+        return moot_call_fail(call, 1, "not this program's arguments");
+    }
+    const struct program_task *task = task_of(play, index);
+    play->runs[index]++;
+    CHECK(hash_equal(moot_call_hash(call), &play->hashes[index]),
+          "%s runs under another hash", task->name);
+    if (task->fails)
+        return moot_call_fail(call, 7, "the program says so");
+    if (task->work_us >= 50)
+        harness_sleep_us(task->work_us);
+    moot_task *handles = harness_alloc(play->program->task_count, sizeof *handles);
+    struct program_bytes *parts =
+        harness_alloc((size_t)task->inputs.count + task->children.count, sizeof *parts);
+    int code = compute(call, play, index, handles, parts);
+    free(parts);
+    free(handles);
+    return code;
+}
+
+/* --- Steps ------------------------------------------------------------------------ */
+
+static moot_task handle_of(struct lane_play *lane, uint32_t task)
+{
+    const struct play *play = lane->play;
+    if (lane->handles[task].id == 0) {
+        CHECK_OK(moot_task_find(play->m, &play->hashes[task], &lane->handles[task]));
+        check_hash(play, task, lane->handles[task]);
+    }
+    return lane->handles[task];
+}
+
+static void spawn(struct lane_play *lane, uint32_t index)
+{
+    const struct play *play = lane->play;
+    const struct program_task *task = task_of(play, index);
+    struct spec_parts parts;
+    moot_task_spec spec = make_spec(play, index, &parts);
+    name_inputs(play, index, lane->handles, &parts, &spec);
+    for (uint32_t i = 0; i < task->after.count; i++)
+        parts.after[spec.after_count++] = handle_of(lane, task->after.items[i]);
+    moot_task handle;
+    if (CHECK_OK(moot_task_spawn(play->m, &spec, &handle))) {
+        lane->handles[index] = handle;
+        check_hash(play, index, handle);
+    }
+    drop_parts(&parts);
+}
+
+/* The end of a wait for the task must be what the oracle says. */
+static bool check_end(const struct play *play, uint32_t task, int code)
+{
+    bool right = (code != MOOT_OK) == program_fails(play->program, task);
+    if (program_ghost(play->program, task))
+        right = code == MOOT_ERR_NOT_HELD;
+    else if (code != MOOT_OK)
+        right = right &&
+                (code == MOOT_ERR_TASK_FAILED ||
+                 (play->program->outcomes[task].ghostly && code == MOOT_ERR_NOT_HELD));
+    CHECK(right, "the wait for %s ended with %s%s%s", task_of(play, task)->name,
+          moot_err_name(code), code != MOOT_OK ? ": " : "",
+          code != MOOT_OK ? moot_last_error(play->m) : "");
+    return right;
+}
+
+static void fetch(struct lane_play *lane, uint32_t task)
+{
+    const struct play *play = lane->play;
+    const void *data = NULL;
+    size_t size = 0, wanted_size = 0;
+    int code =
+        moot_task_fetch(play->m, handle_of(lane, task), MOOT_FOREVER, &data, &size);
+    if (!check_end(play, task, code) || code != MOOT_OK)
+        return;
+    const uint8_t *wanted = program_result(play->program, task, &wanted_size);
+    CHECK(data != NULL && size == wanted_size &&
+              (size == 0 || memcmp(data, wanted, size) == 0),
+          "%s gave other bytes (%zu of %zu)", task_of(play, task)->name, size,
+          wanted_size);
+}
+
+static void wait_all(struct lane_play *lane, const struct program_list *list)
+{
+    const struct play *play = lane->play;
+    moot_task *handles = harness_alloc(list->count, sizeof *handles);
+    for (uint32_t i = 0; i < list->count; i++)
+        handles[i] = handle_of(lane, list->items[i]);
+    int code = moot_task_wait_all(play->m, handles, list->count, MOOT_FOREVER);
+    uint32_t first = 0;
+    while (first + 1 < list->count && !program_fails(play->program, list->items[first]))
+        first++;
+    (void)check_end(play, list->items[first], code);
+    free(handles);
+}
+
+static void wait_any(struct lane_play *lane, const struct program_list *list)
+{
+    const struct play *play = lane->play;
+    moot_task *handles = harness_alloc(list->count, sizeof *handles);
+    for (uint32_t i = 0; i < list->count; i++)
+        handles[i] = handle_of(lane, list->items[i]);
+    size_t which = list->count;
+    int code = moot_task_wait_any(play->m, handles, list->count, MOOT_FOREVER, &which);
+    CHECK(which < list->count, "wait_any says that number %zu of %u ended", which,
+          list->count);
+    if (which < list->count)
+        (void)check_end(play, list->items[which], code);
+    free(handles);
+}
+
+static void take_step(struct lane_play *lane, const struct program_step *step)
+{
+    moot *m = lane->play->m;
+    uint32_t first = step->tasks.count > 0 ? step->tasks.items[0] : 0;
+    int code = MOOT_OK;
+    switch (step->op) {
+    case PROGRAM_SPAWN:
+        spawn(lane, first);
+        break;
+    case PROGRAM_DECLINE:
+        CHECK_OK(moot_decline(m, &lane->play->hashes[first]));
+        break;
+    case PROGRAM_WAIT_ALL:
+        wait_all(lane, &step->tasks);
+        break;
+    case PROGRAM_WAIT_ANY:
+        wait_any(lane, &step->tasks);
+        break;
+    case PROGRAM_FETCH:
+        fetch(lane, first);
+        break;
+    case PROGRAM_POLL:
+        code = moot_task_wait(m, handle_of(lane, first),
+                              (moot_duration)step->pause_us * 1000);
+        if (code != MOOT_ERR_TIMEOUT)
+            (void)check_end(lane->play, first, code);
+        break;
+    case PROGRAM_COMPUTE:
+        harness_sleep_us(step->pause_us);
+        break;
+    case PROGRAM_BARRIER:
+        CHECK_OK(moot_park(m));
+        harness_barrier();
+        CHECK_OK(moot_unpark(m));
+        break;
+    }
+}
+
+/* --- Lanes ------------------------------------------------------------------------ */
+
+static void *play_lane(void *argument)
+{
+    struct lane_play *lane = argument;
+    struct play *play = lane->play;
+    if (play->lanes_ready != NULL) {
+        /* A thread that is not a lane yet could not keep the moot from concluding that
+         * nobody will ever spawn what it is about to. */
+        CHECK_OK(moot_park(play->m));
+        CHECK_OK(moot_unpark(play->m));
+        (void)pthread_barrier_wait(play->lanes_ready);
+    }
+    lane->handles = harness_alloc(play->program->task_count, sizeof *lane->handles);
+    const struct program_script *script =
+        program_script(play->program, play->rank, lane->lane);
+    for (uint32_t i = 0; i < script->count; i++)
+        take_step(lane, &script->steps[i]);
+    for (uint32_t i = 0; i < play->program->task_count; i += 2)
+        if (lane->handles[i].id != 0)
+            CHECK_OK(moot_task_release(play->m, lane->handles[i]));
+    free(lane->handles);
+    return NULL;
+}
+
+static void play_lanes(struct play *play)
+{
+    uint32_t count = play->program->lane_count;
+    struct lane_play lanes[PROGRAM_LANES_MAX];
+    for (uint32_t i = 0; i < count; i++)
+        lanes[i] = (struct lane_play){.play = play, .lane = i};
+    if (count == 1) {
+        (void)play_lane(&lanes[0]);
+        return;
+    }
+    pthread_barrier_t ready;
+    (void)pthread_barrier_init(&ready, NULL, count);
+    play->lanes_ready = &ready;
+    for (uint32_t i = 0; i < count; i++)
+        if (pthread_create(&lanes[i].thread, NULL, play_lane, &lanes[i]) != 0)
+            MPI_Abort(MPI_COMM_WORLD, 2);
+    for (uint32_t i = 0; i < count; i++)
+        (void)pthread_join(lanes[i].thread, NULL);
+    (void)pthread_barrier_destroy(&ready);
+}
+
+/* --- The whole -------------------------------------------------------------------- */
+
+static void add_up_stats(struct play *play)
+{
+    uint64_t words[sizeof play->stats / sizeof(uint64_t)];
+    static_assert(sizeof words == sizeof play->stats, "stats are words");
+    memcpy(words, &play->stats, sizeof words);
+    harness_sum(words, sizeof words / sizeof words[0]);
+    memcpy(&play->stats, words, sizeof words);
+}
+
+static void check_runs(const struct play *play)
+{
+    uint32_t count = play->program->task_count;
+    uint64_t *runs = harness_alloc(count, sizeof *runs);
+    for (uint32_t i = 0; i < count; i++)
+        runs[i] = play->runs[i];
+    harness_sum(runs, count);
+    for (uint32_t i = 0; i < count && play->rank == 0; i++)
+        CHECK(runs[i] == (program_runs(play->program, i) ? 1 : 0),
+              "%s ran %llu times in the job", task_of(play, i)->name,
+              (unsigned long long)runs[i]);
+    free(runs);
+}
+
+static void open_moot(struct play *play, const char *const *knobs)
+{
+    int code =
+        moot_open_comm(&(moot_options){.knobs = knobs}, MPI_COMM_WORLD, &play->m);
+    if (code != MOOT_OK) {
+        CHECK(false, "moot_open_comm: %s", moot_last_error(NULL));
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    harness_explain_with(play->m);
+    for (uint32_t i = 0; i < PROGRAM_KERNELS; i++) {
+        uint32_t flags = ((i & PROGRAM_KERNEL_ONCE) ? MOOT_KERNEL_ONCE : 0u) |
+                         ((i & PROGRAM_KERNEL_PORTABLE) ? MOOT_KERNEL_PORTABLE : 0u);
+        CHECK_OK(moot_kernel_register(play->m,
+                                      &(moot_kernel){.name = program_kernel_name(i),
+                                                     .version = 1,
+                                                     .fn = mix,
+                                                     .user = play,
+                                                     .flags = flags},
+                                      &play->kernels[i]));
+    }
+}
+
+static void settle_and_look(struct play *play, bool settle, play_look_fn look)
+{
+    if (settle) {
+        CHECK_OK(moot_park(play->m));
+        harness_barrier();
+        CHECK_OK(moot_unpark(play->m));
+    }
+    CHECK_OK(moot_stats_get(play->m, &play->stats));
+    CHECK(play->stats.stalls == 0, "a wait stalled");
+    CHECK(play->stats.violations == 0, "%llu invariants were broken",
+          (unsigned long long)play->stats.violations);
+    if (settle)
+        add_up_stats(play);
+    if (look != NULL)
+        look(play);
+}
+
+void play_program(const struct program *program, const char *const *knobs, bool settle,
+                  play_look_fn look)
+{
+    struct play play = {.program = program, .rank = (uint32_t)harness_rank()};
+    play.hashes = harness_alloc(program->task_count, sizeof *play.hashes);
+    play.runs = harness_alloc(program->task_count, sizeof *play.runs);
+    open_moot(&play, knobs);
+    for (uint32_t i = 0; i < program->task_count; i++)
+        identify(&play, i);
+    uint64_t begun_ns = harness_now_ns();
+    play_lanes(&play);
+    play.took_ns = harness_now_ns() - begun_ns;
+    settle_and_look(&play, settle, look);
+    CHECK_OK(moot_close(play.m));
+    harness_explain_with(NULL);
+    check_runs(&play);
+    free(play.hashes);
+    free(play.runs);
+}
