@@ -41,6 +41,8 @@ enum { ENCODER_ASKER_BYTES = sizeof(uint64_t) + 2 * sizeof(uint32_t) };
 static void *scratch_take(struct encoder *encoder, size_t size)
 {
     void *bytes = encoder->scratch;
+    if (size == 0)
+        return bytes; /* NULL, if there is no scratch */
     encoder->scratch += size;
     return bytes;
 }
@@ -174,13 +176,15 @@ static ProtobufCBinaryData put_sites(struct encoder *encoder, const char *const 
                                      uint32_t count)
 {
     uint8_t *bytes = encoder->scratch;
+    size_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
         size_t size = strnlen(sites[i], LIMIT_SITE_BYTES);
         uint8_t *site = scratch_take(encoder, size + 1);
         memcpy(site, sites[i], size);
         site[size] = 0;
+        total += size + 1;
     }
-    return borrow(bytes, (size_t)(encoder->scratch - bytes));
+    return borrow(bytes, total);
 }
 
 static void put_hashes(struct encoder *encoder, const struct message *message)

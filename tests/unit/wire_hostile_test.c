@@ -9,6 +9,44 @@
 
 enum { BODY_BYTES_MAX = 256 };
 
+/* Returns how many bytes it wrote. */
+static size_t put_hex(const char *hex, unsigned char *to)
+{
+    size_t size = strlen(hex) / 2;
+    for (size_t i = 0; i < size; i++) {
+        unsigned value;
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &value), 1);
+        to[i] = (unsigned char)value;
+    }
+    return size;
+}
+
+static size_t put_varint(size_t value, unsigned char *to)
+{
+    size_t size = 0;
+    for (; value >= 0x80; value >>= 7)
+        to[size++] = (unsigned char)(value | 0x80);
+    to[size++] = (unsigned char)value;
+    return size;
+}
+
+/* That a body is refused for that reason; NULL: that it is not. */
+static void expect(const unsigned char *body, size_t size, const char *expected)
+{
+    struct bytes bytes = frame_of(body, size);
+    struct wire_frame frame;
+    const char *why = NULL;
+    int code = wire_frame_decode(bytes.at, bytes.size, &frame, &why);
+    if (expected != NULL) {
+        assert_int_equal(code, MOOT_ERR_INVALID);
+        assert_string_equal(why, expected);
+    } else {
+        assert_int_equal(code, MOOT_OK);
+        wire_frame_release(&frame);
+    }
+    free(bytes.at);
+}
+
 static void a_cut_frame_is_refused(void **state)
 {
     (void)state;
@@ -85,6 +123,21 @@ static void another_version_is_named_as_that(void **state)
     free(frame.at);
 }
 
+static void flags_that_do_not_exist_are_refused(void **state)
+{
+    (void)state;
+    static const size_t places[] = {5, 6, 7};
+    struct bytes frame = frame_at(TYPICAL);
+    unsigned char *bytes = frame.at;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        bytes[places[i]] = 1;
+        assert_int_equal(decode(bytes, frame.size), MOOT_ERR_INVALID);
+        bytes[places[i]] = 0;
+    }
+    assert_int_equal(decode(bytes, frame.size), MOOT_OK);
+    free(frame.at);
+}
+
 static void lengths_beyond_the_limits_are_refused(void **state)
 {
     (void)state;
@@ -110,76 +163,80 @@ static void lengths_beyond_the_limits_are_refused(void **state)
 
 #define H "12100102030405060708090a0b0c0d0e0f10" /* field 2, a task hash */
 
-/* Messages written by hand: what each is wrong in, and its bytes. */
+/* Messages written by hand, and what is wrong in each. */
 static const struct {
-    const char *what, *hex;
+    const char *hex, *why; /* NULL: nothing */
 } hostile[] = {
-    {NULL, "0804" H}, /* a PULL: nothing wrong */
-    {NULL, "0801" H "1a00"},
-    {"no type", H},
-    {"a type of no message", "0816" H},
-    {"a type beyond its field", "088080808010" H},
-    {"a number beyond 64 bits", "08ffffffffffffffffff7f" H},
-    {"a number without an end", "08ffffffffffffffffffff01" H},
-    {"a task without its hash", "0804"},
-    {"a short hash", "0804120f0102030405060708090a0b0c0d0e0f"},
-    {"a long hash", "080412110102030405060708090a0b0c0d0e0f1011"},
-    {"a zero hash", "0804121000000000000000000000000000000000"},
-    {"a length beyond the message", "08041211010203"},
-    {"a huge length", "080412ffffffff0f01"},
-    {"an unknown field", "0804" H "f80601"},
-    {"field 0", "0804" H "0001"},
-    {"a field beyond all", "0804" H "f8ffffffffffffffff0101"},
-    {"a group", "0804" H "1b1c"},
-    {"a field twice", "08040804" H},
-    {"a field of the wrong kind", "0a0104" H},
-    {"a body that is not its type's", "0804" H "1a00"},
-    {"no body", "0801" H},
-    {"two bodies", "0801" H "1a002200"},
-    {"the other order of two bodies", "0801" H "22001a00"},
-    {"MOTION: a bool of 2", "0801" H "1a020802"},
-    {"MOTION: want 3", "0801" H "1a022003"},
-    {"MOTION: a cut fixed64", "0801" H "1a0429010203"},
-    {"MOTION: a set of 7 bytes", "0801" H "1a093a0701020304050607"},
-    {"MOTION: a set with a zero word", "0801" H "1a0a3a080000000000000000"},
-    {"MOTION: a spec without a kernel", "0801" H "1a024200"},
-    {"MOTION: a name with a zero in it", "0801" H "1a0742050a03610062"},
-    {"MOTION: inputs of 15 bytes",
-     "0801" H "1a1642140a01612a0f0102030405060708090a0b0c0d0e0f"},
-    {"MOTION: more order inputs than inputs", "0801" H "1a0742050a01613001"},
-    {"MOTION: a key that is none", "0801" H "1a0842060a01613a0162"},
-    {"DECISION: lists of different length", "0802" H "2203120105"},
-    {"DECISION: a list that is not packed", "0802" H "22021005"},
-    {"DECISION: half a need", "0802" H "2209220700000000000000"},
-    {"DECISION: rank 16384", "0802" H "221212038080011a010022080000000000000000"},
-    {"DECISION: want 3", "0802" H "22101201001a010322080000000000000000"},
-    {"DECISION: evidence 9", "0802" H "22020809"},
-    {"RESULT: a payload that is not there", "0803" H "2a0420012805"},
-    {"RESULT: a payload of 2^64-1", "0803" H "2a0d200128ffffffffffffffffff01"},
-    {"RESULT: data 3", "0803" H "2a022003"},
-    {"RESULT: an unknown error", "0803" H "2a021841"},
-    {"RESULT: a positive error", "0803" H "2a021802"},
-    {"REFER: nobody", "0806" H "3200"},
-    {"ACCEPT: winner 16384", "0807" H "3a0408808001"},
-    {"VERDICT: no error", "0809" H "4200"},
-    {"ROLL: position 0", "080a4a00"},
-    {"ROLL: lane 1024", "080a4a050880081001"},
-    {"ROLL: 4097 tasks", "080a4a051001188120"},
-    {"HASHES: a site without an end",
-     "080c5a1710011a100102030405060708090a0b0c0d0e0f10220161"},
-    {"HASHES: more sites than hashes",
-     "080c5a1a10011a100102030405060708090a0b0c0d0e0f10220461006200"},
-    {"HASHES: a zero hash", "080c5a1410011a1000000000000000000000000000000000"},
-    {"STATE: a site with a zero in it", "080d62054a03610062"},
-    {"STATE: waits for nothing", "080d62022001"},
-    {"POLLR: stuck with nothing", "080f72023801"},
-    {"RESOLVE: way 2", "0810" H "7a020802"},
-    {"DIVERGED: no side", "08138a01021001"},
-    {"DIVERGED: a side without ranks", "08138a010410011a00"},
-    {"DIVERGED: five sides", "08138a013e10011a0a1a0801000000000000001a0a1a080100000000"
-                             "0000001a0a1a0801000000000000001a0a1a080100000000000000"
-                             "1a0a1a080100000000000000"},
-    {"KERNEL: no name", "08159a0100"},
+    {"0804" H, NULL},
+    {"0801" H "1a00", NULL},
+    {H, "no such message type"},
+    {"0816" H, "no such message type"},
+    {"088080808010" H, "body: a number does not fit its field"},
+    {"08ffffffffffffffffff7f" H, "body: a number has more than 64 bits"},
+    {"08ffffffffffffffffffff01" H, "body: a number has more than 64 bits"},
+    {"0804", "a message about a task has no hash"},
+    {"0804120f0102030405060708090a0b0c0d0e0f", "a hash has not 16 bytes"},
+    {"080412110102030405060708090a0b0c0d0e0f1011", "a hash has not 16 bytes"},
+    {"0804121000000000000000000000000000000000", "a hash is zero"},
+    {"08041211010203", "body: a length goes beyond its message"},
+    {"080412ffffffff0f01", "body: a length goes beyond its message"},
+    {"0804" H "f80601", "body: an unknown field"},
+    {"0804" H "0001", "body: an unknown field"},
+    {"0804" H "f8ffffffffffffffff0101", "body: an unknown field"},
+    {"0804" H "1b1c", "body: a field is of the wrong kind"},
+    {"08040804" H, "body: a field comes too often"},
+    {"0a0104" H, "body: a field is of the wrong kind"},
+    {"0804" H "1a00", "a message has not the body of its type"},
+    {"0801" H, "a message has not the body of its type"},
+    {"0801" H "1a002200", "body: a field comes too often"},
+    {"0801" H "22001a00", "body: a field comes too often"},
+    {"0801" H "1a020802", "body: a number does not fit its field"},
+    {"0801" H "1a022003", "MOTION: no such want"},
+    {"0801" H "1a0429010203", "body: a number is cut off"},
+    {"0801" H "1a093a0701020304050607", "a rank set has a wrong size"},
+    {"0801" H "1a024200", "a kernel has no name"},
+    {"0801" H "1a0742050a03610062", "a text has a zero in it"},
+    {"0801" H "1a1642140a01612a0f0102030405060708090a0b0c0d0e0f",
+     "a list of hashes is cut off"},
+    {"0801" H "1a0742050a01613001", "a spec has more order inputs than inputs"},
+    {"0801" H "1a0842060a01613a0162", "a key that is none"},
+    {"0802" H "2203120105", "DECISION: the lists of askers differ in length"},
+    {"0802" H "22021005", "body: a list is not packed"},
+    {"0802" H "2209220700000000000000", "body: a number is cut off"},
+    {"0802" H "221212038080011a010022080000000000000000",
+     "DECISION: an asker is beyond the limit"},
+    {"0802" H "22101201001a010322080000000000000000", "DECISION: no such want"},
+    {"0802" H "22020809", "DECISION: no such evidence"},
+    {"0803" H "2a0420012805", "RESULT: the payload is cut off"},
+    {"0803" H "2a0d200128ffffffffffffffffff01", "RESULT: the payload is cut off"},
+    {"0803" H "2a022003", "RESULT: no such way for its data"},
+    {"0803" H "2a021841", "RESULT: no such error"},
+    {"0803" H "2a021802", "RESULT: no such error"},
+    {"0806" H "3200", "REFER: no candidates"},
+    {"0807" H "3a0408808001", "ACCEPT: the winner is beyond the limit"},
+    {"0809" H "4200", "VERDICT: no such error"},
+    {"080a4a00", "a roll position is out of range"},
+    {"080a4a050880081001", "a lane is beyond the limit"},
+    {"080a4a051001188120", "a stretch of a roll is too long"},
+    {"080c5a1710011a100102030405060708090a0b0c0d0e0f10220161",
+     "HASHES: a site is cut off"},
+    {"080c5a1a10011a100102030405060708090a0b0c0d0e0f10220461006200",
+     "HASHES: more sites than hashes"},
+    {"080c5a1410011a1000000000000000000000000000000000", "a hash in a list is zero"},
+    {"080d62054a03610062", "a text has a zero in it"},
+    {"080d62022001", "STATE: waits for no task"},
+    {"080f72023801", "POLLR: a key without its hash"},
+    {"0810" H "7a020802", "RESOLVE: no such way"},
+    {"08138a01021001", "DIVERGED: no or too many sides"},
+    {"08138a010410011a00", "DIVERGED: a side without ranks"},
+    {"08138a013e10011a0a1a0801000000000000001a0a1a080100000000"
+     "0000001a0a1a0801000000000000001a0a1a080100000000000000"
+     "1a0a1a080100000000000000",
+     "body: a field comes too often"},
+    {"08159a0100", "a kernel has no name"},
+    {"080e6a0b08ffffffffffffffffff7f", "body: a number has more than 64 bits"},
+    {"0801" H "1a123a1001000000000000000000000000000000", "a rank set ends with zeros"},
+    {"0801" H "1a022501", "body: a field is of the wrong kind"},
 };
 
 static void what_no_writer_writes_is_refused(void **state)
@@ -187,20 +244,59 @@ static void what_no_writer_writes_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
         unsigned char body[2 + BODY_BYTES_MAX] = {0x0a};
-        size_t size = strlen(hostile[i].hex) / 2;
+        size_t size = put_hex(hostile[i].hex, body + 2);
         assert_true(size < 128);
         body[1] = (unsigned char)size;
-        for (size_t j = 0; j < size; j++) {
-            unsigned value;
-            assert_int_equal(sscanf(hostile[i].hex + 2 * j, "%2x", &value), 1);
-            body[2 + j] = (unsigned char)value;
-        }
-        struct bytes frame = frame_of(body, 2 + size);
-        int code = decode(frame.at, frame.size);
-        if (code != (hostile[i].what == NULL ? MOOT_OK : MOOT_ERR_INVALID))
-            fail_msg("row %zu (%s): code %d", i,
-                     hostile[i].what != NULL ? hostile[i].what : "well", code);
-        free(frame.at);
+        expect(body, 2 + size, hostile[i].why);
+    }
+}
+
+/* Fields that are too long by one: a message's start, its body's key, what stands in
+ * the body before the field, and the field's key, size and filling. */
+static const struct {
+    const char *head, *body, *lead, *key;
+    size_t size;
+    unsigned char filling;
+    const char *why;
+} too_long[] = {
+    {"0806" H, "32", "", "0a", LIMIT_RANKS / 8 + 8, 0xff,
+     "a rank set has a wrong size"},
+    {"0811" H, "8201", "", "0a", LIMIT_CHASE_HOPS * 16 + 16, 0xff,
+     "CHASE: the path is too long"},
+    {"080d", "62", "", "4a", LIMIT_SITE_BYTES + 1, 's', "a text is too long"},
+    {"0815", "9a01", "", "0a", LIMIT_KERNEL_NAME_BYTES + 1, 'n', "a text is too long"},
+    {"080c", "5a", "10011a100102030405060708090a0b0c0d0e0f10", "22",
+     LIMIT_SITE_BYTES + 2, 0, "HASHES: a site is too long"},
+    {"080c", "5a", "1001", "1a", LIMIT_ROLL_HASHES * 16 + 16, 0xff,
+     "a stretch of a roll is too long"},
+};
+
+static void what_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof too_long / sizeof *too_long; i++) {
+        size_t field = too_long[i].size, size = 0;
+        unsigned char *content = malloc(field + BODY_BYTES_MAX);
+        unsigned char *body = malloc(field + BODY_BYTES_MAX);
+        size = put_hex(too_long[i].lead, content);
+        size += put_hex(too_long[i].key, content + size);
+        size += put_varint(field, content + size);
+        memset(content + size, too_long[i].filling, field);
+        if (too_long[i].filling == 0) /* one site with its end */
+            memset(content + size, 's', field - 1);
+        size += field;
+
+        unsigned char head[BODY_BYTES_MAX];
+        size_t head_size = put_hex(too_long[i].head, head);
+        head_size += put_hex(too_long[i].body, head + head_size);
+        head_size += put_varint(size, head + head_size);
+        body[0] = 0x0a;
+        size_t at = 1 + put_varint(head_size + size, body + 1);
+        memcpy(body + at, head, head_size);
+        memcpy(body + at + head_size, content, size);
+        expect(body, at + head_size + size, too_long[i].why);
+        free(body);
+        free(content);
     }
 }
 
@@ -235,8 +331,10 @@ int main(void)
         cmocka_unit_test(a_cut_body_is_refused_unless_between_messages),
         cmocka_unit_test(a_flipped_bit_decodes_to_something_sound_or_fails),
         cmocka_unit_test(another_version_is_named_as_that),
+        cmocka_unit_test(flags_that_do_not_exist_are_refused),
         cmocka_unit_test(lengths_beyond_the_limits_are_refused),
         cmocka_unit_test(what_no_writer_writes_is_refused),
+        cmocka_unit_test(what_is_too_long_is_refused),
         cmocka_unit_test(what_is_no_message_is_refused),
         cmocka_unit_test(payload_that_belongs_to_no_result_is_refused),
     };

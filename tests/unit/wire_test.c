@@ -336,7 +336,44 @@ static void a_usual_frame_costs_one_allocation_each_way(void **state)
     wire_writer_free(writer);
 }
 
-/* Everything of LEAST or MOST through a writer and back.  The first error, or MOOT_OK.
+static void a_refused_frame_holds_nothing(void **state)
+{
+    (void)state;
+    struct bytes frame = frame_at(TYPICAL);
+    unsigned char *bytes = frame.at;
+    int refused = 0;
+    for (size_t at = WIRE_ENVELOPE_BYTES; at < frame.size; at++) {
+        bytes[at] ^= 0xff;
+        alloc_watch(0);
+        refused += decode(bytes, frame.size) != MOOT_OK;
+        assert_int_equal(alloc_count.held, 0);
+        bytes[at] ^= 0xff;
+    }
+    assert_true(refused > 100);
+    free(frame.at);
+}
+
+static void a_frame_that_unfolds_far_takes_more_blocks(void **state)
+{
+    (void)state;
+    struct message message;
+    size_t count;
+    long fail_at = 1;
+    int code;
+    sample_message(MESSAGE_DECISION, MOST, &message);
+    struct bytes frame = fill(&message, &count);
+    do {
+        alloc_watch(fail_at++);
+        code = decode(frame.at, frame.size);
+        assert_int_equal(alloc_count.held, 0);
+        assert_true(code == MOOT_OK || code == MOOT_ERR_NO_MEMORY);
+    } while (code != MOOT_OK);
+    assert_true(alloc_count.made > 1);
+    alloc_watch(0);
+    free(frame.at);
+}
+
+/* All types at one level through a writer and back.  The first error, or MOOT_OK.
  */
 static int there_and_back(enum level level)
 {
@@ -392,6 +429,8 @@ int main(void)
         cmocka_unit_test(a_full_frame_says_so_and_is_good),
         cmocka_unit_test(bytes_on_the_wire_never_change),
         cmocka_unit_test(a_usual_frame_costs_one_allocation_each_way),
+        cmocka_unit_test(a_refused_frame_holds_nothing),
+        cmocka_unit_test(a_frame_that_unfolds_far_takes_more_blocks),
         cmocka_unit_test(a_failing_allocation_leaves_nothing_held),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
