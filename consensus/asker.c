@@ -40,7 +40,7 @@ static uint64_t bound_of(const struct core *core, const struct core_event *event
                          const struct task *task)
 {
     if (!event->u.need.by_task) {
-        return task->position;
+        return MUTANT(NOLACK) && task->position == 0 ? NEED_NONE : task->position;
     }
     const struct task *waiter = table_find(core, &event->u.need.waiter);
     return waiter != NULL ? waiter->need : NEED_NONE;
@@ -261,7 +261,8 @@ void asker_send_motion(struct core *core, struct task *task, uint32_t to)
 
 static void pull(struct core *core, struct task *task)
 {
-    if (!task->pulled && out_send(core, task->owner, MESSAGE_PULL, task) != NULL) {
+    if (!task->pulled && !MUTANT(NOPULL) &&
+        out_send(core, task->owner, MESSAGE_PULL, task) != NULL) {
         task->pulled = true;
         core->stats.pulls_sent++;
     }
@@ -270,7 +271,7 @@ static void pull(struct core *core, struct task *task)
 /* T3a: what nobody can know to push. */
 static bool asks_at_once(const struct task *task)
 {
-    return !task->held ||
+    return !task->held || MUTANT(ASKANYWAY) ||
            (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT)) != 0;
 }
 
@@ -378,7 +379,7 @@ void asker_sweep(struct core *core)
         if (rank == core->rank || peer->swept || !peer->state.closed) {
             continue;
         }
-        if (core->options.mode == CORE_REPAIR) {
+        if (core->options.mode == CORE_REPAIR && !MUTANT(NOSWEEP)) {
             if (!roll_resolved(core, rank)) {
                 continue;
             }

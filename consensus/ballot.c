@@ -20,7 +20,7 @@ void ballot_open(struct core *core, struct task *task, uint32_t winner,
     uint32_t count = placement_voters(&task->hash, core->rank, &core->members,
                                       core->hosts, core->options.voters, voters);
     docket->winner = winner;
-    docket->quorum = count / 2 + 1;
+    docket->quorum = MUTANT(SMALLQ) && count > 1 ? count / 2 : count / 2 + 1;
     docket->evidence = evidence;
     task->accepted = winner;
     if (!rankset_add(&docket->acks, core->rank)) {

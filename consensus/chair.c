@@ -159,7 +159,8 @@ static enum evidence evidence_for(const struct core *core, const struct task *ta
     if (hinted(docket)) {
         return EVIDENCE_HINT;
     }
-    if (core->blocked && demand_bound(docket) <= core->roll_len) {
+    if (core->blocked &&
+        (MUTANT(BLOCKEDONLY) || demand_bound(docket) <= core->roll_len)) {
         return EVIDENCE_BLOCKED;
     }
     return vote_due_ns(core, docket) <= core->now_ns ? EVIDENCE_TIMEOUT : EVIDENCE_NONE;
@@ -205,7 +206,7 @@ static void serve(struct core *core, struct task *task, bool fresh);
 void chair_decided(struct core *core, struct task *task, uint32_t owner,
                    enum evidence evidence)
 {
-    assert(task->owner == NOBODY && task->chair == core->rank);
+    assert((task->owner == NOBODY || MUTANT(AMNESIA)) && task->chair == core->rank);
     task->owner = owner;
     task->evidence = (uint8_t)evidence;
     undecided_remove(task);
@@ -228,7 +229,7 @@ void chair_decided(struct core *core, struct task *task, uint32_t owner,
 static void propose(struct core *core, struct task *task, uint32_t owner,
                     enum evidence evidence)
 {
-    if (is_once(task)) {
+    if (is_once(task) && !MUTANT(NOBALLOT)) {
         ballot_open(core, task, owner, evidence);
     } else {
         chair_decided(core, task, owner, evidence);
@@ -239,7 +240,7 @@ void chair_claim(struct core *core, struct task *task)
 {
     bool balloting = task->docket != NULL && task->docket->balloting;
     if (task->chair == core->rank && task->held && !task->finder &&
-        task->owner == NOBODY && !balloting) {
+        (task->owner == NOBODY || MUTANT(AMNESIA)) && !balloting) {
         propose(core, task, core->rank, EVIDENCE_CLAIM);
     }
 }
@@ -257,7 +258,8 @@ static void yield_to(struct core *core, struct task *task, enum evidence evidenc
 static void seek(struct core *core, struct task *task)
 {
     struct docket *docket = task->docket;
-    if (docket->seek_sent || !wanted(docket) || core->options.mode == CORE_TRUST) {
+    if (docket->seek_sent || !wanted(docket) || core->options.mode == CORE_TRUST ||
+        MUTANT(NOSEEK)) {
         return;
     }
     docket->seek_sent = true;
@@ -328,7 +330,7 @@ static void refer_askers(struct core *core, struct task *task)
         const struct asker *asker = &docket->askers[i];
         if (asker->rank == core->rank) {
             self = true;
-        } else if (asker->want != WANT_NOTHING && !asker->holds) {
+        } else if (asker->want != WANT_NOTHING && !asker->holds && !MUTANT(NOREFER)) {
             struct message *message = out_send(core, asker->rank, MESSAGE_REFER, task);
             if (message != NULL) {
                 message->u.refer.candidates = task->candidates;
@@ -564,12 +566,12 @@ static void serve(struct core *core, struct task *task, bool fresh)
         asker->told = true;
         if (asker->rank == task->owner) {
             fresh = true; /* the winner asks: it must hear that it is the winner */
-        } else if (asker->want != WANT_NOTHING) {
+        } else if (asker->want != WANT_NOTHING && !MUTANT(FORGETASKERS)) {
             told[count++] =
                 (struct message_asker){asker->rank, asker->want, asker->need};
         }
     }
-    if (fresh || count > 0) {
+    if (fresh || (count > 0 && !MUTANT(DECIDEONCE))) {
         send_decision(core, task, told, count);
     }
     if (docket->cancel) {

@@ -391,7 +391,8 @@ static void see_what_changed(struct core *core)
         quiet_look_again(core);
     }
     core->idle = idle;
-    if ((core->blocked && !was_blocked) || (core->closed && !was_closed_told)) {
+    if ((core->blocked && !was_blocked && !MUTANT(NORETEST)) ||
+        (core->closed && !was_closed_told)) {
         chair_retest_all(core);
     }
     if (core->knowledge_grew) {

@@ -78,7 +78,8 @@ void graph_send_result(struct core *core, struct task *task, uint32_t to,
 
 static void push(struct core *core, struct task *task, uint32_t to, enum want want)
 {
-    if (to == core->rank || to == NOBODY || rankset_has(&task->pushed, to)) {
+    bool pushed = rankset_has(&task->pushed, to) && !MUTANT(PUSHAGAIN);
+    if (to == core->rank || to == NOBODY || pushed) {
         return;
     }
     if (!rankset_add(&task->pushed, to)) {
@@ -372,7 +373,7 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
         }
         for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
             struct task *from = task->inputs[i].from;
-            uint64_t bound = input_bound(from, task);
+            uint64_t bound = MUTANT(NOBOUND) ? from->need : input_bound(from, task);
             bool changes = bound < from->need || (task->demanded && !from->demanded);
             if (!task->inputs[i].waiting || !changes) {
                 continue;
@@ -400,7 +401,7 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
     }
     bool contradicts = task->own != CORE_OWN_NONE ||                   /* I6 */
                        (task->owner != NOBODY && task->owner != from); /* I1 */
-    if (contradicts) {
+    if (contradicts && !MUTANT(CONSUMETWICE)) {
         core->stats.violations++;
         return;
     }

@@ -27,6 +27,7 @@
 #define CONSENSUS_INTERNAL_H
 
 #include "consensus/core.h"
+#include "consensus/mutant.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "proto/limits.h"

@@ -34,7 +34,7 @@ bool quiet_resting(const struct core *core)
 
 static bool is_passive(const struct core *core)
 {
-    for (uint32_t i = 0; i < core->lane_count; i++) {
+    for (uint32_t i = 0; i < core->lane_count && !MUTANT(RESTISPEACE); i++) {
         enum core_lane_state state = core->lanes[i].state;
         if (state != CORE_LANE_BLOCKED && state != CORE_LANE_ENDED) {
             return false;
@@ -194,7 +194,7 @@ static bool chase_cycle(struct core *core)
 {
     for (uint32_t rank = 0; rank < core->size; rank++) {
         const struct message_pollr *answer = &core->peers[rank].pollr;
-        if (!answer->stuck) {
+        if (!answer->stuck || MUTANT(NOCHASE)) {
             continue;
         }
         const struct message_chase start = {NULL, 0};
@@ -273,10 +273,11 @@ static void finish_round(struct core *core)
         sent += answer->sent;
         received += answer->received;
     }
-    if (!resting || sent != received) {
+    if (!resting || (sent != received && !MUTANT(NOCOUNT))) {
         poll->matched = false;
         pause(core);
-    } else if (!poll->matched || poll->sent != sent || poll->passive != passive) {
+    } else if (!MUTANT(ONEROUND) &&
+               (!poll->matched || poll->sent != sent || poll->passive != passive)) {
         poll->matched = true;
         poll->sent = sent;
         poll->passive = passive;
