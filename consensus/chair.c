@@ -428,8 +428,8 @@ uint64_t chair_deadline(const struct core *core)
     for (const struct task *task = core->undecided_docket.undecided_next;
          task != &core->undecided; task = task->docket->undecided_next) {
         uint64_t due_ns = vote_due_ns(core, task->docket);
-        if (due_ns > core->now_ns) {
-            return due_ns; /* what is past has been tested: no holder yet */
+        if (due_ns > core->votes_tested_ns) {
+            return due_ns; /* an earlier one was tested, and had no holder */
         }
     }
     return CORE_NEVER;

@@ -404,6 +404,7 @@ static void see_what_changed(struct core *core)
 static void do_what_is_due(struct core *core)
 {
     if (chair_deadline(core) <= core->now_ns) {
+        core->votes_tested_ns = core->now_ns;
         chair_retest_all(core);
     }
     asker_flush(core);

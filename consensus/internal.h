@@ -197,6 +197,7 @@ struct core {
     uint32_t rank, size;
     uint64_t epoch, view_id;
     uint64_t now_ns;
+    uint64_t votes_tested_ns; /* vote timeouts up to here have been acted on */
     struct rankset members;
     uint32_t *hosts;
     struct peer *peers; /* per rank */
