@@ -39,21 +39,27 @@ struct wire_envelope {
 
 /* --- Writing ---------------------------------------------------------------------- */
 
-/* Collects messages for one peer.  Zero-initialise. */
+/* Collects messages for one peer. */
 struct wire_writer;
-struct wire_writer *wire_writer_new(void);
-void wire_writer_free(struct wire_writer *writer);
+struct wire_writer *wire_writer_new(void);         /* NULL without memory */
+void wire_writer_free(struct wire_writer *writer); /* accepts NULL */
 
-/* Adds a message; what it borrows is copied.  MOOT_ERR_LIMIT if the frame would exceed
- * a limit (send what there is and add again: one message always fits an empty frame, or
- * was refused with MOOT_ERR_INVALID for good). */
+/* Adds a message; what it borrows is copied.  On failure the writer is as it was:
+ *   MOOT_ERR_LIMIT      the frame would exceed a limit: send what there is, add again
+ *   MOOT_ERR_INVALID    never: the message breaks a limit of limits.h, lacks what its
+ *                       type needs (a hash that is not zero, if it is about a task), or
+ *                       has another epoch or view than those before it in the frame
+ *   MOOT_ERR_NO_MEMORY
+ * A label or site that is too long is cut; an empty one comes back as NULL. */
 int wire_writer_add(struct wire_writer *writer, const struct message *message);
 size_t wire_writer_count(const struct wire_writer *writer);
 size_t
 wire_writer_size(const struct wire_writer *writer); /* of the frame so far, bytes */
 
 /* Writes the frame to a fresh malloc'd buffer that the caller frees, and empties the
- * writer.  Messages' own epoch and view_id must equal the envelope's. */
+ * writer, which keeps its memory for the next frame.  Equal messages give equal bytes;
+ * a frame may be empty.  MOOT_ERR_INVALID if the messages' epoch or view is not the
+ * envelope's, MOOT_ERR_NO_MEMORY: then the writer is as it was. */
 int wire_writer_finish(struct wire_writer *writer, const struct wire_envelope *envelope,
                        void **frame, size_t *size);
 
@@ -73,6 +79,7 @@ struct wire_frame {
  * held. */
 int wire_frame_decode(const void *bytes, size_t size, struct wire_frame *out,
                       const char **why);
+/* Accepts a zero-initialised and a released frame. */
 void wire_frame_release(struct wire_frame *frame);
 
 #endif
