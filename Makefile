@@ -144,7 +144,7 @@ deps-check:
 	@deploy/debian-deps.sh $(PACKAGES) $(PACKAGES_CHECK)
 
 run: deps
-	@$(AGAIN) all
+	@$(AGAIN) -s all
 	$(BUILD)/moot run -n 4 tsp deploy/examples/burma14.tsp
 
 # --- How it is tested ---------------------------------------------------------------

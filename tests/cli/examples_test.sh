@@ -1,0 +1,73 @@
+#!/bin/sh
+# examples_test.sh - the examples give right answers at every rank count, refuse bad
+# input with its line, and stall with a report where ranks are trusted to agree.
+#
+# Finds the programs in $BUILD/examples; run from the top of the tree.
+set -u
+
+examples=${BUILD:?}/examples
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+launcher="mpirun --oversubscribe"
+[ "$(id -u)" -ne 0 ] || launcher="$launcher --allow-run-as-root"
+export OMPI_MCA_mpi_yield_when_idle=1
+failed=0
+
+# ranks N EXIT PATTERN PROGRAM ARGUMENTS...: its exit status, and a line of its output
+ranks() {
+    count=$1 status=$2 pattern=$3 program=$4
+    shift 4
+    # shellcheck disable=SC2086 # the launcher's words are meant to split
+    timeout -k 5 60 $launcher -n "$count" "$examples/$program" "$@" \
+        >"$scratch/out" 2>&1 </dev/null
+    code=$?
+    if [ "$code" -eq "$status" ] && grep -qE -e "$pattern" "$scratch/out"; then
+        echo "ok   $program $* n=$count"
+    else
+        echo "FAIL $program $* n=$count: exit $code, not $status with /$pattern/:"
+        sed 's/^/     /' "$scratch/out"
+        failed=1
+    fi
+}
+
+data=deploy/examples
+for count in 1 2 3 4 8; do
+    ranks "$count" 0 '^rank 0: the sum is 140$' conditional
+    if [ "$(grep -c 'the sum is 140$' "$scratch/out")" -ne "$count" ]; then
+        echo "FAIL conditional n=$count: not every rank has the sum"
+        failed=1
+    fi
+    ranks "$count" 0 '^optimum 3323 ' tsp $data/burma14.tsp
+    ranks "$count" 0 '^optimum 1600 ' tsp $data/grid16.tsp
+    ranks "$count" 0 '^nodes 15829, leaves 12121, depth 61 ' tree
+    ranks "$count" 0 'residual .*, 0 votes$' cholesky 4 32
+done
+ranks 4 0 '^n 512, ' cholesky
+ranks 3 0 '^nodes ' tree 7 1024
+
+# wrong EDIT PATTERN: burma14 with an edit is refused, and says why
+wrong() {
+    sed "$1" $data/burma14.tsp >"$scratch/wrong.tsp"
+    ranks 2 2 "$2" tsp "$scratch/wrong.tsp"
+}
+wrong 's/GEO/EXPLICIT/' 'wrong.tsp:5: EDGE_WEIGHT_TYPE EXPLICIT; allowed are EUC_2D and GEO'
+wrong 's/DIMENSION: 14/DIMENSION: 140/' 'wrong.tsp:4: 140 cities; allowed are 3 to 64'
+wrong 's/DIMENSION: 14/DIMENSION: many/' 'wrong.tsp:4: DIMENSION wants a number'
+wrong 's/TYPE: TSP/TYPE: ATSP/' 'wrong.tsp:2: TYPE ATSP; allowed is TSP'
+wrong '/^7 /d' '13 of 14 cities have coordinates'
+wrong 's/^7 /8 /' 'wrong.tsp:14: city 8 stands here a second time'
+wrong 's/^7 20.47/7 x/' 'wrong.tsp:13: .* should be: city x y'
+wrong 's/COMMENT/CMMENT/' 'wrong.tsp:3: unknown keyword'
+wrong '/DIMENSION/d' 'NODE_COORD_SECTION before DIMENSION'
+ranks 2 2 'nowhere.tsp: No such file' tsp nowhere.tsp
+ranks 2 2 '^usage: tsp FILE.tsp$' tsp
+ranks 1 2 '^usage: tree ' tree 1 0
+ranks 1 2 '^usage: cholesky ' cholesky 65
+
+export MOOT_DIVERGENCE=trust MOOT_STALL=1s MOOT_STALL_ABORT=1
+for count in 2 4; do
+    ranks "$count" 1 'stall' tsp $data/burma14.tsp
+done
+ranks 4 0 '0 votes$' cholesky 4 32
+
+exit "$failed"
