@@ -36,7 +36,8 @@ struct sim_watcher checker_watcher(struct checker *checker);
  * into the report.  True if there is none. */
 bool checker_finish(struct checker *checker, struct sim_report *report);
 
-/* The scenario wants waits for this task to end with this error. */
+/* The scenario wants the task to fail, and waits for it to end with this error. */
+enum { CHECKER_ANY_ERROR = 1 };
 void checker_expect(struct checker *checker, uint32_t task, int32_t code);
 
 /* Runs the program under the checker; true if nothing failed.  The caller frees

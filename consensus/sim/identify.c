@@ -74,28 +74,44 @@ const moot_hash *sim_hash(const struct sim *sim, uint32_t task)
     return &sim->hashes[task];
 }
 
-static uint32_t place(const struct program *program, uint32_t task,
+static uint32_t place(const struct program *program, uint64_t candidates,
                       const moot_hash *hash)
 {
-    struct rankset members, candidates;
+    struct rankset members, among;
     set_ranks(&members, UINT64_MAX >> (PROGRAM_RANKS_MAX - program->rank_count));
-    set_ranks(&candidates, program->tasks[task].candidates);
-    return placement_chair(hash, &members, candidates.low != 0 ? &candidates : NULL);
+    set_ranks(&among, candidates);
+    return placement_chair(hash, &members, candidates != 0 ? &among : NULL);
 }
 
 uint32_t sim_chair(const struct sim *sim, uint32_t task)
 {
-    return place(sim->program, task, &sim->hashes[task]);
+    return place(sim->program, sim->program->tasks[task].candidates,
+                 &sim->hashes[task]);
+}
+
+static moot_hash identify_one(const struct program *program, uint32_t task)
+{
+    bool ready = hashing_init();
+    assert(ready);
+    (void)ready;
+    moot_hash *hashes = sim_alloc(task + 1, sizeof *hashes);
+    for (uint32_t i = 0; i <= task; i++)
+        hashes[i] = identify(program, i, hashes);
+    moot_hash hash = hashes[task];
+    free(hashes);
+    return hash;
 }
 
 uint32_t sim_chair_of(const struct program *program, uint32_t task)
 {
-    moot_hash *hashes = sim_alloc(task + 1, sizeof *hashes);
-    for (uint32_t i = 0; i <= task; i++)
-        hashes[i] = identify(program, i, hashes);
-    uint32_t chair = place(program, task, &hashes[task]);
-    free(hashes);
-    return chair;
+    moot_hash hash = identify_one(program, task);
+    return place(program, program->tasks[task].candidates, &hash);
+}
+
+uint32_t sim_finder_of(const struct program *program, uint32_t task)
+{
+    moot_hash hash = identify_one(program, task);
+    return place(program, 0, &hash);
 }
 
 /* --- All of a program ------------------------------------------------------------- */

@@ -8,19 +8,32 @@ struct narrator {
     const struct program *program;
     FILE *to;
     enum narrator_detail detail;
+    uint64_t *needs;  /* per task: the least demand bound that a motion has carried */
+    uint32_t *chairs; /* per task */
 };
 
 struct narrator *narrator_new(const struct program *program, FILE *to,
                               enum narrator_detail detail)
 {
     struct narrator *narrator = calloc(1, sizeof *narrator);
-    if (narrator == NULL)
+    uint64_t *needs = calloc(program->task_count + 1, sizeof *needs);
+    uint32_t *chairs = calloc(program->task_count + 1, sizeof *chairs);
+    if (narrator == NULL || needs == NULL || chairs == NULL)
         abort();
-    *narrator = (struct narrator){program, to, detail};
+    for (uint32_t i = 0; i <= program->task_count; i++)
+        needs[i] = NEED_NONE;
+    *narrator = (struct narrator){program, to, detail, needs, chairs};
     return narrator;
 }
 
-void narrator_free(struct narrator *narrator) { free(narrator); }
+void narrator_free(struct narrator *narrator)
+{
+    if (narrator == NULL)
+        return;
+    free(narrator->needs);
+    free(narrator->chairs);
+    free(narrator);
+}
 
 static const char *name(const struct narrator *narrator, uint32_t task)
 {
@@ -58,39 +71,54 @@ static const char *error_name(int32_t code)
 
 /* --- Messages --------------------------------------------------------------------- */
 
-static void say_motion(const struct narrator *narrator, const struct sight *sight)
+/* "it holds it; the waiter stands at position 2" */
+static void describe_motion(const struct message_motion *motion, char *text,
+                            size_t size)
+{
+    const char *holds =
+        motion->holds   ? motion->hint ? "it holds it, conditionally" : "it holds it"
+        : motion->final ? "it never will hold it"
+                        : "it does not hold it";
+    if (motion->want == WANT_NOTHING)
+        (void)snprintf(text, size, "%s", holds);
+    else if (motion->need == 0)
+        (void)snprintf(text, size, "%s; the waiter lacks it", holds);
+    else if (motion->need == NEED_NONE)
+        (void)snprintf(text, size, "%s; nobody's lane waits", holds);
+    else
+        (void)snprintf(text, size, "%s; the waiter stands at position %" PRIu64, holds,
+                       motion->need);
+}
+
+static void say_motion(struct narrator *narrator, const struct sight *sight)
 {
     const struct message_motion *motion = &sight->message->u.motion;
-    char need[64] = "nobody waits";
-    if (motion->need == 0)
-        (void)snprintf(need, sizeof need, "the waiter lacks it");
-    else if (motion->need != NEED_NONE)
-        (void)snprintf(need, sizeof need, "the waiter is at position %" PRIu64,
-                       motion->need);
-    const char *verb = motion->want == WANT_NOTHING ? "tells" : "asks";
-    const char *holds = motion->holds   ? "it holds it"
-                        : motion->final ? "it never will hold it"
-                                        : "it does not hold it";
-    say(narrator, sight, "%s chair %" PRIu32 " %s \"%s\" (%s%s; %s%s)", verb,
+    char text[128];
+    describe_motion(motion, text, sizeof text);
+    uint64_t *need = &narrator->needs[sight->task];
+    if (motion->want != WANT_NOTHING && motion->need < *need)
+        *need = motion->need;
+    bool chair = sight->peer == narrator->chairs[sight->task];
+    say(narrator, sight, "%s %s %" PRIu32 " %s \"%s\" (%s%s)",
+        motion->want == WANT_NOTHING ? "tells" : "asks", chair ? "chair" : "rank",
         sight->peer, motion->want == WANT_NOTHING ? "about" : "for",
-        name(narrator, sight->task), holds, motion->hint ? ", conditionally" : "", need,
+        name(narrator, sight->task), text,
         motion->spec != NULL ? "; the spec comes along" : "");
 }
 
 static void say_decision(const struct narrator *narrator, const struct sight *sight)
 {
     const struct message_decision *decision = &sight->message->u.decision;
-    fprintf(narrator->to,
-            "%9.3f ms  rank %" PRIu32 " tells rank %" PRIu32
-            " that it owns \"%s\" (evidence: %s); waiting:",
-            (double)sight->time_ns / 1e6, sight->rank, sight->peer,
-            name(narrator, sight->task), evidence_name(decision->evidence));
-    uint32_t shown = 0;
+    char text[256] = "";
+    size_t length = 0;
     for (size_t i = 0; i < decision->asker_count; i++)
-        if (decision->askers[i].want != WANT_NOTHING)
-            fprintf(narrator->to, "%s rank %" PRIu32, shown++ > 0 ? "," : "",
-                    decision->askers[i].rank);
-    fputs(shown == 0 ? " nobody\n" : "\n", narrator->to);
+        if (decision->askers[i].want != WANT_NOTHING && length + 16 < sizeof text)
+            length += (size_t)snprintf(text + length, sizeof text - length,
+                                       "%s rank %" PRIu32, length > 0 ? "," : "",
+                                       decision->askers[i].rank);
+    say(narrator, sight,
+        "tells rank %" PRIu32 " that it owns \"%s\" (others who wait:%s)", sight->peer,
+        name(narrator, sight->task), length > 0 ? text : " none");
 }
 
 static void say_result(const struct narrator *narrator, const struct sight *sight)
@@ -156,7 +184,7 @@ static void say_other_send(const struct narrator *narrator, const struct sight *
             peer);
 }
 
-static void say_send(const struct narrator *narrator, const struct sight *sight)
+static void say_send(struct narrator *narrator, const struct sight *sight)
 {
     enum message_type type = sight->message->type;
     if (is_chatter(type) && narrator->detail == NARRATOR_STORY)
@@ -175,22 +203,69 @@ static void say_send(const struct narrator *narrator, const struct sight *sight)
 
 /* --- Everything else -------------------------------------------------------------- */
 
-static void say_note(const struct narrator *narrator, const struct sight *sight)
+/* Why the chair gives the task away; follows "rank 1 ". */
+static void describe_evidence(const struct narrator *narrator,
+                              const struct sight *sight, char *text, size_t size)
 {
-    if (sight->point == CORE_POINT_CLAIM)
-        say(narrator, sight, "is the chair of \"%s\" and claims it",
-            name(narrator, sight->task));
-    else if (sight->point == CORE_POINT_VOTE_CAST)
-        say(narrator, sight, "yields \"%s\" to rank %" PRIu32 " (evidence: %s)",
-            name(narrator, sight->task), sight->peer, evidence_name(sight->evidence));
+    uint64_t need = narrator->needs[sight->task];
+    switch (sight->evidence) {
+    case EVIDENCE_CLOSED:
+        (void)snprintf(text, size, "has come to its end without it");
+        break;
+    case EVIDENCE_DECLINED:
+        (void)snprintf(text, size, "has declined it");
+        break;
+    case EVIDENCE_HINT:
+        (void)snprintf(text, size, "heard that it is conditional");
+        break;
+    case EVIDENCE_NESTED:
+        (void)snprintf(text, size, "sees that a running task spawned it");
+        break;
+    case EVIDENCE_BLOCKED:
+        if (need == 0 || need == NEED_NONE)
+            (void)snprintf(text, size, "is blocked, and the waiter lacks it");
+        else
+            (void)snprintf(text, size, "is blocked at or past position %" PRIu64, need);
+        break;
+    case EVIDENCE_TIMEOUT:
+        (void)snprintf(text, size, "has kept the asker waiting for the vote timeout");
+        break;
+    case EVIDENCE_QUIET:
+        (void)snprintf(text, size, "hears that nothing moves any more");
+        break;
+    case EVIDENCE_NONE:
+    case EVIDENCE_CLAIM:
+    case EVIDENCE_END:
+    default:
+        (void)snprintf(text, size, "has evidence %s", evidence_name(sight->evidence));
+        break;
+    }
 }
 
-static void say_verdict(const struct narrator *narrator, const struct sight *sight)
+static void say_note(const struct narrator *narrator, const struct sight *sight)
 {
-    fprintf(narrator->to, "%9.3f ms  rank %" PRIu32 " gives up on \"%s\": %s",
-            (double)sight->time_ns / 1e6, sight->rank, name(narrator, sight->task),
-            error_name(sight->code));
-    fputc('\n', narrator->to);
+    char text[128];
+    if (sight->point == CORE_POINT_CLAIM) {
+        say(narrator, sight, "chairs \"%s\" and claims it",
+            name(narrator, sight->task));
+    } else if (sight->point == CORE_POINT_VOTE_CAST) {
+        describe_evidence(narrator, sight, text, sizeof text);
+        say(narrator, sight, "%s: it yields \"%s\" to rank %" PRIu32, text,
+            name(narrator, sight->task), sight->peer);
+    }
+}
+
+static void say_verdict(const struct narrator *narrator, struct sim *sim,
+                        const struct sight *sight)
+{
+    char text[256] = "";
+    size_t length = 0;
+    for (uint32_t i = 0; i < sight->chain_count && length + 32 < sizeof text; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s\"%s\"",
+                                   i == 0 ? ", the circle being " : " before ",
+                                   name(narrator, sim_task(sim, &sight->chain[i])));
+    say(narrator, sight, "learns of \"%s\": %s%s", name(narrator, sight->task),
+        error_name(sight->code), text);
 }
 
 static void say_lane(const struct narrator *narrator, const struct sight *sight)
@@ -203,9 +278,10 @@ static void say_lane(const struct narrator *narrator, const struct sight *sight)
 
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
-    const struct narrator *narrator = context;
+    struct narrator *narrator = context;
     const char *task = name(narrator, sight->task);
-    (void)sim;
+    if (sight->task < narrator->program->task_count)
+        narrator->chairs[sight->task] = sim_chair(sim, sight->task);
     switch (sight->type) {
     case SIGHT_SPAWN:
         say(narrator, sight, "spawns \"%s\"", task);
@@ -220,8 +296,11 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         say(narrator, sight, "waits for \"%s\"", task);
         break;
     case SIGHT_WAITED:
-        say(narrator, sight, sight->code == MOOT_OK ? "has \"%s\"" : "has \"%s\": %s",
-            task, error_name(sight->code));
+        if (sight->code == MOOT_OK)
+            say(narrator, sight, "has \"%s\"", task);
+        else
+            say(narrator, sight, "waits for \"%s\" no more: %s", task,
+                error_name(sight->code));
         break;
     case SIGHT_LAPSED:
         say(narrator, sight, "stops waiting for \"%s\"", task);
@@ -246,7 +325,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         say_note(narrator, sight);
         break;
     case SIGHT_VERDICT:
-        say_verdict(narrator, sight);
+        say_verdict(narrator, sim, sight);
         break;
     case SIGHT_LANE:
         say_lane(narrator, sight);

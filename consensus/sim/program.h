@@ -78,7 +78,7 @@ enum program_feature {
     PROGRAM_LARGE = 1 << 14,    /* results above LIMIT_EAGER_BYTES */
     PROGRAM_ALL = (1 << 15) - 1,
     /* The agreeing variant: every rank runs the same script. */
-    PROGRAM_AGREEING = PROGRAM_ONCE | PROGRAM_AFTER | PROGRAM_LARGE
+    PROGRAM_AGREEING = PROGRAM_WAITS | PROGRAM_ONCE | PROGRAM_AFTER | PROGRAM_LARGE
 };
 
 struct program_options {

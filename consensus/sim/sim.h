@@ -102,6 +102,8 @@ uint32_t sim_chair(const struct sim *sim, uint32_t task);
 
 /* The chair that a task of a program would have; to pick its salt with. */
 uint32_t sim_chair_of(const struct program *program, uint32_t task);
+/* Whom a rank asks that does not know the task's candidates. */
+uint32_t sim_finder_of(const struct program *program, uint32_t task);
 
 /* --- Running ---------------------------------------------------------------------- */
 
