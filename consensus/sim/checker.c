@@ -270,6 +270,8 @@ bool checker_finish(struct checker *checker, struct sim_report *report)
             return fail(report, "ran once", why);
         }
     }
+    if (checker->program->plain && report->counts.yields[EVIDENCE_QUIET] != 0)
+        return fail(report, "no quiet", "a vote took QUIET");
     for (int i = 0; i < EVIDENCE_END && checker->program->agree; i++)
         if (i != EVIDENCE_NESTED && report->counts.yields[i] != 0) {
             (void)snprintf(why, sizeof why, "%" PRIu64 " votes on evidence %s",

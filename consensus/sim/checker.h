@@ -13,6 +13,7 @@
  *   wait code    a wait ends well, or with the error that the program asks for
  *   not held     "nobody holds it" is said only when nobody does (I15)
  *   no votes     agreeing programs: no vote for a top-level task, no search (I13)
+ *   no quiet     plain programs: no vote but on evidence, none by QUIET (I14)
  *   one result   agreeing programs: at most one result with data per task and rank, and
  *                one more for each time that rank asked (a motion may cross a push)
  *

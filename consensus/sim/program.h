@@ -76,7 +76,9 @@ enum program_feature {
     PROGRAM_LANES = 1 << 12,    /* several lanes */
     PROGRAM_BARRIERS = 1 << 13, /* parked in foreign blocking code */
     PROGRAM_LARGE = 1 << 14,    /* results above LIMIT_EAGER_BYTES */
-    PROGRAM_ALL = (1 << 15) - 1,
+    PROGRAM_LACKS = 1 << 15,    /* inputs and waits that the rank itself never spawns */
+    PROGRAM_POLLS = 1 << 16,    /* waits with a timeout */
+    PROGRAM_ALL = (1 << 17) - 1,
     /* The agreeing variant: every rank runs the same script. */
     PROGRAM_AGREEING = PROGRAM_WAITS | PROGRAM_ONCE | PROGRAM_AFTER | PROGRAM_LARGE
 };
@@ -145,6 +147,10 @@ struct program {
     uint32_t features; /* in effect */
     bool agree;
     bool waits_alike; /* agreeing, and every rank waits where the others wait */
+    /* One lane, no candidates, and ranks wait for nothing but what they have spawned,
+     * inputs and all: whoever waits could run it, so evidence alone must decide every
+     * vote, without QUIET. */
+    bool plain;
     struct program_task *tasks; /* by canonical index */
     uint32_t task_count, task_capacity;
     struct program_script *scripts; /* rank_count * lane_count */

@@ -225,6 +225,21 @@ static void draw_candidates(const struct program *program, struct random *random
         task->holders |= one;
 }
 
+/* Sees to it that who holds a task holds its inputs. */
+static void close_holders(struct program *program, const struct program_list *top)
+{
+    for (uint32_t i = top->count; i-- > 0;) {
+        const struct program_task *task = &program->tasks[top->items[i]];
+        for (uint32_t k = 0; k < task->inputs.count; k++)
+            program->tasks[task->inputs.items[k]].holders |= task->holders;
+        for (uint32_t k = 0; k < task->after.count; k++)
+            program->tasks[task->after.items[k]].holders |= task->holders;
+    }
+    for (uint32_t i = 0; i < top->count; i++)
+        program->tasks[top->items[i]].decliners &=
+            ~program->tasks[top->items[i]].holders;
+}
+
 static void draw_divergence(struct draft *draft, const struct program_list *top)
 {
     struct program *program = draft->program;
@@ -249,6 +264,8 @@ static void draw_divergence(struct draft *draft, const struct program_list *top)
         if (has(draft, PROGRAM_DECLINES))
             task->decliners = decliners & all & ~task->holders;
     }
+    if (!has(draft, PROGRAM_LACKS))
+        close_holders(program, top);
 }
 
 /* --- Scripts ---------------------------------------------------------------------- */
@@ -273,6 +290,13 @@ static struct program_step *write_step(struct scribe *scribe, enum program_op op
                             task);
 }
 
+/* Unless the rank may wait for what it lacks, it names what it holds. */
+static bool may_name(const struct scribe *scribe, uint32_t task)
+{
+    return has(scribe->draft, PROGRAM_LACKS) ||
+           (scribe->draft->program->tasks[task].holders >> scribe->rank & 1);
+}
+
 /* A task that a wait may name here by (W), among the latest; PROGRAM_NONE if the draw
  * falls on what may only be waited for at the end, or nothing is covered yet. */
 static int64_t draw_awaited(struct scribe *scribe)
@@ -284,8 +308,9 @@ static int64_t draw_awaited(struct scribe *scribe)
     if (back > scribe->top_limit)
         return PROGRAM_NONE;
     uint32_t task = scribe->top->items[scribe->top_limit - back];
-    return scribe->draft->program->outcomes[task].ghostly ? PROGRAM_NONE
-                                                          : (int64_t)task;
+    if (scribe->draft->program->outcomes[task].ghostly || !may_name(scribe, task))
+        return PROGRAM_NONE;
+    return task;
 }
 
 static void write_wait(struct scribe *scribe)
@@ -293,7 +318,7 @@ static void write_wait(struct scribe *scribe)
     int64_t task = draw_awaited(scribe);
     uint64_t kind = random_below(&scribe->waits, 8);
     uint32_t pause_us = (uint32_t)random_between(&scribe->waits, 1, 300);
-    if (task == PROGRAM_NONE)
+    if (task == PROGRAM_NONE || (kind == 7 && !has(scribe->draft, PROGRAM_POLLS)))
         return;
     static const enum program_op ops[8] = {
         PROGRAM_WAIT_ALL, PROGRAM_WAIT_ALL, PROGRAM_WAIT_ALL, PROGRAM_WAIT_ANY,
@@ -383,7 +408,8 @@ static void write_end(struct scribe *scribe)
             uint32_t task = scribe->top->items[i];
             bool fetch =
                 random_chance(&scribe->waits, scribe->draft->style.final_per_mille);
-            if (fetch && program->outcomes[task].ghostly == (ghosts == 1))
+            if (fetch && may_name(scribe, task) &&
+                program->outcomes[task].ghostly == (ghosts == 1))
                 write_step(scribe, PROGRAM_FETCH, task);
         }
 }
@@ -445,6 +471,8 @@ struct program *program_new(const struct program_options *options)
     draft.program->features = features;
     draft.program->agree = options->agree;
     draft.program->waits_alike = options->agree && draft.style.waits_alike;
+    draft.program->plain = (features & (PROGRAM_LACKS | PROGRAM_POLLS | PROGRAM_LANES |
+                                        PROGRAM_CANDIDATES | PROGRAM_BARRIERS)) == 0;
     struct program_list top = {0};
     draw_tasks(&draft, &top);
     draw_divergence(&draft, &top);
