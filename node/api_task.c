@@ -1,0 +1,317 @@
+/* api_task.c - the public calls on task handles: wait, fetch, release, cancel, info. */
+#include "moot.h"
+
+#include "hashing/placement.h"
+#include "node/engine.h"
+#include "node/task_handle.h"
+#include "node/wait.h"
+#include "proto/error.h"
+
+#include <stdlib.h>
+
+enum { WAIT_ITEMS_INLINE = 16 };
+
+static int bad_handle(struct lane *lane, const char *call, size_t index, int error)
+{
+    return lane_fail(lane, error, "%s: handle %zu: %s", call, index, error_text(error));
+}
+
+/* --- Waiting -------------------------------------------------------------------- */
+
+static int check_wait(struct moot *m, struct lane *lane, const char *call,
+                      moot_duration timeout)
+{
+    if (lane->call != NULL) {
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "%s inside a kernel: moot_call_wait() is the call to use",
+                         call);
+    }
+    if (lane->parked) {
+        return lane_fail(lane, MOOT_ERR_STATE, "%s: this thread is parked", call);
+    }
+    if (timeout < 0) {
+        return lane_fail(lane, MOOT_ERR_INVALID, "%s: the timeout is negative", call);
+    }
+    if (m->closing) {
+        return lane_fail(lane, MOOT_ERR_CLOSED, "%s: the context is closing", call);
+    }
+    int error = lane_enrol(m, lane);
+    return error == MOOT_OK ? error
+                            : lane_fail(lane, error, "%s: %s", call, error_text(error));
+}
+
+static uint64_t deadline_of(moot_duration timeout)
+{
+    if (timeout == MOOT_FOREVER) {
+        return CORE_NEVER;
+    }
+    return clock_ns() + (uint64_t)timeout;
+}
+
+static int fill_items(struct moot *m, struct lane *lane, const char *call,
+                      const moot_task *tasks, struct wait *wait)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        struct handle *handle;
+        int error = handle_find(&m->handles, tasks[i].id, &handle);
+        if (error != MOOT_OK) {
+            return bad_handle(lane, call, i, error);
+        }
+        wait->items[i] = (struct wait_item){.task = handle->task};
+    }
+    return MOOT_OK;
+}
+
+/* The code of the first failed item, or of the one that ended; its story is told. */
+static int outcome(struct moot *m, const struct wait *wait)
+{
+    if (wait->any) {
+        const struct wait_item *item = &wait->items[wait->which];
+        return wait_tell(m, wait->lane, item->task, item->code);
+    }
+    for (size_t i = 0; i < wait->count; i++) {
+        if (wait->items[i].code != MOOT_OK) {
+            return wait_tell(m, wait->lane, wait->items[i].task, wait->items[i].code);
+        }
+    }
+    return MOOT_OK;
+}
+
+static int wait_locked(struct moot *m, struct lane *lane, const char *call,
+                       const moot_task *tasks, moot_duration timeout, struct wait *wait)
+{
+    int error = check_wait(m, lane, call, timeout);
+    if (error == MOOT_OK) {
+        error = fill_items(m, lane, call, tasks, wait);
+    }
+    if (error != MOOT_OK) {
+        return error;
+    }
+    wait->lane = lane;
+    wait->deadline_ns = deadline_of(timeout);
+    error = wait_run(m, wait);
+    return error == MOOT_OK ? outcome(m, wait) : error;
+}
+
+/* Waits for one or all; *which only for one of several. */
+static int wait_many(const char *call, moot *m, const moot_task *tasks, size_t count,
+                     moot_duration timeout, size_t *which)
+{
+    struct wait_item inline_items[WAIT_ITEMS_INLINE], *items = inline_items;
+    if (count > WAIT_ITEMS_INLINE) {
+        items = calloc(count, sizeof(*items));
+        if (items == NULL) {
+            return MOOT_ERR_NO_MEMORY;
+        }
+    }
+    struct lane *lane = engine_enter(m);
+    int error = MOOT_ERR_NO_MEMORY;
+    if (lane != NULL) {
+        struct wait wait = {
+            .want = WANT_DONE, .any = which != NULL, .items = items, .count = count};
+        error = wait_locked(m, lane, call, tasks, timeout, &wait);
+        if (which != NULL && wait.ended_any) {
+            *which = wait.which;
+        }
+        engine_leave(m);
+    }
+    if (items != inline_items) {
+        free(items);
+    }
+    return error;
+}
+
+int moot_task_wait(moot *m, moot_task t, moot_duration timeout)
+{
+    if (m == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_task_wait: the context is NULL");
+    }
+    return wait_many("moot_task_wait", m, &t, 1, timeout, NULL);
+}
+
+int moot_task_wait_all(moot *m, const moot_task *t, size_t count, moot_duration timeout)
+{
+    if (m == NULL || (t == NULL && count > 0)) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_task_wait_all: an argument is NULL");
+    }
+    return wait_many("moot_task_wait_all", m, t, count, timeout, NULL);
+}
+
+int moot_task_wait_any(moot *m, const moot_task *t, size_t count, moot_duration timeout,
+                       size_t *which)
+{
+    if (m == NULL || t == NULL || which == NULL || count == 0) {
+        return thread_fail(MOOT_ERR_INVALID,
+                           "moot_task_wait_any: an argument is NULL or the count is 0");
+    }
+    return wait_many("moot_task_wait_any", m, t, count, timeout, which);
+}
+
+/* --- Fetching and letting go ---------------------------------------------------- */
+
+static int fetch_locked(struct moot *m, struct lane *lane, moot_task t,
+                        moot_duration timeout, const void **data, size_t *size)
+{
+    struct wait_item item;
+    struct wait wait = {.want = WANT_DATA, .items = &item, .count = 1};
+    int error = wait_locked(m, lane, "moot_task_fetch", &t, timeout, &wait);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    struct handle *handle;
+    error = handle_find(&m->handles, t.id, &handle); /* it may be gone by now */
+    if (error != MOOT_OK) {
+        return bad_handle(lane, "moot_task_fetch", 0, error);
+    }
+    struct payload *payload = handle->task->payload;
+    if (!handle->borrowed) {
+        handle->borrowed = true;
+        payload_hold(payload);
+    }
+    *data = payload->data;
+    if (size != NULL) {
+        *size = (size_t)payload->size;
+    }
+    return MOOT_OK;
+}
+
+int moot_task_fetch(moot *m, moot_task t, moot_duration timeout, const void **data,
+                    size_t *size)
+{
+    if (m == NULL || data == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_task_fetch: an argument is NULL");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = fetch_locked(m, lane, t, timeout, data, size);
+    engine_leave(m);
+    return error;
+}
+
+/* A child's handle ends with its parent, not before. */
+static int release_locked(struct moot *m, struct lane *lane, moot_task t)
+{
+    struct handle *handle;
+    int error = handle_find(&m->handles, t.id, &handle);
+    if (error != MOOT_OK) {
+        return bad_handle(lane, "moot_task_release", 0, error);
+    }
+    task_handle_end(m, handle);
+    return MOOT_OK;
+}
+
+int moot_task_release(moot *m, moot_task t)
+{
+    if (m == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_task_release: the context is NULL");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = release_locked(m, lane, t);
+    engine_leave(m);
+    return error;
+}
+
+static int cancel_locked(struct moot *m, struct lane *lane, moot_task t)
+{
+    struct handle *handle;
+    int error = handle_find(&m->handles, t.id, &handle);
+    if (error != MOOT_OK) {
+        return bad_handle(lane, "moot_task_cancel", 0, error);
+    }
+    struct core_event event = {.type = CORE_EV_CANCEL, .hash = handle->task->hash};
+    error = engine_step(m, &event);
+    return error == MOOT_OK ? error : lane_fail(lane, error, "%s", error_text(error));
+}
+
+int moot_task_cancel(moot *m, moot_task t)
+{
+    if (m == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_task_cancel: the context is NULL");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = cancel_locked(m, lane, t);
+    engine_leave(m);
+    return error;
+}
+
+/* --- Looking -------------------------------------------------------------------- */
+
+static enum moot_task_state state_of(const struct task *task)
+{
+    if (task->known) {
+        return task->status == MOOT_OK ? MOOT_TASK_DONE : MOOT_TASK_FAILED;
+    }
+    switch ((enum task_stage)task->stage) {
+    case TASK_READY:
+        return MOOT_TASK_READY;
+    case TASK_RUNNING:
+        return MOOT_TASK_RUNNING;
+    case TASK_IDLE:
+    case TASK_ENDED:
+        break;
+    }
+    return task->verdict_count > 0 ? MOOT_TASK_FAILED : MOOT_TASK_WAITING;
+}
+
+static const char *story_text(const struct task *task)
+{
+    if (task->known && task->status != MOOT_OK && task->payload != NULL) {
+        return (const char *)task->payload->data;
+    }
+    return !task->known && task->verdict_story != NULL ? task->verdict_story : "";
+}
+
+static int rank_or_none(uint32_t rank)
+{
+    return rank == PLACEMENT_NOBODY ? -1 : (int)rank;
+}
+
+static void fill_info(struct moot *m, const struct task *task, moot_task_info *out)
+{
+    *out = (moot_task_info){.hash = task->hash,
+                            .state = state_of(task),
+                            .owner = -1,
+                            .chair = -1,
+                            .decided = evidence_name(EVIDENCE_NONE),
+                            .status = task->known ? task->status : task->verdict,
+                            .story = story_text(task),
+                            .size = task->size,
+                            .label = task->label != NULL ? task->label : "",
+                            .site = task->site != NULL ? task->site : ""};
+    struct core_task_view view;
+    if (core_task_look(m->core, &task->hash, &view)) {
+        out->owner = rank_or_none(view.owner);
+        out->chair = rank_or_none(view.chair);
+        out->decided = evidence_name(view.evidence);
+        rankset_release(&view.asked_by);
+        rankset_release(&view.holders);
+    }
+}
+
+int moot_task_info_get(moot *m, moot_task t, moot_task_info *out)
+{
+    if (m == NULL || out == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_task_info: an argument is NULL");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    struct handle *handle;
+    int error = handle_find(&m->handles, t.id, &handle);
+    if (error == MOOT_OK) {
+        fill_info(m, handle->task, out);
+    } else {
+        bad_handle(lane, "moot_task_info", 0, error);
+    }
+    engine_leave(m);
+    return error;
+}

@@ -1,0 +1,277 @@
+/* call.c - what a running kernel calls: its inputs, its output, its children.
+ *
+ * A call is valid on the thread that runs the kernel and only there; a pointer that is
+ * NULL gives empty answers and INVALID.
+ */
+#include "call.h"
+
+#include "node/engine.h"
+#include "node/spawn.h"
+#include "node/task_handle.h"
+#include "node/wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Life ----------------------------------------------------------------------- */
+
+bool call_begin(struct moot_call *call, struct moot *m, struct lane *lane,
+                struct task *task)
+{
+    memset(call, 0, sizeof(*call));
+    call->m = m;
+    call->lane = lane;
+    call->task = task;
+    call->below = lane->call;
+    call->inputs = call->inline_inputs;
+    size_t count = task->input_count - task->after_count;
+    if (count > CALL_INPUTS_INLINE) {
+        call->inputs = calloc(count, sizeof(struct payload *));
+        if (call->inputs == NULL) {
+            call->inputs = call->inline_inputs;
+            return false;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        call->inputs[i] = task->inputs[i]->payload;
+    }
+    call->input_count = count;
+    return true;
+}
+
+void call_end(struct moot_call *call)
+{
+    for (size_t i = 0; i < call->child_count; i++) {
+        struct handle *handle;
+        if (handle_find(&call->m->handles, call->children[i], &handle) == MOOT_OK) {
+            task_handle_end(call->m, handle);
+        }
+    }
+    for (size_t i = 0; i < call->borrowed_count; i++) {
+        payload_drop(call->borrowed[i]);
+    }
+    free(call->children);
+    free(call->borrowed);
+    if (call->inputs != call->inline_inputs) {
+        free(call->inputs);
+    }
+}
+
+/* --- Reading and writing -------------------------------------------------------- */
+
+static const void *give(const void *data, size_t size, size_t *size_out)
+{
+    if (size_out != NULL) {
+        *size_out = size;
+    }
+    return size > 0 ? data : NULL;
+}
+
+const void *moot_call_args(const moot_call *call, size_t *size)
+{
+    if (call == NULL) {
+        return give(NULL, 0, size);
+    }
+    return give(call->task->args, call->task->args_size, size);
+}
+
+size_t moot_call_input_count(const moot_call *call)
+{
+    return call != NULL ? call->input_count : 0;
+}
+
+const void *moot_call_input(const moot_call *call, size_t i, size_t *size)
+{
+    if (call == NULL || i >= call->input_count || call->inputs[i] == NULL) {
+        return give(NULL, 0, size);
+    }
+    return give(call->inputs[i]->data, (size_t)call->inputs[i]->size, size);
+}
+
+void *moot_call_output(moot_call *call, size_t size)
+{
+    if (call == NULL) {
+        return NULL;
+    }
+    struct payload *output = payload_new(size);
+    if (output == NULL) {
+        call->no_memory = true;
+        return NULL;
+    }
+    payload_drop(call->output);
+    call->output = output;
+    call->no_memory = false;
+    return output->data;
+}
+
+int moot_call_fail(moot_call *call, int code, const char *why)
+{
+    code = code != 0 ? code : MOOT_ERR_KERNEL_CODE;
+    if (call != NULL) {
+        text_clear(&call->why);
+        text_add(&call->why, "%.*s", (int)LIMIT_ERROR_STORY_BYTES,
+                 why != NULL ? why : "");
+    }
+    return code;
+}
+
+moot *moot_call_context(const moot_call *call) { return call != NULL ? call->m : NULL; }
+
+const moot_hash *moot_call_hash(const moot_call *call)
+{
+    return call != NULL ? &call->task->hash : NULL;
+}
+
+/* --- Children ------------------------------------------------------------------- */
+
+static bool grow(void **array, size_t *room, size_t count, size_t item_size)
+{
+    if (count < *room) {
+        return true;
+    }
+    size_t wanted = *room ? *room * 2 : 8;
+    void *grown = realloc(*array, wanted * item_size);
+    if (grown == NULL) {
+        return false;
+    }
+    *array = grown;
+    *room = wanted;
+    return true;
+}
+
+static bool child_room(struct moot_call *call)
+{
+    void *array = call->children;
+    bool ok = grow(&array, &call->child_room, call->child_count, sizeof(uint64_t));
+    call->children = array;
+    return ok;
+}
+
+static bool borrow_room(struct moot_call *call)
+{
+    void *array = call->borrowed;
+    bool ok = grow(&array, &call->borrowed_room, call->borrowed_count, sizeof(void *));
+    call->borrowed = array;
+    return ok;
+}
+
+/* The call must be the innermost of the thread that makes it. */
+static int check_call(const moot_call *call, struct lane *lane, const char *what)
+{
+    if (lane->call != call) {
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "%s: this is not the kernel that runs on this thread", what);
+    }
+    return MOOT_OK;
+}
+
+static int spawn_child(moot_call *call, struct lane *lane, const moot_task_spec *spec,
+                       moot_task *out, const char *site)
+{
+    int error = check_call(call, lane, "moot_call_spawn");
+    if (error != MOOT_OK) {
+        return error;
+    }
+    if (!child_room(call)) {
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a child's handle");
+    }
+    moot_task child;
+    error = spawn_task(call->m, lane, spec, site, call->task, &child);
+    if (error == MOOT_OK) {
+        call->children[call->child_count++] = child.id;
+        *out = child;
+    }
+    return error;
+}
+
+int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec, moot_task *out,
+                       const char *site)
+{
+    if (call == NULL || spec == NULL || out == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_spawn: an argument is NULL");
+    }
+    struct lane *lane = engine_enter(call->m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = spawn_child(call, lane, spec, out, site);
+    engine_leave(call->m);
+    return error;
+}
+
+/* The child's record; NULL with the error told. */
+static struct task *find_child(moot_call *call, struct lane *lane, moot_task child,
+                               int *error)
+{
+    struct handle *handle;
+    *error = handle_find(&call->m->handles, child.id, &handle);
+    if (*error != MOOT_OK) {
+        lane_fail(lane, *error, "moot_call_wait: the handle %s",
+                  *error == MOOT_ERR_FOREIGN ? "belongs to another context"
+                                             : "was released or never valid");
+        return NULL;
+    }
+    if (handle->parent != call->task) {
+        struct text *text = &lane->error;
+        text_clear(text);
+        task_describe(text, call->task);
+        text_add(text, " waits for ");
+        task_describe(text, handle->task);
+        text_add(text, ", which it did not spawn: a running task may wait only for its "
+                       "own children (make it an input instead)");
+        *error = MOOT_ERR_NOT_CHILD;
+        return NULL;
+    }
+    return handle->task;
+}
+
+static int wait_child(moot_call *call, struct lane *lane, moot_task child,
+                      const void **data, size_t *size)
+{
+    int error = check_call(call, lane, "moot_call_wait");
+    if (error != MOOT_OK) {
+        return error;
+    }
+    struct task *task = find_child(call, lane, child, &error);
+    if (task == NULL) {
+        return error;
+    }
+    if (!borrow_room(call)) {
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a borrow");
+    }
+    struct wait_item item = {.task = task};
+    struct wait wait = {.lane = lane,
+                        .waiter = call->task,
+                        .want = WANT_DATA,
+                        .items = &item,
+                        .count = 1,
+                        .deadline_ns = CORE_NEVER};
+    error = wait_run(call->m, &wait);
+    if (error == MOOT_OK) {
+        error = wait_tell(call->m, lane, task, item.code);
+    }
+    if (error != MOOT_OK) {
+        return error;
+    }
+    call->borrowed[call->borrowed_count++] = payload_hold(task->payload);
+    *data = task->payload->data;
+    *size = (size_t)task->payload->size;
+    return MOOT_OK;
+}
+
+int moot_call_wait(moot_call *call, moot_task child, const void **data, size_t *size)
+{
+    if (call == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_wait: the call is NULL");
+    }
+    const void *no_data;
+    size_t no_size;
+    struct lane *lane = engine_enter(call->m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = wait_child(call, lane, child, data != NULL ? data : &no_data,
+                           size != NULL ? size : &no_size);
+    engine_leave(call->m);
+    return error;
+}

@@ -1,0 +1,36 @@
+/* call.h - one running kernel: the struct behind moot_call.
+ *
+ * It lives on the stack of the thread that runs the kernel.  Inputs and arguments are
+ * read without the lock: they are pinned while the kernel runs.
+ */
+#ifndef NODE_CALL_H
+#define NODE_CALL_H
+
+#include "node/context.h"
+
+enum { CALL_INPUTS_INLINE = 16 };
+
+struct moot_call {
+    struct moot *m;
+    struct lane *lane;
+    struct task *task;
+    struct moot_call *below; /* that waits on this thread's stack */
+    const struct payload **inputs;
+    size_t input_count; /* data inputs */
+    const struct payload *inline_inputs[CALL_INPUTS_INLINE];
+    struct payload *output;
+    bool no_memory; /* an output could not be had */
+    struct text why;
+    uint64_t *children; /* handles; end with the kernel */
+    size_t child_count, child_room;
+    struct payload **borrowed; /* children's results */
+    size_t borrowed_count, borrowed_room;
+};
+
+/* Gathers the inputs; false without memory. */
+bool call_begin(struct moot_call *call, struct moot *m, struct lane *lane,
+                struct task *task);
+/* Ends borrows and children's handles; leaves `output` and `why` to the caller. */
+void call_end(struct moot_call *call);
+
+#endif

@@ -1,0 +1,150 @@
+/* close.c - see close.h.
+ *
+ * The order matters.  First the program's other waits end (CLOSED), and their threads
+ * leave, running to its end whatever kernel they are in; then the core is told that all
+ * lanes have ended, and this thread serves and runs what is left until every rank has
+ * closed; then what is queued goes out; then threads are joined and memory goes.
+ *
+ * After a fatal end (strict divergence, a stall with abort, a broken transport) there
+ * is nothing to wait for: what is queued gets a moment to leave, and that is all.
+ */
+#include "close.h"
+
+#include "node/engine.h"
+#include "node/exec.h"
+#include "node/inbox.h"
+#include "node/outbox.h"
+#include "node/progress.h"
+#include "node/scope.h"
+#include "node/summary.h"
+#include "node/usr1.h"
+#include "node/wait.h"
+
+#include <stdlib.h>
+
+/* How long queued frames may take to leave: for peers that read, and for peers that may
+ * not. */
+#define FLUSH_NS UINT64_C(10000000000)
+#define FLUSH_FATAL_NS UINT64_C(500000000)
+
+/* Drives and runs tasks until `done`. */
+static void serve_until(struct moot *m, struct lane *lane, bool (*done)(struct moot *m),
+                        uint64_t until_ns)
+{
+    struct idle idle = {0};
+    while (!done(m) && clock_ns() < until_ns) {
+        bool moved = progress_drive_free(m);
+        if (done(m)) {
+            break;
+        }
+        if (exec_one(m, lane, NULL, 0) || moved) {
+            idle.rounds = 0;
+        } else {
+            progress_idle(m, &idle, until_ns);
+        }
+    }
+}
+
+/* Only this thread is left inside a public call. */
+static bool is_alone(struct moot *m)
+{
+    return __atomic_load_n(&m->callers, __ATOMIC_ACQUIRE) == 1 && m->running == 0;
+}
+
+static bool program_left(struct moot *m)
+{
+    return m->program_waits == 0 || m->fatal != 0;
+}
+
+static bool is_over(struct moot *m) { return m->adjourned || m->fatal != 0; }
+
+static bool is_flushed(struct moot *m)
+{
+    return outbox_empty(m) && m->transport->ops->flushed(m->transport);
+}
+
+static void close_core(struct moot *m)
+{
+    while (m->lingering != NULL) {
+        wait_end_linger(m, m->lingering);
+    }
+    struct core_event event = {.type = CORE_EV_CLOSE};
+    event.u.close.exit_code = 0;
+    engine_step(m, &event);
+}
+
+static void stop_threads(struct moot *m)
+{
+    __atomic_store_n(&m->stop, true, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&m->changed);
+    engine_unlock(m);
+    exec_join_workers(m);
+    progress_join_helper(m);
+}
+
+int close_context(struct moot *m, struct lane *lane)
+{
+    m->closing = true;
+    m->end_count++;
+    progress_wake(m);
+    serve_until(m, lane, program_left, CORE_NEVER);
+    if (m->fatal == 0) {
+        close_core(m);
+        serve_until(m, lane, is_over, CORE_NEVER);
+    }
+    uint64_t patience_ns = m->fatal == 0 ? FLUSH_NS : FLUSH_FATAL_NS;
+    serve_until(m, lane, is_flushed, clock_ns() + patience_ns);
+    serve_until(m, lane, is_alone, CORE_NEVER);
+    int code = m->fatal;
+    if (code != 0) {
+        thread_fail(code, "%s", text_get(&m->fatal_story));
+    }
+    summary_write(m, code);
+    stop_threads(m);
+    engine_lock(m);
+    lanes_leave(m);
+    m->bond->m = NULL;
+    engine_unlock(m);
+    usr1_leave();
+    context_free(m);
+    return code;
+}
+
+static void free_tasks(struct moot *m)
+{
+    for (struct task *task = m->tasks; task != NULL; task = task->next_of_context) {
+        task_drop_args(task);
+        free(task->verdict_story);
+        free(task->payload); /* borrowed or not: nobody is left to read it */
+    }
+}
+
+void context_free(struct moot *m)
+{
+    if (m == NULL) {
+        return;
+    }
+    if (m->transport != NULL) {
+        m->transport->ops->free(m->transport);
+    }
+    outbox_free(m->outbox);
+    inbox_free(m->inbox);
+    free_tasks(m);
+    core_free(m->core);
+    exec_release(m);
+    handles_release(&m->handles);
+    kernels_release(&m->kernels);
+    scopes_release(m);
+    transport_group_release(&m->group);
+    free(m->sites);
+    pool_release(&m->pool);
+    free(m->laters);
+    for (uint32_t i = 0; i < m->report_count; i++) {
+        text_release(&m->reports[i]);
+    }
+    free(m->reports);
+    text_release(&m->fatal_story);
+    pthread_cond_destroy(&m->changed);
+    bond_drop(m->bond);
+    free(m);
+}

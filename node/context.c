@@ -1,0 +1,194 @@
+/* context.c - opening a context.
+ *
+ * Joining is collective, so a rank goes as far as the transport's open even with
+ * malformed knobs: rank 0's blob decides for everyone, and carries its failure.
+ */
+#include "context.h"
+
+#include "context_open.h"
+#include "hashing/identity.h"
+#include "node/close.h"
+#include "node/engine.h"
+#include "node/exec.h"
+#include "node/inbox.h"
+#include "node/outbox.h"
+#include "node/progress.h"
+#include "node/report.h"
+#include "node/transport/mpi.h"
+#include "node/usr1.h"
+#include "proto/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What `auto` stands for. */
+#define ASK_DELAY_AUTO_NS UINT64_C(1000000)
+#define GOSSIP_PERIOD_NS UINT64_C(2000000)
+
+enum { STORY_BYTES = 1024 };
+
+static bool make_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes) != 0) {
+        return false;
+    }
+    bool made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                pthread_cond_init(condition, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    return made;
+}
+
+static struct moot *context_new(const moot_options *options)
+{
+    struct moot *m = calloc(1, sizeof(*m));
+    if (m == NULL || !make_condition(&m->changed)) {
+        free(m);
+        return NULL;
+    }
+    m->bond = bond_new(m);
+    if (m->bond == NULL) {
+        context_free(m);
+        return NULL;
+    }
+    m->opened_ns = clock_ns();
+    m->stall_due_ns = CORE_NEVER;
+    m->signals_seen = usr1_count();
+    m->report = options->report != NULL ? options->report : report_to_stderr;
+    m->report_user = options->report_user;
+    return m;
+}
+
+static int join_group(struct moot *m, const moot_options *options,
+                      transport_open_fn open, void *arg, char *story)
+{
+    char blob[KNOBS_BLOB_BYTES];
+    struct knobs knobs;
+    size_t size;
+    if (knobs_load(&knobs, options->knobs, story, STORY_BYTES) == MOOT_OK) {
+        size = knobs_encode(&knobs, blob);
+    } else {
+        size = knobs_encode_failure(story, blob);
+    }
+    story[0] = '\0';
+    int error = open(arg, blob, size, &m->group, &m->transport, story, STORY_BYTES);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    if (m->group.size > LIMIT_RANKS) {
+        return MOOT_ERR_LIMIT;
+    }
+    return knobs_decode(&m->knobs, m->group.blob, m->group.blob_size, story,
+                        STORY_BYTES);
+}
+
+static struct core *make_core(const struct moot *m)
+{
+    const struct knobs *knobs = &m->knobs;
+    bool ask_auto = knobs->ask_delay_ns == KNOB_AUTO;
+    bool vote_never = knobs->vote_timeout_ns == KNOB_NEVER;
+    return core_new(&(struct core_options){
+        .rank = m->group.rank,
+        .size = m->group.size,
+        .uids = m->group.uids,
+        .hosts = m->group.hosts,
+        .epoch = 1,
+        .mode = (enum core_mode)knobs->divergence,
+        .voters = (uint32_t)knobs->voters,
+        .vote_timeout_ns = vote_never ? CORE_NEVER : (uint64_t)knobs->vote_timeout_ns,
+        .ask_delay_ns = ask_auto ? ASK_DELAY_AUTO_NS : (uint64_t)knobs->ask_delay_ns,
+        .gossip_period_ns = GOSSIP_PERIOD_NS});
+}
+
+static bool make_parts(struct moot *m)
+{
+    m->core = make_core(m);
+    m->outbox = outbox_new(m->group.size);
+    m->inbox = inbox_new(&m->group);
+    handles_init(&m->handles, m->group.uids[m->group.rank]);
+    return m->core != NULL && m->outbox != NULL && m->inbox != NULL;
+}
+
+static void say_caller_mode(struct moot *m)
+{
+    if (m->group.rank == 0) {
+        report_add(m, "moot: MPI was initialised without MPI_THREAD_MULTIPLE, so no "
+                      "helper thread moves messages while a rank computes "
+                      "(MOOT_PROGRESS=caller); said once\n");
+    }
+}
+
+static bool start_threads(struct moot *m)
+{
+    bool helper = m->knobs.progress != KNOB_PROGRESS_CALLER && m->group.size > 1;
+    bool workers = m->knobs.threads > 0;
+    if (!m->group.threads && (helper || workers)) {
+        helper = workers = false;
+        say_caller_mode(m);
+    }
+    atomic_store(&m->driven_ns, clock_ns());
+    return (!helper || progress_start_helper(m)) &&
+           (!workers || exec_start_workers(m, (uint32_t)m->knobs.threads));
+}
+
+/* Ends the threads of a context that did not get far. */
+static void give_up(struct moot *m)
+{
+    if (m->bond != NULL) {
+        engine_lock(m);
+        __atomic_store_n(&m->stop, true, __ATOMIC_RELEASE);
+        pthread_cond_broadcast(&m->changed);
+        engine_unlock(m);
+        exec_join_workers(m);
+        progress_join_helper(m);
+    }
+    context_free(m);
+}
+
+static int check_options(const moot_options *options, moot **out)
+{
+    if (out == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_open: the output is NULL");
+    }
+    if (options->size != 0 && options->size != sizeof(*options)) {
+        return thread_fail(MOOT_ERR_INVALID,
+                           "moot_open: options.size is %zu, and this library's is %zu",
+                           options->size, sizeof(*options));
+    }
+    return MOOT_OK;
+}
+
+int moot_open_transport(const moot_options *options, transport_open_fn open, void *arg,
+                        moot **out)
+{
+    static const moot_options defaults;
+    options = options != NULL ? options : &defaults;
+    int error = check_options(options, out);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    struct moot *m = hashing_init() ? context_new(options) : NULL;
+    if (m == NULL) {
+        return thread_fail(MOOT_ERR_NO_MEMORY, "moot_open: no memory");
+    }
+    char story[STORY_BYTES] = "";
+    error = join_group(m, options, open, arg, story);
+    if (error == MOOT_OK && (!make_parts(m) || !start_threads(m))) {
+        error = MOOT_ERR_NO_MEMORY;
+    }
+    if (error != MOOT_OK) {
+        give_up(m);
+        return thread_fail(error, "moot_open: %s",
+                           story[0] ? story : error_text(error));
+    }
+    usr1_join();
+    engine_lock(m);
+    engine_unlock(m); /* gives out what was queued for the report hook */
+    *out = m;
+    return MOOT_OK;
+}
+
+int moot_open(const moot_options *options, moot **out)
+{
+    return moot_open_transport(options, transport_mpi_open, NULL, out);
+}

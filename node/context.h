@@ -1,0 +1,137 @@
+/* context.h - one rank's membership of one moot: the struct behind `moot`.
+ *
+ * The parts, each in a room of its own; all under the one engine lock (bond->lock),
+ * which is held while the core, the tables and the transport are touched and released
+ * around kernels, sleeps and report hooks:
+ *
+ *   engine.c    steps the core and carries out what it says
+ *   progress.c  the one loop that moves messages; who drives it, who sleeps
+ *   inbox.c     frames and bulk results that come in;  outbox.c those that go out
+ *   exec.c      the ready queue, workers, running a kernel;  call.c what a kernel calls
+ *   spawn.c     taking tasks in;  wait.c waiting for them;  scope.c phases
+ *   report.c    stalls and divergence, told to people;  story.c causes of errors
+ *
+ * Calls go from the top of this list's users (api.c) down; nothing below engine_step()
+ * calls progress, and nothing re-enters it: what arises while outputs are carried out
+ * is queued and stepped afterwards.
+ */
+#ifndef NODE_CONTEXT_H
+#define NODE_CONTEXT_H
+
+#include "consensus/core.h"
+#include "node/handle.h"
+#include "node/kernel.h"
+#include "node/knobs.h"
+#include "node/lane.h"
+#include "node/pool.h"
+#include "node/task.h"
+#include "node/text.h"
+#include "node/transport/transport.h"
+
+#include <stdatomic.h>
+
+struct site_name;
+struct scope;
+struct wait;
+struct outbox;
+struct inbox;
+
+/* An event that arose while outputs were carried out.  It borrows nothing. */
+struct later {
+    enum core_event_type type;
+    moot_hash hash;
+    enum want want;
+    uint32_t lane;
+    int32_t status;
+    uint64_t size;
+};
+
+/* The ready queue (exec.c): a heap, least key first. */
+struct ready_item {
+    int32_t priority;
+    uint64_t order;
+    struct task *task;
+};
+struct ready {
+    struct ready_item *items;
+    size_t count, room;
+    size_t live;     /* without those that were cancelled in the queue */
+    uint64_t newest; /* spawn counter, for the order */
+};
+
+struct moot {
+    struct bond *bond;
+    struct core *core;
+    struct transport *transport;
+    struct transport_group group;
+    struct knobs knobs;
+    moot_report_fn report;
+    void *report_user;
+    uint64_t opened_ns;
+
+    struct handles handles;
+    struct kernels kernels;
+    struct pool pool;
+    struct task *tasks;      /* all records, through next_of_context */
+    struct site_name *sites; /* task.c: each spelling once */
+    uint32_t site_count, site_room;
+    struct lane *lanes;
+    uint8_t lane_numbers[LIMIT_LANES]; /* 1: in use */
+    uint32_t lane_number_count;        /* ever used */
+    struct scope *scopes;
+    uint32_t scope_count, scope_room;
+
+    /* engine.c */
+    bool stepping;
+    struct later *laters;
+    size_t later_count, later_first, later_room;
+    struct payload *incoming; /* of the RESULT being stepped; taken if accepted */
+    const struct message_result *incoming_result;
+    bool adjourned;
+    int fatal; /* every wait and spawn ends with this; 0: none */
+    struct text fatal_story;
+
+    /* progress.c */
+    pthread_cond_t changed; /* something that a sleeper may wait for */
+    uint32_t sleepers;
+    bool driven;                    /* a thread drives; others sleep */
+    atomic_uint_fast64_t driven_ns; /* when someone last did */
+    uint64_t
+        ended_ns; /* when something last ended here: what a stall is counted from */
+    bool threads; /* helper and workers may touch the transport */
+    bool helping;
+    pthread_t helper;
+    struct outbox *outbox;
+    struct inbox *inbox;
+
+    /* exec.c */
+    struct ready ready;
+    uint32_t running; /* kernels on any stack */
+    pthread_t *workers;
+    uint32_t worker_count;
+    bool stop; /* helper and workers leave */
+
+    /* wait.c */
+    struct wait *waits;
+    uint32_t program_waits; /* of them: of lanes, */
+    uint32_t kernel_waits;  /* and of kernels */
+    uint64_t end_count;     /* moves on whenever a wait may have ended */
+    struct task *lingering; /* list */
+    uint32_t callers;       /* __atomic: threads inside public calls */
+    bool closing;
+
+    /* report.c */
+    struct text *reports; /* queued until the lock is released */
+    uint32_t report_count, report_room;
+    uint64_t stall_due_ns;
+    uint64_t stall_pause_ns;
+    unsigned signals_seen;
+
+    struct {
+        uint64_t spawned, run, failed, results_received, frames_refused, stalls;
+    } counts;
+};
+
+uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
+
+#endif

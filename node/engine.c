@@ -1,0 +1,211 @@
+/* engine.c - see engine.h. */
+#include "engine.h"
+
+#include "node/exec.h"
+#include "node/outbox.h"
+#include "node/progress.h"
+#include "node/report.h"
+#include "node/story.h"
+#include "node/wait.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* --- The lock ------------------------------------------------------------------- */
+
+void engine_lock(struct moot *m) { pthread_mutex_lock(&m->bond->lock); }
+
+void engine_unlock(struct moot *m)
+{
+    if (m->report_count == 0) {
+        pthread_mutex_unlock(&m->bond->lock);
+        return;
+    }
+    struct text *reports = m->reports;
+    uint32_t count = m->report_count;
+    moot_report_fn hook = m->report;
+    void *user = m->report_user;
+    m->reports = NULL;
+    m->report_count = m->report_room = 0;
+    pthread_mutex_unlock(&m->bond->lock);
+    for (uint32_t i = 0; i < count; i++) {
+        hook(user, text_get(&reports[i]));
+        text_release(&reports[i]);
+    }
+    free(reports);
+}
+
+struct lane *engine_enter(struct moot *m)
+{
+    __atomic_add_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
+    struct lane *lane = lane_of_thread(m->bond);
+    if (lane == NULL) {
+        __atomic_sub_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
+        return NULL;
+    }
+    engine_lock(m);
+    return lane;
+}
+
+void engine_leave(struct moot *m)
+{
+    /* Under the lock: who closes frees `m` once it sees no callers, and looks under it.
+     */
+    __atomic_sub_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
+    engine_unlock(m);
+}
+
+/* --- Carrying outputs out ------------------------------------------------------- */
+
+static void carry_result(struct moot *m, const struct core_output *output)
+{
+    const struct message_result *result = m->incoming_result;
+    struct task *task = output->user;
+    if (task == NULL) {
+        task = task_enter(m, &output->hash);
+    }
+    if (task == NULL) {
+        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for an accepted result");
+        return;
+    }
+    task->known = true;
+    task->status = result->status;
+    task->size = result->size;
+    if (result->data != RESULT_BARE) {
+        payload_drop(task->payload);
+        task->payload = m->incoming;
+        m->incoming = NULL;
+    }
+    m->counts.results_received++;
+    if (task->stage == TASK_IDLE) {
+        task_drop_args(task);
+    }
+}
+
+static void carry_one(struct moot *m, const struct core_output *output)
+{
+    struct task *task = output->user;
+    switch (output->type) {
+    case CORE_OUT_SEND:
+        outbox_add(m, output->u.send.to, &output->u.send.message, task);
+        break;
+    case CORE_OUT_RUN:
+        exec_take(m, task, output->u.run.cancelled);
+        break;
+    case CORE_OUT_CANCEL:
+        exec_cancel(m, task);
+        break;
+    case CORE_OUT_RESULT:
+        carry_result(m, output);
+        break;
+    case CORE_OUT_DONE:
+        wait_task_done(m, task != NULL ? task : task_enter(m, &output->hash));
+        break;
+    case CORE_OUT_VERDICT:
+        wait_task_verdict(m, task != NULL ? task : task_enter(m, &output->hash),
+                          output->u.verdict.code, output->u.verdict.chain,
+                          output->u.verdict.chain_count);
+        break;
+    case CORE_OUT_DIVERGED:
+        report_divergence(m, &output->u.diverged);
+        break;
+    case CORE_OUT_ADJOURN:
+        m->adjourned = true;
+        progress_wake(m);
+        break;
+    case CORE_OUT_NOTE:
+        break;
+    }
+}
+
+static int step_one(struct moot *m, const struct core_event *event)
+{
+    struct core_outputs outputs;
+    int error = core_step(m->core, event, clock_ns(), &outputs);
+    if (error == MOOT_ERR_NO_MEMORY && event->type != CORE_EV_REGISTER) {
+        engine_fail(m, error, "no memory for the protocol's state");
+    }
+    for (size_t i = 0; error == MOOT_OK && i < outputs.count; i++) {
+        carry_one(m, &outputs.items[i]);
+    }
+    return error;
+}
+
+/* --- Steps ---------------------------------------------------------------------- */
+
+static void step_later(struct moot *m, const struct later *later)
+{
+    struct core_event event = {.type = later->type, .hash = later->hash};
+    if (later->type == CORE_EV_DONE) {
+        event.u.done.status = later->status;
+        event.u.done.size = later->size;
+    } else if (later->type == CORE_EV_UNNEED) {
+        event.u.need.want = later->want;
+        event.u.need.lane = later->lane;
+    }
+    int error = step_one(m, &event);
+    assert(error == MOOT_OK || error == MOOT_ERR_NO_MEMORY);
+    (void)error;
+}
+
+static void step_laters(struct moot *m)
+{
+    while (m->later_first < m->later_count) {
+        struct later later = m->laters[m->later_first++];
+        step_later(m, &later);
+    }
+    m->later_first = m->later_count = 0;
+}
+
+int engine_step(struct moot *m, const struct core_event *event)
+{
+    assert(!m->stepping);
+    m->stepping = true;
+    int error = step_one(m, event);
+    step_laters(m);
+    m->stepping = false;
+    return error;
+}
+
+void engine_later(struct moot *m, struct later later)
+{
+    if (m->later_count == m->later_room) {
+        size_t room = m->later_room ? m->later_room * 2 : 64;
+        struct later *grown = realloc(m->laters, room * sizeof(*grown));
+        if (grown == NULL) {
+            engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for an event");
+            return;
+        }
+        m->laters = grown;
+        m->later_room = room;
+    }
+    m->laters[m->later_count++] = later;
+    if (!m->stepping) {
+        m->stepping = true;
+        step_laters(m);
+        m->stepping = false;
+    }
+}
+
+void engine_fail(struct moot *m, int code, const char *format, ...)
+{
+    if (m->fatal != 0) {
+        return;
+    }
+    m->fatal = code;
+    m->end_count++;
+    va_list args;
+    va_start(args, format);
+    text_add_args(&m->fatal_story, format, args);
+    va_end(args);
+    progress_wake(m);
+}

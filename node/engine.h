@@ -1,0 +1,31 @@
+/* engine.h - the lock, the steps of the core, and what the core's outputs do.
+ *
+ * A public call is engine_enter .. engine_leave.  Inside, engine_step gives the core an
+ * event, carries the outputs out in their order, and then steps the events that arose
+ * meanwhile (engine_later), until none is left.  Nobody else calls core_step.
+ */
+#ifndef NODE_ENGINE_H
+#define NODE_ENGINE_H
+
+#include "node/context.h"
+
+/* Takes the lock for a public call; NULL without memory, and then it is not held. */
+struct lane *engine_enter(struct moot *m);
+/* Releases it, and then calls the report hook with what was queued. */
+void engine_leave(struct moot *m);
+/* The same for the library's own threads and around kernels and sleeps. */
+void engine_lock(struct moot *m);
+void engine_unlock(struct moot *m);
+
+/* The core's answer to this event; what arises from it is carried out before it
+ * returns.
+ */
+int engine_step(struct moot *m, const struct core_event *event);
+/* An event for after the present step; at once if there is none. */
+void engine_later(struct moot *m, struct later later);
+
+/* Ends every wait with `code`; the first one stays. */
+void engine_fail(struct moot *m, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,35 @@
+/* exec.h - tasks that are ready, and running them.
+ *
+ * The ready queue orders by priority, then nested tasks before the program's (depth
+ * first keeps few results alive), nested ones newest first, the program's oldest first.
+ * Callers run tasks while they wait, MOOT_THREADS workers always; the engine lock is
+ * released around the kernel and nowhere else.
+ *
+ * Every task that the core gives out comes back exactly once as CORE_EV_DONE, with a
+ * result or with an error whose payload is its story: failed inputs and cancelled tasks
+ * end without their kernel.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_EXEC_H
+#define NODE_EXEC_H
+
+#include "node/context.h"
+
+/* CORE_OUT_RUN and CORE_OUT_CANCEL.  Called while outputs are carried out. */
+void exec_take(struct moot *m, struct task *task, bool cancelled);
+void exec_cancel(struct moot *m, struct task *task);
+
+/* Whether this thread's stack has room for another kernel. */
+bool exec_may(const struct lane *lane);
+/* Runs one ready task on this thread; false if there is none that it may take. `waiter`
+ * is the running task that waits on top of this stack (NULL: a lane or a worker), which
+ * has found nothing to do `idle_rounds` times. */
+bool exec_one(struct moot *m, struct lane *lane, struct task *waiter,
+              uint32_t idle_rounds);
+
+bool exec_start_workers(struct moot *m, uint32_t count); /* false: no thread */
+void exec_join_workers(struct moot *m); /* after m->stop; without the lock */
+void exec_release(struct moot *m);
+
+#endif

@@ -1,0 +1,57 @@
+/* handle.h - the numbers that programs hold for tasks and kernels.
+ *
+ *      63        44 43          28 27             0
+ *     +------------+--------------+----------------+
+ *     |  context   |  generation  |      slot      |
+ *     +------------+--------------+----------------+
+ *
+ * The context's tag is random and never zero, so another context's handle is known for
+ * what it is (but for one in a million pairs of contexts).  A slot's generation moves
+ * on when its handle is released, so a released handle is known as well; freed slots
+ * are used again in the order in which they were freed, and never fewer than
+ * HANDLE_REST of them rest, so that 65,534 generations last for tens of millions of
+ * releases.  Kernels have the generation HANDLE_KERNEL, which no task has.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_HANDLE_H
+#define NODE_HANDLE_H
+
+#include "moot_error.h"
+#include "proto/limits.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HANDLE_KERNEL = 0xffff, HANDLE_REST = 1024 };
+
+struct task;
+
+struct handle {
+    struct task *task;   /* NULL: free */
+    struct task *parent; /* the running task that spawned it; NULL: the program's */
+    bool borrowed;       /* fetched: holds a reference to the task's payload */
+    uint16_t generation;
+    uint32_t next_free;
+};
+
+struct handles {
+    struct handle *slots;
+    uint32_t count, room; /* slots ever used; allocated */
+    uint32_t first_free, last_free, free_count;
+    uint32_t tag; /* 20 bits, not zero */
+};
+
+void handles_init(struct handles *handles, uint64_t random);
+void handles_release(struct handles *handles);
+
+/* A handle for the task; 0 without memory, or beyond LIMIT_TASKS handles. */
+uint64_t handle_new(struct handles *handles, struct task *task, struct task *parent);
+/* MOOT_OK and the slot, good until the next handle_new; else STALE or FOREIGN. */
+int handle_find(const struct handles *handles, uint64_t id, struct handle **out);
+void handle_free(struct handles *handles, struct handle *handle);
+
+uint64_t handle_of_kernel(const struct handles *handles, uint32_t number);
+int handle_find_kernel(const struct handles *handles, uint64_t id, uint32_t *number);
+
+#endif

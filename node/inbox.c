@@ -1,0 +1,340 @@
+/* inbox.c - see inbox.h. */
+#include "inbox.h"
+
+#include "node/engine.h"
+#include "node/outbox.h"
+#include "node/progress.h"
+#include "node/report.h"
+#include "node/spawn.h"
+#include "proto/wire.h"
+
+#include <stdlib.h>
+
+enum { INBOX_FRAMES_PER_POLL = 64 };
+
+enum arrival_type { ARRIVAL_FRAME, ARRIVAL_BULK, ARRIVAL_BULK_SENT };
+
+struct arrival {
+    enum arrival_type type;
+    uint64_t uid;
+    void *data; /* the frame's bytes, or the cookie */
+    size_t size;
+};
+
+/* A BULK result whose bytes are on their way. */
+struct bulk_in {
+    struct bulk_in *prev, *next;
+    struct message message;
+    uint32_t from;
+    struct payload *payload; /* or, without memory for it: */
+    void *scratch;
+};
+
+struct uid_rank {
+    uint64_t uid;
+    uint32_t rank;
+};
+
+struct inbox {
+    struct arrival *arrivals;
+    size_t count, room;
+    struct bulk_in *flying; /* list */
+    struct uid_rank *ranks; /* sorted by uid */
+    bool *reported;         /* per rank: a malformed frame was */
+    uint32_t size;
+    bool out_of_memory;
+};
+
+static int compare_uids(const void *a, const void *b)
+{
+    uint64_t left = ((const struct uid_rank *)a)->uid;
+    uint64_t right = ((const struct uid_rank *)b)->uid;
+    return (left > right) - (left < right);
+}
+
+struct inbox *inbox_new(const struct transport_group *group)
+{
+    struct inbox *inbox = calloc(1, sizeof(*inbox));
+    if (inbox == NULL) {
+        return NULL;
+    }
+    inbox->size = group->size;
+    inbox->ranks = calloc(group->size, sizeof(*inbox->ranks));
+    inbox->reported = calloc(group->size, sizeof(*inbox->reported));
+    if (inbox->ranks == NULL || inbox->reported == NULL) {
+        inbox_free(inbox);
+        return NULL;
+    }
+    for (uint32_t rank = 0; rank < group->size; rank++) {
+        inbox->ranks[rank] = (struct uid_rank){group->uids[rank], rank};
+    }
+    qsort(inbox->ranks, group->size, sizeof(*inbox->ranks), compare_uids);
+    return inbox;
+}
+
+static void bulk_in_free(struct bulk_in *bulk)
+{
+    payload_drop(bulk->payload);
+    scratch_free(bulk->scratch, bulk->message.u.result.size);
+    free(bulk);
+}
+
+void inbox_free(struct inbox *inbox)
+{
+    if (inbox == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < inbox->count; i++) {
+        if (inbox->arrivals[i].type == ARRIVAL_FRAME) {
+            free(inbox->arrivals[i].data);
+        }
+    }
+    while (inbox->flying != NULL) {
+        struct bulk_in *next = inbox->flying->next;
+        bulk_in_free(inbox->flying);
+        inbox->flying = next;
+    }
+    free(inbox->arrivals);
+    free(inbox->ranks);
+    free(inbox->reported);
+    free(inbox);
+}
+
+/* UINT32_MAX: nobody's. */
+static uint32_t rank_of(const struct inbox *inbox, uint64_t uid)
+{
+    struct uid_rank key = {.uid = uid};
+    const struct uid_rank *found =
+        bsearch(&key, inbox->ranks, inbox->size, sizeof(*inbox->ranks), compare_uids);
+    return found != NULL ? found->rank : UINT32_MAX;
+}
+
+/* --- Messages ------------------------------------------------------------------- */
+
+static void feed(struct moot *m, uint32_t from, const struct message *message)
+{
+    struct core_event event = {.type = CORE_EV_RECV, .hash = message->hash};
+    event.u.recv.from = from;
+    event.u.recv.uid = m->group.uids[from];
+    event.u.recv.message = message;
+    engine_step(m, &event);
+}
+
+/* Takes over the payload; NULL with bytes to hold means that there was no memory. */
+static void feed_result(struct moot *m, uint32_t from, const struct message *message,
+                        struct payload *payload)
+{
+    struct message told = *message;
+    if (payload == NULL && told.u.result.size > 0) {
+        told.u.result.status = MOOT_ERR_NO_MEMORY;
+        told.u.result.size = 0;
+    }
+    told.u.result.payload = payload != NULL ? payload->data : NULL;
+    m->incoming = payload;
+    m->incoming_result = &told.u.result;
+    feed(m, from, &told);
+    payload_drop(m->incoming); /* not accepted */
+    m->incoming = NULL;
+    m->incoming_result = NULL;
+}
+
+static void expect_bulk(struct moot *m, uint32_t from, const struct message *message)
+{
+    uint64_t size = message->u.result.size;
+    struct bulk_in *bulk = calloc(1, sizeof(*bulk));
+    if (bulk == NULL) {
+        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory to receive from rank %u", from);
+        return;
+    }
+    bulk->message = *message;
+    bulk->from = from;
+    bulk->payload = payload_new(size);
+    if (bulk->payload == NULL) {
+        bulk->scratch = scratch_new(size);
+    }
+    void *place = bulk->payload != NULL ? bulk->payload->data : bulk->scratch;
+    if (place == NULL) {
+        free(bulk);
+        engine_fail(m, MOOT_ERR_NO_MEMORY,
+                    "no memory, and no addresses, for a result of %llu bytes",
+                    (unsigned long long)size);
+        return;
+    }
+    bulk->next = m->inbox->flying;
+    if (bulk->next != NULL) {
+        bulk->next->prev = bulk;
+    }
+    m->inbox->flying = bulk;
+    int error = m->transport->ops->bulk_receive(m->transport, m->group.uids[from],
+                                                place, (size_t)size, bulk);
+    if (error != MOOT_OK) {
+        engine_fail(m, error, "rank %u cannot receive from rank %u: %s", m->group.rank,
+                    from, m->transport->ops->story(m->transport));
+    }
+}
+
+static void take_bulk(struct moot *m, struct bulk_in *bulk)
+{
+    if (bulk->prev != NULL) {
+        bulk->prev->next = bulk->next;
+    } else {
+        m->inbox->flying = bulk->next;
+    }
+    if (bulk->next != NULL) {
+        bulk->next->prev = bulk->prev;
+    }
+    struct payload *payload = bulk->payload;
+    bulk->payload = NULL;
+    feed_result(m, bulk->from, &bulk->message, payload);
+    bulk_in_free(bulk);
+}
+
+static void take_kernel(struct moot *m, uint32_t from,
+                        const struct message_kernel *said)
+{
+    const struct kernel *kernel = kernel_hear(&m->kernels, from, said);
+    if (kernel != NULL) {
+        outbox_add_kernel(m, from, kernel);
+        m->end_count++;
+        progress_wake(m);
+    }
+}
+
+static void take_result(struct moot *m, uint32_t from, const struct message *message)
+{
+    const struct message_result *result = &message->u.result;
+    if (result->data == RESULT_BULK) {
+        expect_bulk(m, from, message);
+    } else if (result->data == RESULT_EAGER) {
+        feed_result(m, from, message, payload_copy(result->payload, result->size));
+    } else {
+        m->incoming_result = result;
+        feed(m, from, message);
+        m->incoming_result = NULL;
+    }
+}
+
+static void take_message(struct moot *m, uint32_t from, const struct message *message)
+{
+    if (message->type == MESSAGE_KERNEL) {
+        take_kernel(m, from, &message->u.kernel);
+        return;
+    }
+    if (message->type == MESSAGE_RESULT) {
+        take_result(m, from, message);
+        return;
+    }
+    if (core_would_adopt(m->core, from, m->group.uids[from], message)) {
+        spawn_adopt(m, message);
+    }
+    feed(m, from, message);
+}
+
+/* --- Frames --------------------------------------------------------------------- */
+
+static void refuse(struct moot *m, uint32_t from, const char *why)
+{
+    m->counts.frames_refused++;
+    bool known = from < m->group.size;
+    if (known && m->inbox->reported[from]) {
+        return;
+    }
+    if (known) {
+        m->inbox->reported[from] = true;
+    }
+    report_add(m,
+               "moot: rank %u dropped a malformed frame from rank %lld: %s (counted in "
+               "frames_refused; said once per peer)\n",
+               m->group.rank, known ? (long long)from : -1LL, why);
+}
+
+static void take_frame(struct moot *m, const struct arrival *arrival)
+{
+    uint32_t from = rank_of(m->inbox, arrival->uid);
+    struct wire_frame frame;
+    const char *why = "";
+    int error = wire_frame_decode(arrival->data, arrival->size, &frame, &why);
+    if (error != MOOT_OK) {
+        refuse(m, from, why);
+        return;
+    }
+    if (frame.envelope.dst_uid != m->group.uids[m->group.rank]) {
+        refuse(m, from, "it is addressed to another incarnation");
+    } else if (from == UINT32_MAX || frame.envelope.src_uid != arrival->uid) {
+        refuse(m, from, "its sender is unknown");
+    } else {
+        for (size_t i = 0; i < frame.count; i++) {
+            take_message(m, from, &frame.messages[i]);
+        }
+    }
+    wire_frame_release(&frame);
+}
+
+static void arrive(struct inbox *inbox, struct arrival arrival)
+{
+    if (inbox->count == inbox->room) {
+        size_t room = inbox->room ? inbox->room * 2 : 64;
+        struct arrival *grown = realloc(inbox->arrivals, room * sizeof(*grown));
+        if (grown == NULL) {
+            inbox->out_of_memory = true;
+            if (arrival.type == ARRIVAL_FRAME) {
+                free(arrival.data);
+            }
+            return;
+        }
+        inbox->arrivals = grown;
+        inbox->room = room;
+    }
+    inbox->arrivals[inbox->count++] = arrival;
+}
+
+static void on_frame(void *context, uint64_t from_uid, void *bytes, size_t size)
+{
+    arrive(context, (struct arrival){ARRIVAL_FRAME, from_uid, bytes, size});
+}
+
+static void on_bulk(void *context, uint64_t from_uid, void *cookie)
+{
+    arrive(context, (struct arrival){ARRIVAL_BULK, from_uid, cookie, 0});
+}
+
+static void on_bulk_sent(void *context, uint64_t to_uid, void *cookie)
+{
+    arrive(context, (struct arrival){ARRIVAL_BULK_SENT, to_uid, cookie, 0});
+}
+
+static void take_arrival(struct moot *m, const struct arrival *arrival)
+{
+    switch (arrival->type) {
+    case ARRIVAL_FRAME:
+        take_frame(m, arrival);
+        free(arrival->data);
+        break;
+    case ARRIVAL_BULK:
+        take_bulk(m, arrival->data);
+        break;
+    case ARRIVAL_BULK_SENT:
+        outbox_bulk_sent(m, arrival->data);
+        break;
+    }
+}
+
+bool inbox_poll(struct moot *m)
+{
+    struct inbox *inbox = m->inbox;
+    const struct transport_receiver receiver = {inbox, on_frame, on_bulk, on_bulk_sent};
+    int error = m->transport->ops->poll(m->transport, &receiver, INBOX_FRAMES_PER_POLL);
+    if (error < 0) {
+        engine_fail(m, error, "rank %u: the transport failed: %s", m->group.rank,
+                    m->transport->ops->story(m->transport));
+    }
+    if (inbox->out_of_memory) {
+        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for what came in");
+    }
+    bool any = inbox->count > 0;
+    for (size_t i = 0; i < inbox->count; i++) {
+        take_arrival(m, &inbox->arrivals[i]);
+    }
+    inbox->count = 0;
+    return any;
+}

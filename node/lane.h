@@ -1,0 +1,81 @@
+/* lane.h - threads, as the context sees them.
+ *
+ * Every thread that calls a context gets a `struct lane` there: the text of its last
+ * error, the kernel that it is in, the scopes that it has open.  It becomes a lane in
+ * the protocol's sense (a number, and a state that the core is told) with its first
+ * top-level spawn, wait or park.  Its end ends the lane.
+ *
+ * The record belongs to the thread, through one process-wide thread-specific key, and
+ * may outlive the context.  What connects the two is the bond: it is counted, holds the
+ * engine's lock, and says whether the context is still there, so that a thread that
+ * ends and a context that closes at the same moment do not meet in freed memory.
+ *
+ * What the core hears of a lane: RUNNING in the program's code; BLOCKED in a wait
+ * without a timeout; TIMED in a wait with one, and from a wait that timed out until its
+ * next spawn or successful wait (a program that polls); PARKED; ENDED.  A lane that has
+ * ended gives its number to the next thread that needs one.
+ */
+#ifndef NODE_LANE_H
+#define NODE_LANE_H
+
+#include "consensus/core.h"
+#include "moot.h"
+#include "node/text.h"
+#include "proto/limits.h"
+#include <pthread.h>
+
+#define LANE_NO_NUMBER UINT32_MAX
+
+struct bond {
+    pthread_mutex_t lock; /* the engine lock */
+    struct moot *m;       /* NULL: closed; written under the lock */
+    uint32_t references;  /* __atomic */
+};
+
+struct lane {
+    struct bond *bond;
+    struct lane *next_of_thread;
+    struct lane *prev, *next; /* in the context */
+    struct text error;        /* of the last failed call; the thread's own */
+    struct moot_call *call;   /* the innermost running kernel; NULL: none */
+    uint32_t depth;           /* running kernels on this thread's stack */
+    uint32_t number;
+    enum core_lane_state state; /* as the core was told */
+    bool parked;
+    moot_hash scopes[LIMIT_SCOPE_DEPTH];
+    uint32_t scope_depth;
+    moot_hash *hashes; /* scratch of a spawn */
+    size_t hash_room;
+};
+
+struct bond *bond_new(struct moot *m); /* NULL without memory */
+void bond_drop(struct bond *bond);
+
+/* This thread's lane in the context, made if there is none; NULL without memory.  The
+ * engine lock must not be held. */
+struct lane *lane_of_thread(struct bond *bond);
+/* Likewise, but NULL if there is none.  The lock may be held. */
+struct lane *lane_look(const struct bond *bond);
+
+/* Takes all lanes out of a context that closes.  Under the lock. */
+void lanes_leave(struct moot *m);
+
+/* Makes it a lane of the protocol if it is not yet.  Under the lock.  LIMIT, NO_MEMORY.
+ */
+int lane_enrol(struct moot *m, struct lane *lane);
+/* Tells the core if the state changes.  Under the lock; no effect without a number. */
+void lane_set_state(struct moot *m, struct lane *lane, enum core_lane_state state);
+
+/* The scope that this lane's spawns belong to: zero outside all. */
+moot_hash lane_scope(const struct lane *lane);
+
+/* Records why the thread's call failed, and returns `code`. */
+int lane_fail(struct lane *lane, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for calls without a context: moot_open, or a NULL context. */
+int thread_fail(int code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+const char *thread_error(void);
+
+#endif

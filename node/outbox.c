@@ -1,0 +1,266 @@
+/* outbox.c - see outbox.h. */
+#include "outbox.h"
+
+#include "node/engine.h"
+#include "proto/wire.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { OUTBOX_WINDOW_FRAMES = 32, OUTBOX_HURRY_BYTES = 1 << 20 };
+
+struct bulk_out {
+    struct bulk_out *prev, *next; /* in the peer's queue, then in flight */
+    struct payload *payload;
+};
+
+struct bulk_list {
+    struct bulk_out *first, *last;
+};
+
+struct outbox_peer {
+    struct wire_writer *writer; /* made with the first message */
+    uint64_t epoch, view_id;    /* of what is in it */
+    struct bulk_list bulk;      /* announced in it */
+    bool listed;                /* in `dirty` */
+};
+
+struct outbox {
+    uint32_t size;
+    struct outbox_peer *peers;
+    uint32_t *dirty; /* ranks with something to send */
+    uint32_t dirty_count;
+    struct bulk_list flying;
+};
+
+static void bulk_append(struct bulk_list *list, struct bulk_out *bulk)
+{
+    bulk->prev = list->last;
+    bulk->next = NULL;
+    if (list->last != NULL) {
+        list->last->next = bulk;
+    } else {
+        list->first = bulk;
+    }
+    list->last = bulk;
+}
+
+static void bulk_remove(struct bulk_list *list, struct bulk_out *bulk)
+{
+    if (bulk->prev != NULL) {
+        bulk->prev->next = bulk->next;
+    } else {
+        list->first = bulk->next;
+    }
+    if (bulk->next != NULL) {
+        bulk->next->prev = bulk->prev;
+    } else {
+        list->last = bulk->prev;
+    }
+}
+
+static void bulk_free_all(struct bulk_list *list)
+{
+    while (list->first != NULL) {
+        struct bulk_out *next = list->first->next;
+        payload_drop(list->first->payload);
+        free(list->first);
+        list->first = next;
+    }
+    list->last = NULL;
+}
+
+struct outbox *outbox_new(uint32_t size)
+{
+    struct outbox *outbox = calloc(1, sizeof(*outbox));
+    if (outbox == NULL) {
+        return NULL;
+    }
+    outbox->size = size;
+    outbox->peers = calloc(size, sizeof(*outbox->peers));
+    outbox->dirty = calloc(size, sizeof(*outbox->dirty));
+    if (outbox->peers == NULL || outbox->dirty == NULL) {
+        outbox_free(outbox);
+        return NULL;
+    }
+    return outbox;
+}
+
+void outbox_free(struct outbox *outbox)
+{
+    if (outbox == NULL) {
+        return;
+    }
+    for (uint32_t rank = 0; outbox->peers != NULL && rank < outbox->size; rank++) {
+        wire_writer_free(outbox->peers[rank].writer);
+        bulk_free_all(&outbox->peers[rank].bulk);
+    }
+    bulk_free_all(&outbox->flying);
+    free(outbox->peers);
+    free(outbox->dirty);
+    free(outbox);
+}
+
+/* --- Sending -------------------------------------------------------------------- */
+
+static void fail_transport(struct moot *m, int code, uint32_t to)
+{
+    engine_fail(m, code, "rank %u cannot send to rank %u: %s", m->group.rank, to,
+                m->transport->ops->story(m->transport));
+}
+
+static void send_bulk(struct moot *m, uint32_t to)
+{
+    struct outbox_peer *peer = &m->outbox->peers[to];
+    while (peer->bulk.first != NULL) {
+        struct bulk_out *bulk = peer->bulk.first;
+        bulk_remove(&peer->bulk, bulk);
+        bulk_append(&m->outbox->flying, bulk);
+        int error = m->transport->ops->bulk_send(m->transport, m->group.uids[to],
+                                                 bulk->payload->data,
+                                                 bulk->payload->size, bulk);
+        if (error != MOOT_OK) {
+            fail_transport(m, error, to);
+        }
+    }
+}
+
+static void send_frame(struct moot *m, uint32_t to)
+{
+    struct outbox_peer *peer = &m->outbox->peers[to];
+    if (peer->writer == NULL || wire_writer_count(peer->writer) == 0) {
+        return;
+    }
+    struct wire_envelope envelope = {.src_uid = m->group.uids[m->group.rank],
+                                     .dst_uid = m->group.uids[to],
+                                     .epoch = peer->epoch,
+                                     .view_id = peer->view_id};
+    void *frame;
+    size_t size;
+    int error = wire_writer_finish(peer->writer, &envelope, &frame, &size);
+    if (error != MOOT_OK) {
+        engine_fail(m, error, "no memory for a frame to rank %u", to);
+        return;
+    }
+    error = m->transport->ops->send(m->transport, m->group.uids[to], frame, size);
+    if (error != MOOT_OK) {
+        fail_transport(m, error, to);
+        return;
+    }
+    send_bulk(m, to);
+}
+
+void outbox_flush(struct moot *m)
+{
+    struct outbox *outbox = m->outbox;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < outbox->dirty_count; i++) {
+        uint32_t to = outbox->dirty[i];
+        struct outbox_peer *peer = &outbox->peers[to];
+        size_t backlog = m->transport->ops->backlog(m->transport, m->group.uids[to]);
+        if (backlog >= OUTBOX_WINDOW_FRAMES &&
+            wire_writer_size(peer->writer) < OUTBOX_HURRY_BYTES) {
+            outbox->dirty[kept++] = to;
+            continue;
+        }
+        peer->listed = false;
+        send_frame(m, to);
+    }
+    outbox->dirty_count = kept;
+}
+
+bool outbox_empty(const struct moot *m) { return m->outbox->dirty_count == 0; }
+
+void outbox_bulk_sent(struct moot *m, void *cookie)
+{
+    struct bulk_out *bulk = cookie;
+    bulk_remove(&m->outbox->flying, bulk);
+    payload_drop(bulk->payload);
+    free(bulk);
+}
+
+/* --- Adding --------------------------------------------------------------------- */
+
+static void add_encoded(struct moot *m, uint32_t to, const struct message *message)
+{
+    struct outbox *outbox = m->outbox;
+    struct outbox_peer *peer = &outbox->peers[to];
+    if (peer->writer == NULL) {
+        peer->writer = wire_writer_new();
+    }
+    if (peer->writer == NULL) {
+        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for messages to rank %u", to);
+        return;
+    }
+    bool other_view =
+        wire_writer_count(peer->writer) > 0 &&
+        (peer->epoch != message->epoch || peer->view_id != message->view_id);
+    if (other_view) {
+        send_frame(m, to);
+    }
+    int error = wire_writer_add(peer->writer, message);
+    if (error == MOOT_ERR_LIMIT) {
+        send_frame(m, to);
+        error = wire_writer_add(peer->writer, message);
+    }
+    if (error != MOOT_OK) {
+        engine_fail(m, error, "rank %u cannot encode a %s for rank %u", m->group.rank,
+                    message_type_name(message->type), to);
+        return;
+    }
+    peer->epoch = message->epoch;
+    peer->view_id = message->view_id;
+    if (!peer->listed) {
+        peer->listed = true;
+        outbox->dirty[outbox->dirty_count++] = to;
+    }
+}
+
+static void add_bulk(struct moot *m, uint32_t to, struct payload *payload)
+{
+    struct bulk_out *bulk = calloc(1, sizeof(*bulk));
+    if (bulk == NULL) {
+        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for a transfer to rank %u", to);
+        return;
+    }
+    bulk->payload = payload_hold(payload);
+    bulk_append(&m->outbox->peers[to].bulk, bulk);
+}
+
+void outbox_add(struct moot *m, uint32_t to, const struct message *message,
+                const struct task *task)
+{
+    if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE) {
+        add_encoded(m, to, message);
+        return;
+    }
+    assert(task != NULL && (task->payload != NULL || message->u.result.size == 0));
+    struct message with_bytes = *message;
+    if (message->u.result.data == RESULT_EAGER) {
+        with_bytes.u.result.payload =
+            task->payload != NULL ? task->payload->data : NULL;
+        add_encoded(m, to, &with_bytes);
+        return;
+    }
+    add_encoded(m, to, message);
+    add_bulk(m, to, task->payload);
+}
+
+void outbox_add_kernel(struct moot *m, uint32_t to, const struct kernel *kernel)
+{
+    struct message message = {.type = MESSAGE_KERNEL};
+    core_view(m->core, &message.epoch, &message.view_id);
+    message.u.kernel = (struct message_kernel){
+        .name = kernel->name, .version = kernel->version, .flags = kernel->flags};
+    add_encoded(m, to, &message);
+}
+
+void outbox_tell_kernel(struct moot *m, struct kernel *kernel)
+{
+    kernel->told = true;
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        if (rank != m->group.rank) {
+            outbox_add_kernel(m, rank, kernel);
+        }
+    }
+}

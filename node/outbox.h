@@ -1,0 +1,34 @@
+/* outbox.h - what goes out: one frame per peer and turn, and large results.
+ *
+ * Messages are encoded as they are added and sent by outbox_flush at the end of a turn,
+ * so that all messages of a turn to one peer share a frame.  A peer whose wire is slow
+ * (its backlog is above a window) gets no new frame; its messages gather in the next.
+ *
+ * A BULK result's bytes follow the frame that announces them, in the order of the
+ * announcements: the receiver matches them by order (transport.h).  They are pinned
+ * until the transport is done with them.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_OUTBOX_H
+#define NODE_OUTBOX_H
+
+#include "node/context.h"
+
+struct outbox *outbox_new(uint32_t size); /* NULL without memory */
+/* After the transport is freed. */
+void outbox_free(struct outbox *outbox);
+
+/* Takes a copy; attaches the bytes of `task` to a RESULT that carries them. */
+void outbox_add(struct moot *m, uint32_t to, const struct message *message,
+                const struct task *task);
+/* Tells one peer, or all, how this rank registered a kernel. */
+void outbox_add_kernel(struct moot *m, uint32_t to, const struct kernel *kernel);
+void outbox_tell_kernel(struct moot *m, struct kernel *kernel);
+
+void outbox_flush(struct moot *m);
+bool outbox_empty(const struct moot *m);
+/* A transfer is complete. */
+void outbox_bulk_sent(struct moot *m, void *cookie);
+
+#endif

@@ -1,0 +1,166 @@
+/* progress.c - see progress.h. */
+#include "progress.h"
+
+#include "node/engine.h"
+#include "node/inbox.h"
+#include "node/outbox.h"
+#include "node/report.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+enum {
+    SPIN_ROUNDS = 40,
+    YIELD_ROUNDS = 80,
+    SLEEP_NS_MIN = 50000,
+    SLEEP_NS_MAX = 1000000,
+    SLEEPS_PER_DOUBLING = 8,
+    SLEEPER_NS_MAX = 20000000,
+    HELPER_PERIOD_NS = 1000000,
+    HELPER_LATE_NS = 2000000
+};
+
+bool progress_drive(struct moot *m)
+{
+    uint64_t now_ns = clock_ns();
+    atomic_store_explicit(&m->driven_ns, now_ns, memory_order_relaxed);
+    bool any = inbox_poll(m);
+    if (core_deadline(m->core) <= now_ns) {
+        engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
+    }
+    any |= !outbox_empty(m);
+    outbox_flush(m);
+    report_look(m, now_ns);
+    return any;
+}
+
+bool progress_drive_free(struct moot *m) { return !m->driven && progress_drive(m); }
+
+void progress_wake(struct moot *m)
+{
+    if (m->sleepers > 0) {
+        pthread_cond_broadcast(&m->changed);
+    }
+}
+
+void progress_hand_over(struct moot *m)
+{
+    if (m->sleepers > 0 && !m->driven) {
+        pthread_cond_signal(&m->changed);
+    }
+}
+
+static struct timespec time_of(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+                             .tv_nsec = (long)(ns % 1000000000u)};
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static void sleep_until(struct moot *m, uint64_t until_ns)
+{
+    struct timespec until = time_of(until_ns);
+    m->sleepers++;
+    pthread_cond_timedwait(&m->changed, &m->bond->lock, &until);
+    m->sleepers--;
+}
+
+static uint64_t sleep_ns(uint32_t rounds)
+{
+    uint32_t doublings = (rounds - SPIN_ROUNDS - YIELD_ROUNDS) / SLEEPS_PER_DOUBLING;
+    uint64_t ns = doublings > 8 ? SLEEP_NS_MAX : (uint64_t)SLEEP_NS_MIN << doublings;
+    return sooner(ns, SLEEP_NS_MAX);
+}
+
+static void breathe(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* The driver's pause. */
+static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
+{
+    m->driven = true;
+    if (idle->rounds < SPIN_ROUNDS + YIELD_ROUNDS) {
+        engine_unlock(m);
+        if (idle->rounds < SPIN_ROUNDS) {
+            breathe();
+        } else {
+            sched_yield();
+        }
+        engine_lock(m);
+    } else {
+        if (m->report_count > 0) { /* they are called without the lock */
+            engine_unlock(m);
+            engine_lock(m);
+        }
+        uint64_t now_ns = clock_ns();
+        uint64_t wake_ns = sooner(now_ns + sleep_ns(idle->rounds), until_ns);
+        sleep_until(m, sooner(wake_ns, core_deadline(m->core)));
+    }
+    m->driven = false;
+}
+
+void progress_idle(struct moot *m, struct idle *idle, uint64_t until_ns)
+{
+    if (m->driven) {
+        sleep_until(m, sooner(clock_ns() + SLEEPER_NS_MAX, until_ns));
+        return;
+    }
+    drive_later(m, idle, until_ns);
+    if (idle->rounds < UINT32_MAX) {
+        idle->rounds++;
+    }
+}
+
+/* --- The helper ----------------------------------------------------------------- */
+
+bool progress_start_thread(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(thread, NULL, run, argument) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+static void *helper_main(void *argument)
+{
+    struct moot *m = argument;
+    const struct timespec period = {.tv_nsec = HELPER_PERIOD_NS};
+    for (;;) {
+        nanosleep(&period, NULL);
+        uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+        bool late = clock_ns() - driven_ns >= HELPER_LATE_NS;
+        if (!late && !__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
+            continue;
+        }
+        engine_lock(m);
+        if (m->stop) {
+            engine_unlock(m);
+            return NULL;
+        }
+        progress_drive(m);
+        engine_unlock(m);
+    }
+}
+
+bool progress_start_helper(struct moot *m)
+{
+    m->helping = progress_start_thread(&m->helper, helper_main, m);
+    return m->helping;
+}
+
+void progress_join_helper(struct moot *m)
+{
+    if (m->helping) {
+        pthread_join(m->helper, NULL);
+        m->helping = false;
+    }
+}

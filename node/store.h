@@ -1,0 +1,38 @@
+/* store.h - results in memory: buffers that several may read and the last one frees.
+ *
+ * A payload holds the bytes of one result, or of the story of one error.  It is filled
+ * by its maker and never changes afterwards.  Those who use it hold references: the
+ * task that it is the result of, each borrow by a handle, each kernel that reads it,
+ * each transfer that sends it.  References are counted under the engine lock; making
+ * one and freeing one that was never shared may happen outside.
+ *
+ * A buffer is aligned to 64 bytes and followed by a zero byte that size does not count,
+ * so that an error's story can be read as text.
+ */
+#ifndef NODE_STORE_H
+#define NODE_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PAYLOAD_ALIGN = 64 };
+
+struct payload {
+    uint32_t references;
+    uint64_t size; /* bytes */
+    unsigned char *data;
+};
+
+/* With one reference; NULL without memory or above LIMIT_RESULT_BYTES. */
+struct payload *payload_new(uint64_t size);
+struct payload *payload_copy(const void *data, uint64_t size);
+struct payload *payload_hold(struct payload *payload); /* returns it */
+void payload_drop(struct payload *payload);            /* accepts NULL */
+
+/* A place that takes `size` bytes and keeps none of them, for a transfer that has to be
+ * received and cannot be stored: a range of addresses that all lie on the same small
+ * piece of memory.  NULL if not even that can be had. */
+void *scratch_new(uint64_t size);
+void scratch_free(void *scratch, uint64_t size); /* accepts NULL */
+
+#endif

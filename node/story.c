@@ -1,0 +1,142 @@
+/* story.c - see story.h. */
+#include "story.h"
+
+#include "proto/error.h"
+#include "proto/limits.h"
+
+#include <string.h>
+
+static void begin(struct text *story, const struct moot *m, const struct task *task)
+{
+    task_describe(story, task);
+    text_add(story, " on rank %u: ", m->group.rank);
+}
+
+void story_of_kernel(struct text *story, const struct moot *m, const struct task *task,
+                     int code, const char *why)
+{
+    begin(story, m, task);
+    const char *kernel = task->kernel->name;
+    if (code == MOOT_ERR_NO_OUTPUT) {
+        text_add(story, "kernel '%s' returned without calling moot_call_output() (%s)",
+                 kernel, error_name(code));
+    } else if (error_known(code)) {
+        text_add(story, "kernel '%s' failed with %s (%s)", kernel, error_name(code),
+                 error_text(code));
+    } else {
+        text_add(story, "kernel '%s' failed with code %d", kernel, code);
+    }
+    if (why[0] != '\0') {
+        text_add(story, ": %s", why);
+    }
+}
+
+void story_of_input(struct text *story, const struct moot *m, const struct task *task,
+                    const struct task *input)
+{
+    begin(story, m, task);
+    uint32_t at = 0;
+    while (at < task->input_count && task->inputs[at] != input) {
+        at++;
+    }
+    bool order_only = at >= task->input_count - task->after_count;
+    text_add(story,
+             order_only ? "a task that it comes after failed:\n  "
+                        : "input %u failed:\n  ",
+             at);
+    if (input->known && input->payload != NULL) {
+        text_add(story, "%s", (const char *)input->payload->data);
+    } else if (!input->known && input->verdict_story != NULL) {
+        text_add(story, "%s", input->verdict_story);
+    } else {
+        task_describe(story, input);
+        text_add(story, ": %s",
+                 error_text(input->known ? input->status : input->verdict));
+    }
+}
+
+void story_of_cancel(struct text *story, const struct moot *m, const struct task *task)
+{
+    begin(story, m, task);
+    text_add(story, "it was cancelled before it started");
+}
+
+static void add_cycle(struct text *story, const struct moot *m, const moot_hash *chain,
+                      uint32_t chain_count)
+{
+    for (uint32_t i = 0; i <= chain_count && chain_count > 0; i++) {
+        const moot_hash *hash = &chain[i % chain_count];
+        const struct task *task = core_user(m->core, hash);
+        text_add(story, i == 0 ? "\n  " : "\n  waits for ");
+        if (task != NULL) {
+            task_describe(story, task);
+        } else {
+            task_describe_hash(story, hash);
+        }
+    }
+}
+
+void story_of_verdict(struct text *story, const struct moot *m, const struct task *task,
+                      int code, const moot_hash *chain, uint32_t chain_count)
+{
+    task_describe(story, task);
+    text_add(story, ": %s (%s), found on rank %u", error_text(code), error_name(code),
+             m->group.rank);
+    if (code == MOOT_ERR_CYCLE) {
+        add_cycle(story, m, chain, chain_count);
+    }
+    story_cut(story);
+}
+
+static void add_registration(struct text *story, uint32_t rank, uint32_t version,
+                             uint32_t flags)
+{
+    text_add(story, "rank %u has version %u, flags %s%s%s%s%s", rank, version,
+             flags == 0 ? "none" : "", (flags & MOOT_KERNEL_ONCE) ? "once " : "",
+             (flags & MOOT_KERNEL_IDEMPOTENT) ? "idempotent " : "",
+             (flags & MOOT_KERNEL_PORTABLE) ? "portable " : "",
+             (flags & MOOT_KERNEL_NONDETERMINISTIC) ? "nondeterministic" : "");
+}
+
+void story_of_conflict(struct text *story, const struct moot *m,
+                       const struct kernel *kernel)
+{
+    text_add(story, "kernel '%s' is registered differently: ", kernel->name);
+    add_registration(story, m->group.rank, kernel->version, kernel->flags);
+    text_add(story, "; ");
+    add_registration(story, kernel->peer_rank, kernel->peer_version,
+                     kernel->peer_flags);
+}
+
+void story_of_wait(struct text *story, const struct moot *m, const struct task *task,
+                   int code)
+{
+    if (code == m->fatal) {
+        text_add(story, "%s", text_get(&m->fatal_story));
+    } else if (code == MOOT_ERR_KERNEL_MISMATCH && task->kernel != NULL) {
+        story_of_conflict(story, m, task->kernel);
+    } else if (task->known && task->status != MOOT_OK && task->payload != NULL &&
+               task->payload->size > 0) {
+        text_add(story, "%s", (const char *)task->payload->data);
+    } else if (code == task->verdict && task->verdict_story != NULL) {
+        text_add(story, "%s", task->verdict_story);
+    } else {
+        task_describe(story, task);
+        text_add(story, ": %s (%s) on rank %u", error_text(code), error_name(code),
+                 m->group.rank);
+    }
+}
+
+void story_cut(struct text *story)
+{
+    static const char gap[] = "\n  ... (more of the chain) ...\n";
+    if (story->length <= LIMIT_ERROR_STORY_BYTES) {
+        return;
+    }
+    size_t head = LIMIT_ERROR_STORY_BYTES / 4;
+    size_t tail = LIMIT_ERROR_STORY_BYTES - head - (sizeof(gap) - 1);
+    memmove(story->bytes + head + sizeof(gap) - 1, story->bytes + story->length - tail,
+            tail + 1);
+    memcpy(story->bytes + head, gap, sizeof(gap) - 1);
+    story->length = LIMIT_ERROR_STORY_BYTES;
+}

@@ -1,0 +1,105 @@
+/* summary.c - see summary.h. */
+#include "summary.h"
+
+#include "node/report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void stats_fill(const struct moot *m, moot_stats *out)
+{
+    const struct core_stats *core = core_stats(m->core);
+    struct transport_stats wire;
+    m->transport->ops->stats(m->transport, &wire);
+    *out = (moot_stats){
+        .tasks_spawned = m->counts.spawned,
+        .tasks_run = m->counts.run,
+        .tasks_failed = m->counts.failed,
+        .motions = core->motions_sent,
+        .results_pushed = core->results_pushed,
+        .results_answered = core->results_answered,
+        .results_received = m->counts.results_received,
+        .gossip_messages = core->sent[MESSAGE_ROLL] + core->sent[MESSAGE_WANT] +
+                           core->sent[MESSAGE_HASHES] + core->sent[MESSAGE_STATE],
+        .frames_sent = wire.frames_sent,
+        .bytes_sent = wire.bytes_sent,
+        .frames_received = wire.frames_received,
+        .bytes_received = wire.bytes_received,
+        .frames_refused = m->counts.frames_refused,
+        .stalls = m->counts.stalls,
+        .violations = core->violations,
+    };
+    for (int type = 0; type < MESSAGE_TYPE_END; type++) {
+        out->messages_sent += core->sent[type];
+    }
+    for (int evidence = EVIDENCE_CLOSED; evidence < EVIDENCE_END; evidence++) {
+        out->votes_by[evidence - EVIDENCE_CLOSED] = core->yields[evidence];
+        out->votes += core->yields[evidence];
+    }
+}
+
+static void write_figures(FILE *file, const struct moot *m, int close_code)
+{
+    moot_stats stats;
+    stats_fill(m, &stats);
+    const struct core_stats *core = core_stats(m->core);
+    const struct {
+        const char *key;
+        uint64_t value;
+    } lines[] = {
+        {"rank", m->group.rank},
+        {"size", m->group.size},
+        {"wall_ns", clock_ns() - m->opened_ns},
+        {"tasks_spawned", stats.tasks_spawned},
+        {"tasks_run", stats.tasks_run},
+        {"tasks_failed", stats.tasks_failed},
+        {"tasks_common", core->common},
+        {"tasks_partial", core->partial},
+        {"votes", stats.votes},
+        {"votes_closed", core->yields[EVIDENCE_CLOSED]},
+        {"votes_declined", core->yields[EVIDENCE_DECLINED]},
+        {"votes_hint", core->yields[EVIDENCE_HINT]},
+        {"votes_nested", core->yields[EVIDENCE_NESTED]},
+        {"votes_blocked", core->yields[EVIDENCE_BLOCKED]},
+        {"votes_timeout", core->yields[EVIDENCE_TIMEOUT]},
+        {"votes_quiet", core->yields[EVIDENCE_QUIET]},
+        {"motions", stats.motions},
+        {"results_pushed", stats.results_pushed},
+        {"results_answered", stats.results_answered},
+        {"results_received", stats.results_received},
+        {"gossip_messages", stats.gossip_messages},
+        {"messages_sent", stats.messages_sent},
+        {"frames_sent", stats.frames_sent},
+        {"bytes_sent", stats.bytes_sent},
+        {"frames_refused", stats.frames_refused},
+        {"stalls", stats.stalls},
+        {"violations", stats.violations},
+    };
+    fprintf(file, "close_code %d\n", close_code);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        fprintf(file, "%s %llu\n", lines[i].key, (unsigned long long)lines[i].value);
+    }
+}
+
+void summary_write(struct moot *m, int close_code)
+{
+    if (m->knobs.summary[0] == '\0') {
+        return;
+    }
+    struct text path = {0}, unfinished = {0};
+    text_add(&path, "%s/rank-%u", m->knobs.summary, m->group.rank);
+    text_add(&unfinished, "%s.unfinished", text_get(&path));
+    FILE *file = fopen(text_get(&unfinished), "w");
+    bool good = file != NULL;
+    if (good) {
+        write_figures(file, m, close_code);
+        good = fclose(file) == 0 && rename(text_get(&unfinished), text_get(&path)) == 0;
+    }
+    if (!good) {
+        report_add(m, "moot: rank %u cannot write its summary to %s: %s\n",
+                   m->group.rank, text_get(&path), strerror(errno));
+    }
+    text_release(&path);
+    text_release(&unfinished);
+}

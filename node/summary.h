@@ -1,0 +1,18 @@
+/* summary.h - the figures that a rank leaves behind at close.
+ *
+ * If MOOT_SUMMARY names a directory, each rank writes `rank-<number>` there: lines of a
+ * key, a blank, and a decimal number, in the order of summary.c.  It is written under
+ * another name and then renamed, so that a reader sees a whole file or none.  `moot
+ * run` adds them up.
+ */
+#ifndef NODE_SUMMARY_H
+#define NODE_SUMMARY_H
+
+#include "node/context.h"
+
+void stats_fill(const struct moot *m, moot_stats *out);
+
+/* Best effort: a directory that cannot be written to is reported, and nothing fails. */
+void summary_write(struct moot *m, int close_code);
+
+#endif

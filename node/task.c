@@ -1,0 +1,266 @@
+/* task.c - see task.h. */
+#include "task.h"
+
+#include "hashing/identity.h"
+#include "node/context.h"
+#include "node/engine.h"
+#include "node/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Arguments above this are freed when the task has ended; smaller ones stay. */
+enum { ARGS_ALONE_BYTES = 256 };
+
+struct task *task_enter(struct moot *m, const moot_hash *hash)
+{
+    struct task *task = core_user(m->core, hash);
+    if (task != NULL) {
+        return task;
+    }
+    task = pool_take(&m->pool, sizeof(*task));
+    if (task == NULL) {
+        return NULL;
+    }
+    task->hash = *hash;
+    if (!core_set_user(m->core, hash, task)) {
+        return NULL;
+    }
+    task->next_of_context = m->tasks;
+    m->tasks = task;
+    return task;
+}
+
+/* --- Call sites ----------------------------------------------------------------- */
+
+/* A program has few call sites and spawns from each of them often: one copy of each. */
+struct site_name {
+    uint64_t hash;
+    char *name;
+};
+
+static uint64_t site_hash(const char *site, size_t length)
+{
+    uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ (unsigned char)site[i]) * 0x100000001b3ull;
+    }
+    return hash;
+}
+
+static bool sites_grow(struct moot *m)
+{
+    uint32_t room = m->site_room ? m->site_room * 2 : 64;
+    struct site_name *sites = calloc(room, sizeof(*sites));
+    if (sites == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < m->site_room; i++) {
+        if (m->sites[i].name != NULL) {
+            uint32_t at = (uint32_t)m->sites[i].hash & (room - 1);
+            while (sites[at].name != NULL) {
+                at = (at + 1) & (room - 1);
+            }
+            sites[at] = m->sites[i];
+        }
+    }
+    free(m->sites);
+    m->sites = sites;
+    m->site_room = room;
+    return true;
+}
+
+/* The context's copy; NULL without memory: a report then says less. */
+static const char *site_intern(struct moot *m, const char *site)
+{
+    size_t length = strnlen(site, LIMIT_SITE_BYTES);
+    uint64_t hash = site_hash(site, length);
+    if (m->site_count * 2 >= m->site_room && !sites_grow(m)) {
+        return NULL;
+    }
+    uint32_t at = (uint32_t)hash & (m->site_room - 1);
+    while (m->sites[at].name != NULL) {
+        const char *name = m->sites[at].name;
+        if (m->sites[at].hash == hash && strncmp(name, site, length) == 0 &&
+            name[length] == '\0') {
+            return name;
+        }
+        at = (at + 1) & (m->site_room - 1);
+    }
+    m->sites[at] = (struct site_name){hash, pool_string(&m->pool, site, length)};
+    m->site_count += m->sites[at].name != NULL;
+    return m->sites[at].name;
+}
+
+/* --- Filling in ----------------------------------------------------------------- */
+
+static bool fill_args(struct moot *m, struct task *task, const struct task_facts *facts,
+                      bool keep)
+{
+    if (facts->args_size == 0) {
+        return true;
+    }
+    bool alone = facts->args_size > ARGS_ALONE_BYTES && !keep;
+    void *args =
+        alone ? malloc(facts->args_size) : pool_take(&m->pool, facts->args_size);
+    if (args == NULL) {
+        return false;
+    }
+    memcpy(args, facts->args, facts->args_size);
+    task_drop_args(task);
+    task->args = args;
+    task->args_alone = alone;
+    task->args_size = facts->args_size;
+    return true;
+}
+
+static bool fill_inputs(struct moot *m, struct task *task,
+                        const struct task_facts *facts)
+{
+    if (facts->input_count == 0) {
+        return true;
+    }
+    struct task **inputs =
+        pool_take(&m->pool, facts->input_count * sizeof(struct task *));
+    if (inputs == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < facts->input_count; i++) {
+        inputs[i] = task_enter(m, &facts->inputs[i]);
+        if (inputs[i] == NULL) {
+            return false;
+        }
+    }
+    task->inputs = inputs;
+    task->input_count = (uint32_t)facts->input_count;
+    task->after_count = (uint32_t)facts->after_count;
+    return true;
+}
+
+static uint32_t spec_flags(const struct task_facts *facts)
+{
+    uint32_t kernel = facts->kernel->flags;
+    return CORE_TASK_PORTABLE | ((kernel & MOOT_KERNEL_ONCE) ? CORE_TASK_ONCE : 0u) |
+           ((kernel & MOOT_KERNEL_IDEMPOTENT) ? CORE_TASK_IDEMPOTENT : 0u) |
+           ((kernel & MOOT_KERNEL_NONDETERMINISTIC) ? CORE_TASK_NONDETERMINISTIC : 0u) |
+           (facts->nested ? CORE_TASK_NESTED : 0u) |
+           (facts->hint ? CORE_TASK_HINT : 0u);
+}
+
+static const struct rankset *keep_candidates(struct moot *m, const struct rankset *set)
+{
+    struct rankset *copy = pool_take(&m->pool, sizeof(*copy));
+    if (copy == NULL) {
+        return NULL;
+    }
+    *copy = (struct rankset){.low = set->low, .high_words = set->high_words};
+    if (set->high_words > 0) { /* in the pool, so that nobody has to release it */
+        copy->high = pool_copy(&m->pool, set->high, set->high_words * sizeof(uint64_t));
+        return copy->high != NULL ? copy : NULL;
+    }
+    return copy;
+}
+
+/* What peers are sent of a portable task.  Everything in it lives in the pool. */
+static bool fill_spec(struct moot *m, struct task *task, const struct task_facts *facts)
+{
+    struct message_spec *spec = pool_take(&m->pool, sizeof(*spec));
+    moot_hash *inputs =
+        pool_copy(&m->pool, facts->inputs, facts->input_count * sizeof(*inputs));
+    void *key =
+        facts->key != NULL ? pool_copy(&m->pool, facts->key, facts->key_size) : NULL;
+    if (spec == NULL || inputs == NULL || (facts->key != NULL && key == NULL)) {
+        return false;
+    }
+    *spec = (struct message_spec){.kernel_name = facts->kernel->name,
+                                  .kernel_version = facts->kernel->version,
+                                  .flags = spec_flags(facts),
+                                  .args = task->args,
+                                  .args_size = task->args_size,
+                                  .inputs = inputs,
+                                  .input_count = facts->input_count,
+                                  .after_count = facts->after_count,
+                                  .key = key,
+                                  .key_size = facts->key_size,
+                                  .scope = facts->scope,
+                                  .parent = facts->parent_hash,
+                                  .priority = facts->priority,
+                                  .label = task->label,
+                                  .site = task->site};
+    if (facts->candidates != NULL) {
+        spec->candidates = keep_candidates(m, facts->candidates);
+        if (spec->candidates == NULL) {
+            return false;
+        }
+    }
+    task->spec = spec;
+    return true;
+}
+
+bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts)
+{
+    bool portable = (facts->kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
+    if (!fill_inputs(m, task, facts) || !fill_args(m, task, facts, portable)) {
+        return false;
+    }
+    if (facts->label != NULL) {
+        task->label = pool_string(&m->pool, facts->label, LIMIT_LABEL_BYTES);
+    }
+    if (facts->site != NULL) {
+        task->site = site_intern(m, facts->site);
+    }
+    if (portable && !fill_spec(m, task, facts)) {
+        return false;
+    }
+    task->priority = facts->priority;
+    task->nested = facts->nested;
+    task->parent = facts->parent;
+    task->kernel = facts->kernel;
+    return true;
+}
+
+/* --- Letting go ----------------------------------------------------------------- */
+
+void task_drop_args(struct task *task)
+{
+    if (task->args_alone) {
+        free(task->args);
+        task->args = NULL;
+        task->args_size = 0;
+        task->args_alone = false;
+    }
+}
+
+void task_try_release(struct moot *m, struct task *task)
+{
+    if (task->own || task->payload == NULL || task->handle_count > 0 ||
+        task->pins > 0 || task->status != MOOT_OK || m->fatal != 0) {
+        return;
+    }
+    struct core_event event = {.type = CORE_EV_RELEASE, .hash = task->hash};
+    if (engine_step(m, &event) == MOOT_OK) {
+        payload_drop(task->payload);
+        task->payload = NULL;
+    }
+}
+
+/* --- Naming --------------------------------------------------------------------- */
+
+void task_describe_hash(struct text *text, const moot_hash *hash)
+{
+    char digits[MOOT_HASH_TEXT_BYTES];
+    text_add(text, "task %.8s", hash_format(hash, digits));
+}
+
+void task_describe(struct text *text, const struct task *task)
+{
+    task_describe_hash(text, &task->hash);
+    if (task->label != NULL) {
+        text_add(text, " '%s'", task->label);
+    } else if (task->kernel != NULL) {
+        text_add(text, " of kernel '%s'", task->kernel->name);
+    }
+    if (task->site != NULL) {
+        text_add(text, " (%s)", task->site);
+    }
+}

@@ -1,0 +1,102 @@
+/* task.h - what this rank keeps of a task beside the core.
+ *
+ * The core knows a task's hash, owner and inputs; the record here is the `user` pointer
+ * that it carries: arguments, kernel, where it was spawned, its result.  A record is
+ * made when the program spawns a task, names its hash, uses it as an input, or when a
+ * peer's message brings its result or its spec, and is filled in as more is learnt.  It
+ * lives as long as the context.
+ *
+ * Under the engine lock, except what says otherwise.
+ */
+#ifndef NODE_TASK_H
+#define NODE_TASK_H
+
+#include "moot.h"
+#include "node/store.h"
+#include "node/text.h"
+#include "proto/message.h"
+
+struct kernel;
+
+enum task_stage {
+    TASK_IDLE,    /* not ours to run, or inputs are missing */
+    TASK_READY,   /* in the ready queue; its inputs are pinned */
+    TASK_RUNNING, /* in its kernel */
+    TASK_ENDED    /* this rank has ended it */
+};
+
+struct task {
+    moot_hash hash;
+    struct kernel *kernel; /* NULL: known by its hash alone */
+    void *args;            /* aligned for any type; kept while it may still run */
+    size_t args_size;
+    struct task **inputs; /* data inputs, then `after` */
+    uint32_t input_count, after_count;
+    int32_t priority;
+    const char *label, *site;        /* NULL: none */
+    struct task *parent;             /* nested: the spawning task, if known here */
+    const struct message_spec *spec; /* portable */
+
+    struct payload *payload; /* the result, or the error's story; NULL: not here */
+    uint64_t size;           /* of the result, once known */
+    int32_t status;          /* once known: MOOT_OK or the error */
+    int32_t verdict;         /* the last verdict */
+    uint32_t verdict_count;
+    char *verdict_story;
+    uint32_t handle_count;
+    uint32_t pins; /* ready and running consumers here */
+
+    uint8_t stage; /* enum task_stage */
+    bool held;     /* registered with the core */
+    bool adopted;  /* held by a peer's spec, not yet spawned by this program */
+    bool nested;
+    bool own;        /* ran here: peers may ask for its bytes */
+    bool known;      /* the result's status and size are known here */
+    bool args_alone; /* args are malloc'd, not in the pool */
+    /* A wait on it timed out: its need stays with the core, so that a program that
+     * polls asks its peers once and not never (wait.c). */
+    bool lingers, verdict_waits;
+    uint8_t linger_want; /* enum want */
+    uint32_t linger_lane;
+    struct task *linger_prev, *linger_next;
+    struct task *next_of_context;
+};
+
+struct moot;
+
+/* The record of a hash, made if there is none; NULL without memory. */
+struct task *task_enter(struct moot *m, const moot_hash *hash);
+
+/* What a spawn or a peer's spec says of a task, checked. */
+struct task_facts {
+    struct kernel *kernel;
+    const void *args;
+    size_t args_size;
+    const moot_hash *inputs; /* data inputs, then `after` */
+    size_t input_count, after_count;
+    const void *key; /* portable kernels: goes into the spec that peers are sent */
+    size_t key_size;
+    const struct rankset *candidates; /* NULL: all */
+    moot_hash scope;
+    struct task *parent; /* nested */
+    moot_hash parent_hash;
+    bool nested, hint;
+    int32_t priority;
+    const char *label, *site; /* NULL: none */
+};
+
+/* Copies them into the record; false without memory, and then the record is as it was.
+ */
+bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts);
+
+/* Frees the arguments of a task that will not run here any more. */
+void task_drop_args(struct task *task);
+
+/* Frees its bytes if nobody here uses them any more and no peer may ask for them. */
+void task_try_release(struct moot *m, struct task *task);
+
+/* "task 1a2b3c4d 'label' (file:line)" */
+void task_describe(struct text *text, const struct task *task);
+void task_describe_hash(struct text *text, const moot_hash *hash);
+
+#endif

@@ -1,0 +1,328 @@
+/* wait.c - see wait.h. */
+#include "wait.h"
+
+#include "node/engine.h"
+#include "node/exec.h"
+#include "node/progress.h"
+#include "node/report.h"
+#include "node/story.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Has it ended? -------------------------------------------------------------- */
+
+static int public_code(int status)
+{
+    bool own_code = status == MOOT_OK || status == MOOT_ERR_CANCELLED ||
+                    status == MOOT_ERR_NO_MEMORY;
+    return own_code ? status : MOOT_ERR_TASK_FAILED;
+}
+
+static bool item_ends(const struct moot *m, struct wait_item *item, enum want want)
+{
+    const struct task *task = item->task;
+    if (task->known &&
+        (task->status != MOOT_OK || want == WANT_DONE || task->payload != NULL)) {
+        item->code = public_code(task->status);
+        return true;
+    }
+    if (task->verdict_count != item->verdicts_seen) {
+        item->code = task->verdict;
+        return true;
+    }
+    if (task->kernel != NULL && task->kernel->conflict) {
+        item->code = MOOT_ERR_KERNEL_MISMATCH;
+        return true;
+    }
+    if (m->fatal != 0) {
+        item->code = m->fatal;
+        return true;
+    }
+    return false;
+}
+
+static bool look_any(struct moot *m, struct wait *wait)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        struct wait_item *item = &wait->items[i];
+        if (item_ends(m, item, wait->want)) {
+            item->ended = true;
+            wait->which = i;
+            wait->ended_any = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool look_all(struct moot *m, struct wait *wait)
+{
+    while (wait->next_open < wait->count) {
+        struct wait_item *item = &wait->items[wait->next_open];
+        if (!item_ends(m, item, wait->want)) {
+            return false;
+        }
+        item->ended = true;
+        wait->next_open++;
+    }
+    return true;
+}
+
+static bool wait_ended(struct moot *m, struct wait *wait)
+{
+    if (wait->ends_seen == m->end_count) {
+        return false; /* nothing has ended since the last look */
+    }
+    wait->ends_seen = m->end_count;
+    return wait->any ? look_any(m, wait) : look_all(m, wait);
+}
+
+/* --- Needs ---------------------------------------------------------------------- */
+
+static void tell_need(struct moot *m, struct wait *wait, struct wait_item *item,
+                      enum core_event_type type)
+{
+    struct core_event event = {.type = type, .hash = item->task->hash};
+    event.u.need.want = wait->want;
+    event.u.need.by_task = wait->waiter != NULL;
+    if (wait->waiter != NULL) {
+        event.u.need.waiter = wait->waiter->hash;
+    } else {
+        event.u.need.lane = wait->lane->number;
+    }
+    item->needed = type == CORE_EV_NEED;
+    engine_step(m, &event);
+}
+
+static void begin_needs(struct moot *m, struct wait *wait)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        struct wait_item *item = &wait->items[i];
+        item->verdicts_seen = item->task->verdict_count;
+        if (item->task->verdict_waits && wait->waiter == NULL) {
+            item->task->verdict_waits = false;
+            item->verdicts_seen--; /* it came between two polls */
+        }
+        if (!item_ends(m, item, wait->want)) {
+            tell_need(m, wait, item, CORE_EV_NEED);
+        }
+    }
+}
+
+void wait_end_linger(struct moot *m, struct task *task)
+{
+    if (!task->lingers) {
+        return;
+    }
+    task->lingers = false;
+    if (task->linger_prev != NULL) {
+        task->linger_prev->linger_next = task->linger_next;
+    } else {
+        m->lingering = task->linger_next;
+    }
+    if (task->linger_next != NULL) {
+        task->linger_next->linger_prev = task->linger_prev;
+    }
+    task->linger_prev = task->linger_next = NULL;
+    engine_later(m, (struct later){.type = CORE_EV_UNNEED,
+                                   .hash = task->hash,
+                                   .want = (enum want)task->linger_want,
+                                   .lane = task->linger_lane});
+}
+
+static void linger(struct moot *m, struct wait *wait, struct wait_item *item)
+{
+    struct task *task = item->task;
+    if (task->lingers && task->linger_want >= wait->want) {
+        tell_need(m, wait, item, CORE_EV_UNNEED);
+        return;
+    }
+    wait_end_linger(m, task);
+    item->needed = false;
+    task->lingers = true;
+    task->linger_want = (uint8_t)wait->want;
+    task->linger_lane = wait->lane->number;
+    task->linger_next = m->lingering;
+    if (task->linger_next != NULL) {
+        task->linger_next->linger_prev = task;
+    }
+    m->lingering = task;
+}
+
+static void end_needs(struct moot *m, struct wait *wait, bool timed_out)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        struct wait_item *item = &wait->items[i];
+        if (!item->needed) {
+            continue;
+        }
+        if (timed_out && !item_ends(m, item, wait->want) &&
+            item->task->handle_count > 0) {
+            linger(m, wait, item);
+        } else {
+            tell_need(m, wait, item, CORE_EV_UNNEED);
+        }
+    }
+}
+
+/* --- The loop ------------------------------------------------------------------- */
+
+static int loop(struct moot *m, struct wait *wait)
+{
+    struct idle idle = {0};
+    for (;;) {
+        if (wait_ended(m, wait)) {
+            return MOOT_OK;
+        }
+        if (wait->waiter == NULL && m->closing) {
+            return lane_fail(wait->lane, MOOT_ERR_CLOSED,
+                             "another thread closes this context");
+        }
+        bool moved = progress_drive_free(m);
+        if (wait_ended(m, wait)) {
+            return MOOT_OK;
+        }
+        if (exec_one(m, wait->lane, wait->waiter, idle.rounds)) {
+            idle.rounds = 0;
+            if (wait_ended(m, wait)) {
+                return MOOT_OK;
+            }
+        }
+        if (wait->waiter != NULL && wait->lane->depth >= LIMIT_NEST_DEPTH) {
+            return lane_fail(wait->lane, MOOT_ERR_LIMIT,
+                             "more than %u running tasks wait on one thread's stack",
+                             LIMIT_NEST_DEPTH);
+        }
+        if (wait->deadline_ns != CORE_NEVER && clock_ns() >= wait->deadline_ns) {
+            return lane_fail(wait->lane, MOOT_ERR_TIMEOUT,
+                             "the wait's timeout passed before the task ended");
+        }
+        if (moved) {
+            idle.rounds = 0;
+        } else if (m->ready.live == 0 || !exec_may(wait->lane)) {
+            progress_idle(m, &idle, wait->deadline_ns);
+        } else {
+            idle.rounds++;
+        }
+    }
+}
+
+static void link_wait(struct moot *m, struct wait *wait)
+{
+    wait->since_ns = clock_ns();
+    wait->prev = NULL;
+    wait->next = m->waits;
+    if (wait->next != NULL) {
+        wait->next->prev = wait;
+    }
+    m->waits = wait;
+    if (wait->waiter != NULL) {
+        m->kernel_waits++;
+    } else {
+        m->program_waits++;
+    }
+    report_wait_begins(m, wait->since_ns);
+}
+
+static void unlink_wait(struct moot *m, struct wait *wait)
+{
+    if (wait->prev != NULL) {
+        wait->prev->next = wait->next;
+    } else {
+        m->waits = wait->next;
+    }
+    if (wait->next != NULL) {
+        wait->next->prev = wait->prev;
+    }
+    if (wait->waiter != NULL) {
+        m->kernel_waits--;
+    } else {
+        m->program_waits--;
+    }
+}
+
+static void tell_waiting(struct moot *m, const struct wait *wait, bool waiting)
+{
+    struct core_event event = {.type = CORE_EV_TASK_WAIT, .hash = wait->waiter->hash};
+    event.u.task_wait.waiting = waiting;
+    engine_step(m, &event);
+}
+
+int wait_run(struct moot *m, struct wait *wait)
+{
+    wait->ends_seen = m->end_count - 1;
+    begin_needs(m, wait);
+    if (wait_ended(m, wait)) {
+        if (wait->waiter == NULL) {
+            lane_set_state(m, wait->lane, CORE_LANE_RUNNING);
+        }
+        end_needs(m, wait, false);
+        return MOOT_OK;
+    }
+    link_wait(m, wait);
+    if (wait->waiter != NULL) {
+        tell_waiting(m, wait, true);
+    } else {
+        lane_set_state(m, wait->lane,
+                       wait->deadline_ns == CORE_NEVER ? CORE_LANE_BLOCKED
+                                                       : CORE_LANE_TIMED);
+    }
+    int code = loop(m, wait);
+    if (wait->waiter != NULL) {
+        tell_waiting(m, wait, false);
+    } else if (code != MOOT_ERR_TIMEOUT) {
+        lane_set_state(m, wait->lane, CORE_LANE_RUNNING);
+    }
+    end_needs(m, wait, code == MOOT_ERR_TIMEOUT);
+    unlink_wait(m, wait);
+    progress_hand_over(m);
+    return code;
+}
+
+/* --- How it ended --------------------------------------------------------------- */
+
+int wait_tell(struct moot *m, struct lane *lane, const struct task *task, int code)
+{
+    if (code == MOOT_OK) {
+        return code;
+    }
+    text_clear(&lane->error);
+    story_of_wait(&lane->error, m, task, code);
+    return code;
+}
+
+void wait_task_done(struct moot *m, struct task *task)
+{
+    m->end_count++;
+    m->ended_ns = clock_ns();
+    if (task != NULL && task->lingers &&
+        (task->status != MOOT_OK || task->linger_want == WANT_DONE ||
+         task->payload != NULL)) {
+        wait_end_linger(m, task);
+    }
+    progress_wake(m);
+}
+
+void wait_task_verdict(struct moot *m, struct task *task, int code,
+                       const moot_hash *chain, uint32_t chain_count)
+{
+    if (task == NULL) {
+        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for a task's verdict");
+        return;
+    }
+    struct text story = {0};
+    story_of_verdict(&story, m, task, code, chain, chain_count);
+    free(task->verdict_story);
+    task->verdict_story = story.bytes;
+    task->verdict = code;
+    task->verdict_count++;
+    m->end_count++;
+    m->ended_ns = clock_ns();
+    if (task->lingers) {
+        wait_end_linger(m, task);
+        task->verdict_waits = true;
+    }
+    progress_wake(m);
+}

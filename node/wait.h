@@ -1,0 +1,71 @@
+/* wait.h - waiting for tasks: one loop for lanes and for running kernels.
+ *
+ * A wait tells the core what it needs (NEED), drives progress and runs ready tasks
+ * until its tasks have ended, and takes the need back (UNNEED).  A task has ended for a
+ * wait when its result is known here (and its bytes are here, if they are wanted), when
+ * a verdict came since the wait began, when its kernel is in conflict, or when the
+ * whole moot failed.
+ *
+ * A need whose wait timed out lingers with the core until its task ends or its last
+ * handle is released.  Otherwise a program that polls with a timeout of 0 would never
+ * ask anybody: each poll would withdraw the question before its ask delay had passed. A
+ * verdict that comes between two polls is kept for the next one.
+ *
+ * Why a kernel's wait may run any ready task on its own stack without a deadlock: it
+ * waits only for its own children, and a child starts after its parent.  So the tasks
+ * on one stack wait for tasks that started later than they did; whatever the topmost
+ * waits for is not below it on this stack, and by induction on starting order not below
+ * a waiter of another stack that in turn waits for this one.  Hence some topmost kernel
+ * can always go on, or its child is in a queue, where an idle waiter finds it.
+ *
+ * The bound on that stack (LIMIT_NEST_DEPTH): beyond half of it a wait takes its own
+ * children first and others only when it has been idle for a while; at the limit it
+ * ends with LIMIT.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_WAIT_H
+#define NODE_WAIT_H
+
+#include "node/context.h"
+
+struct wait_item {
+    struct task *task;
+    uint32_t verdicts_seen;
+    bool needed; /* the core was told */
+    bool ended;
+    int code; /* once ended */
+};
+
+struct wait {
+    struct wait *prev, *next;
+    struct lane *lane;
+    struct task *waiter; /* the running task that waits for a child; NULL: a lane */
+    enum want want;
+    bool any; /* one is enough */
+    struct wait_item *items;
+    size_t count, next_open; /* all before have ended */
+    size_t which;            /* `any`: the first that ended, */
+    bool ended_any;          /* if one has */
+    uint64_t since_ns, deadline_ns;
+    uint64_t ends_seen;
+};
+
+/* Runs the wait that the caller filled in (lane, waiter, want, any, items with their
+ * tasks, count, deadline_ns).  The items then have their codes.  Returns MOOT_OK when
+ * it ended by its tasks, else TIMEOUT, CLOSED or LIMIT; the lane's error text is set.
+ */
+int wait_run(struct moot *m, struct wait *wait);
+
+/* Sets the lane's error text to the story of a task that ended with `code`, and returns
+ * it. */
+int wait_tell(struct moot *m, struct lane *lane, const struct task *task, int code);
+
+/* From the core's outputs. */
+void wait_task_done(struct moot *m, struct task *task);
+void wait_task_verdict(struct moot *m, struct task *task, int code,
+                       const moot_hash *chain, uint32_t chain_count);
+
+void wait_end_linger(struct moot *m, struct task *task);
+
+#endif
