@@ -488,6 +488,16 @@ int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
     return MOOT_OK;
 }
 
+char *transport_mpi_version(char *text, size_t size)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, "\r\n")] = '\0'; /* MPICH tells its whole build */
+    snprintf(text, size, "%s", version);
+    return text;
+}
+
 int moot_open_comm(const moot_options *options, MPI_Comm comm, moot **out)
 {
     struct transport_mpi_options mpi = {.comm = &comm};

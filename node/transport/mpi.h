@@ -22,4 +22,7 @@ int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
                        struct transport_group *group, struct transport **out,
                        char *story, size_t story_size);
 
+/* Names the MPI library, in one line; before MPI_Init too.  Returns `text`. */
+char *transport_mpi_version(char *text, size_t size);
+
 #endif

@@ -1,0 +1,34 @@
+/* cli.h - what the verbs of the `moot` command share. */
+#ifndef NODE_CLI_CLI_H
+#define NODE_CLI_CLI_H
+
+#include <stddef.h>
+
+/* Exit statuses beside a program's own. */
+enum {
+    CLI_OK = 0,
+    CLI_FAILED = 1,      /* something that was asked for did not go well */
+    CLI_USAGE = 2,       /* the command line is wrong: nothing was done */
+    CLI_NOT_FOUND = 127, /* the program or the launcher, as a shell has it */
+    CLI_SIGNAL = 128     /* plus the signal's number */
+};
+
+struct verb {
+    const char *name;
+    const char *line;                  /* what it does, for the list of verbs */
+    const char *usage;                 /* its own help, whole lines */
+    int (*run)(int argc, char **argv); /* argv[0] is the verb; an exit status */
+};
+
+extern const struct verb verb_run, verb_info, verb_hash;
+
+/* Says on standard error what is wrong with the command line and where help is; returns
+ * CLI_USAGE. */
+int cli_usage(const struct verb *verb, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* "moot VERB: ..." on standard error. */
+void cli_complain(const struct verb *verb, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,93 @@
+/* main.c - the `moot` command: finds the verb and hands over.
+ *
+ * A verb is a file of this folder and a line in the table below.
+ */
+#include "cli.h"
+#include "moot.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct verb *const verbs[] = {&verb_run, &verb_info, &verb_hash};
+enum { VERBS = sizeof verbs / sizeof verbs[0] };
+
+__attribute__((format(printf, 2, 0))) static void
+complain(const struct verb *verb, const char *format, va_list values)
+{
+    fprintf(stderr, "moot %s: ", verb->name);
+    vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+}
+
+void cli_complain(const struct verb *verb, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    complain(verb, format, values);
+    va_end(values);
+}
+
+int cli_usage(const struct verb *verb, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    complain(verb, format, values);
+    va_end(values);
+    fprintf(stderr, "Try `moot help %s`.\n", verb->name);
+    return CLI_USAGE;
+}
+
+static void help_print(FILE *to)
+{
+    fprintf(to, "usage: moot VERB [ARGUMENTS]\n\n");
+    for (int i = 0; i < VERBS; i++)
+        fprintf(to, "  %-6s %s\n", verbs[i]->name, verbs[i]->line);
+    fprintf(to, "  %-6s %s\n\n", "help", "says more about a verb: moot help VERB");
+    fprintf(to, "moot --version prints the version.  See moot(1).\n");
+}
+
+static int verb_help_print(const struct verb *verb)
+{
+    printf("usage: moot %s\n", verb->usage);
+    return CLI_OK;
+}
+
+static const struct verb *verb_find(const char *name)
+{
+    for (int i = 0; i < VERBS; i++)
+        if (strcmp(verbs[i]->name, name) == 0)
+            return verbs[i];
+    fprintf(stderr, "moot: there is no verb '%s'\n\n", name);
+    help_print(stderr);
+    return NULL;
+}
+
+static int is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    if (*word == '\0') {
+        help_print(stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(word, "--version") == 0) {
+        printf("moot %d.%d.%d\n", MOOT_VERSION_MAJOR, MOOT_VERSION_MINOR,
+               MOOT_VERSION_PATCH);
+        return CLI_OK;
+    }
+    const int wants_help = is_help(word) || strcmp(word, "help") == 0;
+    if (wants_help && argc == 2) {
+        help_print(stdout);
+        return CLI_OK;
+    }
+    const struct verb *verb = verb_find(wants_help ? argv[2] : word);
+    if (!verb)
+        return CLI_USAGE;
+    if (wants_help || (argc > 2 && is_help(argv[2])))
+        return verb_help_print(verb);
+    return verb->run(argc - 1, argv + 1);
+}

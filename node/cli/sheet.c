@@ -1,0 +1,253 @@
+/* sheet.c - see sheet.h. */
+#include "sheet.h"
+#include "proto/limits.h"
+#include "proto/message.h"
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_BYTES = 64, RANKS_LISTED = 16, VOTE_KINDS = EVIDENCE_END - EVIDENCE_CLOSED };
+
+static_assert((int)VOTE_KINDS <
+                  (int)(sizeof(((moot_stats *)0)->votes_by) / sizeof(uint64_t)),
+              "every kind of evidence has a counter");
+
+#define STAT(field)                                                                    \
+    {                                                                                  \
+#field, offsetof(struct sheet, stats.field)                                    \
+    }
+#define OWN(field)                                                                     \
+    {                                                                                  \
+#field, offsetof(struct sheet, field)                                          \
+    }
+static const struct sheet_key {
+    const char *name;
+    size_t offset; /* of a 64-bit number */
+} keys[] = {
+    OWN(rank),
+    OWN(size),
+    OWN(wall_ns),
+    OWN(common),
+    OWN(partial),
+    OWN(complete),
+    {"exit", offsetof(struct sheet, exit_code)},
+    STAT(tasks_spawned),
+    STAT(tasks_run),
+    STAT(tasks_failed),
+    STAT(votes),
+    STAT(motions),
+    STAT(results_pushed),
+    STAT(results_answered),
+    STAT(results_received),
+    STAT(gossip_messages),
+    STAT(messages_sent),
+    STAT(frames_sent),
+    STAT(bytes_sent),
+    STAT(frames_received),
+    STAT(bytes_received),
+    STAT(frames_refused),
+    STAT(stalls),
+    STAT(violations),
+};
+enum { KEYS = sizeof keys / sizeof keys[0] };
+
+/* --- Reading ---------------------------------------------------------------------- */
+
+static void value_set(struct sheet *sheet, size_t offset, const char *value)
+{
+    const int64_t number =
+        value[0] == '-' ? strtoll(value, NULL, 10) : (int64_t)strtoull(value, NULL, 10);
+    memcpy((char *)sheet + offset, &number, sizeof number);
+}
+
+static void line_read(struct sheet *sheet, const char *key, const char *value)
+{
+    static const char votes_by[] = "votes_by.";
+    for (int i = 0; i < KEYS; i++)
+        if (strcmp(keys[i].name, key) == 0)
+            value_set(sheet, keys[i].offset, value);
+    if (strncmp(key, votes_by, sizeof votes_by - 1) != 0)
+        return;
+    for (int i = 0; i < VOTE_KINDS; i++)
+        if (strcmp(evidence_name((enum evidence)(EVIDENCE_CLOSED + i)),
+                   key + sizeof votes_by - 1) == 0)
+            sheet->stats.votes_by[i] = strtoull(value, NULL, 10);
+}
+
+static bool file_read(const char *path, struct sheet *out)
+{
+    char line[128], key[KEY_BYTES], value[KEY_BYTES];
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    *out = (struct sheet){0};
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "%63s %63s", key, value) == 2)
+            line_read(out, key, value);
+    fclose(file);
+    return out->size > 0 && out->size <= LIMIT_RANKS && out->rank < out->size;
+}
+
+/* Puts a sheet in its place, making room for its moot; the last of a rank stays. */
+static bool sheet_place(struct sheets *sheets, const struct sheet *sheet)
+{
+    if (sheet->size > sheets->count) {
+        struct sheet *items =
+            realloc(sheets->items, (size_t)sheet->size * sizeof *items);
+        if (!items)
+            return false;
+        memset(items + sheets->count, 0,
+               ((size_t)sheet->size - sheets->count) * sizeof *items);
+        sheets->items = items;
+        sheets->count = (size_t)sheet->size;
+    }
+    sheets->items[sheet->rank] = *sheet;
+    return true;
+}
+
+bool sheets_read(const char *directory, struct sheets *out)
+{
+    *out = (struct sheets){0};
+    DIR *dir = opendir(directory);
+    bool good = true;
+    for (const struct dirent *entry; dir && good && (entry = readdir(dir));) {
+        char path[4096];
+        struct sheet sheet;
+        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+        if (entry->d_name[0] != '.' && file_read(path, &sheet))
+            good = sheet_place(out, &sheet);
+    }
+    if (dir)
+        closedir(dir);
+    return good;
+}
+
+void sheets_release(struct sheets *sheets)
+{
+    free(sheets->items);
+    *sheets = (struct sheets){0};
+}
+
+size_t sheets_failures(const struct sheets *sheets, FILE *to)
+{
+    size_t failures = 0;
+    for (size_t r = 0; r < sheets->count; r++) {
+        const struct sheet *sheet = &sheets->items[r];
+        if (!sheet->complete)
+            fprintf(to, "moot: rank %zu did not close its moot\n", r);
+        else if (sheet->exit_code != 0)
+            fprintf(to, "moot: rank %zu failed: %s (%s)\n", r,
+                    moot_strerror((int)sheet->exit_code),
+                    moot_err_name((int)sheet->exit_code));
+        failures += !sheet->complete || sheet->exit_code != 0;
+    }
+    return failures;
+}
+
+/* --- Telling ---------------------------------------------------------------------- */
+
+/* Adds all ranks up; wall is the longest, common the best informed rank's. */
+static struct sheet sheets_sum(const struct sheets *sheets)
+{
+    struct sheet sum = {0};
+    for (size_t r = 0; r < sheets->count; r++) {
+        const struct sheet *each = &sheets->items[r];
+        for (int i = 0; i < KEYS; i++) {
+            uint64_t a, b;
+            memcpy(&a, (const char *)&sum + keys[i].offset, sizeof a);
+            memcpy(&b, (const char *)each + keys[i].offset, sizeof b);
+            const bool most = keys[i].offset == offsetof(struct sheet, wall_ns) ||
+                              keys[i].offset == offsetof(struct sheet, common);
+            a = most ? (a > b ? a : b) : a + b;
+            memcpy((char *)&sum + keys[i].offset, &a, sizeof a);
+        }
+        for (int i = 0; i < VOTE_KINDS; i++)
+            sum.stats.votes_by[i] += each->stats.votes_by[i];
+    }
+    return sum;
+}
+
+/* "1.5 MB": decimal units, as networks count. */
+static const char *bytes_format(uint64_t bytes, char text[32])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= 1000 && unit < 5) {
+        value /= 1000;
+        unit++;
+    }
+    snprintf(text, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    return text;
+}
+
+static void tasks_print(const struct sheets *sheets, const struct sheet *sum, FILE *to)
+{
+    uint64_t least = UINT64_MAX, most = 0, nested = 0;
+    fprintf(to, "  tasks run      %" PRIu64 ", by rank:", sum->stats.tasks_run);
+    for (size_t r = 0; r < sheets->count; r++) {
+        const struct sheet *each = &sheets->items[r];
+        const uint64_t run = each->stats.tasks_run, roll = each->common + each->partial;
+        least = run < least ? run : least;
+        most = run > most ? run : most;
+        if (each->stats.tasks_spawned > roll)
+            nested += each->stats.tasks_spawned - roll;
+        if (sheets->count <= RANKS_LISTED)
+            fprintf(to, " %" PRIu64, run);
+    }
+    if (sheets->count > RANKS_LISTED)
+        fprintf(to, " %" PRIu64 " to %" PRIu64, least, most);
+    /* Each task ran once, so what is neither nested nor everybody's is somebody's. */
+    const uint64_t others = sum->common + nested;
+    const uint64_t some =
+        sum->stats.tasks_run > others ? sum->stats.tasks_run - others : 0;
+    fprintf(to, "\n  spawned        %" PRIu64 " by all ranks, %" PRIu64 " by some",
+            sum->common, some);
+    if (nested > 0)
+        fprintf(to, ", %" PRIu64 " inside tasks", nested);
+    fputc('\n', to);
+    if (sum->stats.tasks_failed > 0)
+        fprintf(to, "  tasks failed   %" PRIu64 "\n", sum->stats.tasks_failed);
+}
+
+static void votes_print(const struct sheet *sum, FILE *to)
+{
+    const char *join = ": ";
+    fprintf(to, "  votes          %" PRIu64, sum->stats.votes);
+    for (int i = 0; i < VOTE_KINDS; i++) {
+        if (sum->stats.votes_by[i] == 0)
+            continue;
+        fprintf(to, "%s%" PRIu64 " %s", join, sum->stats.votes_by[i],
+                evidence_name((enum evidence)(EVIDENCE_CLOSED + i)));
+        join = ", ";
+    }
+    fputc('\n', to);
+}
+
+void sheets_print(const struct sheets *sheets, FILE *to)
+{
+    const struct sheet sum = sheets_sum(sheets);
+    const moot_stats *stats = &sum.stats;
+    char text[32];
+    fprintf(to, "moot: %zu rank%s, %.3f s\n", sheets->count,
+            sheets->count == 1 ? "" : "s", (double)sum.wall_ns / 1e9);
+    tasks_print(sheets, &sum, to);
+    votes_print(&sum, to);
+    fprintf(to,
+            "  results        %" PRIu64 " pushed, %" PRIu64 " asked for (%" PRIu64
+            " motions)\n",
+            stats->results_pushed, stats->results_answered, stats->motions);
+    fprintf(to,
+            "  messages       %" PRIu64 " (%" PRIu64 " of them gossip) in %" PRIu64
+            " frames, %s\n",
+            stats->messages_sent, stats->gossip_messages, stats->frames_sent,
+            bytes_format(stats->bytes_sent, text));
+    if (stats->stalls > 0)
+        fprintf(to, "  stall reports  %" PRIu64 "\n", stats->stalls);
+    if (stats->frames_refused > 0)
+        fprintf(to, "  frames refused %" PRIu64 ", malformed\n", stats->frames_refused);
+    if (stats->violations > 0)
+        fprintf(to, "  violations     %" PRIu64 ": a rank broke the protocol\n",
+                stats->violations);
+}
