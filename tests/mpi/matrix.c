@@ -4,9 +4,9 @@
  *   mpirun -n 4 matrix ROW...    these
  *   matrix --list
  *
- * The rows stand in matrix/; rows.h says what each of them claims.
+ * The rows stand in divergence/; rows.h says what each of them claims.
  */
-#include "matrix/rows.h"
+#include "divergence/rows.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "hashing/placement.h"
 #include "proto/limits.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -330,43 +331,38 @@ uint64_t scene_votes_needed(const struct scene *scene)
     return votes;
 }
 
-/* Sums this rank's figures into words[]: stalls, violations, motions, votes, votes_by.
- */
-static void gather(struct scene *scene, uint64_t words[4 + EVIDENCE_END])
+static void gather(struct scene *scene)
 {
-    moot_stats stats;
-    memset(&stats, 0, sizeof stats);
-    CHECK_OK(moot_stats_get(scene->m, &stats));
-    words[0] = stats.stalls;
-    words[1] = stats.violations;
-    words[2] = stats.motions;
-    words[3] = stats.votes;
-    static const enum evidence order[] = {
-        EVIDENCE_CLOSED,  EVIDENCE_DECLINED, EVIDENCE_HINT, EVIDENCE_NESTED,
-        EVIDENCE_BLOCKED, EVIDENCE_TIMEOUT,  EVIDENCE_QUIET};
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
-        words[4 + order[i]] = stats.votes_by[i];
+    memset(&scene->stats, 0, sizeof scene->stats);
+    CHECK_OK(moot_stats_get(scene->m, &scene->stats));
+    CHECK(scene->stats.stalls == 0, "%llu waits stalled",
+          (unsigned long long)scene->stats.stalls);
+    CHECK(scene->stats.violations == 0, "%llu invariants were broken",
+          (unsigned long long)scene->stats.violations);
 }
 
-static void check_health(const uint64_t *words)
+static void add_up(struct scene *scene)
 {
-    CHECK(words[0] == 0, "%llu waits stalled", (unsigned long long)words[0]);
-    CHECK(words[1] == 0, "%llu invariants were broken", (unsigned long long)words[1]);
+    uint64_t words[sizeof scene->stats / sizeof(uint64_t)];
+    static_assert(sizeof words == sizeof scene->stats, "stats are words");
+    memcpy(words, &scene->stats, sizeof words);
+    harness_sum(words, sizeof words / sizeof words[0]);
+    memcpy(&scene->stats, words, sizeof words);
 }
 
 void scene_settle(struct scene *scene)
 {
-    uint64_t words[4 + EVIDENCE_END] = {0};
+    static const enum evidence order[] = {
+        EVIDENCE_CLOSED,  EVIDENCE_DECLINED, EVIDENCE_HINT, EVIDENCE_NESTED,
+        EVIDENCE_BLOCKED, EVIDENCE_TIMEOUT,  EVIDENCE_QUIET};
     CHECK_OK(moot_park(scene->m));
     harness_barrier();
-    gather(scene, words);
-    harness_sum(words, 4 + EVIDENCE_END);
+    gather(scene);
+    add_up(scene);
     CHECK_OK(moot_unpark(scene->m));
-    check_health(words);
-    scene->motions = words[2];
-    scene->votes = words[3];
-    for (int i = 0; i < EVIDENCE_END; i++)
-        scene->votes_by[i] = words[4 + i];
+    scene->votes = scene->stats.votes;
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+        scene->votes_by[order[i]] = scene->stats.votes_by[i];
     scene->settled = true;
 }
 
@@ -385,10 +381,13 @@ static void check_runs(struct scene *scene)
 
 void scene_close_at_once(struct scene *scene)
 {
-    uint64_t words[4 + EVIDENCE_END] = {0};
-    gather(scene, words);
-    check_health(words);
+    gather(scene);
     CHECK_OK(moot_close(scene->m));
+    scene_free(scene);
+}
+
+void scene_free(struct scene *scene)
+{
     harness_explain_with(NULL);
     check_runs(scene);
     for (uint32_t id = 0; id < scene->job_count; id++) {

@@ -61,8 +61,8 @@ struct scene {
     _Atomic uint64_t *started_ns, *ended_ns;
     /* Over all ranks, after scene_settle(): */
     bool settled;
+    moot_stats stats;
     uint64_t votes, votes_by[EVIDENCE_END];
-    uint64_t motions;
 };
 
 /* Opens a moot on the world with these knobs (NULL-terminated "NAME=VALUE" strings, or
@@ -101,5 +101,7 @@ void scene_settle(struct scene *scene);
 void scene_close(struct scene *scene);
 /* Closes without settling first: ranks may come here at any time. */
 void scene_close_at_once(struct scene *scene);
+/* For a case that has closed the moot by itself: checks the runs, frees. */
+void scene_free(struct scene *scene);
 
 #endif

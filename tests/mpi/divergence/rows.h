@@ -4,8 +4,8 @@
  * name; scene_close() adds what every row claims: right values on every rank, every
  * task run exactly once in the job, no wait that ended by a stall, no broken invariant.
  */
-#ifndef TESTS_MPI_MATRIX_ROWS_H
-#define TESTS_MPI_MATRIX_ROWS_H
+#ifndef TESTS_MPI_DIVERGENCE_ROWS_H
+#define TESTS_MPI_DIVERGENCE_ROWS_H
 
 #include "../support/scene.h"
 

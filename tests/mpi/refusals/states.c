@@ -1,0 +1,164 @@
+/* states.c - refusals of calls at the wrong time, and orders that contradict. */
+#include "rows.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static void once_without_key(void)
+{
+    struct scene *scene = scene_open(NULL);
+    moot_task task;
+    REFUSED(scene,
+            moot_task_spawn(scene->m, &(moot_task_spec){.kernel = scene->kernels[1]},
+                            &task),
+            MOOT_ERR_NO_KEY);
+    refusals_go_on(scene);
+}
+
+static void declined_then_spawned(void)
+{
+    struct scene *scene = scene_open(NULL);
+    moot_task task;
+    uint64_t i = 1;
+    moot_task_spec spec = {
+        .kernel = scene->kernels[0], .args = &i, .args_size = sizeof i};
+    moot_hash hash;
+    CHECK_OK(moot_spec_hash(scene->m, &spec, &hash));
+    CHECK_OK(moot_decline(scene->m, &hash));
+    CHECK_OK(moot_decline(scene->m, &hash));
+    REFUSED(scene, moot_task_spawn(scene->m, &spec, &task), MOOT_ERR_DECLINED);
+    uint32_t id =
+        scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY, .holders = EVERYBODY});
+    scene_spawn(scene, id);
+    REFUSED(scene, moot_decline(scene->m, &scene->jobs[id].hash), MOOT_ERR_STATE);
+    refusals_go_on(scene);
+}
+
+static void parked(void)
+{
+    struct scene *scene = scene_open(NULL);
+    REFUSED(scene, moot_unpark(scene->m), MOOT_ERR_STATE);
+    CHECK_OK(moot_park(scene->m));
+    REFUSED(scene, moot_park(scene->m), MOOT_ERR_STATE);
+    CHECK_OK(moot_unpark(scene->m));
+    refusals_go_on(scene);
+}
+
+/* Rank 0 says that b comes after a, the last rank that a comes after b; each chairs
+ * the one that it made wait. */
+static void contradicting_orders(void)
+{
+    struct scene *scene = scene_open(NULL);
+    int last = scene->size - 1;
+    uint64_t both = BIT(0) | BIT(last);
+    uint32_t a = scene_job(scene, &(struct job_spec){.chair = last, .holders = both});
+    uint32_t b = scene_job(scene, &(struct job_spec){.chair = 0, .holders = both});
+    scene->jobs[a].runs_expected = scene->jobs[b].runs_expected = 0;
+    uint32_t first = scene->rank == 0 ? a : b, second = scene->rank == 0 ? b : a;
+    uint64_t seen[2] = {0, 0}; /* waits that ended with CYCLE, with success */
+    if (scene_holds(scene, a)) {
+        scene_spawn(scene, first);
+        struct job_spec told = scene->jobs[second].spec;
+        scene->jobs[second].spec.after = &first;
+        scene->jobs[second].spec.after_count = 1;
+        scene_spawn(scene, second);
+        scene->jobs[second].spec = told;
+        const uint32_t order[2] = {second, first};
+        for (int i = 0; i < 2; i++) {
+            int code =
+                moot_task_wait(scene->m, scene_handle(scene, order[i]), MOOT_FOREVER);
+            seen[0] += code == MOOT_ERR_CYCLE;
+            seen[1] += code == MOOT_OK;
+            CHECK(code == MOOT_ERR_CYCLE || code == MOOT_ERR_TASK_FAILED ||
+                      code == MOOT_OK,
+                  "a wait ended with %s", moot_err_name(code));
+            if (code == MOOT_ERR_CYCLE || code == MOOT_ERR_TASK_FAILED) {
+                STORY_HAS(scene, "cycle");
+                STORY_HAS(scene, "states.c");
+            }
+        }
+    }
+    scene_settle(scene);
+    harness_sum(seen, 2);
+    CHECK(seen[0] >= 1, "no wait ended with MOOT_ERR_CYCLE");
+    CHECK(seen[1] == 0, "%llu waits ended well", (unsigned long long)seen[1]);
+    refusals_go_on(scene);
+}
+
+/* --- Closing ---------------------------------------------------------------------- */
+
+struct waiter {
+    struct scene *scene;
+    uint32_t id;
+    int code;
+    pthread_t thread;
+};
+
+static void *wait_for_ever(void *argument)
+{
+    struct waiter *waiter = argument;
+    waiter->code = moot_task_wait(
+        waiter->scene->m, scene_handle(waiter->scene, waiter->id), MOOT_FOREVER);
+    return NULL;
+}
+
+/* A second thread waits for what nobody will spawn; the main thread is in its own code,
+ * so that nobody can say so, and then closes. */
+static void close_with_waiters(void)
+{
+    struct scene *scene = scene_open(NULL);
+    struct waiter waiter = {
+        .scene = scene, .id = scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY})};
+    CHECK_OK(moot_park(scene->m));
+    CHECK_OK(moot_unpark(scene->m)); /* a lane that runs */
+    CHECK(pthread_create(&waiter.thread, NULL, wait_for_ever, &waiter) == 0,
+          "no thread");
+    harness_sleep_us(30000);
+    harness_barrier();
+    CHECK_OK(moot_close(scene->m));
+    (void)pthread_join(waiter.thread, NULL);
+    CHECK(waiter.code == MOOT_ERR_CLOSED, "the wait ended with %s",
+          moot_err_name(waiter.code));
+    scene_free(scene);
+    refusals_go_on(scene_open(NULL));
+}
+
+static void *close_late(void *argument)
+{
+    struct waiter *waiter = argument;
+    harness_sleep_us(100000);
+    waiter->code = moot_close(waiter->scene->m);
+    harness_token_send(waiter->scene->size - 1);
+    return NULL;
+}
+
+/* Rank 0 closes and has to wait for the last rank; its other thread closes too. */
+static void closed_twice(void)
+{
+    struct scene *scene = scene_open(NULL);
+    int last = scene->size - 1;
+    struct waiter waiter = {.scene = scene, .code = MOOT_ERR_STATE};
+    if (scene->rank == 0)
+        CHECK(pthread_create(&waiter.thread, NULL, close_late, &waiter) == 0,
+              "no thread");
+    if (scene->rank == last)
+        harness_token_wait(0);
+    CHECK_OK(moot_close(scene->m));
+    if (scene->rank == 0)
+        (void)pthread_join(waiter.thread, NULL);
+    CHECK(waiter.code == MOOT_ERR_STATE, "the second close gave %s",
+          moot_err_name(waiter.code));
+    scene_free(scene);
+    refusals_go_on(scene_open(NULL));
+}
+
+const struct refusal_row refusals_of_states[] = {
+    {"a once task without a key", once_without_key, 1},
+    {"spawned after a decline, declined after a spawn", declined_then_spawned, 1},
+    {"parked twice", parked, 1},
+    {"`after` declared in opposite orders", contradicting_orders, 2},
+    {"closed while threads wait", close_with_waiters, 1},
+    {"closed while another thread closes", closed_twice, 2},
+    {0},
+};
