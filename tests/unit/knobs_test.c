@@ -169,7 +169,8 @@ static void the_strongest_source_wins(void **state)
     char story[512] = "", text[512], config[256];
     const char *overrides[] = {"MOOT_VOTERS=5", NULL};
     write_file("moot/moot.conf", "# mine\nMOOT_VOTERS = 2\n\n  MOOT_STALL=3s # less\n"
-                                 "MOOT_THREADS = 1\nMOOT_PROGRESS = caller\n");
+                                 "MOOT_THREADS = 1\nMOOT_PROGRESS = caller\n"
+                                 "MOOT_SUMMARY = /a#b # not that\n");
     write_file("named.conf", "MOOT_STALL=4s\r\nMOOT_THREADS = 2\nMOOT_VOTERS=9");
     snprintf(config, sizeof config, "%s/named.conf", directory);
     setenv("MOOT_CONFIG", config, 1);
@@ -181,6 +182,7 @@ static void the_strongest_source_wins(void **state)
     assert_int_equal(knobs.threads, 3);
     assert_int_equal(knobs.stall_ns, 4 * SECOND);
     assert_int_equal(knobs.progress, KNOB_PROGRESS_CALLER);
+    assert_string_equal(knobs.summary, "/a#b");
     assert_int_equal(knobs.divergence, KNOB_DIVERGENCE_REPAIR);
     assert_string_equal(knobs_origin(&knobs, KNOB_VOTERS, text, sizeof text),
                         "options");

@@ -1,0 +1,217 @@
+#!/bin/sh
+# moot_test.sh - the moot command, as a shell sees it: what it prints, where, and what it
+# returns.  Ranks are shell scripts that leave the sheets a rank would, so that the cases
+# need no working library.  BUILD says where the command is (build).
+set -u
+
+moot=$(cd "${BUILD:-build}" && pwd)/moot
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0
+# Nothing of the caller's configuration.
+unset MOOT_CONFIG MOOT_VOTERS MOOT_STALL MOOT_SUMMARY MOOT_DIVERGENCE MOOT_THREADS
+export XDG_CONFIG_HOME="$scratch/config" TMPDIR="$scratch/tmp"
+mkdir -p "$scratch/tmp" "$scratch/config/moot"
+
+# expect NAME STATUS COMMAND...: runs it; out and err are in $scratch.
+expect() {
+    name=$1 status=$2
+    shift 2
+    (cd "$scratch" && timeout 60 "$@") >"$scratch/out" 2>"$scratch/err" </dev/null
+    got=$?
+    [ "$got" -eq "$status" ]
+    note $? "exit $got, not $status"
+}
+# says FILE TEXT: what expect ran said so.
+says() {
+    grep -qF -e "$2" "$scratch/$1"
+    note $? "std$1 lacks: $2"
+}
+silent() {
+    [ ! -s "$scratch/$1" ]
+    note $? "std$1 is not empty"
+}
+note() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: $2"
+        sed 's/^/    out: /' "$scratch/out"
+        sed 's/^/    err: /' "$scratch/err"
+    fi
+}
+
+# --- Words ---
+
+expect no_verb 2 "$moot"
+says err "usage: moot"
+silent out
+expect unknown_verb 2 "$moot" rnu
+says err "no verb 'rnu'"
+says err "fingerprints"
+expect version 0 "$moot" --version
+grep -qxE 'moot [0-9]+\.[0-9]+\.[0-9]+' "$scratch/out"
+note $? "not a version"
+for words in "help" "--help" "-h"; do
+    expect "help_by_$words" 0 "$moot" "$words"
+    says out "run "
+done
+for verb in run info hash; do
+    expect "help_$verb" 0 "$moot" help "$verb"
+    says out "usage: moot $verb"
+    expect "${verb}_help" 0 "$moot" "$verb" --help
+    says out "usage: moot $verb"
+done
+expect help_of_nothing 2 "$moot" help nothing
+
+# --- hash: vectors from RFC 7693's reference code ---
+
+: >"$scratch/empty"
+printf abc >"$scratch/abc"
+expect hash 0 "$moot" hash empty abc
+printf '%s\n' "cae66941d9efbd404e4d88758ea67670  empty" \
+    "cf4ab791c62b8d2b2109c90275287816  abc" | cmp -s - "$scratch/out"
+note $? "other fingerprints"
+expect hash_of_standard_input 0 sh -c "\"$moot\" hash <abc && \"$moot\" hash - <abc"
+[ "$(sort -u "$scratch/out")" = "cf4ab791c62b8d2b2109c90275287816  -" ]
+note $? "other fingerprints"
+head -c 200000 /dev/zero >"$scratch/zeros" # more than a pipe holds
+expect hash_of_a_pipe_and_of_a_file_agree 0 \
+    sh -c "cat zeros | \"$moot\" hash; \"$moot\" hash zeros"
+[ "$(cut -c1-32 "$scratch/out" | uniq | wc -l)" -eq 1 ]
+note $? "they differ"
+expect hash_of_what_is_not_there 1 "$moot" hash absent abc
+says err "absent: No such file"
+says out "  abc"
+expect hash_of_a_folder 1 "$moot" hash .
+expect hash_option 2 "$moot" hash -x
+expect hash_of_a_dashed_name 1 "$moot" hash -- -x
+says err "-x: No such file"
+
+# --- info ---
+
+expect info 0 "$moot" info
+says out "MOOT_STALL = 10s"
+says out "from: default"
+silent err
+expect info_from_environment 0 env MOOT_STALL=3s MOOT_VOTRES=2 "$moot" info
+says out "MOOT_STALL = 3s"
+says out "from: environment"
+says err "MOOT_VOTRES in the environment is no knob"
+echo "MOOT_VOTERS = 5" >"$scratch/config/moot/moot.conf"
+expect info_from_a_file 0 "$moot" info
+says out "moot/moot.conf:1"
+expect info_json 0 env MOOT_VOTRES=2 MOOT_SUMMARY='a"\b' "$moot" info --json
+says out '"value": "5"'
+says out '"value": "a\"\\b"'
+says out '"strangers": ["MOOT_VOTRES"]'
+if command -v python3 >/dev/null; then
+    python3 -m json.tool "$scratch/out" >/dev/null
+    note $? "not JSON"
+fi
+echo "MOOT_VOTERS = many" >"$scratch/config/moot/moot.conf"
+expect info_of_a_mistake 1 "$moot" info
+says err "moot.conf:1: MOOT_VOTERS is 'many', but may be 1 to 15"
+rm "$scratch/config/moot/moot.conf"
+expect info_of_what_is_not_there_yet 1 env MOOT_FAULTS=kill:r1@1s "$moot" info
+says err "MOOT_FAULTS is not supported by this release"
+expect info_argument 2 "$moot" info now
+
+# --- run: the command line ---
+
+for bad in "" "-n" "-n 0" "-n -1" "-n 3x" "-n 99999999" "-n 2" "-x" "--faults=x -n 2"; do
+    # shellcheck disable=SC2086 # words are meant to split
+    expect "run '$bad'" 2 "$moot" run $bad
+    says err "moot help run"
+done
+expect run_without_count 2 "$moot" run true
+says err "-n N is missing"
+expect run_of_nothing 127 "$moot" run -n 2 no-such-program
+says err "there is no program no-such-program"
+expect run_of_a_folder 127 "$moot" run -n 2 ./tmp
+expect run_with_a_bad_knob 2 "$moot" run -n 2 MOOT_VOTERS=0 true
+says err "1 to 15"
+expect run_with_an_unknown_knob 2 "$moot" run -n 2 MOOT_VOTRES=3 true
+says err "did you mean MOOT_VOTERS?"
+
+# --- run: the job ---
+
+mkdir -p "$scratch/bin"
+cat >"$scratch/bin/rank" <<'END'
+#!/bin/sh
+# A rank that leaves a sheet as the library does.
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-1}}
+[ "${SAY-}" != arguments ] || printf '<%s>' "$@"
+[ "${SAY-}" != voters ] || echo "voters ${MOOT_VOTERS-}"
+[ "${ABSENT-}" != "$rank" ] || exit 0
+exec >"$MOOT_SUMMARY/rank-$rank"
+printf '%s\n' "rank $rank" "size $size" "wall_ns 1500000000" "tasks_run $((10 + rank))" \
+    "tasks_spawned 18" "common 15" "partial 3" "votes 3" "votes_by.blocked 2" \
+    "votes_by.closed 1" "bytes_sent 2500000" "some_later_key 7"
+[ "${FAILS-}" != "$rank" ] && echo "exit 0" || echo "exit -17"
+[ "${TORN-}" = "$rank" ] || echo "complete 1"
+[ "${EXITS-}" != "$rank" ] || exit 7
+END
+printf 'this is no program\n' >"$scratch/bin/data"
+chmod +x "$scratch/bin/rank"
+PATH=$scratch/bin:$PATH
+
+expect a_job_that_went_well 0 "$moot" run -n 3 rank
+says err "moot: 3 ranks, 1.500 s"
+says err "tasks run      33, by rank: 10 11 12"
+says err "spawned        15 by all ranks, 18 by some"
+says err "votes          9: 3 closed, 6 blocked"
+says err "7.5 MB"
+silent out
+grep -q stall "$scratch/err"
+[ $? -eq 1 ]
+note $? "speaks of stalls that were not"
+[ -z "$(find "$scratch/tmp" -name "moot-run*")" ]
+note $? "leaves files behind"
+expect one_rank 0 "$moot" run -n1 rank
+says err "moot: 1 rank,"
+expect arguments_pass_untouched 0 env SAY=arguments "$moot" run -n 1 -- rank "a b" absent -n ""
+says out "<a b><absent><-n><>"
+expect settings_reach_the_ranks 0 env SAY=voters "$moot" run -n 2 MOOT_VOTERS=7 rank
+[ "$(grep -c '^voters 7$' "$scratch/out")" -eq 2 ]
+note $? "not 7 on both ranks"
+expect a_rank_that_failed 1 env FAILS=1 "$moot" run -n 2 rank
+says err "rank 1 failed: no rank holds the task, and none will (MOOT_ERR_NOT_HELD)"
+expect a_rank_that_left_nothing 1 env ABSENT=0 "$moot" run -n 2 rank
+says err "rank 0 did not close its moot"
+expect a_torn_sheet 1 env TORN=1 "$moot" run -n 2 rank
+says err "rank 1 did not close its moot"
+expect the_launchers_status 7 env EXITS=1 "$moot" run -n 2 rank
+expect a_program_without_a_moot 1 "$moot" run -n 2 true
+says err "no rank closed a moot"
+expect no_launcher 127 env PATH="$scratch/bin" "$moot" run -n 2 rank
+says err "no mpirun"
+expect not_a_program 127 "$moot" run -n 2 data
+mkdir "$scratch/sheets"
+expect a_folder_of_the_users_own 0 env MOOT_SUMMARY="$scratch/sheets" "$moot" run -n 2 rank
+[ "$(find "$scratch/sheets" -type f | wc -l)" -eq 2 ]
+note $? "sheets are gone"
+
+# --- run: signals ---
+
+printf '#!/bin/sh\necho started\nexec sleep 50\n' >"$scratch/bin/sleeper"
+chmod +x "$scratch/bin/sleeper"
+name=a_signal_ends_the_job
+"$moot" run -n 1 sleeper >"$scratch/out" 2>"$scratch/err" &
+job=$!
+tries=0
+while [ ! -s "$scratch/out" ] && [ $tries -lt 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+began=$(date +%s)
+kill -TERM $job
+! wait $job && [ $(($(date +%s) - began)) -lt 30 ]
+note $? "the job went on"
+[ -z "$(find "$scratch/tmp" -name "moot-run*")" ]
+note $? "leaves files behind"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
