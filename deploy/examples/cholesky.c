@@ -200,7 +200,7 @@ static int kernel_residual(moot_call *call, void *user)
     const struct place *p = place_of(call);
     size_t rows = (size_t)p->rows, terms = moot_call_input_count(call) / 2;
     double weight = p->i == p->j ? 1.0 : 2.0;
-    double *tile = malloc(rows * rows * sizeof *tile);
+    double *tile = calloc(rows * rows, sizeof *tile);
     struct norms *norms = moot_call_output(call, sizeof *norms);
 
     (void)user;

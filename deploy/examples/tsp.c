@@ -77,37 +77,36 @@ static struct tour nearest_neighbour(const struct tsplib *map)
  * a minimum spanning tree over `open` (Prim) and the shortest edge to either end. */
 static int32_t way_home(const struct tsplib *map, int32_t last, uint64_t open)
 {
-    int32_t toward[TSPLIB_CITIES_MAX], total = 0;
-    int32_t from_last = NO_TOUR, to_start = NO_TOUR;
+    int32_t toward[TSPLIB_CITIES_MAX] = {0}; /* from the tree to each open city */
+    int32_t from_last = NO_TOUR, to_start = NO_TOUR, total = 0;
+    int32_t grown = open == 0 ? 0 : __builtin_ctzll(open);
 
     if (open == 0)
         return map->distance[last][0];
-    for (int32_t c = 0; c < map->cities; c++) {
-        toward[c] = NO_TOUR;
-        if ((open >> c & 1) == 0)
-            continue;
+    for (uint64_t rest = open; rest != 0; rest &= rest - 1) {
+        int32_t c = __builtin_ctzll(rest);
+
+        toward[c] = map->distance[grown][c];
         if (map->distance[last][c] < from_last)
             from_last = map->distance[last][c];
         if (map->distance[0][c] < to_start)
             to_start = map->distance[0][c];
     }
-    for (int32_t grown = __builtin_ctzll(open);;) {
-        int32_t next = -1;
+    while ((open &= ~(1ull << grown)) != 0) {
+        int32_t next = __builtin_ctzll(open);
 
-        open &= ~(1ull << grown);
-        if (open == 0)
-            return total + from_last + to_start;
-        for (int32_t c = 0; c < map->cities; c++) {
-            if ((open >> c & 1) == 0)
-                continue;
+        for (uint64_t rest = open; rest != 0; rest &= rest - 1) {
+            int32_t c = __builtin_ctzll(rest);
+
             if (map->distance[grown][c] < toward[c])
                 toward[c] = map->distance[grown][c];
-            if (next < 0 || toward[c] < toward[next])
+            if (toward[c] < toward[next])
                 next = c;
         }
         total += toward[next];
         grown = next;
     }
+    return total + from_last + to_start;
 }
 
 static uint64_t all_cities(const struct tsplib *map)
