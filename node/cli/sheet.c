@@ -28,10 +28,9 @@ static const struct sheet_key {
     OWN(rank),
     OWN(size),
     OWN(wall_ns),
-    OWN(common),
-    OWN(partial),
-    OWN(complete),
-    {"exit", offsetof(struct sheet, exit_code)},
+    OWN(close_code),
+    {"tasks_common", offsetof(struct sheet, common)},
+    {"tasks_partial", offsetof(struct sheet, partial)},
     STAT(tasks_spawned),
     STAT(tasks_run),
     STAT(tasks_failed),
@@ -63,15 +62,15 @@ static void value_set(struct sheet *sheet, size_t offset, const char *value)
 
 static void line_read(struct sheet *sheet, const char *key, const char *value)
 {
-    static const char votes_by[] = "votes_by.";
+    static const char votes[] = "votes_";
     for (int i = 0; i < KEYS; i++)
         if (strcmp(keys[i].name, key) == 0)
             value_set(sheet, keys[i].offset, value);
-    if (strncmp(key, votes_by, sizeof votes_by - 1) != 0)
+    if (strncmp(key, votes, sizeof votes - 1) != 0)
         return;
     for (int i = 0; i < VOTE_KINDS; i++)
         if (strcmp(evidence_name((enum evidence)(EVIDENCE_CLOSED + i)),
-                   key + sizeof votes_by - 1) == 0)
+                   key + sizeof votes - 1) == 0)
             sheet->stats.votes_by[i] = strtoull(value, NULL, 10);
 }
 
@@ -86,6 +85,7 @@ static bool file_read(const char *path, struct sheet *out)
         if (sscanf(line, "%63s %63s", key, value) == 2)
             line_read(out, key, value);
     fclose(file);
+    out->present = true;
     return out->size > 0 && out->size <= LIMIT_RANKS && out->rank < out->size;
 }
 
@@ -115,7 +115,9 @@ bool sheets_read(const char *directory, struct sheets *out)
         char path[4096];
         struct sheet sheet;
         snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
-        if (entry->d_name[0] != '.' && file_read(path, &sheet))
+        /* One that a rank did not get to rename is unfinished. */
+        if (entry->d_name[0] != '.' && !strstr(entry->d_name, ".unfinished") &&
+            file_read(path, &sheet))
             good = sheet_place(out, &sheet);
     }
     if (dir)
@@ -134,13 +136,13 @@ size_t sheets_failures(const struct sheets *sheets, FILE *to)
     size_t failures = 0;
     for (size_t r = 0; r < sheets->count; r++) {
         const struct sheet *sheet = &sheets->items[r];
-        if (!sheet->complete)
+        if (!sheet->present)
             fprintf(to, "moot: rank %zu did not close its moot\n", r);
-        else if (sheet->exit_code != 0)
+        else if (sheet->close_code != 0)
             fprintf(to, "moot: rank %zu failed: %s (%s)\n", r,
-                    moot_strerror((int)sheet->exit_code),
-                    moot_err_name((int)sheet->exit_code));
-        failures += !sheet->complete || sheet->exit_code != 0;
+                    moot_strerror((int)sheet->close_code),
+                    moot_err_name((int)sheet->close_code));
+        failures += !sheet->present || sheet->close_code != 0;
     }
     return failures;
 }

@@ -1,9 +1,8 @@
 /* sheet.h - the figures that ranks leave behind, read and told to a person.
  *
- * A rank whose MOOT_SUMMARY names a directory writes one file into it at close, `key
- * value` per line: rank, size, exit, wall_ns, every field of moot_stats by its name,
- * votes_by.<evidence>, common, partial, and as its last line `complete 1`.  Without
- * that line the rank died while it wrote.  Unknown keys are skipped.
+ * A rank whose MOOT_SUMMARY names a directory puts a whole file into it at close
+ * (node/summary.c has its keys), so a rank without one died before that.  Keys that are
+ * unknown here are skipped.
  */
 #ifndef NODE_CLI_SHEET_H
 #define NODE_CLI_SHEET_H
@@ -14,15 +13,15 @@
 
 struct sheet {
     uint64_t rank, size, wall_ns;
-    int64_t exit_code; /* the rank's own verdict; 0: well */
+    int64_t close_code; /* the rank's own verdict; 0: well */
     moot_stats stats;
     uint64_t common, partial; /* tasks of its roll that all ranks held, or not all */
-    uint64_t complete;
+    bool present;
 };
 
 /* All sheets of a directory, by rank; room for `ranks` of them. */
 struct sheets {
-    struct sheet *items; /* one per rank of the moot; complete is 0 where none came */
+    struct sheet *items; /* one per rank of the moot; not all may be present */
     size_t count;        /* ranks of the moot; 0: nobody left anything */
 };
 

@@ -146,12 +146,13 @@ size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-1}}
 [ "${SAY-}" != arguments ] || printf '<%s>' "$@"
 [ "${SAY-}" != voters ] || echo "voters ${MOOT_VOTERS-}"
 [ "${ABSENT-}" != "$rank" ] || exit 0
-exec >"$MOOT_SUMMARY/rank-$rank"
+sheet=$MOOT_SUMMARY/rank-$rank
+exec >"$sheet.unfinished"
 printf '%s\n' "rank $rank" "size $size" "wall_ns 1500000000" "tasks_run $((10 + rank))" \
-    "tasks_spawned 18" "common 15" "partial 3" "votes 3" "votes_by.blocked 2" \
-    "votes_by.closed 1" "bytes_sent 2500000" "some_later_key 7"
-[ "${FAILS-}" != "$rank" ] && echo "exit 0" || echo "exit -17"
-[ "${TORN-}" = "$rank" ] || echo "complete 1"
+    "tasks_spawned 18" "tasks_common 15" "tasks_partial 3" "votes 3" \
+    "votes_blocked 2" "votes_closed 1" "bytes_sent 2500000" "some_later_key 7"
+[ "${FAILS-}" != "$rank" ] && echo "close_code 0" || echo "close_code -17"
+[ "${TORN-}" = "$rank" ] || mv "$sheet.unfinished" "$sheet"
 [ "${EXITS-}" != "$rank" ] || exit 7
 END
 printf 'this is no program\n' >"$scratch/bin/data"
