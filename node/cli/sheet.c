@@ -149,7 +149,7 @@ size_t sheets_failures(const struct sheets *sheets, FILE *to)
 
 /* --- Telling ---------------------------------------------------------------------- */
 
-/* Adds all ranks up; wall is the longest, common the best informed rank's. */
+/* Adds all ranks up; wall is the longest. */
 static struct sheet sheets_sum(const struct sheets *sheets)
 {
     struct sheet sum = {0};
@@ -159,8 +159,7 @@ static struct sheet sheets_sum(const struct sheets *sheets)
             uint64_t a, b;
             memcpy(&a, (const char *)&sum + keys[i].offset, sizeof a);
             memcpy(&b, (const char *)each + keys[i].offset, sizeof b);
-            const bool most = keys[i].offset == offsetof(struct sheet, wall_ns) ||
-                              keys[i].offset == offsetof(struct sheet, common);
+            const bool most = keys[i].offset == offsetof(struct sheet, wall_ns);
             a = most ? (a > b ? a : b) : a + b;
             memcpy((char *)&sum + keys[i].offset, &a, sizeof a);
         }
@@ -186,28 +185,23 @@ static const char *bytes_format(uint64_t bytes, char text[32])
 
 static void tasks_print(const struct sheets *sheets, const struct sheet *sum, FILE *to)
 {
-    uint64_t least = UINT64_MAX, most = 0, nested = 0;
+    uint64_t least = UINT64_MAX, most = 0;
     fprintf(to, "  tasks run      %" PRIu64 ", by rank:", sum->stats.tasks_run);
     for (size_t r = 0; r < sheets->count; r++) {
-        const struct sheet *each = &sheets->items[r];
-        const uint64_t run = each->stats.tasks_run, roll = each->common + each->partial;
+        const uint64_t run = sheets->items[r].stats.tasks_run;
         least = run < least ? run : least;
         most = run > most ? run : most;
-        if (each->stats.tasks_spawned > roll)
-            nested += each->stats.tasks_spawned - roll;
         if (sheets->count <= RANKS_LISTED)
             fprintf(to, " %" PRIu64, run);
     }
     if (sheets->count > RANKS_LISTED)
         fprintf(to, " %" PRIu64 " to %" PRIu64, least, most);
-    /* Each task ran once, so what is neither nested nor everybody's is somebody's. */
-    const uint64_t others = sum->common + nested;
-    const uint64_t some =
-        sum->stats.tasks_run > others ? sum->stats.tasks_run - others : 0;
     fprintf(to, "\n  spawned        %" PRIu64 " by all ranks, %" PRIu64 " by some",
-            sum->common, some);
-    if (nested > 0)
-        fprintf(to, ", %" PRIu64 " inside tasks", nested);
+            sum->common, sum->partial);
+    /* Each task ran once; one that is on no program's list was a task's. */
+    const uint64_t listed = sum->common + sum->partial;
+    if (sum->stats.tasks_run > listed)
+        fprintf(to, ", %" PRIu64 " inside tasks", sum->stats.tasks_run - listed);
     fputc('\n', to);
     if (sum->stats.tasks_failed > 0)
         fprintf(to, "  tasks failed   %" PRIu64 "\n", sum->stats.tasks_failed);

@@ -15,7 +15,8 @@ struct sheet {
     uint64_t rank, size, wall_ns;
     int64_t close_code; /* the rank's own verdict; 0: well */
     moot_stats stats;
-    uint64_t common, partial; /* tasks of its roll that all ranks held, or not all */
+    uint64_t common, partial; /* tasks that all ranks spawned, or only some; each is
+                                 counted by the lowest of them */
     bool present;
 };
 
