@@ -111,6 +111,7 @@ static void begin_wait(struct host *host, uint32_t lane,
     bool timed = step->op == PROGRAM_POLL;
     state->state = LANE_WAITS;
     for (uint32_t i = 0; i < step->tasks.count; i++) {
+        host->records[step->tasks.items[i]].verdict = MOOT_OK; /* of an earlier wait */
         show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAIT);
         tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_NEED);
     }
@@ -128,7 +129,9 @@ static void end_wait(struct host *host, uint32_t lane, const struct program_step
     host->lanes[lane].state = LANE_RUNS;
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         uint32_t task = step->tasks.items[i];
-        bool ended = has_ended(host, task, want_of(step));
+        bool ended = has_ended(host, task, want_of(step)) &&
+                     (step->op != PROGRAM_POLL ||
+                      host->records[task].verdict != MOOT_ERR_NOT_HELD);
         show_wait(host, lane, task, want_of(step), ended ? SIGHT_WAITED : SIGHT_LAPSED);
         tell_need(host, lane, task, want_of(step), CORE_EV_UNNEED);
     }

@@ -38,7 +38,8 @@
  * A *ghost* is a task that no rank spawns, or a rank's way to say "unless I am wrong":
  * a wait for one must end in MOOT_ERR_NOT_HELD.  When all else is quiet, the moot may
  * end any wait whose task nobody holds *yet*, so a lane waits for ghosts, and for tasks
- * that depend on them, only after its last spawn.
+ * that depend on them, only after its last spawn.  A poll ends by itself, so it may
+ * name any task at any place; it may run out of time or find NOT_HELD.
  */
 #ifndef CONSENSUS_SIM_PROGRAM_H
 #define CONSENSUS_SIM_PROGRAM_H
@@ -79,6 +80,9 @@ enum program_feature {
     PROGRAM_LACKS = 1 << 15,    /* inputs and waits that the rank itself never spawns */
     PROGRAM_POLLS = 1 << 16,    /* waits with a timeout */
     PROGRAM_ALL = (1 << 17) - 1,
+    /* Of these, programs are plain (below). */
+    PROGRAM_PLAIN = PROGRAM_ALL & ~(PROGRAM_CANDIDATES | PROGRAM_LANES |
+                                    PROGRAM_BARRIERS | PROGRAM_LACKS | PROGRAM_POLLS),
     /* The agreeing variant: every rank runs the same script. */
     PROGRAM_AGREEING = PROGRAM_WAITS | PROGRAM_ONCE | PROGRAM_AFTER | PROGRAM_LARGE
 };
@@ -125,7 +129,7 @@ enum program_op {
     PROGRAM_WAIT_ALL, /* until all of tasks[] have ended; completion is enough */
     PROGRAM_WAIT_ANY, /* until one of tasks[] has ended */
     PROGRAM_FETCH,    /* tasks[0], with its bytes */
-    PROGRAM_POLL,     /* tasks[0], for pause_us; it may run out of time */
+    PROGRAM_POLL,     /* tasks[0], for pause_us; how it ends says nothing */
     PROGRAM_COMPUTE,  /* the program's own work, for pause_us */
     PROGRAM_BARRIER   /* parked until lane 0 of every rank is here */
 };

@@ -313,19 +313,30 @@ static int64_t draw_awaited(struct scribe *scribe)
     return task;
 }
 
+static void write_poll(struct scribe *scribe)
+{
+    uint64_t any = random_below(&scribe->waits, scribe->top->count);
+    uint32_t most_us = random_chance(&scribe->waits, 100) ? 20000 : 300;
+    uint32_t pause_us = (uint32_t)random_between(&scribe->waits, 1, most_us);
+    if (has(scribe->draft, PROGRAM_POLLS))
+        write_step(scribe, PROGRAM_POLL, scribe->top->items[any])->pause_us = pause_us;
+}
+
 static void write_wait(struct scribe *scribe)
 {
-    int64_t task = draw_awaited(scribe);
-    uint64_t kind = random_below(&scribe->waits, 8);
-    uint32_t pause_us = (uint32_t)random_between(&scribe->waits, 1, 300);
-    if (task == PROGRAM_NONE || (kind == 7 && !has(scribe->draft, PROGRAM_POLLS)))
-        return;
     static const enum program_op ops[8] = {
         PROGRAM_WAIT_ALL, PROGRAM_WAIT_ALL, PROGRAM_WAIT_ALL, PROGRAM_WAIT_ANY,
         PROGRAM_FETCH,    PROGRAM_FETCH,    PROGRAM_FETCH,    PROGRAM_POLL};
-    struct program_step *step = write_step(scribe, ops[kind], task);
-    step->pause_us = pause_us;
-    if (step->op != PROGRAM_WAIT_ALL && step->op != PROGRAM_WAIT_ANY)
+    enum program_op op = ops[random_below(&scribe->waits, 8)];
+    if (op == PROGRAM_POLL) {
+        write_poll(scribe);
+        return;
+    }
+    int64_t task = draw_awaited(scribe);
+    if (task == PROGRAM_NONE)
+        return;
+    struct program_step *step = write_step(scribe, op, task);
+    if (op == PROGRAM_FETCH)
         return;
     for (uint64_t more = random_below(&scribe->waits, 4); more > 0; more--) {
         int64_t other = draw_awaited(scribe);
@@ -471,8 +482,7 @@ struct program *program_new(const struct program_options *options)
     draft.program->features = features;
     draft.program->agree = options->agree;
     draft.program->waits_alike = options->agree && draft.style.waits_alike;
-    draft.program->plain = (features & (PROGRAM_LACKS | PROGRAM_POLLS | PROGRAM_LANES |
-                                        PROGRAM_CANDIDATES | PROGRAM_BARRIERS)) == 0;
+    draft.program->plain = (features & ~(uint32_t)PROGRAM_PLAIN) == 0;
     struct program_list top = {0};
     draw_tasks(&draft, &top);
     draw_divergence(&draft, &top);

@@ -51,8 +51,8 @@ enum sight_type {
     SIGHT_DECLINE, /* of task */
     SIGHT_WAIT,    /* a lane begins to wait for task */
     SIGHT_WAITED,  /* a lane's wait for task ended with code; data if fetched */
-    SIGHT_LAPSED,  /* a lane's wait for task ended with nothing: a poll ran out of time,
-                      or another task of a WAIT_ANY ended it */
+    SIGHT_LAPSED,  /* a lane's wait for task ended with nothing: a poll ran out of time
+                      or found NOT_HELD, or another task of a WAIT_ANY ended it */
     SIGHT_LANE,    /* a lane's state is now code (enum core_lane_state) */
     SIGHT_RUN,     /* the core says: run task */
     SIGHT_START,   /* its kernel starts */

@@ -11,11 +11,19 @@
  * harness on purpose.  Every seed runs once, and one in 64 twice, to see that the
  * digest is the same.
  */
+#include "consensus/mutant.h"
 #include "consensus/sim/checker.h"
 #include "consensus/sim/narrator.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef MOOT_MUTANTS
+enum mutant mutant_on;
+#endif
 
 #define CALM_ASK_NS UINT64_C(1000000000)
 
@@ -44,10 +52,15 @@ static bool is_calm(const struct job *job, const struct program *program)
     return job->calm && program->waits_alike;
 }
 
-/* Nobody asked: every result that anybody needed was pushed, once. */
-static bool check_calm(struct sim_report *report)
+/* Nobody had to ask: every result that anybody needed was pushed.  (Once tasks are
+ * told to their chair, pushed or not.) */
+static bool check_calm(const struct program *program, struct sim_report *report)
 {
-    if (report->end_ns < CALM_ASK_NS)
+    bool told = false;
+    for (uint32_t i = 0; i < program->task_count; i++)
+        told |= program->tasks[i].once;
+    if (report->end_ns < CALM_ASK_NS &&
+        (told || report->counts.sent[MESSAGE_MOTION] == 0))
         return true;
     report->failed = true;
     (void)snprintf(report->check, sizeof report->check, "critical path");
@@ -78,8 +91,8 @@ static bool run(const struct job *job, uint64_t seed, struct sim_report *report)
         weather.ask_delay_ns = CALM_ASK_NS;
         options.weather = &weather;
     }
-    bool good =
-        checker_run(&options, report) && (!is_calm(job, program) || check_calm(report));
+    bool good = checker_run(&options, report) &&
+                (!is_calm(job, program) || check_calm(program, report));
     narrator_free(narrator);
     program_free(program);
     return good;
@@ -198,6 +211,103 @@ static void run_quick_set(struct tally *tally)
     }
 }
 
+/* --- Mutants ---------------------------------------------------------------------- */
+
+#ifdef MOOT_MUTANTS
+
+/* What a mutant's process tells: where it is, and what saw the mutant. */
+struct hunt {
+    struct job job;
+    uint64_t seed;
+    char check[32];
+};
+
+static const struct job hunting_grounds[] = {
+    {.ranks = 2, .tasks = 12},
+    {.ranks = 4, .tasks = 12},
+    {.ranks = 3, .tasks = 40, .agree = true},
+    {.ranks = 4,
+     .tasks = 40,
+     .features = PROGRAM_ALL & ~PROGRAM_ONCE,
+     .agree = true,
+     .calm = true},
+    {.ranks = 3, .tasks = 12, .features = PROGRAM_ALL & ~PROGRAM_GHOSTS},
+    {.ranks = 4, .tasks = 30, .features = PROGRAM_PLAIN},
+    {.ranks = 8, .tasks = 60},
+};
+enum { HUNTING_GROUNDS = sizeof hunting_grounds / sizeof hunting_grounds[0] };
+
+/* Breaks the rule and runs until a check fails; the core's own assertions may end the
+ * process before. */
+static void hunt(enum mutant mutant, struct hunt *hunt)
+{
+    mutant_on = mutant;
+    for (uint64_t seed = 1; seed <= 500; seed++)
+        for (int i = 0; i < HUNTING_GROUNDS; i++) {
+            struct sim_report report;
+            hunt->job = hunting_grounds[i];
+            hunt->seed = seed;
+            bool good = run(&hunt->job, seed, &report);
+            free(report.dump);
+            if (!good) {
+                memcpy(hunt->check, report.check, sizeof hunt->check);
+                _exit(1);
+            }
+        }
+    _exit(0);
+}
+
+static bool run_mutant(enum mutant mutant, const char *name)
+{
+    struct hunt *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        abort();
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        hunt(mutant, shared);
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        abort();
+    bool killed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    printf("%s %s", killed ? "killed  " : "SURVIVES", name);
+    if (killed) {
+        printf(" by %s: ", WIFEXITED(status) ? shared->check : "an assertion");
+        print_replay(&shared->job, shared->seed);
+    } else {
+        printf("\n");
+    }
+    munmap(shared, sizeof *shared);
+    return killed;
+}
+
+static bool run_mutants(struct tally *tally)
+{
+    static const char *const names[] = {"NONE",
+#define X(name, text) #name,
+                                        MUTANTS(X)
+#undef X
+    };
+    for (int mutant = 1; mutant < MUTANT_END; mutant++) {
+        bool killed = run_mutant((enum mutant)mutant, names[mutant]);
+        tally->passed += killed;
+        tally->failed += !killed;
+    }
+    return true;
+}
+
+#else
+
+static bool run_mutants(struct tally *tally)
+{
+    (void)tally;
+    fprintf(stderr, "swarm_test: built without -DMOOT_MUTANTS\n");
+    return false;
+}
+
+#endif
+
 /* --- Arguments -------------------------------------------------------------------- */
 
 static bool parse_number(const char *text, uint64_t max, uint64_t *out, char **end)
@@ -273,12 +383,16 @@ int main(int argc, char **argv)
 {
     struct tally tally = {0};
     struct job job = {.ranks = 4, .tasks = 0, .seed_first = 1, .seed_last = 1};
-    if (!parse(argc, argv, &job))
+    if (argc == 2 && strcmp(argv[1], "--mutants") == 0) {
+        if (!run_mutants(&tally))
+            return 2;
+    } else if (!parse(argc, argv, &job)) {
         return 2;
-    if (argc == 1)
+    } else if (argc == 1) {
         run_quick_set(&tally);
-    else
+    } else {
         run_job(&job, &tally);
+    }
     printf("%" PRIu64 " passed, %" PRIu64 " failed\n", tally.passed, tally.failed);
     return tally.failed == 0 ? 0 : 1;
 }
