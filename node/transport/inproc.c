@@ -92,7 +92,7 @@ void inproc_hub_free(struct inproc_hub *hub)
 {
     if (!hub)
         return;
-    for (size_t i = 0; i < (size_t)hub->size * hub->size; i++) {
+    for (size_t i = 0; hub->lanes && i < (size_t)hub->size * hub->size; i++) {
         struct lane *lane = &hub->lanes[i];
         parcel_queue_release(&lane->frames);
         parcel_queue_release(&lane->offers);
@@ -475,9 +475,9 @@ int transport_inproc_open(void *arg, const void *blob, size_t blob_size,
     struct transport_group joined = {0};
     struct inproc_end *end = calloc(1, sizeof *end);
     bool *forgotten = calloc(hub->size, sizeof *forgotten);
-    bool ok = hub_join(hub, options->rank, blob, blob_size, end && forgotten);
+    const bool ok = hub_join(hub, options->rank, blob, blob_size, end && forgotten);
     /* From here on a failure is this rank's alone; the others find it gone. */
-    if (!ok || !group_fill(hub, options->rank, &joined)) {
+    if (!ok || !end || !forgotten || !group_fill(hub, options->rank, &joined)) {
         transport_group_release(&joined);
         free(forgotten);
         free(end);

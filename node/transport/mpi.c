@@ -12,9 +12,8 @@
  * sends.  exchange.h keeps order, windows and peers; here is only what MPI does.
  *
  * Requests that do not end at once live in one table, the flights, which one
- * MPI_Testsome looks over per poll.  Nothing blocks after open but free().
- *
- * An MPI error is final: the transport then answers every call with it.
+ * MPI_Testsome looks over per poll.  Nothing blocks after open but free().  An MPI
+ * error is final: the transport then answers every call with it.
  */
 #include "mpi.h"
 #include "exchange.h"
@@ -86,10 +85,8 @@ static bool flights_grow(struct flights *f)
 
 static void flights_release(struct flights *f)
 {
-    free(f->requests);
-    free(f->pieces);
-    free(f->landed);
-    free(f->statuses);
+    free(f->requests), free(f->pieces);
+    free(f->landed), free(f->statuses);
 }
 
 static void piece_land(struct mpi_transport *t, const struct piece *piece,
@@ -259,12 +256,11 @@ static bool leave_together(struct mpi_transport *t)
     static const struct transport_receiver drop = {NULL, drop_frame, drop_bulk,
                                                    drop_bulk};
     const struct timespec pause = {.tv_nsec = 20000};
-    struct timespec now, start;
+    const double start = MPI_Wtime();
     MPI_Request barrier;
     if (t->exchange.failed || t->exchange.forgot ||
         MPI_Ibarrier(t->comm, &barrier) != MPI_SUCCESS)
         return false;
-    clock_gettime(CLOCK_MONOTONIC, &start);
     do {
         int all_here = 0;
         if (mpi_poll(&t->exchange.base, &drop, 64) < 0 ||
@@ -273,8 +269,7 @@ static bool leave_together(struct mpi_transport *t)
         if (all_here)
             return true;
         nanosleep(&pause, NULL);
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (now.tv_sec - start.tv_sec < LEAVE_SECONDS);
+    } while (MPI_Wtime() - start < LEAVE_SECONDS);
     return false;
 }
 
@@ -380,8 +375,8 @@ static int all_agree(const struct opening *o, bool mine)
                  (int)least[1], (int)-least[2]);
         return MOOT_ERR_PROTOCOL;
     }
-    return least[0] ? MOOT_OK
-                    : refuse(o, MOOT_ERR_NO_MEMORY, "a rank is out of memory");
+    return mine && least[0] ? MOOT_OK
+                            : refuse(o, MOOT_ERR_NO_MEMORY, "a rank is out of memory");
 }
 
 /* The lowest rank that shares memory with this one names their host. */
