@@ -53,17 +53,14 @@ void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
         return;
     }
     task->accepted = accept->winner;
-    struct message *message = out_send(core, from, MESSAGE_ACK, task);
-    if (message != NULL) {
-        message->u.accept = *accept;
-    }
+    out_send(core, from, MESSAGE_ACK, task);
 }
 
-void ballot_on_ack(struct core *core, uint32_t from, struct task *task,
-                   const struct message_accept *accept)
+/* An ACK names no winner: there is one per epoch, and it answers this epoch's ACCEPT. */
+void ballot_on_ack(struct core *core, uint32_t from, struct task *task)
 {
     struct docket *docket = task->docket;
-    if (docket == NULL || accept->winner != docket->winner) {
+    if (docket == NULL || docket->winner == NOBODY) {
         core->stats.violations++;
         return;
     }

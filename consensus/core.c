@@ -259,7 +259,7 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
         ballot_on_accept(core, from, task, &message->u.accept);
         break;
     case MESSAGE_ACK:
-        ballot_on_ack(core, from, task, &message->u.accept);
+        ballot_on_ack(core, from, task);
         break;
     case MESSAGE_VERDICT:
         on_verdict(core, task, &message->u.verdict);

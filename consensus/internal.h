@@ -398,8 +398,7 @@ void ballot_open(struct core *core, struct task *task, uint32_t winner,
                  enum evidence evidence);
 void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
                       const struct message_accept *accept);
-void ballot_on_ack(struct core *core, uint32_t from, struct task *task,
-                   const struct message_accept *accept);
+void ballot_on_ack(struct core *core, uint32_t from, struct task *task);
 
 /* --- quiet.c ------------------------------------------------------------------- */
 
