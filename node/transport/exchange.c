@@ -47,10 +47,10 @@ bool exchange_init(struct exchange *x, uint32_t rank, uint32_t size,
 void exchange_release(struct exchange *x)
 {
     for (uint32_t r = 0; x->peers && r < x->size; r++)
-        for (int kind = 0; kind < PARCEL_KINDS; kind++)
+        for (int kind = 0; kind < TRANSFER_KINDS; kind++)
             stream_abandon(&x->peers[r].streams[kind]);
-    parcel_queue_release(&x->arrived);
-    parcel_queue_release(&x->finished);
+    transfer_queue_release(&x->arrived);
+    transfer_queue_release(&x->finished);
     free(x->peers);
     free(x->by_uid);
     x->peers = NULL;
@@ -72,9 +72,9 @@ int exchange_fail(struct exchange *x, int code, const char *why)
 
 /* --- Towards the wire ------------------------------------------------------------- */
 
-static bool is_incoming(enum parcel_kind kind)
+static bool is_incoming(enum transfer_kind kind)
 {
-    return kind == PARCEL_FRAME_IN || kind == PARCEL_BULK_IN;
+    return kind == TRANSFER_FRAME_IN || kind == TRANSFER_BULK_IN;
 }
 
 /* The peer with this uid; NULL if there is none, or it is this rank or forgotten. */
@@ -89,34 +89,34 @@ static struct exchange_peer *peer_find(const struct exchange *x, uint64_t uid)
     return NULL;
 }
 
-/* Makes the parcel; the bytes stay the caller's unless this succeeds. */
-static int prepare(struct exchange *x, enum parcel_kind kind, uint64_t uid, void *bytes,
-                   size_t size, void *cookie, struct parcel **out)
+/* Makes the transfer; the bytes stay the caller's unless this succeeds. */
+static int prepare(struct exchange *x, enum transfer_kind kind, uint64_t uid,
+                   void *bytes, size_t size, void *cookie, struct transfer **out)
 {
     if (x->failed)
         return x->failed;
     const struct exchange_peer *peer = peer_find(x, uid);
     if (!peer)
         return refuse(x, MOOT_ERR_INVALID, "no such peer");
-    *out = parcel_new(kind, (uint32_t)(peer - x->peers), bytes, size, cookie);
+    *out = transfer_new(kind, (uint32_t)(peer - x->peers), bytes, size, cookie);
     return *out ? MOOT_OK : refuse(x, MOOT_ERR_NO_MEMORY, "out of memory");
 }
 
-/* Queues the parcel with its peer and starts what the window lets. */
-static int submit(struct exchange *x, struct parcel *parcel)
+/* Queues the transfer with its peer and starts what the window lets. */
+static int submit(struct exchange *x, struct transfer *transfer)
 {
-    const enum parcel_kind kind = parcel->kind;
-    const uint32_t rank = parcel->rank;
+    const enum transfer_kind kind = transfer->kind;
+    const uint32_t rank = transfer->rank;
     if (!is_incoming(kind))
         x->unsent++;
-    stream_push(&x->peers[rank].streams[kind], parcel);
+    stream_push(&x->peers[rank].streams[kind], transfer);
     exchange_pump(x, rank, kind);
     return x->failed;
 }
 
-void exchange_pump(struct exchange *x, uint32_t rank, enum parcel_kind kind)
+void exchange_pump(struct exchange *x, uint32_t rank, enum transfer_kind kind)
 {
-    const uint32_t window = kind == PARCEL_FRAME_OUT ? WINDOW_FRAMES : WINDOW_PIECES;
+    const uint32_t window = kind == TRANSFER_FRAME_OUT ? WINDOW_FRAMES : WINDOW_PIECES;
     struct piece piece;
     while (!x->failed && stream_start(&x->peers[rank].streams[kind], window, &piece))
         x->post(x, &piece);
@@ -125,49 +125,50 @@ void exchange_pump(struct exchange *x, uint32_t rank, enum parcel_kind kind)
 int exchange_send(struct transport *t, uint64_t to_uid, void *bytes, size_t size)
 {
     struct exchange *x = self(t);
-    struct parcel *parcel = NULL;
+    struct transfer *transfer = NULL;
     int code;
     if (size == 0 || size > LIMIT_FRAME_BYTES)
         code = refuse(x, MOOT_ERR_LIMIT, "a frame has 1 to LIMIT_FRAME_BYTES bytes");
     else
-        code = prepare(x, PARCEL_FRAME_OUT, to_uid, bytes, size, NULL, &parcel);
+        code = prepare(x, TRANSFER_FRAME_OUT, to_uid, bytes, size, NULL, &transfer);
     if (code != MOOT_OK) {
         free(bytes);
         return code;
     }
     x->stats.frames_sent++;
     x->stats.bytes_sent += size;
-    return submit(x, parcel);
+    return submit(x, transfer);
 }
 
 size_t exchange_backlog(const struct transport *t, uint64_t to_uid)
 {
     const struct exchange_peer *peer = peer_find(self_const(t), to_uid);
-    return peer ? peer->streams[PARCEL_FRAME_OUT].parcels.count : 0;
+    return peer ? peer->streams[TRANSFER_FRAME_OUT].transfers.count : 0;
 }
 
 int exchange_bulk_send(struct transport *t, uint64_t to_uid, const void *data,
                        size_t size, void *cookie)
 {
     struct exchange *x = self(t);
-    struct parcel *parcel = NULL;
-    /* The cast drops const; nothing writes through a BULK_OUT parcel. */
-    const int code = prepare(x, PARCEL_BULK_OUT, to_uid, (void *)(uintptr_t)data, size,
-                             cookie, &parcel);
+    struct transfer *transfer = NULL;
+    /* The cast drops const; nothing writes through a BULK_OUT transfer. */
+    const int code = prepare(x, TRANSFER_BULK_OUT, to_uid, (void *)(uintptr_t)data,
+                             size, cookie, &transfer);
     if (code != MOOT_OK)
         return code;
     x->stats.bulk_sent++;
     x->stats.bytes_sent += size;
-    return submit(x, parcel);
+    return submit(x, transfer);
 }
 
 int exchange_bulk_receive(struct transport *t, uint64_t from_uid, void *data,
                           size_t size, void *cookie)
 {
     struct exchange *x = self(t);
-    struct parcel *parcel = NULL;
-    const int code = prepare(x, PARCEL_BULK_IN, from_uid, data, size, cookie, &parcel);
-    return code == MOOT_OK ? submit(x, parcel) : code;
+    struct transfer *transfer = NULL;
+    const int code =
+        prepare(x, TRANSFER_BULK_IN, from_uid, data, size, cookie, &transfer);
+    return code == MOOT_OK ? submit(x, transfer) : code;
 }
 
 bool exchange_expect(struct exchange *x, uint32_t rank, size_t size, struct piece *out)
@@ -177,56 +178,56 @@ bool exchange_expect(struct exchange *x, uint32_t rank, size_t size, struct piec
         return false;
     }
     void *bytes = malloc(size);
-    struct parcel *parcel =
-        bytes ? parcel_new(PARCEL_FRAME_IN, rank, bytes, size, NULL) : NULL;
-    if (!parcel) {
+    struct transfer *transfer =
+        bytes ? transfer_new(TRANSFER_FRAME_IN, rank, bytes, size, NULL) : NULL;
+    if (!transfer) {
         free(bytes);
         exchange_fail(x, MOOT_ERR_NO_MEMORY, "out of memory for a frame");
         return false;
     }
-    struct stream *stream = &x->peers[rank].streams[PARCEL_FRAME_IN];
-    stream_push(stream, parcel);
+    struct stream *stream = &x->peers[rank].streams[TRANSFER_FRAME_IN];
+    stream_push(stream, transfer);
     return stream_start(stream, UINT32_MAX, out);
 }
 
 /* --- From the wire ---------------------------------------------------------------- */
 
-/* The parcel has gone through its stream. */
-static void parcel_finish(struct exchange *x, struct parcel *parcel)
+/* The transfer has gone through its stream. */
+static void transfer_finish(struct exchange *x, struct transfer *transfer)
 {
-    if (parcel->kind == PARCEL_FRAME_OUT) {
-        if (!x->peers[parcel->rank].forgotten)
+    if (transfer->kind == TRANSFER_FRAME_OUT) {
+        if (!x->peers[transfer->rank].forgotten)
             x->unsent--;
-        parcel_free(parcel);
-    } else if (parcel->kind == PARCEL_FRAME_IN) {
-        parcel_queue_push(&x->arrived, parcel);
+        transfer_free(transfer);
+    } else if (transfer->kind == TRANSFER_FRAME_IN) {
+        transfer_queue_push(&x->arrived, transfer);
     } else {
-        parcel_queue_push(&x->finished, parcel);
+        transfer_queue_push(&x->finished, transfer);
     }
 }
 
 void exchange_land(struct exchange *x, const struct piece *piece, size_t size)
 {
-    struct parcel *parcel = piece->parcel;
-    struct exchange_peer *peer = &x->peers[parcel->rank];
-    if (is_incoming(parcel->kind) && !peer->forgotten && size != piece->size)
+    struct transfer *transfer = piece->transfer;
+    struct exchange_peer *peer = &x->peers[transfer->rank];
+    if (is_incoming(transfer->kind) && !peer->forgotten && size != piece->size)
         exchange_fail(x, MOOT_ERR_TRANSPORT,
                       "a transfer has another size than was announced");
-    struct stream *stream = &peer->streams[parcel->kind];
-    stream_end(stream, parcel);
-    while ((parcel = stream_pop(stream)))
-        parcel_finish(x, parcel);
+    struct stream *stream = &peer->streams[transfer->kind];
+    stream_end(stream, transfer);
+    while ((transfer = stream_pop(stream)))
+        transfer_finish(x, transfer);
 }
 
 /* Reports a bulk transfer that has ended; returns how many handlers it called. */
-static int bulk_report(struct exchange *x, struct parcel *parcel,
+static int bulk_report(struct exchange *x, struct transfer *transfer,
                        const struct transport_receiver *receiver)
 {
-    const struct exchange_peer *peer = &x->peers[parcel->rank];
-    const bool sent = parcel->kind == PARCEL_BULK_OUT;
-    const size_t size = parcel->size;
-    void *cookie = parcel->cookie;
-    parcel_free(parcel);
+    const struct exchange_peer *peer = &x->peers[transfer->rank];
+    const bool sent = transfer->kind == TRANSFER_BULK_OUT;
+    const size_t size = transfer->size;
+    void *cookie = transfer->cookie;
+    transfer_free(transfer);
     if (peer->forgotten)
         return 0;
     if (sent) {
@@ -240,18 +241,18 @@ static int bulk_report(struct exchange *x, struct parcel *parcel,
     return 1;
 }
 
-static int frame_report(struct exchange *x, struct parcel *parcel,
+static int frame_report(struct exchange *x, struct transfer *transfer,
                         const struct transport_receiver *receiver)
 {
-    const struct exchange_peer *peer = &x->peers[parcel->rank];
-    const size_t size = parcel->size;
+    const struct exchange_peer *peer = &x->peers[transfer->rank];
+    const size_t size = transfer->size;
     if (peer->forgotten) {
-        parcel_free(parcel);
+        transfer_free(transfer);
         return 0;
     }
-    void *bytes = parcel->bytes; /* the handler's from here on */
-    parcel->bytes = NULL;
-    parcel_free(parcel);
+    void *bytes = transfer->bytes; /* the handler's from here on */
+    transfer->bytes = NULL;
+    transfer_free(transfer);
     x->stats.frames_received++;
     x->stats.bytes_received += size;
     receiver->frame(receiver->context, peer->uid, bytes, size);
@@ -264,9 +265,9 @@ int exchange_report(struct exchange *x, const struct transport_receiver *receive
     int calls = 0;
     /* Handlers may start transfers that end at once: those are the next poll's. */
     for (size_t i = x->finished.count; i > 0; i--)
-        calls += bulk_report(x, parcel_queue_pop(&x->finished), receiver);
+        calls += bulk_report(x, transfer_queue_pop(&x->finished), receiver);
     for (size_t i = 0; i < frames_max && x->arrived.count > 0; i++)
-        calls += frame_report(x, parcel_queue_pop(&x->arrived), receiver);
+        calls += frame_report(x, transfer_queue_pop(&x->arrived), receiver);
     return calls;
 }
 
@@ -280,12 +281,12 @@ void exchange_forget(struct transport *t, uint64_t uid)
     struct exchange_peer *peer = peer_find(x, uid);
     if (!peer)
         return;
-    for (const struct parcel *p = x->finished.head; p; p = p->next)
-        if (p->kind == PARCEL_BULK_OUT && &x->peers[p->rank] == peer)
+    for (const struct transfer *p = x->finished.head; p; p = p->next)
+        if (p->kind == TRANSFER_BULK_OUT && &x->peers[p->rank] == peer)
             x->unsent--;
-    x->unsent -= peer->streams[PARCEL_FRAME_OUT].parcels.count +
-                 peer->streams[PARCEL_BULK_OUT].parcels.count;
-    for (int kind = 0; kind < PARCEL_KINDS; kind++)
+    x->unsent -= peer->streams[TRANSFER_FRAME_OUT].transfers.count +
+                 peer->streams[TRANSFER_BULK_OUT].transfers.count;
+    for (int kind = 0; kind < TRANSFER_KINDS; kind++)
         stream_abandon(&peer->streams[kind]);
     peer->forgotten = true;
     x->forgot = true;

@@ -1,6 +1,6 @@
 /* exchange.h - the half of a transport that does not know its wire.
  *
- * Peers by uid, their streams of parcels, what has arrived and has to be handed over,
+ * Peers by uid, their streams of transfers, what has arrived and has to be handed over,
  * counters, the error that ended it all.  A transport over a message-passing library
  * embeds an exchange as its first member, gives it `post`, tells it when a piece has
  * landed, and puts the exchange_* functions below into its table of slots; transport.h
@@ -9,13 +9,13 @@
 #ifndef NODE_TRANSPORT_EXCHANGE_H
 #define NODE_TRANSPORT_EXCHANGE_H
 
-#include "parcel.h"
+#include "transfer.h"
 #include "transport.h"
 
 struct exchange_peer {
     uint64_t uid;
     bool forgotten;
-    struct stream streams[PARCEL_KINDS];
+    struct stream streams[TRANSFER_KINDS];
 };
 
 struct exchange {
@@ -26,11 +26,11 @@ struct exchange {
     struct exchange_peer *peers; /* by rank */
     uint32_t *by_uid;            /* hash table of ranks */
     uint64_t by_uid_mask;
-    struct parcel_queue arrived;  /* frames to hand over */
-    struct parcel_queue finished; /* bulk transfers to report */
-    size_t unsent;                /* outgoing parcels of peers not forgotten */
-    bool forgot;                  /* some peer is */
-    int failed;                   /* the error that ended this transport, for good */
+    struct transfer_queue arrived;  /* frames to hand over */
+    struct transfer_queue finished; /* bulk transfers to report */
+    size_t unsent;                  /* outgoing transfers of peers not forgotten */
+    bool forgot;                    /* some peer is */
+    int failed;                     /* the error that ended this transport, for good */
     char story[256];
     struct transport_stats stats;
 };
@@ -38,7 +38,7 @@ struct exchange {
 /* Fills in all but base.ops and post; false without memory (release it anyway). */
 bool exchange_init(struct exchange *x, uint32_t rank, uint32_t size,
                    const uint64_t *uids);
-/* Frees all parcels but those with open pieces, which are the wire's. */
+/* Frees all transfers but those with open pieces, which are the wire's. */
 void exchange_release(struct exchange *x);
 
 /* Ends the transport; the first error stays.  Returns it. */
@@ -47,7 +47,7 @@ int exchange_fail(struct exchange *x, int code, const char *why);
 /* The wire is through with this piece; an incoming one had `size` bytes.  Starts
  * nothing: call exchange_pump when it is safe to post again. */
 void exchange_land(struct exchange *x, const struct piece *piece, size_t size);
-void exchange_pump(struct exchange *x, uint32_t rank, enum parcel_kind kind);
+void exchange_pump(struct exchange *x, uint32_t rank, enum transfer_kind kind);
 
 /* A frame of `size` bytes waits on the wire: *out is the piece to receive it into,
  * which is started.  Returns false, with the exchange failed, if it cannot be taken. */

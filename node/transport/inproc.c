@@ -12,7 +12,7 @@
  */
 #include "inproc.h"
 #include "limits.h"
-#include "parcel.h"
+#include "transfer.h"
 #include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -24,10 +24,10 @@ enum { SLICE_BYTES = 1 << 20 };
 /* From one rank to another. */
 struct lane {
     pthread_mutex_t lock;
-    struct parcel_queue frames; /* sent, not yet taken by the receiver */
-    struct parcel_queue offers; /* bulk transfers sent, copied or not */
-    struct parcel_queue posted; /* buffers for them */
-    struct parcel_queue copied; /* offers that the sender has not been told of */
+    struct transfer_queue frames; /* sent, not yet taken by the receiver */
+    struct transfer_queue offers; /* bulk transfers sent, copied or not */
+    struct transfer_queue posted; /* buffers for them */
+    struct transfer_queue copied; /* offers that the sender has not been told of */
     bool held;
     bool cut; /* the receiver has left or forgot the sender: what is sent is lost */
 };
@@ -94,10 +94,10 @@ void inproc_hub_free(struct inproc_hub *hub)
         return;
     for (size_t i = 0; hub->lanes && i < (size_t)hub->size * hub->size; i++) {
         struct lane *lane = &hub->lanes[i];
-        parcel_queue_release(&lane->frames);
-        parcel_queue_release(&lane->offers);
-        parcel_queue_release(&lane->posted);
-        parcel_queue_release(&lane->copied);
+        transfer_queue_release(&lane->frames);
+        transfer_queue_release(&lane->offers);
+        transfer_queue_release(&lane->posted);
+        transfer_queue_release(&lane->copied);
         pthread_mutex_destroy(&lane->lock);
     }
     pthread_mutex_destroy(&hub->lock);
@@ -137,24 +137,25 @@ static uint32_t peer_find(const struct inproc_end *end, uint64_t uid)
     return rank;
 }
 
-/* Puts a new parcel into its queue.  The bytes stay the caller's unless this succeeds.
+/* Puts a new transfer into its queue.  The bytes stay the caller's unless this
+ * succeeds.
  */
-static int submit(struct inproc_end *end, struct lane *lane, enum parcel_kind kind,
+static int submit(struct inproc_end *end, struct lane *lane, enum transfer_kind kind,
                   void *bytes, size_t size, void *cookie)
 {
-    struct parcel *parcel = parcel_new(kind, end->rank, bytes, size, cookie);
-    if (!parcel)
+    struct transfer *transfer = transfer_new(kind, end->rank, bytes, size, cookie);
+    if (!transfer)
         return refuse(end, MOOT_ERR_NO_MEMORY, "out of memory");
     pthread_mutex_lock(&lane->lock);
     if (!lane->cut) {
-        parcel_queue_push(kind == PARCEL_FRAME_OUT  ? &lane->frames
-                          : kind == PARCEL_BULK_OUT ? &lane->offers
-                                                    : &lane->posted,
-                          parcel);
-        parcel = NULL;
+        transfer_queue_push(kind == TRANSFER_FRAME_OUT  ? &lane->frames
+                            : kind == TRANSFER_BULK_OUT ? &lane->offers
+                                                        : &lane->posted,
+                            transfer);
+        transfer = NULL;
     }
     pthread_mutex_unlock(&lane->lock);
-    parcel_free(parcel); /* cut: lost */
+    transfer_free(transfer); /* cut: lost */
     return MOOT_OK;
 }
 
@@ -168,7 +169,7 @@ static int inproc_send(struct transport *t, uint64_t to_uid, void *bytes, size_t
     else if (to == end->hub->size)
         code = refuse(end, MOOT_ERR_INVALID, "no such peer");
     else
-        code = submit(end, lane_of(end->hub, end->rank, to), PARCEL_FRAME_OUT, bytes,
+        code = submit(end, lane_of(end->hub, end->rank, to), TRANSFER_FRAME_OUT, bytes,
                       size, NULL);
     if (code != MOOT_OK) {
         free(bytes);
@@ -200,7 +201,7 @@ static int inproc_bulk_send(struct transport *t, uint64_t to_uid, const void *da
     if (to == end->hub->size)
         return refuse(end, MOOT_ERR_INVALID, "no such peer");
     /* The cast drops const; an offer is only read from. */
-    const int code = submit(end, lane_of(end->hub, end->rank, to), PARCEL_BULK_OUT,
+    const int code = submit(end, lane_of(end->hub, end->rank, to), TRANSFER_BULK_OUT,
                             (void *)(uintptr_t)data, size, cookie);
     if (code == MOOT_OK) {
         end->stats.bulk_sent++;
@@ -216,7 +217,7 @@ static int inproc_bulk_receive(struct transport *t, uint64_t from_uid, void *dat
     const uint32_t from = peer_find(end, from_uid);
     if (from == end->hub->size)
         return refuse(end, MOOT_ERR_INVALID, "no such peer");
-    return submit(end, lane_of(end->hub, from, end->rank), PARCEL_BULK_IN, data, size,
+    return submit(end, lane_of(end->hub, from, end->rank), TRANSFER_BULK_IN, data, size,
                   cookie);
 }
 
@@ -225,9 +226,9 @@ static int inproc_bulk_receive(struct transport *t, uint64_t from_uid, void *dat
 /* Copies up to `budget` bytes of the oldest offer into the oldest posted buffer.
  * Returns the latter once it is full, else NULL; *mismatch if the two sides disagree
  * about the size. */
-static struct parcel *lane_copy(struct lane *lane, size_t *budget, bool *mismatch)
+static struct transfer *lane_copy(struct lane *lane, size_t *budget, bool *mismatch)
 {
-    struct parcel *offer = lane->offers.head, *posted = lane->posted.head;
+    struct transfer *offer = lane->offers.head, *posted = lane->posted.head;
     if (lane->held || !offer || !posted)
         return NULL;
     if (offer->size != posted->size) {
@@ -244,8 +245,8 @@ static struct parcel *lane_copy(struct lane *lane, size_t *budget, bool *mismatc
     *budget -= size;
     if (offer->offset < offer->size)
         return NULL;
-    parcel_queue_push(&lane->copied, parcel_queue_pop(&lane->offers));
-    return parcel_queue_pop(&lane->posted);
+    transfer_queue_push(&lane->copied, transfer_queue_pop(&lane->offers));
+    return transfer_queue_pop(&lane->posted);
 }
 
 static int bulks_take(struct inproc_end *end, uint32_t from,
@@ -257,7 +258,7 @@ static int bulks_take(struct inproc_end *end, uint32_t from,
     for (;;) {
         bool mismatch = false;
         pthread_mutex_lock(&lane->lock);
-        struct parcel *full = lane_copy(lane, &budget, &mismatch);
+        struct transfer *full = lane_copy(lane, &budget, &mismatch);
         pthread_mutex_unlock(&lane->lock);
         if (mismatch)
             return refuse(end, MOOT_ERR_TRANSPORT,
@@ -267,7 +268,7 @@ static int bulks_take(struct inproc_end *end, uint32_t from,
         end->stats.bulk_received++;
         end->stats.bytes_received += full->size;
         void *cookie = full->cookie;
-        parcel_free(full);
+        transfer_free(full);
         receiver->bulk(receiver->context, end->hub->uids[from], cookie);
         calls++;
     }
@@ -279,12 +280,12 @@ static int bulks_settle(struct inproc_end *end, uint32_t to,
     struct lane *lane = lane_of(end->hub, end->rank, to);
     for (int calls = 0;; calls++) {
         pthread_mutex_lock(&lane->lock);
-        struct parcel *copied = parcel_queue_pop(&lane->copied);
+        struct transfer *copied = transfer_queue_pop(&lane->copied);
         pthread_mutex_unlock(&lane->lock);
         if (!copied)
             return calls;
         void *cookie = copied->cookie;
-        parcel_free(copied);
+        transfer_free(copied);
         receiver->bulk_sent(receiver->context, end->hub->uids[to], cookie);
     }
 }
@@ -294,17 +295,17 @@ static int frames_take(struct inproc_end *end, uint32_t from,
 {
     struct lane *lane = lane_of(end->hub, from, end->rank);
     for (int calls = 0;; calls++) {
-        struct parcel *frame = NULL;
+        struct transfer *frame = NULL;
         pthread_mutex_lock(&lane->lock);
         if (!lane->held && calls < frames_max)
-            frame = parcel_queue_pop(&lane->frames);
+            frame = transfer_queue_pop(&lane->frames);
         pthread_mutex_unlock(&lane->lock);
         if (!frame)
             return calls;
         void *bytes = frame->bytes; /* the handler's from here on */
         const size_t size = frame->size;
         frame->bytes = NULL;
-        parcel_free(frame);
+        transfer_free(frame);
         end->stats.frames_received++;
         end->stats.bytes_received += size;
         receiver->frame(receiver->context, end->hub->uids[from], bytes, size);
@@ -338,16 +339,16 @@ static void lanes_cut(struct inproc_end *end, uint32_t peer, bool take_frames_ba
     struct lane *in = lane_of(end->hub, peer, end->rank);
     pthread_mutex_lock(&in->lock);
     in->cut = true;
-    parcel_queue_release(&in->frames);
-    parcel_queue_release(&in->offers);
-    parcel_queue_release(&in->posted);
+    transfer_queue_release(&in->frames);
+    transfer_queue_release(&in->offers);
+    transfer_queue_release(&in->posted);
     pthread_mutex_unlock(&in->lock);
     struct lane *out = lane_of(end->hub, end->rank, peer);
     pthread_mutex_lock(&out->lock);
     if (take_frames_back)
-        parcel_queue_release(&out->frames);
-    parcel_queue_release(&out->offers);
-    parcel_queue_release(&out->copied);
+        transfer_queue_release(&out->frames);
+    transfer_queue_release(&out->offers);
+    transfer_queue_release(&out->copied);
     pthread_mutex_unlock(&out->lock);
 }
 

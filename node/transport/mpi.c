@@ -92,9 +92,9 @@ static void flights_release(struct flights *f)
 static void piece_land(struct mpi_transport *t, const struct piece *piece,
                        const MPI_Status *status)
 {
-    const enum parcel_kind kind = piece->parcel->kind;
+    const enum transfer_kind kind = piece->transfer->kind;
     int size = 0; /* a send's status has no count */
-    if (kind == PARCEL_FRAME_IN || kind == PARCEL_BULK_IN)
+    if (kind == TRANSFER_FRAME_IN || kind == TRANSFER_BULK_IN)
         MPI_Get_count(status, MPI_BYTE, &size);
     exchange_land(&t->exchange, piece, size > 0 ? (size_t)size : 0);
 }
@@ -132,11 +132,11 @@ static void piece_post(struct exchange *x, const struct piece *piece)
     MPI_Request *request = flights_place(t);
     if (!request)
         return;
-    const enum parcel_kind kind = piece->parcel->kind;
-    const int bytes = (int)piece->size, peer = (int)piece->parcel->rank;
-    const int tag = kind == PARCEL_FRAME_OUT ? TAG_FRAME : TAG_BULK;
+    const enum transfer_kind kind = piece->transfer->kind;
+    const int bytes = (int)piece->size, peer = (int)piece->transfer->rank;
+    const int tag = kind == TRANSFER_FRAME_OUT ? TAG_FRAME : TAG_BULK;
     const int code =
-        kind == PARCEL_BULK_IN
+        kind == TRANSFER_BULK_IN
             ? MPI_Irecv(piece->bytes, bytes, MPI_BYTE, peer, tag, t->comm, request)
             : MPI_Isend(piece->bytes, bytes, MPI_BYTE, peer, tag, t->comm, request);
     if (succeeded(t, code, "starting a transfer"))
@@ -174,10 +174,10 @@ static void flights_test(struct mpi_transport *t)
         /* Pumping may append to the table and move it: keep copies. */
         const struct piece piece = f->pieces[f->landed[i]];
         const MPI_Status status = f->statuses[i];
-        const enum parcel_kind kind = piece.parcel->kind;
-        const uint32_t rank = piece.parcel->rank;
+        const enum transfer_kind kind = piece.transfer->kind;
+        const uint32_t rank = piece.transfer->rank;
         piece_land(t, &piece, &status);
-        if (kind != PARCEL_FRAME_IN)
+        if (kind != TRANSFER_FRAME_IN)
             exchange_pump(&t->exchange, rank, kind);
     }
     if (landed > 0)
@@ -228,9 +228,9 @@ static void mpi_forget(struct transport *base, uint64_t uid)
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
     for (int i = 0; i < t->flights.count; i++) {
-        const struct parcel *parcel = t->flights.pieces[i].parcel;
-        if (parcel->kind == PARCEL_BULK_IN &&
-            t->exchange.peers[parcel->rank].uid == uid)
+        const struct transfer *transfer = t->flights.pieces[i].transfer;
+        if (transfer->kind == TRANSFER_BULK_IN &&
+            t->exchange.peers[transfer->rank].uid == uid)
             MPI_Cancel(&t->flights.requests[i]);
     }
     exchange_forget(base, uid);

@@ -30,14 +30,14 @@ struct party {
     uint64_t bulk_got[RANKS_MAX], bulk_sent[RANKS_MAX]; /* reports */
     uint64_t frame_bytes_sent, frame_bytes_got;
     bool announces; /* frames announce a bulk transfer of header[1] bytes */
-    struct transfer *incoming[RANKS_MAX]; /* not reported yet, newest first */
-    struct inproc_hub *hub;               /* NULL over MPI */
-    struct party *twin;                   /* this rank in a second group */
+    struct load *incoming[RANKS_MAX]; /* not reported yet, newest first */
+    struct inproc_hub *hub;           /* NULL over MPI */
+    struct party *twin;               /* this rank in a second group */
     char scratch[200];
 };
 
-struct transfer {
-    struct transfer *older;
+struct load {
+    struct load *older;
     size_t size;
     uint64_t number;
     unsigned char *bytes;
@@ -85,18 +85,18 @@ static bool intact(const unsigned char *bytes, size_t size, uint32_t from,
     return true;
 }
 
-static void transfer_free(struct transfer *x)
+static void load_free(struct load *x)
 {
     free(x->bytes);
     free(x);
 }
 
-static struct transfer *transfer_new(uint32_t from, size_t size, uint64_t number)
+static struct load *load_new(uint32_t from, size_t size, uint64_t number)
 {
-    struct transfer *x = malloc(sizeof *x);
+    struct load *x = malloc(sizeof *x);
     if (!x)
         abort();
-    *x = (struct transfer){.size = size, .number = number, .bytes = malloc(size + 1)};
+    *x = (struct load){.size = size, .number = number, .bytes = malloc(size + 1)};
     if (!x->bytes)
         abort();
     if (from != INCOMING)
@@ -118,7 +118,7 @@ static void on_frame(void *context, uint64_t from_uid, void *bytes, size_t size)
         CHECK(p, intact((unsigned char *)bytes + HEADER_BYTES, size - HEADER_BYTES,
                         from, header[0]));
         if (p->announces) {
-            struct transfer *x = transfer_new(INCOMING, (size_t)header[1], header[0]);
+            struct load *x = load_new(INCOMING, (size_t)header[1], header[0]);
             x->older = p->incoming[from];
             p->incoming[from] = x;
             CHECK(p, p->t->ops->bulk_receive(p->t, from_uid, x->bytes, x->size, x) ==
@@ -133,24 +133,24 @@ static void on_bulk(void *context, uint64_t from_uid, void *cookie)
 {
     struct party *p = context;
     const uint32_t from = rank_of(p, from_uid);
-    struct transfer *x = cookie;
+    struct load *x = cookie;
     CHECK(p, x->number == p->bulk_got[from]); /* the oldest posted one */
     CHECK(p, intact(x->bytes, x->size, from, x->number));
     p->bulk_got[from]++;
-    struct transfer **link = &p->incoming[from];
+    struct load **link = &p->incoming[from];
     while (*link && *link != x)
         link = &(*link)->older;
     CHECK(p, *link == x);
     if (*link)
         *link = x->older;
-    transfer_free(x);
+    load_free(x);
 }
 
 static void on_bulk_sent(void *context, uint64_t to_uid, void *cookie)
 {
     struct party *p = context;
     p->bulk_sent[rank_of(p, to_uid)]++;
-    transfer_free(cookie);
+    load_free(cookie);
 }
 
 /* --- What a rank does ------------------------------------------------------------- */
@@ -192,7 +192,7 @@ static int send_frame(struct party *p, uint32_t to, size_t size, uint64_t announ
 static void send_bulk(struct party *p, uint32_t to, size_t size)
 {
     const uint64_t number = p->sent[to];
-    struct transfer *x = transfer_new(p->group.rank, size, number);
+    struct load *x = load_new(p->group.rank, size, number);
     CHECK(p, send_frame(p, to, HEADER_BYTES, size) == MOOT_OK);
     CHECK(p,
           p->t->ops->bulk_send(p->t, p->group.uids[to], x->bytes, size, x) == MOOT_OK);

@@ -1,26 +1,27 @@
-/* parcel_test.c - pieces and their order, without moving a byte: what a run over a real
- * wire would need many GiB to show.
+/* transfer_test.c - pieces and their order, without moving a byte: what a run over a
+ * real wire would need many GiB to show.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include "limits.h"
-#include "node/transport/parcel.h"
+#include "node/transport/transfer.h"
 #include <cmocka.h>
 
 static const size_t piece_bytes = LIMIT_BULK_PIECE_BYTES;
 
-static struct parcel *push(struct stream *stream, size_t size)
+static struct transfer *push(struct stream *stream, size_t size)
 {
     static char somewhere; /* never touched */
-    struct parcel *parcel = parcel_new(PARCEL_BULK_OUT, 0, &somewhere, size, NULL);
-    assert_non_null(parcel);
-    stream_push(stream, parcel);
-    return parcel;
+    struct transfer *transfer =
+        transfer_new(TRANSFER_BULK_OUT, 0, &somewhere, size, NULL);
+    assert_non_null(transfer);
+    stream_push(stream, transfer);
+    return transfer;
 }
 
-static void a_parcel_is_cut_into_pieces(void **state)
+static void a_transfer_is_cut_into_pieces(void **state)
 {
     (void)state;
     const struct {
@@ -35,7 +36,7 @@ static void a_parcel_is_cut_into_pieces(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct stream stream = {0};
-        struct parcel *parcel = push(&stream, rows[i].size);
+        struct transfer *transfer = push(&stream, rows[i].size);
         struct piece piece;
         size_t pieces = 0, bytes = 0;
         for (; stream_start(&stream, 100, &piece); pieces++)
@@ -45,10 +46,10 @@ static void a_parcel_is_cut_into_pieces(void **state)
         assert_int_equal(bytes, rows[i].size);
         for (; pieces > 0; pieces--) {
             assert_null(stream_pop(&stream));
-            stream_end(&stream, parcel);
+            stream_end(&stream, transfer);
         }
-        assert_ptr_equal(stream_pop(&stream), parcel);
-        parcel_free(parcel);
+        assert_ptr_equal(stream_pop(&stream), transfer);
+        transfer_free(transfer);
     }
 }
 
@@ -56,28 +57,28 @@ static void pieces_start_in_order_and_within_the_window(void **state)
 {
     (void)state;
     struct stream stream = {0};
-    struct parcel *first = push(&stream, 2 * piece_bytes), *second = push(&stream, 5);
+    struct transfer *first = push(&stream, 2 * piece_bytes), *second = push(&stream, 5);
     struct piece piece;
-    assert_true(stream_start(&stream, 2, &piece) && piece.parcel == first);
-    assert_true(stream_start(&stream, 2, &piece) && piece.parcel == first);
+    assert_true(stream_start(&stream, 2, &piece) && piece.transfer == first);
+    assert_true(stream_start(&stream, 2, &piece) && piece.transfer == first);
     assert_false(stream_start(&stream, 2, &piece));
     stream_end(&stream, first);
-    assert_true(stream_start(&stream, 2, &piece) && piece.parcel == second);
+    assert_true(stream_start(&stream, 2, &piece) && piece.transfer == second);
     stream_end(&stream, second);
     assert_null(stream_pop(&stream)); /* complete, but not the oldest */
     stream_end(&stream, first);
     assert_ptr_equal(stream_pop(&stream), first);
     assert_ptr_equal(stream_pop(&stream), second);
     assert_null(stream_pop(&stream));
-    parcel_free(first);
-    parcel_free(second);
+    transfer_free(first);
+    transfer_free(second);
 }
 
 static void an_abandoned_stream_keeps_what_the_wire_holds(void **state)
 {
     (void)state;
     struct stream stream = {0};
-    struct parcel *held = push(&stream, 3 * piece_bytes);
+    struct transfer *held = push(&stream, 3 * piece_bytes);
     push(&stream, 1);
     struct piece piece;
     assert_true(stream_start(&stream, 1, &piece));
@@ -87,13 +88,13 @@ static void an_abandoned_stream_keeps_what_the_wire_holds(void **state)
     stream_end(&stream, held);
     assert_ptr_equal(stream_pop(&stream), held);
     assert_null(stream_pop(&stream));
-    parcel_free(held);
+    transfer_free(held);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_parcel_is_cut_into_pieces),
+        cmocka_unit_test(a_transfer_is_cut_into_pieces),
         cmocka_unit_test(pieces_start_in_order_and_within_the_window),
         cmocka_unit_test(an_abandoned_stream_keeps_what_the_wire_holds),
     };
