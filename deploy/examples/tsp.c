@@ -238,8 +238,8 @@ struct search {
     moot *m;
     moot_kernel_id kernel;
     moot_task problem_task;
-    const struct problem *problem;
-    struct tour best; /* this rank's own */
+    struct problem problem; /* a copy that outlives the moot */
+    struct tour best;       /* this rank's own */
     int32_t spawned, pruned;
 };
 
@@ -259,7 +259,7 @@ static void search_phase(struct search *s, const struct subtree *subtrees,
                                .input_count = 1,
                                .label = "subtree"};
 
-        if (subtree_bound(&s->problem->map, subtree) >= s->best.length)
+        if (subtree_bound(&s->problem.map, subtree) >= s->best.length)
             continue;
         check(s->m, "spawn", moot_task_spawn(s->m, &spec, &task[tasks]));
         tasks++;
@@ -283,7 +283,7 @@ static void search_phase(struct search *s, const struct subtree *subtrees,
 static void search(struct search *s)
 {
     struct subtree *subtrees;
-    int32_t count = list_subtrees(&s->problem->map, &subtrees);
+    int32_t count = list_subtrees(&s->problem.map, &subtrees);
     int32_t start = (int32_t)((int64_t)count * moot_rank(s->m) / moot_size(s->m));
 
     for (int32_t done = 0; done < count; done += PHASE_SUBTREES) {
@@ -350,7 +350,7 @@ static bool tour_is_sound(const struct tsplib *map, const struct tour *tour)
 
 static bool answer_is_right(const struct search *s)
 {
-    const struct tsplib *map = &s->problem->map;
+    const struct tsplib *map = &s->problem.map;
     int32_t optimum = s->best.length;
 
     if (map->cities <= ORACLE_CITIES)
@@ -364,10 +364,10 @@ static bool answer_is_right(const struct search *s)
 
 static void print_answer(const struct search *s)
 {
-    const struct tsplib *map = &s->problem->map;
+    const struct tsplib *map = &s->problem.map;
 
     printf("%s: %d cities, first guess %d\ntour", map->name, map->cities,
-           s->problem->first.length);
+           s->problem.first.length);
     for (int32_t i = 0; i < map->cities; i++)
         printf(" %d", s->best.city[i] + 1);
     printf("\noptimum %d%s\n", s->best.length,
@@ -384,9 +384,8 @@ static moot_kernel_id add_kernel(moot *m, const char *name, moot_kernel_fn fn)
 }
 
 /* Everything between open and close; returns the exit status. */
-static int run(moot *m, const char *path)
+static int run(moot *m, const char *path, struct search *s)
 {
-    struct search s = {.m = m, .kernel = add_kernel(m, "tsp.search", kernel_search)};
     moot_task_spec spec = {.kernel = add_kernel(m, "tsp.read", kernel_read),
                            .args = path,
                            .args_size = strlen(path) + 1,
@@ -396,35 +395,42 @@ static int run(moot *m, const char *path)
     size_t size;
     int code;
 
-    check(m, "spawn", moot_task_spawn(m, &spec, &s.problem_task));
-    code = moot_task_fetch(m, s.problem_task, MOOT_FOREVER, &data, &size);
+    s->m = m;
+    s->kernel = add_kernel(m, "tsp.search", kernel_search);
+    check(m, "spawn", moot_task_spawn(m, &spec, &s->problem_task));
+    code = moot_task_fetch(m, s->problem_task, MOOT_FOREVER, &data, &size);
     if (code == MOOT_ERR_TASK_FAILED) {
         if (moot_rank(m) == 0)
             fprintf(stderr, "tsp: %s\n", moot_last_error(m));
         return EXIT_INPUT;
     }
     check(m, "fetch", code);
-    s.problem = data;
-    s.best = s.problem->first;
-    search(&s);
+    s->problem = *(const struct problem *)data;
+    s->best = s->problem.first;
+    search(s);
     printf("rank %d spawned %d subtrees, pruned %d by its own best tour\n",
-           moot_rank(m), s.spawned, s.pruned);
-    if (!answer_is_right(&s))
-        return EXIT_WRONG;
-    if (moot_rank(m) == 0)
-        print_answer(&s);
-    return EXIT_SUCCESS;
+           moot_rank(m), s->spawned, s->pruned);
+    fflush(stdout);
+    return answer_is_right(s) ? EXIT_SUCCESS : EXIT_WRONG;
 }
 
+/* Rank 0 gives the answer when all have closed, so that it stands below what they say.
+ */
 int main(int argc, char **argv)
 {
+    struct search s = {0};
     moot *m = NULL;
-    int status = EXIT_INPUT;
+    int rank, status = EXIT_INPUT;
 
     check(NULL, "open", moot_open(NULL, &m));
+    rank = moot_rank(m);
     if (argc == 2)
-        status = run(m, argv[1]);
-    else if (moot_rank(m) == 0)
+        status = run(m, argv[1], &s);
+    else if (rank == 0)
         fprintf(stderr, "usage: tsp FILE.tsp\n");
-    return moot_close(m) == MOOT_OK ? status : EXIT_WRONG;
+    if (moot_close(m) != MOOT_OK)
+        return EXIT_WRONG;
+    if (status == EXIT_SUCCESS && rank == 0)
+        print_answer(&s);
+    return status;
 }
