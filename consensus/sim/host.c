@@ -141,8 +141,15 @@ static void carry_send(struct host *host, const struct core_output *output)
     if (message.type == MESSAGE_RESULT && sim_canary(sim, SIM_CANARY_SECOND_RESULT))
         sim_see(sim, &sight);
     sim->report->counts.sent[message.type]++;
-    if (!is_dropped(sim, &message))
-        network_send(sim, parcel_new(host->rank, to, &message));
+    if (is_dropped(sim, &message))
+        return;
+    const char *why = NULL;
+    struct parcel *parcel = parcel_new(sim->writer, host->rank, sim->uids[host->rank],
+                                       to, sim->uids[to], &message, &why);
+    if (parcel == NULL)
+        contract(host, output, why);
+    else
+        network_send(sim, parcel);
 }
 
 static void set_bytes(struct record *record, const void *data, uint64_t size)
@@ -368,17 +375,38 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     host_step(host, &event);
 }
 
-/* A portable task's spec came whole: the numbers that the program gave it. */
+/* Whether a portable task's spec has come whole. */
+static bool is_spec_of(const struct sim *sim, uint32_t task,
+                       const struct message_spec *spec)
+{
+    const struct message_spec *own = &sim->specs[task];
+    return strcmp(spec->kernel_name, own->kernel_name) == 0 &&
+           spec->kernel_version == own->kernel_version && spec->flags == own->flags &&
+           spec->args_size == own->args_size &&
+           memcmp(spec->args, own->args, own->args_size) == 0 &&
+           spec->input_count == own->input_count &&
+           spec->after_count == own->after_count &&
+           memcmp(spec->inputs, own->inputs, own->input_count * sizeof *own->inputs) ==
+               0 &&
+           spec->key_size == own->key_size &&
+           memcmp(spec->key, own->key, own->key_size) == 0 &&
+           hash_equal(&spec->scope, &own->scope) &&
+           hash_equal(&spec->parent, &own->parent) &&
+           (spec->candidates == NULL) == (own->candidates == NULL) &&
+           (own->candidates == NULL ||
+            rankset_equal(spec->candidates, own->candidates));
+}
+
 static void adopt_if_asked(struct host *host, const struct parcel *parcel)
 {
     struct sim *sim = host->sim;
-    const struct message *message = &parcel->message;
+    const struct message *message = parcel->message;
     if (message->type != MESSAGE_MOTION || message->u.motion.spec == NULL ||
         !core_would_adopt(host->core, parcel->from, sim->uids[parcel->from], message))
         return;
     uint32_t task = sim_task(sim, &message->hash);
     if (task == sim->program->task_count || !sim->program->tasks[task].portable ||
-        message->u.motion.spec->args != sim->args[task]) {
+        !is_spec_of(sim, task, message->u.motion.spec)) {
         sim_fail(sim, "contract", "rank %u adopts what the program does not have",
                  (unsigned)host->rank);
         return;
@@ -391,14 +419,14 @@ static void receive(struct host *host, const struct parcel *parcel)
     struct sim *sim = host->sim;
     adopt_if_asked(host, parcel);
     struct sight sight =
-        host_sight(host, SIGHT_RECEIVE, sim_task(sim, &parcel->message.hash));
+        host_sight(host, SIGHT_RECEIVE, sim_task(sim, &parcel->message->hash));
     sight.peer = parcel->from;
-    sight.message = &parcel->message;
+    sight.message = parcel->message;
     sim_see(sim, &sight);
-    struct core_event event = {.type = CORE_EV_RECV, .hash = parcel->message.hash};
+    struct core_event event = {.type = CORE_EV_RECV, .hash = parcel->message->hash};
     event.u.recv.from = parcel->from;
     event.u.recv.uid = sim->uids[parcel->from];
-    event.u.recv.message = &parcel->message;
+    event.u.recv.message = parcel->message;
     host_step(host, &event);
 }
 

@@ -169,9 +169,7 @@ static void say_other_send(const struct narrator *narrator, const struct sight *
             "asks voter %" PRIu32 " to accept rank %" PRIu32 " for \"%s\"", peer,
             sight->message->u.accept.winner, task);
     else if (type == MESSAGE_ACK)
-        say(narrator, sight,
-            "accepts rank %" PRIu32 " for \"%s\" and says so to chair %" PRIu32,
-            sight->message->u.accept.winner, task, peer);
+        say(narrator, sight, "accepts and tells chair %" PRIu32 " so", peer);
     else if (type == MESSAGE_VERDICT)
         say(narrator, sight, "tells rank %" PRIu32 " that its wait for \"%s\" ends: %s",
             peer, task, error_name(sight->message->u.verdict.code));

@@ -79,8 +79,7 @@ void network_send(struct sim *sim, struct parcel *parcel)
 {
     struct link *link =
         &sim->links[parcel->from * sim->program->rank_count + parcel->to];
-    bool bulk = parcel->message.type == MESSAGE_RESULT &&
-                parcel->message.u.result.data == RESULT_BULK;
+    bool bulk = parcel->bulk != NULL;
     uint64_t *last_ns = bulk ? &link->last_bulk_ns : &link->last_ns;
     uint64_t arrival_ns = sim->now_ns + draw_delay_ns(sim);
     if (bulk) {

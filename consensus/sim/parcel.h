@@ -1,23 +1,28 @@
-/* parcel.h - a message that owns all it points to, for as long as it is in flight.
+/* parcel.h - a message in flight, as the bytes that a real wire would carry.
  *
  * A core's outputs live until its next step; a virtual network holds messages longer.
+ * Every message is encoded and decoded on its way (proto/wire.h), so what the wire does
+ * not carry is not there in the simulator either.
  */
 #ifndef CONSENSUS_SIM_PARCEL_H
 #define CONSENSUS_SIM_PARCEL_H
 
-#include "proto/message.h"
+#include "proto/wire.h"
 
 struct parcel {
     uint32_t from, to;
-    struct message message; /* its pointers lead into `owned` */
-    void **owned;
-    uint32_t owned_count;
+    const struct message *message; /* decoded; its pointers lead into the parcel */
+    void *bytes;                   /* the frame */
+    size_t size;
+    void *bulk; /* the payload of a RESULT_BULK; NULL if there is none */
+    struct wire_frame frame;
 };
 
-/* A deep copy.  A spec is not copied but for its numbers: its bytes are compared with
- * the program's on arrival, and live as long as the sending core.  Memory that runs out
- * ends the process. */
-struct parcel *parcel_new(uint32_t from, uint32_t to, const struct message *message);
+/* Takes a message, uids being those of the two ranks.  NULL if the wire refuses it, and
+ * *why says what it finds wrong.  Memory that runs out ends the process. */
+struct parcel *parcel_new(struct wire_writer *writer, uint32_t from, uint64_t from_uid,
+                          uint32_t to, uint64_t to_uid, const struct message *message,
+                          const char **why);
 void parcel_free(struct parcel *parcel); /* accepts NULL */
 
 #endif

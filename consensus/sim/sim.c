@@ -317,6 +317,9 @@ static void open_world(struct sim *sim)
     for (uint32_t rank = 0; rank < ranks; rank++)
         sim->uids[rank] = random_next(&uids) | 1;
     sim->links = sim_alloc((size_t)ranks * ranks, sizeof *sim->links);
+    sim->writer = wire_writer_new();
+    if (sim->writer == NULL)
+        abort();
     sim->hosts = sim_alloc(ranks, sizeof *sim->hosts);
     sim_identify(sim);
     for (uint32_t rank = 0; rank < ranks; rank++)
@@ -332,6 +335,7 @@ static void close_world(struct sim *sim)
         host_release(&sim->hosts[rank]);
     sim_forget(sim);
     free(sim->hosts);
+    wire_writer_free(sim->writer);
     free(sim->links);
     free(sim->uids);
 }

@@ -110,6 +110,7 @@ struct sim {
     uint32_t table_size;
     uint32_t barrier_count; /* ranks at barrier barrier_number */
     struct random delays, durations;
+    struct wire_writer *writer;
     bool canary_done;
 };
 
