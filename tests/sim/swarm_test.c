@@ -11,107 +11,20 @@
  * harness on purpose.  Every seed runs once, and one in 64 twice, to see that the
  * digest is the same.
  */
-#include "consensus/mutant.h"
-#include "consensus/sim/checker.h"
-#include "consensus/sim/narrator.h"
+#include "consensus/sim/swarm.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#ifdef MOOT_MUTANTS
-enum mutant mutant_on;
-#endif
-
-#define CALM_ASK_NS UINT64_C(1000000000)
-
-struct job {
-    uint32_t ranks, tasks, features;
+struct batch {
+    struct swarm_job job;
     uint64_t seed_first, seed_last;
-    bool agree, calm, verbose;
-    enum sim_canary canary;
+    bool verbose;
 };
 
 struct tally {
     uint64_t passed, failed;
 };
-
-static struct program *make_program(const struct job *job, uint64_t seed)
-{
-    return program_new(&(struct program_options){.seed = seed,
-                                                 .ranks = job->ranks,
-                                                 .tasks = job->tasks,
-                                                 .features = job->features,
-                                                 .agree = job->agree});
-}
-
-static bool is_calm(const struct job *job, const struct program *program)
-{
-    return job->calm && program->waits_alike;
-}
-
-/* Nobody had to ask: every result that anybody needed was pushed.  (Once tasks are
- * told to their chair, pushed or not.) */
-static bool check_calm(const struct program *program, struct sim_report *report)
-{
-    bool told = false;
-    for (uint32_t i = 0; i < program->task_count; i++)
-        told |= program->tasks[i].once;
-    if (report->end_ns < CALM_ASK_NS &&
-        (told || report->counts.sent[MESSAGE_MOTION] == 0))
-        return true;
-    report->failed = true;
-    (void)snprintf(report->check, sizeof report->check, "critical path");
-    (void)snprintf(report->why, sizeof report->why, "it takes a motion to go on");
-    return false;
-}
-
-static bool run(const struct job *job, uint64_t seed, struct sim_report *report)
-{
-    struct program *program = make_program(job, seed);
-    if (program == NULL)
-        abort();
-    struct narrator *narrator = NULL;
-    struct sim_watcher watcher;
-    struct sim_options options = {
-        .program = program, .seed = seed, .canary = job->canary};
-    if (job->verbose) {
-        program_print(program, stdout);
-        narrator = narrator_new(program, stdout, NARRATOR_EVERYTHING);
-        watcher = narrator_watcher(narrator);
-        options.watchers = &watcher;
-        options.watcher_count = 1;
-        options.notes = true;
-    }
-    struct sim_weather weather;
-    if (is_calm(job, program)) {
-        sim_weather_draw(seed, job->ranks, &weather);
-        weather.ask_delay_ns = CALM_ASK_NS;
-        options.weather = &weather;
-    }
-    bool good = checker_run(&options, report) &&
-                (!is_calm(job, program) || check_calm(program, report));
-    narrator_free(narrator);
-    program_free(program);
-    return good;
-}
-
-static void print_replay(const struct job *job, uint64_t seed)
-{
-    printf("swarm_test --ranks %" PRIu32 " --seed %" PRIu64 " --tasks %" PRIu32,
-           job->ranks, seed, job->tasks);
-    if (job->features != 0)
-        printf(" --features %" PRIu32, job->features);
-    if (job->agree)
-        printf(" --agree");
-    if (job->calm)
-        printf(" --calm");
-    if (job->canary != SIM_CANARY_NONE)
-        printf(" --canary %s", sim_canary_name(job->canary));
-    printf("\n");
-}
 
 static void print_counts(const struct sim_report *report)
 {
@@ -128,12 +41,12 @@ static void print_counts(const struct sim_report *report)
     printf("\n");
 }
 
-static void run_seed(const struct job *job, uint64_t seed, struct tally *tally)
+static void run_seed(const struct batch *batch, uint64_t seed, struct tally *tally)
 {
     struct sim_report report, again;
-    bool good = run(job, seed, &report);
+    bool good = swarm_run(&batch->job, seed, batch->verbose ? stdout : NULL, &report);
     if (good && seed % 64 == 0) {
-        good = run(job, seed, &again);
+        good = swarm_run(&batch->job, seed, NULL, &again);
         free(again.dump);
         if (memcmp(report.digest, again.digest, sizeof report.digest) != 0) {
             good = false;
@@ -141,23 +54,22 @@ static void run_seed(const struct job *job, uint64_t seed, struct tally *tally)
             (void)snprintf(report.why, sizeof report.why, "a second run differs");
         }
     }
-    if (job->verbose)
+    if (batch->verbose)
         print_counts(&report);
-    if (good) {
-        tally->passed++;
-    } else {
-        tally->failed++;
+    tally->passed += good;
+    tally->failed += !good;
+    if (!good) {
         printf("FAILED %s: %s\n%s  replay: ", report.check, report.why,
                report.dump != NULL ? report.dump : "");
-        print_replay(job, seed);
+        swarm_print_replay(&batch->job, seed, stdout);
     }
     free(report.dump);
 }
 
-static void run_job(const struct job *job, struct tally *tally)
+static void run_batch(const struct batch *batch, struct tally *tally)
 {
-    for (uint64_t seed = job->seed_first; seed <= job->seed_last; seed++)
-        run_seed(job, seed, tally);
+    for (uint64_t seed = batch->seed_first; seed <= batch->seed_last; seed++)
+        run_seed(batch, seed, tally);
 }
 
 /* --- Canaries --------------------------------------------------------------------- */
@@ -172,10 +84,11 @@ static void run_canaries(struct tally *tally)
             strcmp(wanted, "no votes") == 0 || strcmp(wanted, "one result") == 0;
         bool caught = false;
         for (uint64_t seed = 1; seed <= 40 && !caught; seed++) {
-            struct job job = {
+            struct swarm_job job = {
                 .ranks = 4, .tasks = 40, .agree = agree, .canary = canary};
             struct sim_report report;
-            caught = !run(&job, seed, &report) && strcmp(report.check, wanted) == 0;
+            caught = !swarm_run(&job, seed, NULL, &report) &&
+                     strcmp(report.check, wanted) == 0;
             free(report.dump);
         }
         if (!caught)
@@ -186,127 +99,34 @@ static void run_canaries(struct tally *tally)
     }
 }
 
+/* Each on 1 to 8 ranks, seeds 1..seeds. */
+static const struct {
+    struct swarm_job job;
+    uint32_t seeds;
+} quick_set[] = {
+    {{.tasks = 12}, 1000},
+    {{.tasks = 60}, 250},
+    {{.tasks = 0}, 25},
+    {{.tasks = 60, .features = PROGRAM_PLAIN}, 100},
+    {{.tasks = 60, .agree = true}, 100},
+    {{.tasks = 60, .agree = true, .calm = true}, 60},
+    {{.tasks = 0, .agree = true}, 10},
+};
+
 static void run_quick_set(struct tally *tally)
 {
     run_canaries(tally);
-    for (uint32_t ranks = 1; ranks <= 8; ranks++) {
-        run_job(
-            &(struct job){
-                .ranks = ranks, .tasks = 12, .seed_first = 1, .seed_last = 300},
-            tally);
-        run_job(
-            &(struct job){
-                .ranks = ranks, .tasks = 60, .seed_first = 1001, .seed_last = 1100},
-            tally);
-        run_job(
-            &(struct job){
-                .ranks = ranks, .tasks = 0, .seed_first = 2001, .seed_last = 2010},
-            tally);
-        run_job(&(struct job){.ranks = ranks,
-                              .tasks = 60,
-                              .agree = true,
-                              .seed_first = 1,
-                              .seed_last = 50},
-                tally);
-    }
-}
-
-/* --- Mutants ---------------------------------------------------------------------- */
-
-#ifdef MOOT_MUTANTS
-
-/* What a mutant's process tells: where it is, and what saw the mutant. */
-struct hunt {
-    struct job job;
-    uint64_t seed;
-    char check[32];
-};
-
-static const struct job hunting_grounds[] = {
-    {.ranks = 2, .tasks = 12},
-    {.ranks = 4, .tasks = 12},
-    {.ranks = 3, .tasks = 40, .agree = true},
-    {.ranks = 4,
-     .tasks = 40,
-     .features = PROGRAM_ALL & ~PROGRAM_ONCE,
-     .agree = true,
-     .calm = true},
-    {.ranks = 3, .tasks = 12, .features = PROGRAM_ALL & ~PROGRAM_GHOSTS},
-    {.ranks = 4, .tasks = 30, .features = PROGRAM_PLAIN},
-    {.ranks = 8, .tasks = 60},
-};
-enum { HUNTING_GROUNDS = sizeof hunting_grounds / sizeof hunting_grounds[0] };
-
-/* Breaks the rule and runs until a check fails; the core's own assertions may end the
- * process before. */
-static void hunt(enum mutant mutant, struct hunt *hunt)
-{
-    mutant_on = mutant;
-    for (uint64_t seed = 1; seed <= 500; seed++)
-        for (int i = 0; i < HUNTING_GROUNDS; i++) {
-            struct sim_report report;
-            hunt->job = hunting_grounds[i];
-            hunt->seed = seed;
-            bool good = run(&hunt->job, seed, &report);
-            free(report.dump);
-            if (!good) {
-                memcpy(hunt->check, report.check, sizeof hunt->check);
-                _exit(1);
-            }
+    for (size_t i = 0; i < sizeof quick_set / sizeof quick_set[0]; i++)
+        for (uint32_t ranks = 1; ranks <= 8; ranks++) {
+            struct batch batch = {
+                .job = quick_set[i].job,
+                .seed_first = 1,
+                .seed_last = quick_set[i].seeds,
+            };
+            batch.job.ranks = ranks;
+            run_batch(&batch, tally);
         }
-    _exit(0);
 }
-
-static bool run_mutant(enum mutant mutant, const char *name)
-{
-    struct hunt *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        abort();
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0)
-        hunt(mutant, shared);
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        abort();
-    bool killed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-    printf("%s %s", killed ? "killed  " : "SURVIVES", name);
-    if (killed) {
-        printf(" by %s: ", WIFEXITED(status) ? shared->check : "an assertion");
-        print_replay(&shared->job, shared->seed);
-    } else {
-        printf("\n");
-    }
-    munmap(shared, sizeof *shared);
-    return killed;
-}
-
-static bool run_mutants(struct tally *tally)
-{
-    static const char *const names[] = {"NONE",
-#define X(name, text) #name,
-                                        MUTANTS(X)
-#undef X
-    };
-    for (int mutant = 1; mutant < MUTANT_END; mutant++) {
-        bool killed = run_mutant((enum mutant)mutant, names[mutant]);
-        tally->passed += killed;
-        tally->failed += !killed;
-    }
-    return true;
-}
-
-#else
-
-static bool run_mutants(struct tally *tally)
-{
-    (void)tally;
-    fprintf(stderr, "swarm_test: built without -DMOOT_MUTANTS\n");
-    return false;
-}
-
-#endif
 
 /* --- Arguments -------------------------------------------------------------------- */
 
@@ -316,19 +136,19 @@ static bool parse_number(const char *text, uint64_t max, uint64_t *out, char **e
     return *end != text && *out <= max;
 }
 
-static bool parse_seeds(const char *text, struct job *job)
+static bool parse_seeds(const char *text, struct batch *batch)
 {
     char *end;
-    if (!parse_number(text, UINT64_MAX, &job->seed_first, &end))
+    if (!parse_number(text, UINT64_MAX, &batch->seed_first, &end))
         return false;
-    job->seed_last = job->seed_first;
+    batch->seed_last = batch->seed_first;
     if (strncmp(end, "..", 2) == 0 &&
-        !parse_number(end + 2, UINT64_MAX, &job->seed_last, &end))
+        !parse_number(end + 2, UINT64_MAX, &batch->seed_last, &end))
         return false;
-    return *end == '\0' && job->seed_last >= job->seed_first;
+    return *end == '\0' && batch->seed_last >= batch->seed_first;
 }
 
-static bool parse_canary(const char *text, struct job *job)
+static bool parse_canary(const char *text, struct swarm_job *job)
 {
     for (int canary = 1; canary < SIM_CANARY_END; canary++)
         if (strcmp(text, sim_canary_name((enum sim_canary)canary)) == 0) {
@@ -348,8 +168,9 @@ static bool parse_count(const char *text, uint64_t max, uint32_t *out)
     return true;
 }
 
-static bool parse(int count, char **words, struct job *job)
+static bool parse(int count, char **words, struct batch *batch)
 {
+    struct swarm_job *job = &batch->job;
     for (int i = 1; i < count; i++) {
         const char *word = words[i];
         const char *value = i + 1 < count ? words[i + 1] : "";
@@ -359,7 +180,7 @@ static bool parse(int count, char **words, struct job *job)
         else if (strcmp(word, "--calm") == 0)
             good = flag = job->calm = true;
         else if (strcmp(word, "--verbose") == 0)
-            good = flag = job->verbose = true;
+            good = flag = batch->verbose = true;
         else if (strcmp(word, "--ranks") == 0)
             good = parse_count(value, PROGRAM_RANKS_MAX, &job->ranks) && job->ranks > 0;
         else if (strcmp(word, "--tasks") == 0)
@@ -367,7 +188,7 @@ static bool parse(int count, char **words, struct job *job)
         else if (strcmp(word, "--features") == 0)
             good = parse_count(value, PROGRAM_ALL, &job->features);
         else if (strcmp(word, "--seed") == 0 || strcmp(word, "--seeds") == 0)
-            good = parse_seeds(value, job);
+            good = parse_seeds(value, batch);
         else if (strcmp(word, "--canary") == 0)
             good = parse_canary(value, job);
         if (!good) {
@@ -382,17 +203,13 @@ static bool parse(int count, char **words, struct job *job)
 int main(int argc, char **argv)
 {
     struct tally tally = {0};
-    struct job job = {.ranks = 4, .tasks = 0, .seed_first = 1, .seed_last = 1};
-    if (argc == 2 && strcmp(argv[1], "--mutants") == 0) {
-        if (!run_mutants(&tally))
-            return 2;
-    } else if (!parse(argc, argv, &job)) {
+    struct batch batch = {.job = {.ranks = 4}, .seed_first = 1, .seed_last = 1};
+    if (!parse(argc, argv, &batch))
         return 2;
-    } else if (argc == 1) {
+    if (argc == 1)
         run_quick_set(&tally);
-    } else {
-        run_job(&job, &tally);
-    }
+    else
+        run_batch(&batch, &tally);
     printf("%" PRIu64 " passed, %" PRIu64 " failed\n", tally.passed, tally.failed);
     return tally.failed == 0 ? 0 : 1;
 }

@@ -1,0 +1,84 @@
+/* swarm.c - see swarm.h. */
+#include "swarm.h"
+#include "checker.h"
+#include "narrator.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define CALM_ASK_NS UINT64_C(1000000000)
+
+static struct program *make_program(const struct swarm_job *job, uint64_t seed)
+{
+    return program_new(&(struct program_options){.seed = seed,
+                                                 .ranks = job->ranks,
+                                                 .tasks = job->tasks,
+                                                 .features = job->features,
+                                                 .agree = job->agree});
+}
+
+static bool is_calm(const struct swarm_job *job, const struct program *program)
+{
+    return job->calm && program->waits_alike;
+}
+
+/* Nobody had to ask: every result that anybody needed was pushed.  (Once tasks are
+ * told to their chair, pushed or not.) */
+static bool check_calm(const struct program *program, struct sim_report *report)
+{
+    bool told = false;
+    for (uint32_t i = 0; i < program->task_count; i++)
+        told |= program->tasks[i].once;
+    if (report->end_ns < CALM_ASK_NS &&
+        (told || report->counts.sent[MESSAGE_MOTION] == 0))
+        return true;
+    report->failed = true;
+    (void)snprintf(report->check, sizeof report->check, "critical path");
+    (void)snprintf(report->why, sizeof report->why, "it takes a motion to go on");
+    return false;
+}
+
+bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
+               struct sim_report *report)
+{
+    struct program *program = make_program(job, seed);
+    if (program == NULL)
+        abort();
+    struct narrator *narrator = NULL;
+    struct sim_watcher watcher;
+    struct sim_options options = {
+        .program = program, .seed = seed, .canary = job->canary};
+    if (story != NULL) {
+        program_print(program, story);
+        narrator = narrator_new(program, story, NARRATOR_EVERYTHING);
+        watcher = narrator_watcher(narrator);
+        options.watchers = &watcher;
+        options.watcher_count = 1;
+        options.notes = true;
+    }
+    struct sim_weather weather;
+    if (is_calm(job, program)) {
+        sim_weather_draw(seed, job->ranks, &weather);
+        weather.ask_delay_ns = CALM_ASK_NS;
+        options.weather = &weather;
+    }
+    bool good = checker_run(&options, report) &&
+                (!is_calm(job, program) || check_calm(program, report));
+    narrator_free(narrator);
+    program_free(program);
+    return good;
+}
+
+void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
+{
+    fprintf(to, "swarm_test --ranks %" PRIu32 " --seed %" PRIu64 " --tasks %" PRIu32,
+            job->ranks, seed, job->tasks);
+    if (job->features != 0)
+        fprintf(to, " --features %" PRIu32, job->features);
+    if (job->agree)
+        fprintf(to, " --agree");
+    if (job->calm)
+        fprintf(to, " --calm");
+    if (job->canary != SIM_CANARY_NONE)
+        fprintf(to, " --canary %s", sim_canary_name(job->canary));
+    fprintf(to, "\n");
+}

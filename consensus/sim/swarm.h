@@ -1,0 +1,28 @@
+/* swarm.h - one random program on one random network, under all checkers.
+ *
+ * What `moot sim` and the tests run thousands of: a job says which programs, a seed
+ * says which one.  A failing seed is told by the line that runs it again.
+ */
+#ifndef CONSENSUS_SIM_SWARM_H
+#define CONSENSUS_SIM_SWARM_H
+
+#include "sim.h"
+
+struct swarm_job {
+    uint32_t ranks, tasks, features; /* struct program_options */
+    bool agree;
+    /* Agreeing programs that wait alike, and no rank asks before a second has passed:
+     * they must be over by then, with nothing but pushes. */
+    bool calm;
+    enum sim_canary canary;
+};
+
+/* True if nothing failed.  `story`, unless NULL, gets the program and every sight.  The
+ * caller frees report->dump. */
+bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
+               struct sim_report *report);
+
+/* "swarm_test --ranks 4 --seed 17 ..." and a newline. */
+void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to);
+
+#endif
