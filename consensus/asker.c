@@ -132,8 +132,9 @@ static uint64_t motion_due_ns(const struct core *core, const struct task *task)
     }
     uint64_t delay = core->options.ask_delay_ns;
     if (push_is_expected(core, task)) {
-        delay = delay > CORE_NEVER / ASK_EXPECTED_FACTOR ? CORE_NEVER
-                                                         : delay * ASK_EXPECTED_FACTOR;
+        bool consumed = task->needs_done + task->needs_data > task->lane_needs;
+        uint64_t factor = consumed ? ASK_CONSUMER_FACTOR : ASK_WAITER_FACTOR;
+        delay = delay > CORE_NEVER / factor ? CORE_NEVER : delay * factor;
     }
     return add_ns(since, delay);
 }

@@ -35,9 +35,9 @@
 #define NOBODY ((uint32_t)PLACEMENT_NOBODY)
 
 /* A push that can be expected is waited for this many ask delays before it is asked for
- * after all: the delay must be bounded (T3a), but the chair is known to hold the task.
- */
-enum { ASK_EXPECTED_FACTOR = 20 };
+ * after all: the delay must be bounded (T3a).  Its chair, known to hold the task,
+ * pushes it to who runs a consumer; to who merely waits for it only if it waits too. */
+enum { ASK_CONSUMER_FACTOR = 20, ASK_WAITER_FACTOR = 4 };
 
 struct task;
 

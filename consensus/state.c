@@ -1,6 +1,6 @@
 /* state.c - telling peers what this rank is doing, when it has time to.
  *
- * A rank that goes idle announces what there is of its last chunk and its STATE:
+ * A rank whose lanes block announces what there is of its last chunk and its STATE:
  * blocked or closed, how long its roll is, what it waits for.  At most once in a gossip
  * period, and only what changed, so a program that waits at every step pays a bounded
  * share.  The STATE decides nothing; it lets an owner push to those who wait too (T3a),
@@ -35,14 +35,14 @@ bool state_is_stale(const struct core *core)
     }
     const struct message_state now = state_now(core), *told = &core->state_sent;
     return now.blocked != told->blocked || now.closed != told->closed ||
-           now.passive != told->passive || now.waiting != told->waiting ||
+           (now.passive && !told->passive) || now.waiting != told->waiting ||
            now.len != told->len || now.lanes != told->lanes ||
            (now.waiting && !hash_equal(&core->last_wait->hash, &core->state_waits_for));
 }
 
 static bool may_tell(const struct core *core)
 {
-    return core->size > 1 && (core->idle || core->closed) &&
+    return core->size > 1 && (core->blocked || core->closed) &&
            (!roll_is_told(core) || state_is_stale(core));
 }
 
