@@ -62,6 +62,9 @@ MPI_TESTS := $(MPI_TEST_SRC:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_SRC:tests/%.c=$(BUILD)/%)
 HEADERS := node/moot.h node/moot_mpi.h proto/moot_error.h hashing/moot_hash.h
 
+# Objects of programs are kept, so that a program is linked again and not compiled again.
+.SECONDARY:
+
 .PHONY: all
 all: $(BUILD)/libmoot.a $(BUILD)/libmoot.so.$(SOVERSION) $(BUILD)/moot $(EXAMPLES)
 
@@ -155,21 +158,21 @@ TESTS ?= layers lint man unit conformance sim fuzz mpi cli
 tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS)
 
 check: deps-check
-	@$(AGAIN) DEVELOPER=1 BUILD=$(CHECK_BUILD) tests $(if $(filter fuzz,$(TESTS)),fuzzers)
+	@$(AGAIN) -s DEVELOPER=1 BUILD=$(CHECK_BUILD) tests $(if $(filter fuzz,$(TESTS)),fuzzers)
 	@tests/run.sh $(CHECK_BUILD) $(TESTS)
 
 # make check is a developer's build even if DEVELOPER is not given.
 CHECK_BUILD := $(if $(filter file,$(origin BUILD)),$(BUILD)$(if $(DEVELOPER),,-developer),$(BUILD))
 
 soak: deps-check
-	@$(AGAIN) DEVELOPER=1 BUILD=$(CHECK_BUILD) tests
+	@$(AGAIN) -s DEVELOPER=1 BUILD=$(CHECK_BUILD) tests
 	@tests/run.sh $(CHECK_BUILD) soak
 
 T ?= 60
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
 fuzz: deps-check
-	@$(AGAIN) fuzzers
+	@$(AGAIN) -s fuzzers
 	@FUZZ_SECONDS=$(T) tests/run.sh $(BUILD) fuzz
 
 layers: $(LIB_OBJ) $(BUILD)/libmoot.so.$(SOVERSION)
