@@ -1,0 +1,332 @@
+/* program_test.c - random programs are what program.h says, for many seeds. */
+#include "consensus/sim/program.h"
+#include "hashing/identity.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SEEDS = 300 };
+
+static struct program *make(uint64_t seed, bool agree)
+{
+    struct program *program =
+        program_new(&(struct program_options){.seed = seed,
+                                              .ranks = 1 + (uint32_t)(seed % 8),
+                                              .tasks = 10 + (uint32_t)(seed % 90),
+                                              .agree = agree});
+    assert_non_null(program);
+    return program;
+}
+
+static void for_each_program(void (*check)(const struct program *program))
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct program *program = make(seed, seed % 4 == 0);
+        check(program);
+        program_free(program);
+    }
+}
+
+static bool list_has(const struct program_list *list, uint32_t item)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i] == item)
+            return true;
+    return false;
+}
+
+static bool holds(const struct program *program, uint32_t rank, uint32_t task)
+{
+    return (program->tasks[task].holders >> rank & 1) != 0;
+}
+
+/* --- The same everywhere ---------------------------------------------------------- */
+
+static char *print(const struct program *program, size_t *size)
+{
+    char *text = NULL;
+    FILE *to = open_memstream(&text, size);
+    assert_non_null(to);
+    program_print(program, to);
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        size_t bytes;
+        const uint8_t *result = program_result(program, i, &bytes);
+        fprintf(to, "%zu", bytes);
+        for (size_t k = 0; k < bytes; k++)
+            fprintf(to, " %02x", result[k]);
+    }
+    fclose(to);
+    return text;
+}
+
+static void a_seed_is_one_program(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 40; seed++) {
+        size_t sizes[3];
+        struct program *programs[3] = {make(seed, false), make(seed, false),
+                                       make(seed + 8 * 90, false)};
+        char *texts[3];
+        for (int i = 0; i < 3; i++)
+            texts[i] = print(programs[i], &sizes[i]);
+        assert_string_equal(texts[0], texts[1]);
+        assert_string_not_equal(texts[0], texts[2]);
+        for (int i = 0; i < 3; i++) {
+            program_free(programs[i]);
+            free(texts[i]);
+        }
+    }
+}
+
+/* Fixed on purpose: change the generator, and seeds in old reports mean nothing. */
+static void seeds_keep_their_programs(void **state)
+{
+    (void)state;
+    struct program *program =
+        program_new(&(struct program_options){.seed = 17, .ranks = 4});
+    size_t size;
+    char *text = print(program, &size);
+    moot_hash digest = digest_bytes(text, size);
+    char hex[MOOT_HASH_TEXT_BYTES];
+    assert_string_equal(hash_format(&digest, hex), "6c1db1532dc849bf03f9089daa0a70de");
+    free(text);
+    program_free(program);
+}
+
+/* --- Legal ------------------------------------------------------------------------ */
+
+static void check_graph(const struct program *program)
+{
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const struct program_task *task = &program->tasks[i];
+        for (uint32_t k = 0; k < task->inputs.count; k++)
+            assert_true(task->inputs.items[k] < i);
+        for (uint32_t k = 0; k < task->after.count; k++)
+            assert_true(task->after.items[k] < i);
+        if (task->parent == PROGRAM_NONE) {
+            for (uint32_t k = 0; k < task->inputs.count; k++)
+                assert_int_equal(program->tasks[task->inputs.items[k]].parent,
+                                 PROGRAM_NONE);
+            continue;
+        }
+        const struct program_task *parent = &program->tasks[task->parent];
+        assert_true((uint32_t)task->parent < i && task->depth == parent->depth + 1);
+        assert_true(task->depth <= PROGRAM_NEST_MAX && task->holders == 0);
+        assert_true(list_has(&parent->children, i) && !parent->fails);
+        for (uint32_t k = 0; k < task->inputs.count; k++)
+            assert_true(list_has(&parent->inputs, task->inputs.items[k]) ||
+                        list_has(&parent->children, task->inputs.items[k]));
+    }
+}
+
+static void the_graph_has_no_circle(void **state)
+{
+    (void)state;
+    for_each_program(check_graph);
+}
+
+static void check_holders(const struct program *program)
+{
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const struct program_task *task = &program->tasks[i];
+        assert_true((task->holders & task->decliners) == 0);
+        assert_true((task->holders >> (program->rank_count - 1)) <= 1);
+        if (task->parent == PROGRAM_NONE && !program_ghost(program, i) &&
+            task->candidates != 0)
+            assert_true((task->holders & task->candidates) != 0);
+    }
+}
+
+static void some_candidate_holds_every_task(void **state)
+{
+    (void)state;
+    for_each_program(check_holders);
+}
+
+/* What a rank has spawned so far, lane by lane. */
+struct reader {
+    const struct program *program;
+    uint32_t rank, lane;
+    bool *spawned;
+};
+
+/* Rule (W): everything of this lane up to the task is spawned. */
+static void check_wait(const struct reader *reader, uint32_t task)
+{
+    const struct program *program = reader->program;
+    bool ghostly = program->outcomes[task].ghostly;
+    for (uint32_t i = 0; i < program->task_count; i++)
+        if (holds(program, reader->rank, i) && program->tasks[i].lane == reader->lane &&
+            (i <= task || ghostly))
+            assert_true(reader->spawned[i]);
+}
+
+static void check_spawn(const struct reader *reader, uint32_t index)
+{
+    const struct program_task *task = &reader->program->tasks[index];
+    assert_true(holds(reader->program, reader->rank, index));
+    assert_int_equal(task->lane, reader->lane);
+    assert_false(reader->spawned[index]);
+    for (uint32_t i = 0; i < task->inputs.count; i++) {
+        uint32_t input = task->inputs.items[i];
+        if (holds(reader->program, reader->rank, input) &&
+            reader->program->tasks[input].lane == reader->lane)
+            assert_true(reader->spawned[input]);
+    }
+    reader->spawned[index] = true;
+}
+
+static void check_step(const struct reader *reader, const struct program_step *step)
+{
+    if (step->op == PROGRAM_SPAWN) {
+        check_spawn(reader, step->tasks.items[0]);
+    } else if (step->op == PROGRAM_DECLINE) {
+        assert_false(holds(reader->program, reader->rank, step->tasks.items[0]));
+    } else if (step->op == PROGRAM_WAIT_ALL || step->op == PROGRAM_WAIT_ANY ||
+               step->op == PROGRAM_FETCH) {
+        assert_true(step->tasks.count > 0);
+        for (uint32_t i = 0; i < step->tasks.count; i++)
+            check_wait(reader, step->tasks.items[i]);
+    }
+}
+
+static void check_scripts(const struct program *program)
+{
+    bool *spawned = calloc(program->task_count, sizeof *spawned);
+    for (uint32_t rank = 0; rank < program->rank_count; rank++) {
+        memset(spawned, 0, program->task_count * sizeof *spawned);
+        for (uint32_t lane = 0; lane < program->lane_count; lane++) {
+            const struct reader reader = {program, rank, lane, spawned};
+            const struct program_script *script = program_script(program, rank, lane);
+            for (uint32_t i = 0; i < script->count; i++)
+                check_step(&reader, &script->steps[i]);
+        }
+        for (uint32_t i = 0; i < program->task_count; i++)
+            assert_int_equal(spawned[i], holds(program, rank, i));
+    }
+    free(spawned);
+}
+
+static void waits_come_after_what_they_need(void **state)
+{
+    (void)state;
+    for_each_program(check_scripts);
+}
+
+/* --- Agreeing --------------------------------------------------------------------- */
+
+static uint32_t next_spawn(const struct program_script *script, uint32_t at)
+{
+    while (at < script->count && script->steps[at].op != PROGRAM_SPAWN)
+        at++;
+    return at;
+}
+
+static void agreeing_ranks_spawn_alike(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct program *program = make(seed, true);
+        assert_int_equal(program->features & ~(uint32_t)PROGRAM_AGREEING, 0);
+        const struct program_script *first = program_script(program, 0, 0);
+        for (uint32_t rank = 1; rank < program->rank_count; rank++) {
+            const struct program_script *other = program_script(program, rank, 0);
+            uint32_t a = next_spawn(first, 0), b = next_spawn(other, 0);
+            while (a < first->count && b < other->count) {
+                assert_int_equal(first->steps[a].tasks.items[0],
+                                 other->steps[b].tasks.items[0]);
+                a = next_spawn(first, a + 1);
+                b = next_spawn(other, b + 1);
+            }
+            assert_true(a == first->count && b == other->count);
+        }
+        program_free(program);
+    }
+}
+
+/* --- Kernels ---------------------------------------------------------------------- */
+
+static void arguments_name_their_task(void **state)
+{
+    (void)state;
+    struct program *program = make(5, false);
+    uint8_t args[PROGRAM_ARGS_BYTES];
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        program_args(program, i, args);
+        assert_int_equal(program_args_task(program, args, sizeof args), i);
+    }
+    assert_int_equal(program_args_task(program, args, sizeof args - 1),
+                     program->task_count);
+    args[0] ^= 1;
+    assert_int_equal(program_args_task(program, args, sizeof args),
+                     program->task_count);
+    program_free(program);
+}
+
+/* Every input counts, and so does the order of inputs. */
+static void results_depend_on_every_input(void **state)
+{
+    (void)state;
+    struct program *program = program_blank(1, 1, 1);
+    uint32_t task = program_add_task(program, "a", PROGRAM_NONE);
+    const struct program_bytes parts[][2] = {
+        {{"x", 1}, {"y", 1}}, {{"y", 1}, {"x", 1}}, {{"xy", 2}, {"", 0}}};
+    uint8_t results[4][8];
+    for (int i = 0; i < 3; i++)
+        program_compute(program, task, parts[i], 2, results[i]);
+    program_compute(program, task, parts[0], 1, results[3]);
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < i; k++)
+            assert_memory_not_equal(results[i], results[k], 8);
+    program_free(program);
+}
+
+static void failures_spread_to_dependents(void **state)
+{
+    (void)state;
+    struct program *program = program_blank(1, 1, 1);
+    uint32_t a = program_add_task(program, "a", PROGRAM_NONE);
+    program->tasks[a].fails = true;
+    uint32_t b = program_add_task(program, "b", PROGRAM_NONE);
+    program_list_add(&program->tasks[b].after, a);
+    uint32_t c = program_add_task(program, "c", PROGRAM_NONE);
+    uint32_t ghost = program_add_task(program, "ghost", PROGRAM_NONE);
+    uint32_t child = program_add_task(program, "b.child", (int32_t)b);
+    for (uint32_t task = a; task <= c; task++)
+        program_add_step(program, 0, 0, PROGRAM_SPAWN, task);
+    program_finish(program);
+    assert_true(program_runs(program, a) && program_fails(program, a));
+    assert_true(!program_runs(program, b) && program_fails(program, b));
+    assert_true(program_runs(program, c) && !program_fails(program, c));
+    assert_true(program_ghost(program, ghost) && program_fails(program, ghost));
+    assert_false(program_runs(program, child));
+    program_free(program);
+}
+
+static void a_rank_count_out_of_range_is_refused(void **state)
+{
+    (void)state;
+    assert_null(program_new(&(struct program_options){.seed = 1, .ranks = 0}));
+    assert_null(program_new(
+        &(struct program_options){.seed = 1, .ranks = PROGRAM_RANKS_MAX + 1}));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_seed_is_one_program),
+        cmocka_unit_test(seeds_keep_their_programs),
+        cmocka_unit_test(the_graph_has_no_circle),
+        cmocka_unit_test(some_candidate_holds_every_task),
+        cmocka_unit_test(waits_come_after_what_they_need),
+        cmocka_unit_test(agreeing_ranks_spawn_alike),
+        cmocka_unit_test(arguments_name_their_task),
+        cmocka_unit_test(results_depend_on_every_input),
+        cmocka_unit_test(failures_spread_to_dependents),
+        cmocka_unit_test(a_rank_count_out_of_range_is_refused),
+    };
+    return hashing_init() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+}
