@@ -34,7 +34,7 @@
  *     times    = "x" integer
  *     factor   = "x" decimal                                (0.001 to 1000)
  *     spread   = time | time "+-" time | "exp:" time | "pareto:" time ":" decimal
- *     time     = decimal ( "ns" | "us" | "ms" | "s" | "min" | "h" )
+ *     time     = decimal ( "ns" | "us" | "ms" | "s" | "m" | "h" )
  *
  *     kinds    = kind { "+" kind }
  *     kind     = "vote" | "result" | "gossip" | "view" | "quiet" | "notice" | TYPE
@@ -322,7 +322,8 @@ uint64_t plan_slow_ns(const struct plan_rule *rule, uint64_t took_ns, uint64_t w
 /* What the clock of `rank` has counted when true time is now_ns, by all CLOCK rules:
  * now_ns itself without any.  Factors that overlap multiply. */
 uint64_t plan_clock_ns(const struct plan *plan, uint32_t rank, uint64_t now_ns);
-/* The first true time at which that clock has counted clock_ns. */
+/* The first true time at which that clock has counted clock_ns; PLAN_FOREVER is never.
+ */
 uint64_t plan_clock_reaches_ns(const struct plan *plan, uint32_t rank,
                                uint64_t clock_ns);
 

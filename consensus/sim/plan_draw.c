@@ -174,6 +174,8 @@ uint64_t plan_clock_reaches_ns(const struct plan *plan, uint32_t rank,
                                uint64_t clock_ns)
 {
     uint64_t from_ns = 0, until_ns, have_ns = 0, low = 0, high;
+    if (clock_ns == PLAN_FOREVER)
+        return PLAN_FOREVER;
     for (;;) {
         until_ns = rate_until_ns(plan, rank, from_ns);
         uint64_t more_ns = count_ns(plan, rank, from_ns, until_ns - from_ns);

@@ -13,8 +13,8 @@ static void put_time(struct plan_text *text, uint64_t ns)
     static const struct {
         const char *name;
         uint64_t ns;
-    } units[] = {{"h", 3600000000000}, {"min", 60000000000}, {"s", 1000000000},
-                 {"ms", 1000000},      {"us", 1000},         {"ns", 1}};
+    } units[] = {{"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000},
+                 {"ms", 1000000},      {"us", 1000},       {"ns", 1}};
     size_t unit = ns == 0 ? 2 : 0;
     while (ns % units[unit].ns != 0)
         unit++;

@@ -223,10 +223,10 @@ bool lex_time(struct lexer *lexer, uint64_t *out_ns)
     static const struct {
         const char *name;
         uint64_t ns;
-    } units[] = {{"ns", 1},         {"us", 1000},         {"ms", 1000000},
-                 {"s", 1000000000}, {"min", 60000000000}, {"h", 3600000000000}};
+    } units[] = {{"ns", 1},         {"us", 1000},       {"ms", 1000000},
+                 {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
     enum { UNITS = sizeof units / sizeof *units };
-    static const char allowed[] = "ns, us, ms, s, min, h, as in 1.5s";
+    static const char allowed[] = "ns, us, ms, s, m, h, as in 1.5s";
     struct decimal time;
     if (!lex_decimal(lexer, "a time, such as 5ms,", &time))
         return false;
