@@ -375,6 +375,11 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     host_step(host, &event);
 }
 
+static bool same_bytes(const void *a, const void *b, size_t size)
+{
+    return size == 0 || memcmp(a, b, size) == 0;
+}
+
 /* Whether a portable task's spec has come whole. */
 static bool is_spec_of(const struct sim *sim, uint32_t task,
                        const struct message_spec *spec)
@@ -383,13 +388,13 @@ static bool is_spec_of(const struct sim *sim, uint32_t task,
     return strcmp(spec->kernel_name, own->kernel_name) == 0 &&
            spec->kernel_version == own->kernel_version && spec->flags == own->flags &&
            spec->args_size == own->args_size &&
-           memcmp(spec->args, own->args, own->args_size) == 0 &&
+           same_bytes(spec->args, own->args, own->args_size) &&
            spec->input_count == own->input_count &&
            spec->after_count == own->after_count &&
-           memcmp(spec->inputs, own->inputs, own->input_count * sizeof *own->inputs) ==
-               0 &&
+           same_bytes(spec->inputs, own->inputs,
+                      own->input_count * sizeof *own->inputs) &&
            spec->key_size == own->key_size &&
-           memcmp(spec->key, own->key, own->key_size) == 0 &&
+           same_bytes(spec->key, own->key, own->key_size) &&
            hash_equal(&spec->scope, &own->scope) &&
            hash_equal(&spec->parent, &own->parent) &&
            (spec->candidates == NULL) == (own->candidates == NULL) &&
