@@ -1,0 +1,114 @@
+/* faults.c - `moot faults`: what a fault plan says, before it is let loose on a run. */
+#include "cli.h"
+#include "consensus/sim/plan.h"
+#include "proto/limits.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one of plan.h's writers writes, in memory of its own; NULL without memory. */
+static char *explain(const struct plan *plan)
+{
+    const size_t length = plan_explain(plan, NULL, 0);
+    char *text = malloc(length + 1);
+    if (text)
+        plan_explain(plan, text, length + 1);
+    return text;
+}
+
+static int refuse(const char *word, const struct plan_error *error)
+{
+    char text[2048];
+    plan_error_format(word, error, text, sizeof text);
+    fputs(text, stderr);
+    return CLI_FAILED;
+}
+
+/* size 0: the job's is not known. */
+static int plan_print(const char *word, uint32_t size)
+{
+    struct plan *plan;
+    struct plan_error error;
+    int code = plan_parse(word, &plan, &error);
+    if (code == MOOT_ERR_CONFIG)
+        return refuse(word, &error);
+    if (code != MOOT_OK) {
+        cli_complain(&verb_faults, "out of memory");
+        return CLI_FAILED;
+    }
+    int status = CLI_OK;
+    char *text = explain(plan);
+    if (size > 0 && plan_check_ranks(plan, size, &error) != MOOT_OK)
+        status = refuse(word, &error);
+    else if (text)
+        fputs(text, stdout);
+    else
+        status = CLI_FAILED;
+    free(text);
+    plan_free(plan);
+    return status;
+}
+
+/* A word that is longer than any plan is cut where it is too long already. */
+static char *standard_input_read(void)
+{
+    enum { ROOM = PLAN_TEXT_BYTES_MAX + 4096 };
+    char *word = malloc(ROOM);
+    if (word)
+        word[fread(word, 1, ROOM - 1, stdin)] = '\0';
+    return word;
+}
+
+static int standard_input_print(uint32_t size)
+{
+    char *word = standard_input_read();
+    if (!word) {
+        cli_complain(&verb_faults, "out of memory");
+        return CLI_FAILED;
+    }
+    const int status = plan_print(word, size);
+    free(word);
+    return status;
+}
+
+static int faults_run(int argc, char **argv)
+{
+    int at = 2;
+    unsigned long size = 0;
+    if (argc < 2 || strcmp(argv[1], "explain") != 0)
+        return cli_usage(&verb_faults, "say what to do: explain PLAN");
+    if (at < argc && strcmp(argv[at], "-n") == 0) {
+        char *end = NULL;
+        errno = 0;
+        size = at + 1 < argc ? strtoul(argv[at + 1], &end, 10) : 0;
+        if (!end || *end != '\0' || errno != 0 || size == 0 || size > LIMIT_RANKS)
+            return cli_usage(&verb_faults, "-n takes a number of ranks, 1 to %u",
+                             LIMIT_RANKS);
+        at += 2;
+    }
+    if (at + 1 != argc)
+        return cli_usage(&verb_faults,
+                         at < argc ? "a plan is one word" : "say which plan");
+    if (argv[at][0] == '-' && argv[at][1] != '\0')
+        return cli_usage(&verb_faults, "unknown option %s", argv[at]);
+    if (strcmp(argv[at], "-") == 0)
+        return standard_input_print((uint32_t)size);
+    return plan_print(argv[at], (uint32_t)size);
+}
+
+const struct verb verb_faults = {
+    .name = "faults",
+    .line = "says in English what a fault plan does",
+    .usage =
+        "faults explain [-n N] PLAN\n"
+        "\n"
+        "Says a fault plan in English, one sentence per rule; PLAN as - is read from\n"
+        "standard input.  A wrong plan is shown with a caret under the mistake.\n"
+        "\n"
+        "  -n N  checks the plan's ranks against a job of N ranks\n"
+        "\n"
+        "Exit status: 0, or 1 if the plan is wrong.  moot-fault-plan(7) has the "
+        "grammar.",
+    .run = faults_run,
+};

@@ -1,0 +1,81 @@
+#!/bin/sh
+# faults_test.sh - moot faults explain, as a shell sees it: plans pass unquoted, English
+# on standard output, mistakes on standard error.  BUILD says where the command is.
+set -u
+
+moot=${BUILD:-build}/moot
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0
+
+# expect NAME STATUS COMMAND...: runs it; out and err are in $scratch.
+expect() {
+    name=$1 status=$2
+    shift 2
+    timeout 60 "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    got=$?
+    [ "$got" -eq "$status" ]
+    note $? "exit $got, not $status"
+}
+# same FILE: it is what stands on our standard input.
+same() {
+    cat >"$scratch/expected"
+    diff "$scratch/expected" "$scratch/$1" >"$scratch/diff"
+    note $? "std$1: $(cat "$scratch/diff")"
+}
+note() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: $2"
+    fi
+}
+
+expect a_plan_passes_without_quotes 0 "$moot" faults explain \
+    seed:42,drop:0.1/vote,delay:5ms+-2ms/r0-r1,pause:r1@2s+500ms,kill:r2@vote.cast#3
+same out <<'TEXT'
+This plan has 4 rules and seed 42.  Times and counts begin when moot_open ends.
+1. Each vote message is lost with a probability of 0.1.
+2. Each message between rank 0 and rank 1 arrives later by 3 ms to 7 ms, evenly spread.
+3. Rank 1 is paused for 500 ms at 2 s.
+4. Rank 2 is killed the 3rd time that it casts a vote.
+TEXT
+same err </dev/null
+
+expect a_mistake_has_its_caret 1 "$moot" faults explain drop:0.1/vote,dup:2
+same out </dev/null
+same err <<'TEXT'
+drop:0.1/vote,dup:2
+                  ^
+a probability is between 0 and 1
+allowed: 0 to 1, as in 0.1, or 0% to 100%, as in 10%
+TEXT
+
+expect ranks_of_the_job_are_checked 1 "$moot" faults explain -n 4 drop,kill:r4@1s
+same out </dev/null
+same err <<'TEXT'
+drop,kill:r4@1s
+           ^
+there is no rank 4: the job has 4 ranks
+allowed: ranks 0 to 3
+TEXT
+expect a_rank_of_the_job 0 "$moot" faults explain -n 5 drop,kill:r4@1s
+
+expect a_file 0 sh -c "echo kill:r0@3s | \"$moot\" faults explain -"
+same out <<'TEXT'
+This plan has 1 rule.  Times and counts begin when moot_open ends.
+1. Rank 0 is killed at 3 s.
+TEXT
+
+expect no_subject 2 "$moot" faults
+expect no_plan 2 "$moot" faults explain
+expect two_plans 2 "$moot" faults explain drop dup
+expect another_verb 2 "$moot" faults cause drop
+expect an_unknown_option 2 "$moot" faults explain -x drop
+expect no_number 2 "$moot" faults explain -n four drop
+expect no_ranks 2 "$moot" faults explain -n 0 drop
+expect help_is_there 0 "$moot" help faults
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
