@@ -120,7 +120,7 @@ $(MPI_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmpitest.a $(BUILD)/libmootsim
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 # A fuzzer carries its own instrumented copy of what it drives: no object is shared.
-FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c)
+FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c consensus/sim/plan*.c)
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB_SRC) $(GEN_C)
 	@mkdir -p $(@D)
 	clang -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=fuzzer,address,undefined \

@@ -26,7 +26,7 @@
  *     strike   = "kill:" ranks moment
  *              | "restart:" ranks moment lasts
  *              | "pause:" ranks again lasts
- *     state    = ( "clock" ":" factor ) [ "/" ranks ] [ "@" time [ lasts ] ]
+ *     state    = "clock:" factor [ "/" ranks ] [ "@" time [ lasts ] ]
  *              | ( "slow" [ ":" chance ] ":" ( factor | spread )
  *                | "gap"  [ ":" chance ] ":" spread ) [ "/" ranks ] [ when ]
  *
