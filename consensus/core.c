@@ -175,7 +175,7 @@ static int on_release(struct core *core, const struct core_event *event)
 {
     struct task *task = table_find(core, &event->hash);
     if (task == NULL || task->own != CORE_OWN_NONE || task->have != CORE_HAVE_DATA ||
-        task->needs_data > 0) {
+        task->needs_data > 0 || task->users > 0) {
         return MOOT_ERR_STATE;
     }
     task->have = CORE_HAVE_BARE;

@@ -222,6 +222,17 @@ static uint64_t input_bound(const struct task *from, const struct task *to)
     return from->position < to->need ? from->position : to->need;
 }
 
+/* What an owned task will read may not be released before it is done, though nobody
+ * needs it any more once it is here. */
+static void count_users(struct task *task, uint32_t by)
+{
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        if (!task->inputs[i].order_only) {
+            task->inputs[i].from->users += by;
+        }
+    }
+}
+
 void graph_own(struct core *core, struct task *task, enum evidence evidence)
 {
     if (task->own != CORE_OWN_NONE) {
@@ -233,6 +244,7 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
     task->evidence = (uint8_t)evidence;
     asker_forget_pending(core, task);
     unfinished_add(core, task);
+    count_users(task, 1);
     if (task->docket != NULL && task->docket->cancel) {
         run(core, task, true);
         return;
@@ -318,6 +330,7 @@ int graph_done(struct core *core, struct task *task, int32_t status, uint64_t si
     assert(core->running > 0);
     core->running--;
     unfinished_remove(core, task);
+    count_users(task, UINT32_MAX); /* one less */
     out_note(core, CORE_POINT_TASK_END, task, NOBODY, EVIDENCE_NONE);
     graph_spread(core, task);
     answer_askers(core, task);

@@ -105,6 +105,7 @@ struct task {
     uint32_t needs_done; /* open needs for its end */
     uint32_t needs_data; /* open needs for its bytes */
     uint32_t lane_needs; /* those of lanes and of running parents */
+    uint32_t users;      /* owned tasks, not done, that take its bytes */
     uint32_t accepted;   /* voter: the winner accepted in this epoch; NOBODY */
     int32_t status;
     uint8_t own, have, evidence, asked_want;
