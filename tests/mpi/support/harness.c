@@ -16,7 +16,7 @@ static struct {
     const char *program;
     MPI_Comm comm;
     int rank, size;
-    char case_name[160];
+    char case_name[160], alarm_text[224];
     uint64_t begun_ns;
     atomic_uint complaints; /* of this case, on this rank */
     const moot *explains;
@@ -38,9 +38,7 @@ static void on_alarm(int signal_number)
     (void)signal_number;
     if (!harness.warned) {
         harness.warned = 1;
-        say("\n*** the deadline passed in case: ");
-        say(harness.case_name);
-        say("\n");
+        say(harness.alarm_text);
         (void)raise(SIGUSR1); /* moot's report of who waits for what */
         (void)alarm(GRACE_S);
         return;
@@ -99,6 +97,8 @@ MPI_Comm harness_comm(void) { return harness.comm; }
 void harness_case_begin(const char *name, unsigned deadline_s)
 {
     (void)snprintf(harness.case_name, sizeof harness.case_name, "%s", name);
+    (void)snprintf(harness.alarm_text, sizeof harness.alarm_text,
+                   "\n*** rank %d: the deadline passed in: %s\n", harness.rank, name);
     arm(deadline_s);
     harness.complaints = 0;
     harness.explains = NULL;

@@ -152,6 +152,17 @@ static int spawn_children(moot_call *call, const struct play *play, uint32_t ind
     return MOOT_OK;
 }
 
+/* The bytes of a result that a kernel sees. */
+static void check_part(const struct play *play, uint32_t index, uint32_t part,
+                       const struct program_bytes *bytes)
+{
+    size_t size = 0;
+    const uint8_t *wanted = program_result(play->program, part, &size);
+    CHECK(bytes->size == size && (size == 0 || memcmp(bytes->data, wanted, size) == 0),
+          "%s sees other bytes of %s (%zu of %zu)", task_of(play, index)->name,
+          task_of(play, part)->name, bytes->size, size);
+}
+
 static int gather_parts(moot_call *call, const struct play *play, uint32_t index,
                         const moot_task *handles, struct program_bytes *parts,
                         size_t *count)
@@ -159,8 +170,10 @@ static int gather_parts(moot_call *call, const struct play *play, uint32_t index
     const struct program_task *task = task_of(play, index);
     size_t inputs = moot_call_input_count(call);
     CHECK(inputs == task->inputs.count, "%s has %zu inputs", task->name, inputs);
-    for (*count = 0; *count < inputs; (*count)++)
+    for (*count = 0; *count < inputs; (*count)++) {
         parts[*count].data = moot_call_input(call, *count, &parts[*count].size);
+        check_part(play, index, task->inputs.items[*count], &parts[*count]);
+    }
     int failed = MOOT_OK;
     for (uint32_t i = 0; i < task->children.count; i++) {
         uint32_t child = task->children.items[i];
@@ -171,6 +184,8 @@ static int gather_parts(moot_call *call, const struct play *play, uint32_t index
         CHECK((code != MOOT_OK) == program_fails(play->program, child),
               "%s inside %s ended with %s", task_of(play, child)->name, task->name,
               moot_err_name(code));
+        if (code == MOOT_OK)
+            check_part(play, index, child, &parts[*count]);
         (*count)++;
         failed = failed != MOOT_OK ? failed : code;
     }
