@@ -15,6 +15,7 @@
 #include "node/inbox.h"
 #include "node/outbox.h"
 #include "node/progress.h"
+#include "node/report.h"
 #include "node/scope.h"
 #include "node/summary.h"
 #include "node/usr1.h"
@@ -85,7 +86,9 @@ static void stop_threads(struct moot *m)
 int close_context(struct moot *m, struct lane *lane)
 {
     m->closing = true;
+    m->closing_ns = clock_ns();
     m->end_count++;
+    report_wait_begins(m, m->closing_ns);
     progress_wake(m);
     serve_until(m, lane, program_left, CORE_NEVER);
     if (m->fatal == 0) {

@@ -119,6 +119,7 @@ struct moot {
     struct task *lingering; /* list */
     uint32_t callers;       /* __atomic: threads inside public calls */
     bool closing;
+    uint64_t closing_ns; /* since when */
 
     /* report.c */
     struct text *reports; /* queued until the lock is released */

@@ -74,7 +74,7 @@ static void carry_result(struct moot *m, const struct core_output *output)
         task = task_enter(m, &output->hash);
     }
     if (task == NULL) {
-        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for an accepted result");
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for an accepted result");
         return;
     }
     task->known = true;
@@ -132,7 +132,7 @@ static int step_one(struct moot *m, const struct core_event *event)
     struct core_outputs outputs;
     int error = core_step(m->core, event, clock_ns(), &outputs);
     if (error == MOOT_ERR_NO_MEMORY && event->type != CORE_EV_REGISTER) {
-        engine_fail(m, error, "no memory for the protocol's state");
+        engine_fail_all(m, error, "no memory for the protocol's state");
     }
     for (size_t i = 0; error == MOOT_OK && i < outputs.count; i++) {
         carry_one(m, &outputs.items[i]);
@@ -182,7 +182,7 @@ void engine_later(struct moot *m, struct later later)
         size_t room = m->later_room ? m->later_room * 2 : 64;
         struct later *grown = realloc(m->laters, room * sizeof(*grown));
         if (grown == NULL) {
-            engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for an event");
+            engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for an event");
             return;
         }
         m->laters = grown;
@@ -196,16 +196,31 @@ void engine_later(struct moot *m, struct later later)
     }
 }
 
-void engine_fail(struct moot *m, int code, const char *format, ...)
+static void fail(struct moot *m, int code, const char *format, va_list args)
 {
-    if (m->fatal != 0) {
-        return;
-    }
     m->fatal = code;
     m->end_count++;
-    va_list args;
-    va_start(args, format);
     text_add_args(&m->fatal_story, format, args);
-    va_end(args);
     progress_wake(m);
+}
+
+void engine_fail(struct moot *m, int code, const char *format, ...)
+{
+    if (m->fatal == 0) {
+        va_list args;
+        va_start(args, format);
+        fail(m, code, format, args);
+        va_end(args);
+    }
+}
+
+void engine_fail_all(struct moot *m, int code, const char *format, ...)
+{
+    if (m->fatal == 0) {
+        va_list args;
+        va_start(args, format);
+        fail(m, code, format, args);
+        va_end(args);
+        outbox_tell_end(m, code);
+    }
 }

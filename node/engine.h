@@ -24,8 +24,12 @@ int engine_step(struct moot *m, const struct core_event *event);
 /* An event for after the present step; at once if there is none. */
 void engine_later(struct moot *m, struct later later);
 
-/* Ends every wait with `code`; the first one stays. */
+/* Ends every wait and spawn of this rank with `code`; the first one stays. */
 void engine_fail(struct moot *m, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for every rank: peers are told, so that none waits for this one. */
+void engine_fail_all(struct moot *m, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

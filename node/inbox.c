@@ -6,6 +6,7 @@
 #include "node/progress.h"
 #include "node/report.h"
 #include "node/spawn.h"
+#include "proto/error.h"
 #include "proto/wire.h"
 
 #include <stdlib.h>
@@ -143,7 +144,8 @@ static void expect_bulk(struct moot *m, uint32_t from, const struct message *mes
     uint64_t size = message->u.result.size;
     struct bulk_in *bulk = calloc(1, sizeof(*bulk));
     if (bulk == NULL) {
-        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory to receive from rank %u", from);
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory to receive from rank %u",
+                        from);
         return;
     }
     bulk->message = *message;
@@ -155,9 +157,9 @@ static void expect_bulk(struct moot *m, uint32_t from, const struct message *mes
     void *place = bulk->payload != NULL ? bulk->payload->data : bulk->scratch;
     if (place == NULL) {
         free(bulk);
-        engine_fail(m, MOOT_ERR_NO_MEMORY,
-                    "no memory, and no addresses, for a result of %llu bytes",
-                    (unsigned long long)size);
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY,
+                        "no memory, and no addresses, for a result of %llu bytes",
+                        (unsigned long long)size);
         return;
     }
     bulk->next = m->inbox->flying;
@@ -168,8 +170,8 @@ static void expect_bulk(struct moot *m, uint32_t from, const struct message *mes
     int error = m->transport->ops->bulk_receive(m->transport, m->group.uids[from],
                                                 place, (size_t)size, bulk);
     if (error != MOOT_OK) {
-        engine_fail(m, error, "rank %u cannot receive from rank %u: %s", m->group.rank,
-                    from, m->transport->ops->story(m->transport));
+        engine_fail_all(m, error, "rank %u cannot receive from rank %u: %s",
+                        m->group.rank, from, m->transport->ops->story(m->transport));
     }
 }
 
@@ -222,6 +224,13 @@ static void take_message(struct moot *m, uint32_t from, const struct message *me
     }
     if (message->type == MESSAGE_RESULT) {
         take_result(m, from, message);
+        return;
+    }
+    if (message->type == MESSAGE_ADJOURN && message->u.adjourn.exit_code != MOOT_OK) {
+        int code = message->u.adjourn.exit_code;
+        engine_fail(m, error_known(code) ? code : MOOT_ERR_CLOSED,
+                    "rank %u ended the moot for everyone: %s (%s)", from,
+                    error_text(code), error_name(code));
         return;
     }
     if (core_would_adopt(m->core, from, m->group.uids[from], message)) {
@@ -325,11 +334,11 @@ bool inbox_poll(struct moot *m)
     const struct transport_receiver receiver = {inbox, on_frame, on_bulk, on_bulk_sent};
     int error = m->transport->ops->poll(m->transport, &receiver, INBOX_FRAMES_PER_POLL);
     if (error < 0) {
-        engine_fail(m, error, "rank %u: the transport failed: %s", m->group.rank,
-                    m->transport->ops->story(m->transport));
+        engine_fail_all(m, error, "rank %u: the transport failed: %s", m->group.rank,
+                        m->transport->ops->story(m->transport));
     }
     if (inbox->out_of_memory) {
-        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for what came in");
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for what came in");
     }
     bool any = inbox->count > 0;
     for (size_t i = 0; i < inbox->count; i++) {

@@ -105,8 +105,8 @@ void outbox_free(struct outbox *outbox)
 
 static void fail_transport(struct moot *m, int code, uint32_t to)
 {
-    engine_fail(m, code, "rank %u cannot send to rank %u: %s", m->group.rank, to,
-                m->transport->ops->story(m->transport));
+    engine_fail_all(m, code, "rank %u cannot send to rank %u: %s", m->group.rank, to,
+                    m->transport->ops->story(m->transport));
 }
 
 static void send_bulk(struct moot *m, uint32_t to)
@@ -139,7 +139,7 @@ static void send_frame(struct moot *m, uint32_t to)
     size_t size;
     int error = wire_writer_finish(peer->writer, &envelope, &frame, &size);
     if (error != MOOT_OK) {
-        engine_fail(m, error, "no memory for a frame to rank %u", to);
+        engine_fail_all(m, error, "no memory for a frame to rank %u", to);
         return;
     }
     error = m->transport->ops->send(m->transport, m->group.uids[to], frame, size);
@@ -189,7 +189,7 @@ static void add_encoded(struct moot *m, uint32_t to, const struct message *messa
         peer->writer = wire_writer_new();
     }
     if (peer->writer == NULL) {
-        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for messages to rank %u", to);
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for messages to rank %u", to);
         return;
     }
     bool other_view =
@@ -204,8 +204,8 @@ static void add_encoded(struct moot *m, uint32_t to, const struct message *messa
         error = wire_writer_add(peer->writer, message);
     }
     if (error != MOOT_OK) {
-        engine_fail(m, error, "rank %u cannot encode a %s for rank %u", m->group.rank,
-                    message_type_name(message->type), to);
+        engine_fail_all(m, error, "rank %u cannot encode a %s for rank %u",
+                        m->group.rank, message_type_name(message->type), to);
         return;
     }
     peer->epoch = message->epoch;
@@ -220,7 +220,8 @@ static void add_bulk(struct moot *m, uint32_t to, struct payload *payload)
 {
     struct bulk_out *bulk = calloc(1, sizeof(*bulk));
     if (bulk == NULL) {
-        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for a transfer to rank %u", to);
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a transfer to rank %u",
+                        to);
         return;
     }
     bulk->payload = payload_hold(payload);
@@ -261,6 +262,18 @@ void outbox_tell_kernel(struct moot *m, struct kernel *kernel)
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
         if (rank != m->group.rank) {
             outbox_add_kernel(m, rank, kernel);
+        }
+    }
+}
+
+void outbox_tell_end(struct moot *m, int code)
+{
+    struct message message = {.type = MESSAGE_ADJOURN};
+    core_view(m->core, &message.epoch, &message.view_id);
+    message.u.adjourn.exit_code = code;
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        if (rank != m->group.rank) {
+            add_encoded(m, rank, &message);
         }
     }
 }

@@ -26,6 +26,9 @@ void outbox_add(struct moot *m, uint32_t to, const struct message *message,
 void outbox_add_kernel(struct moot *m, uint32_t to, const struct kernel *kernel);
 void outbox_tell_kernel(struct moot *m, struct kernel *kernel);
 
+/* Tells all peers that this rank ends the moot for everyone, with an error. */
+void outbox_tell_end(struct moot *m, int code);
+
 void outbox_flush(struct moot *m);
 bool outbox_empty(const struct moot *m);
 /* A transfer is complete. */

@@ -96,13 +96,13 @@ static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 /* Since when the oldest wait has seen nothing happen; CORE_NEVER if none has. */
 static uint64_t stalled_since(const struct moot *m, uint64_t now_ns)
 {
-    if (m->waits == NULL) {
+    if ((m->waits == NULL && !m->closing) || m->adjourned) {
         return CORE_NEVER;
     }
     if (m->running > m->kernel_waits) {
         return now_ns; /* a kernel is at work here */
     }
-    uint64_t oldest = CORE_NEVER;
+    uint64_t oldest = m->closing ? m->closing_ns : CORE_NEVER;
     for (const struct wait *wait = m->waits; wait != NULL; wait = wait->next) {
         oldest = wait->since_ns < oldest ? wait->since_ns : oldest;
     }
@@ -141,11 +141,12 @@ static void look_at_stall(struct moot *m, uint64_t now_ns)
     report_stall(m, now_ns);
     m->stall_pause_ns *= 2;
     m->stall_due_ns = now_ns + m->stall_pause_ns / 2;
-    if (m->knobs.stall_abort) {
-        engine_fail(m, MOOT_ERR_STALLED,
-                    "rank %u stalled for longer than MOOT_STALL, and MOOT_STALL_ABORT "
-                    "ends the job; its report says who waits for what",
-                    m->group.rank);
+    if (m->knobs.stall_abort && m->waits != NULL) {
+        engine_fail_all(
+            m, MOOT_ERR_STALLED,
+            "rank %u stalled for longer than MOOT_STALL, and MOOT_STALL_ABORT "
+            "ends the job; its report says who waits for what",
+            m->group.rank);
     }
 }
 

@@ -3,10 +3,11 @@
  * A report is composed under the engine lock and given to the program's hook when the
  * lock is released (engine_unlock).
  *
- * A wait has stalled when it is older than MOOT_STALL and nothing has ended on this
- * rank for as long, while no kernel runs here.  The report comes once, and again at
- * doubling intervals while it lasts; SIGUSR1 asks for one at any time.  With
- * MOOT_STALL_ABORT=1 every wait then ends with MOOT_ERR_STALLED.
+ * A wait (or a close, which waits for all ranks) has stalled when it is older than
+ * MOOT_STALL and nothing has ended on this rank for as long, while no kernel runs here.
+ * The report comes once, and again at doubling intervals while it lasts; SIGUSR1 asks
+ * for one at any time.  With MOOT_STALL_ABORT=1 every wait of every rank then ends with
+ * MOOT_ERR_STALLED; a close alone ends nothing, since its peers may well be at work.
  */
 #ifndef NODE_REPORT_H
 #define NODE_REPORT_H

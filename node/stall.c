@@ -201,7 +201,11 @@ static void add_waits(struct text *text, const struct moot *m, uint64_t now_ns,
     if (untold > 0) {
         text_add(text, "  ... and %zu more\n", untold);
     }
-    if (m->waits == NULL) {
+    if (m->closing) {
+        text_add(text, "  is in moot_close() for ");
+        text_add_duration(text, now_ns - m->closing_ns);
+        text_add(text, ", until every rank has closed\n");
+    } else if (m->waits == NULL) {
         text_add(text, "  no wait is open\n");
     }
 }

@@ -50,9 +50,10 @@ struct task {
     bool held;     /* registered with the core */
     bool adopted;  /* held by a peer's spec, not yet spawned by this program */
     bool nested;
-    bool own;        /* ran here: peers may ask for its bytes */
-    bool known;      /* the result's status and size are known here */
-    bool args_alone; /* args are malloc'd, not in the pool */
+    bool own;         /* ran here: peers may ask for its bytes */
+    bool known;       /* the result's status and size are known here */
+    bool lane_waited; /* the core knows that a lane here waited for it */
+    bool args_alone;  /* args are malloc'd, not in the pool */
     /* A wait on it timed out: its need stays with the core, so that a program that
      * polls asks its peers once and not never (wait.c). */
     bool lingers, verdict_waits;

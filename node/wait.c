@@ -3,6 +3,7 @@
 
 #include "node/engine.h"
 #include "node/exec.h"
+#include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
 #include "node/story.h"
@@ -96,6 +97,19 @@ static void tell_need(struct moot *m, struct wait *wait, struct wait_item *item,
     engine_step(m, &event);
 }
 
+/* A lane's first wait for a result that was made here is told even though it is over at
+ * once: it is how the core learns that those who spawned the task too will want it, and
+ * that it should be pushed to them (T3a). */
+static bool must_tell(const struct wait *wait, struct wait_item *item)
+{
+    struct task *task = item->task;
+    if (!task->own || task->lane_waited || wait->waiter != NULL) {
+        return false;
+    }
+    task->lane_waited = true;
+    return true;
+}
+
 static void begin_needs(struct moot *m, struct wait *wait)
 {
     for (size_t i = 0; i < wait->count; i++) {
@@ -105,7 +119,7 @@ static void begin_needs(struct moot *m, struct wait *wait)
             item->task->verdict_waits = false;
             item->verdicts_seen--; /* it came between two polls */
         }
-        if (!item_ends(m, item, wait->want)) {
+        if (!item_ends(m, item, wait->want) || must_tell(wait, item)) {
             tell_need(m, wait, item, CORE_EV_NEED);
         }
     }
@@ -277,6 +291,7 @@ int wait_run(struct moot *m, struct wait *wait)
     }
     end_needs(m, wait, code == MOOT_ERR_TIMEOUT);
     unlink_wait(m, wait);
+    outbox_flush(m); /* the program may be gone for long */
     progress_hand_over(m);
     return code;
 }
@@ -309,7 +324,7 @@ void wait_task_verdict(struct moot *m, struct task *task, int code,
                        const moot_hash *chain, uint32_t chain_count)
 {
     if (task == NULL) {
-        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for a task's verdict");
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's verdict");
         return;
     }
     struct text story = {0};
