@@ -308,7 +308,7 @@ bool lex_chance(struct lexer *lexer, uint32_t *out_ppb)
 static bool lex_rank(struct lexer *lexer, uint32_t *out)
 {
     size_t from = lexer->at;
-    uint64_t rank;
+    uint64_t rank = 0;
     if (!lex_integer(lexer, &rank))
         return false;
     size_t digits = lexer->at - from, length = digits + lex_word(lexer);
@@ -328,7 +328,7 @@ static bool lex_rank(struct lexer *lexer, uint32_t *out)
 static bool lex_span(struct lexer *lexer, struct plan_ranks *out)
 {
     size_t from = lexer->at, last_from = from;
-    uint32_t first, last;
+    uint32_t first = 0, last;
     if (!lex_rank(lexer, &first))
         return false;
     last = first;
