@@ -33,13 +33,21 @@ static void say(const char *text)
     (void)written;
 }
 
+/* moot's report of who waits for what, if a context is open to give it. */
+static void ask_for_report(void)
+{
+    struct sigaction present;
+    if (sigaction(SIGUSR1, NULL, &present) == 0 && present.sa_handler != SIG_DFL)
+        (void)raise(SIGUSR1);
+}
+
 static void on_alarm(int signal_number)
 {
     (void)signal_number;
     if (!harness.warned) {
         harness.warned = 1;
         say(harness.alarm_text);
-        (void)raise(SIGUSR1); /* moot's report of who waits for what */
+        ask_for_report();
         (void)alarm(GRACE_S);
         return;
     }
@@ -67,8 +75,6 @@ void harness_open(int *argc, char ***argv, const char *program)
         (void)fprintf(stderr, "%s: MPI gives no MPI_THREAD_MULTIPLE\n", program);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    /* Until a context is open, SIGUSR1 would end the process. */
-    (void)signal(SIGUSR1, SIG_IGN);
     (void)signal(SIGALRM, on_alarm);
 }
 
