@@ -11,7 +11,7 @@ struct seen {
     uint8_t asks_of[PROGRAM_RANKS_MAX]; /* and its motions */
     uint32_t given, started;
     uint32_t owner; /* the rank it was given to */
-    bool ended;
+    bool ended, cancelled;
     int32_t expected; /* MOOT_OK: the oracle says */
 };
 
@@ -68,10 +68,24 @@ static bool should_fail(const struct checker *checker, uint32_t task)
            checker->tasks[task].expected != MOOT_OK;
 }
 
+static bool is_cancelled(const struct checker *checker, const struct sight *sight)
+{
+    return sight->code == MOOT_ERR_CANCELLED &&
+           checker->program->tasks[sight->task].cancellers != 0;
+}
+
 /* A result with this status, and these bytes unless NULL, was made or taken. */
 static void check_result(struct checker *checker, struct sim *sim,
                          const struct sight *sight, const char *where)
 {
+    struct seen *seen = &checker->tasks[sight->task];
+    if (is_cancelled(checker, sight)) {
+        seen->cancelled = true;
+        if (seen->started != 0)
+            sim_fail(sim, "ran once", "%s ran, and is cancelled",
+                     name(checker, sight->task));
+        return;
+    }
     size_t size;
     const uint8_t *bytes = program_result(checker->program, sight->task, &size);
     bool should = should_fail(checker, sight->task);
@@ -156,6 +170,8 @@ static void check_waited(struct checker *checker, struct sim *sim,
     if (program_ghost(checker->program, sight->task))
         expected = MOOT_ERR_NOT_HELD;
     if (expected == CHECKER_ANY_ERROR && sight->code != MOOT_OK)
+        return;
+    if (is_cancelled(checker, sight) && checker->tasks[sight->task].cancelled)
         return;
     if (expected != MOOT_OK
             ? sight->code != expected
@@ -263,7 +279,7 @@ bool checker_finish(struct checker *checker, struct sim_report *report)
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
         const struct seen *seen = &checker->tasks[i];
         if (program_runs(checker->program, i) && seen->started != 1 &&
-            seen->expected == MOOT_OK) {
+            seen->expected == MOOT_OK && !seen->cancelled) {
             (void)snprintf(why, sizeof why,
                            "all adjourned, and %s ran %" PRIu32 " times",
                            name(checker, i), seen->started);

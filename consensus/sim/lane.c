@@ -211,6 +211,9 @@ static void end_lane(struct host *host, uint32_t lane)
 static void spawn(struct host *host, uint32_t lane, uint32_t task)
 {
     host_register(host, task, lane, false);
+    if (host->sim->program->tasks[task].cancellers >> host->rank & 1)
+        host_step(host, &(struct core_event){.type = CORE_EV_CANCEL,
+                                             .hash = host->sim->hashes[task]});
     sim_moved(host->sim);
     next_step(host, lane, 0);
 }

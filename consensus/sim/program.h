@@ -35,11 +35,11 @@
  * started last: the child it waits for has not started, so no thread's stack lies
  * between, and all that the child needs is done or is such a sibling itself.
  *
- * A *ghost* is a task that no rank spawns, or a rank's way to say "unless I am wrong":
- * a wait for one must end in MOOT_ERR_NOT_HELD.  When all else is quiet, the moot may
- * end any wait whose task nobody holds *yet*, so a lane waits for ghosts, and for tasks
- * that depend on them, only after its last spawn.  A poll ends by itself, so it may
- * name any task at any place; it may run out of time or find NOT_HELD.
+ * A *ghost* is a task that no rank spawns: a wait for one must end in
+ * MOOT_ERR_NOT_HELD.  When all else is quiet, the moot may end any wait whose task
+ * nobody holds *yet*, so a lane waits for ghosts, and for tasks that depend on them,
+ * only after its last spawn.  A poll ends by itself, so it may name any task at any
+ * place; it may run out of time or find NOT_HELD.
  */
 #ifndef CONSENSUS_SIM_PROGRAM_H
 #define CONSENSUS_SIM_PROGRAM_H
@@ -79,7 +79,8 @@ enum program_feature {
     PROGRAM_LARGE = 1 << 14,    /* results above LIMIT_EAGER_BYTES */
     PROGRAM_LACKS = 1 << 15,    /* inputs and waits that the rank itself never spawns */
     PROGRAM_POLLS = 1 << 16,    /* waits with a timeout */
-    PROGRAM_ALL = (1 << 17) - 1,
+    PROGRAM_CANCELS = 1 << 17,  /* ranks that cancel what they spawn */
+    PROGRAM_ALL = (1 << 18) - 1,
     /* Of these, programs are plain (below). */
     PROGRAM_PLAIN = PROGRAM_ALL & ~(PROGRAM_CANDIDATES | PROGRAM_LANES |
                                     PROGRAM_BARRIERS | PROGRAM_LACKS | PROGRAM_POLLS),
@@ -113,6 +114,8 @@ struct program_task {
     uint64_t holders;             /* ranks whose scripts spawn it; nested: 0 */
     uint64_t decliners;           /* ranks whose scripts decline it */
     uint64_t candidates;          /* ranks that may own it; 0: all */
+    uint64_t cancellers; /* ranks that may cancel it, as soon as they have spawned it;
+                            then it may end in MOOT_ERR_CANCELLED.  Nothing needs it */
     bool once;
     bool portable;
     bool hint;

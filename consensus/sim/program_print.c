@@ -47,6 +47,10 @@ static void print_task(const struct program *program, uint32_t index, FILE *to)
         fputs(" declined by ", to);
         print_ranks(task->decliners, to);
     }
+    if (task->cancellers != 0) {
+        fputs(" cancelled by ", to);
+        print_ranks(task->cancellers, to);
+    }
     if (task->candidates != 0) {
         fputs(" candidates ", to);
         print_ranks(task->candidates, to);

@@ -10,7 +10,9 @@
  * are watchers; so are the digest and the narrator that writes the golden transcripts.
  * None of them looks into a core.
  *
- * The wire is reliable and ordered per pair of ranks here; ranks do not crash.
+ * Messages travel as the frames of proto/wire.h.  The wire is reliable and ordered per
+ * pair of ranks here; ranks do not crash.  Scopes, releases and the modes other than
+ * repair are not drawn.
  */
 #ifndef CONSENSUS_SIM_SIM_H
 #define CONSENSUS_SIM_SIM_H

@@ -1,6 +1,7 @@
 /* world.h - the simulator's insides, shared by its own files only.
  *
  *     sim.c       builds the world, turns the crank, tells why it stopped
+ *     identify.c  names the program's tasks
  *     network.c   the event heap and the links
  *     host.c      carries events to one core and its outputs out of it
  *     lane.c      steps the scripts

@@ -84,8 +84,10 @@ static void run_canaries(struct tally *tally)
             strcmp(wanted, "no votes") == 0 || strcmp(wanted, "one result") == 0;
         bool caught = false;
         for (uint64_t seed = 1; seed <= 40 && !caught; seed++) {
-            struct swarm_job job = {
-                .ranks = 4, .tasks = 40, .agree = agree, .canary = canary};
+            struct swarm_job job = {.ranks = 4,
+                                    .tasks = 40,
+                                    .agree = agree,
+                                    .canary = (enum sim_canary)canary};
             struct sim_report report;
             caught = !swarm_run(&job, seed, NULL, &report) &&
                      strcmp(report.check, wanted) == 0;

@@ -140,6 +140,25 @@ static void check_holders(const struct program *program)
     }
 }
 
+static void check_cancelled(const struct program *program)
+{
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const struct program_task *task = &program->tasks[i];
+        assert_true((task->cancellers & ~task->holders) == 0);
+        assert_true(task->cancellers == 0 || task->children.count == 0);
+        for (uint32_t k = 0; k < task->inputs.count; k++)
+            assert_true(program->tasks[task->inputs.items[k]].cancellers == 0);
+        for (uint32_t k = 0; k < task->after.count; k++)
+            assert_true(program->tasks[task->after.items[k]].cancellers == 0);
+    }
+}
+
+static void nothing_needs_what_may_be_cancelled(void **state)
+{
+    (void)state;
+    for_each_program(check_cancelled);
+}
+
 static void some_candidate_holds_every_task(void **state)
 {
     (void)state;
@@ -320,6 +339,7 @@ int main(void)
         cmocka_unit_test(a_seed_is_one_program),
         cmocka_unit_test(seeds_keep_their_programs),
         cmocka_unit_test(the_graph_has_no_circle),
+        cmocka_unit_test(nothing_needs_what_may_be_cancelled),
         cmocka_unit_test(some_candidate_holds_every_task),
         cmocka_unit_test(waits_come_after_what_they_need),
         cmocka_unit_test(agreeing_ranks_spawn_alike),
