@@ -132,7 +132,7 @@ fuzzers() {
 for kind in "$@"; do
     case $kind in
     layers) run_one layers 60 sh tests/tidy/layers.sh "$BUILD" ;;
-    lint) run_one lint 300 make --no-print-directory -j"$(nproc)" lint BUILD="$BUILD" ;;
+    lint) run_one lint 900 make --no-print-directory -j"$(nproc)" lint BUILD="$BUILD" ;;
     man) run_one man 300 sh tests/tidy/man_examples.sh "$BUILD" ;;
     unit | conformance) programs "$kind" 120 ;;
     sim) programs sim 300 ;;
