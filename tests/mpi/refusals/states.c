@@ -45,8 +45,18 @@ static void parked(void)
     refusals_go_on(scene);
 }
 
+/* The task `second` as one that comes after `first`, on this rank alone. */
+static void spawn_after(struct scene *scene, uint32_t second, uint32_t first)
+{
+    struct job_spec told = scene->jobs[second].spec;
+    scene->jobs[second].spec.after = &first;
+    scene->jobs[second].spec.after_count = 1;
+    scene_spawn(scene, second);
+    scene->jobs[second].spec = told;
+}
+
 /* Rank 0 says that b comes after a, the last rank that a comes after b; each chairs
- * the one that it made wait. */
+ * the one that it made wait.  The others wait for both. */
 static void contradicting_orders(void)
 {
     struct scene *scene = scene_open(NULL);
@@ -56,33 +66,24 @@ static void contradicting_orders(void)
     uint32_t b = scene_job(scene, &(struct job_spec){.chair = 0, .holders = both});
     scene->jobs[a].runs_expected = scene->jobs[b].runs_expected = 0;
     uint32_t first = scene->rank == 0 ? a : b, second = scene->rank == 0 ? b : a;
-    uint64_t seen[2] = {0, 0}; /* waits that ended with CYCLE, with success */
+    uint64_t cycles = 0;
     if (scene_holds(scene, a)) {
         scene_spawn(scene, first);
-        struct job_spec told = scene->jobs[second].spec;
-        scene->jobs[second].spec.after = &first;
-        scene->jobs[second].spec.after_count = 1;
-        scene_spawn(scene, second);
-        scene->jobs[second].spec = told;
-        const uint32_t order[2] = {second, first};
-        for (int i = 0; i < 2; i++) {
-            int code =
-                moot_task_wait(scene->m, scene_handle(scene, order[i]), MOOT_FOREVER);
-            seen[0] += code == MOOT_ERR_CYCLE;
-            seen[1] += code == MOOT_OK;
-            CHECK(code == MOOT_ERR_CYCLE || code == MOOT_ERR_TASK_FAILED ||
-                      code == MOOT_OK,
-                  "a wait ended with %s", moot_err_name(code));
-            if (code == MOOT_ERR_CYCLE || code == MOOT_ERR_TASK_FAILED) {
-                STORY_HAS(scene, "cycle");
-                STORY_HAS(scene, "states.c");
-            }
-        }
+        spawn_after(scene, second, first);
+    }
+    const uint32_t order[2] = {second, first};
+    for (int i = 0; i < 2; i++) {
+        int code =
+            moot_task_wait(scene->m, scene_handle(scene, order[i]), MOOT_FOREVER);
+        cycles += code == MOOT_ERR_CYCLE;
+        CHECK(code == MOOT_ERR_CYCLE || code == MOOT_ERR_TASK_FAILED,
+              "a wait ended with %s", moot_err_name(code));
+        STORY_HAS(scene, "cycle");
+        STORY_HAS(scene, "scene.c:");
     }
     scene_settle(scene);
-    harness_sum(seen, 2);
-    CHECK(seen[0] >= 1, "no wait ended with MOOT_ERR_CYCLE");
-    CHECK(seen[1] == 0, "%llu waits ended well", (unsigned long long)seen[1]);
+    harness_sum(&cycles, 1);
+    CHECK(cycles >= 1, "no wait ended with MOOT_ERR_CYCLE");
     refusals_go_on(scene);
 }
 

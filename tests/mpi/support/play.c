@@ -478,15 +478,15 @@ static void settle_and_look(struct play *play, bool settle, play_look_fn look)
 void play_program(const struct program *program, const char *const *knobs, bool settle,
                   play_look_fn look)
 {
-    struct play play = {.program = program, .rank = (uint32_t)harness_rank()};
+    struct play play = {.program = program,
+                        .rank = (uint32_t)harness_rank(),
+                        .begun_ns = harness_now_ns()};
     play.hashes = harness_alloc(program->task_count, sizeof *play.hashes);
     play.runs = harness_alloc(program->task_count, sizeof *play.runs);
     open_moot(&play, knobs);
     for (uint32_t i = 0; i < program->task_count; i++)
         identify(&play, i);
-    uint64_t begun_ns = harness_now_ns();
     play_lanes(&play);
-    play.took_ns = harness_now_ns() - begun_ns;
     settle_and_look(&play, settle, look);
     CHECK_OK(moot_close(play.m));
     harness_explain_with(NULL);

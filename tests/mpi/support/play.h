@@ -24,7 +24,7 @@ struct play {
     void *lanes_ready; /* a pthread_barrier_t, if there are several lanes */
     /* Before the close, over all ranks; complete only if the play settles. */
     moot_stats stats;
-    uint64_t took_ns;
+    uint64_t begun_ns; /* before the moot was opened */
 };
 
 /* What a case may look at between the last step and the close. */
