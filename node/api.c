@@ -20,8 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int invalid(const char *call, const char *what)
+/* The story goes to the context's thread if there is a context. */
+static int invalid(const moot *m, const char *call, const char *what)
 {
+    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
+    if (lane != NULL) {
+        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call, what);
+    }
     return thread_fail(MOOT_ERR_INVALID, "%s: %s", call, what);
 }
 
@@ -30,7 +35,7 @@ static int invalid(const char *call, const char *what)
 int moot_close(moot *m)
 {
     if (m == NULL) {
-        return invalid("moot_close", "the context is NULL");
+        return invalid(NULL, "moot_close", "the context is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -127,7 +132,7 @@ static int register_kernel(struct moot *m, struct lane *lane, const moot_kernel 
 int moot_kernel_register(moot *m, const moot_kernel *kernel, moot_kernel_id *out)
 {
     if (m == NULL || kernel == NULL || out == NULL) {
-        return invalid("moot_kernel_register", "an argument is NULL");
+        return invalid(m, "moot_kernel_register", "an argument is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -144,7 +149,7 @@ int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *out,
                        const char *site)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return invalid("moot_task_spawn", "an argument is NULL");
+        return invalid(m, "moot_task_spawn", "an argument is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -158,7 +163,7 @@ int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *out,
 int moot_spec_hash(moot *m, const moot_task_spec *spec, moot_hash *out)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return invalid("moot_spec_hash", "an argument is NULL");
+        return invalid(m, "moot_spec_hash", "an argument is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -184,7 +189,7 @@ static int find_by_hash(struct moot *m, struct lane *lane, const moot_hash *hash
 int moot_task_find(moot *m, const moot_hash *hash, moot_task *out)
 {
     if (m == NULL || hash == NULL || out == NULL) {
-        return invalid("moot_task_find", "an argument is NULL");
+        return invalid(m, "moot_task_find", "an argument is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -211,7 +216,7 @@ static int decline(struct moot *m, struct lane *lane, const moot_hash *hash)
 int moot_decline(moot *m, const moot_hash *hash)
 {
     if (m == NULL || hash == NULL) {
-        return invalid("moot_decline", "an argument is NULL");
+        return invalid(m, "moot_decline", "an argument is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -240,7 +245,7 @@ static int open_scope(struct moot *m, struct lane *lane, const char *name)
 int moot_scope_open(moot *m, const char *name)
 {
     if (m == NULL || name == NULL) {
-        return invalid("moot_scope_open", "an argument is NULL");
+        return invalid(m, "moot_scope_open", "an argument is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -254,7 +259,7 @@ int moot_scope_open(moot *m, const char *name)
 int moot_scope_close(moot *m)
 {
     if (m == NULL) {
-        return invalid("moot_scope_close", "the context is NULL");
+        return invalid(m, "moot_scope_close", "the context is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -289,7 +294,7 @@ static int set_parked(struct moot *m, struct lane *lane, bool parked)
 static int park(const char *call, moot *m, bool parked)
 {
     if (m == NULL) {
-        return invalid(call, "the context is NULL");
+        return invalid(m, call, "the context is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -309,7 +314,7 @@ int moot_unpark(moot *m) { return park("moot_unpark", m, false); }
 int moot_stats_get(const moot *m, moot_stats *out)
 {
     if (m == NULL || out == NULL) {
-        return invalid("moot_stats_get", "an argument is NULL");
+        return invalid(m, "moot_stats_get", "an argument is NULL");
     }
     struct moot *context = m->bond->m;
     if (engine_enter(context) == NULL) {

@@ -11,6 +11,16 @@
 
 enum { WAIT_ITEMS_INLINE = 16 };
 
+/* The story goes to the context's thread if there is a context. */
+static int invalid(const moot *m, const char *call)
+{
+    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
+    if (lane != NULL) {
+        return lane_fail(lane, MOOT_ERR_INVALID, "%s: invalid argument", call);
+    }
+    return thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
+}
+
 static int bad_handle(struct lane *lane, const char *call, size_t index, int error)
 {
     return lane_fail(lane, error, "%s: handle %zu: %s", call, index, error_text(error));
@@ -124,7 +134,7 @@ static int wait_many(const char *call, moot *m, const moot_task *tasks, size_t c
 int moot_task_wait(moot *m, moot_task t, moot_duration timeout)
 {
     if (m == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_task_wait: the context is NULL");
+        return invalid(m, "moot_task_wait");
     }
     return wait_many("moot_task_wait", m, &t, 1, timeout, NULL);
 }
@@ -132,7 +142,7 @@ int moot_task_wait(moot *m, moot_task t, moot_duration timeout)
 int moot_task_wait_all(moot *m, const moot_task *t, size_t count, moot_duration timeout)
 {
     if (m == NULL || (t == NULL && count > 0)) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_task_wait_all: an argument is NULL");
+        return invalid(m, "moot_task_wait_all");
     }
     return wait_many("moot_task_wait_all", m, t, count, timeout, NULL);
 }
@@ -141,8 +151,7 @@ int moot_task_wait_any(moot *m, const moot_task *t, size_t count, moot_duration 
                        size_t *which)
 {
     if (m == NULL || t == NULL || which == NULL || count == 0) {
-        return thread_fail(MOOT_ERR_INVALID,
-                           "moot_task_wait_any: an argument is NULL or the count is 0");
+        return invalid(m, "moot_task_wait_any");
     }
     return wait_many("moot_task_wait_any", m, t, count, timeout, which);
 }
@@ -179,7 +188,7 @@ int moot_task_fetch(moot *m, moot_task t, moot_duration timeout, const void **da
                     size_t *size)
 {
     if (m == NULL || data == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_task_fetch: an argument is NULL");
+        return invalid(m, "moot_task_fetch");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -205,7 +214,7 @@ static int release_locked(struct moot *m, struct lane *lane, moot_task t)
 int moot_task_release(moot *m, moot_task t)
 {
     if (m == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_task_release: the context is NULL");
+        return invalid(m, "moot_task_release");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -231,7 +240,7 @@ static int cancel_locked(struct moot *m, struct lane *lane, moot_task t)
 int moot_task_cancel(moot *m, moot_task t)
 {
     if (m == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_task_cancel: the context is NULL");
+        return invalid(m, "moot_task_cancel");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -299,7 +308,7 @@ static void fill_info(struct moot *m, const struct task *task, moot_task_info *o
 int moot_task_info_get(moot *m, moot_task t, moot_task_info *out)
 {
     if (m == NULL || out == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_task_info: an argument is NULL");
+        return invalid(m, "moot_task_info");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

@@ -55,24 +55,25 @@ void report_to_stderr(void *user, const char *text)
 static void add_side(struct text *text, const struct moot *m,
                      const struct message_side *side)
 {
+    static const struct rankset nobody;
+    const struct rankset *set = side->ranks != NULL ? side->ranks : &nobody;
     char ranks[256];
-    rankset_format(side->ranks != NULL ? side->ranks : &(struct rankset){0}, ranks,
-                   sizeof(ranks));
-    text_add(text, "  ranks %s: ", ranks);
+    rankset_format(set, ranks, sizeof(ranks));
+    text_add(text, "  rank%s %s: ", rankset_count(set) == 1 ? "" : "s", ranks);
     if (hash_is_zero(&side->hash)) {
         text_add(text, "spawned nothing more\n");
         return;
     }
     const struct task *task = core_user(m->core, &side->hash);
-    task_describe_hash(text, &side->hash);
-    if (task != NULL && task->label != NULL) {
-        text_add(text, " '%s'", task->label);
+    if (task != NULL && task->kernel != NULL) {
+        task_describe(text, task); /* says where this rank spawned it */
+    } else {
+        task_describe_hash(text, &side->hash);
     }
-    const char *site = side->site;
-    if (site == NULL && task != NULL) {
-        site = task->site;
+    if (side->site != NULL) {
+        text_add(text, " spawned at %s", side->site);
     }
-    text_add(text, " spawned at %s\n", site != NULL ? site : "an unknown place");
+    text_add(text, "\n");
 }
 
 void report_divergence(struct moot *m, const struct message_diverged *diverged)

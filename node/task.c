@@ -255,10 +255,11 @@ void task_describe_hash(struct text *text, const moot_hash *hash)
 void task_describe(struct text *text, const struct task *task)
 {
     task_describe_hash(text, &task->hash);
+    if (task->kernel != NULL) {
+        text_add(text, " of kernel '%s'", task->kernel->name);
+    }
     if (task->label != NULL) {
         text_add(text, " '%s'", task->label);
-    } else if (task->kernel != NULL) {
-        text_add(text, " of kernel '%s'", task->kernel->name);
     }
     if (task->site != NULL) {
         text_add(text, " (%s)", task->site);

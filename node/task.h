@@ -96,7 +96,7 @@ void task_drop_args(struct task *task);
 /* Frees its bytes if nobody here uses them any more and no peer may ask for them. */
 void task_try_release(struct moot *m, struct task *task);
 
-/* "task 1a2b3c4d 'label' (file:line)" */
+/* "task 1a2b3c4d of kernel 'square' 'label' (file:line)", as far as known */
 void task_describe(struct text *text, const struct task *task);
 void task_describe_hash(struct text *text, const moot_hash *hash);
 
