@@ -18,6 +18,9 @@ static void a_chance_is_as_likely_as_it_says(void **state)
         uint64_t seed = 1, hits = 0;
         for (int draw = 0; draw < DRAWS; draw++)
             hits += plan_chance(&plan->rules[0], next_word(&seed));
+        uint64_t edge = plan->rules[0].chance_ppb;
+        assert_false(edge < PLAN_CERTAIN_PPB && plan_chance(&plan->rules[0], edge));
+        assert_true(edge == 0 || plan_chance(&plan->rules[0], edge - 1));
         double off = (double)hits / DRAWS - chances[i];
         assert_true(off < 0.005 && off > -0.005);
         assert_true(chances[i] > 0 || hits == 0);

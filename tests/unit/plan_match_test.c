@@ -246,6 +246,10 @@ static void what_must_fire_and_did_not_is_known(void **state)
                               "dup:0.5: fired once\n"
                               "pause:r1@1s+1s: fired 12 times\n");
     plan_free(plan);
+    plan = parse("none");
+    assert_int_equal(plan_hits_format(plan, &hits, text, sizeof text), 0);
+    assert_string_equal(text, "");
+    plan_free(plan);
 }
 
 static void the_wire_is_harmed_by_messages_and_parts(void **state)

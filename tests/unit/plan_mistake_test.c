@@ -10,6 +10,7 @@ static const struct {
     {"dorp:0.1", 1, 4, "unknown fault \"dorp\"; did you mean \"drop\"?"},
     {"Drop:0.1", 1, 4, "unknown fault \"Drop\"; did you mean \"drop\"?"},
     {"drop,kil:r2@3s", 6, 3, "unknown fault \"kil\"; did you mean \"kill\"?"},
+    {"dpu", 1, 3, "unknown fault \"dpu\"; did you mean \"dup\"?"},
     {"explode", 1, 7, "unknown fault \"explode\""},
     {"0.1", 1, 3, "unknown fault \"0.1\""},
     {",", 1, 1, "a fault should stand here, not \",\""},

@@ -97,6 +97,7 @@ static const struct {
     {"drop/r0+r2", "drop/r0+2"},
     {"drop/r3+2+0-1", "drop/r0-3"},
     {"drop/r7+1-3+2-5+9", "drop/r1-5+7+9"},
+    {"drop/r1-3+4", "drop/r1-4"},
     {"drop/r00-0016", "drop/r0-16"},
     {"drop/r16383", NULL},
     {"drop/all", "drop"},
