@@ -262,6 +262,8 @@ static void spawn(struct lane_play *lane, uint32_t index)
     if (CHECK_OK(moot_task_spawn(play->m, &spec, &handle))) {
         lane->handles[index] = handle;
         check_hash(play, index, handle);
+        if (task->cancellers >> play->rank & 1)
+            CHECK_OK(moot_task_cancel(play->m, handle));
     }
     drop_parts(&parts);
 }
@@ -269,6 +271,12 @@ static void spawn(struct lane_play *lane, uint32_t index)
 /* The end of a wait for the task must be what the oracle says. */
 static bool check_end(const struct play *play, uint32_t task, int code)
 {
+    if (task_of(play, task)->cancellers != 0 &&
+        (code == MOOT_OK || code == MOOT_ERR_CANCELLED)) {
+        play->ends[task] |= code == MOOT_OK ? PLAY_SAW_RESULT : PLAY_SAW_CANCELLED;
+        if (code == MOOT_ERR_CANCELLED)
+            return true;
+    }
     bool right = (code != MOOT_OK) == program_fails(play->program, task);
     if (program_ghost(play->program, task))
         right = code == MOOT_ERR_NOT_HELD;
@@ -298,6 +306,15 @@ static void fetch(struct lane_play *lane, uint32_t task)
           wanted_size);
 }
 
+static bool was_cancelled(const struct play *play, uint32_t task)
+{
+    moot_task handle;
+    CHECK_OK(moot_task_find(play->m, &play->hashes[task], &handle));
+    bool cancelled = moot_task_wait(play->m, handle, 0) == MOOT_ERR_CANCELLED;
+    CHECK_OK(moot_task_release(play->m, handle));
+    return cancelled;
+}
+
 static void wait_all(struct lane_play *lane, const struct program_list *list)
 {
     const struct play *play = lane->play;
@@ -306,7 +323,9 @@ static void wait_all(struct lane_play *lane, const struct program_list *list)
         handles[i] = handle_of(lane, list->items[i]);
     int code = moot_task_wait_all(play->m, handles, list->count, MOOT_FOREVER);
     uint32_t first = 0;
-    while (first + 1 < list->count && !program_fails(play->program, list->items[first]))
+    while (first + 1 < list->count &&
+           !program_fails(play->program, list->items[first]) &&
+           !(code == MOOT_ERR_CANCELLED && was_cancelled(play, list->items[first])))
         first++;
     (void)check_end(play, list->items[first], code);
     free(handles);
@@ -351,7 +370,8 @@ static void take_step(struct lane_play *lane, const struct program_step *step)
     case PROGRAM_POLL:
         code = moot_task_wait(m, handle_of(lane, first),
                               (moot_duration)step->pause_us * 1000);
-        if (code != MOOT_ERR_TIMEOUT)
+        /* It may stand anywhere, also before somebody spawns the task. */
+        if (code != MOOT_ERR_TIMEOUT && code != MOOT_ERR_NOT_HELD)
             (void)check_end(lane->play, first, code);
         break;
     case PROGRAM_COMPUTE:
@@ -422,18 +442,32 @@ static void add_up_stats(struct play *play)
     memcpy(&play->stats, words, sizeof words);
 }
 
+static void check_run(const struct play *play, uint32_t index, uint64_t runs,
+                      uint64_t saw_result, uint64_t saw_cancelled)
+{
+    const struct program_task *task = task_of(play, index);
+    uint64_t wanted = program_runs(play->program, index) ? 1 : 0;
+    CHECK(saw_result == 0 || saw_cancelled == 0,
+          "some saw the result of %s, and some saw it cancelled", task->name);
+    if (saw_cancelled > 0 || (task->cancellers != 0 && saw_result == 0 && runs == 0))
+        wanted = 0;
+    CHECK(runs == wanted, "%s ran %llu times in the job, not %llu", task->name,
+          (unsigned long long)runs, (unsigned long long)wanted);
+}
+
 static void check_runs(const struct play *play)
 {
     uint32_t count = play->program->task_count;
-    uint64_t *runs = harness_alloc(count, sizeof *runs);
-    for (uint32_t i = 0; i < count; i++)
-        runs[i] = play->runs[i];
-    harness_sum(runs, count);
+    uint64_t *seen = harness_alloc((size_t)count * 3, sizeof *seen);
+    for (uint32_t i = 0; i < count; i++) {
+        seen[3 * i] = play->runs[i];
+        seen[3 * i + 1] = (play->ends[i] & PLAY_SAW_RESULT) != 0;
+        seen[3 * i + 2] = (play->ends[i] & PLAY_SAW_CANCELLED) != 0;
+    }
+    harness_sum(seen, (size_t)count * 3);
     for (uint32_t i = 0; i < count && play->rank == 0; i++)
-        CHECK(runs[i] == (program_runs(play->program, i) ? 1 : 0),
-              "%s ran %llu times in the job", task_of(play, i)->name,
-              (unsigned long long)runs[i]);
-    free(runs);
+        check_run(play, i, seen[3 * i], seen[3 * i + 1], seen[3 * i + 2]);
+    free(seen);
 }
 
 static void open_moot(struct play *play, const char *const *knobs)
@@ -483,6 +517,7 @@ void play_program(const struct program *program, const char *const *knobs, bool 
                         .begun_ns = harness_now_ns()};
     play.hashes = harness_alloc(program->task_count, sizeof *play.hashes);
     play.runs = harness_alloc(program->task_count, sizeof *play.runs);
+    play.ends = harness_alloc(program->task_count, sizeof *play.ends);
     open_moot(&play, knobs);
     for (uint32_t i = 0; i < program->task_count; i++)
         identify(&play, i);
@@ -493,4 +528,5 @@ void play_program(const struct program *program, const char *const *knobs, bool 
     check_runs(&play);
     free(play.hashes);
     free(play.runs);
+    free(play.ends);
 }

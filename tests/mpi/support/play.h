@@ -3,7 +3,8 @@
  * Every rank makes the program from its seed, plays its own scripts through moot.h, one
  * thread per lane, and compares whatever it waits for with the program's oracle.  After
  * the close the runs of every task's kernel are added up over the ranks: each task that
- * the oracle says runs must have run once in the job, and no other at all.
+ * the oracle says runs must have run once in the job, and no other at all.  Of a task
+ * that ranks cancel, all must see the same end, and it runs once or, cancelled, never.
  *
  * The hashes of the tasks are computed here from their specs (hashing/identity.h), and
  * compared with those that moot.h tells.
@@ -14,6 +15,8 @@
 #include "consensus/sim/program.h"
 #include "harness.h"
 
+enum { PLAY_SAW_RESULT = 1, PLAY_SAW_CANCELLED = 2 };
+
 struct play {
     const struct program *program;
     moot *m;
@@ -21,7 +24,8 @@ struct play {
     moot_kernel_id kernels[PROGRAM_KERNELS];
     moot_hash *hashes; /* per task */
     _Atomic uint32_t *runs;
-    void *lanes_ready; /* a pthread_barrier_t, if there are several lanes */
+    _Atomic uint8_t *ends; /* per task, how waits here saw it end: PLAY_SAW_* */
+    void *lanes_ready;     /* a pthread_barrier_t, if there are several lanes */
     /* Before the close, over all ranks; complete only if the play settles. */
     moot_stats stats;
     uint64_t begun_ns; /* before the moot was opened */
