@@ -111,7 +111,7 @@ unplanned() {
 scripts() {
     for script in tests/cli/*_test.sh; do
         [ -f "$script" ] || continue
-        run_one "cli/$(basename "$script" .sh)" 180 sh "$script"
+        run_one "cli/$(basename "$script" .sh)" 400 sh "$script"
     done
 }
 
