@@ -146,7 +146,10 @@ enum core_output_type {
     CORE_OUT_CANCEL,  /* if it has not started: end it with MOOT_ERR_CANCELLED */
     CORE_OUT_RESULT,  /* the result in the event just received is accepted: keep it */
     CORE_OUT_DONE,    /* this rank's waits for it end: the result is known here (and its
-                         bytes are here, if `data`) */
+                         bytes are here, if `data`).  Lanes and tasks that this, or a
+                         VERDICT, releases are told to be running (LANE, TASK_WAIT)
+                         before time passes, whenever their threads wake: a rank must
+                         not look quiet while one of its lanes is about to go on */
     CORE_OUT_VERDICT, /* this rank's waits for it end with `code` */
     CORE_OUT_DIVERGED, /* strict: the message says how; every wait ends, no more spawns
                         */
