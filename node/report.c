@@ -65,15 +65,15 @@ static void add_side(struct text *text, const struct moot *m,
         return;
     }
     const struct task *task = core_user(m->core, &side->hash);
+    task_describe_hash(text, &side->hash);
     if (task != NULL && task->kernel != NULL) {
-        task_describe(text, task); /* says where this rank spawned it */
-    } else {
-        task_describe_hash(text, &side->hash);
+        text_add(text, " of kernel '%s'", task->kernel->name);
     }
-    if (side->site != NULL) {
-        text_add(text, " spawned at %s", side->site);
+    if (task != NULL && task->label != NULL) {
+        text_add(text, " '%s'", task->label);
     }
-    text_add(text, "\n");
+    text_add(text, " spawned at %s\n",
+             side->site != NULL ? side->site : "an unknown place");
 }
 
 void report_divergence(struct moot *m, const struct message_diverged *diverged)

@@ -1,0 +1,289 @@
+/* divergence_test.c - ranks of one process that spawn different tasks, tasks that
+ * spawn tasks, ranks that are busy elsewhere, and the modes strict and trust.
+ */
+#include "kernels.h"
+
+/* --- Diverging ------------------------------------------------------------------ */
+
+/* Each task is spawned by one rank only, whoever its chair is. */
+static void one_rank_each(struct seat *seat)
+{
+    if (seat->rank == 0)
+        square_runs = 0;
+    meet(seat);
+    for (uint64_t i = 0; i < 40; i++) {
+        if (i % (uint64_t)seat->size == (uint64_t)seat->rank) {
+            moot_task task = spawn_u64(seat, SQUARE, 500 + i);
+            CHECK(seat, fetch_u64(seat, task) == (500 + i) * (500 + i));
+        }
+    }
+}
+
+static void one_rank_each_after(struct seat *seat)
+{
+    closes_well(seat);
+    meet(seat);
+    CHECK(seat, square_runs == 40);
+}
+
+/* All wait for the results of tasks that one of them skips. */
+static void all_but_one(struct seat *seat)
+{
+    moot_task tasks[30];
+    for (uint64_t i = 0; i < 30; i++) {
+        uint64_t x = 700 + i;
+        moot_hash hash;
+        moot_task_spec spec = {
+            .kernel = seat->kernels[SQUARE], .args = &x, .args_size = sizeof(x)};
+        EXPECT(seat, moot_spec_hash(seat->m, &spec, &hash), MOOT_OK);
+        bool skips = seat->size > 1 && i % (uint64_t)seat->size == (uint64_t)seat->rank;
+        if (skips)
+            EXPECT(seat, moot_task_find(seat->m, &hash, &tasks[i]), MOOT_OK);
+        else
+            EXPECT(seat, moot_task_spawn(seat->m, &spec, &tasks[i]), MOOT_OK);
+    }
+    for (uint64_t i = 0; i < 30; i++)
+        CHECK(seat, fetch_u64(seat, tasks[i]) == (700 + i) * (700 + i));
+}
+
+static void conditional(struct seat *seat)
+{
+    uint64_t x = 77;
+    if (seat->rank == seat->size - 1) {
+        for (; x < 97; x++) {
+            moot_task task;
+            EXPECT(seat,
+                   moot_task_spawn(seat->m,
+                                   &(moot_task_spec){.kernel = seat->kernels[SQUARE],
+                                                     .args = &x,
+                                                     .args_size = sizeof(x),
+                                                     .flags = MOOT_TASK_CONDITIONAL},
+                                   &task),
+                   MOOT_OK);
+            CHECK(seat, fetch_u64(seat, task) == x * x);
+        }
+    } else {
+        nap_ms(30); /* neither blocked nor closed: the hint alone decides */
+    }
+}
+
+static void declines(struct seat *seat)
+{
+    uint64_t x = 12345;
+    moot_task_spec spec = {
+        .kernel = seat->kernels[SQUARE], .args = &x, .args_size = sizeof(x)};
+    moot_hash hash;
+    EXPECT(seat, moot_spec_hash(seat->m, &spec, &hash), MOOT_OK);
+    if (seat->rank == 0) {
+        moot_task task;
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+        EXPECT(seat, moot_decline(seat->m, &hash), MOOT_ERR_STATE);
+        CHECK(seat, fetch_u64(seat, task) == x * x);
+    } else {
+        moot_task task = {99};
+        EXPECT(seat, moot_decline(seat->m, &hash), MOOT_OK);
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_ERR_DECLINED);
+        CHECK(seat, task.id == 99);
+    }
+    meet(seat);
+}
+
+/* A wait for a task that nobody holds, and never will, ends with a name. */
+static void nobody_holds(struct seat *seat)
+{
+    moot_hash hash = {{1, 2, 3}};
+    moot_task task;
+    EXPECT(seat, moot_task_find(seat->m, &hash, &task), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NOT_HELD);
+    moot_task_info info;
+    EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    CHECK(seat, info.state == MOOT_TASK_FAILED && info.status == MOOT_ERR_NOT_HELD);
+    CHECK(seat, info.story[0] != '\0');
+}
+
+static void once_tasks(struct seat *seat)
+{
+    if (seat->rank == 0)
+        once_runs = 0;
+    meet(seat);
+    for (int i = 0; i < 20; i++) {
+        bool mine = i % 2 == 0 || i % seat->size == seat->rank;
+        if (!mine)
+            continue;
+        moot_task task;
+        EXPECT(seat,
+               moot_task_spawn(seat->m,
+                               &(moot_task_spec){.kernel = seat->kernels[ONCE],
+                                                 .key = &i,
+                                                 .key_size = sizeof(i)},
+                               &task),
+               MOOT_OK);
+        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    }
+}
+
+static void once_after(struct seat *seat)
+{
+    closes_well(seat);
+    meet(seat);
+    CHECK(seat, once_runs == 20);
+}
+
+/* --- Inside tasks --------------------------------------------------------------- */
+
+static void nested(struct seat *seat)
+{
+    if (seat->rank == 0)
+        tree_runs = 0;
+    meet(seat);
+    moot_task root = spawn_u64(seat, TREE, 6);
+    CHECK(seat, fetch_u64(seat, root) == 127);
+    meet(seat);
+    CHECK(seat, tree_runs == 127);
+}
+
+static void deep(struct seat *seat)
+{
+    enum { DEPTH = 9 };
+    moot_task root = spawn_u64(seat, TREE, DEPTH);
+    CHECK(seat, fetch_u64(seat, root) == (1u << (DEPTH + 1)) - 1);
+}
+
+/* --- Chairs elsewhere ----------------------------------------------------------- */
+
+/* A chair that sits in foreign code, and said so, yields. */
+static void parks(struct seat *seat)
+{
+    if (seat->rank == 0) {
+        for (uint64_t i = 0; i < 10; i++) {
+            moot_task task = spawn_u64(seat, SQUARE, 333 + i);
+            CHECK(seat, fetch_u64(seat, task) == (333 + i) * (333 + i));
+        }
+        meet(seat);
+        return;
+    }
+    EXPECT(seat, moot_park(seat->m), MOOT_OK);
+    EXPECT(seat, moot_park(seat->m), MOOT_ERR_STATE);
+    meet(seat); /* the lock that rank 0 reaches only with its results */
+    EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
+}
+
+/* Rank 0 sits in its own code while it chairs what others need by hint. */
+static void busy_chair(struct seat *seat)
+{
+    meet(seat);
+    if (seat->rank == 0) {
+        nap_ms(400);
+        return;
+    }
+    double worst = 0;
+    for (uint64_t i = 0; i < 30; i++) {
+        uint64_t x = 60000 + i * 100 + (uint64_t)seat->rank;
+        double begin = now_s();
+        moot_task task;
+        EXPECT(seat,
+               moot_task_spawn(seat->m,
+                               &(moot_task_spec){.kernel = seat->kernels[SQUARE],
+                                                 .args = &x,
+                                                 .args_size = sizeof(x),
+                                                 .flags = MOOT_TASK_CONDITIONAL},
+                               &task),
+               MOOT_OK);
+        CHECK(seat, fetch_u64(seat, task) == x * x);
+        double took = now_s() - begin;
+        worst = took > worst ? took : worst;
+    }
+    CHECK(seat, worst < 0.3); /* it did not wait for rank 0 to come back */
+}
+
+/* --- Modes ---------------------------------------------------------------------- */
+
+static void strict(struct seat *seat)
+{
+    moot_task task = {0};
+    uint64_t x = 0;
+    moot_task_spec spec = {.kernel = seat->kernels[SQUARE],
+                           .args = &x,
+                           .args_size = sizeof(x),
+                           .owner = MOOT_ON(0)};
+    int code = MOOT_OK;
+    double begin = now_s();
+    while (code == MOOT_OK && now_s() - begin < 20) {
+        x += x == 4 && seat->rank == 1 ? 100 : 1;
+        code = moot_task_spawn(seat->m, &spec, &task);
+        if (code == MOOT_OK)
+            code = moot_task_wait(seat->m, task, MOOT_FOREVER);
+    }
+    CHECK(seat, code == MOOT_ERR_DIVERGED);
+    CHECK(seat, told(seat, "_test.c:"));
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_ERR_DIVERGED);
+    CHECK(seat, reported(seat, "diverged"));
+}
+
+static void strict_after(struct seat *seat)
+{
+    CHECK(seat, seat->close_code == MOOT_ERR_DIVERGED);
+}
+
+/* The baseline: nobody votes, so a wait stalls; the report says why, and the job ends.
+ */
+static void trust(struct seat *seat)
+{
+    if (seat->rank != 0)
+        return;
+    int code = MOOT_OK;
+    for (uint64_t i = 0; i < 12 && code == MOOT_OK; i++) {
+        moot_task task = spawn_u64(seat, SQUARE, 4000 + i);
+        code = moot_task_wait(seat->m, task, MOOT_FOREVER);
+    }
+    CHECK(seat, code == MOOT_ERR_STALLED);
+    CHECK(seat, reported(seat, "MOOT_DIVERGENCE=repair would vote"));
+    CHECK(seat, reported(seat, "kernels.h:"));
+    CHECK(seat, reported(seat, "closed"));
+}
+
+static void trust_after(struct seat *seat)
+{
+    CHECK(seat, seat->close_code == MOOT_ERR_STALLED);
+}
+
+/* --- All of them ---------------------------------------------------------------- */
+
+static const char *const with_workers[] = {"MOOT_THREADS=3", NULL};
+static const char *const with_caller[] = {"MOOT_PROGRESS=caller", NULL};
+static const char *const with_strict[] = {"MOOT_DIVERGENCE=strict", NULL};
+static const char *const with_trust[] = {"MOOT_DIVERGENCE=trust", "MOOT_STALL=300ms",
+                                         "MOOT_STALL_ABORT=1", NULL};
+
+static const struct scene scenes[] = {
+    {"one_rank_each", one_rank_each, kernels, NULL, one_rank_each_after, {0}},
+    {"one_rank_each with workers",
+     one_rank_each,
+     kernels,
+     with_workers,
+     one_rank_each_after,
+     {0}},
+    SCENE(all_but_one, .knobs = NULL),
+    {"all_but_one without a helper",
+     all_but_one,
+     kernels,
+     with_caller,
+     closes_well,
+     {0}},
+    SCENE(conditional, .knobs = NULL),
+    SCENE(declines, .knobs = NULL),
+    SCENE(nobody_holds, .knobs = NULL),
+    {"once_tasks", once_tasks, kernels, NULL, once_after, {0}},
+    SCENE(nested, .knobs = NULL),
+    {"nested with workers", nested, kernels, with_workers, closes_well, {0}},
+    SCENE(deep, .sizes = {1, 2}),
+    SCENE(parks, .knobs = NULL),
+    SCENE(busy_chair, .sizes = {2, 3}),
+    {"strict", strict, kernels, with_strict, strict_after, {2, 3, 4}},
+    {"trust", trust, kernels, with_trust, trust_after, {2, 3}},
+};
+
+int main(int argc, char **argv)
+{
+    return play_all(scenes, sizeof(scenes) / sizeof(scenes[0]), argc, argv);
+}

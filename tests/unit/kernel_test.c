@@ -1,0 +1,45 @@
+/* kernel_test.c - ranks that registered a kernel differently find out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "node/kernel.h"
+
+/* Whatever comes first, the registration or what a peer says of it. */
+static void kernels_are_compared_in_any_order(void **state)
+{
+    (void)state;
+    struct kernels kernels = {0};
+    const struct message_kernel other = {.name = "late", .version = 2};
+    assert_null(kernel_hear(&kernels, 3, &other));
+    const moot_kernel late = {.name = "late", .version = 1};
+    struct kernel *kernel = kernel_add(&kernels, &late);
+    assert_true(kernel->conflict);
+    assert_int_equal(kernel->peer_rank, 3);
+    assert_int_equal(kernel->peer_version, 2);
+
+    const moot_kernel early = {
+        .name = "early", .version = 1, .flags = MOOT_KERNEL_ONCE};
+    kernel = kernel_add(&kernels, &early);
+    assert_false(kernel->conflict);
+    const struct message_kernel same = {"early", 1, MOOT_KERNEL_ONCE};
+    assert_null(kernel_hear(&kernels, 1, &same));
+    assert_false(kernel->conflict);
+    const struct message_kernel flags = {"early", 1, 0};
+    assert_ptr_equal(kernel_hear(&kernels, 2, &flags), kernel);
+    assert_true(kernel->conflict);
+    assert_null(kernel_hear(&kernels, 4, &flags)); /* said once, the first is kept */
+    assert_int_equal(kernel->peer_rank, 2);
+    kernels_release(&kernels);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_are_compared_in_any_order),
+    };
+    return cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
+}

@@ -1,0 +1,118 @@
+/* store_test.c - payloads live as long as somebody holds them, and what cannot be
+ * stored can still be received. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "node/pool.h"
+#include "node/store.h"
+#include "node/story.h"
+#include "node/text.h"
+#include "proto/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void payloads_are_aligned_and_end_in_zero(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {0, 1, 63, 64, 4096, 1000003};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct payload *payload = payload_new(sizes[i]);
+        assert_non_null(payload);
+        assert_int_equal((uintptr_t)payload->data % PAYLOAD_ALIGN, 0);
+        assert_int_equal(payload->size, sizes[i]);
+        memset(payload->data, 0xff, (size_t)sizes[i]);
+        assert_int_equal(payload->data[sizes[i]], 0);
+        payload_drop(payload);
+    }
+    assert_null(payload_new(LIMIT_RESULT_BYTES + 1));
+    payload_drop(NULL);
+}
+
+static void the_last_holder_frees(void **state)
+{
+    (void)state;
+    struct payload *payload = payload_copy("bytes", 5);
+    assert_ptr_equal(payload_hold(payload), payload);
+    payload_drop(payload);
+    assert_memory_equal(payload->data, "bytes", 6);
+    payload_drop(payload); /* a sanitizer sees a leak or a double free */
+}
+
+/* Every byte can be written, and memory does not grow with the size. */
+static void scratch_takes_everything(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {1, 4096, (2 << 20) + 1, 5 << 20, 3ull << 31};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        unsigned char *scratch = scratch_new(sizes[i]);
+        assert_non_null(scratch);
+        uint64_t stride = sizes[i] / 1000 + 1;
+        for (uint64_t at = 0; at < sizes[i]; at += stride) {
+            scratch[at] = 1;
+        }
+        scratch[sizes[i] - 1] = 2;
+        assert_int_equal(scratch[sizes[i] - 1], 2);
+        scratch_free(scratch, sizes[i]);
+    }
+    scratch_free(NULL, 1);
+}
+
+static void a_pool_gives_zeroed_memory(void **state)
+{
+    (void)state;
+    struct pool pool = {0};
+    static const unsigned char zero[40000];
+    for (size_t size = 1; size < sizeof(zero); size = size * 3 / 2 + 1) {
+        for (int i = 0; i < 5; i++) {
+            unsigned char *memory = pool_take(&pool, size);
+            assert_non_null(memory);
+            assert_int_equal((uintptr_t)memory % _Alignof(max_align_t), 0);
+            assert_memory_equal(memory, zero, size);
+            memset(memory, 0xee, size);
+        }
+    }
+    assert_string_equal(pool_string(&pool, "label", 64), "label");
+    assert_string_equal(pool_string(&pool, "label", 3), "lab");
+    pool_release(&pool);
+    pool_release(&pool);
+}
+
+/* A long chain keeps its head and, above all, its first cause. */
+static void a_long_story_keeps_its_ends(void **state)
+{
+    (void)state;
+    struct text story = {0};
+    text_add(&story, "the last task failed:\n");
+    for (int i = 0; i < 1000; i++) {
+        text_add(&story, "  link %d failed:\n", i);
+    }
+    text_add(&story, "  the first cause");
+    story_cut(&story);
+    assert_true(story.length == LIMIT_ERROR_STORY_BYTES);
+    assert_int_equal(strlen(text_get(&story)), story.length);
+    assert_int_equal(strncmp(text_get(&story), "the last task", 13), 0);
+    assert_non_null(strstr(text_get(&story), "more of the chain"));
+    assert_non_null(strstr(text_get(&story), "\n  the first cause"));
+    size_t length = story.length;
+    story_cut(&story);
+    assert_int_equal(story.length, length);
+    text_release(&story);
+    assert_string_equal(text_get(&story), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(payloads_are_aligned_and_end_in_zero),
+        cmocka_unit_test(the_last_holder_frees),
+        cmocka_unit_test(scratch_takes_everything),
+        cmocka_unit_test(a_pool_gives_zeroed_memory),
+        cmocka_unit_test(a_long_story_keeps_its_ends),
+    };
+    return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}
