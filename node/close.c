@@ -148,6 +148,7 @@ void context_free(struct moot *m)
     free(m->reports);
     text_release(&m->fatal_story);
     pthread_cond_destroy(&m->changed);
+    pthread_cond_destroy(&m->left_alone);
     bond_drop(m->bond);
     free(m);
 }

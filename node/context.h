@@ -109,7 +109,10 @@ struct moot {
     uint32_t running; /* kernels on any stack */
     pthread_t *workers;
     uint32_t worker_count;
-    bool stop; /* helper and workers leave */
+    pthread_cond_t left_alone; /* the stand-in has something to do */
+    pthread_t stand_in;
+    bool standing_in; /* it has been started */
+    bool stop;        /* helper, workers and stand-in leave */
 
     /* wait.c */
     struct wait *waits;

@@ -320,8 +320,56 @@ bool exec_start_workers(struct moot *m, uint32_t count)
     return true;
 }
 
+/* --- The stand-in --------------------------------------------------------------- */
+
+static bool is_left_alone(const struct moot *m)
+{
+    if (m->ready.live == 0 || m->worker_count > 0 || m->program_waits > 0 ||
+        m->closing) {
+        return false;
+    }
+    const struct lane *lane = m->lanes;
+    while (lane != NULL && !lane->parked) {
+        lane = lane->next;
+    }
+    return lane != NULL;
+}
+
+static void *stand_in_main(void *argument)
+{
+    struct moot *m = argument;
+    struct lane *lane = lane_of_thread(m->bond);
+    if (lane == NULL) {
+        return NULL; /* no memory: the parked lane runs them when it is back */
+    }
+    engine_lock(m);
+    while (!m->stop) {
+        if (!is_left_alone(m) || !exec_one(m, lane, NULL, 0)) {
+            pthread_cond_wait(&m->left_alone, &m->bond->lock);
+        }
+    }
+    engine_unlock(m);
+    return NULL;
+}
+
+void exec_stand_in(struct moot *m)
+{
+    if (!is_left_alone(m)) {
+        return;
+    }
+    if (!m->standing_in) {
+        m->standing_in = progress_start_thread(&m->stand_in, stand_in_main, m);
+    }
+    pthread_cond_signal(&m->left_alone);
+}
+
 void exec_join_workers(struct moot *m)
 {
+    if (m->standing_in) {
+        pthread_cond_signal(&m->left_alone);
+        pthread_join(m->stand_in, NULL);
+        m->standing_in = false;
+    }
     for (uint32_t i = 0; i < m->worker_count; i++) {
         pthread_join(m->workers[i], NULL);
     }

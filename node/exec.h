@@ -5,6 +5,11 @@
  * Callers run tasks while they wait, MOOT_THREADS workers always; the engine lock is
  * released around the kernel and nowhere else.
  *
+ * A parked thread runs nothing, and what it waits for may need what this rank owns: a
+ * barrier with a peer that waits for one of our tasks.  So where no worker and no wait
+ * could run a ready task and a lane is parked, a stand-in does, a thread that the
+ * helper starts when it first finds this.
+ *
  * Every task that the core gives out comes back exactly once as CORE_EV_DONE, with a
  * result or with an error whose payload is its story: failed inputs and cancelled tasks
  * end without their kernel.
@@ -29,7 +34,10 @@ bool exec_one(struct moot *m, struct lane *lane, struct task *waiter,
               uint32_t idle_rounds);
 
 bool exec_start_workers(struct moot *m, uint32_t count); /* false: no thread */
-void exec_join_workers(struct moot *m); /* after m->stop; without the lock */
+/* Starts or wakes the stand-in if it is needed; by the helper. */
+void exec_stand_in(struct moot *m);
+/* After m->stop; without the lock. */
+void exec_join_workers(struct moot *m);
 void exec_release(struct moot *m);
 
 #endif

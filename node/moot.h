@@ -288,7 +288,9 @@ MOOT_API int moot_scope_open(moot *m, const char *name);
 MOOT_API int moot_scope_close(moot *m);
 
 /* The bracket around code of this thread that may block outside moot (an MPI_Barrier, a
- * lock): it lets the moot treat this lane as not about to spawn.  STATE if parked
+ * lock): it lets the moot treat this lane as not about to spawn, and has another thread
+ * run what this rank owns meanwhile (not with MOOT_PROGRESS=caller, where a rank whose
+ * threads are all outside moot serves nobody).  STATE if parked
  * already / not parked; INVALID on a thread inside a kernel. */
 MOOT_API int moot_park(moot *m);
 MOOT_API int moot_unpark(moot *m);

@@ -2,6 +2,7 @@
 #include "progress.h"
 
 #include "node/engine.h"
+#include "node/exec.h"
 #include "node/inbox.h"
 #include "node/outbox.h"
 #include "node/report.h"
@@ -147,6 +148,7 @@ static void *helper_main(void *argument)
             return NULL;
         }
         progress_drive(m);
+        exec_stand_in(m);
         engine_unlock(m);
     }
 }

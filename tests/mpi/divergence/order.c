@@ -200,6 +200,29 @@ static void wait_any_and_all(void)
     scene_close(scene);
 }
 
+/* Rank 0 owns what the last rank waits for, and is parked until that rank is done. */
+static void parked_owner(void)
+{
+    struct scene *scene = scene_open(NULL);
+    int last = scene->size - 1;
+    uint32_t before =
+        scene_job(scene, &(struct job_spec){.chair = 0, .holders = EVERYBODY});
+    uint32_t id = scene_job(scene, &(struct job_spec){.chair = 0,
+                                                      .holders = EVERYBODY,
+                                                      .inputs = &before,
+                                                      .input_count = 1});
+    scene_spawn_mine(scene);
+    if (scene->rank == 0) {
+        CHECK_OK(moot_park(scene->m));
+        harness_token_wait(last);
+        CHECK_OK(moot_unpark(scene->m));
+    }
+    scene_expect(scene, id);
+    if (scene->rank == last)
+        harness_token_send(0);
+    scene_close(scene);
+}
+
 const struct row rows_order[] = {
     {"swapped-order", "two ranks spawn two tasks in opposite orders", swapped_order, 2},
     {"random-order", "the same tasks, in a random order per rank", random_order, 1},
@@ -207,6 +230,7 @@ const struct row rows_order[] = {
      chair_waits_for_asker, 2},
     {"empty-chair-waits", "likewise a chair that has spawned nothing",
      empty_chair_waits, 2},
+    {"parked-owner", "the owner is parked until the asker is done", parked_owner, 2},
     {"ring", "everyone waits for its neighbour before it goes on", ring, 1},
     {"late-registration", "the chair spawns a task that it has yielded",
      late_registration, 1},
