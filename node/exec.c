@@ -148,6 +148,14 @@ static const struct task *failed_input(const struct task *task)
     return NULL;
 }
 
+/* The task at which a cycle of waits was cut says so itself; what depends on it has
+ * merely failed. */
+static int status_after(const struct task *failed)
+{
+    bool cut = !failed->known && failed->verdict == MOOT_ERR_CYCLE;
+    return cut ? MOOT_ERR_CYCLE : MOOT_ERR_TASK_FAILED;
+}
+
 static uint32_t data_inputs(const struct task *task)
 {
     return task->input_count - task->after_count;
@@ -188,7 +196,7 @@ void exec_take(struct moot *m, struct task *task, bool cancelled)
     } else if (failed != NULL) {
         struct text story = {0};
         story_of_input(&story, m, task, failed);
-        end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
+        end_with_story(m, task, status_after(failed), &story);
     } else if (push(&m->ready, task)) {
         task->stage = TASK_READY;
         pin_inputs(task);
