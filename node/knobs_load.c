@@ -181,8 +181,11 @@ static int option_load(const struct loading *l, const char *option, unsigned ind
     char where[32], name[64];
     snprintf(where, sizeof where, "knobs[%u]", index);
     const char *equals = strchr(option, '=');
-    if (!equals || (size_t)(equals - option) >= sizeof name)
-        return refuse(l, where, "an option is \"MOOT_NAME=value\"");
+    if (!equals || (size_t)(equals - option) >= sizeof name) {
+        char what[128];
+        snprintf(what, sizeof what, "\"%.60s\" is not \"MOOT_NAME=value\"", option);
+        return refuse(l, where, what);
+    }
     snprintf(name, sizeof name, "%.*s", (int)(equals - option), option);
     if (strcmp(name, config_name) == 0)
         return MOOT_OK; /* file_load has used it */
