@@ -42,6 +42,7 @@ struct later {
     moot_hash hash;
     enum want want;
     uint32_t lane;
+    enum core_lane_state state;
     int32_t status;
     uint64_t size;
 };

@@ -151,7 +151,10 @@ static void step_later(struct moot *m, const struct later *later)
     } else if (later->type == CORE_EV_UNNEED) {
         event.u.need.want = later->want;
         event.u.need.lane = later->lane;
-    }
+    } else if (later->type == CORE_EV_LANE) {
+        event.u.lane.lane = later->lane;
+        event.u.lane.state = later->state;
+    } /* a TASK_WAIT that comes later is the end of one: its `waiting` is false */
     int error = step_one(m, &event);
     assert(error == MOOT_OK || error == MOOT_ERR_NO_MEMORY);
     (void)error;

@@ -73,11 +73,31 @@ static bool look_all(struct moot *m, struct wait *wait)
 
 static bool wait_ended(struct moot *m, struct wait *wait)
 {
-    if (wait->ends_seen == m->end_count) {
-        return false; /* nothing has ended since the last look */
+    if (!wait->over && wait->ends_seen != m->end_count) { /* else nothing has ended */
+        wait->ends_seen = m->end_count;
+        wait->over = wait->any ? look_any(m, wait) : look_all(m, wait);
     }
-    wait->ends_seen = m->end_count;
-    return wait->any ? look_any(m, wait) : look_all(m, wait);
+    return wait->over;
+}
+
+/* Tells the core that those whose wait is over go on. */
+static void release_ended(struct moot *m)
+{
+    for (struct wait *wait = m->waits; wait != NULL; wait = wait->next) {
+        if (wait->released || !wait_ended(m, wait)) {
+            continue;
+        }
+        wait->released = true;
+        if (wait->waiter != NULL) {
+            engine_later(m, (struct later){.type = CORE_EV_TASK_WAIT,
+                                           .hash = wait->waiter->hash});
+        } else if (wait->lane->number != LANE_NO_NUMBER) {
+            wait->lane->state = CORE_LANE_RUNNING;
+            engine_later(m, (struct later){.type = CORE_EV_LANE,
+                                           .lane = wait->lane->number,
+                                           .state = CORE_LANE_RUNNING});
+        }
+    }
 }
 
 /* --- Needs ---------------------------------------------------------------------- */
@@ -285,7 +305,9 @@ int wait_run(struct moot *m, struct wait *wait)
     }
     int code = loop(m, wait);
     if (wait->waiter != NULL) {
-        tell_waiting(m, wait, false);
+        if (!wait->released) {
+            tell_waiting(m, wait, false);
+        }
     } else if (code != MOOT_ERR_TIMEOUT) {
         lane_set_state(m, wait->lane, CORE_LANE_RUNNING);
     }
@@ -317,6 +339,7 @@ void wait_task_done(struct moot *m, struct task *task)
          task->payload != NULL)) {
         wait_end_linger(m, task);
     }
+    release_ended(m);
     progress_wake(m);
 }
 
@@ -339,5 +362,6 @@ void wait_task_verdict(struct moot *m, struct task *task, int code,
         wait_end_linger(m, task);
         task->verdict_waits = true;
     }
+    release_ended(m);
     progress_wake(m);
 }

@@ -22,6 +22,11 @@
  * children first and others only when it has been idle for a while; at the limit it
  * ends with LIMIT.
  *
+ * The core is told that a lane or a task goes on (LANE, TASK_WAIT) in the step after
+ * the one that ended its wait, whichever thread made it and however long the waiting
+ * thread takes to wake: until then the rank could look quiet to its peers, and the moot
+ * could fail a wait for what that lane is about to spawn.
+ *
  * Under the engine lock.
  */
 #ifndef NODE_WAIT_H
@@ -49,6 +54,8 @@ struct wait {
     bool ended_any;          /* if one has */
     uint64_t since_ns, deadline_ns;
     uint64_t ends_seen;
+    bool over;     /* it has ended by its tasks, */
+    bool released; /* and the core knows that its lane or task goes on */
 };
 
 /* Runs the wait that the caller filled in (lane, waiter, want, any, items with their
