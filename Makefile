@@ -175,6 +175,13 @@ fuzz: deps-check
 	@$(AGAIN) -s fuzzers
 	@FUZZ_SECONDS=$(T) tests/run.sh $(BUILD) fuzz
 
+# The core with its rules switched off one by one: what sees each?  A build of its own.
+MUTANT_BUILD := $(BUILD)-mutants
+.PHONY: mutants
+mutants: deps-check
+	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) CFLAGS=-DMOOT_MUTANTS $(MUTANT_BUILD)/tests/sim/mutants
+	$(MUTANT_BUILD)/tests/sim/mutants
+
 layers: $(LIB_OBJ) $(BUILD)/libmoot.so.$(SOVERSION)
 	tests/tidy/layers.sh $(BUILD)
 

@@ -56,7 +56,8 @@ void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
     out_send(core, from, MESSAGE_ACK, task);
 }
 
-/* An ACK names no winner: there is one per epoch, and it answers this epoch's ACCEPT. */
+/* An ACK names no winner: there is one per epoch, and it answers this epoch's ACCEPT.
+ */
 void ballot_on_ack(struct core *core, uint32_t from, struct task *task)
 {
     struct docket *docket = task->docket;

@@ -414,7 +414,7 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
     }
     bool contradicts = task->own != CORE_OWN_NONE ||                   /* I6 */
                        (task->owner != NOBODY && task->owner != from); /* I1 */
-    if (contradicts && !MUTANT(CONSUMETWICE)) {
+    if (contradicts) {
         core->stats.violations++;
         return;
     }

@@ -134,7 +134,8 @@ struct announced {
     uint64_t first;
     struct rollsum sum;
     bool partial;
-    bool wanted; /* its hashes are asked for */
+    bool wanted;  /* its hashes are asked for */
+    bool differs; /* our lane has all these positions, and other tasks there */
 };
 
 struct lane {

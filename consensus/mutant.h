@@ -30,8 +30,7 @@
     X(NOCHASE, "circles of owned tasks are not looked for")                            \
     X(PUSHAGAIN, "a result is pushed for every consumer, not once per rank")           \
     X(ASKANYWAY, "needs are asked for without the ask delay")                          \
-    X(NOPULL, "a bare result's bytes are not asked for")                               \
-    X(CONSUMETWICE, "a second result for a task replaces the first")
+    X(NOPULL, "a bare result's bytes are not asked for")
 
 enum mutant {
     MUTANT_NONE,

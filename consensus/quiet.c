@@ -215,7 +215,9 @@ static void act(struct core *core, bool passive)
 {
     bool trust = core->options.mode == CORE_TRUST;
     bool acted =
-        (passive && adjourn_if_all_closed(core)) || (!trust && yield_undecided(core)) ||
+        (passive && adjourn_if_all_closed(core)) ||
+        (MUTANT(NOTFOUND) && passive && fail_smallest_orphan(core)) ||
+        (!trust && yield_undecided(core)) ||
         (!trust && passive && (fail_smallest_orphan(core) || chase_cycle(core)));
     core->poll.matched = false;
     if (acted) {

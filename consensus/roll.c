@@ -192,7 +192,7 @@ static struct rollsum sum_of(const struct core *core, const struct lane *lane,
 }
 
 /* True if the announcement matches what we have, and is now known to match. */
-static bool resolve(struct core *core, uint32_t from, const struct announced *what)
+static bool resolve(struct core *core, uint32_t from, struct announced *what)
 {
     const struct chunk_place *place = what->partial ? NULL : by_sum_find(core, what);
     if (place != NULL) {
@@ -209,11 +209,12 @@ static bool resolve(struct core *core, uint32_t from, const struct announced *wh
         return false;
     }
     const struct lane *lane = &core->lanes[what->lane];
-    if (what->first + what->count - 1 > lane->len) {
+    if (what->differs || what->first + what->count - 1 > lane->len) {
         return false;
     }
     struct rollsum ours = sum_of(core, lane, what->first, what->count);
     if (!rollsum_equal(&ours, &what->sum)) {
+        what->differs = true; /* rolls only grow: these positions will always differ */
         return false;
     }
     agree(core, what->lane, from, what->first, what->count);
@@ -244,7 +245,7 @@ static void resolve_with(struct core *core, const struct chunk *chunk)
     for (uint32_t rank = 0; rank < core->size; rank++) {
         struct peer *peer = &core->peers[rank];
         for (uint32_t i = peer->announced_count; i-- > 0;) {
-            const struct announced *what = &peer->announced[i];
+            struct announced *what = &peer->announced[i];
             if ((what->partial || rollsum_equal(&what->sum, &sum)) &&
                 resolve(core, rank, what)) {
                 forget_announced(peer, i);

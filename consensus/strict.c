@@ -83,10 +83,9 @@ static uint64_t first_difference(const struct core *core,
 {
     const struct lane *lane =
         hashes->lane < core->lane_count ? &core->lanes[hashes->lane] : NULL;
-    uint64_t len = lane != NULL ? lane->len : 0;
     for (uint32_t i = 0; i < hashes->count; i++) {
         uint64_t position = hashes->first + i;
-        if (position > len) {
+        if (lane == NULL || position == 0 || position > lane->len) {
             return core->closed ? position : 0;
         }
         if (!hash_equal(&lane->roll[position - 1]->hash, &hashes->hashes[i])) {

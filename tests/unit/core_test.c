@@ -548,6 +548,34 @@ static void a_cancelled_task_does_not_run(void **state)
     bench_close();
 }
 
+/* Two owners of one task: the second result is counted and refused (I1). */
+static void a_second_owners_result_is_refused(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    moot_hash a = chaired_by(1, 0, 0);
+    spawn(0, 1, a);
+    struct message result = {.type = MESSAGE_RESULT, .hash = a};
+    struct core_event event = {.type = CORE_EV_RECV, .hash = a};
+    core_view(bench.core[0], &result.epoch, &result.view_id);
+    event.u.recv.message = &result;
+    for (uint32_t from = 1; from < 3; from++) {
+        event.u.recv.from = from;
+        event.u.recv.uid = result.u.result.owner_uid = bench.uids[from];
+        result.u.result.data = RESULT_EAGER;
+        assert_int_equal(step(0, &event), MOOT_OK);
+        assert_int_equal(core_stats(bench.core[0])->violations, from - 1);
+    }
+    struct core_task_view view;
+    assert_true(core_task_look(bench.core[0], &a, &view));
+    assert_int_equal(view.owner, 1);
+    rankset_release(&view.asked_by);
+    rankset_release(&view.holders);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        core_free(bench.core[rank]);
+    }
+}
+
 int main(void)
 {
     for (int i = 0; i < 64; i++) {
@@ -570,6 +598,7 @@ int main(void)
         cmocka_unit_test(candidates_are_found_by_who_lacks_the_task),
         cmocka_unit_test(strict_mode_names_the_first_difference),
         cmocka_unit_test(a_cancelled_task_does_not_run),
+        cmocka_unit_test(a_second_owners_result_is_refused),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);
 }
