@@ -49,6 +49,35 @@ static void check_report(struct reports *reports, const char *text)
           reports->text);
 }
 
+/* Another thread may be about to tell it when a wait has ended already. */
+static unsigned count_reports(struct reports *reports)
+{
+    unsigned count = 0;
+    for (int i = 0; i < 500 && count == 0; i++) {
+        (void)pthread_mutex_lock(&reports->lock);
+        count = reports->count;
+        (void)pthread_mutex_unlock(&reports->lock);
+        if (count == 0)
+            harness_sleep_us(2000);
+    }
+    return count;
+}
+
+/* Some of the ranks from 1 on stand on a side without rank 0: all that were asked and
+ * had answered when the report was due. */
+static bool names_others(struct reports *reports)
+{
+    char text[32];
+    bool found = false;
+    for (int rank = 1; rank < harness_size() && !found; rank++) {
+        (void)snprintf(text, sizeof text, " rank %d: task", rank);
+        found = report_has(reports, text);
+        (void)snprintf(text, sizeof text, " ranks %d", rank);
+        found = found || report_has(reports, text);
+    }
+    return found;
+}
+
 static int give_one(moot_call *call, void *user)
 {
     (void)user;
@@ -110,10 +139,11 @@ static void strict_diverging(void)
     moot_kernel_id kernel = {0};
     moot *m = open_watched(reports, (const char *[]){"MOOT_DIVERGENCE=strict", NULL},
                            &kernel);
-    int lines[2], size = moot_size(m);
+    int lines[2];
     /* A rank that chairs what it alone holds runs it: it hears of the difference with
      * its next wait, which for the others' task cannot end otherwise. */
     moot_task task = spawn_apart(m, kernel, lines);
+    harness_barrier();
     moot_hash other;
     uint64_t number = moot_rank(m) == 0 ? 100 : 101;
     moot_task_spec spec = {
@@ -131,15 +161,14 @@ static void strict_diverging(void)
     }
     CHECK_CODE(code, MOOT_ERR_DIVERGED);
     CHECK(*moot_last_error(m) != '\0', "there is no story");
+    CHECK(count_reports(reports) == 1, "%u reports", reports->count);
     char text[64];
     for (int i = 0; i < 2; i++) {
         (void)snprintf(text, sizeof text, "modes.c:%d", lines[i]);
         check_report(reports, text);
     }
-    (void)snprintf(text, sizeof text, size > 2 ? " 1-%d: task" : " %d: task", size - 1);
-    check_report(reports, text);
     check_report(reports, " 0: task");
-    CHECK(reports->count == 1, "%u reports", reports->count);
+    CHECK(names_others(reports), "the report names one side only: %s", reports->text);
     CHECK_CODE(moot_task_spawn(m, &spec, &task), MOOT_ERR_DIVERGED);
     (void)moot_close(m);
     harness_explain_with(NULL);
@@ -164,7 +193,7 @@ static void strict_other_order(void)
             code = moot_task_wait(m, task, MOOT_FOREVER);
     }
     CHECK_CODE(code, MOOT_ERR_DIVERGED);
-    CHECK(reports->count == 1, "%u reports", reports->count);
+    CHECK(count_reports(reports) == 1, "%u reports", reports->count);
     (void)moot_close(m);
     harness_explain_with(NULL);
     free(reports);
@@ -217,7 +246,8 @@ static void trust_stalls(void)
     moot_stats stats;
     CHECK_OK(moot_stats_get(m, &stats));
     CHECK(stats.votes == 0, "%llu votes", (unsigned long long)stats.votes);
-    uint64_t told = reports->count;
+    harness_sleep_us(10000); /* another thread may be about to tell it */
+    uint64_t told = count_reports(reports) > 0;
     harness_sum(&told, 1);
     CHECK(told > 0, "nobody reported");
     if (reports->count > 0) {

@@ -10,6 +10,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HARNESS_LSAN 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define HARNESS_LSAN 1
+#endif
+#ifdef HARNESS_LSAN
+#include <sanitizer/lsan_interface.h>
+#endif
+
 enum { TOKEN_TAG = 1, COMPLAINTS_MAX = 12, GRACE_S = 3 };
 
 static struct {
@@ -61,12 +72,35 @@ static void arm(unsigned deadline_s)
     (void)alarm(deadline_s);
 }
 
+/* --- Leaks ------------------------------------------------------------------------ */
+
+/* With ASan.  Open MPI loses memory while it starts, and keeps more than it finds again
+ * after it has unloaded its plugins.  So what MPI_Init allocates does not count, and
+ * leaks are looked for before MPI_Finalize: those are ours. */
+static void init_mpi(int *argc, char ***argv, int *provided)
+{
+#ifdef HARNESS_LSAN
+    __lsan_disable();
+#endif
+    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, provided);
+#ifdef HARNESS_LSAN
+    __lsan_enable();
+#endif
+}
+
+static void look_for_leaks(void)
+{
+#ifdef HARNESS_LSAN
+    __lsan_do_leak_check();
+#endif
+}
+
 /* --- Opening and closing ---------------------------------------------------------- */
 
 void harness_open(int *argc, char ***argv, const char *program)
 {
     int provided = MPI_THREAD_SINGLE;
-    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+    init_mpi(argc, argv, &provided);
     harness.program = program;
     MPI_Comm_dup(MPI_COMM_WORLD, &harness.comm);
     MPI_Comm_rank(harness.comm, &harness.rank);
@@ -90,6 +124,7 @@ int harness_close(void)
     }
     int status = harness.failed == 0 ? 0 : 1;
     MPI_Comm_free(&harness.comm);
+    look_for_leaks();
     MPI_Finalize();
     return status;
 }
