@@ -1,8 +1,7 @@
 /* play.c - see play.h. */
-#include "play.h"
+#include "play_spec.h"
 
 #include "hashing/identity.h"
-#include "hashing/placement.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -16,119 +15,6 @@ struct lane_play {
     pthread_t thread;
 };
 
-static const struct program_task *task_of(const struct play *play, uint32_t task)
-{
-    return &play->program->tasks[task];
-}
-
-/* --- Hashes ----------------------------------------------------------------------- */
-
-static void identify(struct play *play, uint32_t index)
-{
-    const struct program_task *task = task_of(play, index);
-    uint8_t args[PROGRAM_ARGS_BYTES], key[PROGRAM_KEY_BYTES];
-    program_args(play->program, index, args);
-    program_key(play->program, index, key);
-    moot_hash *inputs = harness_alloc(task->inputs.count, sizeof *inputs);
-    for (uint32_t i = 0; i < task->inputs.count; i++)
-        inputs[i] = play->hashes[task->inputs.items[i]];
-    struct rankset candidates = {.low = task->candidates};
-    struct identity spec = {
-        .kernel_name = program_kernel_name(program_kernel(play->program, index)),
-        .kernel_version = 1,
-        .args = args,
-        .args_size = sizeof args,
-        .inputs = inputs,
-        .input_count = task->inputs.count,
-        .key = task->once ? key : NULL,
-        .key_size = task->once ? sizeof key : 0,
-        .once = task->once,
-        .nested = task->parent != PROGRAM_NONE,
-        .candidates = task->candidates != 0 ? &candidates : NULL,
-    };
-    if (task->parent != PROGRAM_NONE)
-        spec.scope = play->hashes[task->parent];
-    play->hashes[index] = identity_hash(&spec);
-    free(inputs);
-}
-
-uint32_t play_chair(const struct play *play, uint32_t task)
-{
-    struct rankset members = {.low = UINT64_MAX >> (64 - play->program->rank_count)};
-    struct rankset candidates = {.low = task_of(play, task)->candidates};
-    return placement_chair(&play->hashes[task], &members,
-                           candidates.low != 0 ? &candidates : NULL);
-}
-
-static void check_hash(const struct play *play, uint32_t task, moot_task handle)
-{
-    moot_task_info info;
-    if (CHECK_OK(moot_task_info(play->m, handle, &info)))
-        CHECK(hash_equal(&info.hash, &play->hashes[task]), "%s has another hash",
-              task_of(play, task)->name);
-}
-
-/* --- Specs ------------------------------------------------------------------------ */
-
-struct spec_parts {
-    uint8_t args[PROGRAM_ARGS_BYTES], key[PROGRAM_KEY_BYTES];
-    moot_task *inputs, *after;
-    moot_hash *input_hashes;
-    int ranks[PROGRAM_RANKS_MAX];
-};
-
-static moot_task_spec make_spec(const struct play *play, uint32_t index,
-                                struct spec_parts *parts)
-{
-    const struct program_task *task = task_of(play, index);
-    program_args(play->program, index, parts->args);
-    program_key(play->program, index, parts->key);
-    parts->inputs = harness_alloc(task->inputs.count, sizeof *parts->inputs);
-    parts->input_hashes =
-        harness_alloc(task->inputs.count, sizeof *parts->input_hashes);
-    parts->after = harness_alloc(task->after.count, sizeof *parts->after);
-    moot_task_spec spec = {.kernel =
-                               play->kernels[program_kernel(play->program, index)],
-                           .args = parts->args,
-                           .args_size = sizeof parts->args,
-                           .inputs = parts->inputs,
-                           .input_hashes = parts->input_hashes,
-                           .after = parts->after,
-                           .flags = task->hint ? MOOT_TASK_CONDITIONAL : 0,
-                           .label = task->name};
-    if (task->once) {
-        spec.key = parts->key;
-        spec.key_size = sizeof parts->key;
-    }
-    for (uint32_t rank = 0; rank < play->program->rank_count; rank++)
-        if (task->candidates >> rank & 1)
-            parts->ranks[spec.candidates.count++] = (int)rank;
-    spec.candidates.ranks = spec.candidates.count > 0 ? parts->ranks : NULL;
-    return spec;
-}
-
-static void drop_parts(struct spec_parts *parts)
-{
-    free(parts->inputs);
-    free(parts->input_hashes);
-    free(parts->after);
-}
-
-/* Inputs go by handle as long as `handles` has one for them, then by hash. */
-static void name_inputs(const struct play *play, uint32_t index,
-                        const moot_task *handles, struct spec_parts *parts,
-                        moot_task_spec *spec)
-{
-    const struct program_list *inputs = &task_of(play, index)->inputs;
-    for (uint32_t i = 0; i < inputs->count; i++) {
-        uint32_t input = inputs->items[i];
-        if (handles[input].id != 0 && spec->input_hash_count == 0)
-            parts->inputs[spec->input_count++] = handles[input];
-        else
-            parts->input_hashes[spec->input_hash_count++] = play->hashes[input];
-    }
-}
-
 /* --- The kernel: what program.h says that kernels do ------------------------------ */
 
 static int spawn_children(moot_call *call, const struct play *play, uint32_t index,
@@ -138,16 +24,16 @@ static int spawn_children(moot_call *call, const struct play *play, uint32_t ind
     for (uint32_t i = 0; i < task->children.count; i++) {
         uint32_t child = task->children.items[i];
         struct spec_parts parts;
-        moot_task_spec spec = make_spec(play, child, &parts);
-        name_inputs(play, child, handles, &parts, &spec);
+        moot_task_spec spec = play_spec(play, child, &parts);
+        play_spec_inputs(play, child, handles, &parts, &spec);
         int code = moot_call_spawn(call, &spec, &handles[child]);
-        drop_parts(&parts);
+        play_spec_drop(&parts);
         if (code != MOOT_OK) {
             CHECK(false, "spawning %s inside %s gave %s", task_of(play, child)->name,
                   task->name, moot_err_name(code));
             return moot_call_fail(call, code, "a child was refused");
         }
-        check_hash(play, child, handles[child]);
+        play_check_hash(play, child, handles[child]);
     }
     return MOOT_OK;
 }
@@ -244,7 +130,7 @@ static moot_task handle_of(struct lane_play *lane, uint32_t task)
     const struct play *play = lane->play;
     if (lane->handles[task].id == 0) {
         CHECK_OK(moot_task_find(play->m, &play->hashes[task], &lane->handles[task]));
-        check_hash(play, task, lane->handles[task]);
+        play_check_hash(play, task, lane->handles[task]);
     }
     return lane->handles[task];
 }
@@ -254,18 +140,18 @@ static void spawn(struct lane_play *lane, uint32_t index)
     const struct play *play = lane->play;
     const struct program_task *task = task_of(play, index);
     struct spec_parts parts;
-    moot_task_spec spec = make_spec(play, index, &parts);
-    name_inputs(play, index, lane->handles, &parts, &spec);
+    moot_task_spec spec = play_spec(play, index, &parts);
+    play_spec_inputs(play, index, lane->handles, &parts, &spec);
     for (uint32_t i = 0; i < task->after.count; i++)
         parts.after[spec.after_count++] = handle_of(lane, task->after.items[i]);
     moot_task handle;
     if (CHECK_OK(moot_task_spawn(play->m, &spec, &handle))) {
         lane->handles[index] = handle;
-        check_hash(play, index, handle);
+        play_check_hash(play, index, handle);
         if (task->cancellers >> play->rank & 1)
             CHECK_OK(moot_task_cancel(play->m, handle));
     }
-    drop_parts(&parts);
+    play_spec_drop(&parts);
 }
 
 /* The end of a wait for the task must be what the oracle says. */
@@ -520,7 +406,7 @@ void play_program(const struct program *program, const char *const *knobs, bool 
     play.ends = harness_alloc(program->task_count, sizeof *play.ends);
     open_moot(&play, knobs);
     for (uint32_t i = 0; i < program->task_count; i++)
-        identify(&play, i);
+        play_identify(&play, i);
     play_lanes(&play);
     settle_and_look(&play, settle, look);
     CHECK_OK(moot_close(play.m));
