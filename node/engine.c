@@ -199,7 +199,8 @@ void engine_later(struct moot *m, struct later later)
     }
 }
 
-static void fail(struct moot *m, int code, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void fail(struct moot *m, int code,
+                                                       const char *format, va_list args)
 {
     m->fatal = code;
     m->end_count++;

@@ -10,6 +10,7 @@
 #include "node/task_handle.h"
 #include "proto/error.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,6 +207,7 @@ static int check_spec(struct moot *m, struct lane *lane, const moot_task_spec *s
     if (error != MOOT_OK) {
         return error;
     }
+    assert(facts->kernel != NULL);
     if ((facts->kernel->flags & MOOT_KERNEL_ONCE) && spec->key == NULL) {
         return lane_fail(lane, MOOT_ERR_NO_KEY,
                          "kernel '%s' is once: each of its tasks needs a .key",
