@@ -222,7 +222,10 @@ MOOT_API int moot_task_find(moot *m, const moot_hash *hash, moot_task *out);
 /* Waits until the task is done, running other tasks meanwhile.  `timeout` 0 polls.
  * Errors: TIMEOUT; TASK_FAILED or CANCELLED (the task's own); NOT_HELD, CYCLE,
  * NO_CANDIDATE, MAYBE_RAN, RESULT_LOST, NO_QUORUM, FENCED (how the moot ended the
- * wait); DIVERGED; CLOSED; STALLED; STALE, FOREIGN, INVALID; STATE inside a kernel. */
+ * wait); DIVERGED; CLOSED; STALLED; STALE, FOREIGN, INVALID; STATE inside a kernel.
+ * NOT_HELD is found at once where every rank has closed or declined; otherwise only
+ * while every rank is in a wait without a timeout, for one that may wake could spawn it
+ * yet. */
 MOOT_API int moot_task_wait(moot *m, moot_task t, moot_duration timeout);
 /* Waits for all of them; the first error by index, after all have ended (TIMEOUT when
  * time runs out first). */
