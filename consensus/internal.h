@@ -308,7 +308,6 @@ void roll_release(struct core *core);
 /* Announces partial chunks and this rank's state if they are due. */
 void state_announce(struct core *core);
 uint64_t state_deadline(const struct core *core);
-bool state_is_stale(const struct core *core); /* peers have not heard the present one */
 void state_on_state(struct core *core, uint32_t from, const struct message *message);
 
 /* --- register.c ---------------------------------------------------------------------

@@ -14,10 +14,10 @@
  *
  * A rank rests when nothing runs and nothing is pending; it is passive when, besides,
  * no lane may wake by a timeout or out of parked code.  If all rest, keys may be
- * yielded, which is always safe; only if all are passive may a wait fail or the moot
- * adjourn.  The coordinator polls only when the last STATE of every peer said that it
- * rests, after a gossip period of rest of its own, and ever more seldom while polls
- * find nothing.
+ * yielded, which is always safe, and circles cut, which no spawn can open; only if all
+ * are passive may a wait fail for want of a holder, or the moot adjourn.  The
+ * coordinator polls only when the last STATE of every peer said that it rests, after a
+ * gossip period of rest of its own, and ever more seldom while polls find nothing.
  */
 #include "consensus/internal.h"
 
@@ -214,13 +214,13 @@ static bool chase_cycle(struct core *core)
 static void act(struct core *core, bool passive)
 {
     bool trust = core->options.mode == CORE_TRUST;
-    bool acted =
-        (passive && adjourn_if_all_closed(core)) ||
-        (MUTANT(NOTFOUND) && passive && fail_smallest_orphan(core)) ||
-        (!trust && yield_undecided(core)) ||
-        (!trust && passive && (fail_smallest_orphan(core) || chase_cycle(core)));
+    bool acted = (passive && adjourn_if_all_closed(core)) ||
+                 (MUTANT(NOTFOUND) && passive && fail_smallest_orphan(core)) ||
+                 (!trust && yield_undecided(core)) ||
+                 (!trust && passive && fail_smallest_orphan(core));
+    bool chased = !acted && !trust && chase_cycle(core);
     core->poll.matched = false;
-    if (acted) {
+    if (acted || (chased && passive)) {
         core->poll.pause_ns = 0;
     }
 }

@@ -4,12 +4,15 @@
  * blocked or closed, how long its roll is, what it waits for.  At most once in a gossip
  * period, and only what changed, so a program that waits at every step pays a bounded
  * share.  The STATE decides nothing; it lets an owner push to those who wait too (T3a),
- * lets the coordinator poll only when a poll can succeed, and fills stall reports.
+ * lets the coordinator poll only when a poll can succeed, and fills stall reports; what
+ * only those need is told more seldom.
  */
 #include "consensus/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { NEWS_PERIODS = 25 };
 
 static struct message_state state_now(const struct core *core)
 {
@@ -28,36 +31,40 @@ static struct message_state state_now(const struct core *core)
     };
 }
 
-bool state_is_stale(const struct core *core)
+/* What decides something at a peer: it is told after a gossip period. */
+static bool is_urgent(const struct core *core)
 {
-    if (!core->state_ever) {
+    if (!core->state_ever || !roll_is_told(core)) {
         return true;
     }
     const struct message_state now = state_now(core), *told = &core->state_sent;
     return now.blocked != told->blocked || now.closed != told->closed ||
-           (now.passive && !told->passive) || now.waiting != told->waiting ||
-           now.len != told->len || now.lanes != told->lanes ||
-           (now.waiting && !hash_equal(&core->last_wait->hash, &core->state_waits_for));
+           (now.passive && !told->passive) || now.lanes != told->lanes;
 }
 
-static bool may_tell(const struct core *core)
+/* What only reports show: it is told when it has been so for long. */
+static bool is_news(const struct core *core)
 {
-    return core->size > 1 && (core->blocked || core->closed) &&
-           (!roll_is_told(core) || state_is_stale(core));
+    const struct message_state now = state_now(core), *told = &core->state_sent;
+    return now.waiting != told->waiting || now.len != told->len ||
+           (now.waiting && !hash_equal(&core->last_wait->hash, &core->state_waits_for));
 }
 
 uint64_t state_deadline(const struct core *core)
 {
-    if (!may_tell(core)) {
+    if (core->size == 1 || (!core->blocked && !core->closed)) {
         return CORE_NEVER;
     }
-    return core->state_ever ? core->state_sent_ns + core->options.gossip_period_ns
-                            : core->now_ns;
+    uint64_t period_ns = core->options.gossip_period_ns;
+    if (is_urgent(core)) {
+        return core->state_ever ? core->state_sent_ns + period_ns : core->now_ns;
+    }
+    return is_news(core) ? core->state_sent_ns + NEWS_PERIODS * period_ns : CORE_NEVER;
 }
 
 void state_announce(struct core *core)
 {
-    if (!may_tell(core) || state_deadline(core) > core->now_ns) {
+    if (state_deadline(core) > core->now_ns) {
         return;
     }
     roll_tell_partial(core);

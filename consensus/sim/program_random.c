@@ -10,6 +10,7 @@
  */
 #include "program_draft.h"
 #include "proto/limits.h"
+#include <assert.h>
 #include <stdlib.h>
 
 /* One of four, alike. */
@@ -108,6 +109,7 @@ static void draw_inputs(const struct draft *draft, struct random *random,
     uint32_t reach = draft->style.reach < top->count ? draft->style.reach : top->count;
     for (uint32_t i = 0; i < count && reach > 0; i++) {
         uint32_t back = 1 + (uint32_t)random_below(random, reach);
+        assert(top->items != NULL && back <= top->count);
         uint32_t other = top->items[top->count - back];
         bool order_only = random_chance(random, 250);
         if (list_has(&task->inputs, other) || list_has(&task->after, other))
@@ -142,6 +144,7 @@ static void draw_tasks(struct draft *draft, struct program_list *top)
 
 static uint64_t all_ranks(const struct program *program)
 {
+    assert(program->rank_count >= 1 && program->rank_count <= PROGRAM_RANKS_MAX);
     return UINT64_MAX >> (PROGRAM_RANKS_MAX - program->rank_count);
 }
 
