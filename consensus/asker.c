@@ -118,13 +118,27 @@ static uint64_t add_ns(uint64_t a, uint64_t b)
     return a > CORE_NEVER - b ? CORE_NEVER : a + b;
 }
 
+/* A rank that is busy elsewhere still asks for what one of its lanes waits for,
+ * directly or through an owned task whose input nobody is known to push: the lane may
+ * be what the busy ones wait for. */
+static uint64_t busy_due_ns(const struct core *core, const struct task *task)
+{
+    bool waited = task->lane_needs > 0 ||
+                  (task->need != NEED_NONE && !push_is_expected(core, task));
+    uint64_t delay = core->options.ask_delay_ns;
+    if (!waited || delay > CORE_NEVER / ASK_BUSY_FACTOR) {
+        return CORE_NEVER;
+    }
+    return add_ns(task->since_ns, delay * ASK_BUSY_FACTOR + ASK_BUSY_NS);
+}
+
 static uint64_t motion_due_ns(const struct core *core, const struct task *task)
 {
     if (task->owed) {
         return task->since_ns;
     }
     if (!task->demanded && !core->idle) {
-        return CORE_NEVER;
+        return busy_due_ns(core, task);
     }
     uint64_t since = task->since_ns;
     if (!task->demanded && core->idle_since_ns > since) {

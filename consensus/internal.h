@@ -39,6 +39,9 @@
  * pushes it to who runs a consumer; to who merely waits for it only if it waits too. */
 enum { ASK_CONSUMER_FACTOR = 20, ASK_WAITER_FACTOR = 4 };
 
+/* A rank that is never idle asks after so many ask delays, and this on top. */
+enum { ASK_BUSY_FACTOR = 100, ASK_BUSY_NS = 1000000 };
+
 struct task;
 
 /* An input of `to`: a node in the consumer list of `from`. */
