@@ -5,6 +5,7 @@
  */
 #include "moot.h"
 
+#include "hashing/identity.h"
 #include "node/close.h"
 #include "node/engine.h"
 #include "node/outbox.h"
@@ -122,8 +123,8 @@ static int register_kernel(struct moot *m, struct lane *lane, const moot_kernel 
                          kernel->name);
     }
     added->id = handle_of_kernel(&m->handles, m->kernels.count - 1);
-    if (added->conflict) {
-        outbox_add_kernel(m, added->peer_rank, added);
+    if (added->conflict) { /* heard of before: everyone must learn that they differ */
+        outbox_tell_kernel(m, added);
     }
     out->id = added->id;
     return MOOT_OK;
@@ -191,6 +192,9 @@ int moot_task_find(moot *m, const moot_hash *hash, moot_task *out)
     if (m == NULL || hash == NULL || out == NULL) {
         return invalid(m, "moot_task_find", "an argument is NULL");
     }
+    if (hash_is_zero(hash)) {
+        return invalid(m, "moot_task_find", "the hash is zero, which no task has");
+    }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
@@ -217,6 +221,9 @@ int moot_decline(moot *m, const moot_hash *hash)
 {
     if (m == NULL || hash == NULL) {
         return invalid(m, "moot_decline", "an argument is NULL");
+    }
+    if (hash_is_zero(hash)) {
+        return invalid(m, "moot_decline", "the hash is zero, which no task has");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

@@ -194,9 +194,13 @@ static void take_bulk(struct moot *m, struct bulk_in *bulk)
 static void take_kernel(struct moot *m, uint32_t from,
                         const struct message_kernel *said)
 {
-    const struct kernel *kernel = kernel_hear(&m->kernels, from, said);
+    struct kernel *kernel = kernel_hear(&m->kernels, from, said);
     if (kernel != NULL) {
-        outbox_add_kernel(m, from, kernel);
+        if (kernel->told) {
+            outbox_add_kernel(m, from, kernel);
+        } else {
+            outbox_tell_kernel(m, kernel); /* a third rank may know neither of us */
+        }
         m->end_count++;
         progress_wake(m);
     }
@@ -333,7 +337,9 @@ bool inbox_poll(struct moot *m)
     struct inbox *inbox = m->inbox;
     const struct transport_receiver receiver = {inbox, on_frame, on_bulk, on_bulk_sent};
     int error = m->transport->ops->poll(m->transport, &receiver, INBOX_FRAMES_PER_POLL);
-    if (error < 0) {
+    if (error < 0 && m->fatal == 0) {
+        report_add(m, "moot: rank %u: the transport failed: %s\n", m->group.rank,
+                   m->transport->ops->story(m->transport));
         engine_fail_all(m, error, "rank %u: the transport failed: %s", m->group.rank,
                         m->transport->ops->story(m->transport));
     }

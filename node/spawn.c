@@ -134,6 +134,11 @@ static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec 
     size_t at = 0;
     int error = add_handles(m, lane, "inputs", spec->inputs, spec->input_count, &at);
     for (size_t i = 0; error == MOOT_OK && i < spec->input_hash_count; i++) {
+        if (hash_is_zero(&spec->input_hashes[i])) {
+            return lane_fail(lane, MOOT_ERR_INVALID,
+                             "input_hashes[%zu]: the hash is zero, which no task has",
+                             i);
+        }
         lane->hashes[at++] = spec->input_hashes[i];
     }
     if (error == MOOT_OK) {
