@@ -259,7 +259,7 @@ static void add_peer(struct text *text, const struct moot *m,
         return;
     }
     text_add(text, " said ");
-    text_add_duration(text, now_ns - peer->heard_ns);
+    text_add_duration(text, now_ns > peer->heard_ns ? now_ns - peer->heard_ns : 0);
     text_add(text, " ago: %s, %llu tasks on the roll, %u to run",
              peer->state.closed    ? "closed"
              : peer->state.blocked ? "blocked"
