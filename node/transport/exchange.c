@@ -273,7 +273,11 @@ int exchange_report(struct exchange *x, const struct transport_receiver *receive
 
 /* --- Looking in, and forgetting --------------------------------------------------- */
 
-bool exchange_flushed(const struct transport *t) { return self_const(t)->unsent == 0; }
+bool exchange_flushed(const struct transport *t)
+{
+    const struct exchange *x = self_const(t);
+    return x->failed || x->unsent == 0;
+}
 
 void exchange_forget(struct transport *t, uint64_t uid)
 {

@@ -1,6 +1,6 @@
 /* mpi.c - frames and bulk transfers over MPI 3.1, and moot_open_comm.
  *
- * The one source file of the library that sees MPI.  A private duplicate of the
+ * Beside mpi_end.c the one source file that sees MPI.  A private duplicate of the
  * program's communicator carries everything, with MPI_ERRORS_RETURN and two tags: what
  * a message is about stands inside it, because tags are few (23 bits on some fabrics)
  * and a hash folded into one collides.
@@ -19,6 +19,7 @@
 #include "exchange.h"
 #include "limits.h"
 #include "moot_mpi.h"
+#include "mpi_end.h"
 #include "node/context_open.h"
 #include "wire.h"
 #include <sodium.h>
@@ -42,8 +43,19 @@ struct mpi_transport {
     struct exchange exchange;
     MPI_Comm comm;
     bool owns_mpi;
+    struct mpi_end end;
     struct flights flights;
 };
+
+/* The bracket around MPI calls; false, with the transport failed, if MPI is gone. */
+static bool enter(struct mpi_transport *t)
+{
+    if (mpi_end_enter(&t->end))
+        return true;
+    exchange_fail(&t->exchange, MOOT_ERR_TRANSPORT,
+                  "MPI_Finalize was called with a moot open; call moot_close first");
+    return false;
+}
 
 static void describe(int mpi_code, const char *what, char *story, size_t story_size)
 {
@@ -126,9 +138,8 @@ static MPI_Request *flights_place(struct mpi_transport *t)
     return &f->requests[f->count];
 }
 
-static void piece_post(struct exchange *x, const struct piece *piece)
+static void piece_start(struct mpi_transport *t, const struct piece *piece)
 {
-    struct mpi_transport *t = (struct mpi_transport *)x;
     MPI_Request *request = flights_place(t);
     if (!request)
         return;
@@ -141,6 +152,15 @@ static void piece_post(struct exchange *x, const struct piece *piece)
             : MPI_Isend(piece->bytes, bytes, MPI_BYTE, peer, tag, t->comm, request);
     if (succeeded(t, code, "starting a transfer"))
         flights_track(t, piece);
+}
+
+static void piece_post(struct exchange *x, const struct piece *piece)
+{
+    struct mpi_transport *t = (struct mpi_transport *)x;
+    if (!enter(t))
+        return;
+    piece_start(t, piece);
+    mpi_end_leave(&t->end);
 }
 
 /* Closes the gaps that MPI_Testsome left where a transfer ended. */
@@ -214,9 +234,11 @@ static int mpi_poll(struct transport *base, const struct transport_receiver *rec
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
     const size_t frames = frames_max > 0 ? (size_t)frames_max : 0;
-    if (!t->exchange.failed)
+    if (!t->exchange.failed && enter(t)) {
         flights_test(t);
-    frames_probe(t, frames);
+        frames_probe(t, frames);
+        mpi_end_leave(&t->end);
+    }
     if (t->exchange.failed)
         return t->exchange.failed;
     return exchange_report(&t->exchange, receiver, frames);
@@ -227,12 +249,15 @@ static int mpi_poll(struct transport *base, const struct transport_receiver *rec
 static void mpi_forget(struct transport *base, uint64_t uid)
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
-    for (int i = 0; i < t->flights.count; i++) {
+    const bool reached = enter(t);
+    for (int i = 0; reached && i < t->flights.count; i++) {
         const struct transfer *transfer = t->flights.pieces[i].transfer;
         if (transfer->kind == TRANSFER_BULK_IN &&
             t->exchange.peers[transfer->rank].uid == uid)
             MPI_Cancel(&t->flights.requests[i]);
     }
+    if (reached)
+        mpi_end_leave(&t->end);
     exchange_forget(base, uid);
 }
 
@@ -258,6 +283,9 @@ static bool leave_together(struct mpi_transport *t)
     const struct timespec pause = {.tv_nsec = 20000};
     const double start = MPI_Wtime();
     MPI_Request barrier;
+    if (!enter(t))
+        return false;
+    mpi_end_leave(&t->end);
     if (t->exchange.failed || t->exchange.forgot ||
         MPI_Ibarrier(t->comm, &barrier) != MPI_SUCCESS)
         return false;
@@ -278,9 +306,8 @@ static bool leave_together(struct mpi_transport *t)
 static void mpi_free(struct transport *base)
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
-    int finalized = 0;
-    MPI_Finalized(&finalized);
-    if (!finalized && t->comm != MPI_COMM_NULL && leave_together(t)) {
+    const bool together = t->comm != MPI_COMM_NULL && leave_together(t);
+    if (mpi_end_unwatch(&t->end) && together) {
         for (int i = 0; i < t->flights.count; i++)
             MPI_Request_free(&t->flights.requests[i]);
         MPI_Comm_free(&t->comm);
@@ -402,7 +429,8 @@ static int meet(const struct opening *o)
     } mine = {0}, *all = malloc(group->size * sizeof *all);
     group->uids = malloc(group->size * sizeof *group->uids);
     group->hosts = malloc(group->size * sizeof *group->hosts);
-    int code = all_agree(o, all && group->uids && group->hosts && sodium_init() >= 0);
+    int code = all_agree(o, all && group->uids && group->hosts && sodium_init() >= 0 &&
+                                mpi_end_watch(&o->t->end));
     if (code == MOOT_OK)
         code = find_host(o, &mine.host);
     while (mine.uid == 0)

@@ -68,7 +68,8 @@ struct transport_ops {
     int (*poll)(struct transport *t, const struct transport_receiver *receiver,
                 int frames_max);
 
-    /* Nothing queued towards any peer and no send in flight. */
+    /* Nothing queued towards any peer and no send in flight, or nothing will ever leave
+     * because the transport has failed. */
     bool (*flushed)(const struct transport *t);
 
     /* Forgets a peer: drops what is queued for it, fails what is in flight (bulk
