@@ -1,0 +1,186 @@
+#!/bin/bash
+# run.sh - check the protocol's models with SPIN.
+#
+#   run.sh quick      what `make check` can afford (about a minute and a half on two cores)
+#   run.sh full       every configuration (hours; up to 6 GB)
+#   run.sh mutants    break one rule at a time; every mutant must give a counterexample
+#
+# Each model is a .pml file beside this script and opens with what it says.  A search that
+# did not finish (memory, depth) has failed.  The last line is `N passed, N failed`, and the
+# exit status is 0 iff nothing failed.  Needs spin and a C compiler (CC, gcc by default).
+set -u
+cd "$(dirname "$0")" || exit 2
+
+CC=${CC:-gcc}
+MEMORY_MB=6000
+DEPTH_MAX=100000
+
+# when | model | its configuration | compiler flags of pan | hash table 2^w
+CONFIGURATIONS='
+quick|pure |-DN=3                           |          |20
+quick|pure |-DN=4                           |          |22
+quick|pure |-DN=3 -DJOIN                    |          |20
+quick|pure |-DN=3 -DJOIN -DVIEWS=3          |          |22
+full |pure |-DN=4 -DJOIN                    |          |24
+full |pure |-DN=4 -DVIEWS=3                 |-DCOLLAPSE|26
+full |pure |-DN=4 -DVIEWS=3 -DJOIN          |-DCOLLAPSE|26
+quick|once |-DN=3 -DK=1 -DVIEWS=2           |          |20
+quick|once |-DN=3 -DK=2 -DVIEWS=2           |          |20
+quick|once |-DN=3 -DK=3 -DVIEWS=2           |          |20
+quick|once |-DN=4 -DK=3 -DVIEWS=1           |          |20
+full |once |-DN=4 -DK=1 -DVIEWS=2           |-DCOLLAPSE|24
+full |once |-DN=4 -DK=2 -DVIEWS=2           |-DCOLLAPSE|24
+full |once |-DN=4 -DK=3 -DVIEWS=2           |-DCOLLAPSE|24
+full |once |-DN=4 -DK=3 -DVIEWS=2 -DPEERSDOWN|-DCOLLAPSE|24
+full |once |-DN=4 -DK=3 -DVIEWS=2 -DJOIN    |-DCOLLAPSE|24
+quick|lease|-DN=3 -DX=1 -DDEATHS=1          |          |20
+quick|lease|-DN=4 -DX=2                     |          |20
+full |lease|-DN=4 -DX=0                     |-DCOLLAPSE|24
+full |lease|-DN=4 -DX=2 -DDEATHS=2          |-DCOLLAPSE|24
+full |lease|-DN=5 -DX=2                     |-DCOLLAPSE|26
+quick|view |-DN=2 -DBALLOTS=3               |          |20
+quick|view |-DN=3 -DBALLOTS=2               |          |20
+quick|view |-DN=4 -DBALLOTS=2 -DFIXED -DDEATHS=2|      |20
+full |view |-DN=3 -DBALLOTS=3               |-DCOLLAPSE|26
+full |view |-DN=4 -DBALLOTS=2               |-DCOLLAPSE|26
+full |view |-DN=4 -DBALLOTS=3 -DFIXED -DDEATHS=2|-DCOLLAPSE|26
+'
+
+# model | mutant | configuration that kills it
+MUTANTS='
+pure |STALEDEC      |-DN=3
+pure |STALERES      |-DN=3
+pure |ADOPTSTALE    |-DN=3
+pure |PARTIAL       |-DN=3
+pure |NOHIST        |-DN=3
+pure |AMNESIA       |-DN=3
+pure |NOFREEZEDEAD  |-DN=3
+pure |NOOWNREP      |-DN=3
+pure |FWDNOTDEC     |-DN=3
+pure |NOSTICKY      |-DN=3
+pure |JOINNOWAIT    |-DN=3 -DJOIN
+pure |HISTANY       |-DN=3 -DJOIN -DVIEWS=3
+once |NOCONCL       |-DN=3 -DK=3 -DVIEWS=1
+once |STALEACC      |-DN=3 -DK=3 -DVIEWS=1
+once |NOBALLOT      |-DN=3 -DK=3 -DVIEWS=1
+once |SMALLQ        |-DN=3 -DK=3 -DVIEWS=1
+once |NOREACC       |-DN=3 -DK=3 -DVIEWS=2
+once |DROPREACC     |-DN=4 -DK=3 -DVIEWS=2
+once |FREEDEAD      |-DN=3 -DK=3 -DVIEWS=1
+once |NOOWNREP      |-DN=3 -DK=3 -DVIEWS=1
+once |PARTIAL       |-DN=3 -DK=3 -DVIEWS=1
+once |NOHIST        |-DN=4 -DK=3 -DVIEWS=2
+once |STALEDEC      |-DN=3 -DK=3 -DVIEWS=1
+once |MASKED        |-DN=4 -DK=3 -DVIEWS=2
+lease|NOPEND        |-DN=3 -DX=1
+lease|GRANTAFTERVOTE|-DN=3 -DX=1
+lease|NOOWNWAIT     |-DN=3 -DX=1
+lease|NOWAIT        |-DN=3 -DX=1
+lease|NOSKEW        |-DN=3 -DX=1
+view |HALF          |-DN=2 -DBALLOTS=2
+view |MAJLIVE       |-DN=3 -DBALLOTS=2
+view |NOPH1         |-DN=2 -DBALLOTS=2
+view |CERTDROP      |-DN=2 -DBALLOTS=2
+view |NOMERGE       |-DN=4 -DBALLOTS=2 -DFIXED -DDEATHS=2
+view |LEARNEDVOTES  |-DN=2 -DBALLOTS=2
+'
+
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# search MODEL CONFIGURATION CFLAGS HASH: leaves pan's report in $work/report.
+search() {
+    local model=$1 configuration=$2 cflags=$3 hash=$4
+    local -a defines flags
+    read -ra defines <<<"$configuration"
+    read -ra flags <<<"$cflags"
+    rm -f "$work"/pan* "$work"/*.trail
+    cp "$model.pml" "$work/" && : >"$work/report" || return 1
+    (
+        cd "$work" || exit 1
+        spin -a "${defines[@]}" "$model.pml" >spin.out 2>&1 || { cat spin.out; exit 1; }
+        "$CC" -O1 -w -DSAFETY -DNOREDUCE "-DMEMLIM=$MEMORY_MB" "${flags[@]}" -o pan pan.c ||
+            exit 1
+        nice -n 19 ./pan "-m$DEPTH_MAX" "-w$hash"
+    ) >"$work/report" 2>&1
+}
+
+# field PATTERN: the first group of PATTERN's first match in the report.
+field() {
+    sed -nE "s/^(.*[^0-9.e+])?$1.*/\\2/p" "$work/report" | head -n 1
+}
+
+# The name that the violated assertion begins with.
+violated() {
+    field 'assertion violated \(*([A-Z0-9_]+)'
+}
+
+complete() {
+    grep -q 'errors: ' "$work/report" &&
+        ! grep -qE 'Search not completed|max search depth|MEMLIM|out of memory|aborted' \
+            "$work/report"
+}
+
+run_configurations() {
+    local mode=$1 when model configuration cflags hash result
+    printf '%-6s %-34s %12s %6s %8s %8s  %s\n' \
+        model configuration states depth seconds MB errors
+    while IFS='|' read -r when model configuration cflags hash; do
+        [ -n "$when" ] || continue
+        when=${when// /} model=${model// /}
+        [ "$mode" = full ] || [ "$when" = quick ] || continue
+        search "$model" "$configuration" "$cflags" "$hash"
+        result=$(field 'errors: ([0-9]+)')
+        if complete && [ "$result" = 0 ]; then
+            passed=$((passed + 1))
+        else
+            failed=$((failed + 1))
+            if complete || [ -n "$(violated)" ]; then
+                result="${result:-?} $(violated) FAILED"
+            else
+                result="not complete: FAILED"
+            fi
+        fi
+        printf '%-6s %-34s %12s %6s %8s %8s  %s\n' "$model" "${configuration%%  *}" \
+            "$(field '([0-9.e+]+) states, stored')" "$(field 'depth reached ([0-9]+)')" \
+            "$(field 'elapsed time ([0-9.e+]+)')" \
+            "$(field '([0-9.]+)[[:space:]]total actual memory')" "$result"
+        [ "${result##* }" != FAILED ] || grep -E 'rror|violated|aborted|MEMLIM' "$work/report"
+    done <<<"$CONFIGURATIONS"
+}
+
+run_mutants() {
+    local model mutant configuration killed=0 total=0
+    printf '%-6s %-15s %-36s %s\n' model mutant configuration 'caught by'
+    while IFS='|' read -r model mutant configuration; do
+        [ -n "$model" ] || continue
+        model=${model// /} mutant=${mutant// /} total=$((total + 1))
+        search "$model" "$configuration -D$mutant" "" 22
+        if [ -n "$(violated)" ]; then
+            killed=$((killed + 1)) passed=$((passed + 1))
+            printf '%-6s %-15s %-36s %s\n' "$model" "$mutant" "$configuration" "$(violated)"
+        else
+            failed=$((failed + 1))
+            printf '%-6s %-15s %-36s %s\n' "$model" "$mutant" "$configuration" 'SURVIVED'
+        fi
+    done <<<"$MUTANTS"
+    echo "killed $killed of $total"
+}
+
+for tool in spin "$CC"; do
+    if ! command -v "$tool" >/dev/null; then
+        echo "run.sh: $tool is not installed (apt-get install spin gcc)" >&2
+        exit 2
+    fi
+done
+case ${1:-} in
+quick | full) run_configurations "$1" ;;
+mutants) run_mutants ;;
+*)
+    echo "usage: run.sh quick | full | mutants" >&2
+    exit 2
+    ;;
+esac
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
