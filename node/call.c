@@ -122,6 +122,15 @@ const moot_hash *moot_call_hash(const moot_call *call)
     return call != NULL ? &call->task->hash : NULL;
 }
 
+/* Keeps the story of the lane's error, so that a kernel that just returns the code does
+ * not lose the first cause. */
+static void remember(struct moot_call *call, struct lane *lane, const char *mishap)
+{
+    call->mishap = mishap;
+    text_clear(&call->mishap_story);
+    text_add(&call->mishap_story, "%s", text_get(&lane->error));
+}
+
 /* --- Children ------------------------------------------------------------------- */
 
 static bool grow(void **array, size_t *room, size_t count, size_t item_size)
@@ -195,6 +204,9 @@ int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec, moot_task *o
         return MOOT_ERR_NO_MEMORY;
     }
     int error = spawn_child(call, lane, spec, out, site);
+    if (error != MOOT_OK) {
+        remember(call, lane, "moot_call_spawn failed");
+    }
     engine_leave(call->m);
     return error;
 }
@@ -272,6 +284,10 @@ int moot_call_wait(moot_call *call, moot_task child, const void **data, size_t *
     }
     int error = wait_child(call, lane, child, data != NULL ? data : &no_data,
                            size != NULL ? size : &no_size);
+    if (error != MOOT_OK) {
+        bool ended = error == MOOT_ERR_TASK_FAILED || error == MOOT_ERR_CANCELLED;
+        remember(call, lane, ended ? "child failed" : "moot_call_wait failed");
+    }
     engine_leave(call->m);
     return error;
 }

@@ -21,7 +21,9 @@ struct moot_call {
     struct payload *output;
     bool no_memory; /* an output could not be had */
     struct text why;
-    uint64_t *children; /* handles; end with the kernel */
+    const char *mishap; /* what moot_call_wait or _spawn met last; NULL: nothing, */
+    struct text mishap_story; /* and its story */
+    uint64_t *children;       /* handles; end with the kernel */
     size_t child_count, child_room;
     struct payload **borrowed; /* children's results */
     size_t borrowed_count, borrowed_room;
@@ -30,7 +32,7 @@ struct moot_call {
 /* Gathers the inputs; false without memory. */
 bool call_begin(struct moot_call *call, struct moot *m, struct lane *lane,
                 struct task *task);
-/* Ends borrows and children's handles; leaves `output` and `why` to the caller. */
+/* Ends borrows and children's handles; leaves `output` and the texts to the caller. */
 void call_end(struct moot_call *call);
 
 #endif

@@ -232,6 +232,9 @@ static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
         code = call->no_memory ? MOOT_ERR_NO_MEMORY : MOOT_ERR_NO_OUTPUT;
     }
     story_of_kernel(&story, m, task, code, text_get(&call->why));
+    if (call->mishap != NULL) {
+        story_add_mishap(&story, call->mishap, text_get(&call->mishap_story));
+    }
     end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
 }
 
@@ -264,6 +267,7 @@ static void run(struct moot *m, struct lane *lane, struct task *task)
     call_end(&call);
     end_of_kernel(m, &call, code);
     text_release(&call.why);
+    text_release(&call.mishap_story);
     unpin_inputs(m, task);
 }
 

@@ -31,6 +31,13 @@ void story_of_kernel(struct text *story, const struct moot *m, const struct task
     }
 }
 
+void story_add_mishap(struct text *story, const char *mishap, const char *its_story)
+{
+    if (its_story[0] != '\0' && strstr(text_get(story), its_story) == NULL) {
+        text_add(story, "; %s:\n  %s", mishap, its_story);
+    }
+}
+
 void story_of_input(struct text *story, const struct moot *m, const struct task *task,
                     const struct task *input)
 {

@@ -5,7 +5,7 @@
 
 #include "ranks.h"
 
-enum { SQUARE, SUM, FAIL, EMPTY, SILENT, BIG, SLOW, TREE, ONCE, FORGER, GATE };
+enum { SQUARE, SUM, FAIL, EMPTY, SILENT, BIG, SLOW, TREE, ONCE, FORGER, GATE, LOSER };
 
 static atomic_int square_runs, sum_runs, once_runs, tree_runs;
 static atomic_bool gate_open;
@@ -131,6 +131,20 @@ static inline int tree(moot_call *call, void *user)
     return MOOT_OK;
 }
 
+/* args: depth.  The deepest fails; those above pass the code on without a word. */
+static inline int loser(moot_call *call, void *user)
+{
+    const moot_kernel_id *self = user;
+    const uint64_t *depth = moot_call_args(call, NULL);
+    if (depth == NULL || *depth == 0)
+        return moot_call_fail(call, 7, "the pump is dry");
+    uint64_t below = *depth - 1;
+    moot_task_spec spec = {.kernel = *self, .args = &below, .args_size = sizeof(below)};
+    moot_task child;
+    int error = moot_call_spawn(call, &spec, &child);
+    return error != MOOT_OK ? error : moot_call_wait(call, child, NULL, NULL);
+}
+
 static inline int once(moot_call *call, void *user)
 {
     (void)user;
@@ -170,6 +184,10 @@ static inline void kernels(struct seat *seat)
                         .user = &seat->kernels[TREE],
                         .flags = MOOT_KERNEL_PORTABLE};
     EXPECT(seat, moot_kernel_register(seat->m, &node, &seat->kernels[TREE]), MOOT_OK);
+    node.name = "loser";
+    node.fn = loser;
+    node.user = &seat->kernels[LOSER];
+    EXPECT(seat, moot_kernel_register(seat->m, &node, &seat->kernels[LOSER]), MOOT_OK);
 }
 
 /* --- Spawning with less to write ------------------------------------------------ */

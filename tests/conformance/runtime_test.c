@@ -399,6 +399,20 @@ static void close_with_waiters(struct seat *seat)
     seat->m = NULL;
 }
 
+/* Kernels that just return a child's code keep its story. */
+static void causes_from_below(struct seat *seat)
+{
+    moot_task task = spawn_u64(seat, LOSER, 2);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
+    const char *story = moot_last_error(seat->m);
+    unsigned told = 0;
+    for (const char *at = story; (at = strstr(at, "child failed:")) != NULL; at++)
+        told++;
+    CHECK(seat, told == 2);
+    CHECK(seat, strstr(story, "kernels.h:") != NULL);
+    CHECK(seat, strstr(story, "failed with code 7: the pump is dry") != NULL);
+}
+
 /* --- All of them ---------------------------------------------------------------- */
 
 static const char *const with_workers[] = {"MOOT_THREADS=3", NULL};
@@ -422,6 +436,7 @@ static const struct scene scenes[] = {
     SCENE(polling, .knobs = with_workers),
     SCENE(any_and_all, .knobs = NULL),
     SCENE(cancels, .knobs = NULL),
+    SCENE(causes_from_below, .knobs = NULL),
     SCENE(scopes, .knobs = NULL),
     SCENE(two_threads, .knobs = NULL),
     {"close_with_waiters", close_with_waiters, kernels, NULL, NULL, {0}},
