@@ -6,9 +6,11 @@
  *
  *     moot *m;
  *     moot_open(NULL, &m);
- *     moot_kernel_register(m, &(moot_kernel){ .name = "square", .fn = square }, &k);
- *     moot_task_spawn(m, &(moot_task_spec){ .kernel = k, .args = &x, .args_size = 8 },
- * &t); moot_task_fetch(m, t, MOOT_FOREVER, &data, &size); moot_close(m);
+ *     moot_kernel_register(m, &(moot_kernel){.name = "square", .fn = square}, &k);
+ *     moot_task_spawn(m, &(moot_task_spec){.kernel = k, .args = &x, .args_size = 8},
+ *                     &t);
+ *     moot_task_fetch(m, t, MOOT_FOREVER, &data, &size);
+ *     moot_close(m);
  *
  * Conventions, which hold for every function unless it says otherwise:
  *  - it returns MOOT_OK (0) or a negative MOOT_ERR_* (moot_error.h), never aborts and
@@ -16,7 +18,8 @@
  *    moot_last_error() tells the long story;
  *  - it is local: other ranks need not call it;
  *  - it may be called from any thread; a thread becomes a *lane* with its first
- * top-level spawn and should end, wait, or call moot_park() when it stops spawning;
+ *    top-level spawn, wait or park, and should end, wait, or call moot_park() when it
+ *    stops spawning;
  *  - option structs are zero by default: a zero field means the documented default;
  *  - data that it returns are borrowed until the named release; strings until the next
  *    call of the same thread;
@@ -61,8 +64,7 @@ typedef int64_t moot_duration; /* nanoseconds */
 #define MOOT_MILLISECONDS(n) ((moot_duration)(n)*1000000)
 #define MOOT_SECONDS(n) ((moot_duration)(n)*1000000000)
 
-/* --- Opening and closing -----------------------------------------------------------
- */
+/* --- Opening and closing ---------------------------------------------------------- */
 
 /* Where stall and divergence reports go: whole text, NUL-terminated, one call a report,
  * from the thread that found it, with no lock held. */
@@ -87,8 +89,11 @@ MOOT_API int moot_open(const moot_options *options, moot **out);
 /* Leaves.  Collective.  Ends the program's spawning, goes on serving peers until every
  * rank has closed, and frees everything, `m` included, whatever it returns (except
  * INVALID for NULL and STATE below).  Tasks that nobody waited for run before it
- * returns. Returns STATE, having done nothing, when called inside a kernel or while
- * another thread closes; threads that wait are woken with MOOT_ERR_CLOSED first. */
+ * returns.  Returns STATE, having done nothing, when called inside a kernel or while
+ * another thread closes; threads that wait are woken with MOOT_ERR_CLOSED first.
+ * Returns what had ended the moot for everyone, if something had: DIVERGED, STALLED,
+ * TRANSPORT (so does a moot over which the program called MPI_Finalize), NO_MEMORY,
+ * PROTOCOL; moot_last_error(NULL) has the story. */
 MOOT_API int moot_close(moot *m);
 
 MOOT_API int moot_rank(const moot *m); /* 0 .. size-1, or MOOT_ERR_INVALID */
@@ -100,8 +105,7 @@ MOOT_API const char *moot_err_name(int code); /* "MOOT_ERR_STALE"; never NULL */
  * none. Borrowed until this thread's next call. */
 MOOT_API const char *moot_last_error(const moot *m);
 
-/* --- Kernels ------------------------------------------------------------------------
- */
+/* --- Kernels ---------------------------------------------------------------------- */
 
 /* A kernel's body.  Returns MOOT_OK, or what moot_call_fail() returned, or any other
  * nonzero code, which fails the task with MOOT_ERR_KERNEL_CODE and that code in the
@@ -129,8 +133,7 @@ typedef struct moot_kernel {
 MOOT_API int moot_kernel_register(moot *m, const moot_kernel *kernel,
                                   moot_kernel_id *out);
 
-/* --- Inside a kernel
- * ------------------------------------------------------------------ */
+/* --- Inside a kernel -------------------------------------------------------------- */
 
 /* The task's argument bytes, aligned for any type; NULL and 0 if it has none. */
 MOOT_API const void *moot_call_args(const moot_call *call, size_t *size);
@@ -150,8 +153,7 @@ MOOT_API moot *moot_call_context(const moot_call *call);
 /* The running task's hash: with a once kernel, the token that fences its effect. */
 MOOT_API const moot_hash *moot_call_hash(const moot_call *call);
 
-/* --- Tasks ---------------------------------------------------------------------------
- */
+/* --- Tasks ------------------------------------------------------------------------ */
 
 /* A set of candidate ranks.  Zero means every rank. */
 typedef struct moot_ranks {
@@ -183,7 +185,9 @@ typedef struct moot_task_spec {
     size_t after_count;
     const void *key; /* makes equal specs distinct tasks; up to 256 bytes; copied */
     size_t key_size;
-    moot_place owner;      /* the candidate set of one */
+    /* The candidate set of one.  If the kernel is not portable, that rank must spawn
+     * the task itself: nobody else sends it the spec. */
+    moot_place owner;
     moot_ranks candidates; /* who may own it; not together with owner */
     int32_t priority;      /* higher first, on the rank that runs it */
     uint32_t flags;
@@ -194,8 +198,8 @@ typedef struct moot_task_spec {
  * promised, but the same task is, and each spawn has its own reference to release.
  *
  * Errors: INVALID, STALE or FOREIGN (an input), UNKNOWN_KERNEL, KERNEL_MISMATCH,
- * NO_KEY, LIMIT, DECLINED, SCOPE_CLOSED, CLOSED, DIVERGED, NO_MEMORY; STATE inside a
- * kernel, where moot_call_spawn is the call. */
+ * NO_KEY, LIMIT, DECLINED, SCOPE_CLOSED, CLOSED, DIVERGED, STALLED, TRANSPORT,
+ * NO_MEMORY; STATE inside a kernel, where moot_call_spawn is the call. */
 #define moot_task_spawn(m, ...) moot_task_spawn_at((m), __VA_ARGS__, MOOT_SITE)
 #define MOOT_SITE MOOT_SITE_(__FILE__, __LINE__)
 #define MOOT_SITE_(file, line) MOOT_SITE__(file, line)
@@ -210,8 +214,10 @@ MOOT_API int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *
 MOOT_API int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec,
                                 moot_task *out, const char *site);
 /* Waits for a child and borrows its result until the kernel returns.  The thread runs
- * other tasks meanwhile.  Errors: NOT_CHILD for any other task (at once), and those of
- * moot_task_fetch. */
+ * other tasks meanwhile.  Errors: NOT_CHILD for any other task (at once), LIMIT when
+ * the thread has 256 kernels on its stack already, one waiting on top of the other,
+ * and those of moot_task_fetch.  A kernel that returns the error as it is keeps its
+ * story: the task's own ends with the child's. */
 MOOT_API int moot_call_wait(moot_call *call, moot_task child, const void **data,
                             size_t *size);
 
@@ -222,10 +228,10 @@ MOOT_API int moot_task_find(moot *m, const moot_hash *hash, moot_task *out);
 /* Waits until the task is done, running other tasks meanwhile.  `timeout` 0 polls.
  * Errors: TIMEOUT; TASK_FAILED or CANCELLED (the task's own); NOT_HELD, CYCLE,
  * NO_CANDIDATE, MAYBE_RAN, RESULT_LOST, NO_QUORUM, FENCED (how the moot ended the
- * wait); DIVERGED; CLOSED; STALLED; STALE, FOREIGN, INVALID; STATE inside a kernel.
- * NOT_HELD is found at once where every rank has closed or declined; otherwise only
- * while every rank is in a wait without a timeout, for one that may wake could spawn it
- * yet. */
+ * wait); KERNEL_MISMATCH; DIVERGED; CLOSED; STALLED; TRANSPORT; STALE, FOREIGN,
+ * INVALID; STATE inside a kernel.  NOT_HELD is found at once where every rank has
+ * closed or declined; otherwise only while every rank is in a wait without a timeout,
+ * for one that may wake could spawn it yet. */
 MOOT_API int moot_task_wait(moot *m, moot_task t, moot_duration timeout);
 /* Waits for all of them; the first error by index, after all have ended (TIMEOUT when
  * time runs out first). */
@@ -291,15 +297,15 @@ MOOT_API int moot_scope_open(moot *m, const char *name);
 MOOT_API int moot_scope_close(moot *m);
 
 /* The bracket around code of this thread that may block outside moot (an MPI_Barrier, a
- * lock): it lets the moot treat this lane as not about to spawn, and has another thread
- * run what this rank owns meanwhile (not with MOOT_PROGRESS=caller, where a rank whose
- * threads are all outside moot serves nobody).  STATE if parked
- * already / not parked; INVALID on a thread inside a kernel. */
+ * lock, pthread_join and any other wait for a thread): it lets the moot treat this lane
+ * as not about to spawn, and has another thread run what this rank owns meanwhile (not
+ * with MOOT_PROGRESS=caller, where a rank whose threads are all outside moot serves
+ * nobody).  STATE if parked already / not parked; INVALID on a thread inside a kernel.
+ */
 MOOT_API int moot_park(moot *m);
 MOOT_API int moot_unpark(moot *m);
 
-/* --- Figures -------------------------------------------------------------------------
- */
+/* --- Figures ---------------------------------------------------------------------- */
 
 /* Counted on this rank since moot_open. */
 typedef struct moot_stats {
