@@ -118,6 +118,31 @@ static void say_caller_mode(struct moot *m)
     }
 }
 
+/* The story of knobs_set says what the variable may have been meant to be. */
+static void say_stranger(void *context, const char *name)
+{
+    struct text *text = context;
+    struct knobs scratch;
+    char story[STORY_BYTES];
+    knobs_default(&scratch);
+    knobs_set(&scratch, name, "", (struct knob_origin){KNOB_FROM_ENVIRONMENT, 0}, story,
+              sizeof(story));
+    text_add(text, "%s%s", text->length > 0 ? "; " : "", story);
+}
+
+/* A misspelt variable is no error, since others may use the prefix, but is told. */
+static void say_strangers(struct moot *m)
+{
+    struct text text = {0};
+    if (m->group.rank == 0) {
+        knobs_each_stranger(say_stranger, &text);
+    }
+    if (text.length > 0) {
+        report_add(m, "moot: environment: %s\n", text_get(&text));
+    }
+    text_release(&text);
+}
+
 static bool start_threads(struct moot *m)
 {
     bool helper = m->knobs.progress != KNOB_PROGRESS_CALLER && m->group.size > 1;
@@ -183,6 +208,7 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     }
     usr1_join();
     engine_lock(m);
+    say_strangers(m);
     engine_unlock(m); /* gives out what was queued for the report hook */
     *out = m;
     return MOOT_OK;

@@ -175,16 +175,14 @@ static int environment_load(const struct loading *l)
     return code;
 }
 
-static int option_load(const struct loading *l, const char *option, unsigned index)
+static int option_load(const struct loading *l, const char *option)
 {
     const struct knob_origin origin = {KNOB_FROM_OPTIONS, 0};
-    char where[32], name[64];
-    snprintf(where, sizeof where, "knobs[%u]", index);
+    char where[80], name[64];
+    snprintf(where, sizeof where, "'%.60s'", option);
     const char *equals = strchr(option, '=');
     if (!equals || (size_t)(equals - option) >= sizeof name) {
-        char what[128];
-        snprintf(what, sizeof what, "\"%.60s\" is not \"MOOT_NAME=value\"", option);
-        return refuse(l, where, what);
+        return refuse(l, where, "a knob is set by \"MOOT_NAME=value\"");
     }
     snprintf(name, sizeof name, "%.*s", (int)(equals - option), option);
     if (strcmp(name, config_name) == 0)
@@ -208,7 +206,7 @@ int knobs_load(struct knobs *out, const char *const *overrides, char *story,
     if (code == MOOT_OK)
         code = environment_load(&l);
     for (unsigned i = 0; code == MOOT_OK && overrides && overrides[i]; i++)
-        code = option_load(&l, overrides[i], i);
+        code = option_load(&l, overrides[i]);
     if (code == MOOT_OK)
         *out = knobs;
     return code;

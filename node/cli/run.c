@@ -251,7 +251,11 @@ static int run_run(int argc, char **argv)
         return CLI_USAGE;
     }
     if (!program_find(job.program[0], job.path)) {
-        cli_complain(&verb_run, "there is no program %s", job.program[0]);
+        if (access(job.program[0], F_OK) == 0)
+            cli_complain(&verb_run, "%s is there, but is no executable file",
+                         job.program[0]);
+        else
+            cli_complain(&verb_run, "there is no program %s", job.program[0]);
         return CLI_NOT_FOUND;
     }
     if (!settings_export(&job) || !directory_make(&job)) {

@@ -183,6 +183,27 @@ static const char *bytes_format(uint64_t bytes, char text[32])
     return text;
 }
 
+/* Every rank left its sheet and ended well: only then did the ranks compare what they
+ * had spawned. */
+static bool is_complete(const struct sheets *sheets)
+{
+    for (size_t r = 0; r < sheets->count; r++)
+        if (!sheets->items[r].present || sheets->items[r].close_code != 0)
+            return false;
+    return true;
+}
+
+static void spawned_print(const struct sheet *sum, FILE *to)
+{
+    fprintf(to, "  spawned        %" PRIu64 " by all ranks, %" PRIu64 " by some",
+            sum->common, sum->partial);
+    /* Each task ran once; one that is on no program's list was a task's. */
+    const uint64_t listed = sum->common + sum->partial;
+    if (sum->stats.tasks_run > listed)
+        fprintf(to, ", %" PRIu64 " inside tasks", sum->stats.tasks_run - listed);
+    fputc('\n', to);
+}
+
 static void tasks_print(const struct sheets *sheets, const struct sheet *sum, FILE *to)
 {
     uint64_t least = UINT64_MAX, most = 0;
@@ -196,13 +217,9 @@ static void tasks_print(const struct sheets *sheets, const struct sheet *sum, FI
     }
     if (sheets->count > RANKS_LISTED)
         fprintf(to, " %" PRIu64 " to %" PRIu64, least, most);
-    fprintf(to, "\n  spawned        %" PRIu64 " by all ranks, %" PRIu64 " by some",
-            sum->common, sum->partial);
-    /* Each task ran once; one that is on no program's list was a task's. */
-    const uint64_t listed = sum->common + sum->partial;
-    if (sum->stats.tasks_run > listed)
-        fprintf(to, ", %" PRIu64 " inside tasks", sum->stats.tasks_run - listed);
     fputc('\n', to);
+    if (is_complete(sheets))
+        spawned_print(sum, to);
     if (sum->stats.tasks_failed > 0)
         fprintf(to, "  tasks failed   %" PRIu64 "\n", sum->stats.tasks_failed);
 }

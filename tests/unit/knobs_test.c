@@ -237,10 +237,10 @@ static void a_mistake_is_told_with_its_place(void **state)
         {"", "MOOT_CONFIG", "/nowhere/moot.conf", NULL, "/nowhere/moot.conf",
          "No such"},
         {"", "MOOT_CONFIG", "/tmp", NULL, "/tmp", "directory"},
-        {"", NULL, NULL, "MOOT_THREADS=many", "knobs[0]", "0 to 256"},
-        {"", NULL, NULL, "MOOT_THREADS", "knobs[0]", "MOOT_NAME=value"},
-        {"", NULL, NULL, "", "knobs[0]", "MOOT_NAME=value"},
-        {"", NULL, NULL, "MOOT_TRACE=x", "knobs[0]", "not supported"},
+        {"", NULL, NULL, "MOOT_THREADS=many", "'MOOT_THREADS=many'", "0 to 256"},
+        {"", NULL, NULL, "MOOT_THREADS", "'MOOT_THREADS'", "MOOT_NAME=value"},
+        {"", NULL, NULL, "", "''", "MOOT_NAME=value"},
+        {"", NULL, NULL, "MOOT_TRACE=x", "'MOOT_TRACE=x'", "not supported"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct knobs knobs, before;
