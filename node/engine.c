@@ -53,6 +53,7 @@ struct lane *engine_enter(struct moot *m)
         return NULL;
     }
     engine_lock(m);
+    lane->seen_ns = clock_ns();
     return lane;
 }
 

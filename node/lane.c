@@ -227,6 +227,7 @@ void lane_set_state(struct moot *m, struct lane *lane, enum core_lane_state stat
         return;
     }
     lane->state = state;
+    lane->seen_ns = clock_ns();
     struct core_event event = {.type = CORE_EV_LANE};
     event.u.lane.lane = lane->number;
     event.u.lane.state = state;

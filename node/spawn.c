@@ -343,6 +343,9 @@ static int spawn_checked(struct moot *m, struct lane *lane,
         task_handle_end(m, handle);
         return explain(m, lane, &hash, facts->label, error);
     }
+    if (!facts->nested) {
+        lane->spawn_site = task->site;
+    }
     out->id = id;
     return MOOT_OK;
 }

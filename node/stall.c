@@ -12,8 +12,10 @@ enum { STALL_WAITS_MAX = 16, STALL_CHAIN_MAX = 12, STALL_PEERS_MAX = 16 };
 
 /* What the report found, for its last line. */
 struct findings {
-    bool chair_lacks; /* a chair is not known to hold what is waited for */
-    bool nobody;      /* nobody is known to hold it */
+    bool chair_lacks;   /* a chair is not known to hold what is waited for */
+    bool nobody;        /* nobody is known to hold it */
+    bool chair_spoke;   /* such a chair has told its state, */
+    bool chair_blocked; /* and was blocked when it last did */
     bool owner_known;
 };
 
@@ -73,6 +75,11 @@ static void add_chair(struct text *text, const struct moot *m,
         return;
     }
     found->chair_lacks |= !holds;
+    struct core_peer_view peer;
+    if (!holds && !here && core_peer_look(m->core, view->chair, &peer)) {
+        found->chair_blocked |= peer.heard_ns != 0 && peer.state.blocked;
+        found->chair_spoke |= peer.heard_ns != 0;
+    }
     text_add(text, "      chair: %s %u, which %s\n", here ? "this rank," : "rank",
              view->chair,
              holds  ? "holds it"
@@ -214,7 +221,7 @@ static const char *lane_state_name(const struct lane *lane)
 {
     switch (lane->state) {
     case CORE_LANE_RUNNING:
-        return lane->call != NULL ? "in a kernel" : "running";
+        return "in a kernel";
     case CORE_LANE_BLOCKED:
         return "in a wait";
     case CORE_LANE_TIMED:
@@ -227,11 +234,25 @@ static const char *lane_state_name(const struct lane *lane)
     return "?";
 }
 
-static void add_lanes(struct text *text, const struct moot *m)
+static void add_lane(struct text *text, const struct lane *lane, uint64_t now_ns)
+{
+    if (lane->state != CORE_LANE_RUNNING || lane->call != NULL) {
+        text_add(text, "  lane %u is %s\n", lane->number, lane_state_name(lane));
+        return;
+    }
+    text_add(text, "  lane %u has been in the program's own code for ", lane->number);
+    text_add_duration(text, now_ns > lane->seen_ns ? now_ns - lane->seen_ns : 0);
+    if (lane->spawn_site != NULL) {
+        text_add(text, ", last spawn at %s", lane->spawn_site);
+    }
+    text_add(text, "\n");
+}
+
+static void add_lanes(struct text *text, const struct moot *m, uint64_t now_ns)
 {
     for (const struct lane *lane = m->lanes; lane != NULL; lane = lane->next) {
         if (lane->number != LANE_NO_NUMBER) {
-            text_add(text, "  lane %u is %s\n", lane->number, lane_state_name(lane));
+            add_lane(text, lane, now_ns);
         }
     }
     text_add(text, "  %zu tasks ready, %u running, %u of them waiting for children\n",
@@ -258,9 +279,12 @@ static void add_peer(struct text *text, const struct moot *m,
         text_add(text, " said nothing yet\n");
         return;
     }
-    text_add(text, " said ");
-    text_add_duration(text, now_ns > peer->heard_ns ? now_ns - peer->heard_ns : 0);
-    text_add(text, " ago: %s, %llu tasks on the roll, %u to run",
+    uint64_t age_ns = now_ns > peer->heard_ns ? now_ns - peer->heard_ns : 0;
+    bool stale =
+        m->knobs.stall_ns != KNOB_NEVER && age_ns > (uint64_t)m->knobs.stall_ns;
+    text_add(text, stale ? ", as of " : " said ");
+    text_add_duration(text, age_ns);
+    text_add(text, " ago: %s%s, %llu tasks on the roll, %u to run", stale ? "was " : "",
              peer->state.closed    ? "closed"
              : peer->state.blocked ? "blocked"
                                    : "running",
@@ -305,17 +329,27 @@ static void add_peers(struct text *text, const struct moot *m, uint64_t now_ns)
 static const char *advice(const struct moot *m, const struct findings *found)
 {
     if (m->knobs.divergence == KNOB_DIVERGENCE_TRUST && found->chair_lacks) {
-        return "the ranks diverged: the chair never spawned what is waited for; "
+        return "the ranks diverged: the chair is not known to hold what is waited for; "
                "MOOT_DIVERGENCE=repair would vote for another owner";
     }
     if (found->nobody) {
         return "no rank is known to hold what is waited for: look for a condition that "
                "kept its spawn from happening everywhere";
     }
+    if (found->chair_lacks && found->chair_blocked) {
+        return "when last heard of, the chair was blocked and not known to hold it: "
+               "SIGUSR1 at its rank tells where it is now; if that is code that moot "
+               "cannot see (MPI, a lock, pthread_join), put moot_park() around it";
+    }
     if (found->chair_lacks) {
-        return "the chair has neither spawned it nor blocked: if it sits in code that "
-               "moot cannot see (MPI, a lock), put moot_park() around that code or set "
-               "MOOT_VOTE_TIMEOUT";
+        return found->chair_spoke
+                   ? "as last heard of, the chair had neither spawned it nor blocked: "
+                     "if it sits in code that moot cannot see (MPI, a lock, "
+                     "pthread_join), put moot_park() around that code or set "
+                     "MOOT_VOTE_TIMEOUT"
+                   : "nothing was heard of the chair yet: if it sits in code that moot "
+                     "cannot see (MPI, a lock, pthread_join), put moot_park() around "
+                     "that code or set MOOT_VOTE_TIMEOUT";
     }
     if (found->owner_known) {
         return "the owner is known and has not finished: look at its kernel, and at "
@@ -331,7 +365,7 @@ void stall_compose(struct text *text, struct moot *m, uint64_t now_ns)
     text_add(text, "moot: rank %u of %u, report after ", m->group.rank, m->group.size);
     text_add_duration(text, now_ns - m->opened_ns);
     text_add(text, ":\n");
-    add_lanes(text, m);
+    add_lanes(text, m, now_ns);
     add_waits(text, m, now_ns, &found);
     add_peers(text, m, now_ns);
     if (m->waits != NULL) {
