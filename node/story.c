@@ -86,8 +86,12 @@ static void add_cycle(struct text *story, const struct moot *m, const moot_hash 
 void story_of_verdict(struct text *story, const struct moot *m, const struct task *task,
                       int code, const moot_hash *chain, uint32_t chain_count)
 {
+    /* Of a task that is held right here the candidates alone can be missing. */
+    bool barred = code == MOOT_ERR_NOT_HELD && task->held;
+    const char *what =
+        barred ? "no candidate of the task holds it, and none will" : error_text(code);
     task_describe(story, task);
-    text_add(story, ": %s (%s), found on rank %u", error_text(code), error_name(code),
+    text_add(story, ": %s (%s), found on rank %u", what, error_name(code),
              m->group.rank);
     if (code == MOOT_ERR_CYCLE) {
         add_cycle(story, m, chain, chain_count);
