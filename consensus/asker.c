@@ -72,6 +72,10 @@ int asker_need(struct core *core, const struct core_event *event)
         return MOOT_OK;
     }
     task->verdict = false;
+    if (task->chair == NOBODY && core->epoch > 0) {
+        graph_verdict(core, task, MOOT_ERR_NO_CANDIDATE, NULL, 0);
+        return MOOT_OK;
+    }
     graph_demand(core, task, bound_of(core, event, task), false);
     asker_consider(core, task);
     return MOOT_OK;
@@ -111,11 +115,6 @@ void asker_forget_pending(struct core *core, struct task *task)
 static bool push_is_expected(const struct core *core, const struct task *task)
 {
     return !task->finder && roll_knows_holder(core, task, task->chair);
-}
-
-static uint64_t add_ns(uint64_t a, uint64_t b)
-{
-    return a > CORE_NEVER - b ? CORE_NEVER : a + b;
 }
 
 /* A rank that is busy elsewhere still asks for what one of its lanes waits for,
@@ -292,12 +291,18 @@ static bool asks_at_once(const struct task *task)
 
 void asker_consider(struct core *core, struct task *task)
 {
-    if (!wants_something(task) || task->own != CORE_OWN_NONE || task->chair == NOBODY) {
+    if (!wants_something(task) || task->own != CORE_OWN_NONE) {
         return;
     }
-    if (task->have == CORE_HAVE_BARE) {
-        pull(core, task);
+    if (task->chair == NOBODY) {
+        if (core->epoch > 0 && !task->verdict) {
+            graph_verdict(core, task, MOOT_ERR_NO_CANDIDATE, NULL, 0);
+        }
         return;
+    }
+    if (task->have == CORE_HAVE_BARE && rankset_has(&core->members, task->owner)) {
+        pull(core, task);
+        return; /* an owner that has left is not asked: the chair knows who has them */
     }
     bool told = task->asked && task->asked_want >= present_want(task) &&
                 task->asked_need <= task->need;
@@ -389,7 +394,8 @@ static void sweep_towards(struct core *core, uint32_t rank)
 
 void asker_sweep(struct core *core)
 {
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         struct peer *peer = &core->peers[rank];
         if (rank == core->rank || peer->swept || !peer->state.closed) {
             continue;
@@ -406,13 +412,14 @@ void asker_sweep(struct core *core)
 
 bool asker_swept(const struct core *core)
 {
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         const struct peer *peer = &core->peers[rank];
         if (rank != core->rank && peer->state.closed && !peer->swept) {
             return false;
         }
     }
-    return core->size == 1 || core->state_sent.closed;
+    return core->member_count == 1 || core->state_sent.closed;
 }
 
 /* --- Cancel -------------------------------------------------------------------- */

@@ -8,27 +8,18 @@
  */
 #include "consensus/internal.h"
 
-void ballot_open(struct core *core, struct task *task, uint32_t winner,
-                 enum evidence evidence)
+static void ask_voters(struct core *core, struct task *task,
+                       const struct message_accept *accept)
 {
-    struct docket *docket = docket_of(core, task);
-    if (docket == NULL) {
-        return;
-    }
-    assert(!docket->balloting && docket->winner == NOBODY);
+    struct docket *docket = task->docket;
     uint32_t voters[LIMIT_VOTERS];
     uint32_t count = placement_voters(&task->hash, core->rank, &core->members,
                                       core->hosts, core->options.voters, voters);
-    docket->winner = winner;
     docket->quorum = MUTANT(SMALLQ) && count > 1 ? count / 2 : count / 2 + 1;
-    docket->evidence = evidence;
-    task->accepted = winner;
+    task->accepted = docket->winner;
+    task->accepted_epoch = core->epoch;
     if (!rankset_add(&docket->acks, core->rank)) {
         core->broken = true;
-        return;
-    }
-    if (docket->quorum == 1) {
-        chair_decided(core, task, winner, evidence);
         return;
     }
     docket->balloting = true;
@@ -37,22 +28,77 @@ void ballot_open(struct core *core, struct task *task, uint32_t winner,
                                       ? out_send(core, voters[i], MESSAGE_ACCEPT, task)
                                       : NULL;
         if (message != NULL) {
-            message->u.accept =
-                (struct message_accept){winner, core->peers[winner].uid};
+            message->u.accept = *accept;
         }
     }
 }
 
+static void count_acks(struct core *core, struct task *task)
+{
+    struct docket *docket = task->docket;
+    if (!docket->balloting || rankset_count(&docket->acks) < docket->quorum) {
+        return;
+    }
+    docket->balloting = false;
+    if (docket->reaccepting) {
+        docket->reaccepting = false;
+        recovery_reaccepted(core);
+    } else {
+        chair_decided(core, task, docket->winner, docket->evidence);
+    }
+}
+
+void ballot_open(struct core *core, struct task *task, uint32_t winner,
+                 enum evidence evidence)
+{
+    struct docket *docket = docket_of(core, task);
+    if (docket == NULL) {
+        return;
+    }
+    assert(!docket->balloting && docket->winner == NOBODY);
+    docket->winner = winner;
+    docket->evidence = evidence;
+    const struct message_accept accept = {.winner = winner,
+                                          .winner_uid = core->peers[winner].uid};
+    ask_voters(core, task, &accept);
+    count_acks(core, task);
+}
+
+void ballot_reaccept(struct core *core, struct task *task)
+{
+    struct docket *docket = docket_of(core, task);
+    if (docket == NULL) {
+        return;
+    }
+    bool maybe = task->rec == REC_MAYBE;
+    docket->winner = task->rec;
+    docket->reaccepting = true;
+    core->reaccepting++;
+    const struct message_accept accept = {.maybe = maybe,
+                                          .winner = maybe ? 0 : task->rec,
+                                          .winner_uid =
+                                              maybe ? 0 : core->peers[task->rec].uid};
+    ask_voters(core, task, &accept);
+    count_acks(core, task);
+}
+
+/* Who has left may still be what an older view accepted, and MAYBE is nobody. */
 void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
                       const struct message_accept *accept)
 {
-    if (accept->winner >= core->size ||
-        accept->winner_uid != core->peers[accept->winner].uid ||
-        (task->accepted != NOBODY && task->accepted != accept->winner)) {
+    uint32_t winner = accept->maybe ? REC_MAYBE : accept->winner;
+    bool known =
+        accept->maybe || (accept->winner < core->size &&
+                          accept->winner_uid == core->peers[accept->winner].uid);
+    bool duels = task->accepted != NOBODY && task->accepted_epoch == core->epoch &&
+                 task->accepted != winner;
+    if (!known || duels) {
         core->stats.violations++;
         return;
     }
-    task->accepted = accept->winner;
+    task->accepted = winner;
+    task->accepted_epoch = core->epoch;
+    task->maybe = accept->maybe;
     out_send(core, from, MESSAGE_ACK, task);
 }
 
@@ -65,15 +111,9 @@ void ballot_on_ack(struct core *core, uint32_t from, struct task *task)
         core->stats.violations++;
         return;
     }
-    if (!docket->balloting) {
-        return; /* the quorum was there without it */
-    }
     if (!rankset_add(&docket->acks, from)) {
         core->broken = true;
         return;
     }
-    if (rankset_count(&docket->acks) >= docket->quorum) {
-        docket->balloting = false;
-        chair_decided(core, task, docket->winner, docket->evidence);
-    }
+    count_acks(core, task);
 }

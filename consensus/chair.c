@@ -179,7 +179,8 @@ static bool may_own(const struct core *core, const struct task *task, uint32_t r
 static uint32_t preferred_holder(const struct core *core, const struct task *task)
 {
     uint32_t best = NOBODY;
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         if (!may_own(core, task, rank)) {
             continue;
         }
@@ -206,8 +207,8 @@ static void serve(struct core *core, struct task *task, bool fresh);
 void chair_decided(struct core *core, struct task *task, uint32_t owner,
                    enum evidence evidence)
 {
-    assert((task->owner == NOBODY || MUTANT(AMNESIA)) && task->chair == core->rank);
-    task->owner = owner;
+    assert((task->rec == NOBODY || MUTANT(AMNESIA)) && task->chair == core->rank);
+    task->rec = owner;
     task->evidence = (uint8_t)evidence;
     undecided_remove(task);
     if (evidence == EVIDENCE_CLAIM) {
@@ -240,7 +241,8 @@ void chair_claim(struct core *core, struct task *task)
 {
     bool balloting = task->docket != NULL && task->docket->balloting;
     if (task->chair == core->rank && task->held && !task->finder &&
-        (task->owner == NOBODY || MUTANT(AMNESIA)) && !balloting) {
+        (task->rec == NOBODY || MUTANT(AMNESIA)) && !balloting && !task->frozen &&
+        !core->no_quorum) {
         propose(core, task, core->rank, EVIDENCE_CLAIM);
     }
 }
@@ -263,7 +265,8 @@ static void seek(struct core *core, struct task *task)
         return;
     }
     docket->seek_sent = true;
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         if (rank != core->rank && rankset_has(&core->members, rank)) {
             out_send(core, rank, MESSAGE_SEEK, task);
             core->stats.seeks_sent++;
@@ -350,7 +353,7 @@ static void refer_askers(struct core *core, struct task *task)
 void chair_retest(struct core *core, struct task *task)
 {
     struct docket *docket = task->docket;
-    if (docket == NULL || docket->balloting) {
+    if (docket == NULL || docket->balloting || (task->frozen && !MUTANT(JOINNOWAIT))) {
         return;
     }
     if (task->finder) {
@@ -365,10 +368,16 @@ void chair_retest(struct core *core, struct task *task)
         return;
     }
     chair_claim(core, task);
-    if (task->owner == NOBODY && !docket->balloting && docket->asker_count > 0) {
+    if (task->rec == REC_MAYBE) {
+        chair_fail(core, task, MOOT_ERR_MAYBE_RAN, UINT64_MAX);
+        return;
+    }
+    if (task->rec == NOBODY && !docket->balloting && docket->asker_count > 0 &&
+        !core->no_quorum) {
         yield_to(core, task, evidence_for(core, task));
     }
-    if (task->owner != NOBODY) {
+    if (task->rec != NOBODY) {
+        undecided_remove(task); /* the reports may have decided it */
         serve(core, task, false);
     } else if (!docket->balloting && !chair_has_holder(core, task)) {
         seek(core, task);
@@ -454,7 +463,7 @@ static void note_asker(struct core *core, struct task *task, uint32_t from,
     if (motion->want != WANT_NOTHING) {
         graph_demand(core, task, motion->need, from != core->rank);
     }
-    if (task->owner == NOBODY) {
+    if (task->rec == NOBODY || task->finder) { /* a finder's record is hearsay */
         undecided_add(core, task);
     }
 }
@@ -529,10 +538,26 @@ void chair_local_ask(struct core *core, struct task *task)
 
 /* --- Serving (T6) -------------------------------------------------------------- */
 
+/* Who is to answer for the record: its owner, or one that has a copy. */
+static uint32_t server_of(const struct core *core, const struct task *task)
+{
+    if (rankset_has(&core->members, task->rec) || task->recovery == NULL) {
+        return task->rec;
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        if (rankset_has(&task->recovery->at, rank)) {
+            return rank;
+        }
+    }
+    return task->rec;
+}
+
 static void send_decision(struct core *core, struct task *task,
                           const struct message_asker *askers, size_t count)
 {
-    struct message *message = out_send(core, task->owner, MESSAGE_DECISION, task);
+    struct message *message =
+        out_send(core, server_of(core, task), MESSAGE_DECISION, task);
     if (message == NULL) {
         return;
     }
@@ -540,15 +565,51 @@ static void send_decision(struct core *core, struct task *task,
         (struct message_decision){.evidence = (enum evidence)task->evidence,
                                   .askers = askers,
                                   .asker_count = count};
-    out_note(core, CORE_POINT_DECISION_SENT, task, task->owner,
+    out_note(core, CORE_POINT_DECISION_SENT, task, task->rec,
              (enum evidence)task->evidence);
+}
+
+/* A decision that was under way when its addressee entered this view is lost, and who
+ * waits for nothing asks for none (T6). */
+void chair_decide_again(struct core *core, struct task *task)
+{
+    if (task->chair == core->rank && !task->finder && !task->frozen &&
+        task->rec != core->rank && rankset_has(&core->members, task->rec) &&
+        task->have == CORE_HAVE_NOTHING && !MUTANT(FWDNOTDEC)) {
+        send_decision(core, task, NULL, 0);
+    }
+}
+
+/* The owner has left, and this rank has the bytes. */
+static void answer_with_copy(struct core *core, struct task *task)
+{
+    struct docket *docket = task->docket;
+    for (uint32_t i = 0; docket != NULL && i < docket->asker_count; i++) {
+        struct asker *asker = &docket->askers[i];
+        if (!asker->told && asker->want != WANT_NOTHING && asker->rank != core->rank) {
+            graph_send_result(core, task, asker->rank, asker->want, false);
+        }
+        asker->told = true;
+    }
+}
+
+/* If it has left, there is nothing to cancel: it has a result, or never will. */
+static void cancel_at_owner(struct core *core, struct task *task)
+{
+    if (rankset_has(&core->members, task->rec)) {
+        out_send(core, task->rec, MESSAGE_CANCEL, task);
+    }
 }
 
 static void serve(struct core *core, struct task *task, bool fresh)
 {
     struct docket *docket = task->docket;
-    if (task->owner == core->rank) {
+    if (task->rec == core->rank) {
         graph_answer(core, task);
+        return;
+    }
+    if (!rankset_has(&core->members, task->rec) && task->have == CORE_HAVE_DATA) {
+        answer_with_copy(core, task);
         return;
     }
     assert(docket != NULL);
@@ -564,7 +625,7 @@ static void serve(struct core *core, struct task *task, bool fresh)
             continue;
         }
         asker->told = true;
-        if (asker->rank == task->owner) {
+        if (asker->rank == task->rec) {
             fresh = true; /* the winner asks: it must hear that it is the winner */
         } else if (asker->want != WANT_NOTHING && !MUTANT(FORGETASKERS)) {
             told[count++] =
@@ -576,7 +637,7 @@ static void serve(struct core *core, struct task *task, bool fresh)
     }
     if (docket->cancel) {
         docket->cancel = false;
-        out_send(core, task->owner, MESSAGE_CANCEL, task);
+        cancel_at_owner(core, task);
     }
 }
 
@@ -590,8 +651,8 @@ void chair_on_cancel(struct core *core, struct task *task)
     if (task->chair != core->rank || task->finder) {
         return;
     }
-    if (task->owner != NOBODY) {
-        out_send(core, task->owner, MESSAGE_CANCEL, task);
+    if (task->rec != NOBODY) {
+        cancel_at_owner(core, task);
         return;
     }
     struct docket *docket = docket_of(core, task);

@@ -4,11 +4,9 @@
  * take the event to its room; let the rooms react to what it changed (a lane that
  * blocked is evidence, knowledge that grew allows pushes); then see what is due by the
  * clock.  No room calls back into the step.
- *
- * Rule E (PROTOCOL.md section 3) stands here: nothing crosses epochs, except a result
- * of an owner that is still a member.
  */
 #include "consensus/internal.h"
+#include "proto/copy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,37 +16,90 @@
 
 static bool options_are_sane(const struct core_options *options)
 {
+    bool joins = options->join_uid != 0;
     return options->size >= 1 && options->size <= LIMIT_RANKS &&
-           options->rank < options->size && options->uids != NULL &&
-           options->epoch >= 1 && options->voters >= 1 &&
+           (joins || options->rank < options->size) && options->uids != NULL &&
+           (joins || options->epoch >= 1) && options->voters >= 1 &&
            options->voters <= LIMIT_VOTERS && options->mode <= CORE_TRUST;
 }
 
 /* A view is its number and its members' incarnations. */
-static uint64_t view_id_of(uint64_t epoch, const uint64_t *uids, uint32_t size)
+void core_name_view(struct core *core)
 {
-    moot_hash members = digest_bytes(uids, size * sizeof(*uids));
-    return hash_word(&members) ^ epoch;
+    uint64_t sum[2] = {core->epoch, 0};
+    FOR_MEMBERS(core, rank)
+    {
+        uint64_t member[2] = {rank, core->peers[rank].uid};
+        moot_hash hash = digest_bytes(member, sizeof(member));
+        sum[1] += hash_word(&hash);
+    }
+    moot_hash view = digest_bytes(sum, sizeof(sum));
+    core->view_id = hash_word(&view);
+}
+
+bool core_make_room(struct core *core, uint32_t size)
+{
+    if (size <= core->size) {
+        return true;
+    }
+    struct peer *peers = realloc(core->peers, size * sizeof(*peers));
+    core->peers = peers != NULL ? peers : core->peers;
+    uint32_t *hosts = realloc(core->hosts, size * sizeof(*hosts));
+    core->hosts = hosts != NULL ? hosts : core->hosts;
+    bool good = peers != NULL && hosts != NULL;
+    for (uint32_t i = 0; good && i < core->lane_count; i++) {
+        struct lane *lane = &core->lanes[i];
+        if (lane->agreed == NULL) {
+            continue;
+        }
+        uint64_t *agreed = realloc(lane->agreed, size * sizeof(*agreed));
+        good = agreed != NULL;
+        if (good) {
+            memset(agreed + core->size, 0, (size - core->size) * sizeof(*agreed));
+            lane->agreed = agreed;
+        }
+    }
+    if (!good) {
+        core->broken = true;
+        return false;
+    }
+    memset(core->peers + core->size, 0, (size - core->size) * sizeof(*peers));
+    memset(core->hosts + core->size, 0, (size - core->size) * sizeof(*hosts));
+    core->size = size;
+    return true;
 }
 
 static bool core_fill(struct core *core, const struct core_options *options)
 {
-    core->peers = calloc(core->size, sizeof(*core->peers));
-    core->hosts = calloc(core->size, sizeof(*core->hosts));
-    if (core->peers == NULL || core->hosts == NULL) {
+    if (!core_make_room(core, options->size)) {
         return false;
     }
+    core->first_size = core->size;
     for (uint32_t rank = 0; rank < core->size; rank++) {
         core->peers[rank].uid = options->uids[rank];
         core->hosts[rank] = options->hosts != NULL ? options->hosts[rank] : 0;
-        if (!rankset_add(&core->members, rank)) {
+        if (options->join_uid == 0 && (!rankset_add(&core->members, rank) ||
+                                       !rankset_add(&core->settled_peers, rank))) {
             return false;
         }
     }
     core->options.uids = NULL; /* the caller's arrays need not outlive the call */
     core->options.hosts = NULL;
-    core->view_id = view_id_of(options->epoch, options->uids, core->size);
+    core->member_count = rankset_count(&core->members);
+    core->settled = true;
+    core_name_view(core);
     return lane_enter(core, 0) != NULL;
+}
+
+static void core_make_lists(struct core *core)
+{
+    core->pending.pending_next = core->pending.pending_prev = &core->pending;
+    core->unfinished.unfinished_next = &core->unfinished;
+    core->unfinished.unfinished_prev = &core->unfinished;
+    core->undecided.docket = &core->undecided_docket;
+    core->undecided_docket.undecided_next = &core->undecided;
+    core->undecided_docket.undecided_prev = &core->undecided;
+    core->held_last = &core->held_first;
 }
 
 struct core *core_new(const struct core_options *options)
@@ -60,17 +111,14 @@ struct core *core_new(const struct core_options *options)
     if (core == NULL) {
         return NULL;
     }
+    bool joins = options->join_uid != 0;
     core->options = *options;
-    core->rank = options->rank;
-    core->size = options->size;
-    core->epoch = options->epoch;
-    core->pending.pending_next = core->pending.pending_prev = &core->pending;
-    core->unfinished.unfinished_next = &core->unfinished;
-    core->unfinished.unfinished_prev = &core->unfinished;
-    core->undecided.docket = &core->undecided_docket;
-    core->undecided_docket.undecided_next = &core->undecided;
-    core->undecided_docket.undecided_prev = &core->undecided;
+    core->rank = joins ? NOBODY : options->rank;
+    core->uid = joins ? options->join_uid : options->uids[options->rank];
+    core->epoch = joins ? 0 : options->epoch;
     core->pending_due_ns = CORE_NEVER;
+    core->paxos.cause_since_ns = CORE_NEVER;
+    core_make_lists(core);
     if (!core_fill(core, options)) {
         core_free(core);
         return NULL;
@@ -85,8 +133,21 @@ void core_free(struct core *core)
     }
     roll_release(core);
     table_release(core);
+    view_release_slot(core);
+    silence_release(core);
+    while (core->held_first != NULL) {
+        struct held *held = core->held_first;
+        core->held_first = held->next;
+        message_copy_free(held->message);
+        free(held);
+    }
+    rankset_release(&core->reported);
+    rankset_release(&core->settled_peers);
+    rankset_release(&core->suspects);
+    rankset_release(&core->dead);
     for (uint32_t rank = 0; core->peers != NULL && rank < core->size; rank++) {
         free(core->peers[rank].site);
+        rankset_release(&core->peers[rank].suspects);
         free(core->peers[rank].announced);
     }
     for (uint32_t i = 0; i < 4; i++) {
@@ -192,140 +253,13 @@ static int on_done(struct core *core, const struct core_event *event)
     return graph_done(core, task, event->u.done.status, event->u.done.size);
 }
 
-/* --- Messages -----------------------------------------------------------------------
- */
-
-/* Rule E, for the first view; `false` means drop. */
-static bool rule_e(const struct core *core, uint32_t from, uint64_t uid,
-                   const struct message *message)
+static int on_dead(struct core *core, const struct core_event *event)
 {
-    if (from >= core->size || from == core->rank || core->peers[from].uid != uid ||
-        !rankset_has(&core->members, from)) {
-        return false;
+    uint32_t rank = event->u.dead.rank;
+    if (rank >= core->size || rank == core->rank) {
+        return MOOT_ERR_INVALID;
     }
-    if (message->epoch == core->epoch) {
-        return message->view_id == core->view_id;
-    }
-    return message->epoch < core->epoch && message->type == MESSAGE_RESULT;
-}
-
-static bool names_a_task(enum message_type type)
-{
-    return (type >= MESSAGE_MOTION && type <= MESSAGE_VERDICT) ||
-           type == MESSAGE_RESOLVE || type == MESSAGE_CHASE || type == MESSAGE_CANCEL;
-}
-
-static void on_pull(struct core *core, uint32_t from, struct task *task)
-{
-    if (task->own != CORE_OWN_DONE) {
-        core->stats.refused++;
-        return;
-    }
-    graph_send_result(core, task, from, WANT_DATA, false);
-}
-
-static void on_verdict(struct core *core, struct task *task,
-                       const struct message_verdict *verdict)
-{
-    if (!task_satisfied(task)) {
-        graph_verdict(core, task, verdict->code, NULL, 0);
-    }
-}
-
-/* `task` is that of the message's hash, or NULL if the type names none. */
-static void deliver(struct core *core, uint32_t from, struct task *task,
-                    const struct message *message)
-{
-    switch (message->type) {
-    case MESSAGE_MOTION:
-        chair_on_motion(core, from, task, &message->u.motion);
-        break;
-    case MESSAGE_DECISION:
-        graph_on_decision(core, from, task, &message->u.decision);
-        break;
-    case MESSAGE_RESULT:
-        graph_on_result(core, from, task, message);
-        break;
-    case MESSAGE_PULL:
-        on_pull(core, from, task);
-        break;
-    case MESSAGE_SEEK:
-        asker_on_seek(core, from, task);
-        break;
-    case MESSAGE_REFER:
-        asker_on_refer(core, task, &message->u.refer);
-        break;
-    case MESSAGE_ACCEPT:
-        ballot_on_accept(core, from, task, &message->u.accept);
-        break;
-    case MESSAGE_ACK:
-        ballot_on_ack(core, from, task);
-        break;
-    case MESSAGE_VERDICT:
-        on_verdict(core, task, &message->u.verdict);
-        break;
-    case MESSAGE_RESOLVE:
-        quiet_on_resolve(core, task, &message->u.resolve);
-        break;
-    case MESSAGE_CHASE:
-        quiet_on_chase(core, task, &message->u.chase);
-        break;
-    case MESSAGE_CANCEL:
-        chair_on_cancel(core, task);
-        break;
-    case MESSAGE_ROLL:
-        roll_on_roll(core, from, &message->u.roll);
-        break;
-    case MESSAGE_WANT:
-        roll_on_want(core, from, &message->u.want);
-        break;
-    case MESSAGE_HASHES:
-        roll_on_hashes(core, from, &message->u.hashes);
-        break;
-    case MESSAGE_STATE:
-        state_on_state(core, from, message);
-        break;
-    case MESSAGE_POLL:
-        quiet_on_poll(core, from, &message->u.poll);
-        break;
-    case MESSAGE_POLLR:
-        quiet_on_pollr(core, from, message);
-        break;
-    case MESSAGE_DIVERGED:
-        strict_on_diverged(core, &message->u.diverged);
-        break;
-    case MESSAGE_ADJOURN:
-        quiet_on_adjourn(core, &message->u.adjourn);
-        break;
-    case MESSAGE_NONE:
-    case MESSAGE_KERNEL:
-    case MESSAGE_TYPE_END:
-        core->stats.refused++;
-    }
-}
-
-static int on_recv(struct core *core, const struct core_event *event)
-{
-    const struct message *message = event->u.recv.message;
-    uint32_t from = event->u.recv.from;
-    if (!rule_e(core, from, event->u.recv.uid, message)) {
-        core->stats.refused++;
-        return MOOT_OK;
-    }
-    core->stats.received[message->type]++;
-    if (core->adjourned) {
-        return MOOT_OK;
-    }
-    core->peers[from].heard_ns = core->now_ns;
-    struct task *task = NULL;
-    if (names_a_task(message->type)) {
-        task = table_enter(core, &message->hash);
-        if (task == NULL) {
-            return MOOT_ERR_NO_MEMORY;
-        }
-    }
-    deliver(core, from, task, message);
-    return MOOT_OK;
+    return rankset_add(&core->dead, rank) ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
 /* --- The step -----------------------------------------------------------------------
@@ -358,8 +292,10 @@ static int dispatch(struct core *core, const struct core_event *event)
         return on_scope_close(core, event);
     case CORE_EV_CLOSE:
         return on_close(core, event);
+    case CORE_EV_DEAD:
+        return on_dead(core, event);
     case CORE_EV_RECV:
-        return on_recv(core, event);
+        return receive_event(core, event);
     case CORE_EV_TICK:
         return MOOT_OK;
     }
@@ -407,6 +343,11 @@ static void do_what_is_due(struct core *core)
         core->votes_tested_ns = core->now_ns;
         chair_retest_all(core);
     }
+    detect_turn(core);
+    view_turn(core);
+    if (core->epoch == 0 || core->fenced) {
+        return;
+    }
     asker_flush(core);
     strict_turn(core);
     if (core->closed) {
@@ -417,6 +358,16 @@ static void do_what_is_due(struct core *core)
     quiet_turn(core);
 }
 
+/* Clocks start anywhere: silence counts from the first step. */
+static void begin(struct core *core)
+{
+    core->begun = true;
+    core->entered_ns = core->leased_ns = core->now_ns;
+    for (uint32_t rank = 0; rank < core->size && detect_is_on(core); rank++) {
+        core->peers[rank].heard_ns = core->now_ns;
+    }
+}
+
 int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
               struct core_outputs *out)
 {
@@ -424,8 +375,16 @@ int core_step(struct core *core, const struct core_event *event, uint64_t now_ns
         return MOOT_ERR_NO_MEMORY;
     }
     core->now_ns = now_ns > core->now_ns ? now_ns : core->now_ns;
+    if (!core->begun) {
+        begin(core);
+    }
     out_clear(&core->out);
+    if (core->fenced) {
+        *out = (struct core_outputs){NULL, 0};
+        return MOOT_OK; /* removed: nothing that happens here matters to anyone */
+    }
     int error = dispatch(core, event);
+    receive_held(core);
     if (error == MOOT_OK && !core->broken && !core->adjourned) {
         see_what_changed(core);
         do_what_is_due(core);
@@ -444,25 +403,11 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 uint64_t core_deadline(const struct core *core)
 {
-    if (core->broken || core->adjourned) {
+    if (core->broken || core->adjourned || core->fenced) {
         return CORE_NEVER;
     }
     uint64_t due = earlier(asker_deadline(core), state_deadline(core));
     due = earlier(due, earlier(chair_deadline(core), quiet_deadline(core)));
+    due = earlier(due, earlier(detect_deadline(core), view_deadline(core)));
     return earlier(due, strict_deadline(core));
-}
-
-bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
-                      const struct message *motion)
-{
-    if (!rule_e(core, from, uid, motion) || motion->type != MESSAGE_MOTION ||
-        motion->u.motion.spec == NULL || core->adjourned) {
-        return false;
-    }
-    const struct task *task = table_find(core, &motion->hash);
-    if (task != NULL && (task->held || task->declined || task->owner != NOBODY)) {
-        return false;
-    }
-    return placement_chair(&motion->hash, &core->members,
-                           motion->u.motion.spec->candidates) == core->rank;
 }

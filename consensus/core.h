@@ -42,7 +42,19 @@ struct core_options {
     uint64_t vote_timeout_ns;  /* T_vote; CORE_NEVER: evidence alone */
     uint64_t ask_delay_ns;     /* idle time before a motion for what should be pushed */
     uint64_t gossip_period_ns; /* shortest time between two partial announcements */
-    bool notes;                /* emit CORE_OUT_NOTE */
+    /* Failure detection and views; heartbeat_ns 0 or CORE_NEVER: membership is fixed.
+     */
+    uint64_t heartbeat_ns;   /* T_hb */
+    uint64_t suspect_ns;     /* T_susp: silent for so long means suspected */
+    uint64_t lease_ns;       /* T_lease */
+    uint64_t stagger_ns;     /* T_st: between one proposer and the next */
+    uint64_t batch_ns;       /* T_batch: causes that come so close share a view */
+    uint64_t quorum_wait_ns; /* T_q: without a lease for so long, waits end */
+    bool solo;               /* suspicion counts as a certificate: unsafe if cut off */
+    uint64_t join_uid; /* not 0: this rank is none of the members (.rank is not used);
+                          it asks them to let it in, as this incarnation */
+    uint32_t join_host;
+    bool notes; /* emit CORE_OUT_NOTE */
 };
 
 struct core;
@@ -65,6 +77,7 @@ enum core_event_type {
     CORE_EV_RELEASE,     /* the host dropped its copy of a result's bytes */
     CORE_EV_SCOPE_CLOSE, /* no more top-level spawns in this scope on this rank */
     CORE_EV_CLOSE, /* all lanes have ended for good: serve until all have closed */
+    CORE_EV_DEAD,  /* a member is certainly dead: reaped by its host, not guessed */
     CORE_EV_RECV,  /* a message from a peer */
     CORE_EV_TICK   /* time has passed; due at core_deadline() */
 };
@@ -128,7 +141,10 @@ struct core_event {
             int32_t exit_code; /* this rank's own verdict on its run; 0: well */
         } close;
         struct {
-            uint32_t from; /* rank */
+            uint32_t rank;
+        } dead;
+        struct {
+            uint32_t from; /* rank; UINT32_MAX: of none that this core knows */
             uint64_t uid;  /* its incarnation, from the envelope */
             const struct message *message;
         } recv;
@@ -144,7 +160,8 @@ enum core_output_type {
     CORE_OUT_RUN,  /* run it and answer with CORE_EV_DONE; its inputs are all there (or
                       failed: then DONE carries the error of the first that did) */
     CORE_OUT_CANCEL,  /* if it has not started: end it with MOOT_ERR_CANCELLED */
-    CORE_OUT_RESULT,  /* the result in the event just received is accepted: keep it */
+    CORE_OUT_RESULT,  /* a result is accepted: keep it; its bytes are in the event just
+                         received, unless it is kept BARE */
     CORE_OUT_DONE,    /* this rank's waits for it end: the result is known here (and its
                          bytes are here, if `data`).  Lanes and tasks that this, or a
                          VERDICT, releases are told to be running (LANE, TASK_WAIT)
@@ -153,6 +170,9 @@ enum core_output_type {
     CORE_OUT_VERDICT, /* this rank's waits for it end with `code` */
     CORE_OUT_DIVERGED, /* strict: the message says how; every wait ends, no more spawns
                         */
+    CORE_OUT_VIEW,     /* a new view: what is queued for those outside is void */
+    CORE_OUT_QUORUM,   /* cut off from the majority (waits end with NO_QUORUM); back */
+    CORE_OUT_FENCED,   /* removed while alive: waits end with FENCED, start nothing */
     CORE_OUT_ADJOURN,  /* all have closed: send what is queued and leave */
     CORE_OUT_NOTE      /* a protocol point was passed (options.notes) */
 };
@@ -195,6 +215,9 @@ struct core_output {
         struct {
             bool cancelled; /* do not run it: end it with MOOT_ERR_CANCELLED */
         } run;
+        struct message_result result; /* RESULT: as it is kept: the event's own, or,
+                                         of one that came before this rank entered its
+                                         epoch, an offer without bytes */
         struct {
             bool data;
         } done;
@@ -204,6 +227,13 @@ struct core_output {
             uint32_t chain_count;
         } verdict;
         struct message_diverged diverged;
+        struct {
+            uint64_t epoch;
+            const struct rankset *members;
+        } view;
+        struct {
+            bool have;
+        } quorum;
         struct {
             int32_t exit_code; /* the worst of all ranks */
         } adjourn;

@@ -28,10 +28,13 @@ static enum want edge_want(const struct edge *edge)
 }
 
 /* Where this rank expects the task to run; NOBODY if it cannot know. */
-static uint32_t runner_of(const struct task *task)
+static uint32_t runner_of(const struct core *core, const struct task *task)
 {
     if (task->owner != NOBODY) {
         return task->owner;
+    }
+    if (task->rec != NOBODY) {
+        return task->rec < core->size ? task->rec : NOBODY;
     }
     return task->finder ? NOBODY : task->chair;
 }
@@ -62,7 +65,7 @@ void graph_send_result(struct core *core, struct task *task, uint32_t to,
         return;
     }
     message->u.result = (struct message_result){
-        .owner_uid = core->peers[core->rank].uid,
+        .owner_uid = core->peers[task->owner].uid,
         .evidence = (enum evidence)task->evidence,
         .status = task->status,
         .data = result_form(task, want, pushed),
@@ -79,7 +82,7 @@ void graph_send_result(struct core *core, struct task *task, uint32_t to,
 static void push(struct core *core, struct task *task, uint32_t to, enum want want)
 {
     bool pushed = rankset_has(&task->pushed, to) && !MUTANT(PUSHAGAIN);
-    if (to == core->rank || to == NOBODY || pushed) {
+    if (to == core->rank || !rankset_has(&core->members, to) || pushed) {
         return;
     }
     if (!rankset_add(&task->pushed, to)) {
@@ -91,7 +94,7 @@ static void push(struct core *core, struct task *task, uint32_t to, enum want wa
 
 void graph_push_for(struct core *core, const struct edge *edge)
 {
-    push(core, edge->from, runner_of(edge->to), edge_want(edge));
+    push(core, edge->from, runner_of(core, edge->to), edge_want(edge));
 }
 
 static void push_to_consumers(struct core *core, struct task *task)
@@ -112,7 +115,8 @@ static void push_to_consumers(struct core *core, struct task *task)
 static bool push_to_known_holders(struct core *core, struct task *task)
 {
     bool all = true;
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         if (rank == core->rank || !rankset_has(&core->members, rank)) {
             continue;
         }
@@ -140,7 +144,8 @@ void graph_push_to_holders(struct core *core)
 
 static void watch_for_holders(struct core *core, struct task *task)
 {
-    if (core->size > 1 && !task->on_push_list && !push_to_known_holders(core, task)) {
+    if (core->member_count > 1 && !task->on_push_list &&
+        !push_to_known_holders(core, task)) {
         task->push_next = core->push_list;
         core->push_list = task;
         task->on_push_list = true;
@@ -209,11 +214,31 @@ static void unfinished_remove(struct core *core, struct task *task)
 static void run(struct core *core, struct task *task, bool cancelled)
 {
     assert(task->own == CORE_OWN_WAIT && task->missing == 0);
+    if ((task->flags & CORE_TASK_ONCE) && !cancelled && !detect_lease(core)) {
+        core->deferred = true; /* V3: graph_start_leased runs it */
+        return;
+    }
     task->own = CORE_OWN_RUNNING;
     core->running++;
     struct core_output *output = out_add(core, CORE_OUT_RUN, task);
     if (output != NULL) {
         output->u.run.cancelled = cancelled;
+    }
+}
+
+void graph_start_leased(struct core *core)
+{
+    if (!core->deferred) {
+        return;
+    }
+    core->deferred = false;
+    struct task *task = core->unfinished.unfinished_next;
+    while (task != &core->unfinished) {
+        struct task *following = task->unfinished_next;
+        if (task->own == CORE_OWN_WAIT && task->missing == 0) {
+            run(core, task, false);
+        }
+        task = following;
     }
 }
 
@@ -253,6 +278,7 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
         struct edge *edge = &task->inputs[i];
         edge->waiting = !edge_satisfied(edge);
         if (edge->waiting) {
+            edge->from->verdict = false; /* of an earlier wait */
             task->missing++;
             asker_add_need(core, edge->from, edge_want(edge));
         }
@@ -263,7 +289,9 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
     }
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct edge *edge = &task->inputs[i];
-        if (edge->waiting) { /* a verdict may have ended it meanwhile */
+        if (edge->waiting && edge->from->chair == NOBODY) {
+            graph_verdict(core, edge->from, MOOT_ERR_NO_CANDIDATE, NULL, 0);
+        } else if (edge->waiting) { /* a verdict may have ended it meanwhile */
             graph_demand(core, edge->from, input_bound(edge->from, task),
                          task->demanded);
             asker_consider(core, edge->from);
@@ -404,16 +432,31 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
 
 /* --- Messages ------------------------------------------------------------------ */
 
+/* Whose result it is: the sender's, or, served by who has a copy, another's. */
+static uint32_t rank_of(const struct core *core, uint32_t from, uint64_t uid)
+{
+    if (core->peers[from].uid == uid) {
+        return from;
+    }
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (core->peers[rank].uid == uid) {
+            return rank;
+        }
+    }
+    return NOBODY;
+}
+
 void graph_on_result(struct core *core, uint32_t from, struct task *task,
                      const struct message *message)
 {
     const struct message_result *result = &message->u.result;
-    if (result->owner_uid != core->peers[from].uid) {
+    uint32_t owner = rank_of(core, from, result->owner_uid);
+    if (owner == NOBODY) {
         core->stats.refused++;
         return;
     }
-    bool contradicts = task->own != CORE_OWN_NONE ||                   /* I6 */
-                       (task->owner != NOBODY && task->owner != from); /* I1 */
+    bool contradicts = task->own != CORE_OWN_NONE ||                    /* I6 */
+                       (task->owner != NOBODY && task->owner != owner); /* I1 */
     if (contradicts) {
         core->stats.violations++;
         return;
@@ -423,22 +466,40 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
         core->stats.results_dropped++;
         return;
     }
-    task->owner = from;
+    task->owner = owner;
     task->evidence = (uint8_t)result->evidence;
     task->status = result->status;
     task->size = result->size;
     task->have = bare ? CORE_HAVE_BARE : CORE_HAVE_DATA;
     task->verdict = false;
     task->pulled = false;
-    out_add(core, CORE_OUT_RESULT, task);
+    struct core_output *output = out_add(core, CORE_OUT_RESULT, task);
+    if (output != NULL) {
+        output->u.result = *result;
+    }
     out_note(core, CORE_POINT_RESULT_RECV, task, from, EVIDENCE_NONE);
     graph_spread(core, task);
     asker_consider(core, task);
 }
 
+static void serve_copy(struct core *core, struct task *task,
+                       const struct message_decision *decision)
+{
+    for (size_t i = 0; i < decision->asker_count; i++) {
+        const struct message_asker *asker = &decision->askers[i];
+        if (rankset_has(&core->members, asker->rank) && asker->rank != core->rank) {
+            graph_send_result(core, task, asker->rank, asker->want, false);
+        }
+    }
+}
+
 void graph_on_decision(struct core *core, uint32_t from, struct task *task,
                        const struct message_decision *decision)
 {
+    if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_DATA) {
+        serve_copy(core, task, decision); /* its owner has left; we have the bytes */
+        return;
+    }
     if (!task->held ||
         (task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING)) {
         core->stats.violations++;
@@ -449,7 +510,7 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
     uint64_t need = NEED_NONE;
     for (size_t i = 0; docket != NULL && i < decision->asker_count; i++) {
         const struct message_asker *told = &decision->askers[i];
-        if (told->rank >= core->size || told->rank == core->rank) {
+        if (!rankset_has(&core->members, told->rank) || told->rank == core->rank) {
             continue;
         }
         struct asker *asker = docket_asker(core, docket, told->rank);

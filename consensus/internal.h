@@ -9,19 +9,28 @@
  *
  * The rooms, in the order in which one task passes through them:
  *
- *   table.c   finds a task's record by its hash
- *   roll.c    what this rank has registered, and what peers say they have (G1-G4)
- *   state.c   what peers should know of this rank now
+ *   core.c      the step itself
+ *   receive.c   Rule E, and to which room a message goes
+ *   outputs.c   what a step says, and the core's memory
+ *   table.c     finds a task's record by its hash
+ *   roll.c      what this rank has registered, and what peers say they have (G1-G4)
+ *   state.c     what peers should know of this rank now
  *   register.c  takes a task in (T1)
- *   graph.c   inputs, consumers, own results, pushes (T3a, T7)
- *   asker.c   needs, motions, pulls (T1a, T3)
- *   chair.c   claims, evidence, yields, decisions, seeks (T2, T4-T6)
- *   ballot.c  once tasks and their voters (T8)
- *   quiet.c   termination: NOT_HELD, CYCLE, adjournment
- *   strict.c  the first difference between rolls (strict mode)
- *   look.c    views for reports
- *   outputs.c  what a step says, and the core's memory
- *   core.c    the step itself, and Rule E
+ *   graph.c     inputs, consumers, own results, pushes (T3a, T7)
+ *   asker.c     needs, motions, pulls (T1a, T3)
+ *   chair.c     claims, evidence, yields, decisions, seeks (T2, T4-T6)
+ *   ballot.c    once tasks and their voters (T8)
+ *   quiet.c     termination: NOT_HELD, CYCLE, adjournment
+ *   strict.c    the first difference between rolls (strict mode)
+ *   look.c      views for reports
+ *
+ * and those of the membership (sections 5 and 6):
+ *
+ *   detect.c    heartbeats, suspicion, leases (V2, V3)
+ *   view.c      agreeing on the next view (V1); view_value.c, view_learn.c
+ *   epoch.c     entering it; recovery.c decides the keys that moved; silence.c what the
+ *               reports do not say
+ *   link.c      order and delivery over wires that lose; for hosts whose wire does
  */
 #ifndef CONSENSUS_INTERNAL_H
 #define CONSENSUS_INTERNAL_H
@@ -33,6 +42,7 @@
 #include "proto/limits.h"
 
 #define NOBODY ((uint32_t)PLACEMENT_NOBODY)
+#define REC_MAYBE (NOBODY - 1) /* a chair's record: a once task that may have run */
 
 /* A push that can be expected is waited for this many ask delays before it is asked for
  * after all: the delay must be bounded (T3a).  Its chair, known to hold the task,
@@ -41,6 +51,16 @@ enum { ASK_CONSUMER_FACTOR = 20, ASK_WAITER_FACTOR = 4 };
 
 /* A rank that is never idle asks after so many ask delays, and this on top. */
 enum { ASK_BUSY_FACTOR = 100, ASK_BUSY_NS = 1000000 };
+
+/* Every member of the present view, lowest rank first. */
+#define FOR_MEMBERS(core, rank)                                                        \
+    for (uint32_t rank = rankset_next(&(core)->members, 0); rank != NOBODY;            \
+         rank = rankset_next(&(core)->members, rank + 1))
+
+static inline uint64_t add_ns(uint64_t a, uint64_t b)
+{
+    return a > CORE_NEVER - b ? CORE_NEVER : a + b;
+}
 
 struct task;
 
@@ -62,6 +82,38 @@ struct asker {
 };
 
 /* What a task has when somebody asked, or when it is balloted. */
+struct past {
+    uint64_t epoch;
+    struct rankset members;
+};
+
+/* Who was a member of a view and of none that followed before one settled. */
+struct loss {
+    uint64_t epoch; /* of the view */
+    struct rankset before, after;
+};
+
+/* The value of one slot of the membership. */
+struct view {
+    uint64_t epoch;
+    struct rankset members;
+    struct past *past; /* views since the last that all its members had settled */
+    uint32_t past_count;
+    struct message_newcomer *newcomers;
+    uint32_t newcomer_count;
+};
+
+/* What the reports of this epoch say of one task. */
+struct recovery {
+    uint32_t owner, running; /* of a result; of a task that runs; NOBODY */
+    uint32_t accepted;       /* voter: the winner last accepted; NOBODY */
+    uint64_t accepted_epoch;
+    enum evidence evidence;
+    bool maybe;
+    struct rankset at; /* who has the result's bytes */
+};
+
+/* What a task has when somebody asked, or when it is balloted. */
 struct docket {
     struct asker *askers;
     uint32_t asker_count, asker_room;
@@ -69,6 +121,7 @@ struct docket {
     uint64_t first_ask_ns;
     bool seek_sent;
     bool balloting;
+    bool reaccepting;       /* the ballot repeats a record of an older view */
     bool cancel;            /* a cancel came before there was an owner */
     uint32_t winner;        /* once: the one proposal of this epoch, */
     uint32_t quorum;        /* how many voters it takes, */
@@ -101,7 +154,8 @@ struct task {
     const char *site;
     uint32_t flags; /* CORE_TASK_* if held */
     uint32_t chair;
-    uint32_t owner; /* as chair: the record (rec); else as learned; NOBODY */
+    uint32_t rec;   /* as chair: whom it decided for; NOBODY; MAYBE_RAN */
+    uint32_t owner; /* whose result is here, or its own; NOBODY */
     uint32_t lane;
     uint32_t input_count;
     uint32_t missing;    /* inputs not there, while own is WAIT */
@@ -113,6 +167,10 @@ struct task {
     int32_t status;
     uint8_t own, have, evidence, asked_want;
     bool held, declined;
+    bool frozen; /* as chair: nothing is decided before all have reported */
+    bool maybe;  /* once: it may have run (as chair, and as voter) */
+    uint64_t accepted_epoch;
+    struct recovery *recovery; /* NULL: nothing was reported */
     bool finder; /* the chair is provisional: candidates exist and are unknown */
     bool asked, pulled, pending, owed, verdict;
     bool visiting;     /* on the worklist of graph_demand */
@@ -156,6 +214,12 @@ struct lane {
 struct peer {
     uint64_t uid;
     uint64_t heard_ns;
+    uint64_t granted_ns;     /* when this rank last granted it a lease */
+    uint64_t grant_token_ns; /* when the heartbeat left that it granted last, */
+    uint64_t granted_epoch;  /* in this epoch */
+    uint64_t vouched_ns;     /* until then another member's word stands for it */
+    uint64_t told_view_ns;   /* not told the present view again before */
+    struct rankset suspects; /* whom it says that it suspects */
     struct message_state state;
     char *site;
     moot_hash waits_for;
@@ -184,6 +248,36 @@ struct poll {
     uint64_t sent;
 };
 
+enum paxos_phase { PAXOS_IDLE, PAXOS_PREPARING, PAXOS_PROPOSING };
+
+/* The slot of the next view (view.c). */
+struct paxos {
+    uint64_t promised, accepted; /* as acceptor: ballots */
+    struct view value;           /* accepted */
+    uint64_t pending_ballot;     /* proposed to us, not voted for yet; 0: none */
+    uint64_t pending_due_ns;
+    uint32_t pending_from;
+    bool
+        pending_adopted; /* it was accepted before: no suspicion of our own is needed */
+    struct view pending;
+    enum paxos_phase phase; /* as proposer */
+    uint64_t round, ballot;
+    uint64_t best; /* ballot of the proposal if it is an accepted value; 0: our own */
+    struct view proposal;
+    struct rankset voices; /* promises or votes */
+    struct rankset listed; /* certified dead in this ballot's messages */
+    uint64_t cause_since_ns, next_try_ns, give_up_ns;
+    struct message_newcomer *joiners;
+    uint32_t joiner_count, joiner_room;
+};
+
+/* A message of a later epoch, kept until this rank enters it. */
+struct held {
+    struct held *next;
+    uint64_t uid; /* of its sender, whose rank may not be known yet */
+    struct message *message;
+};
+
 struct difference {
     bool found, declared;
     uint32_t lane;
@@ -200,10 +294,27 @@ struct difference {
 struct core {
     struct core_options options;
     uint32_t rank, size;
+    uint64_t uid;
     uint64_t epoch, view_id;
+    uint32_t first_size; /* ranks of the first view; later ones have joined */
+    struct past *past;   /* views since the last that all its members had settled */
+    uint32_t past_count;
+    struct loss *losses; /* ever */
+    uint32_t loss_count, loss_room;
+    bool losses_unknown; /* a newcomer: there may have been some before its time */
+    bool settled; /* all have reported in this epoch, and frozen keys are decided */
+    struct rankset reported, settled_peers;
+    uint32_t reaccepting; /* once records that wait for their voters, plus one */
+    struct paxos paxos;
+    struct rankset suspects, dead; /* dead: certified */
+    bool begun, voted_next, no_quorum, fenced;
+    uint64_t entered_ns, leased_ns, heartbeat_due_ns, join_due_ns;
+    struct held *held_first, **held_last;
+    uint64_t sent_before[MESSAGE_TYPE_END], received_before[MESSAGE_TYPE_END];
     uint64_t now_ns;
     uint64_t votes_tested_ns; /* vote timeouts up to here have been acted on */
     struct rankset members;
+    uint32_t member_count;
     uint32_t *hosts;
     struct peer *peers; /* per rank */
 
@@ -220,6 +331,7 @@ struct core {
     size_t by_sum_room, by_sum_count;
 
     uint32_t running;          /* CORE_OUT_RUN not answered, minus those that wait */
+    bool deferred;             /* once tasks wait for a lease */
     uint64_t unfinished_count; /* owned, not done */
     uint64_t open_needs;
     bool closed, adjourned, blocked, idle;
@@ -272,6 +384,79 @@ struct block {
 };
 void *block_take(struct block **list, size_t size);
 void block_free(struct block *list);
+
+/* A copy of a set for a message; NULL only if the core broke. */
+const struct rankset *out_copy_set(struct core *core, const struct rankset *set);
+
+/* --- receive.c --------------------------------------------------------------- */
+
+int receive_event(struct core *core, const struct core_event *event);
+/* What came before this rank entered its epoch. */
+void receive_held(struct core *core);
+
+/* --- core.c -------------------------------------------------------------------- */
+
+bool core_make_room(struct core *core, uint32_t size); /* for ranks 0..size-1 */
+void core_name_view(struct core *core);                /* its id, from its members */
+
+/* --- detect.c ------------------------------------------------------------------ */
+
+bool detect_is_on(const struct core *core);
+bool detect_lease(const struct core *core); /* this rank holds one now (V2) */
+uint64_t detect_may_remove_ns(const struct core *core, uint32_t rank, bool adopted);
+bool view_withholds(const struct core *core, uint32_t rank);
+void detect_on_heartbeat(struct core *core, uint32_t from,
+                         const struct message_heartbeat *heartbeat);
+void detect_on_grant(struct core *core, uint32_t from,
+                     const struct message_grant *grant);
+void detect_vouch(struct core *core, uint32_t rank);
+void detect_turn(struct core *core);
+uint64_t detect_deadline(const struct core *core);
+
+/* --- view_value.c, view.c, view_learn.c
+ * -------------------------------------------------------------------- */
+
+void view_release(struct view *view);
+bool view_add_past(struct view *view, uint64_t epoch, const struct rankset *members);
+bool view_add_newcomer(struct view *view, struct message_newcomer newcomer);
+/* Lives until the next step; NULL only if the core broke. */
+const struct message_view *view_to_message(struct core *core, const struct view *view);
+bool view_from_message(struct view *view, const struct message_view *message);
+bool view_take_past(struct core *core, const struct view *view);
+void view_forget_past(struct core *core);
+void view_release_slot(struct core *core);
+void view_on_prepare(struct core *core, uint32_t from,
+                     const struct message_paxos *prepare);
+void view_on_propose(struct core *core, uint32_t from,
+                     const struct message_paxos *propose);
+void view_on_answer(struct core *core, uint32_t from, enum message_type type,
+                    const struct message_paxos *reply);
+void view_on_view(struct core *core, const struct message_view *message);
+void view_on_join(struct core *core, const struct message_join *join);
+void view_enter(struct core *core, const struct view *view);
+void view_tell(struct core *core, uint32_t to);
+void view_fence(struct core *core, uint64_t epoch);
+void view_turn(struct core *core);
+uint64_t view_deadline(const struct core *core);
+
+/* --- epoch.c, recovery.c, silence.c
+ * --------------------------------------------------------- */
+
+bool epoch_moved(const struct core *core, const struct task *task);
+bool epoch_take_newcomers(struct core *core, const struct view *view);
+void epoch_enter(struct core *core, const struct view *view);
+void silence_note_losses(struct core *core, bool newcomer);
+uint32_t silence_judge(const struct core *core, const struct task *task);
+void silence_judge_late(const struct core *core, struct task *task);
+void silence_release(struct core *core);
+void recovery_note(struct core *core, uint32_t from, const struct message_entry *entry);
+void recovery_on_report(struct core *core, uint32_t from,
+                        const struct message_report *report);
+void recovery_reported(struct core *core, uint32_t from);
+void recovery_take_up(struct core *core);
+void recovery_on_settled(struct core *core, uint32_t from);
+bool recovery_all_settled(const struct core *core);
+void recovery_reaccepted(struct core *core); /* one more of core->reaccepting */
 
 /* --- table.c ------------------------------------------------------------------------
  */
@@ -343,6 +528,8 @@ void graph_demand(struct core *core, struct task *task, uint64_t need, bool remo
 void graph_push_to_holders(struct core *core);
 void graph_send_result(struct core *core, struct task *task, uint32_t to,
                        enum want want, bool pushed);
+/* Once tasks that were ready while this rank held no lease (V3). */
+void graph_start_leased(struct core *core);
 void graph_cancel_own(struct core *core, struct task *task);
 bool task_satisfied(const struct task *task);
 
@@ -387,6 +574,7 @@ void chair_retest(struct core *core, struct task *task);
 void chair_retest_all(struct core *core);
 void chair_decided(struct core *core, struct task *task, uint32_t owner,
                    enum evidence evidence);
+void chair_decide_again(struct core *core, struct task *task);
 void chair_on_cancel(struct core *core, struct task *task);
 void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len_max);
 bool chair_has_holder(const struct core *core, const struct task *task);
@@ -400,6 +588,8 @@ bool scope_is_closed(const struct core *core, const struct task *task);
 
 void ballot_open(struct core *core, struct task *task, uint32_t winner,
                  enum evidence evidence);
+/* A record of an older view, to the voters of this one (section 5, step 6). */
+void ballot_reaccept(struct core *core, struct task *task);
 void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
                       const struct message_accept *accept);
 void ballot_on_ack(struct core *core, uint32_t from, struct task *task);

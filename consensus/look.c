@@ -23,7 +23,8 @@ bool core_set_user(struct core *core, const moot_hash *hash, void *user)
 static void look_at_others(const struct core *core, const struct task *task,
                            struct core_task_view *out)
 {
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         if (roll_knows_holder(core, task, rank)) {
             (void)rankset_add(&out->holders, rank);
         }
@@ -47,7 +48,7 @@ bool core_task_look(const struct core *core, const moot_hash *hash,
         .flags = task->flags,
         .position = task->position,
         .chair = task->finder ? NOBODY : task->chair,
-        .owner = task->owner,
+        .owner = task->owner != NOBODY ? task->owner : task->rec,
         .evidence = (enum evidence)task->evidence,
         .own = (enum core_own)task->own,
         .have = (enum core_have)task->have,

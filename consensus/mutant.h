@@ -30,14 +30,43 @@
     X(NOCHASE, "circles of owned tasks are not looked for")                            \
     X(PUSHAGAIN, "a result is pushed for every consumer, not once per rank")           \
     X(ASKANYWAY, "needs are asked for without the ask delay")                          \
-    X(NOPULL, "a bare result's bytes are not asked for")
+    X(NOPULL, "a bare result's bytes are not asked for")                               \
+    X(STALEDEC, "a decision of an older epoch is accepted")                            \
+    X(STALERES, "a result of an older epoch is accepted from whoever serves it")       \
+    X(PARTIAL, "a chair decides frozen keys with one report missing")                  \
+    X(NOHIST, "keys are compared with the view before alone")                          \
+    X(NOFREEZEDEAD, "keys whose owner has left are not frozen")                        \
+    X(JOINNOWAIT, "a chair decides keys that it has taken over at once")               \
+    X(NOOWNREP, "running work is not reported")                                        \
+    X(NOCONCL, "silence about a once task is always believed")                         \
+    X(NOREACC, "records of once tasks are not accepted again in a new view")           \
+    X(FREEDEAD, "a once task whose owner has left counts as never started")            \
+    X(NOPEND, "a vote to remove a rank does not wait for its lease to run out")        \
+    X(GRANTAFTERVOTE, "who has voted for the next view goes on granting leases")       \
+    X(NOOWNWAIT, "who has voted for the next view still counts itself for its lease")  \
+    X(MAJLIVE, "a majority of those not certified dead is a quorum")                   \
+    X(HALF, "half of the members are a quorum")                                        \
+    X(NOPH1, "a proposer skips the first phase")                                       \
+    X(CERTDROP, "certificates of death do not count towards a quorum")                 \
+    X(NOMERGE, "certificates in messages are not taken over")                          \
+    X(FWDNOTDEC, "a decision is not sent again in a new view")
+
+/* Of links, whose own test (tests/unit/link_test.c) kills them. */
+#define LINK_MUTANTS(X)                                                                \
+    X(LINKSENDONCE, "a frame that was lost is not sent again")                         \
+    X(LINKTWICE, "a frame that comes twice is taken twice")                            \
+    X(LINKACKNEXT, "the frame after the last that is here is acknowledged, too")
 
 enum mutant {
     MUTANT_NONE,
 #define X(name, text) MUTANT_##name,
     MUTANTS(X)
 #undef X
-        MUTANT_END
+        MUTANT_END,
+#define X(name, text) MUTANT_##name,
+    LINK_MUTANTS(X)
+#undef X
+        MUTANT_LINK_END
 };
 
 #ifdef MOOT_MUTANTS

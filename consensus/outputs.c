@@ -156,3 +156,19 @@ struct message *out_send(struct core *core, uint32_t to, enum message_type type,
     core->stats.sent[type]++;
     return message;
 }
+
+const struct rankset *out_copy_set(struct core *core, const struct rankset *set)
+{
+    struct rankset *copy = out_borrow(core, sizeof(*copy));
+    uint64_t *high =
+        set->high_words > 0 ? out_borrow(core, set->high_words * sizeof(*high)) : NULL;
+    if (copy == NULL || core->broken) {
+        return NULL;
+    }
+    if (high != NULL) {
+        memcpy(high, set->high, set->high_words * sizeof(*high));
+    }
+    *copy =
+        (struct rankset){.low = set->low, .high = high, .high_words = set->high_words};
+    return copy;
+}

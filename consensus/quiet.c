@@ -29,7 +29,8 @@ bool quiet_resting(const struct core *core)
 {
     return core->blocked && core->running == 0 &&
            core->pending.pending_next == &core->pending && roll_is_told(core) &&
-           (!core->closed || asker_swept(core)) && strict_settled(core);
+           (!core->closed || asker_swept(core)) && strict_settled(core) &&
+           core->settled && !core->deferred;
 }
 
 static bool is_passive(const struct core *core)
@@ -76,12 +77,23 @@ static void find_stuck(const struct core *core, struct message_pollr *answer)
     }
 }
 
+/* Polls are not what they count; heartbeats and votes on views never cease, and what
+ * they lead to is a new epoch, which begins to count anew. */
+static bool counts(enum message_type type)
+{
+    bool polls =
+        type == MESSAGE_POLL || type == MESSAGE_POLLR || type == MESSAGE_ADJOURN;
+    bool views = type >= MESSAGE_HEARTBEAT && type <= MESSAGE_VIEW;
+    return !polls && !views && type != MESSAGE_FENCED && type != MESSAGE_JOIN;
+}
+
 static void count_messages(const struct core *core, struct message_pollr *answer)
 {
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
-        if (type != MESSAGE_POLL && type != MESSAGE_POLLR && type != MESSAGE_ADJOURN) {
-            answer->sent += core->stats.sent[type];
-            answer->received += core->stats.received[type];
+        if (counts((enum message_type)type)) {
+            answer->sent += core->stats.sent[type] - core->sent_before[type];
+            answer->received +=
+                core->stats.received[type] - core->received_before[type];
         }
     }
 }
@@ -136,7 +148,8 @@ static void resolve_at(struct core *core, uint32_t rank, const moot_hash *hash,
 static bool fail_smallest_orphan(struct core *core)
 {
     uint32_t best = NOBODY;
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         const struct peer *peer = &core->peers[rank];
         const struct peer *least = best != NOBODY ? &core->peers[best] : NULL;
         if (peer->pollr.orphan &&
@@ -158,7 +171,8 @@ static bool fail_smallest_orphan(struct core *core)
 static bool yield_undecided(struct core *core)
 {
     bool any = false;
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         const struct message_pollr *answer = &core->peers[rank].pollr;
         if (answer->undecided) {
             resolve_at(core, rank, &answer->undecided_hash, RESOLVE_YIELD);
@@ -171,7 +185,8 @@ static bool yield_undecided(struct core *core)
 static bool adjourn_if_all_closed(struct core *core)
 {
     int32_t worst = 0;
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         const struct message_pollr *answer = &core->peers[rank].pollr;
         if (!answer->closed || answer->waits || answer->stuck) {
             return false;
@@ -179,7 +194,8 @@ static bool adjourn_if_all_closed(struct core *core)
         worst = worst == 0 ? answer->exit_code : worst;
     }
     const struct message_adjourn adjourn = {worst};
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         struct message *message =
             rank != core->rank ? out_send(core, rank, MESSAGE_ADJOURN, NULL) : NULL;
         if (message != NULL) {
@@ -192,7 +208,8 @@ static bool adjourn_if_all_closed(struct core *core)
 
 static bool chase_cycle(struct core *core)
 {
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         const struct message_pollr *answer = &core->peers[rank].pollr;
         if (!answer->stuck || MUTANT(NOCHASE)) {
             continue;
@@ -234,7 +251,8 @@ static bool is_coordinator(const struct core *core)
 
 static bool peers_seem_to_rest(const struct core *core)
 {
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         if (rank != core->rank && !core->peers[rank].state.passive) {
             return false;
         }
@@ -268,7 +286,8 @@ static void finish_round(struct core *core)
     poll->open = false;
     bool resting = quiet_resting(core), passive = is_passive(core);
     uint64_t sent = 0, received = 0;
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         const struct message_pollr *answer = &core->peers[rank].pollr;
         resting = resting && answer->resting;
         passive = passive && answer->passive;
@@ -298,7 +317,8 @@ static void start_round(struct core *core)
     poll->answers = 0;
     struct peer *self = &core->peers[core->rank];
     self->pollr = answer_now(core, poll->round, &self->orphan);
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         struct message *message =
             rank != core->rank ? out_send(core, rank, MESSAGE_POLL, NULL) : NULL;
         if (message != NULL) {
@@ -306,7 +326,7 @@ static void start_round(struct core *core)
             core->stats.polls_sent++;
         }
     }
-    if (core->size == 1) {
+    if (core->member_count == 1) {
         finish_round(core);
     }
 }
@@ -314,7 +334,7 @@ static void start_round(struct core *core)
 static bool poll_is_possible(const struct core *core)
 {
     return is_coordinator(core) && !core->poll.open && !core->adjourned &&
-           (core->open_needs > 0 || core->closed || core->size > 1) &&
+           (core->open_needs > 0 || core->closed || core->member_count > 1) &&
            quiet_resting(core) && peers_seem_to_rest(core);
 }
 
@@ -376,8 +396,8 @@ static struct task *first_missing(const struct task *task)
 static void pass_chase_on(struct core *core, struct task *task, const moot_hash *path,
                           uint32_t count)
 {
-    uint32_t to = task->chair == core->rank ? task->owner : task->chair;
-    if (to == NOBODY || to == core->rank) {
+    uint32_t to = task->chair == core->rank ? task->rec : task->chair;
+    if (to == core->rank || !rankset_has(&core->members, to)) {
         return;
     }
     struct message *message = out_send(core, to, MESSAGE_CHASE, task);

@@ -121,15 +121,17 @@ int graph_register(struct core *core, const moot_hash *hash,
     if (core->closed && on_this_roll(reg)) {
         return MOOT_ERR_CLOSED;
     }
+    /* Before anything is learned of the task: a wait that has gone to its finder is
+     * told by the finder. */
+    if (placement_chair(hash, &core->members, reg->candidates) == NOBODY) {
+        return MOOT_ERR_NO_CANDIDATE;
+    }
     struct task *task = table_enter(core, hash);
     if (task == NULL || !task_learn_candidates(core, task, reg->candidates)) {
         return MOOT_ERR_NO_MEMORY;
     }
     if (task->declined) {
         return MOOT_ERR_DECLINED;
-    }
-    if (task->chair == NOBODY) {
-        return MOOT_ERR_NO_CANDIDATE;
     }
     if (task->held) {
         return register_again(core, task, reg);

@@ -228,7 +228,8 @@ static void forget_announced(struct peer *peer, uint32_t i)
 
 void roll_resolve(struct core *core)
 {
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         struct peer *peer = &core->peers[rank];
         for (uint32_t i = peer->announced_count; i-- > 0;) {
             if (resolve(core, rank, &peer->announced[i])) {
@@ -242,7 +243,8 @@ static void resolve_with(struct core *core, const struct chunk *chunk)
 {
     struct rollsum sum =
         chunk->sum; /* resolving may move chunks' neighbours, not these */
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         struct peer *peer = &core->peers[rank];
         for (uint32_t i = peer->announced_count; i-- > 0;) {
             struct announced *what = &peer->announced[i];
@@ -263,7 +265,8 @@ static void announce(struct core *core, uint32_t number, uint64_t first, uint32_
     if (core->options.mode == CORE_TRUST) {
         return;
     }
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         if (rank == core->rank || !rankset_has(&core->members, rank)) {
             continue;
         }
@@ -330,7 +333,7 @@ bool roll_is_told(const struct core *core)
 {
     for (uint32_t i = 0; i < core->lane_count; i++) {
         if (core->lanes[i].announced < core->lanes[i].len) {
-            return core->options.mode == CORE_TRUST || core->size == 1;
+            return core->options.mode == CORE_TRUST || core->member_count == 1;
         }
     }
     return true;
@@ -466,7 +469,8 @@ void roll_want_of_closed(struct core *core)
     if (core->options.mode != CORE_REPAIR) {
         return;
     }
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         struct peer *peer = &core->peers[rank];
         for (uint32_t i = 0; peer->state.closed && i < peer->announced_count; i++) {
             if (!peer->announced[i].wanted) {
@@ -484,7 +488,8 @@ bool roll_resolved(const struct core *core, uint32_t rank)
 static void count_task(struct core *core, const struct task *task)
 {
     bool all = true;
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         bool holds = roll_knows_holder(core, task, rank);
         if (holds && rank < core->rank) {
             return; /* that rank counts it */

@@ -52,7 +52,7 @@ static bool is_news(const struct core *core)
 
 uint64_t state_deadline(const struct core *core)
 {
-    if (core->size == 1 || (!core->blocked && !core->closed)) {
+    if (core->member_count == 1 || (!core->blocked && !core->closed)) {
         return CORE_NEVER;
     }
     uint64_t period_ns = core->options.gossip_period_ns;
@@ -69,7 +69,8 @@ void state_announce(struct core *core)
     }
     roll_tell_partial(core);
     struct message_state state = state_now(core);
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         if (rank == core->rank || !rankset_has(&core->members, rank)) {
             continue;
         }

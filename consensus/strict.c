@@ -56,7 +56,8 @@ static void put_mine(struct core *core)
     }
     const struct task *task = lane->roll[difference->position - 1];
     put_on_side(core, core->rank, &task->hash, task->site);
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         if (lane->agreed != NULL && lane->agreed[rank] >= difference->position) {
             put_on_side(core, rank, &task->hash, task->site);
         }
@@ -116,7 +117,8 @@ void strict_on_hashes(struct core *core, uint32_t from,
 static void see_short_rolls(struct core *core)
 {
     static const moot_hash nothing = {{0}};
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         const struct peer *peer = &core->peers[rank];
         if (rank == core->rank || !peer->state.closed || !roll_resolved(core, rank) ||
             peer->state.len >= core->roll_len) {
@@ -138,7 +140,8 @@ static void ask_for_hashes(struct core *core)
 {
     bool rested = core->idle &&
                   core->now_ns >= core->idle_since_ns + core->options.gossip_period_ns;
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         struct peer *peer = &core->peers[rank];
         for (uint32_t i = 0; i < peer->announced_count; i++) {
             struct announced *what = &peer->announced[i];
@@ -163,7 +166,8 @@ static void declare(struct core *core)
         said.side[i].site = difference->side[i].site;
         said.side[i].ranks = &difference->side[i].ranks;
     }
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         struct message *message =
             rank != core->rank ? out_send(core, rank, MESSAGE_DIVERGED, NULL) : NULL;
         if (message != NULL) {
@@ -190,7 +194,8 @@ bool strict_settled(const struct core *core)
     if (core->options.mode != CORE_STRICT || core->difference.declared) {
         return true;
     }
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    FOR_MEMBERS(core, rank)
+    {
         const struct peer *peer = &core->peers[rank];
         for (uint32_t i = 0; i < peer->announced_count; i++) {
             if (!peer->announced[i].wanted) {
@@ -210,8 +215,10 @@ uint64_t strict_deadline(const struct core *core)
         return core->difference.declare_ns;
     }
     uint64_t rested_ns = core->idle_since_ns + core->options.gossip_period_ns;
-    for (uint32_t rank = 0; core->idle && rank < core->size; rank++) {
-        if (core->peers[rank].announced_count > 0 && rested_ns > core->now_ns) {
+    FOR_MEMBERS(core, rank)
+    {
+        if (core->idle && core->peers[rank].announced_count > 0 &&
+            rested_ns > core->now_ns) {
             return rested_ns;
         }
     }

@@ -64,9 +64,12 @@ struct task *table_enter(struct core *core, const moot_hash *hash)
     task->need = NEED_NONE;
     task->asked_need = NEED_NONE;
     task->owner = NOBODY;
+    task->rec = NOBODY;
     task->accepted = NOBODY;
     task->chair = placement_chair(hash, &core->members, NULL);
     task->finder = (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0;
+    task->frozen = !core->settled && epoch_moved(core, task);
+    silence_judge_late(core, task);
     core->slots[slot_of(core, hash)] = task;
     core->task_count++;
     return task;
@@ -88,6 +91,9 @@ bool task_learn_candidates(struct core *core, struct task *task,
     task->candidates = copy;
     task->chair = placement_chair(&task->hash, &core->members, copy);
     task->finder = false;
+    task->frozen = !core->settled && task->chair == core->rank &&
+                   (task->frozen || epoch_moved(core, task));
+    silence_judge_late(core, task);
     task->asked =
         task->asked && task->chair == finder; /* else the chair knows nothing */
     return true;
@@ -104,6 +110,10 @@ static void task_release(struct task *task)
     rankset_release(&task->holders);
     rankset_release(&task->pushed);
     rankset_release(&task->seekers);
+    if (task->recovery != NULL) {
+        rankset_release(&task->recovery->at);
+        free(task->recovery);
+    }
 }
 
 void table_release(struct core *core)

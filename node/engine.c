@@ -92,6 +92,16 @@ static void carry_result(struct moot *m, const struct core_output *output)
     }
 }
 
+/* Those who are no members any more: the wire drops what is queued for them. */
+static void carry_view(struct moot *m, const struct core_output *output)
+{
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        if (rank != m->group.rank && !rankset_has(output->u.view.members, rank)) {
+            m->transport->ops->forget(m->transport, m->group.uids[rank]);
+        }
+    }
+}
+
 static void carry_one(struct moot *m, const struct core_output *output)
 {
     struct task *task = output->user;
@@ -118,6 +128,20 @@ static void carry_one(struct moot *m, const struct core_output *output)
         break;
     case CORE_OUT_DIVERGED:
         report_divergence(m, &output->u.diverged);
+        break;
+    case CORE_OUT_VIEW:
+        carry_view(m, output);
+        break;
+    case CORE_OUT_QUORUM:
+        if (!output->u.quorum.have) {
+            engine_fail_all(
+                m, MOOT_ERR_NO_QUORUM,
+                "this rank has been cut off from the majority for too long");
+        }
+        break;
+    case CORE_OUT_FENCED:
+        engine_fail_all(m, MOOT_ERR_FENCED,
+                        "the others removed this rank from the moot");
         break;
     case CORE_OUT_ADJOURN:
         m->adjourned = true;

@@ -26,6 +26,10 @@
 #define LIMIT_ASKERS 16384u           /* askers in one DECISION */
 #define LIMIT_ROLL_HASHES 4096u       /* hashes in one HASHES message */
 #define LIMIT_CHASE_HOPS 1024u        /* tasks in one reported cycle */
+#define LIMIT_NEWCOMERS 64u           /* in one view */
+#define LIMIT_PAST_VIEWS 64u          /* that not all of their members have settled */
+#define LIMIT_REPORT_ENTRIES                                                           \
+    16384u /* in one REPORT; a rank sends as many as it takes */
 
 #define LIMIT_EAGER_BYTES (8u << 10) /* results up to this ride with their message */
 #define LIMIT_FRAME_BYTES (4u << 20) /* one frame, all messages and payloads */
@@ -39,6 +43,12 @@ static_assert(LIMIT_EAGER_BYTES * 8 < LIMIT_FRAME_BYTES,
               "eager results fit in a frame");
 static_assert(LIMIT_ROLL_HASHES * (16u + LIMIT_SITE_BYTES + 8u) < LIMIT_FRAME_BYTES,
               "a whole chunk with its call sites fits into one frame");
+static_assert(LIMIT_REPORT_ENTRIES * 32u + 64u < LIMIT_FRAME_BYTES,
+              "a whole report fits into one frame");
+static_assert((LIMIT_PAST_VIEWS + 4u) * (LIMIT_RANKS / 8u + 10u) +
+                      LIMIT_NEWCOMERS * 24u + 64u <
+                  LIMIT_FRAME_BYTES,
+              "a view with its history fits into one frame");
 static_assert(LIMIT_ASKERS >= LIMIT_RANKS, "every rank may ask");
 
 #endif

@@ -37,7 +37,21 @@
     X(CANCEL)                                                                          \
     X(DIVERGED)                                                                        \
     X(ADJOURN)                                                                         \
-    X(KERNEL)
+    X(KERNEL)                                                                          \
+    X(HEARTBEAT)                                                                       \
+    X(GRANT)                                                                           \
+    X(PREPARE)                                                                         \
+    X(PROMISE)                                                                         \
+    X(PROPOSE)                                                                         \
+    X(VOTED)                                                                           \
+    X(REJECT)                                                                          \
+    X(VIEW)                                                                            \
+    X(REPORT)                                                                          \
+    X(SETTLED)                                                                         \
+    X(FENCED)                                                                          \
+    X(JOIN)                                                                            \
+    X(LEAVE)                                                                           \
+    X(RELEASED)
 
 enum message_type {
     MESSAGE_NONE,
@@ -148,6 +162,7 @@ struct message_refer {
 };
 
 struct message_accept {
+    bool maybe;      /* no winner: the task may have run */
     uint32_t winner; /* rank */
     uint64_t winner_uid;
 };
@@ -250,6 +265,77 @@ struct message_kernel {
     uint32_t flags;
 };
 
+/* HEARTBEAT, every member to every other: "I am here", and a request for a grant. */
+struct message_heartbeat {
+    uint64_t token;                 /* the sender's clock; comes back in the GRANT */
+    uint32_t load;                  /* owned tasks not done */
+    const struct rankset *suspects; /* not heard for the suspect time; NULL: nobody */
+};
+
+/* GRANT: part of a lease, counted from the heartbeat's token. */
+struct message_grant {
+    uint64_t token;
+};
+
+/* A view: what the slot `epoch` of the membership holds. */
+struct message_view {
+    uint64_t epoch;
+    const struct rankset *members;
+    uint32_t newcomers; /* whom the receiver may not know, by rank */
+    const struct message_newcomer {
+        uint32_t rank; /* never used before in this moot */
+        uint32_t host;
+        uint64_t uid; /* not 0 */
+    } * newcomer;
+    uint32_t history; /* views since the last that all its members had settled, oldest
+                         first, without this one; at least 1 */
+    const struct message_past {
+        uint64_t epoch;
+        const struct rankset *members;
+    } * past;
+};
+
+/* A ballot is round << BALLOT_RANK_BITS | proposer's rank, with rounds from 1. */
+#define BALLOT_RANK_BITS 20
+
+/* PREPARE, PROMISE, PROPOSE, VOTED, REJECT: single-decree Paxos for the next view. */
+struct message_paxos {
+    uint64_t ballot;
+    uint64_t
+        accepted; /* PROMISE: ballot of the value below; 0: none.  PROPOSE: likewise
+                     if the value is not the proposer's own, but must be kept to */
+    const struct rankset *dead;  /* certified, as far as it knows; NULL: nobody */
+    const struct rankset *heard; /* REJECT: whom it still hears and will not remove;
+                                    NULL: it has promised `ballot` to another */
+    const struct message_view *value; /* PROMISE with accepted, PROPOSE */
+};
+
+/* REPORT member -> chair: what it has of the keys that the chair took over. */
+enum report_what { REPORT_OWN, REPORT_RESULT, REPORT_ACCEPTED, REPORT_MAYBE };
+struct message_report {
+    bool last; /* of this epoch from this sender to this receiver */
+    uint32_t count;
+    const struct message_entry {
+        moot_hash hash;
+        enum report_what what;
+        uint32_t owner;   /* RESULT: whose; ACCEPTED: the winner */
+        uint64_t epoch;   /* ACCEPTED, MAYBE: in which it was accepted */
+        bool has_payload; /* RESULT */
+        enum evidence evidence;
+    } * entry;
+};
+
+/* FENCED: the receiver is no member of the sender's view. */
+struct message_fenced {
+    uint64_t epoch;
+};
+
+/* JOIN newcomer -> any member. */
+struct message_join {
+    uint64_t uid; /* not 0 */
+    uint32_t host;
+};
+
 struct message {
     enum message_type type;
     uint64_t epoch;
@@ -273,6 +359,13 @@ struct message {
         struct message_diverged diverged;
         struct message_adjourn adjourn;
         struct message_kernel kernel;
+        struct message_heartbeat heartbeat;
+        struct message_grant grant;
+        struct message_paxos paxos;
+        struct message_view view;
+        struct message_report report;
+        struct message_fenced fenced;
+        struct message_join join;
     } u;
 };
 

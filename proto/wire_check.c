@@ -11,9 +11,7 @@
 
 #include <string.h>
 
-typedef const char *check_fn(const struct message *message);
-
-static const char *check_set(const struct rankset *set)
+const char *wire_check_set(const struct rankset *set)
 {
     if (rankset_empty(set))
         return "a rank set is empty";
@@ -22,10 +20,9 @@ static const char *check_set(const struct rankset *set)
     return NULL;
 }
 
-/* NULL is all ranks. */
-static const char *check_candidates(const struct rankset *candidates)
+const char *wire_check_set_or_null(const struct rankset *set)
 {
-    return candidates != NULL ? check_set(candidates) : NULL;
+    return set != NULL ? wire_check_set(set) : NULL;
 }
 
 static const char *check_name(const char *name)
@@ -62,7 +59,7 @@ static const char *check_spec(const struct message_spec *spec)
 {
     const char *why = check_name(spec->kernel_name);
     if (why == NULL)
-        why = check_candidates(spec->candidates);
+        why = wire_check_set_or_null(spec->candidates);
     if (why == NULL && spec->input_count > LIMIT_INPUTS)
         why = "a spec has too many inputs";
     if (why == NULL)
@@ -85,7 +82,7 @@ static const char *check_motion(const struct message *message)
     const struct message_motion *motion = &message->u.motion;
     if (motion->want > WANT_DATA)
         return "MOTION: no such want";
-    const char *why = check_candidates(motion->candidates);
+    const char *why = wire_check_set_or_null(motion->candidates);
     if (why == NULL && motion->spec != NULL)
         why = check_spec(motion->spec);
     return why;
@@ -130,14 +127,17 @@ static const char *check_result(const struct message *message)
 static const char *check_refer(const struct message *message)
 {
     const struct rankset *candidates = message->u.refer.candidates;
-    return candidates != NULL ? check_set(candidates) : "REFER: no candidates";
+    return candidates != NULL ? wire_check_set(candidates) : "REFER: no candidates";
 }
 
 static const char *check_accept(const struct message *message)
 {
-    return message->u.accept.winner < LIMIT_RANKS
-               ? NULL
-               : "ACCEPT: the winner is beyond the limit";
+    const struct message_accept *accept = &message->u.accept;
+    if (accept->winner >= LIMIT_RANKS)
+        return "ACCEPT: the winner is beyond the limit";
+    if (accept->maybe && (accept->winner != 0 || accept->winner_uid != 0))
+        return "ACCEPT: a winner of what may have run";
+    return NULL;
 }
 
 static const char *check_verdict(const struct message *message)
@@ -211,7 +211,7 @@ static const char *check_diverged(const struct message *message)
     if (diverged->sides == 0 || diverged->sides > LIMIT_SIDES)
         return "DIVERGED: no or too many sides";
     for (uint32_t i = 0; why == NULL && i < diverged->sides; i++)
-        why = diverged->side[i].ranks != NULL ? check_set(diverged->side[i].ranks)
+        why = diverged->side[i].ranks != NULL ? wire_check_set(diverged->side[i].ranks)
                                               : "DIVERGED: a side without ranks";
     return why;
 }
@@ -253,6 +253,20 @@ static const struct rule {
     [MESSAGE_DIVERGED] = {check_diverged, false},
     [MESSAGE_ADJOURN] = {check_nothing, false},
     [MESSAGE_KERNEL] = {check_kernel, false},
+    [MESSAGE_HEARTBEAT] = {wire_check_heartbeat, false},
+    [MESSAGE_GRANT] = {check_nothing, false},
+    [MESSAGE_PREPARE] = {wire_check_paxos, false},
+    [MESSAGE_PROMISE] = {wire_check_paxos, false},
+    [MESSAGE_PROPOSE] = {wire_check_paxos, false},
+    [MESSAGE_VOTED] = {wire_check_paxos, false},
+    [MESSAGE_REJECT] = {wire_check_paxos, false},
+    [MESSAGE_VIEW] = {wire_check_view, false},
+    [MESSAGE_REPORT] = {wire_check_report, false},
+    [MESSAGE_SETTLED] = {check_nothing, false},
+    [MESSAGE_FENCED] = {wire_check_fenced, false},
+    [MESSAGE_JOIN] = {wire_check_join, false},
+    [MESSAGE_LEAVE] = {check_nothing, false},
+    [MESSAGE_RELEASED] = {check_nothing, true},
 };
 
 const char *message_check(const struct message *message)

@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-    /* No frame within the limits unfolds to more: the worst is a DECISION, 11 bytes an
-     * asker on the wire and 32 in the arena. */
+    /* No frame within the limits unfolds to more: the worst are views of a few ranks
+     * with a long history, 9 bytes an epoch on the wire and 56 in the arena. */
     ARENA_BYTES_MAX = 8 * LIMIT_FRAME_BYTES,
     /* What a message takes besides its bytes: protobuf-c's structs and the arena's
      * rounding.  A guess, for the first block. */

@@ -10,6 +10,9 @@
  *
  * A frame goes out through wire_check.c, wire_write.c and wire_encode.c: what one rank
  * may send is what another accepts.
+ *
+ * The messages by which ranks agree on views have files of their own beside those of
+ * the rest: wire_view_read.c, wire_view_check.c and wire_view_write.c.
  */
 #ifndef PROTO_WIRE_PRIVATE_H
 #define PROTO_WIRE_PRIVATE_H
@@ -45,6 +48,17 @@ enum {
  * wrong, in static text.  Looks at everything but the lengths of label and site, which
  * are cut on the way out and checked on the way in. */
 const char *message_check(const struct message *message);
+
+/* NULL, or what is wrong with a set that must be there and not be empty. */
+const char *wire_check_set(const struct rankset *set);
+/* Likewise, of one that may be NULL. */
+const char *wire_check_set_or_null(const struct rankset *set);
+
+/* --- wire_view_check.c ------------------------------------------------------------ */
+
+typedef const char *check_fn(const struct message *message);
+check_fn wire_check_heartbeat, wire_check_paxos, wire_check_view, wire_check_report,
+    wire_check_fenced, wire_check_join;
 
 /* --- wire_walk.c ------------------------------------------------------------------ */
 
@@ -106,8 +120,15 @@ struct encoder {
         Moot__Diverged diverged;
         Moot__Adjourn adjourn;
         Moot__Kernel kernel;
+        Moot__Heartbeat heartbeat;
+        Moot__Grant grant;
+        Moot__Paxos paxos;
+        Moot__Report report;
+        Moot__Fenced fenced;
+        Moot__Join join;
     } body;
     Moot__Spec spec;
+    Moot__View view; /* of a VIEW, or of a Paxos message */
     Moot__Diverged__Side side[LIMIT_SIDES];
     Moot__Diverged__Side *sides[LIMIT_SIDES];
 };
@@ -117,6 +138,25 @@ size_t wire_write_scratch_bytes(const struct message *message);
 /* Fills encoder->message from a message that passed message_check(); encoder->scratch
  * is the caller's, aligned for any type. */
 void wire_write_message(struct encoder *encoder, const struct message *message);
+
+/* What each type's writer is made of.  Scratch is taken in multiples of what it holds:
+ * who takes 64-bit numbers first and 32-bit ones after keeps all of them aligned. */
+ProtobufCBinaryData wire_borrow(const void *bytes, size_t size);
+void *wire_scratch_take(struct encoder *encoder, size_t size);
+size_t wire_set_scratch_bytes(const struct rankset *set);
+/* NULL is absent. */
+ProtobufCBinaryData wire_put_set(struct encoder *encoder, const struct rankset *set);
+/* Writes the set's first `words` words, lowest first. */
+void wire_put_words(uint8_t *bytes, const struct rankset *set, uint32_t words);
+
+/* --- wire_view_write.c ------------------------------------------------------------ */
+
+typedef void put_fn(struct encoder *encoder, const struct message *message);
+put_fn wire_put_heartbeat, wire_put_grant, wire_put_paxos, wire_put_view,
+    wire_put_report, wire_put_fenced, wire_put_join;
+
+/* 0 for every other type. */
+size_t wire_view_scratch_bytes(const struct message *message);
 
 /* --- wire_read.c ------------------------------------------------------------------ */
 
@@ -130,5 +170,23 @@ struct reader {
 /* Turns one unpacked message into *to, which borrows from `from` and the arena. */
 bool wire_read_message(struct reader *reader, const Moot__Message *from,
                        struct message *to);
+
+/* What each type's reader is made of.  False: refused, and reader->why says why, or the
+ * arena failed. */
+bool wire_refuse(struct reader *reader, const char *why);
+/* A list of hashes borrows its bytes. */
+bool wire_get_hashes(struct reader *reader, const ProtobufCBinaryData *from,
+                     const moot_hash **to, size_t *count);
+/* Absent is NULL. */
+bool wire_get_set(struct reader *reader, const ProtobufCBinaryData *from,
+                  const struct rankset **to);
+uint64_t wire_get_word(const uint8_t *bytes);
+
+/* --- wire_view_read.c ------------------------------------------------------------- */
+
+typedef bool get_fn(struct reader *reader, const Moot__Message *from,
+                    struct message *to);
+get_fn wire_get_heartbeat, wire_get_grant, wire_get_paxos, wire_get_view,
+    wire_get_report, wire_get_fenced, wire_get_join;
 
 #endif

@@ -11,10 +11,7 @@
 
 #include <string.h>
 
-typedef bool get_fn(struct reader *reader, const Moot__Message *from,
-                    struct message *to);
-
-static bool fail(struct reader *reader, const char *why)
+bool wire_refuse(struct reader *reader, const char *why)
 {
     reader->why = why;
     return false;
@@ -28,22 +25,22 @@ static bool get_hash(struct reader *reader, const ProtobufCBinaryData *from,
     if (from->len == 0)
         return true;
     if (from->len != sizeof to->bytes)
-        return fail(reader, "a hash has not 16 bytes");
+        return wire_refuse(reader, "a hash has not 16 bytes");
     memcpy(to->bytes, from->data, sizeof to->bytes);
-    return !hash_is_zero(to) || fail(reader, "a hash is zero");
+    return !hash_is_zero(to) || wire_refuse(reader, "a hash is zero");
 }
 
-static bool get_hashes(struct reader *reader, const ProtobufCBinaryData *from,
-                       const moot_hash **to, size_t *count)
+bool wire_get_hashes(struct reader *reader, const ProtobufCBinaryData *from,
+                     const moot_hash **to, size_t *count)
 {
     if (from->len % sizeof **to != 0)
-        return fail(reader, "a list of hashes is cut off");
+        return wire_refuse(reader, "a list of hashes is cut off");
     *to = (const moot_hash *)from->data; /* bytes, so nothing to align */
     *count = from->len / sizeof **to;
     return true;
 }
 
-static uint64_t get_word(const uint8_t *bytes)
+uint64_t wire_get_word(const uint8_t *bytes)
 {
     uint64_t word = 0;
     for (int i = 7; i >= 0; i--)
@@ -51,27 +48,27 @@ static uint64_t get_word(const uint8_t *bytes)
     return word;
 }
 
-/* Absent is NULL. */
-static bool get_set(struct reader *reader, const ProtobufCBinaryData *from,
-                    const struct rankset **to)
+bool wire_get_set(struct reader *reader, const ProtobufCBinaryData *from,
+                  const struct rankset **to)
 {
     size_t words = from->len / sizeof(uint64_t);
     *to = NULL;
     if (from->len == 0)
         return true;
     if (from->len % sizeof(uint64_t) != 0 || words > LIMIT_RANKS / 64)
-        return fail(reader, "a rank set has a wrong size");
+        return wire_refuse(reader, "a rank set has a wrong size");
     struct rankset *set =
         arena_take(&reader->arena, sizeof *set + (words - 1) * sizeof(uint64_t));
     if (set == NULL)
         return false;
-    set->low = get_word(from->data);
+    set->low = wire_get_word(from->data);
     set->high = words > 1 ? (uint64_t *)(set + 1) : NULL;
     set->high_words = (uint32_t)(words - 1);
     for (size_t i = 1; i < words; i++)
-        set->high[i - 1] = get_word(from->data + i * sizeof(uint64_t));
+        set->high[i - 1] = wire_get_word(from->data + i * sizeof(uint64_t));
     *to = set;
-    return rankset_words(set) == words || fail(reader, "a rank set ends with zeros");
+    return rankset_words(set) == words ||
+           wire_refuse(reader, "a rank set ends with zeros");
 }
 
 /* Absent is NULL.  The arena has put the NUL behind the bytes. */
@@ -82,9 +79,9 @@ static bool get_text(struct reader *reader, const ProtobufCBinaryData *from,
     if (from->len == 0)
         return true;
     if (from->len > bytes_max)
-        return fail(reader, "a text is too long");
+        return wire_refuse(reader, "a text is too long");
     if (memchr(from->data, 0, from->len) != NULL)
-        return fail(reader, "a text has a zero in it");
+        return wire_refuse(reader, "a text has a zero in it");
     *to = (const char *)from->data;
     return true;
 }
@@ -108,12 +105,12 @@ static bool get_spec(struct reader *reader, const Moot__Spec *from,
     if (from->has_key && to->key == NULL)
         to->key = ""; /* empty, but there */
     if (!from->has_key && from->key.len > 0)
-        return fail(reader, "a key that is none");
+        return wire_refuse(reader, "a key that is none");
     *out = to;
     return get_text(reader, &from->kernel_name, LIMIT_KERNEL_NAME_BYTES,
                     &to->kernel_name) &&
-           get_hashes(reader, &from->inputs, &to->inputs, &to->input_count) &&
-           get_set(reader, &from->candidates, &to->candidates) &&
+           wire_get_hashes(reader, &from->inputs, &to->inputs, &to->input_count) &&
+           wire_get_set(reader, &from->candidates, &to->candidates) &&
            get_hash(reader, &from->scope, &to->scope) &&
            get_hash(reader, &from->parent, &to->parent) &&
            get_text(reader, &from->label, LIMIT_LABEL_BYTES, &to->label) &&
@@ -133,7 +130,7 @@ static bool get_motion(struct reader *reader, const Moot__Message *message,
     to->len = from->len;
     to->spec = NULL;
     return get_hash(reader, &from->scope, &to->scope) &&
-           get_set(reader, &from->candidates, &to->candidates) &&
+           wire_get_set(reader, &from->candidates, &to->candidates) &&
            (from->spec == NULL || get_spec(reader, from->spec, &to->spec));
 }
 
@@ -144,7 +141,7 @@ static bool get_decision(struct reader *reader, const Moot__Message *message,
     struct message_decision *to = &out->u.decision;
     size_t count = from->n_asker_ranks;
     if (from->n_asker_wants != count || from->n_asker_needs != count)
-        return fail(reader, "DECISION: the lists of askers differ in length");
+        return wire_refuse(reader, "DECISION: the lists of askers differ in length");
     struct message_asker *askers = arena_take(&reader->arena, count * sizeof *askers);
     if (askers == NULL)
         return false;
@@ -173,7 +170,7 @@ static bool get_result(struct reader *reader, const Moot__Message *message,
     if (to->data != RESULT_EAGER)
         return true;
     if (to->size > reader->payload_bytes)
-        return fail(reader, "RESULT: the payload is cut off");
+        return wire_refuse(reader, "RESULT: the payload is cut off");
     to->payload = reader->payload;
     reader->payload += to->size;
     reader->payload_bytes -= to->size;
@@ -183,13 +180,14 @@ static bool get_result(struct reader *reader, const Moot__Message *message,
 static bool get_refer(struct reader *reader, const Moot__Message *message,
                       struct message *out)
 {
-    return get_set(reader, &message->refer->candidates, &out->u.refer.candidates);
+    return wire_get_set(reader, &message->refer->candidates, &out->u.refer.candidates);
 }
 
 static bool get_accept(struct reader *reader, const Moot__Message *message,
                        struct message *out)
 {
     (void)reader;
+    out->u.accept.maybe = message->accept->maybe;
     out->u.accept.winner = message->accept->winner;
     out->u.accept.winner_uid = message->accept->winner_uid;
     return true;
@@ -241,14 +239,14 @@ static bool get_sites(struct reader *reader, const ProtobufCBinaryData *from,
         size_t left = (size_t)(end - at);
         size_t size = strnlen(at, left);
         if (size == left)
-            return fail(reader, "HASHES: a site is cut off");
+            return wire_refuse(reader, "HASHES: a site is cut off");
         if (size > LIMIT_SITE_BYTES)
-            return fail(reader, "HASHES: a site is too long");
+            return wire_refuse(reader, "HASHES: a site is too long");
         sites[i] = at;
         at += size + 1;
     }
     *to = sites;
-    return at == end || fail(reader, "HASHES: more sites than hashes");
+    return at == end || wire_refuse(reader, "HASHES: more sites than hashes");
 }
 
 static bool get_hash_list(struct reader *reader, const Moot__Message *message,
@@ -257,7 +255,7 @@ static bool get_hash_list(struct reader *reader, const Moot__Message *message,
     const Moot__Hashes *from = message->hashes;
     struct message_hashes *to = &out->u.hashes;
     size_t count;
-    if (!get_hashes(reader, &from->hashes, &to->hashes, &count))
+    if (!wire_get_hashes(reader, &from->hashes, &to->hashes, &count))
         return false;
     to->lane = from->lane;
     to->first = from->first;
@@ -324,7 +322,7 @@ static bool get_chase(struct reader *reader, const Moot__Message *message,
 {
     struct message_chase *to = &out->u.chase;
     size_t count;
-    if (!get_hashes(reader, &message->chase->path, &to->path, &count))
+    if (!wire_get_hashes(reader, &message->chase->path, &to->path, &count))
         return false;
     to->path_count = (uint32_t)count;
     return true;
@@ -336,7 +334,7 @@ static bool get_diverged(struct reader *reader, const Moot__Message *message,
     const Moot__Diverged *from = message->diverged;
     struct message_diverged *to = &out->u.diverged;
     if (from->n_sides > LIMIT_SIDES)
-        return fail(reader, "DIVERGED: too many sides");
+        return wire_refuse(reader, "DIVERGED: too many sides");
     to->lane = from->lane;
     to->position = from->position;
     to->sides = (uint32_t)from->n_sides;
@@ -344,7 +342,7 @@ static bool get_diverged(struct reader *reader, const Moot__Message *message,
         const Moot__Diverged__Side *side = from->sides[i];
         if (!get_hash(reader, &side->hash, &to->side[i].hash) ||
             !get_text(reader, &side->site, LIMIT_SITE_BYTES, &to->side[i].site) ||
-            !get_set(reader, &side->ranks, &to->side[i].ranks))
+            !wire_get_set(reader, &side->ranks, &to->side[i].ranks))
             return false;
     }
     return true;
@@ -389,6 +387,17 @@ static const struct {
     [MESSAGE_DIVERGED] = {get_diverged, MOOT__MESSAGE__BODY_DIVERGED},
     [MESSAGE_ADJOURN] = {get_adjourn, MOOT__MESSAGE__BODY_ADJOURN},
     [MESSAGE_KERNEL] = {get_kernel, MOOT__MESSAGE__BODY_KERNEL},
+    [MESSAGE_HEARTBEAT] = {wire_get_heartbeat, MOOT__MESSAGE__BODY_HEARTBEAT},
+    [MESSAGE_GRANT] = {wire_get_grant, MOOT__MESSAGE__BODY_GRANT},
+    [MESSAGE_PREPARE] = {wire_get_paxos, MOOT__MESSAGE__BODY_PAXOS},
+    [MESSAGE_PROMISE] = {wire_get_paxos, MOOT__MESSAGE__BODY_PAXOS},
+    [MESSAGE_PROPOSE] = {wire_get_paxos, MOOT__MESSAGE__BODY_PAXOS},
+    [MESSAGE_VOTED] = {wire_get_paxos, MOOT__MESSAGE__BODY_PAXOS},
+    [MESSAGE_REJECT] = {wire_get_paxos, MOOT__MESSAGE__BODY_PAXOS},
+    [MESSAGE_VIEW] = {wire_get_view, MOOT__MESSAGE__BODY_VIEW},
+    [MESSAGE_REPORT] = {wire_get_report, MOOT__MESSAGE__BODY_REPORT},
+    [MESSAGE_FENCED] = {wire_get_fenced, MOOT__MESSAGE__BODY_FENCED},
+    [MESSAGE_JOIN] = {wire_get_join, MOOT__MESSAGE__BODY_JOIN},
 };
 
 bool wire_read_message(struct reader *reader, const Moot__Message *from,
@@ -396,9 +405,9 @@ bool wire_read_message(struct reader *reader, const Moot__Message *from,
 {
     unsigned type = (unsigned)from->type;
     if (type == MESSAGE_NONE || type >= MESSAGE_TYPE_END)
-        return fail(reader, "no such message type");
+        return wire_refuse(reader, "no such message type");
     if (from->body_case != bodies[type].body_case)
-        return fail(reader, "a message has not the body of its type");
+        return wire_refuse(reader, "a message has not the body of its type");
     to->type = (enum message_type)type;
     if (!get_hash(reader, &from->hash, &to->hash))
         return false;

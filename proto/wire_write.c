@@ -16,29 +16,27 @@
 MESSAGE_TYPES(X)
 #undef X
 
-typedef void put_fn(struct encoder *encoder, const struct message *message);
-
 /* protobuf-c only reads what it packs. */
-static ProtobufCBinaryData borrow(const void *bytes, size_t size)
+ProtobufCBinaryData wire_borrow(const void *bytes, size_t size)
 {
     return (ProtobufCBinaryData){.len = size, .data = (uint8_t *)(uintptr_t)bytes};
 }
 
 static ProtobufCBinaryData borrow_hash(const moot_hash *hash)
 {
-    return borrow(hash->bytes, hash_is_zero(hash) ? 0 : sizeof hash->bytes);
+    return wire_borrow(hash->bytes, hash_is_zero(hash) ? 0 : sizeof hash->bytes);
 }
 
 /* NULL is absent; text for people is cut. */
 static ProtobufCBinaryData borrow_text(const char *text, size_t bytes_max)
 {
-    return borrow(text, text != NULL ? strnlen(text, bytes_max) : 0);
+    return wire_borrow(text, text != NULL ? strnlen(text, bytes_max) : 0);
 }
 
 /* A rank, a want and a need; the needs come first, which keeps all of them aligned. */
 enum { ENCODER_ASKER_BYTES = sizeof(uint64_t) + 2 * sizeof(uint32_t) };
 
-static void *scratch_take(struct encoder *encoder, size_t size)
+void *wire_scratch_take(struct encoder *encoder, size_t size)
 {
     void *bytes = encoder->scratch;
     if (size == 0)
@@ -47,16 +45,21 @@ static void *scratch_take(struct encoder *encoder, size_t size)
     return bytes;
 }
 
-static ProtobufCBinaryData put_set(struct encoder *encoder, const struct rankset *set)
+void wire_put_words(uint8_t *bytes, const struct rankset *set, uint32_t words)
 {
-    if (set == NULL)
-        return borrow(NULL, 0);
-    uint32_t words = rankset_words(set);
-    uint8_t *bytes = scratch_take(encoder, words * sizeof(uint64_t));
     for (uint32_t i = 0; i < words; i++)
         for (unsigned j = 0; j < 8; j++)
             bytes[8 * i + j] = (uint8_t)(rankset_word(set, i) >> (8 * j));
-    return borrow(bytes, words * sizeof(uint64_t));
+}
+
+ProtobufCBinaryData wire_put_set(struct encoder *encoder, const struct rankset *set)
+{
+    if (set == NULL)
+        return wire_borrow(NULL, 0);
+    uint32_t words = rankset_words(set);
+    uint8_t *bytes = wire_scratch_take(encoder, words * sizeof(uint64_t));
+    wire_put_words(bytes, set, words);
+    return wire_borrow(bytes, words * sizeof(uint64_t));
 }
 
 static Moot__Spec *put_spec(struct encoder *encoder, const struct message_spec *spec)
@@ -66,12 +69,12 @@ static Moot__Spec *put_spec(struct encoder *encoder, const struct message_spec *
     to->kernel_name = borrow_text(spec->kernel_name, LIMIT_KERNEL_NAME_BYTES);
     to->kernel_version = spec->kernel_version;
     to->flags = spec->flags;
-    to->args = borrow(spec->args, spec->args_size);
-    to->inputs = borrow(spec->inputs, spec->input_count * sizeof *spec->inputs);
+    to->args = wire_borrow(spec->args, spec->args_size);
+    to->inputs = wire_borrow(spec->inputs, spec->input_count * sizeof *spec->inputs);
     to->after_count = (uint32_t)spec->after_count;
     to->has_key = spec->key != NULL;
-    to->key = borrow(spec->key, spec->key != NULL ? spec->key_size : 0);
-    to->candidates = put_set(encoder, spec->candidates);
+    to->key = wire_borrow(spec->key, spec->key != NULL ? spec->key_size : 0);
+    to->candidates = wire_put_set(encoder, spec->candidates);
     to->scope = borrow_hash(&spec->scope);
     to->parent = borrow_hash(&spec->parent);
     to->priority = spec->priority;
@@ -92,7 +95,7 @@ static void put_motion(struct encoder *encoder, const struct message *message)
     to->need = motion->need;
     to->len = motion->len;
     to->scope = borrow_hash(&motion->scope);
-    to->candidates = put_set(encoder, motion->candidates);
+    to->candidates = wire_put_set(encoder, motion->candidates);
     to->spec = motion->spec != NULL ? put_spec(encoder, motion->spec) : NULL;
 }
 
@@ -104,9 +107,9 @@ static void put_decision(struct encoder *encoder, const struct message *message)
     moot__decision__init(to);
     to->evidence = decision->evidence;
     to->n_asker_ranks = to->n_asker_wants = to->n_asker_needs = count;
-    to->asker_needs = scratch_take(encoder, count * sizeof *to->asker_needs);
-    to->asker_ranks = scratch_take(encoder, count * sizeof *to->asker_ranks);
-    to->asker_wants = scratch_take(encoder, count * sizeof *to->asker_wants);
+    to->asker_needs = wire_scratch_take(encoder, count * sizeof *to->asker_needs);
+    to->asker_ranks = wire_scratch_take(encoder, count * sizeof *to->asker_ranks);
+    to->asker_wants = wire_scratch_take(encoder, count * sizeof *to->asker_wants);
     for (size_t i = 0; i < count; i++) {
         to->asker_ranks[i] = decision->askers[i].rank;
         to->asker_wants[i] = decision->askers[i].want;
@@ -130,13 +133,14 @@ static void put_refer(struct encoder *encoder, const struct message *message)
 {
     Moot__Refer *to = encoder->message.refer = &encoder->body.refer;
     moot__refer__init(to);
-    to->candidates = put_set(encoder, message->u.refer.candidates);
+    to->candidates = wire_put_set(encoder, message->u.refer.candidates);
 }
 
 static void put_accept(struct encoder *encoder, const struct message *message)
 {
     Moot__Accept *to = encoder->message.accept = &encoder->body.accept;
     moot__accept__init(to);
+    to->maybe = message->u.accept.maybe;
     to->winner = message->u.accept.winner;
     to->winner_uid = message->u.accept.winner_uid;
 }
@@ -179,12 +183,12 @@ static ProtobufCBinaryData put_sites(struct encoder *encoder, const char *const 
     size_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
         size_t size = strnlen(sites[i], LIMIT_SITE_BYTES);
-        uint8_t *site = scratch_take(encoder, size + 1);
+        uint8_t *site = wire_scratch_take(encoder, size + 1);
         memcpy(site, sites[i], size);
         site[size] = 0;
         total += size + 1;
     }
-    return borrow(bytes, total);
+    return wire_borrow(bytes, total);
 }
 
 static void put_hashes(struct encoder *encoder, const struct message *message)
@@ -194,7 +198,7 @@ static void put_hashes(struct encoder *encoder, const struct message *message)
     moot__hashes__init(to);
     to->lane = list->lane;
     to->first = list->first;
-    to->hashes = borrow(list->hashes, list->count * sizeof *list->hashes);
+    to->hashes = wire_borrow(list->hashes, list->count * sizeof *list->hashes);
     if (list->sites != NULL)
         to->sites = put_sites(encoder, list->sites, list->count);
 }
@@ -255,7 +259,7 @@ static void put_chase(struct encoder *encoder, const struct message *message)
     const struct message_chase *chase = &message->u.chase;
     Moot__Chase *to = encoder->message.chase = &encoder->body.chase;
     moot__chase__init(to);
-    to->path = borrow(chase->path, chase->path_count * sizeof *chase->path);
+    to->path = wire_borrow(chase->path, chase->path_count * sizeof *chase->path);
 }
 
 static void put_diverged(struct encoder *encoder, const struct message *message)
@@ -272,7 +276,7 @@ static void put_diverged(struct encoder *encoder, const struct message *message)
         moot__diverged__side__init(side);
         side->hash = borrow_hash(&diverged->side[i].hash);
         side->site = borrow_text(diverged->side[i].site, LIMIT_SITE_BYTES);
-        side->ranks = put_set(encoder, diverged->side[i].ranks);
+        side->ranks = wire_put_set(encoder, diverged->side[i].ranks);
     }
 }
 
@@ -315,9 +319,20 @@ static const struct {
     [MESSAGE_DIVERGED] = {put_diverged, MOOT__MESSAGE__BODY_DIVERGED},
     [MESSAGE_ADJOURN] = {put_adjourn, MOOT__MESSAGE__BODY_ADJOURN},
     [MESSAGE_KERNEL] = {put_kernel, MOOT__MESSAGE__BODY_KERNEL},
+    [MESSAGE_HEARTBEAT] = {wire_put_heartbeat, MOOT__MESSAGE__BODY_HEARTBEAT},
+    [MESSAGE_GRANT] = {wire_put_grant, MOOT__MESSAGE__BODY_GRANT},
+    [MESSAGE_PREPARE] = {wire_put_paxos, MOOT__MESSAGE__BODY_PAXOS},
+    [MESSAGE_PROMISE] = {wire_put_paxos, MOOT__MESSAGE__BODY_PAXOS},
+    [MESSAGE_PROPOSE] = {wire_put_paxos, MOOT__MESSAGE__BODY_PAXOS},
+    [MESSAGE_VOTED] = {wire_put_paxos, MOOT__MESSAGE__BODY_PAXOS},
+    [MESSAGE_REJECT] = {wire_put_paxos, MOOT__MESSAGE__BODY_PAXOS},
+    [MESSAGE_VIEW] = {wire_put_view, MOOT__MESSAGE__BODY_VIEW},
+    [MESSAGE_REPORT] = {wire_put_report, MOOT__MESSAGE__BODY_REPORT},
+    [MESSAGE_FENCED] = {wire_put_fenced, MOOT__MESSAGE__BODY_FENCED},
+    [MESSAGE_JOIN] = {wire_put_join, MOOT__MESSAGE__BODY_JOIN},
 };
 
-static size_t set_bytes(const struct rankset *set)
+size_t wire_set_scratch_bytes(const struct rankset *set)
 {
     return set != NULL ? rankset_words(set) * sizeof(uint64_t) : 0;
 }
@@ -337,18 +352,20 @@ size_t wire_write_scratch_bytes(const struct message *message)
     size_t bytes = 0;
 
     if (message->type == MESSAGE_MOTION) {
-        bytes = set_bytes(motion->candidates);
+        bytes = wire_set_scratch_bytes(motion->candidates);
         if (motion->spec != NULL)
-            bytes += set_bytes(motion->spec->candidates);
+            bytes += wire_set_scratch_bytes(motion->spec->candidates);
     } else if (message->type == MESSAGE_DECISION) {
         bytes = message->u.decision.asker_count * ENCODER_ASKER_BYTES;
     } else if (message->type == MESSAGE_REFER) {
-        bytes = set_bytes(message->u.refer.candidates);
+        bytes = wire_set_scratch_bytes(message->u.refer.candidates);
     } else if (message->type == MESSAGE_HASHES) {
         bytes = sites_bytes(&message->u.hashes);
     } else if (message->type == MESSAGE_DIVERGED) {
         for (uint32_t i = 0; i < diverged->sides; i++)
-            bytes += set_bytes(diverged->side[i].ranks);
+            bytes += wire_set_scratch_bytes(diverged->side[i].ranks);
+    } else {
+        bytes = wire_view_scratch_bytes(message);
     }
     return bytes;
 }

@@ -12,6 +12,37 @@
 
 /* --- Opening ---------------------------------------------------------------------- */
 
+bool host_is_over(const struct host *host)
+{
+    return host->adjourned || host->dead || host->fenced || host->left;
+}
+
+bool host_is_there(const struct host *host)
+{
+    return host->core != NULL && !host_is_over(host);
+}
+
+static void set_detection(const struct sim *sim, uint32_t rank,
+                          struct core_options *options)
+{
+    const struct storm *storm = sim->options.storm;
+    const struct sim_weather *weather = &sim->weather;
+    options->hosts = storm->hosts;
+    options->heartbeat_ns = weather->heartbeat_ns;
+    options->suspect_ns = weather->suspect_ns;
+    options->lease_ns = weather->lease_ns;
+    options->stagger_ns = weather->stagger_ns;
+    options->batch_ns = weather->batch_ns;
+    options->quorum_wait_ns = weather->quorum_wait_ns;
+    options->notes = true;
+    options->size = storm->first;
+    if (rank >= storm->first) {
+        options->size = rank;
+        options->join_uid = sim->uids[rank];
+        options->join_host = storm->hosts[rank];
+    }
+}
+
 void host_open(struct sim *sim, uint32_t rank)
 {
     struct host *host = &sim->hosts[rank];
@@ -28,9 +59,15 @@ void host_open(struct sim *sim, uint32_t rank)
         .gossip_period_ns = weather->gossip_period_ns,
         .notes = sim->options.notes,
     };
+    if (sim->options.storm != NULL)
+        set_detection(sim, rank, &options);
     host->sim = sim;
     host->rank = rank;
     host->tick_ns = CORE_NEVER;
+    if (options.join_uid == 0) {
+        host->epoch = 1;
+        host->members = UINT64_MAX >> (PROGRAM_RANKS_MAX - options.size);
+    }
     host->records = sim_alloc(sim->program->task_count, sizeof *host->records);
     host->ready = sim_alloc(sim->program->task_count, sizeof *host->ready);
     for (uint32_t i = 0; i < sim->program->task_count; i++)
@@ -60,12 +97,14 @@ static void contract(struct host *host, const struct core_output *output,
 {
     char text[MOOT_HASH_TEXT_BYTES];
     uint32_t task = sim_task(host->sim, &output->hash);
-    sim_fail(host->sim, "contract", "rank %u, output %d, task %s: %s",
-             (unsigned)host->rank, (int)output->type,
-             task < host->sim->program->task_count
-                 ? host->sim->program->tasks[task].name
-                 : hash_format(&output->hash, text),
-             what);
+    sim_fail(
+        host->sim, "contract", "rank %u, output %d %s, task %s: %s",
+        (unsigned)host->rank, (int)output->type,
+        output->type == CORE_OUT_SEND ? message_type_name(output->u.send.message.type)
+                                      : "",
+        task < host->sim->program->task_count ? host->sim->program->tasks[task].name
+                                              : hash_format(&output->hash, text),
+        what);
 }
 
 /* The record that an output is about; NULL, and the run has failed, if there is none.
@@ -167,13 +206,16 @@ static void carry_result(struct host *host, const struct core_output *output,
     struct record *record = record_of(host, output);
     if (record == NULL)
         return;
-    if (event->type != CORE_EV_RECV || event->u.recv.message->type != MESSAGE_RESULT ||
-        !hash_equal(&event->hash, &output->hash)) {
+    struct message message = {
+        .type = MESSAGE_RESULT, .hash = output->hash, .u.result = output->u.result};
+    struct message_result *result = &message.u.result;
+    bool came = event->type == CORE_EV_RECV &&
+                event->u.recv.message->type == MESSAGE_RESULT &&
+                hash_equal(&event->hash, &output->hash);
+    if (!came && result->data != RESULT_BARE) {
         contract(host, output, "keeps a result that did not come");
         return;
     }
-    struct message message = *event->u.recv.message;
-    struct message_result *result = &message.u.result;
     record->kept = true;
     record->status = result->status;
     record->size = result->size;
@@ -188,10 +230,10 @@ static void carry_result(struct host *host, const struct core_output *output,
     if (sim_canary(host->sim, SIM_CANARY_CORRUPT_OWNER))
         result->owner_uid++;
     struct sight sight = host_sight(host, SIGHT_KEEP, record->task);
-    sight.peer = event->u.recv.from;
+    sight.peer = came ? event->u.recv.from : UINT32_MAX;
     sight.message = &message;
     sight.code = record->status;
-    sight.data = record->bytes;
+    sight.data = record->kept_data ? record->bytes : NULL;
     sight.size = record->size;
     sim_see(host->sim, &sight);
 }
@@ -214,7 +256,7 @@ static void carry_verdict(struct host *host, const struct core_output *output)
     struct record *record = record_of(host, output);
     if (record == NULL)
         return;
-    record->verdict = output->u.verdict.code;
+    record->verdict = record->last_verdict = output->u.verdict.code;
     struct sight sight = host_sight(host, SIGHT_VERDICT, record->task);
     sight.code = output->u.verdict.code;
     sight.chain = output->u.verdict.chain;
@@ -248,6 +290,48 @@ static void carry_note(struct host *host, const struct core_output *output)
     sight.peer = output->u.note.peer;
     sight.evidence = output->u.note.evidence;
     sim_see(host->sim, &sight);
+    (void)trouble_at_point(host, sight.point);
+}
+
+static void carry_view(struct host *host, const struct core_output *output)
+{
+    struct sim *sim = host->sim;
+    host->start_due = host->epoch == 0;
+    host->epoch = output->u.view.epoch;
+    trouble_enter_view(host, output->u.view.members->low);
+    if (host->epoch > sim->newest_epoch) {
+        sim->newest_epoch = host->epoch;
+        sim->report->counts.views++;
+    }
+    struct sight sight = host_sight(host, SIGHT_VIEW, sim->program->task_count);
+    sight.epoch = host->epoch;
+    sight.members = output->u.view.members;
+    sim_see(sim, &sight);
+    sim->report->counts.joined += host->start_due;
+}
+
+static void carry_quorum(struct host *host, const struct core_output *output)
+{
+    bool have = output->u.quorum.have;
+    if (host->no_quorum != have)
+        contract(host, output, "tells of a quorum again");
+    host->no_quorum = !have;
+    host->sim->report->counts.no_quorum += !have;
+    struct sight sight = host_sight(host, SIGHT_QUORUM, host->sim->program->task_count);
+    sight.code = have;
+    sim_see(host->sim, &sight);
+    if (!have)
+        lane_cut(host, MOOT_ERR_NO_QUORUM);
+}
+
+static void carry_fenced(struct host *host)
+{
+    struct sight sight = host_sight(host, SIGHT_FENCED, host->sim->program->task_count);
+    sim_see(host->sim, &sight);
+    host->sim->report->counts.fenced++;
+    lane_cut(host, MOOT_ERR_FENCED);
+    host->fenced = true;
+    sim_moved(host->sim);
 }
 
 static void carry_adjourn(struct host *host, const struct core_output *output)
@@ -290,6 +374,15 @@ static void carry(struct host *host, const struct core_output *output,
     case CORE_OUT_NOTE:
         carry_note(host, output);
         break;
+    case CORE_OUT_VIEW:
+        carry_view(host, output);
+        break;
+    case CORE_OUT_QUORUM:
+        carry_quorum(host, output);
+        break;
+    case CORE_OUT_FENCED:
+        carry_fenced(host);
+        break;
     case CORE_OUT_DIVERGED:
     default:
         contract(host, output, "was not expected in this mode");
@@ -304,8 +397,9 @@ static void carry(struct host *host, const struct core_output *output,
 static void arm_tick(struct host *host)
 {
     uint64_t due_ns = core_deadline(host->core);
-    if (due_ns == CORE_NEVER || host->adjourned)
+    if (due_ns == CORE_NEVER || host_is_over(host))
         return;
+    due_ns = trouble_when_ns(host, due_ns);
     if (due_ns < host->deaf_until_ns)
         due_ns = host->deaf_until_ns;
     if (due_ns < host->sim->now_ns)
@@ -319,25 +413,66 @@ static void arm_tick(struct host *host)
                                          .ticket = due_ns});
 }
 
-void host_step(struct host *host, const struct core_event *event)
+int host_step(struct host *host, const struct core_event *event)
 {
-    if (host->adjourned)
-        return;
+    if (host_is_over(host))
+        return MOOT_OK;
     struct core_outputs outputs = {0};
-    int code = core_step(host->core, event, host->sim->now_ns, &outputs);
+    int code = core_step(host->core, event, trouble_clock_ns(host), &outputs);
+    if (code == MOOT_ERR_NO_CANDIDATE && host->sim->options.storm != NULL)
+        return code;
     if (code != MOOT_OK) {
         sim_fail(host->sim, "contract", "rank %u: the core refuses event %d with %d",
                  (unsigned)host->rank, (int)event->type, code);
-        return;
+        return code;
     }
-    for (size_t i = 0; i < outputs.count; i++)
+    for (size_t i = 0; i < outputs.count && !host->dead; i++)
         carry(host, &outputs.items[i], event);
-    if (host->woken) {
+    if (host->start_due) {
+        host->start_due = false;
+        lane_start(host);
+    }
+    if (host->woken && !host->dead) {
         host->woken = false;
         worker_settle(host);
         lane_settle(host);
     }
+    if (host->closed && host->no_quorum && !host_is_over(host)) {
+        host->left = true;
+        struct sight sight =
+            host_sight(host, SIGHT_LEFT, host->sim->program->task_count);
+        sim_see(host->sim, &sight);
+    }
     arm_tick(host);
+    return MOOT_OK;
+}
+
+/* Sights of what did not happen. */
+static void show_canaries(struct host *host, uint32_t task)
+{
+    struct sim *sim = host->sim;
+    uint64_t all = host->members;
+    struct rankset members = {.low = all};
+    struct sight sight = host_sight(host, SIGHT_VERDICT, task);
+    sight.code = MOOT_ERR_NOT_HELD;
+    if (sim->program->tasks[task].candidates == 0 &&
+        sim_canary(sim, SIM_CANARY_FALSE_VERDICT))
+        sim_see(sim, &sight);
+    sight.code = MOOT_ERR_MAYBE_RAN;
+    if (sim_canary(sim, SIM_CANARY_FALSE_MAYBE))
+        sim_see(sim, &sight);
+    sight = host_sight(host, SIGHT_QUORUM, sim->program->task_count);
+    if (sim_canary(sim, SIM_CANARY_FALSE_ALARM))
+        sim_see(sim, &sight);
+    sight = host_sight(host, SIGHT_VIEW, sim->program->task_count);
+    sight.members = &members;
+    sight.epoch = host->epoch + 1;
+    if (sim_canary(sim, SIM_CANARY_NEEDLESS_VIEW))
+        sim_see(sim, &sight);
+    sight.epoch = host->epoch;
+    members.low = UINT64_C(1) << host->rank;
+    if (sim_canary(sim, SIM_CANARY_OTHER_VIEW))
+        sim_see(sim, &sight);
 }
 
 void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopted)
@@ -372,7 +507,13 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     struct sight sight = host_sight(host, adopted ? SIGHT_ADOPT : SIGHT_SPAWN, index);
     sight.lane = lane;
     sim_see(sim, &sight);
-    host_step(host, &event);
+    if (sim->options.storm != NULL)
+        show_canaries(host, index);
+    if (host_step(host, &event) == MOOT_OK)
+        return;
+    record->registered = record->adopted = false;
+    sight.type = SIGHT_REFUSED;
+    sim_see(sim, &sight);
 }
 
 static bool same_bytes(const void *a, const void *b, size_t size)
@@ -437,7 +578,7 @@ static void receive(struct host *host, const struct parcel *parcel)
 
 void host_arrive(struct host *host, struct parcel *parcel)
 {
-    if (host->adjourned) {
+    if (host_is_over(host)) {
         parcel_free(parcel);
         return;
     }
@@ -464,7 +605,7 @@ void host_arrive(struct host *host, struct parcel *parcel)
 static void take_inbox(struct host *host)
 {
     for (size_t i = 0; i < host->inbox_count; i++) {
-        if (!host->adjourned)
+        if (!host_is_over(host))
             receive(host, host->inbox[i]);
         parcel_free(host->inbox[i]);
     }
@@ -475,6 +616,13 @@ void host_poll(struct host *host)
 {
     struct sim *sim = host->sim;
     host->poll_due = false;
+    if (host->deaf_until_ns > sim->now_ns) { /* it went deaf in between */
+        host->poll_due = true;
+        heap_push(sim, &(struct event){.time_ns = host->deaf_until_ns,
+                                       .kind = EVENT_POLL,
+                                       .rank = host->rank});
+        return;
+    }
     take_inbox(host);
     if (random_chance(&sim->delays, sim->weather.gap_per_mille))
         host->deaf_until_ns =
@@ -489,9 +637,9 @@ void host_tick(struct host *host, uint64_t armed_ns)
     host->tick_ns = CORE_NEVER;
     if (host->inbox_count > 0 && host->deaf_until_ns <= host->sim->now_ns)
         take_inbox(host);
-    if (host->adjourned)
+    if (host_is_over(host))
         return;
-    if (core_deadline(host->core) <= host->sim->now_ns &&
+    if (core_deadline(host->core) <= trouble_clock_ns(host) &&
         host->deaf_until_ns <= host->sim->now_ns)
         host_step(host, &(struct core_event){.type = CORE_EV_TICK});
     else

@@ -66,9 +66,12 @@ static bool has_ended(const struct host *host, uint32_t task, enum want want)
            (record->done && (want == WANT_DONE || record->done_data));
 }
 
-static bool is_over(const struct host *host, const struct program_step *step)
+static bool is_over(const struct host *host, uint32_t lane,
+                    const struct program_step *step)
 {
     uint32_t ended = 0;
+    if (host->lanes[lane].cut != MOOT_OK)
+        return true;
     for (uint32_t i = 0; i < step->tasks.count; i++)
         ended += has_ended(host, step->tasks.items[i], want_of(step));
     return ended == step->tasks.count || (step->op == PROGRAM_WAIT_ANY && ended > 0);
@@ -94,6 +97,8 @@ static void show_wait(struct host *host, uint32_t lane, uint32_t task, enum want
                           .task = task};
     if (type == SIGHT_WAITED) {
         sight.code = record->verdict != MOOT_OK ? record->verdict : record->status;
+        if (!has_ended(host, task, want))
+            sight.code = host->lanes[lane].cut;
         if (sim_canary(host->sim, SIM_CANARY_END_WAIT))
             sight.code = MOOT_ERR_NOT_HELD;
         if (want == WANT_DATA && record->done_data) {
@@ -110,6 +115,8 @@ static void begin_wait(struct host *host, uint32_t lane,
     struct lane *state = &host->lanes[lane];
     bool timed = step->op == PROGRAM_POLL;
     state->state = LANE_WAITS;
+    state->cut = host->no_quorum ? MOOT_ERR_NO_QUORUM : MOOT_OK;
+    host->woken |= host->no_quorum;
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         host->records[step->tasks.items[i]].verdict = MOOT_OK; /* of an earlier wait */
         show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAIT);
@@ -129,9 +136,10 @@ static void end_wait(struct host *host, uint32_t lane, const struct program_step
     host->lanes[lane].state = LANE_RUNS;
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         uint32_t task = step->tasks.items[i];
-        bool ended = has_ended(host, task, want_of(step)) &&
-                     (step->op != PROGRAM_POLL ||
-                      host->records[task].verdict != MOOT_ERR_NOT_HELD);
+        bool ended = has_ended(host, task, want_of(step))
+                         ? step->op != PROGRAM_POLL ||
+                               host->records[task].verdict != MOOT_ERR_NOT_HELD
+                         : host->lanes[lane].cut != MOOT_OK;
         show_wait(host, lane, task, want_of(step), ended ? SIGHT_WAITED : SIGHT_LAPSED);
         tell_need(host, lane, task, want_of(step), CORE_EV_UNNEED);
     }
@@ -155,11 +163,25 @@ void lane_settle(struct host *host)
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         const struct program_step *step = current(host, lane);
         if (host->lanes[lane].state != LANE_WAITS || step == NULL ||
-            !is_over(host, step))
+            !is_over(host, lane, step))
             continue;
         host->lanes[lane].state = LANE_WOKEN;
         set_state(host, lane, CORE_LANE_RUNNING);
         schedule(host, lane, host->sim->now_ns + own_code_ns(host));
+    }
+}
+
+/* A rank that is fenced is over: its waits end here and now. */
+void lane_cut(struct host *host, int32_t code)
+{
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        const struct program_step *step = current(host, lane);
+        if (host->lanes[lane].state != LANE_WAITS || step == NULL)
+            continue;
+        host->lanes[lane].cut = code;
+        host->woken = true;
+        for (uint32_t i = 0; code == MOOT_ERR_FENCED && i < step->tasks.count; i++)
+            show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAITED);
     }
 }
 

@@ -147,7 +147,24 @@ static bool is_chatter(enum message_type type)
 {
     return type == MESSAGE_ROLL || type == MESSAGE_WANT || type == MESSAGE_HASHES ||
            type == MESSAGE_STATE || type == MESSAGE_POLL || type == MESSAGE_POLLR ||
-           type == MESSAGE_ADJOURN;
+           type == MESSAGE_ADJOURN || type == MESSAGE_HEARTBEAT ||
+           type == MESSAGE_GRANT;
+}
+
+static void say_ballot(const struct narrator *narrator, const struct sight *sight)
+{
+    const struct message_paxos *paxos = &sight->message->u.paxos;
+    char heard[64] = "none", members[64] = "none";
+    if (paxos->heard != NULL)
+        rankset_format(paxos->heard, heard, sizeof heard);
+    if (paxos->value != NULL)
+        rankset_format(paxos->value->members, members, sizeof members);
+    say(narrator, sight,
+        "sends %s to rank %" PRIu32 ": ballot %" PRIu64 ".%" PRIu64
+        ", value %s, hears %s",
+        message_type_name(sight->message->type), sight->peer,
+        paxos->ballot >> BALLOT_RANK_BITS,
+        paxos->ballot & ((UINT64_C(1) << BALLOT_RANK_BITS) - 1), members, heard);
 }
 
 static void say_other_send(const struct narrator *narrator, const struct sight *sight)
@@ -177,6 +194,16 @@ static void say_other_send(const struct narrator *narrator, const struct sight *
         say(narrator, sight, "asks rank %" PRIu32 " what \"%s\" waits for", peer, task);
     else if (type == MESSAGE_CANCEL)
         say(narrator, sight, "asks rank %" PRIu32 " to cancel \"%s\"", peer, task);
+    else if (type >= MESSAGE_PREPARE && type <= MESSAGE_REJECT)
+        say_ballot(narrator, sight);
+    else if (type == MESSAGE_POLLR)
+        say(narrator, sight,
+            "answers rank %" PRIu32 "'s poll: %s%s%s; sent %" PRIu64
+            ", received %" PRIu64,
+            peer, sight->message->u.pollr.resting ? "rests" : "is busy",
+            sight->message->u.pollr.passive ? ", passive" : "",
+            sight->message->u.pollr.closed ? ", closed" : "",
+            sight->message->u.pollr.sent, sight->message->u.pollr.received);
     else
         say(narrator, sight, "sends %s to rank %" PRIu32, message_type_name(type),
             peer);
@@ -274,18 +301,70 @@ static void say_lane(const struct narrator *narrator, const struct sight *sight)
         say(narrator, sight, "lane %" PRIu32 " %s", sight->lane, states[sight->code]);
 }
 
+static void say_view(const struct narrator *narrator, const struct sight *sight)
+{
+    char members[128];
+    rankset_format(sight->members, members, sizeof members);
+    say(narrator, sight, "enters view %" PRIu64 " of ranks %s", sight->epoch, members);
+}
+
+static void say_fault(const struct narrator *narrator, const struct sim *sim,
+                      const struct sight *sight)
+{
+    const struct storm_fault *fault = &sim_storm(sim)->faults[sight->code];
+    fprintf(narrator->to, "%9.3f ms  %s for %.3f ms", (double)sight->time_ns / 1e6,
+            storm_kind_name(fault->kind), (double)fault->duration_ns / 1e6);
+    if (fault->kind == STORM_CUT || fault->kind == STORM_SLOW)
+        fprintf(narrator->to, " from {%" PRIx64 "} to {%" PRIx64 "}\n", fault->ranks,
+                fault->others);
+    else
+        fprintf(narrator->to, " of rank %" PRIu32 "\n", fault->rank);
+}
+
+/* What a storm does, and what comes of it. */
+static void see_storm(struct narrator *narrator, struct sim *sim,
+                      const struct sight *sight)
+{
+    switch ((int)sight->type) {
+    case SIGHT_VIEW:
+        say_view(narrator, sight);
+        break;
+    case SIGHT_QUORUM:
+        say(narrator, sight, "%s",
+            sight->code ? "has a quorum again" : "has no quorum");
+        break;
+    case SIGHT_FENCED:
+        say(narrator, sight, "learns that it was removed");
+        break;
+    case SIGHT_LEFT:
+        say(narrator, sight, "gives up without a quorum");
+        break;
+    case SIGHT_CRASH:
+        say(narrator, sight, "dies");
+        break;
+    case SIGHT_FAULT:
+        say_fault(narrator, sim, sight);
+        break;
+    default:
+        break;
+    }
+}
+
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct narrator *narrator = context;
     const char *task = name(narrator, sight->task);
     if (sight->task < narrator->program->task_count)
         narrator->chairs[sight->task] = sim_chair(sim, sight->task);
-    switch (sight->type) {
+    switch ((int)sight->type) {
     case SIGHT_SPAWN:
         say(narrator, sight, "spawns \"%s\"", task);
         break;
     case SIGHT_ADOPT:
         say(narrator, sight, "adopts \"%s\" from its spec", task);
+        break;
+    case SIGHT_REFUSED:
+        say(narrator, sight, "may not: no candidate is left");
         break;
     case SIGHT_DECLINE:
         say(narrator, sight, "declines \"%s\"", task);
@@ -334,10 +413,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     case SIGHT_ADJOURN:
         say(narrator, sight, "leaves");
         break;
-    case SIGHT_RUN:
-    case SIGHT_KEEP:
     default:
-        break;
+        see_storm(narrator, sim, sight);
     }
 }
 

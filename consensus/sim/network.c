@@ -65,6 +65,14 @@ void heap_release(struct sim *sim)
     free(sim->heap.items);
 }
 
+bool network_is_void(const struct sim *sim, const struct parcel *parcel,
+                     uint64_t sent_ns)
+{
+    const struct link *link =
+        &sim->links[parcel->from * sim->program->rank_count + parcel->to];
+    return link->void_until_ns != 0 && sent_ns <= link->void_until_ns;
+}
+
 static uint64_t draw_delay_ns(struct sim *sim)
 {
     const struct sim_weather *weather = &sim->weather;
@@ -81,7 +89,11 @@ void network_send(struct sim *sim, struct parcel *parcel)
         &sim->links[parcel->from * sim->program->rank_count + parcel->to];
     bool bulk = parcel->bulk != NULL;
     uint64_t *last_ns = bulk ? &link->last_bulk_ns : &link->last_ns;
-    uint64_t arrival_ns = sim->now_ns + draw_delay_ns(sim);
+    uint64_t leave_ns =
+        sim->now_ns > link->cut_until_ns ? sim->now_ns : link->cut_until_ns;
+    uint64_t arrival_ns = leave_ns + draw_delay_ns(sim);
+    if (sim->now_ns < link->slow_until_ns)
+        arrival_ns += link->slow_ns;
     if (bulk) {
         uint64_t least_ns = arrival_ns > link->last_ns ? arrival_ns : link->last_ns;
         arrival_ns = least_ns + random_below(&sim->delays, sim->weather.bulk_ns + 1);
@@ -92,5 +104,6 @@ void network_send(struct sim *sim, struct parcel *parcel)
     heap_push(sim, &(struct event){.time_ns = arrival_ns,
                                    .kind = EVENT_ARRIVE,
                                    .rank = parcel->to,
+                                   .ticket = sim->now_ns,
                                    .parcel = parcel});
 }

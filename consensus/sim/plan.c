@@ -59,6 +59,21 @@ enum plan_group plan_group(enum message_type type)
     case MESSAGE_ADJOURN:
     case MESSAGE_KERNEL:
         return PLAN_GROUP_NOTICE;
+    case MESSAGE_HEARTBEAT:
+    case MESSAGE_GRANT:
+    case MESSAGE_PREPARE:
+    case MESSAGE_PROMISE:
+    case MESSAGE_PROPOSE:
+    case MESSAGE_VOTED:
+    case MESSAGE_REJECT:
+    case MESSAGE_VIEW:
+    case MESSAGE_REPORT:
+    case MESSAGE_SETTLED:
+    case MESSAGE_FENCED:
+    case MESSAGE_JOIN:
+    case MESSAGE_LEAVE:
+    case MESSAGE_RELEASED:
+        return PLAN_GROUP_VIEW;
     case MESSAGE_NONE:
     case MESSAGE_TYPE_END:
         break;

@@ -18,7 +18,13 @@
 #define STILL_NS UINT64_C(5000000000)
 #define EVENTS_MAX UINT64_C(20000000)
 
-enum { STREAM_WEATHER = 101, STREAM_DELAYS, STREAM_DURATIONS, STREAM_UIDS };
+enum {
+    STREAM_WEATHER = 101,
+    STREAM_DELAYS,
+    STREAM_DURATIONS,
+    STREAM_UIDS,
+    STREAM_FAULTS
+};
 
 void *sim_alloc(size_t count, size_t size)
 {
@@ -141,6 +147,10 @@ uint64_t sim_uid(const struct sim *sim, uint32_t rank) { return sim->uids[rank];
 
 uint32_t sim_voters(const struct sim *sim) { return sim->weather.voters; }
 
+uint64_t sim_lease_ns(const struct sim *sim) { return sim->weather.lease_ns; }
+
+const struct storm *sim_storm(const struct sim *sim) { return sim->options.storm; }
+
 void sim_moved(struct sim *sim) { sim->moved_ns = sim->now_ns; }
 
 /* --- The dump --------------------------------------------------------------------- */
@@ -179,9 +189,11 @@ static void dump_wait(const struct core *core, const moot_hash *hash, void *cont
             (int64_t)view.need, asked, holders);
     rankset_release(&view.asked_by);
     rankset_release(&view.holders);
-    uint32_t chair = sim_chair(dump->sim, sim_task(dump->sim, hash));
+    uint32_t chair = view.chair;
     struct core_task_view there = {0};
-    if (core_task_look(dump->sim->hosts[chair].core, hash, &there)) {
+    if (chair < dump->sim->program->rank_count &&
+        host_is_there(&dump->sim->hosts[chair]) &&
+        core_task_look(dump->sim->hosts[chair].core, hash, &there)) {
         rankset_format(&there.asked_by, asked, sizeof asked);
         rankset_format(&there.holders, holders, sizeof holders);
         fprintf(dump->to,
@@ -203,8 +215,17 @@ static void dump_host(const struct sim *sim, const struct host *host, FILE *to)
 {
     static const char *const states[] = {"runs", "waits", "is woken", "is at a barrier",
                                          "is over"};
-    fprintf(to, "  rank %" PRIu32 "%s%s: ", host->rank, host->closed ? ", closed" : "",
-            host->adjourned ? ", adjourned" : "");
+    fprintf(to, "  rank %" PRIu32 "%s%s%s%s%s%s", host->rank,
+            host->closed ? ", closed" : "", host->adjourned ? ", adjourned" : "",
+            host->dead ? ", dead" : "", host->fenced ? ", fenced" : "",
+            host->left ? ", left" : "", host->no_quorum ? ", no quorum" : "");
+    if (sim->options.storm != NULL)
+        fprintf(to, ", view %" PRIu64 " {%" PRIx64 "}", host->epoch, host->members);
+    fprintf(to, ": ");
+    if (!host_is_there(host)) {
+        fprintf(to, "not there\n");
+        return;
+    }
     for (uint32_t lane = 0; lane < sim->program->lane_count; lane++) {
         const struct program_script *script =
             program_script(sim->program, host->rank, lane);
@@ -236,10 +257,31 @@ static char *dump_world(const struct sim *sim)
 
 /* --- The crank -------------------------------------------------------------------- */
 
+/* A host that is not there misses what happens; one that stands still has it later. */
+static bool is_put_off(struct sim *sim, struct event *event)
+{
+    const struct host *host = &sim->hosts[event->rank];
+    if (event->kind == EVENT_FAULT)
+        return false;
+    bool lost = event->kind == EVENT_ARRIVE &&
+                network_is_void(sim, event->parcel, event->ticket);
+    if (!host_is_there(host) || lost) {
+        parcel_free(event->parcel);
+        return true;
+    }
+    if (event->kind == EVENT_ARRIVE || event->time_ns >= host->paused_until_ns)
+        return false;
+    event->time_ns = host->paused_until_ns;
+    heap_push(sim, event);
+    return true;
+}
+
 static void handle(struct sim *sim, struct event *event)
 {
     struct host *host = &sim->hosts[event->rank];
     sim->now_ns = event->time_ns;
+    if (is_put_off(sim, event))
+        return;
     switch (event->kind) {
     case EVENT_ARRIVE:
         host_arrive(host, event->parcel);
@@ -256,15 +298,22 @@ static void handle(struct sim *sim, struct event *event)
     case EVENT_WORK:
         worker_go_on(host, event->index);
         break;
+    case EVENT_FAULT:
+        trouble_begin(sim, event->index);
+        break;
+    case EVENT_REAP:
+        trouble_reap(host, event->index);
+        break;
     default:
         abort();
     }
 }
 
-static bool all_adjourned(const struct sim *sim)
+/* A newcomer that was not let in has nobody left to ask. */
+static bool all_are_over(const struct sim *sim)
 {
     for (uint32_t rank = 0; rank < sim->program->rank_count; rank++)
-        if (!sim->hosts[rank].adjourned)
+        if (host_is_there(&sim->hosts[rank]) && sim->hosts[rank].epoch > 0)
             return false;
     return true;
 }
@@ -272,7 +321,7 @@ static bool all_adjourned(const struct sim *sim)
 static void turn(struct sim *sim)
 {
     struct event event;
-    while (!sim->report->failed && !all_adjourned(sim)) {
+    while (!sim->report->failed && !all_are_over(sim)) {
         if (!heap_pop(sim, &event)) {
             sim_fail(sim, "quiescence", "nothing is left to happen");
             return;
@@ -292,6 +341,8 @@ static void count(struct sim *sim)
 {
     struct sim_counts *counts = &sim->report->counts;
     for (uint32_t rank = 0; rank < sim->program->rank_count; rank++) {
+        if (sim->hosts[rank].core == NULL)
+            continue;
         const struct core_stats *stats = core_stats(sim->hosts[rank].core);
         for (int i = 0; i < EVIDENCE_END; i++)
             counts->yields[i] += stats->yields[i];
@@ -303,7 +354,7 @@ static void count(struct sim *sim)
     if (counts->violations > 0)
         sim_fail(sim, "violations", "cores counted %" PRIu64 " violations",
                  counts->violations);
-    if (counts->refused > 0)
+    if (counts->refused > 0 && sim->options.storm == NULL)
         sim_fail(sim, "refused", "cores refused %" PRIu64 " messages", counts->refused);
 }
 
@@ -313,6 +364,7 @@ static void open_world(struct sim *sim)
     struct random uids = random_stream(sim->options.seed, STREAM_UIDS);
     sim->delays = random_stream(sim->options.seed, STREAM_DELAYS);
     sim->durations = random_stream(sim->options.seed, STREAM_DURATIONS);
+    sim->faults = random_stream(sim->options.seed, STREAM_FAULTS);
     sim->uids = sim_alloc(ranks, sizeof *sim->uids);
     for (uint32_t rank = 0; rank < ranks; rank++)
         sim->uids[rank] = random_next(&uids) | 1;
@@ -322,10 +374,12 @@ static void open_world(struct sim *sim)
         abort();
     sim->hosts = sim_alloc(ranks, sizeof *sim->hosts);
     sim_identify(sim);
-    for (uint32_t rank = 0; rank < ranks; rank++)
+    uint32_t first = sim->options.storm != NULL ? sim->options.storm->first : ranks;
+    for (uint32_t rank = 0; rank < first; rank++)
         host_open(sim, rank);
-    for (uint32_t rank = 0; rank < ranks; rank++)
+    for (uint32_t rank = 0; rank < first; rank++)
         lane_start(&sim->hosts[rank]);
+    trouble_schedule(sim);
 }
 
 static void close_world(struct sim *sim)

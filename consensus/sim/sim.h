@@ -11,7 +11,8 @@
  * None of them looks into a core.
  *
  * Messages travel as the frames of proto/wire.h.  The wire is reliable and ordered per
- * pair of ranks here; ranks do not crash.  Scopes, releases and the modes other than
+ * pair of ranks.  Ranks crash, stop, are cut off or join only if a *storm* (storm.h)
+ * says so; without one, membership is fixed.  Scopes, releases and the modes other than
  * repair are not drawn.
  */
 #ifndef CONSENSUS_SIM_SIM_H
@@ -19,6 +20,7 @@
 
 #include "consensus/core.h"
 #include "program.h"
+#include "storm.h"
 
 enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
 
@@ -35,7 +37,13 @@ enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
     X(LOSE_ACK, "lose-ack", "quorum")                                                  \
     X(END_WAIT, "end-wait", "wait code")                                               \
     X(VOTE, "vote", "no votes")                                                        \
-    X(SECOND_RESULT, "second-result", "one result")
+    X(SECOND_RESULT, "second-result", "one result")                                    \
+    /* From here on under a storm only. */                                             \
+    X(FALSE_VERDICT, "false-verdict", "not held")                                      \
+    X(FALSE_MAYBE, "false-maybe", "verdict")                                           \
+    X(FALSE_ALARM, "false-alarm", "quorum lost")                                       \
+    X(NEEDLESS_VIEW, "needless-view", "fair view")                                     \
+    X(OTHER_VIEW, "other-view", "one view")
 
 enum sim_canary {
     SIM_CANARY_NONE,
@@ -49,6 +57,7 @@ enum sim_canary {
 
 enum sight_type {
     SIGHT_SPAWN,   /* lane spawns task (parent kernel spawns, if nested) */
+    SIGHT_REFUSED, /* ... in vain: none of its candidates is a member */
     SIGHT_ADOPT,   /* rank registers a portable task that a motion brought */
     SIGHT_DECLINE, /* of task */
     SIGHT_WAIT,    /* a lane begins to wait for task */
@@ -65,7 +74,13 @@ enum sight_type {
     SIGHT_NOTE,    /* the core passed a point */
     SIGHT_VERDICT, /* rank's waits for task end with code */
     SIGHT_CLOSE,   /* rank has ended its program */
-    SIGHT_ADJOURN  /* rank leaves */
+    SIGHT_ADJOURN, /* rank leaves */
+    SIGHT_VIEW,    /* rank enters the view `epoch` of `members` */
+    SIGHT_QUORUM,  /* rank is cut off from the majority (code 0), or back (1) */
+    SIGHT_FENCED,  /* rank learns that it was removed, and is over */
+    SIGHT_LEFT,    /* rank, closed and without a quorum, gives up */
+    SIGHT_CRASH,   /* rank is dead */
+    SIGHT_FAULT    /* the storm's fault number `code` begins */
 };
 
 struct sight {
@@ -81,6 +96,8 @@ struct sight {
     enum evidence evidence;
     const moot_hash *chain; /* VERDICT: the tasks of a cycle */
     uint32_t chain_count;
+    uint64_t epoch; /* VIEW */
+    const struct rankset *members;
 };
 
 struct sim;
@@ -99,6 +116,10 @@ uint32_t sim_task(const struct sim *sim, const moot_hash *hash);
 const moot_hash *sim_hash(const struct sim *sim, uint32_t task);
 uint64_t sim_uid(const struct sim *sim, uint32_t rank);
 uint32_t sim_voters(const struct sim *sim); /* K */
+uint64_t sim_lease_ns(const struct sim *sim);
+const struct storm *sim_storm(const struct sim *sim); /* NULL: none */
+/* What rank's own clock shows now. */
+uint64_t sim_clock_ns(const struct sim *sim, uint32_t rank);
 /* The task's chair: placement over all ranks or its candidates. */
 uint32_t sim_chair(const struct sim *sim, uint32_t task);
 
@@ -123,12 +144,15 @@ struct sim_weather {
     uint32_t workers; /* per rank, beside lanes that wait */
     uint64_t ask_delay_ns, gossip_period_ns, vote_timeout_ns;
     uint32_t voters;
+    /* Under a storm only: core_options of the same names. */
+    uint64_t heartbeat_ns, suspect_ns, lease_ns, stagger_ns, batch_ns, quorum_wait_ns;
 };
 
 struct sim_options {
     const struct program *program;
     uint64_t seed;                     /* of weather and durations */
     const struct sim_weather *weather; /* NULL: drawn from the seed */
+    const struct storm *storm;         /* NULL: no faults, and fixed membership */
     enum sim_canary canary;
     bool notes;
     const struct sim_watcher *watchers;
@@ -136,6 +160,7 @@ struct sim_options {
 };
 
 struct sim_counts {
+    uint64_t views, crashes, fenced, no_quorum, joined; /* under a storm */
     uint64_t sent[MESSAGE_TYPE_END];
     uint64_t yields[EVIDENCE_END];
     uint64_t events, refused, violations;

@@ -2,23 +2,31 @@
 #include "swarm.h"
 #include "checker.h"
 #include "narrator.h"
+#include "storm_checker.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
 #define CALM_ASK_NS UINT64_C(1000000000)
+
+/* A barrier of foreign code does not survive a death, and a storm is not about it. */
+static uint32_t features_of(const struct swarm_job *job)
+{
+    uint32_t features = job->features != 0 ? job->features : PROGRAM_ALL;
+    return job->storm ? features & ~(uint32_t)PROGRAM_BARRIERS : job->features;
+}
 
 static struct program *make_program(const struct swarm_job *job, uint64_t seed)
 {
     return program_new(&(struct program_options){.seed = seed,
                                                  .ranks = job->ranks,
                                                  .tasks = job->tasks,
-                                                 .features = job->features,
+                                                 .features = features_of(job),
                                                  .agree = job->agree});
 }
 
 static bool is_calm(const struct swarm_job *job, const struct program *program)
 {
-    return job->calm && program->waits_alike;
+    return job->calm && program->waits_alike && !job->storm;
 }
 
 /* Nobody had to ask: every result that anybody needed was pushed.  (Once tasks are
@@ -61,8 +69,17 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
         weather.ask_delay_ns = CALM_ASK_NS;
         options.weather = &weather;
     }
-    bool good = checker_run(&options, report) &&
-                (!is_calm(job, program) || check_calm(program, report));
+    struct storm storm;
+    if (job->storm) {
+        sim_weather_draw(seed, job->ranks, &weather);
+        storm_draw(seed, job->ranks, job->newcomers, job->calm, &weather, &storm);
+        options.weather = &weather;
+        options.storm = &storm;
+    }
+    bool good = job->storm
+                    ? storm_checker_run(&options, report)
+                    : checker_run(&options, report) &&
+                          (!is_calm(job, program) || check_calm(program, report));
     narrator_free(narrator);
     program_free(program);
     return good;
@@ -70,14 +87,16 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
 
 void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
 {
-    fprintf(to, "swarm_test --ranks %" PRIu32 " --seed %" PRIu64 " --tasks %" PRIu32,
-            job->ranks, seed, job->tasks);
+    fprintf(to, "%s --ranks %" PRIu32 " --seed %" PRIu64 " --tasks %" PRIu32,
+            job->storm ? "storm_test" : "swarm_test", job->ranks, seed, job->tasks);
     if (job->features != 0)
         fprintf(to, " --features %" PRIu32, job->features);
     if (job->agree)
         fprintf(to, " --agree");
     if (job->calm)
         fprintf(to, " --calm");
+    if (job->newcomers != 0)
+        fprintf(to, " --newcomers %" PRIu32, job->newcomers);
     if (job->canary != SIM_CANARY_NONE)
         fprintf(to, " --canary %s", sim_canary_name(job->canary));
     fprintf(to, "\n");

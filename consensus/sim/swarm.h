@@ -14,6 +14,10 @@ struct swarm_job {
     /* Agreeing programs that wait alike, and no rank asks before a second has passed:
      * they must be over by then, with nothing but pushes. */
     bool calm;
+    /* Under a storm (with calm: one without faults), the last `newcomers` ranks of the
+     * program joining in mid-run. */
+    bool storm;
+    uint32_t newcomers;
     enum sim_canary canary;
 };
 
@@ -22,7 +26,7 @@ struct swarm_job {
 bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
                struct sim_report *report);
 
-/* "swarm_test --ranks 4 --seed 17 ..." and a newline. */
+/* "swarm_test --ranks 4 --seed 17 ...", or storm_test, and a newline. */
 void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to);
 
 #endif

@@ -27,6 +27,9 @@ static int32_t input_status(struct host *host, uint32_t task)
         const struct record *record = &host->records[input];
         if (record->verdict != MOOT_OK)
             return record->verdict;
+        bool here = record->kept && (!data || record->kept_data);
+        if (!here && record->last_verdict != MOOT_OK)
+            return record->last_verdict;
         if (!record->kept)
             sim_fail(sim, "contract", "rank %u runs %s without %s",
                      (unsigned)host->rank, spec->name, sim->program->tasks[input].name);

@@ -6,6 +6,7 @@
  *     host.c      carries events to one core and its outputs out of it
  *     lane.c      steps the scripts
  *     worker.c    runs tasks
+ *     trouble.c   carries a storm's faults out
  *
  * The world is single-threaded; time moves only when the crank takes the next event
  * from the heap, ordered by (time, number).  A host never steps its core while it
@@ -27,7 +28,9 @@ enum event_kind {
     EVENT_POLL,   /* host handles its inbox */
     EVENT_TICK,   /* host's core wanted to be called at this time */
     EVENT_LANE,   /* host's lane `index` goes on; stale unless ticket fits */
-    EVENT_WORK    /* host's task `index` goes on; task_count: ready tasks may start */
+    EVENT_WORK,   /* host's task `index` goes on; task_count: ready tasks may start */
+    EVENT_FAULT,  /* the storm's fault `index` begins */
+    EVENT_REAP    /* host learns that rank `index` is certainly dead */
 };
 
 struct event {
@@ -55,6 +58,7 @@ struct record {
     bool done, done_data; /* the core ended our waits for it */
     int32_t status;       /* of the result, if kept */
     int32_t verdict;      /* MOOT_OK: none */
+    int32_t last_verdict; /* that of an earlier wait included */
     uint64_t size;
     void *bytes;
     uint32_t next_child; /* while its kernel runs: the child it waits for next */
@@ -68,6 +72,7 @@ struct lane {
     enum lane_wait state;
     uint32_t pc;
     uint64_t ticket; /* of the event that may move it */
+    int32_t cut;     /* what the present wait ends with because of the rank's state */
 };
 
 struct host {
@@ -85,10 +90,21 @@ struct host {
     uint32_t ready_count;
     bool fill_due;
     bool woken; /* lanes or parents were, and the core does not know */
+    /* Under a storm. */
+    bool dead, fenced, left; /* over, like adjourned */
+    bool no_quorum;
+    bool start_due; /* a newcomer has been let in: its program begins */
+    uint64_t paused_until_ns;
+    uint64_t epoch; /* of the view that it is in; 0: not let in yet */
+    uint64_t members;
+    uint32_t passed[CORE_POINT_END]; /* how often it passed each point */
 };
 
 struct link {
     uint64_t last_ns, last_bulk_ns;
+    uint64_t cut_until_ns; /* what is sent before arrives after */
+    uint64_t slow_until_ns, slow_ns;
+    uint64_t void_until_ns; /* what was sent up to then never arrives */
 };
 
 struct sim {
@@ -111,8 +127,11 @@ struct sim {
     uint32_t table_size;
     uint32_t barrier_count; /* ranks at barrier barrier_number */
     struct random delays, durations;
+    struct random faults; /* when peers learn of a death */
     struct wire_writer *writer;
     bool canary_done;
+    uint64_t newest_epoch;
+    bool fault_done[STORM_FAULTS_MAX]; /* of crashes at points */
 };
 
 /* sim.c */
@@ -131,21 +150,39 @@ void heap_push(struct sim *sim, const struct event *event);
 bool heap_pop(struct sim *sim, struct event *out);
 void heap_release(struct sim *sim);
 void network_send(struct sim *sim, struct parcel *parcel);
+/* What was sent then on the parcel's link is lost: its sender has abandoned it. */
+bool network_is_void(const struct sim *sim, const struct parcel *parcel,
+                     uint64_t sent_ns);
 
 /* host.c */
 void host_open(struct sim *sim, uint32_t rank);
 void host_release(struct host *host);
-void host_step(struct host *host, const struct core_event *event);
+int host_step(struct host *host, const struct core_event *event); /* core_step's */
 void host_register(struct host *host, uint32_t task, uint32_t lane, bool adopted);
 void host_arrive(struct host *host, struct parcel *parcel);
 void host_poll(struct host *host);
 void host_tick(struct host *host, uint64_t armed_ns);
+bool host_is_over(const struct host *host);  /* it does nothing more */
+bool host_is_there(const struct host *host); /* it has begun, and is not over */
+
+/* trouble.c */
+void trouble_schedule(struct sim *sim);
+void trouble_begin(struct sim *sim, uint32_t fault);
+void trouble_crash(struct host *host);
+void trouble_reap(struct host *host, uint32_t dead);
+/* Passing the point kills the host, now. */
+bool trouble_at_point(struct host *host, enum core_point point);
+void trouble_enter_view(struct host *host, uint64_t members);
+uint64_t trouble_clock_ns(const struct host *host);
+/* When, at the earliest, host's clock shows it. */
+uint64_t trouble_when_ns(const struct host *host, uint64_t clock_ns);
 
 /* lane.c */
 void lane_start(struct host *host);
 void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket);
 void lane_wake(struct host *host, uint32_t task); /* a wait for it ended */
 void lane_settle(struct host *host); /* tells the core of lanes that were woken */
+void lane_cut(struct host *host, int32_t code); /* every wait ends with it */
 uint32_t lane_idle_count(const struct host *host);
 
 /* worker.c */

@@ -45,6 +45,19 @@ static const struct swarm_job grounds[] = {
 };
 enum { GROUNDS = sizeof grounds / sizeof grounds[0] };
 
+/* Where the rules about views are hunted: nothing else knows that they are broken. */
+static const struct swarm_job storms[] = {
+    {.ranks = 3, .tasks = 12, .storm = true},
+    {.ranks = 4, .tasks = 20, .storm = true},
+    {.ranks = 5, .tasks = 12, .storm = true},
+    {.ranks = 6, .tasks = 30, .storm = true},
+    {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
+    {.ranks = 8, .tasks = 20, .storm = true},
+};
+enum { STORMS = sizeof storms / sizeof storms[0], STORM_SEEDS = 2000 };
+
+static bool is_about_views(enum mutant mutant) { return mutant >= MUTANT_STALEDEC; }
+
 /* A scene's transcript; the caller frees it. */
 static char *tell(size_t scene)
 {
@@ -81,10 +94,11 @@ static void hunt_in_scenes(enum mutant mutant, struct hunt *hunt)
 static void hunt_in_swarm(enum mutant mutant, struct hunt *hunt)
 {
     mutant_on = mutant;
-    for (uint64_t seed = 1; seed <= SEEDS; seed++)
-        for (int i = 0; i < GROUNDS; i++) {
+    bool views = is_about_views(mutant);
+    for (uint64_t seed = 1; seed <= (views ? STORM_SEEDS : SEEDS); seed++)
+        for (int i = 0; i < (views ? (int)STORMS : (int)GROUNDS); i++) {
             struct sim_report report;
-            hunt->job = grounds[i];
+            hunt->job = views ? storms[i] : grounds[i];
             hunt->seed = seed;
             bool good = swarm_run(&hunt->job, seed, NULL, &report);
             free(report.dump);
@@ -125,7 +139,8 @@ static bool run_mutant(enum mutant mutant, const char *name)
     return killed;
 }
 
-int main(void)
+/* mutants [NAME...]: all of them, or those named. */
+int main(int argc, char **argv)
 {
     static const char *const names[] = {"NONE",
 #define X(name, text) #name,
@@ -134,6 +149,11 @@ int main(void)
     };
     uint32_t passed = 0, failed = 0;
     for (int mutant = 1; mutant < MUTANT_END; mutant++) {
+        bool named = argc == 1;
+        for (int i = 1; i < argc; i++)
+            named |= strcmp(argv[i], names[mutant]) == 0;
+        if (!named)
+            continue;
         bool killed = run_mutant((enum mutant)mutant, names[mutant]);
         passed += killed;
         failed += !killed;

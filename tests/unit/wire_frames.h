@@ -31,7 +31,7 @@ static struct bytes finish(struct wire_writer *writer)
 }
 
 /* All types in one frame. */
-static struct bytes frame_at(enum level level)
+static inline struct bytes frame_at(enum level level)
 {
     struct wire_writer *writer = wire_writer_new();
     struct message message;
@@ -44,7 +44,7 @@ static struct bytes frame_at(enum level level)
     return frame;
 }
 
-static int decode(const void *bytes, size_t size)
+static inline int decode(const void *bytes, size_t size)
 {
     struct wire_frame frame;
     const char *why = NULL;
@@ -56,19 +56,39 @@ static int decode(const void *bytes, size_t size)
     return code;
 }
 
-static void set_u32(void *frame, size_t at, size_t value)
+/* Adds until the frame is full; checks that the refusal changed nothing. */
+static inline struct bytes fill(const struct message *message, size_t *count)
+{
+    struct wire_writer *writer = wire_writer_new();
+    int code = MOOT_OK;
+    size_t size = 0;
+    for (*count = 0; code == MOOT_OK; *count += code == MOOT_OK) {
+        size = wire_writer_size(writer);
+        code = wire_writer_add(writer, message);
+    }
+    assert_int_equal(code, MOOT_ERR_LIMIT);
+    assert_int_equal(wire_writer_count(writer), *count);
+    assert_int_equal(wire_writer_size(writer), size);
+    struct bytes frame = finish(writer);
+    assert_int_equal(frame.size, size);
+    assert_int_equal(wire_writer_add(writer, message), MOOT_OK);
+    wire_writer_free(writer);
+    return frame;
+}
+
+static inline void set_u32(void *frame, size_t at, size_t value)
 {
     for (size_t i = 0; i < 4; i++)
         ((unsigned char *)frame)[at + i] = (unsigned char)(value >> (8 * i));
 }
 
 /* A frame around a body written by hand.  The caller frees. */
-static struct bytes frame_of(const unsigned char *body, size_t size)
+static inline struct bytes frame_of(const unsigned char *body, size_t size)
 {
     struct bytes frame = {.at = calloc(1, WIRE_ENVELOPE_BYTES + size),
                           .size = WIRE_ENVELOPE_BYTES + size};
     assert_non_null(frame.at);
-    memcpy(frame.at, "MOOT\1", 5);
+    memcpy(frame.at, "MOOT\2", 5);
     set_u32(frame.at, AT_BODY_BYTES, size);
     if (size > 0)
         memcpy((unsigned char *)frame.at + WIRE_ENVELOPE_BYTES, body, size);

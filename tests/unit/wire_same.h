@@ -98,7 +98,7 @@ static bool same_state(const struct message_state *a, const struct message_state
 static bool same_pollr(const struct message_pollr *a, const struct message_pollr *b)
 {
     return a->round == b->round && a->passive == b->passive && a->closed == b->closed &&
-           a->waits == b->waits && a->orphan == b->orphan &&
+           a->resting == b->resting && a->waits == b->waits && a->orphan == b->orphan &&
            a->undecided == b->undecided && a->stuck == b->stuck && a->sent == b->sent &&
            a->received == b->received && a->orphan_len == b->orphan_len &&
            hash_equal(&a->undecided_hash, &b->undecided_hash) &&
@@ -117,13 +117,50 @@ static bool same_diverged(const struct message_diverged *a,
     return same;
 }
 
+static bool same_view(const struct message_view *a, const struct message_view *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    bool same = a->epoch == b->epoch && same_set(a->members, b->members) &&
+                a->newcomers == b->newcomers && a->history == b->history;
+    for (uint32_t i = 0; same && i < a->newcomers; i++)
+        same = a->newcomer[i].rank == b->newcomer[i].rank &&
+               a->newcomer[i].host == b->newcomer[i].host &&
+               a->newcomer[i].uid == b->newcomer[i].uid;
+    for (uint32_t i = 0; same && i < a->history; i++)
+        same = a->past[i].epoch == b->past[i].epoch &&
+               same_set(a->past[i].members, b->past[i].members);
+    return same;
+}
+
+static bool same_paxos(const struct message_paxos *a, const struct message_paxos *b)
+{
+    return a->ballot == b->ballot && a->accepted == b->accepted &&
+           same_set(a->dead, b->dead) && same_set(a->heard, b->heard) &&
+           same_view(a->value, b->value);
+}
+
+static bool same_report(const struct message_report *a, const struct message_report *b)
+{
+    bool same = a->last == b->last && a->count == b->count;
+    for (uint32_t i = 0; same && i < a->count; i++)
+        same = hash_equal(&a->entry[i].hash, &b->entry[i].hash) &&
+               a->entry[i].what == b->entry[i].what &&
+               a->entry[i].owner == b->entry[i].owner &&
+               a->entry[i].epoch == b->entry[i].epoch &&
+               a->entry[i].has_payload == b->entry[i].has_payload &&
+               a->entry[i].evidence == b->entry[i].evidence;
+    return same;
+}
+
 /* The types with one or two plain fields. */
 static bool same_small(const struct message *a, const struct message *b)
 {
     if (a->type == MESSAGE_REFER)
         return same_set(a->u.refer.candidates, b->u.refer.candidates);
     if (a->type == MESSAGE_ACCEPT)
-        return a->u.accept.winner == b->u.accept.winner &&
+        return a->u.accept.maybe == b->u.accept.maybe &&
+               a->u.accept.winner == b->u.accept.winner &&
                a->u.accept.winner_uid == b->u.accept.winner_uid;
     if (a->type == MESSAGE_VERDICT)
         return a->u.verdict.code == b->u.verdict.code;
@@ -143,7 +180,17 @@ static bool same_small(const struct message *a, const struct message *b)
         return same_text(a->u.kernel.name, b->u.kernel.name) &&
                a->u.kernel.version == b->u.kernel.version &&
                a->u.kernel.flags == b->u.kernel.flags;
-    return true; /* PULL, SEEK, ACK, CANCEL: the hash says it all */
+    if (a->type == MESSAGE_HEARTBEAT)
+        return a->u.heartbeat.token == b->u.heartbeat.token &&
+               a->u.heartbeat.load == b->u.heartbeat.load &&
+               same_set(a->u.heartbeat.suspects, b->u.heartbeat.suspects);
+    if (a->type == MESSAGE_GRANT)
+        return a->u.grant.token == b->u.grant.token;
+    if (a->type == MESSAGE_FENCED)
+        return a->u.fenced.epoch == b->u.fenced.epoch;
+    if (a->type == MESSAGE_JOIN)
+        return a->u.join.uid == b->u.join.uid && a->u.join.host == b->u.join.host;
+    return true; /* without a body: the type and the hash say it all */
 }
 
 static bool message_same(const struct message *a, const struct message *b)
@@ -167,6 +214,12 @@ static bool message_same(const struct message *a, const struct message *b)
         return same_pollr(&a->u.pollr, &b->u.pollr);
     if (a->type == MESSAGE_DIVERGED)
         return same_diverged(&a->u.diverged, &b->u.diverged);
+    if (a->type >= MESSAGE_PREPARE && a->type <= MESSAGE_REJECT)
+        return same_paxos(&a->u.paxos, &b->u.paxos);
+    if (a->type == MESSAGE_VIEW)
+        return same_view(&a->u.view, &b->u.view);
+    if (a->type == MESSAGE_REPORT)
+        return same_report(&a->u.report, &b->u.report);
     return same_small(a, b);
 }
 

@@ -36,6 +36,10 @@ static struct {
     char site[LIMIT_SITE_BYTES + 1];
     struct rankset sets[LEVELS];
     struct message_spec specs[LEVELS];
+    struct message_newcomer newcomers[LIMIT_NEWCOMERS];
+    struct message_past past[LEVELS][LIMIT_PAST_VIEWS];
+    struct message_view views[LEVELS];
+    struct message_entry entries[LIMIT_REPORT_ENTRIES];
 } samples;
 
 static void samples_init_specs(void)
@@ -71,6 +75,43 @@ static void samples_init_specs(void)
     }
 }
 
+/* The past of TYPICAL has sets of one word and of several, that of MOST all ranks in
+ * all epochs up to the last. */
+static void samples_init_views(void)
+{
+    static const uint32_t newcomers[LEVELS] = {0, 2, LIMIT_NEWCOMERS};
+    static const uint32_t history[LEVELS] = {1, 3, LIMIT_PAST_VIEWS};
+    for (uint32_t i = 0; i < LIMIT_NEWCOMERS; i++)
+        samples.newcomers[i] = (struct message_newcomer){
+            .rank = i == LIMIT_NEWCOMERS - 1 ? LIMIT_RANKS - 1 : 200 * i,
+            .host = sample_u32[i % LEVELS],
+            .uid = UINT64_MAX - i};
+    for (int level = LEAST; level < LEVELS; level++) {
+        uint64_t epoch = level == MOST ? UINT64_MAX : history[level] + 1;
+        for (uint32_t i = 0; i < history[level]; i++)
+            samples.past[level][i] = (struct message_past){
+                .epoch = epoch - history[level] + i,
+                .members = &samples.sets[i == 1 && level == TYPICAL ? LEAST : level]};
+        samples.views[level] = (struct message_view){
+            .epoch = epoch,
+            .members = &samples.sets[level],
+            .newcomers = newcomers[level],
+            .newcomer = level == LEAST ? NULL : samples.newcomers,
+            .history = history[level],
+            .past = samples.past[level],
+        };
+    }
+    for (uint32_t i = 0; i < LIMIT_REPORT_ENTRIES; i++)
+        samples.entries[i] = (struct message_entry){
+            .hash = digest_bytes(&i, sizeof i),
+            .what = (enum report_what)(i % (REPORT_MAYBE + 1)),
+            .owner = LIMIT_RANKS - 1 - i,
+            .epoch = UINT64_MAX - i,
+            .has_payload = i % 2 == 0,
+            .evidence = (enum evidence)(i % EVIDENCE_END),
+        };
+}
+
 static void samples_init(void)
 {
     static const char *const sites[] = {"", "a.c:1", samples.site};
@@ -95,6 +136,7 @@ static void samples_init(void)
     for (uint32_t rank = 0; rank < LIMIT_RANKS; rank++)
         rankset_add(&samples.sets[MOST], rank);
     samples_init_specs();
+    samples_init_views();
 }
 
 static void samples_free(void)
@@ -157,6 +199,7 @@ static void sample_pollr(enum level level, struct message_pollr *pollr)
     *pollr = (struct message_pollr){
         .round = sample_u64[level],
         .passive = set,
+        .resting = set,
         .closed = set,
         .waits = set,
         .orphan = set,
@@ -184,6 +227,47 @@ static void sample_diverged(enum level level, struct message_diverged *diverged)
     }
 }
 
+static void sample_paxos(enum message_type type, enum level level,
+                         struct message_paxos *paxos)
+{
+    static const uint64_t ballots[LEVELS] = {
+        UINT64_C(1) << BALLOT_RANK_BITS, UINT64_C(7) << BALLOT_RANK_BITS | 300,
+        UINT64_MAX << BALLOT_RANK_BITS | (LIMIT_RANKS - 1)};
+    bool accepted = type == MESSAGE_PROMISE && level != LEAST;
+    bool heard = type == MESSAGE_REJECT && level != LEAST;
+    *paxos = (struct message_paxos){
+        .ballot = ballots[level],
+        .accepted = accepted ? ballots[level] - 1 : 0,
+        .dead = level == LEAST ? NULL : &samples.sets[level],
+        .heard = heard ? &samples.sets[level] : NULL,
+        .value = accepted || type == MESSAGE_PROPOSE ? &samples.views[level] : NULL,
+    };
+}
+
+/* Those of the view layer. */
+static void sample_view_message(enum message_type type, enum level level,
+                                struct message *m)
+{
+    static const uint32_t entries[LEVELS] = {0, 5, LIMIT_REPORT_ENTRIES};
+    if (type == MESSAGE_HEARTBEAT)
+        m->u.heartbeat =
+            (struct message_heartbeat){sample_u64[level], sample_u32[level],
+                                       level == LEAST ? NULL : &samples.sets[level]};
+    else if (type == MESSAGE_GRANT)
+        m->u.grant.token = sample_u64[level];
+    else if (type >= MESSAGE_PREPARE && type <= MESSAGE_REJECT)
+        sample_paxos(type, level, &m->u.paxos);
+    else if (type == MESSAGE_VIEW)
+        m->u.view = samples.views[level];
+    else if (type == MESSAGE_REPORT)
+        m->u.report = (struct message_report){level != TYPICAL, entries[level],
+                                              level == LEAST ? NULL : samples.entries};
+    else if (type == MESSAGE_FENCED)
+        m->u.fenced.epoch = sample_first[level];
+    else if (type == MESSAGE_JOIN)
+        m->u.join = (struct message_join){sample_first[level], sample_u32[level]};
+}
+
 /* Epoch and view stay 0. */
 static void sample_message(enum message_type type, enum level level,
                            struct message *out)
@@ -204,7 +288,8 @@ static void sample_message(enum message_type type, enum level level,
     else if (type == MESSAGE_REFER)
         m.u.refer.candidates = &samples.sets[level];
     else if (type == MESSAGE_ACCEPT)
-        m.u.accept = (struct message_accept){sample_rank[level], sample_u64[level]};
+        m.u.accept = (struct message_accept){level == LEAST, sample_rank[level],
+                                             sample_u64[level]};
     else if (type == MESSAGE_VERDICT)
         m.u.verdict.code = codes[level];
     else if (type == MESSAGE_ROLL)
@@ -237,6 +322,8 @@ static void sample_message(enum message_type type, enum level level,
     else if (type == MESSAGE_KERNEL)
         m.u.kernel = (struct message_kernel){samples.name[level], sample_u32[level],
                                              sample_u32[level]};
+    else
+        sample_view_message(type, level, &m);
     *out = m;
 }
 

@@ -1,6 +1,7 @@
-/* wire_test.c - frames: what goes in comes out, within the limits (proto/wire.h).
+/* wire_test.c - frames: what goes in comes out (proto/wire.h).
  *
- * What else may come in is wire_hostile_test.c's subject.
+ * What may not go out is wire_limits_test.c's subject, what else may come in
+ * wire_hostile_test.c's.
  */
 #include "failing_alloc.h"
 #include "wire_frames.h"
@@ -173,145 +174,6 @@ static void bytes_on_the_wire_never_change(void **state)
     }
 }
 
-/* --- Limits on the way out -------------------------------------------------------- */
-
-static struct message *next_row(struct message *rows, size_t *count,
-                                enum message_type type)
-{
-    struct message *row = &rows[(*count)++];
-    sample_message(type, TYPICAL, row);
-    return row;
-}
-
-static void what_breaks_a_limit_is_refused_for_good(void **state)
-{
-    (void)state;
-    static char long_name[LIMIT_KERNEL_NAME_BYTES + 2];
-    static struct message_asker askers[LIMIT_ASKERS + 1];
-    static const struct rankset nobody;
-    struct rankset beyond = {0};
-    struct message_spec spec[5];
-    struct message m[32];
-    size_t n = 0;
-    memset(long_name, 'n', LIMIT_KERNEL_NAME_BYTES + 1);
-    rankset_add(&beyond, LIMIT_RANKS);
-
-#define ROW(name) (&next_row(m, &n, MESSAGE_##name)->u)
-    ROW(MOTION)->motion.want = (enum want)3;
-    ROW(MOTION)->motion.candidates = &nobody;
-    ROW(MOTION)->motion.candidates = &beyond;
-    for (size_t i = 0; i < 5; i++) {
-        spec[i] = samples.specs[TYPICAL];
-        ROW(MOTION)->motion.spec = &spec[i];
-    }
-    spec[0].kernel_name = long_name;
-    spec[1].args_size = LIMIT_ARGS_BYTES + 1;
-    spec[2].after_count = spec[2].input_count + 1;
-    spec[3].key_size = LIMIT_KEY_BYTES + 1;
-    spec[4].kernel_name = "";
-    ROW(DECISION)->decision.evidence = EVIDENCE_END;
-    ROW(DECISION)->decision =
-        (struct message_decision){EVIDENCE_HINT, askers, LIMIT_ASKERS + 1};
-    ROW(RESULT)->result.size = LIMIT_EAGER_BYTES + 1;
-    ROW(RESULT)->result.payload = NULL;
-    ROW(RESULT)->result.status = 5;
-    ROW(REFER)->refer.candidates = NULL;
-    ROW(ACCEPT)->accept.winner = LIMIT_RANKS;
-    ROW(VERDICT)->verdict.code = MOOT_OK;
-    ROW(ROLL)->roll.first = 0;
-    ROW(WANT)->want.lane = LIMIT_LANES;
-    ROW(HASHES)->hashes.count = LIMIT_ROLL_HASHES + 1;
-    ROW(CHASE)->chase.path_count = LIMIT_CHASE_HOPS + 1;
-    ROW(DIVERGED)->diverged.sides = 5;
-    ROW(KERNEL)->kernel.name = NULL;
-    next_row(m, &n, MESSAGE_PULL)->hash = (moot_hash){{0}};
-    next_row(m, &n, MESSAGE_TYPE_END);
-#undef ROW
-
-    struct wire_writer *writer = wire_writer_new();
-    assert_true(n <= sizeof m / sizeof *m);
-    for (size_t i = 0; i < n; i++)
-        if (wire_writer_add(writer, &m[i]) != MOOT_ERR_INVALID)
-            fail_msg("row %zu (%s) was not refused", i, message_type_name(m[i].type));
-    assert_int_equal(wire_writer_count(writer), 0);
-    assert_int_equal(wire_writer_size(writer), WIRE_ENVELOPE_BYTES);
-    wire_writer_free(writer);
-    rankset_release(&beyond);
-}
-
-static void texts_for_people_are_cut(void **state)
-{
-    (void)state;
-    static char site[LIMIT_SITE_BYTES + 50];
-    memset(site, 's', sizeof site - 1);
-    struct message_spec spec = samples.specs[TYPICAL];
-    spec.label = spec.site = site;
-    struct message message;
-    sample_message(MESSAGE_MOTION, TYPICAL, &message);
-    message.u.motion.spec = &spec;
-    struct wire_writer *writer = wire_writer_new();
-    struct wire_frame frame;
-    const char *why;
-    assert_int_equal(wire_writer_add(writer, &message), MOOT_OK);
-    struct bytes bytes = finish(writer);
-    assert_int_equal(wire_frame_decode(bytes.at, bytes.size, &frame, &why), MOOT_OK);
-    const struct message_spec *back = frame.messages[0].u.motion.spec;
-    assert_int_equal(strlen(back->label), LIMIT_LABEL_BYTES);
-    assert_int_equal(strlen(back->site), LIMIT_SITE_BYTES);
-    wire_frame_release(&frame);
-    free(bytes.at);
-    wire_writer_free(writer);
-}
-
-/* Adds until the frame is full; checks that the refusal changed nothing. */
-static struct bytes fill(const struct message *message, size_t *count)
-{
-    struct wire_writer *writer = wire_writer_new();
-    int code = MOOT_OK;
-    size_t size = 0;
-    for (*count = 0; code == MOOT_OK; *count += code == MOOT_OK) {
-        size = wire_writer_size(writer);
-        code = wire_writer_add(writer, message);
-    }
-    assert_int_equal(code, MOOT_ERR_LIMIT);
-    assert_int_equal(wire_writer_count(writer), *count);
-    assert_int_equal(wire_writer_size(writer), size);
-    struct bytes frame = finish(writer);
-    assert_int_equal(frame.size, size);
-    assert_int_equal(wire_writer_add(writer, message), MOOT_OK);
-    wire_writer_free(writer);
-    return frame;
-}
-
-static void a_full_frame_says_so_and_is_good(void **state)
-{
-    (void)state;
-    static const enum message_type types[] = {MESSAGE_MOTION, MESSAGE_DECISION,
-                                              MESSAGE_HASHES, MESSAGE_DIVERGED};
-    struct message message;
-    size_t count;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        sample_message(types[i], MOST, &message);
-        struct bytes frame = fill(&message, &count);
-        assert_true(count > 1 && frame.size <= LIMIT_FRAME_BYTES);
-        assert_int_equal(decode(frame.at, frame.size), MOOT_OK);
-        free(frame.at);
-    }
-    sample_message(MESSAGE_PULL, MOST, &message);
-    struct bytes frame = fill(&message, &count);
-    assert_int_equal(count, LIMIT_FRAME_MESSAGES);
-    assert_int_equal(decode(frame.at, frame.size), MOOT_OK);
-    free(frame.at);
-
-    sample_message(MESSAGE_RESULT, TYPICAL, &message);
-    message.u.result.status = MOOT_OK;
-    message.u.result.size = LIMIT_EAGER_BYTES;
-    frame = fill(&message, &count);
-    assert_true(frame.size > LIMIT_FRAME_BYTES - LIMIT_EAGER_BYTES - 100);
-    assert_int_equal(decode(frame.at, frame.size), MOOT_OK);
-    free(frame.at);
-}
-
 /* --- Memory ----------------------------------------------------------------------- */
 
 static void a_usual_frame_costs_one_allocation_each_way(void **state)
@@ -424,9 +286,6 @@ int main(void)
         cmocka_unit_test(the_envelope_comes_back_even_alone),
         cmocka_unit_test(messages_have_the_epoch_of_their_envelope),
         cmocka_unit_test(the_same_messages_give_the_same_bytes),
-        cmocka_unit_test(what_breaks_a_limit_is_refused_for_good),
-        cmocka_unit_test(texts_for_people_are_cut),
-        cmocka_unit_test(a_full_frame_says_so_and_is_good),
         cmocka_unit_test(bytes_on_the_wire_never_change),
         cmocka_unit_test(a_usual_frame_costs_one_allocation_each_way),
         cmocka_unit_test(a_refused_frame_holds_nothing),

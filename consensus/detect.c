@@ -1,0 +1,250 @@
+/* detect.c - who is there: heartbeats, suspicion, leases.
+ *
+ * Every member tells every other that it is there, once in a heartbeat period; whatever
+ * else it says counts as well.  Who has not been heard for the suspect time is
+ * suspected, which starts a vote on the next view and decides nothing.
+ *
+ * A heartbeat also asks for a grant.  A rank holds a *lease* while a strict majority of
+ * its view, itself included, granted heartbeats that it sent less than the lease time
+ * ago.  A member that votes a rank out without a certificate first waits until every
+ * grant that it gave to that rank has run out on the slowest clock (V2), and after its
+ * vote grants nobody in this view: when the next view exists, the removed rank has no
+ * lease any more.  The start of once tasks, and going on at all for long, need one
+ * (V3).
+ *
+ * Times are local: nobody compares clocks, only rates, which may differ by CLOCK_DRIFT.
+ */
+#include "consensus/internal.h"
+
+#define CLOCK_DRIFT_PER_MILLE 1 /* rho: 1e-3 */
+
+bool detect_is_on(const struct core *core)
+{
+    return core->options.heartbeat_ns != CORE_NEVER && core->options.heartbeat_ns > 0;
+}
+
+/* --- Leases -------------------------------------------------------------------------
+ */
+
+bool detect_lease(const struct core *core)
+{
+    if (!detect_is_on(core)) {
+        return true;
+    }
+    uint32_t granted = !core->voted_next || MUTANT(NOOWNWAIT) ? 1 : 0;
+    FOR_MEMBERS(core, rank)
+    {
+        const struct peer *peer = &core->peers[rank];
+        granted += rank != core->rank && peer->granted_epoch == core->epoch &&
+                   add_ns(peer->grant_token_ns, core->options.lease_ns) > core->now_ns;
+    }
+    return 2 * granted > core->member_count;
+}
+
+/* T': the lease as the slowest clock counts it, seen from the fastest. */
+static uint64_t lease_outlived_ns(const struct core *core)
+{
+    return core->options.lease_ns / (1000 - CLOCK_DRIFT_PER_MILLE) *
+               (1000 + CLOCK_DRIFT_PER_MILLE) +
+           1;
+}
+
+static bool is_silent(const struct core *core, uint32_t rank)
+{
+    uint64_t heard_ns = core->peers[rank].heard_ns;
+    return add_ns(heard_ns, core->options.suspect_ns) <= core->now_ns;
+}
+
+/* Enough others suspect it: min(2, N-2) of them. */
+static bool is_denounced(const struct core *core, uint32_t rank)
+{
+    uint32_t enough = core->member_count > 3 ? 2 : core->member_count - 2;
+    uint32_t voices = 0;
+    if (core->member_count < 3) {
+        return false;
+    }
+    FOR_MEMBERS(core, other)
+    {
+        voices += other != core->rank && other != rank &&
+                  !rankset_has(&core->suspects, other) &&
+                  rankset_has(&core->peers[other].suspects, rank);
+    }
+    return voices >= enough;
+}
+
+/* When this rank may vote for a view without `rank`; CORE_NEVER while it hears it.
+ * Another's word that it hears the rank does not count here: two who have it from each
+ * other would keep the dead alive.  An adopted value is one that may be decided
+ * already: it takes no suspicion, only that the grants have run out (and that none is
+ * given until then: view_withholds). */
+uint64_t detect_may_remove_ns(const struct core *core, uint32_t rank, bool adopted)
+{
+    if (rankset_has(&core->dead, rank)) {
+        return 0;
+    }
+    if (adopted && rank == core->rank) {
+        return 0; /* it no longer counts itself for its lease once it has voted */
+    }
+    if (rank == core->rank ||
+        (!adopted && !is_silent(core, rank) && !is_denounced(core, rank))) {
+        return CORE_NEVER;
+    }
+    if (MUTANT(NOPEND)) {
+        return 0;
+    }
+    uint64_t since_ns = core->peers[rank].granted_ns;
+    if (core->entered_ns > since_ns) {
+        since_ns = core->entered_ns;
+    }
+    return add_ns(since_ns, lease_outlived_ns(core));
+}
+
+void detect_on_heartbeat(struct core *core, uint32_t from,
+                         const struct message_heartbeat *heartbeat)
+{
+    struct peer *peer = &core->peers[from];
+    peer->state.load = heartbeat->load;
+    rankset_release(&peer->suspects);
+    if (heartbeat->suspects != NULL &&
+        !rankset_copy(&peer->suspects, heartbeat->suspects)) {
+        core->broken = true;
+        return;
+    }
+    if ((core->voted_next && !MUTANT(GRANTAFTERVOTE)) || view_withholds(core, from)) {
+        return;
+    }
+    struct message *message = out_send(core, from, MESSAGE_GRANT, NULL);
+    if (message != NULL) {
+        peer->granted_ns = core->now_ns;
+        message->u.grant.token = heartbeat->token;
+    }
+}
+
+void detect_on_grant(struct core *core, uint32_t from,
+                     const struct message_grant *grant)
+{
+    struct peer *peer = &core->peers[from];
+    if (grant->token > core->now_ns) {
+        core->stats.refused++;
+        return;
+    }
+    if (peer->granted_epoch != core->epoch || grant->token > peer->grant_token_ns) {
+        peer->granted_epoch = core->epoch;
+        peer->grant_token_ns = grant->token;
+    }
+}
+
+/* --- Suspicion
+ * ------------------------------------------------------------------------ */
+
+static void suspect(struct core *core)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank == core->rank) {
+            continue;
+        }
+        bool vouched = core->peers[rank].vouched_ns > core->now_ns;
+        if (!vouched && (is_silent(core, rank) || is_denounced(core, rank))) {
+            if (!rankset_add(&core->suspects, rank)) {
+                core->broken = true;
+            }
+        } else {
+            rankset_remove(&core->suspects, rank);
+        }
+    }
+}
+
+/* A peer still hears it: do not suspect it for a while. */
+void detect_vouch(struct core *core, uint32_t rank)
+{
+    core->peers[rank].vouched_ns = add_ns(core->now_ns, core->options.suspect_ns / 2);
+    rankset_remove(&core->suspects, rank);
+}
+
+/* --- The turn
+ * ------------------------------------------------------------------------- */
+
+/* Only what this rank has found itself: suspicion that is passed on from hearsay would
+ * come back as news, and never end. */
+static const struct rankset *silent_members(struct core *core)
+{
+    struct rankset silent = {0};
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank && is_silent(core, rank) &&
+            !rankset_add(&silent, rank)) {
+            core->broken = true;
+        }
+    }
+    const struct rankset *copy =
+        rankset_empty(&silent) ? NULL : out_copy_set(core, &silent);
+    rankset_release(&silent);
+    return copy;
+}
+
+static void beat(struct core *core)
+{
+    const struct rankset *silent = silent_members(core);
+    uint32_t load = core->unfinished_count > UINT32_MAX
+                        ? UINT32_MAX
+                        : (uint32_t)core->unfinished_count;
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank == core->rank || rankset_has(&core->dead, rank)) {
+            continue;
+        }
+        struct message *message = out_send(core, rank, MESSAGE_HEARTBEAT, NULL);
+        if (message == NULL) {
+            return;
+        }
+        message->u.heartbeat = (struct message_heartbeat){
+            .token = core->now_ns, .load = load, .suspects = silent};
+    }
+    core->heartbeat_due_ns = add_ns(core->now_ns, core->options.heartbeat_ns);
+}
+
+static void watch_quorum(struct core *core)
+{
+    if (detect_lease(core)) {
+        core->leased_ns = core->now_ns;
+        if (core->no_quorum) {
+            core->no_quorum = false;
+            recovery_take_up(core);
+            struct core_output *output = out_add(core, CORE_OUT_QUORUM, NULL);
+            if (output != NULL) {
+                output->u.quorum.have = true;
+            }
+        }
+        graph_start_leased(core);
+        return;
+    }
+    uint64_t since_ns =
+        core->leased_ns > core->entered_ns ? core->leased_ns : core->entered_ns;
+    if (!core->no_quorum &&
+        add_ns(since_ns, core->options.quorum_wait_ns) <= core->now_ns) {
+        core->no_quorum = true;
+        struct core_output *output = out_add(core, CORE_OUT_QUORUM, NULL);
+        if (output != NULL) {
+            output->u.quorum.have = false;
+        }
+    }
+}
+
+void detect_turn(struct core *core)
+{
+    if (!detect_is_on(core) || core->member_count == 0) {
+        return;
+    }
+    if (core->now_ns >= core->heartbeat_due_ns) {
+        suspect(core);
+        beat(core);
+    }
+    watch_quorum(core);
+}
+
+uint64_t detect_deadline(const struct core *core)
+{
+    return detect_is_on(core) && core->member_count > 0 ? core->heartbeat_due_ns
+                                                        : CORE_NEVER;
+}

@@ -1,0 +1,352 @@
+/* epoch.c - entering a view, and learning what its members have.
+ *
+ * PROTOCOL.md section 5.  A view moves keys: some have a new chair, some an owner that
+ * is no member any more.  The chair of such a key is *frozen* on it until every member
+ * has REPORTed what it owns, what it has consumed and what it has accepted of the keys
+ * that moved; then it decides from the reports, and from nothing else:
+ *
+ *   a result that somebody has          its owner stays; who has the bytes serves
+ *   a task that somebody runs           that rank is the owner
+ *   once, accepted for a member         nobody started it: it is decided anew
+ *   once, accepted for one who left     it may have run: MAYBE
+ *   once, nothing found                 silence.c says what that proves
+ *
+ * Keys that did not move go on without a pause.  Everything that was asked is asked
+ * again in the new view: askers re-send their motions, so a chair keeps nothing of the
+ * old one.
+ */
+#include "consensus/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Which keys are concerned ----------------------------------------------------- */
+
+static bool hash_has_candidates(const moot_hash *hash)
+{
+    return (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0;
+}
+
+/* Has the key had another chair since the last view that everyone settled? */
+bool epoch_moved(const struct core *core, const struct task *task)
+{
+    if (core->past_count > 0 && hash_has_candidates(&task->hash)) {
+        return true; /* not every rank can tell: all of them treat it as moved */
+    }
+    for (uint32_t i = 0; i < core->past_count && !MUTANT(NOHIST); i++) {
+        if (placement_chair(&task->hash, &core->past[i].members, task->candidates) !=
+            task->chair) {
+            return true;
+        }
+    }
+    if (MUTANT(NOHIST) && core->past_count > 0) {
+        const struct past *last = &core->past[core->past_count - 1];
+        return placement_chair(&task->hash, &last->members, task->candidates) !=
+               task->chair;
+    }
+    return false;
+}
+
+static bool left(const struct core *core, uint32_t rank)
+{
+    return rank < core->size && !rankset_has(&core->members, rank);
+}
+
+/* --- What the members are told ---------------------------------------------------- */
+
+struct outgoing {
+    uint32_t to;
+    struct message_entry entry;
+};
+
+struct mail {
+    struct outgoing *items;
+    uint32_t count, room;
+};
+
+static void mail_add(struct core *core, struct mail *mail, uint32_t to,
+                     struct message_entry entry)
+{
+    if (to == core->rank) {
+        recovery_note(core, core->rank, &entry);
+    } else if (core_grow(core, &mail->items, &mail->room, mail->count + 1,
+                         sizeof(*mail->items))) {
+        mail->items[mail->count++] = (struct outgoing){to, entry};
+    }
+}
+
+/* Who does not know the candidates does not know the chair: everyone is told. */
+static void mail_to_chair(struct core *core, struct mail *mail, const struct task *task,
+                          struct message_entry entry)
+{
+    if (!task->finder) {
+        if (task->chair != NOBODY) {
+            mail_add(core, mail, task->chair, entry);
+        }
+        return;
+    }
+    FOR_MEMBERS(core, rank) { mail_add(core, mail, rank, entry); }
+}
+
+static void report_task(struct core *core, struct mail *mail, const struct task *task,
+                        bool moved)
+{
+    struct message_entry entry = {.hash = task->hash,
+                                  .evidence = (enum evidence)task->evidence};
+    bool runs = task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING;
+    if (runs && moved && !MUTANT(NOOWNREP)) {
+        entry.what = REPORT_OWN;
+        entry.owner = core->rank;
+        mail_to_chair(core, mail, task, entry);
+    } else if (task->have != CORE_HAVE_NOTHING && (moved || left(core, task->owner))) {
+        entry.what = REPORT_RESULT;
+        entry.owner = task->owner;
+        entry.has_payload = task->have == CORE_HAVE_DATA;
+        mail_to_chair(core, mail, task, entry);
+    }
+    if (task->maybe) {
+        entry.what = REPORT_MAYBE;
+        entry.epoch = task->accepted_epoch;
+        mail_to_chair(core, mail, task, entry);
+    } else if (task->accepted != NOBODY && (moved || left(core, task->accepted))) {
+        entry.what = REPORT_ACCEPTED;
+        entry.owner = task->accepted;
+        entry.epoch = task->accepted_epoch;
+        mail_to_chair(core, mail, task, entry);
+    }
+}
+
+static int by_addressee(const void *a, const void *b)
+{
+    const struct outgoing *left_item = a, *right_item = b;
+    if (left_item->to != right_item->to) {
+        return left_item->to < right_item->to ? -1 : 1;
+    }
+    return hash_compare(&left_item->entry.hash, &right_item->entry.hash);
+}
+
+static void send_report(struct core *core, uint32_t to, const struct outgoing *items,
+                        uint32_t count)
+{
+    do {
+        uint32_t part = count < LIMIT_REPORT_ENTRIES ? count : LIMIT_REPORT_ENTRIES;
+        struct message_entry *entries = out_borrow(core, (part + 1) * sizeof(*entries));
+        struct message *message = out_send(core, to, MESSAGE_REPORT, NULL);
+        if (entries == NULL || message == NULL) {
+            return;
+        }
+        for (uint32_t i = 0; i < part; i++) {
+            entries[i] = items[i].entry;
+        }
+        items += part;
+        count -= part;
+        message->u.report = (struct message_report){
+            .last = count == 0, .count = part, .entry = entries};
+    } while (count > 0);
+}
+
+static void send_mail(struct core *core, struct mail *mail)
+{
+    if (mail->count > 0) {
+        qsort(mail->items, mail->count, sizeof(*mail->items), by_addressee);
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        uint32_t first = 0;
+        while (first < mail->count && mail->items[first].to < rank) {
+            first++;
+        }
+        uint32_t end = first;
+        while (end < mail->count && mail->items[end].to == rank) {
+            end++;
+        }
+        if (rank != core->rank) {
+            const struct outgoing *items =
+                mail->items != NULL ? mail->items + first : NULL;
+            send_report(core, rank, items, end - first);
+        }
+    }
+    free(mail->items);
+}
+
+/* --- Entering --------------------------------------------------------------------- */
+
+static void reset_docket(struct docket *docket, bool *unfinished_ballot)
+{
+    *unfinished_ballot = docket->balloting && !docket->reaccepting;
+    docket->asker_count = 0;
+    rankset_release(&docket->never);
+    rankset_release(&docket->acks);
+    docket->seek_sent = false;
+    docket->balloting = false;
+    docket->reaccepting = false;
+    docket->winner = NOBODY;
+    docket->undecided = false;
+}
+
+static void enter_as_chair(struct core *core, struct task *task, bool moved,
+                           bool unfinished_ballot)
+{
+    bool mine = task->chair == core->rank || task->finder;
+    bool undecided = task->frozen && task->rec == NOBODY; /* by the view before */
+    if (!mine || moved) {
+        task->rec = NOBODY;
+        task->frozen = mine;
+    } else if (left(core, task->rec) || unfinished_ballot || undecided) {
+        task->rec = NOBODY;
+        task->frozen = !MUTANT(NOFREEZEDEAD);
+    } else {
+        task->frozen = false;
+    }
+}
+
+static void enter_task(struct core *core, struct task *task, struct mail *mail)
+{
+    bool unfinished_ballot = false;
+    if (task->docket != NULL) {
+        reset_docket(task->docket, &unfinished_ballot);
+    }
+    rankset_release(&task->seekers);
+    if (task->recovery != NULL) {
+        rankset_release(&task->recovery->at);
+        free(task->recovery);
+        task->recovery = NULL;
+    }
+    task->asked = false;
+    task->pulled = false;
+    task->asked_need = NEED_NONE;
+    task->chair = placement_chair(&task->hash, &core->members, task->candidates);
+    bool moved = epoch_moved(core, task);
+    report_task(core, mail, task, moved);
+    enter_as_chair(core, task, moved, unfinished_ballot);
+    if (task->have == CORE_HAVE_BARE && left(core, task->owner)) {
+        task->have = CORE_HAVE_NOTHING; /* the bytes went with it */
+        task->owner = NOBODY;
+    }
+}
+
+static void ask_again(struct core *core, struct task *task)
+{
+    if (task->own != CORE_OWN_NONE) {
+        return;
+    }
+    if (task->needs_done + task->needs_data > 0) {
+        if (task->chair == NOBODY) {
+            graph_verdict(core, task, MOOT_ERR_NO_CANDIDATE, NULL, 0);
+        } else {
+            asker_consider(core, task);
+        }
+    } else if (task->held && task->have == CORE_HAVE_NOTHING &&
+               task->chair != core->rank && task->chair != NOBODY &&
+               (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT))) {
+        asker_owe(core, task);
+    }
+}
+
+static bool grow_peers(struct core *core, const struct view *view)
+{
+    for (uint32_t i = 0; i < view->newcomer_count; i++) {
+        const struct message_newcomer *newcomer = &view->newcomers[i];
+        if (newcomer->rank < core->size && core->peers[newcomer->rank].uid != 0) {
+            continue;
+        }
+        if (!core_make_room(core, newcomer->rank + 1)) {
+            return false;
+        }
+        core->peers[newcomer->rank].uid = newcomer->uid;
+        core->hosts[newcomer->rank] = newcomer->host;
+        if (newcomer->uid == core->uid) {
+            core->rank = newcomer->rank;
+        }
+    }
+    return true;
+}
+
+bool epoch_take_newcomers(struct core *core, const struct view *view)
+{
+    return grow_peers(core, view);
+}
+
+static void forget_removed(struct core *core)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        struct peer *peer = &core->peers[rank];
+        peer->swept = false;
+        peer->wins = 0;
+        peer->suspects.low = 0;
+        if (!rankset_has(&core->members, rank)) {
+            peer->announced_count = 0;
+            peer->state.closed = true; /* it says nothing more */
+        } else {
+            peer->heard_ns =
+                core->now_ns > peer->heard_ns ? core->now_ns : peer->heard_ns;
+        }
+        for (uint32_t i = 0; i < peer->announced_count; i++) {
+            peer->announced[i].wanted = false; /* no answer crosses epochs */
+        }
+    }
+}
+
+static void reset_epoch(struct core *core)
+{
+    core->settled = false;
+    core->voted_next = false;
+    core->entered_ns = core->now_ns;
+    core->reaccepting = 0;
+    rankset_release(&core->reported);
+    rankset_release(&core->settled_peers);
+    rankset_release(&core->suspects);
+    core->undecided_docket.undecided_next = &core->undecided;
+    core->undecided_docket.undecided_prev = &core->undecided;
+    core->state_ever = false; /* the newcomers have heard nothing */
+    core->poll.open = core->poll.matched = false;
+    for (int type = 0; type < MESSAGE_TYPE_END; type++) {
+        core->sent_before[type] = core->stats.sent[type];
+        core->received_before[type] = core->stats.received[type];
+    }
+}
+
+static bool take_view(struct core *core, const struct view *view)
+{
+    core->epoch = view->epoch;
+    if (!rankset_copy(&core->members, &view->members) || !view_take_past(core, view)) {
+        core->broken = true;
+        return false;
+    }
+    core->member_count = rankset_count(&core->members);
+    core_name_view(core);
+    return true;
+}
+
+void epoch_enter(struct core *core, const struct view *view)
+{
+    assert(view->epoch > core->epoch);
+    bool newcomer = core->epoch == 0;
+    out_note(core, CORE_POINT_VIEW_ENTER, NULL, NOBODY, EVIDENCE_NONE);
+    if (!grow_peers(core, view) || !take_view(core, view)) {
+        core->broken = true;
+        return;
+    }
+    reset_epoch(core);
+    forget_removed(core);
+    silence_note_losses(core, newcomer);
+    struct core_output *output = out_add(core, CORE_OUT_VIEW, NULL);
+    if (output != NULL) {
+        output->u.view.epoch = core->epoch;
+        output->u.view.members = &core->members;
+    }
+    struct mail mail = {0};
+    for (size_t i = 0; i < core->slot_count; i++) {
+        if (core->slots[i] != NULL) {
+            enter_task(core, core->slots[i], &mail);
+        }
+    }
+    send_mail(core, &mail);
+    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
+        if (core->slots[i] != NULL) {
+            ask_again(core, core->slots[i]);
+            chair_decide_again(core, core->slots[i]);
+        }
+    }
+    recovery_reported(core, core->rank);
+}

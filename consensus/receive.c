@@ -1,0 +1,310 @@
+/* receive.c - what a peer says: Rule E, and to which room it goes.
+ *
+ * Rule E (PROTOCOL.md section 3) stands here: nothing crosses epochs, except a result
+ * that its own owner sends and that is still a member.  What comes from a later epoch
+ * is held until this rank enters it; who speaks from an older one is told the view, or
+ * that it is fenced.
+ */
+#include "consensus/internal.h"
+#include "proto/copy.h"
+
+#include <stdlib.h>
+
+/* --- Messages -----------------------------------------------------------------------
+ */
+
+enum verdict_of_e { E_DROP, E_TAKE, E_HOLD };
+
+/* Rule E (section 3).  VIEW and FENCED are how one learns that one's epoch is over, so
+ * their own epoch does not count; what counts is that a member of ours sent them. */
+static enum verdict_of_e rule_e(const struct core *core, uint32_t from, uint64_t uid,
+                                const struct message *message)
+{
+    if (from >= core->size || core->peers[from].uid != uid) {
+        /* A newcomer of a view that this rank has yet to hear of, or a stranger. */
+        return message->epoch > core->epoch && uid != 0 ? E_HOLD : E_DROP;
+    }
+    if (from == core->rank || rankset_has(&core->dead, from)) {
+        return E_DROP;
+    }
+    bool member = rankset_has(&core->members, from);
+    if (message->type == MESSAGE_VIEW || message->type == MESSAGE_FENCED) {
+        return member || core->epoch == 0 ? E_TAKE : E_DROP;
+    }
+    if (message->epoch > core->epoch) {
+        return E_HOLD;
+    }
+    if (!member) {
+        return E_DROP;
+    }
+    if (message->epoch < core->epoch) {
+        bool result = message->type == MESSAGE_RESULT &&
+                      (message->u.result.owner_uid == uid || MUTANT(STALERES));
+        bool stale = MUTANT(STALEDEC) && message->type == MESSAGE_DECISION;
+        return result || stale ? E_TAKE : E_DROP;
+    }
+    return message->view_id == core->view_id ? E_TAKE : E_DROP;
+}
+
+/* Who speaks from an older epoch has missed a view, or is no member any more. */
+static void answer_the_late(struct core *core, uint32_t from,
+                            const struct message *message)
+{
+    if (from >= core->size || from == core->rank || message->epoch >= core->epoch ||
+        rankset_has(&core->dead, from) || message->type == MESSAGE_FENCED) {
+        return;
+    }
+    if (rankset_has(&core->members, from)) {
+        view_tell(core, from);
+        return;
+    }
+    struct message *answer = out_send(core, from, MESSAGE_FENCED, NULL);
+    if (answer != NULL) {
+        answer->u.fenced.epoch = core->epoch;
+    }
+}
+
+static void hold(struct core *core, uint64_t uid, const struct message *message)
+{
+    struct held *held = core_alloc(core, sizeof(*held));
+    struct message *copy = held != NULL ? message_copy(message) : NULL;
+    if (copy == NULL) {
+        free(held);
+        core->broken = true;
+        return;
+    }
+    *held = (struct held){.uid = uid, .message = copy};
+    *core->held_last = held;
+    core->held_last = &held->next;
+}
+
+static bool names_a_task(enum message_type type)
+{
+    return (type >= MESSAGE_MOTION && type <= MESSAGE_VERDICT) ||
+           type == MESSAGE_RESOLVE || type == MESSAGE_CHASE || type == MESSAGE_CANCEL;
+}
+
+static void on_pull(struct core *core, uint32_t from, struct task *task)
+{
+    if (task->own != CORE_OWN_DONE) {
+        core->stats.refused++;
+        return;
+    }
+    graph_send_result(core, task, from, WANT_DATA, false);
+}
+
+static void on_verdict(struct core *core, struct task *task,
+                       const struct message_verdict *verdict)
+{
+    if (!task_satisfied(task)) {
+        graph_verdict(core, task, verdict->code, NULL, 0);
+    }
+}
+
+/* Of the view layer; the cast is for types that are named elsewhere. */
+static void deliver_of_views(struct core *core, uint32_t from,
+                             const struct message *message)
+{
+    switch ((int)message->type) {
+    case MESSAGE_HEARTBEAT:
+        detect_on_heartbeat(core, from, &message->u.heartbeat);
+        break;
+    case MESSAGE_GRANT:
+        detect_on_grant(core, from, &message->u.grant);
+        break;
+    case MESSAGE_PREPARE:
+        view_on_prepare(core, from, &message->u.paxos);
+        break;
+    case MESSAGE_PROPOSE:
+        view_on_propose(core, from, &message->u.paxos);
+        break;
+    case MESSAGE_PROMISE:
+    case MESSAGE_VOTED:
+    case MESSAGE_REJECT:
+        view_on_answer(core, from, message->type, &message->u.paxos);
+        break;
+    case MESSAGE_VIEW:
+        view_on_view(core, &message->u.view);
+        break;
+    case MESSAGE_FENCED:
+        view_fence(core, message->u.fenced.epoch);
+        break;
+    case MESSAGE_REPORT:
+        recovery_on_report(core, from, &message->u.report);
+        break;
+    case MESSAGE_SETTLED:
+        recovery_on_settled(core, from);
+        break;
+    default: /* KERNEL is the host's; JOIN was taken before Rule E */
+        core->stats.refused++;
+    }
+}
+
+/* `task` is that of the message's hash, or NULL if the type names none. */
+static void deliver(struct core *core, uint32_t from, struct task *task,
+                    const struct message *message)
+{
+    switch ((int)message->type) {
+    case MESSAGE_MOTION:
+        chair_on_motion(core, from, task, &message->u.motion);
+        break;
+    case MESSAGE_DECISION:
+        graph_on_decision(core, from, task, &message->u.decision);
+        break;
+    case MESSAGE_RESULT:
+        graph_on_result(core, from, task, message);
+        break;
+    case MESSAGE_PULL:
+        on_pull(core, from, task);
+        break;
+    case MESSAGE_SEEK:
+        asker_on_seek(core, from, task);
+        break;
+    case MESSAGE_REFER:
+        asker_on_refer(core, task, &message->u.refer);
+        break;
+    case MESSAGE_ACCEPT:
+        ballot_on_accept(core, from, task, &message->u.accept);
+        break;
+    case MESSAGE_ACK:
+        ballot_on_ack(core, from, task);
+        break;
+    case MESSAGE_VERDICT:
+        on_verdict(core, task, &message->u.verdict);
+        break;
+    case MESSAGE_RESOLVE:
+        quiet_on_resolve(core, task, &message->u.resolve);
+        break;
+    case MESSAGE_CHASE:
+        quiet_on_chase(core, task, &message->u.chase);
+        break;
+    case MESSAGE_CANCEL:
+        chair_on_cancel(core, task);
+        break;
+    case MESSAGE_ROLL:
+        roll_on_roll(core, from, &message->u.roll);
+        break;
+    case MESSAGE_WANT:
+        roll_on_want(core, from, &message->u.want);
+        break;
+    case MESSAGE_HASHES:
+        roll_on_hashes(core, from, &message->u.hashes);
+        break;
+    case MESSAGE_STATE:
+        state_on_state(core, from, message);
+        break;
+    case MESSAGE_POLL:
+        quiet_on_poll(core, from, &message->u.poll);
+        break;
+    case MESSAGE_POLLR:
+        quiet_on_pollr(core, from, message);
+        break;
+    case MESSAGE_DIVERGED:
+        strict_on_diverged(core, &message->u.diverged);
+        break;
+    case MESSAGE_ADJOURN:
+        quiet_on_adjourn(core, &message->u.adjourn);
+        break;
+    default:
+        deliver_of_views(core, from, message);
+    }
+}
+
+static void take(struct core *core, uint32_t from, const struct message *message)
+{
+    core->stats.received[message->type]++;
+    if (message->epoch != core->epoch) {
+        core->received_before[message->type]++; /* it was sent in another epoch */
+    }
+    core->peers[from].heard_ns = core->now_ns;
+    struct task *task = NULL;
+    if (names_a_task(message->type)) {
+        task = table_enter(core, &message->hash);
+        if (task == NULL) {
+            return;
+        }
+    }
+    deliver(core, from, task, message);
+}
+
+static uint32_t rank_of_uid(const struct core *core, uint64_t uid)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (core->peers[rank].uid == uid) {
+            return rank;
+        }
+    }
+    return NOBODY;
+}
+
+/* What came before this rank entered its epoch.  Taking one may enter yet another. */
+void receive_held(struct core *core)
+{
+    struct held **link = &core->held_first;
+    while (*link != NULL && !core->broken && !core->fenced) {
+        struct held *held = *link;
+        if (held->message->epoch > core->epoch) {
+            link = &held->next;
+            continue;
+        }
+        *link = held->next;
+        if (core->held_last == &held->next) {
+            core->held_last = link;
+        }
+        uint32_t from = rank_of_uid(core, held->uid);
+        if (rule_e(core, from, held->uid, held->message) == E_TAKE) {
+            take(core, from, held->message);
+        }
+        message_copy_free(held->message);
+        free(held);
+        link = &core->held_first;
+    }
+}
+
+int receive_event(struct core *core, const struct core_event *event)
+{
+    const struct message *message = event->u.recv.message;
+    uint32_t from = event->u.recv.from;
+    if (core->adjourned) {
+        return MOOT_OK;
+    }
+    if (message->type == MESSAGE_JOIN) {
+        if (core->epoch > 0) {
+            view_on_join(core, &message->u.join);
+        }
+        return MOOT_OK;
+    }
+    switch (rule_e(core, from, event->u.recv.uid, message)) {
+    case E_TAKE:
+        take(core, from, message);
+        break;
+    case E_HOLD:
+        hold(core, event->u.recv.uid, message);
+        break;
+    case E_DROP:
+        core->stats.refused++;
+        if (from < core->size && core->peers[from].uid == event->u.recv.uid) {
+            answer_the_late(core, from, message);
+            if (rankset_has(&core->members, from)) {
+                core->peers[from].heard_ns = core->now_ns;
+            }
+        }
+        break;
+    }
+    return MOOT_OK;
+}
+
+bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
+                      const struct message *motion)
+{
+    if (rule_e(core, from, uid, motion) != E_TAKE || motion->type != MESSAGE_MOTION ||
+        motion->u.motion.spec == NULL || core->adjourned) {
+        return false;
+    }
+    const struct task *task = table_find(core, &motion->hash);
+    if (task != NULL && (task->held || task->declined || task->rec != NOBODY)) {
+        return false;
+    }
+    return placement_chair(&motion->hash, &core->members,
+                           motion->u.motion.spec->candidates) == core->rank;
+}

@@ -1,0 +1,188 @@
+/* recovery.c - deciding frozen keys when all have reported (section 5, steps 5 and 6).
+ *
+ * Reports are gathered per task.  Only when those of *all* members are in does a chair
+ * decide, because the one that is missing could name the owner.  Once tasks that have
+ * an owner are then accepted again by the voters of this view, so that the next view's
+ * reports will find them; only after that is the chair SETTLED.
+ */
+#include "consensus/internal.h"
+
+#include <stdlib.h>
+
+static bool is_once(const struct task *task)
+{
+    return (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0;
+}
+
+void recovery_note(struct core *core, uint32_t from, const struct message_entry *entry)
+{
+    struct task *task = table_enter(core, &entry->hash);
+    if (task == NULL) {
+        return;
+    }
+    if (task->recovery == NULL) {
+        task->recovery = core_alloc(core, sizeof(*task->recovery));
+        if (task->recovery == NULL) {
+            return;
+        }
+        task->recovery->owner = task->recovery->running = task->recovery->accepted =
+            NOBODY;
+    }
+    bool mine = task->chair == core->rank || task->finder;
+    task->frozen |= mine && !core->settled && task->rec == NOBODY;
+    struct recovery *found = task->recovery;
+    switch (entry->what) {
+    case REPORT_RESULT:
+        if (found->owner != NOBODY && found->owner != entry->owner) {
+            core->stats.violations++; /* I7 */
+        }
+        found->owner = entry->owner;
+        found->evidence = entry->evidence;
+        if (entry->has_payload && !rankset_add(&found->at, from)) {
+            core->broken = true;
+        }
+        break;
+    case REPORT_OWN:
+        found->running = from;
+        found->evidence = entry->evidence;
+        break;
+    case REPORT_ACCEPTED:
+    case REPORT_MAYBE:
+        if (found->accepted == NOBODY || entry->epoch > found->accepted_epoch) {
+            found->accepted = entry->what == REPORT_ACCEPTED ? entry->owner : NOBODY;
+            found->accepted_epoch = entry->epoch;
+        }
+        found->maybe |= entry->what == REPORT_MAYBE;
+        break;
+    }
+}
+
+void recovery_on_report(struct core *core, uint32_t from,
+                        const struct message_report *report)
+{
+    for (uint32_t i = 0; i < report->count && !core->broken; i++) {
+        recovery_note(core, from, &report->entry[i]);
+    }
+    if (report->last) {
+        recovery_reported(core, from);
+    }
+}
+
+/* --- Deciding --------------------------------------------------------------------- */
+
+static uint32_t judge(const struct core *core, const struct task *task)
+{
+    const struct recovery *found = task->recovery;
+    if (found != NULL && found->owner != NOBODY) {
+        bool payload = !rankset_empty(&found->at);
+        if (payload || rankset_has(&core->members, found->owner)) {
+            return found->owner;
+        }
+        /* No copy is left: a pure task is run again. */
+    } else if (found != NULL && found->running != NOBODY) {
+        return found->running;
+    }
+    /* Who cannot tell that it is the chair takes only what was found for an answer. */
+    return task->finder ? NOBODY : silence_judge(core, task);
+}
+
+static void decide_frozen(struct core *core)
+{
+    for (size_t i = 0; i < core->slot_count; i++) {
+        struct task *task = core->slots[i];
+        if (task == NULL || !task->frozen) {
+            continue;
+        }
+        task->rec = judge(core, task);
+        task->maybe |= task->rec == REC_MAYBE;
+        if (task->recovery != NULL && task->rec < core->size) {
+            task->evidence = (uint8_t)task->recovery->evidence;
+        }
+    }
+}
+
+static void accept_again(struct core *core)
+{
+    for (size_t i = 0; i < core->slot_count; i++) {
+        struct task *task = core->slots[i];
+        if (task != NULL && is_once(task) && task->chair == core->rank &&
+            !task->finder && task->rec != NOBODY && !MUTANT(NOREACC)) {
+            ballot_reaccept(core, task);
+        }
+    }
+}
+
+static void go_on(struct core *core)
+{
+    core->settled = true;
+    for (size_t i = 0; i < core->slot_count; i++) {
+        if (core->slots[i] != NULL) {
+            core->slots[i]->frozen = false;
+        }
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank) {
+            out_send(core, rank, MESSAGE_SETTLED, NULL);
+        }
+    }
+    recovery_on_settled(core, core->rank);
+    recovery_take_up(core);
+}
+
+/* A chair goes on with what it could not decide before. */
+void recovery_take_up(struct core *core)
+{
+    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
+        struct task *task = core->slots[i];
+        if (task != NULL && task->chair == core->rank) {
+            chair_claim(core, task);
+            chair_retest(core, task);
+        }
+    }
+}
+
+void recovery_reaccepted(struct core *core)
+{
+    if (--core->reaccepting == 0) {
+        go_on(core);
+    }
+}
+
+void recovery_reported(struct core *core, uint32_t from)
+{
+    if (core->settled || core->reaccepting > 0) {
+        return;
+    }
+    if (!rankset_add(&core->reported, from)) {
+        core->broken = true;
+        return;
+    }
+    uint32_t missing = 0;
+    FOR_MEMBERS(core, rank) { missing += !rankset_has(&core->reported, rank); }
+    if (missing > (MUTANT(PARTIAL) ? 1u : 0u)) {
+        return;
+    }
+    decide_frozen(core);
+    core->reaccepting = 1; /* held until all are under way */
+    accept_again(core);
+    recovery_reaccepted(core);
+}
+
+void recovery_on_settled(struct core *core, uint32_t from)
+{
+    if (!rankset_add(&core->settled_peers, from)) {
+        core->broken = true;
+    }
+}
+
+bool recovery_all_settled(const struct core *core)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (!rankset_has(&core->settled_peers, rank)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,145 @@
+/* silence.c - what it proves that nobody knows of a once task's owner.
+ *
+ * PROTOCOL.md section 5, step 5.  A once task starts only after a quorum of its voters
+ * accepted the owner, and every view's reports bring up what a voter has accepted.  So
+ * nobody can have started it unless, between some view and the first that followed it
+ * settled, its chair left and a quorum of its voters with it.  Such a *loss* is never
+ * forgotten: a survivor that spawns the task long after may be the first to know of it,
+ * and those who ran it are gone.
+ *
+ * A newcomer does not know the losses before its time and takes every once task that
+ * nobody reports for one that may have run, if there can have been any.
+ */
+#include "consensus/internal.h"
+
+#include <stdlib.h>
+
+static bool left_since(const struct loss *loss, uint32_t rank)
+{
+    return rankset_has(&loss->before, rank) && !rankset_has(&loss->after, rank);
+}
+
+/* --- Losses -------------------------------------------------------------------------
+ */
+
+/* The latest word about a view counts: members only get fewer. */
+static struct loss *loss_enter(struct core *core, const struct past *past)
+{
+    for (uint32_t i = 0; i < core->loss_count; i++) {
+        if (core->losses[i].epoch == past->epoch) {
+            return &core->losses[i];
+        }
+    }
+    if (!core_grow(core, &core->losses, &core->loss_room, core->loss_count + 1,
+                   sizeof(*core->losses))) {
+        return NULL;
+    }
+    struct loss *loss = &core->losses[core->loss_count++];
+    *loss = (struct loss){.epoch = past->epoch};
+    return loss;
+}
+
+static bool anyone_left(const struct core *core, const struct rankset *before)
+{
+    for (uint32_t rank = rankset_next(before, 0); rank != NOBODY;
+         rank = rankset_next(before, rank + 1)) {
+        if (!rankset_has(&core->members, rank)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* On entering a view: who is missing, against each view that was not settled. */
+void silence_note_losses(struct core *core, bool newcomer)
+{
+    for (uint32_t i = 0; i < core->past_count && !core->broken; i++) {
+        const struct past *past = &core->past[i];
+        struct loss *loss =
+            anyone_left(core, &past->members) ? loss_enter(core, past) : NULL;
+        if (loss != NULL && (!rankset_copy(&loss->before, &past->members) ||
+                             !rankset_copy(&loss->after, &core->members))) {
+            core->broken = true;
+        }
+    }
+    for (uint32_t rank = 0; newcomer && core->past_count > 0 && rank < core->size;
+         rank++) {
+        core->losses_unknown |= !rankset_has(&core->past[0].members, rank) &&
+                                !rankset_has(&core->members, rank);
+    }
+}
+
+void silence_release(struct core *core)
+{
+    for (uint32_t i = 0; i < core->loss_count; i++) {
+        rankset_release(&core->losses[i].before);
+        rankset_release(&core->losses[i].after);
+    }
+    free(core->losses);
+}
+
+/* --- Judging ------------------------------------------------------------------------
+ */
+
+static bool may_hide_a_start(const struct core *core, const struct loss *loss,
+                             const struct task *task)
+{
+    uint32_t chair = placement_chair(&task->hash, &loss->before, task->candidates);
+    if (chair == NOBODY || !left_since(loss, chair)) {
+        return false;
+    }
+    uint32_t voters[LIMIT_VOTERS];
+    uint32_t count = placement_voters(&task->hash, chair, &loss->before, core->hosts,
+                                      core->options.voters, voters);
+    uint32_t gone = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        gone += left_since(loss, voters[i]);
+    }
+    return gone >= count / 2 + 1;
+}
+
+/* About the views after `since`: an acceptance found says nothing of later ballots. */
+static bool is_conclusive(const struct core *core, const struct task *task,
+                          uint64_t since)
+{
+    for (uint32_t i = 0; i < core->loss_count; i++) {
+        if (core->losses[i].epoch > since &&
+            may_hide_a_start(core, &core->losses[i], task)) {
+            return false;
+        }
+    }
+    return !core->losses_unknown || since > 0;
+}
+
+/* NOBODY if the task may be decided anew, REC_MAYBE if not. */
+uint32_t silence_judge(const struct core *core, const struct task *task)
+{
+    const struct recovery *found = task->recovery;
+    bool once = (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0;
+    bool idempotent = (task->flags & CORE_TASK_IDEMPOTENT) != 0;
+    if (!once || idempotent || MUTANT(FREEDEAD)) {
+        return NOBODY;
+    }
+    if (found != NULL && found->owner != NOBODY) {
+        return REC_MAYBE; /* it did run, and its result is lost */
+    }
+    bool accepted = found != NULL && found->accepted != NOBODY;
+    if (found != NULL &&
+        (found->maybe || (accepted && !rankset_has(&core->members, found->accepted)))) {
+        return REC_MAYBE;
+    }
+    bool conclusive = is_conclusive(core, task, accepted ? found->accepted_epoch : 0);
+    return conclusive || MUTANT(NOCONCL) ? NOBODY : REC_MAYBE;
+}
+
+/* A task that this rank, its chair, first hears of after the reports: they held nothing
+ * about it, or it could not tell that it was the chair. */
+void silence_judge_late(const struct core *core, struct task *task)
+{
+    bool judged = core->settled || core->reaccepting > 0;
+    if (judged && task->chair == core->rank && !task->finder && task->rec == NOBODY &&
+        !task->maybe) {
+        task->rec = silence_judge(core, task);
+        task->maybe = task->rec == REC_MAYBE;
+    }
+}

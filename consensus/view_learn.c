@@ -1,0 +1,150 @@
+/* view_learn.c - learning what was decided: entering, telling who is behind, fences,
+ * and who asks to be let in.
+ *
+ * A decision is accepted from members of one's own view only.  A member that speaks
+ * from an older view is told the present one; a rank that is no member any more is told
+ * that it is fenced.
+ */
+#include "consensus/internal.h"
+
+#include <stdlib.h>
+
+static void forget_slot(struct core *core)
+{
+    struct paxos *paxos = &core->paxos;
+    view_release(&paxos->value);
+    view_release(&paxos->pending);
+    view_release(&paxos->proposal);
+    rankset_release(&paxos->voices);
+    rankset_release(&paxos->listed);
+    paxos->promised = paxos->accepted = paxos->ballot = paxos->best = 0;
+    paxos->pending_ballot = 0;
+    paxos->phase = PAXOS_IDLE;
+    paxos->cause_since_ns = CORE_NEVER;
+}
+
+static void drop_joined(struct core *core, const struct view *view)
+{
+    struct paxos *paxos = &core->paxos;
+    for (uint32_t i = paxos->joiner_count; i-- > 0;) {
+        for (uint32_t n = 0; n < view->newcomer_count; n++) {
+            if (view->newcomers[n].uid == paxos->joiners[i].uid) {
+                paxos->joiners[i] = paxos->joiners[--paxos->joiner_count];
+                break;
+            }
+        }
+    }
+}
+
+void view_release_slot(struct core *core)
+{
+    forget_slot(core);
+    free(core->paxos.joiners);
+    view_forget_past(core);
+}
+
+void view_enter(struct core *core, const struct view *view)
+{
+    if (view->epoch <= core->epoch) {
+        return;
+    }
+    if (core->epoch == 0 && !epoch_take_newcomers(core, view)) {
+        core->broken = true; /* a newcomer learns its rank by it */
+        return;
+    }
+    if (!rankset_has(&view->members, core->rank)) {
+        if (core->rank != NOBODY) {
+            view_fence(core, view->epoch);
+        }
+        return;
+    }
+    drop_joined(core, view);
+    struct view copy = *view; /* the slot's own copy may be the argument */
+    forget_slot(core);
+    epoch_enter(core, &copy);
+}
+
+void view_on_view(struct core *core, const struct message_view *message)
+{
+    struct view view;
+    if (message->epoch <= core->epoch) {
+        return;
+    }
+    if (!view_from_message(&view, message)) {
+        core->broken = true;
+        return;
+    }
+    view_enter(core, &view);
+    view_release(&view);
+}
+
+/* A member that is still in an older view is told the present one. */
+void view_tell(struct core *core, uint32_t to)
+{
+    struct peer *peer = &core->peers[to];
+    if (core->now_ns < peer->told_view_ns) {
+        return;
+    }
+    peer->told_view_ns = add_ns(core->now_ns, core->options.heartbeat_ns);
+    struct view view = {.epoch = core->epoch};
+    bool good = rankset_copy(&view.members, &core->members);
+    for (uint32_t i = 0; good && i < core->past_count; i++) {
+        good = view_add_past(&view, core->past[i].epoch, &core->past[i].members);
+    }
+    for (uint32_t rank = core->first_size; good && rank < core->size; rank++) {
+        good = view_add_newcomer(
+            &view, (struct message_newcomer){.rank = rank,
+                                             .host = core->hosts[rank],
+                                             .uid = core->peers[rank].uid});
+    }
+    const struct message_view *value = good ? view_to_message(core, &view) : NULL;
+    struct message *message =
+        value != NULL ? out_send(core, to, MESSAGE_VIEW, NULL) : NULL;
+    if (message != NULL) {
+        message->u.view = *value;
+    }
+    view_release(&view);
+}
+
+void view_fence(struct core *core, uint64_t epoch)
+{
+    if (core->fenced || epoch <= core->epoch) {
+        return;
+    }
+    core->fenced = true;
+    out_add(core, CORE_OUT_FENCED, NULL);
+}
+
+/* It was let in and removed again before it knew. */
+static void tell_removed(struct core *core, uint32_t rank)
+{
+    struct message *message = out_send(core, rank, MESSAGE_FENCED, NULL);
+    if (message != NULL) {
+        message->u.fenced.epoch = core->epoch;
+    }
+}
+
+void view_on_join(struct core *core, const struct message_join *join)
+{
+    struct paxos *paxos = &core->paxos;
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (core->peers[rank].uid == join->uid) {
+            if (rankset_has(&core->members, rank)) {
+                view_tell(core, rank);
+            } else {
+                tell_removed(core, rank);
+            }
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < paxos->joiner_count; i++) {
+        if (paxos->joiners[i].uid == join->uid) {
+            return;
+        }
+    }
+    if (core_grow(core, &paxos->joiners, &paxos->joiner_room, paxos->joiner_count + 1,
+                  sizeof(*paxos->joiners))) {
+        paxos->joiners[paxos->joiner_count++] =
+            (struct message_newcomer){.uid = join->uid, .host = join->host};
+    }
+}

@@ -1,0 +1,133 @@
+/* wire_view_check.c - what the messages of the view layer must keep to (wire_check.c).
+ *
+ * A view that one rank believes and another does not is what these messages exist to
+ * prevent, so they leave least to interpretation: lists are in order, a value stands
+ * where its type has one and nowhere else.
+ */
+#include "wire_private.h"
+
+#include "hashing/identity.h"
+
+static_assert(LIMIT_RANKS <= 1u << BALLOT_RANK_BITS, "a ballot has room for its rank");
+
+static const char *check_newcomers(const struct message_view *view)
+{
+    if (view->newcomers > LIMIT_NEWCOMERS)
+        return "a view has too many newcomers";
+    for (uint32_t i = 0; i < view->newcomers; i++) {
+        const struct message_newcomer *newcomer = &view->newcomer[i];
+        if (newcomer->rank >= LIMIT_RANKS)
+            return "a newcomer is beyond the limit";
+        if (newcomer->uid == 0)
+            return "a newcomer has no uid";
+        if (i > 0 && newcomer->rank <= newcomer[-1].rank)
+            return "newcomers are not in order";
+    }
+    return NULL;
+}
+
+/* Epochs count from 1 and go up to the view's own. */
+static const char *check_past(const struct message_view *view)
+{
+    uint64_t before = 0;
+    if (view->history == 0)
+        return "a view has no history";
+    if (view->history > LIMIT_PAST_VIEWS)
+        return "a view has too long a history";
+    for (uint32_t i = 0; i < view->history; i++) {
+        const struct message_past *past = &view->past[i];
+        if (past->members == NULL)
+            return "a past view has no members";
+        const char *why = wire_check_set(past->members);
+        if (why != NULL)
+            return why;
+        if (past->epoch <= before || past->epoch >= view->epoch)
+            return "a view's epochs are not in order";
+        before = past->epoch;
+    }
+    return NULL;
+}
+
+static const char *check_view_value(const struct message_view *view)
+{
+    if (view->members == NULL)
+        return "a view has no members";
+    const char *why = wire_check_set(view->members);
+    if (why == NULL)
+        why = check_newcomers(view);
+    if (why == NULL)
+        why = check_past(view);
+    return why;
+}
+
+const char *wire_check_view(const struct message *message)
+{
+    return check_view_value(&message->u.view);
+}
+
+const char *wire_check_heartbeat(const struct message *message)
+{
+    return wire_check_set_or_null(message->u.heartbeat.suspects);
+}
+
+static const char *check_ballot(uint64_t ballot)
+{
+    if (ballot >> BALLOT_RANK_BITS == 0)
+        return "a ballot has no round";
+    if ((ballot & ((UINT64_C(1) << BALLOT_RANK_BITS) - 1)) >= LIMIT_RANKS)
+        return "a ballot's proposer is beyond the limit";
+    return NULL;
+}
+
+const char *wire_check_paxos(const struct message *message)
+{
+    const struct message_paxos *paxos = &message->u.paxos;
+    bool promise = message->type == MESSAGE_PROMISE || message->type == MESSAGE_PROPOSE;
+    const char *why = check_ballot(paxos->ballot);
+    if (why == NULL && paxos->accepted != 0)
+        why = promise ? check_ballot(paxos->accepted)
+                      : "only PROMISE and PROPOSE tell what was accepted";
+    if (why == NULL)
+        why = wire_check_set_or_null(paxos->dead);
+    if (why == NULL)
+        why = wire_check_set_or_null(paxos->heard);
+    if (why != NULL)
+        return why;
+    if (paxos->accepted > paxos->ballot)
+        return "a ballot below what was accepted";
+    if (paxos->heard != NULL && message->type != MESSAGE_REJECT)
+        return "only a REJECT tells who is heard";
+    bool valued = message->type == MESSAGE_PROPOSE || paxos->accepted != 0;
+    if (valued != (paxos->value != NULL))
+        return valued ? "a ballot's value is missing" : "a value that belongs nowhere";
+    return valued ? check_view_value(paxos->value) : NULL;
+}
+
+const char *wire_check_report(const struct message *message)
+{
+    const struct message_report *report = &message->u.report;
+    if (report->count > LIMIT_REPORT_ENTRIES)
+        return "REPORT: too many entries";
+    for (uint32_t i = 0; i < report->count; i++) {
+        const struct message_entry *entry = &report->entry[i];
+        if (hash_is_zero(&entry->hash))
+            return "a hash in a list is zero";
+        if (entry->what > REPORT_MAYBE)
+            return "REPORT: no such thing to report";
+        if (entry->owner >= LIMIT_RANKS)
+            return "REPORT: an owner is beyond the limit";
+        if (entry->evidence >= EVIDENCE_END)
+            return "REPORT: no such evidence";
+    }
+    return NULL;
+}
+
+const char *wire_check_fenced(const struct message *message)
+{
+    return message->u.fenced.epoch != 0 ? NULL : "FENCED: from no view";
+}
+
+const char *wire_check_join(const struct message *message)
+{
+    return message->u.join.uid != 0 ? NULL : "JOIN: a newcomer without a uid";
+}

@@ -1,0 +1,179 @@
+/* wire_view_write.c - messages of the view layer to protobuf-c's structs.
+ *
+ * The counterpart of wire_view_read.c; wire_write.c says how writers work.  What comes
+ * in lists of structs goes out as one list a field, laid out in the scratch.
+ */
+#include "wire_private.h"
+
+enum {
+    /* An uid, a rank and a host. */
+    ENCODER_NEWCOMER_BYTES = sizeof(uint64_t) + 2 * sizeof(uint32_t),
+    /* An epoch, a what, an owner, whether there is a payload, evidence and a hash. */
+    ENCODER_ENTRY_BYTES = sizeof(uint64_t) + 3 * sizeof(uint32_t) +
+                          sizeof(protobuf_c_boolean) + sizeof(moot_hash)
+};
+static_assert(sizeof(protobuf_c_boolean) == sizeof(uint32_t), "entries stay aligned");
+
+void wire_put_heartbeat(struct encoder *encoder, const struct message *message)
+{
+    const struct message_heartbeat *heartbeat = &message->u.heartbeat;
+    Moot__Heartbeat *to = encoder->message.heartbeat = &encoder->body.heartbeat;
+    moot__heartbeat__init(to);
+    to->token = heartbeat->token;
+    to->load = heartbeat->load;
+    to->suspects = wire_put_set(encoder, heartbeat->suspects);
+}
+
+void wire_put_grant(struct encoder *encoder, const struct message *message)
+{
+    Moot__Grant *to = encoder->message.grant = &encoder->body.grant;
+    moot__grant__init(to);
+    to->token = message->u.grant.token;
+}
+
+/* --- Views ------------------------------------------------------------------------ */
+
+/* Words of the largest set. */
+static uint32_t past_words(const struct message_view *view)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < view->history; i++) {
+        uint32_t words = rankset_words(view->past[i].members);
+        most = words > most ? words : most;
+    }
+    return most;
+}
+
+static void put_past(struct encoder *encoder, const struct message_view *view,
+                     Moot__View *to)
+{
+    uint32_t words = past_words(view);
+    size_t set_bytes = words * sizeof(uint64_t);
+    to->n_past_epochs = view->history;
+    to->past_epochs =
+        wire_scratch_take(encoder, view->history * sizeof *to->past_epochs);
+    uint8_t *sets = wire_scratch_take(encoder, view->history * set_bytes);
+    for (uint32_t i = 0; i < view->history; i++) {
+        to->past_epochs[i] = view->past[i].epoch;
+        wire_put_words(sets + i * set_bytes, view->past[i].members, words);
+    }
+    to->past_members = wire_borrow(sets, view->history * set_bytes);
+}
+
+static void put_newcomers(struct encoder *encoder, const struct message_view *view,
+                          Moot__View *to)
+{
+    uint32_t count = view->newcomers;
+    to->n_newcomer_ranks = to->n_newcomer_hosts = to->n_newcomer_uids = count;
+    to->newcomer_uids = wire_scratch_take(encoder, count * sizeof *to->newcomer_uids);
+    to->newcomer_ranks = wire_scratch_take(encoder, count * sizeof *to->newcomer_ranks);
+    to->newcomer_hosts = wire_scratch_take(encoder, count * sizeof *to->newcomer_hosts);
+    for (uint32_t i = 0; i < count; i++) {
+        to->newcomer_uids[i] = view->newcomer[i].uid;
+        to->newcomer_ranks[i] = view->newcomer[i].rank;
+        to->newcomer_hosts[i] = view->newcomer[i].host;
+    }
+}
+
+static Moot__View *put_view_value(struct encoder *encoder,
+                                  const struct message_view *view)
+{
+    Moot__View *to = &encoder->view;
+    moot__view__init(to);
+    to->epoch = view->epoch;
+    to->members = wire_put_set(encoder, view->members);
+    put_past(encoder, view, to);
+    put_newcomers(encoder, view, to);
+    return to;
+}
+
+static size_t view_bytes(const struct message_view *view)
+{
+    return wire_set_scratch_bytes(view->members) +
+           view->history * (1 + (size_t)past_words(view)) * sizeof(uint64_t) +
+           view->newcomers * (size_t)ENCODER_NEWCOMER_BYTES;
+}
+
+void wire_put_view(struct encoder *encoder, const struct message *message)
+{
+    encoder->message.view = put_view_value(encoder, &message->u.view);
+}
+
+void wire_put_paxos(struct encoder *encoder, const struct message *message)
+{
+    const struct message_paxos *paxos = &message->u.paxos;
+    Moot__Paxos *to = encoder->message.paxos = &encoder->body.paxos;
+    moot__paxos__init(to);
+    to->ballot = paxos->ballot;
+    to->accepted = paxos->accepted;
+    to->dead = wire_put_set(encoder, paxos->dead);
+    to->heard = wire_put_set(encoder, paxos->heard);
+    to->value = paxos->value != NULL ? put_view_value(encoder, paxos->value) : NULL;
+}
+
+/* --- Reports ---------------------------------------------------------------------- */
+
+void wire_put_report(struct encoder *encoder, const struct message *message)
+{
+    const struct message_report *report = &message->u.report;
+    size_t count = report->count;
+    Moot__Report *to = encoder->message.report = &encoder->body.report;
+    moot__report__init(to);
+    to->last = report->last;
+    to->n_whats = to->n_owners = to->n_epochs = count;
+    to->n_payloads = to->n_evidences = count;
+    to->epochs = wire_scratch_take(encoder, count * sizeof *to->epochs);
+    to->whats = wire_scratch_take(encoder, count * sizeof *to->whats);
+    to->owners = wire_scratch_take(encoder, count * sizeof *to->owners);
+    to->payloads = wire_scratch_take(encoder, count * sizeof *to->payloads);
+    to->evidences = wire_scratch_take(encoder, count * sizeof *to->evidences);
+    moot_hash *hashes = wire_scratch_take(encoder, count * sizeof *hashes);
+    for (size_t i = 0; i < count; i++) {
+        const struct message_entry *entry = &report->entry[i];
+        to->epochs[i] = entry->epoch;
+        to->whats[i] = entry->what;
+        to->owners[i] = entry->owner;
+        to->payloads[i] = entry->has_payload;
+        to->evidences[i] = entry->evidence;
+        hashes[i] = entry->hash;
+    }
+    to->hashes = wire_borrow(hashes, count * sizeof *hashes);
+}
+
+void wire_put_fenced(struct encoder *encoder, const struct message *message)
+{
+    Moot__Fenced *to = encoder->message.fenced = &encoder->body.fenced;
+    moot__fenced__init(to);
+    to->epoch = message->u.fenced.epoch;
+}
+
+void wire_put_join(struct encoder *encoder, const struct message *message)
+{
+    Moot__Join *to = encoder->message.join = &encoder->body.join;
+    moot__join__init(to);
+    to->uid = message->u.join.uid;
+    to->host = message->u.join.host;
+}
+
+size_t wire_view_scratch_bytes(const struct message *message)
+{
+    const struct message_paxos *paxos = &message->u.paxos;
+    switch ((int)message->type) {
+    case MESSAGE_HEARTBEAT:
+        return wire_set_scratch_bytes(message->u.heartbeat.suspects);
+    case MESSAGE_PREPARE:
+    case MESSAGE_PROMISE:
+    case MESSAGE_PROPOSE:
+    case MESSAGE_VOTED:
+    case MESSAGE_REJECT:
+        return wire_set_scratch_bytes(paxos->dead) +
+               wire_set_scratch_bytes(paxos->heard) +
+               (paxos->value != NULL ? view_bytes(paxos->value) : 0);
+    case MESSAGE_VIEW:
+        return view_bytes(&message->u.view);
+    case MESSAGE_REPORT:
+        return message->u.report.count * (size_t)ENCODER_ENTRY_BYTES;
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,216 @@
+/* storm_test.c - random programs while ranks die, stall, are cut off and join.
+ *
+ *   storm_test                        the quick set of `make check`
+ *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
+ *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
+ *
+ * --ranks counts newcomers, the last of the program's ranks.  --calm runs failure
+ * detection without a fault: there must be no view change.  --verbose prints the
+ * program and every sight; --summary what the batch's faults have done.
+ */
+#include "consensus/sim/swarm.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct batch {
+    struct swarm_job job;
+    uint64_t seed_first, seed_last;
+    bool verbose, summary;
+};
+
+struct tally {
+    uint64_t passed, failed;
+    struct sim_counts counts;
+};
+
+static void add_counts(struct sim_counts *sum, const struct sim_counts *counts)
+{
+    sum->views += counts->views;
+    sum->crashes += counts->crashes;
+    sum->fenced += counts->fenced;
+    sum->no_quorum += counts->no_quorum;
+    sum->joined += counts->joined;
+    sum->events += counts->events;
+}
+
+static void print_counts(const struct sim_counts *counts)
+{
+    printf("%" PRIu64 " events, %" PRIu64 " crashes, %" PRIu64 " views, %" PRIu64
+           " false removals, %" PRIu64 " quorums lost, %" PRIu64 " joins\n",
+           counts->events, counts->crashes, counts->views, counts->fenced,
+           counts->no_quorum, counts->joined);
+}
+
+static void run_seed(const struct batch *batch, uint64_t seed, struct tally *tally)
+{
+    struct sim_report report, again;
+    bool good = swarm_run(&batch->job, seed, batch->verbose ? stdout : NULL, &report);
+    if (good && seed % 64 == 0) {
+        (void)swarm_run(&batch->job, seed, NULL, &again);
+        free(again.dump);
+        if (memcmp(report.digest, again.digest, sizeof report.digest) != 0) {
+            good = false;
+            (void)snprintf(report.check, sizeof report.check, "digest");
+            (void)snprintf(report.why, sizeof report.why, "a second run differs");
+        }
+    }
+    tally->passed += good;
+    tally->failed += !good;
+    add_counts(&tally->counts, &report.counts);
+    if (batch->verbose)
+        print_counts(&report.counts);
+    if (!good) {
+        printf("FAILED %s: %s\n%s  replay: ", report.check, report.why,
+               report.dump != NULL ? report.dump : "");
+        swarm_print_replay(&batch->job, seed, stdout);
+        fflush(stdout);
+    }
+    free(report.dump);
+}
+
+static void run_batch(const struct batch *batch, struct tally *tally)
+{
+    for (uint64_t seed = batch->seed_first; seed <= batch->seed_last; seed++)
+        run_seed(batch, seed, tally);
+    if (batch->summary)
+        print_counts(&tally->counts);
+}
+
+/* Each fault of the harness must be seen by the check that is there for it, in some of
+ * a few calm storms.  Agreement is not checked here. */
+static void run_canaries(struct tally *tally)
+{
+    for (int canary = 1; canary < SIM_CANARY_END; canary++) {
+        const char *wanted = sim_canary_check((enum sim_canary)canary);
+        if (canary == SIM_CANARY_VOTE || canary == SIM_CANARY_SECOND_RESULT)
+            continue;
+        bool caught = false;
+        for (uint64_t seed = 1; seed <= 60 && !caught; seed++) {
+            struct swarm_job job = {
+                .ranks = 4, .tasks = 40, .storm = true, .calm = true, .canary = canary};
+            struct sim_report report;
+            caught = !swarm_run(&job, seed, NULL, &report) &&
+                     strcmp(report.check, wanted) == 0;
+            free(report.dump);
+        }
+        if (!caught)
+            printf("FAILED canary %s: the check \"%s\" does not see it\n",
+                   sim_canary_name((enum sim_canary)canary), wanted);
+        tally->passed += caught;
+        tally->failed += !caught;
+    }
+}
+
+/* Each on 2 to 8 ranks, seeds 1..seeds. */
+static const struct {
+    struct swarm_job job;
+    uint32_t seeds;
+} quick_set[] = {
+    {{.tasks = 12, .storm = true}, 60},
+    {{.tasks = 40, .storm = true}, 30},
+    {{.tasks = 20, .storm = true, .newcomers = 1}, 30},
+    {{.tasks = 30, .storm = true, .calm = true}, 15},
+};
+
+static void run_quick_set(struct tally *tally)
+{
+    run_canaries(tally);
+    for (size_t i = 0; i < sizeof quick_set / sizeof quick_set[0]; i++)
+        for (uint32_t ranks = 2; ranks <= 8; ranks++) {
+            struct batch batch = {
+                .job = quick_set[i].job,
+                .seed_first = 1,
+                .seed_last = quick_set[i].seeds,
+            };
+            batch.job.ranks = ranks;
+            run_batch(&batch, tally);
+        }
+}
+
+/* --- Arguments -------------------------------------------------------------------- */
+
+static bool parse_number(const char *text, uint64_t max, uint64_t *out, char **end)
+{
+    *out = strtoull(text, end, 0);
+    return *end != text && *out <= max;
+}
+
+static bool parse_seeds(const char *text, struct batch *batch)
+{
+    char *end;
+    if (!parse_number(text, UINT64_MAX, &batch->seed_first, &end))
+        return false;
+    batch->seed_last = batch->seed_first;
+    if (strncmp(end, "..", 2) == 0 &&
+        !parse_number(end + 2, UINT64_MAX, &batch->seed_last, &end))
+        return false;
+    return *end == '\0' && batch->seed_last >= batch->seed_first;
+}
+
+static bool parse_count(const char *text, uint64_t max, uint32_t *out)
+{
+    char *end;
+    uint64_t number;
+    if (!parse_number(text, max, &number, &end) || *end != '\0')
+        return false;
+    *out = (uint32_t)number;
+    return true;
+}
+
+static bool parse_flag(const char *word, struct batch *batch)
+{
+    if (strcmp(word, "--calm") == 0)
+        return batch->job.calm = true;
+    if (strcmp(word, "--verbose") == 0)
+        return batch->verbose = true;
+    if (strcmp(word, "--summary") == 0)
+        return batch->summary = true;
+    return false;
+}
+
+static bool parse_value(const char *word, const char *value, struct batch *batch)
+{
+    struct swarm_job *job = &batch->job;
+    if (strcmp(word, "--ranks") == 0)
+        return parse_count(value, PROGRAM_RANKS_MAX, &job->ranks) && job->ranks > 0;
+    if (strcmp(word, "--tasks") == 0)
+        return parse_count(value, 100000, &job->tasks);
+    if (strcmp(word, "--features") == 0)
+        return parse_count(value, PROGRAM_ALL, &job->features);
+    if (strcmp(word, "--newcomers") == 0)
+        return parse_count(value, 4, &job->newcomers);
+    if (strcmp(word, "--seed") == 0 || strcmp(word, "--seeds") == 0)
+        return parse_seeds(value, batch);
+    return false;
+}
+
+static bool parse(int count, char **words, struct batch *batch)
+{
+    for (int i = 1; i < count; i++) {
+        if (parse_flag(words[i], batch))
+            continue;
+        if (i + 1 == count || !parse_value(words[i], words[i + 1], batch)) {
+            fprintf(stderr, "storm_test: cannot use \"%s\"\n", words[i]);
+            return false;
+        }
+        i++;
+    }
+    return batch->job.newcomers < batch->job.ranks;
+}
+
+int main(int argc, char **argv)
+{
+    struct tally tally = {0};
+    struct batch batch = {.job = {.ranks = 4, .tasks = 20, .storm = true},
+                          .seed_first = 1,
+                          .seed_last = 1};
+    if (!parse(argc, argv, &batch))
+        return 2;
+    if (argc == 1)
+        run_quick_set(&tally);
+    else
+        run_batch(&batch, &tally);
+    printf("%" PRIu64 " passed, %" PRIu64 " failed\n", tally.passed, tally.failed);
+    return tally.failed == 0 ? 0 : 1;
+}

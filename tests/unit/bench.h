@@ -1,0 +1,338 @@
+/* bench.h - a few cores on a bench, driven by hand: for the unit tests of the core.
+ *
+ * A wire of FIFO queues between a few cores, no delays, and a host that runs a task the
+ * moment it may.  Each test drives the ranks by hand and looks at who asked whom and
+ * who ran what; the simulator does the same by the thousand.
+ * Ranks can be cut off, crashed and certified dead.
+ */
+#ifndef TESTS_UNIT_BENCH_H
+#define TESTS_UNIT_BENCH_H
+
+#include "consensus/core.h"
+#include "hashing/identity.h"
+#include "hashing/placement.h"
+#include "proto/copy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { RANKS_MAX = 5, QUEUE_MAX = 4096, MS = 1000000 };
+
+struct parcel {
+    uint32_t from, to;
+    struct message *message;
+};
+
+static struct bench {
+    uint32_t size;
+    struct core *core[RANKS_MAX];
+    uint64_t uids[RANKS_MAX];
+    struct parcel *queue[QUEUE_MAX];
+    size_t head, tail;
+    uint64_t now;
+    int runs[64];                 /* by task number */
+    int ran_on[64];               /* rank */
+    int32_t ended[RANKS_MAX][64]; /* 0: not; 1: done; negative: verdict */
+    uint32_t chain_count;
+    bool adjourned[RANKS_MAX], diverged[RANKS_MAX];
+    bool fenced[RANKS_MAX], no_quorum[RANKS_MAX];
+    uint64_t epoch[RANKS_MAX]; /* as the last CORE_OUT_VIEW said; 0: none */
+    bool crashed[RANKS_MAX];   /* neither acts nor is reached */
+    bool deaf[RANKS_MAX];      /* cut off: nothing to or from it arrives */
+    bool hold_runs;
+} bench;
+
+static int numbers[64];
+
+static inline void carry_out(uint32_t rank, const struct core_outputs *out);
+
+static inline int step(uint32_t rank, struct core_event *event)
+{
+    struct core_outputs out;
+    int error = core_step(bench.core[rank], event, bench.now, &out);
+    if (error == MOOT_OK) {
+        carry_out(rank, &out);
+    }
+    return error;
+}
+
+static inline void post(uint32_t from, uint32_t to, const struct message *message)
+{
+    struct parcel *parcel = calloc(1, sizeof(*parcel));
+    assert_non_null(parcel);
+    *parcel = (struct parcel){from, to, message_copy(message)};
+    assert_non_null(parcel->message);
+    if (message->type == MESSAGE_RESULT) { /* the bench has no bytes to lose */
+        parcel->message->u.result.data = message->u.result.data;
+    }
+    bench.queue[bench.tail++ % QUEUE_MAX] = parcel;
+    assert_true(bench.tail - bench.head < QUEUE_MAX);
+}
+
+static inline void carry_out(uint32_t rank, const struct core_outputs *out)
+{
+    struct core_output *items = calloc(out->count + 1, sizeof(*items));
+    if (out->count > 0) {
+        memcpy(items, out->items, out->count * sizeof(*items));
+    }
+    size_t count = out->count;
+    for (size_t i = 0; i < count; i++) { /* first what borrows from the core */
+        if (items[i].type == CORE_OUT_SEND) {
+            post(rank, items[i].u.send.to, &items[i].u.send.message);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        int number = items[i].user != NULL ? *(int *)items[i].user : 0;
+        switch (items[i].type) {
+        case CORE_OUT_RUN:
+            bench.runs[number]++;
+            bench.ran_on[number] = (int)rank;
+            if (!bench.hold_runs) {
+                struct core_event event = {.type = CORE_EV_DONE, .hash = items[i].hash};
+                event.u.done.size = 8;
+                if (items[i].u.run.cancelled) {
+                    event.u.done.status = MOOT_ERR_CANCELLED;
+                    bench.runs[number]--;
+                }
+                assert_int_equal(step(rank, &event), MOOT_OK);
+            }
+            break;
+        case CORE_OUT_DONE:
+            bench.ended[rank][number] = 1;
+            break;
+        case CORE_OUT_VERDICT:
+            bench.ended[rank][number] = items[i].u.verdict.code;
+            bench.chain_count = items[i].u.verdict.chain_count;
+            break;
+        case CORE_OUT_ADJOURN:
+            bench.adjourned[rank] = true;
+            break;
+        case CORE_OUT_DIVERGED:
+            bench.diverged[rank] = true;
+            break;
+        case CORE_OUT_VIEW:
+            bench.epoch[rank] = items[i].u.view.epoch;
+            break;
+        case CORE_OUT_QUORUM:
+            bench.no_quorum[rank] = !items[i].u.quorum.have;
+            break;
+        case CORE_OUT_FENCED:
+            bench.fenced[rank] = true;
+            break;
+        case CORE_OUT_SEND:
+        case CORE_OUT_CANCEL:
+        case CORE_OUT_RESULT:
+        case CORE_OUT_NOTE:
+            break;
+        }
+    }
+    free(items);
+}
+
+static inline void parcel_free(struct parcel *parcel)
+{
+    message_copy_free(parcel->message);
+    free(parcel);
+}
+
+static inline void deliver_all(void)
+{
+    while (bench.head < bench.tail) {
+        struct parcel *parcel = bench.queue[bench.head++ % QUEUE_MAX];
+        uint32_t from = parcel->from, to = parcel->to;
+        bool lost = bench.crashed[to] || bench.deaf[from] || bench.deaf[to];
+        if (!lost) {
+            struct core_event event = {.type = CORE_EV_RECV};
+            event.u.recv.from = from;
+            event.u.recv.uid = bench.uids[from];
+            event.u.recv.message = parcel->message;
+            assert_int_equal(step(to, &event), MOOT_OK);
+        }
+        parcel_free(parcel);
+    }
+}
+
+static inline uint64_t deadline_of(uint32_t rank)
+{
+    return bench.crashed[rank] ? CORE_NEVER : core_deadline(bench.core[rank]);
+}
+
+/* Lets time pass until nothing is due within a second of it. */
+static inline void settle(void)
+{
+    uint64_t until = bench.now + 1000 * MS;
+    deliver_all();
+    for (;;) {
+        uint64_t due = CORE_NEVER;
+        for (uint32_t rank = 0; rank < bench.size; rank++) {
+            uint64_t mine = deadline_of(rank);
+            due = mine < due ? mine : due;
+        }
+        if (due > until) {
+            break;
+        }
+        bench.now = due > bench.now ? due : bench.now + 1000;
+        for (uint32_t rank = 0; rank < bench.size; rank++) {
+            if (deadline_of(rank) <= bench.now) {
+                struct core_event tick = {.type = CORE_EV_TICK};
+                assert_int_equal(step(rank, &tick), MOOT_OK);
+            }
+        }
+        deliver_all();
+    }
+    bench.now = until;
+}
+
+static inline void bench_open_with(uint32_t size, enum core_mode mode,
+                                   uint64_t heartbeat_ns)
+{
+    memset(&bench, 0, sizeof(bench));
+    bench.size = size;
+    for (uint32_t rank = 0; rank < size; rank++) {
+        bench.uids[rank] = 1000 + rank;
+    }
+    for (uint32_t rank = 0; rank < size; rank++) {
+        const struct core_options options = {.rank = rank,
+                                             .size = size,
+                                             .uids = bench.uids,
+                                             .epoch = 1,
+                                             .mode = mode,
+                                             .voters = 3,
+                                             .vote_timeout_ns = CORE_NEVER,
+                                             .ask_delay_ns = 1 * MS,
+                                             .gossip_period_ns = 2 * MS,
+                                             .heartbeat_ns = heartbeat_ns,
+                                             .suspect_ns = 6 * heartbeat_ns,
+                                             .lease_ns = 4 * heartbeat_ns,
+                                             .stagger_ns = 1 * MS,
+                                             .batch_ns = MS / 2,
+                                             .quorum_wait_ns = 30 * heartbeat_ns};
+        bench.core[rank] = core_new(&options);
+        assert_non_null(bench.core[rank]);
+    }
+}
+
+static inline void bench_open(uint32_t size, enum core_mode mode)
+{
+    bench_open_with(size, mode, 0);
+}
+
+static inline void bench_close(void)
+{
+    while (bench.head < bench.tail) {
+        parcel_free(bench.queue[bench.head++ % QUEUE_MAX]);
+    }
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        assert_int_equal(core_stats(bench.core[rank])->violations, 0);
+        core_free(bench.core[rank]);
+    }
+}
+
+/* The n-th hash whose default chair is `chair`, with these facts. */
+static inline moot_hash chaired_by(uint32_t chair, int n, unsigned facts)
+{
+    struct rankset members = {0};
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        rankset_add(&members, rank);
+    }
+    for (uint64_t i = 0;; i++) {
+        moot_hash hash = digest_bytes(&i, sizeof(i));
+        hash.bytes[15] = (uint8_t)((hash.bytes[15] & ~7u) | facts);
+        if (placement_chair(&hash, &members, NULL) == chair && n-- == 0) {
+            rankset_release(&members);
+            return hash;
+        }
+    }
+}
+
+static inline int spawn_with(uint32_t rank, int number, moot_hash hash,
+                             struct core_register reg)
+{
+    struct core_event event = {.type = CORE_EV_REGISTER, .hash = hash};
+    reg.user = &numbers[number];
+    reg.site = "test.c:1";
+    event.u.reg = reg;
+    return step(rank, &event);
+}
+
+static inline void spawn(uint32_t rank, int number, moot_hash hash)
+{
+    struct core_register reg = {0};
+    if (hash.bytes[15] & MOOT_HASH_ONCE) {
+        reg.flags |= CORE_TASK_ONCE;
+    }
+    assert_int_equal(spawn_with(rank, number, hash, reg), MOOT_OK);
+}
+
+static inline void set_lane(uint32_t rank, enum core_lane_state state)
+{
+    struct core_event event = {.type = CORE_EV_LANE};
+    event.u.lane.state = state;
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
+static inline void begin_wait(uint32_t rank, moot_hash hash)
+{
+    struct core_event event = {.type = CORE_EV_NEED, .hash = hash};
+    event.u.need.want = WANT_DATA;
+    assert_int_equal(step(rank, &event), MOOT_OK);
+    set_lane(rank, CORE_LANE_BLOCKED);
+}
+
+static inline void end_wait(uint32_t rank, moot_hash hash)
+{
+    struct core_event event = {.type = CORE_EV_UNNEED, .hash = hash};
+    event.u.need.want = WANT_DATA;
+    assert_int_equal(step(rank, &event), MOOT_OK);
+    set_lane(rank, CORE_LANE_RUNNING);
+}
+
+static inline void close_rank(uint32_t rank)
+{
+    struct core_event event = {.type = CORE_EV_CLOSE};
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
+static inline void close_all(void)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        close_rank(rank);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        assert_true(bench.adjourned[rank]);
+    }
+}
+
+static inline uint64_t sum_yields(void)
+{
+    uint64_t sum = 0;
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        for (int i = 0; i < EVIDENCE_END; i++) {
+            sum += core_stats(bench.core[rank])->yields[i];
+        }
+    }
+    return sum;
+}
+
+static inline uint64_t sum_sent(enum message_type type)
+{
+    uint64_t sum = 0;
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        sum += core_stats(bench.core[rank])->sent[type];
+    }
+    return sum;
+}
+
+static inline void numbers_init(void)
+{
+    for (int i = 0; i < 64; i++) {
+        numbers[i] = i;
+    }
+}
+
+#endif

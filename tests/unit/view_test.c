@@ -1,0 +1,215 @@
+/* view_test.c - the rules of PROTOCOL.md sections 5 and 6, on the bench. */
+#include "bench.h"
+
+#define HEARTBEAT_NS (10 * (uint64_t)MS)
+
+static void crash(uint32_t rank) { bench.crashed[rank] = true; }
+
+static void certify(uint32_t dead)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (!bench.crashed[rank]) {
+            struct core_event event = {.type = CORE_EV_DEAD};
+            event.u.dead.rank = dead;
+            assert_int_equal(step(rank, &event), MOOT_OK);
+        }
+    }
+}
+
+static void pass(uint64_t ns)
+{
+    uint64_t until = bench.now + ns;
+    while (bench.now < until) {
+        bench.now += MS / 4;
+        for (uint32_t rank = 0; rank < bench.size; rank++) {
+            if (deadline_of(rank) <= bench.now) {
+                struct core_event tick = {.type = CORE_EV_TICK};
+                assert_int_equal(step(rank, &tick), MOOT_OK);
+            }
+        }
+        deliver_all();
+    }
+}
+
+static void nothing_happens_without_a_fault(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    pass(1000 * MS);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        assert_int_equal(bench.epoch[rank], 0);
+        assert_false(bench.no_quorum[rank]);
+    }
+    assert_true(sum_sent(MESSAGE_HEARTBEAT) > 0);
+    assert_int_equal(sum_sent(MESSAGE_PREPARE), 0);
+    bench_close();
+}
+
+static void survivors_agree_on_a_view_without_the_dead(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 0; victim < 3; victim++) {
+        bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+        pass(50 * MS);
+        crash(victim);
+        pass(300 * MS);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(bench.epoch[rank], rank == victim ? 0 : 2);
+        }
+        bench_close();
+    }
+}
+
+static void a_certificate_needs_no_suspicion(void **state)
+{
+    (void)state;
+    bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    crash(0);
+    certify(0);
+    pass(10 * MS);
+    assert_int_equal(bench.epoch[1], 2);
+    bench_close();
+}
+
+static void of_two_ranks_the_lowest_goes_on(void **state)
+{
+    (void)state;
+    bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    crash(1);
+    pass(300 * MS);
+    assert_int_equal(bench.epoch[0], 2);
+    bench_close();
+    bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    crash(0);
+    pass(1000 * MS);
+    assert_int_equal(bench.epoch[1], 0);
+    assert_true(bench.no_quorum[1]);
+    bench_close();
+}
+
+static void a_dead_chairs_task_is_run_by_a_survivor(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(0, 0, 0);
+    bench.hold_runs = true;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(rank, 1, a);
+        begin_wait(rank, a);
+    }
+    pass(20 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ran_on[1], 0);
+    bench.hold_runs = false;
+    crash(0);
+    pass(400 * MS);
+    assert_int_equal(bench.runs[1], 2);
+    assert_int_equal(bench.ended[1][1], 1);
+    assert_int_equal(bench.ended[2][1], 1);
+    bench_close();
+}
+
+static void a_delivered_result_is_not_run_again(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(0, 0, 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(rank, 1, a);
+    }
+    begin_wait(1, a);
+    pass(30 * MS);
+    assert_int_equal(bench.ended[1][1], 1);
+    assert_int_equal(bench.ended[2][1], 0);
+    crash(0);
+    begin_wait(2, a);
+    pass(400 * MS);
+    assert_int_equal(bench.ended[2][1], 1);
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
+static void a_removed_rank_that_lives_is_fenced(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    bench.deaf[2] = true;
+    pass(300 * MS);
+    assert_int_equal(bench.epoch[0], 2);
+    assert_int_equal(bench.epoch[2], 0);
+    bench.deaf[2] = false;
+    pass(100 * MS);
+    assert_true(bench.fenced[2]);
+    assert_false(bench.fenced[0]);
+    bench_close();
+}
+
+static void a_once_task_of_a_dead_owner_may_have_run(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(0, 0, MOOT_HASH_ONCE);
+    bench.hold_runs = true;
+    pass(30 * MS);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        spawn(rank, 1, a);
+        begin_wait(rank, a);
+    }
+    pass(30 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    crash(0);
+    pass(500 * MS);
+    for (uint32_t rank = 1; rank < 4; rank++) {
+        assert_int_equal(bench.ended[rank][1], MOOT_ERR_MAYBE_RAN);
+    }
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
+static void two_deaths_one_after_the_other(void **state)
+{
+    (void)state;
+    bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(1, 0, 0), b = chaired_by(3, 0, 0);
+    bench.hold_runs = true;
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        spawn(rank, 1, a);
+        spawn(rank, 2, b);
+        begin_wait(rank, a);
+    }
+    pass(20 * MS);
+    crash(1);
+    bench.hold_runs = false;
+    pass(62 * MS);
+    crash(3);
+    pass(500 * MS);
+    for (uint32_t rank = 0; rank < 5; rank += 2) {
+        assert_int_equal(bench.ended[rank][1], 1);
+        assert_true(bench.epoch[rank] >= 2);
+    }
+    bench_close();
+}
+
+int main(void)
+{
+    numbers_init();
+    if (!hashing_init()) {
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_happens_without_a_fault),
+        cmocka_unit_test(survivors_agree_on_a_view_without_the_dead),
+        cmocka_unit_test(a_certificate_needs_no_suspicion),
+        cmocka_unit_test(of_two_ranks_the_lowest_goes_on),
+        cmocka_unit_test(a_dead_chairs_task_is_run_by_a_survivor),
+        cmocka_unit_test(a_delivered_result_is_not_run_again),
+        cmocka_unit_test(a_removed_rank_that_lives_is_fenced),
+        cmocka_unit_test(a_once_task_of_a_dead_owner_may_have_run),
+        cmocka_unit_test(two_deaths_one_after_the_other),
+    };
+    return cmocka_run_group_tests_name("view", tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+/* wire_limits_test.c - what breaks a limit does not go out, and what goes out is good.
+ *
+ * A frame that is as full as a writer makes it can be decoded: no sender needs to know
+ * how much memory that takes (proto/wire.h).
+ */
+#include "wire_frames.h"
+
+static struct message *next_row(struct message *rows, size_t *count,
+                                enum message_type type)
+{
+    struct message *row = &rows[(*count)++];
+    sample_message(type, TYPICAL, row);
+    return row;
+}
+
+static void fill_entries(struct message_entry *entries, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        entries[i].hash = samples.hashes[0];
+}
+
+static void fill_newcomers(struct message_newcomer *newcomers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        newcomers[i] = (struct message_newcomer){.rank = i, .uid = 1};
+}
+
+static void fill_past(struct message_past *past, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        past[i] = (struct message_past){i + 1, &samples.sets[LEAST]};
+}
+
+static void what_breaks_a_limit_is_refused_for_good(void **state)
+{
+    (void)state;
+    static char long_name[LIMIT_KERNEL_NAME_BYTES + 2];
+    static struct message_asker askers[LIMIT_ASKERS + 1];
+    static const struct rankset nobody;
+    struct rankset beyond = {0};
+    static struct message_entry entries[LIMIT_REPORT_ENTRIES + 1];
+    static struct message_newcomer newcomers[LIMIT_NEWCOMERS + 1];
+    static struct message_past past[LIMIT_PAST_VIEWS + 1];
+    struct message_spec spec[5];
+    struct message m[48];
+    size_t n = 0;
+    fill_entries(entries, LIMIT_REPORT_ENTRIES + 1);
+    fill_newcomers(newcomers, LIMIT_NEWCOMERS + 1);
+    fill_past(past, LIMIT_PAST_VIEWS + 1);
+    memset(long_name, 'n', LIMIT_KERNEL_NAME_BYTES + 1);
+    rankset_add(&beyond, LIMIT_RANKS);
+
+#define ROW(name) (&next_row(m, &n, MESSAGE_##name)->u)
+    ROW(MOTION)->motion.want = (enum want)3;
+    ROW(MOTION)->motion.candidates = &nobody;
+    ROW(MOTION)->motion.candidates = &beyond;
+    for (size_t i = 0; i < 5; i++) {
+        spec[i] = samples.specs[TYPICAL];
+        ROW(MOTION)->motion.spec = &spec[i];
+    }
+    spec[0].kernel_name = long_name;
+    spec[1].args_size = LIMIT_ARGS_BYTES + 1;
+    spec[2].after_count = spec[2].input_count + 1;
+    spec[3].key_size = LIMIT_KEY_BYTES + 1;
+    spec[4].kernel_name = "";
+    ROW(DECISION)->decision.evidence = EVIDENCE_END;
+    ROW(DECISION)->decision =
+        (struct message_decision){EVIDENCE_HINT, askers, LIMIT_ASKERS + 1};
+    ROW(RESULT)->result.size = LIMIT_EAGER_BYTES + 1;
+    ROW(RESULT)->result.payload = NULL;
+    ROW(RESULT)->result.status = 5;
+    ROW(REFER)->refer.candidates = NULL;
+    ROW(ACCEPT)->accept.winner = LIMIT_RANKS;
+    ROW(VERDICT)->verdict.code = MOOT_OK;
+    ROW(ROLL)->roll.first = 0;
+    ROW(WANT)->want.lane = LIMIT_LANES;
+    ROW(HASHES)->hashes.count = LIMIT_ROLL_HASHES + 1;
+    ROW(CHASE)->chase.path_count = LIMIT_CHASE_HOPS + 1;
+    ROW(DIVERGED)->diverged.sides = 5;
+    ROW(KERNEL)->kernel.name = NULL;
+    ROW(HEARTBEAT)->heartbeat.suspects = &nobody;
+    ROW(PREPARE)->paxos.ballot = 0;
+    ROW(PREPARE)->paxos.dead = &beyond;
+    ROW(PREPARE)->paxos.accepted = 1u << BALLOT_RANK_BITS;
+    ROW(PROPOSE)->paxos.value = NULL;
+    ROW(REJECT)->paxos.value = &samples.views[LEAST];
+    ROW(VIEW)->view.members = NULL;
+    ROW(VIEW)->view.epoch = 2;
+    ROW(VIEW)->view.history = 0;
+    struct message_view *view = &ROW(VIEW)->view;
+    view->newcomer = newcomers;
+    view->newcomers = LIMIT_NEWCOMERS + 1;
+    view = &ROW(VIEW)->view;
+    view->past = past;
+    view->history = LIMIT_PAST_VIEWS + 1;
+    view->epoch = view->history + 1;
+    ROW(REPORT)->report =
+        (struct message_report){true, LIMIT_REPORT_ENTRIES + 1, entries};
+    ROW(FENCED)->fenced.epoch = 0;
+    ROW(JOIN)->join.uid = 0;
+    next_row(m, &n, MESSAGE_PULL)->hash = (moot_hash){{0}};
+    next_row(m, &n, MESSAGE_RELEASED)->hash = (moot_hash){{0}};
+    next_row(m, &n, MESSAGE_TYPE_END);
+#undef ROW
+
+    struct wire_writer *writer = wire_writer_new();
+    assert_true(n <= sizeof m / sizeof *m);
+    for (size_t i = 0; i < n; i++)
+        if (wire_writer_add(writer, &m[i]) != MOOT_ERR_INVALID)
+            fail_msg("row %zu (%s) was not refused", i, message_type_name(m[i].type));
+    assert_int_equal(wire_writer_count(writer), 0);
+    assert_int_equal(wire_writer_size(writer), WIRE_ENVELOPE_BYTES);
+    wire_writer_free(writer);
+    rankset_release(&beyond);
+}
+
+static void texts_for_people_are_cut(void **state)
+{
+    (void)state;
+    static char site[LIMIT_SITE_BYTES + 50];
+    memset(site, 's', sizeof site - 1);
+    struct message_spec spec = samples.specs[TYPICAL];
+    spec.label = spec.site = site;
+    struct message message;
+    sample_message(MESSAGE_MOTION, TYPICAL, &message);
+    message.u.motion.spec = &spec;
+    struct wire_writer *writer = wire_writer_new();
+    struct wire_frame frame;
+    const char *why;
+    assert_int_equal(wire_writer_add(writer, &message), MOOT_OK);
+    struct bytes bytes = finish(writer);
+    assert_int_equal(wire_frame_decode(bytes.at, bytes.size, &frame, &why), MOOT_OK);
+    const struct message_spec *back = frame.messages[0].u.motion.spec;
+    assert_int_equal(strlen(back->label), LIMIT_LABEL_BYTES);
+    assert_int_equal(strlen(back->site), LIMIT_SITE_BYTES);
+    wire_frame_release(&frame);
+    free(bytes.at);
+    wire_writer_free(writer);
+}
+
+static void a_full_frame_says_so_and_is_good(void **state)
+{
+    (void)state;
+    static const enum message_type types[] = {MESSAGE_MOTION, MESSAGE_DECISION,
+                                              MESSAGE_HASHES, MESSAGE_DIVERGED,
+                                              MESSAGE_VIEW,   MESSAGE_REPORT};
+    struct message message;
+    size_t count;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        sample_message(types[i], MOST, &message);
+        struct bytes frame = fill(&message, &count);
+        assert_true(count > 1 && frame.size <= LIMIT_FRAME_BYTES);
+        assert_int_equal(decode(frame.at, frame.size), MOOT_OK);
+        free(frame.at);
+    }
+    sample_message(MESSAGE_PULL, MOST, &message);
+    struct bytes frame = fill(&message, &count);
+    assert_int_equal(count, LIMIT_FRAME_MESSAGES);
+    assert_int_equal(decode(frame.at, frame.size), MOOT_OK);
+    free(frame.at);
+
+    sample_message(MESSAGE_RESULT, TYPICAL, &message);
+    message.u.result.status = MOOT_OK;
+    message.u.result.size = LIMIT_EAGER_BYTES;
+    frame = fill(&message, &count);
+    assert_true(frame.size > LIMIT_FRAME_BYTES - LIMIT_EAGER_BYTES - 100);
+    assert_int_equal(decode(frame.at, frame.size), MOOT_OK);
+    free(frame.at);
+}
+
+/* Many short things unfold furthest: nothing that a writer takes is too much for
+ * whoever decodes it. */
+static void a_full_frame_of_short_things_is_good(void **state)
+{
+    (void)state;
+    static struct message_newcomer newcomers[LIMIT_NEWCOMERS];
+    static struct message_past past[LIMIT_PAST_VIEWS];
+    static const uint32_t lengths[] = {
+        1, 1, 8, 16, 24, 32, LIMIT_PAST_VIEWS, LIMIT_PAST_VIEWS};
+    fill_newcomers(newcomers, LIMIT_NEWCOMERS);
+    fill_past(past, LIMIT_PAST_VIEWS);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct message_view view = {.epoch = lengths[i] + 1,
+                                    .members = &samples.sets[LEAST],
+                                    .newcomers = i % 2 == 0 ? lengths[i] : 0,
+                                    .newcomer = newcomers,
+                                    .history = lengths[i],
+                                    .past = past};
+        struct message message;
+        size_t count;
+        sample_message(MESSAGE_PROPOSE, LEAST, &message);
+        message.u.paxos.value = &view;
+        struct bytes frame = fill(&message, &count);
+        assert_int_equal(decode(frame.at, frame.size), MOOT_OK);
+        free(frame.at);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_breaks_a_limit_is_refused_for_good),
+        cmocka_unit_test(texts_for_people_are_cut),
+        cmocka_unit_test(a_full_frame_says_so_and_is_good),
+        cmocka_unit_test(a_full_frame_of_short_things_is_good),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
