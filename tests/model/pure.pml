@@ -286,9 +286,13 @@ inline settle(e)
 
 #define CONSUME(s) \
     :: d_step { (s) < N && (s) != r && ACTS(r) && res[r] == 0 && OWNERS_RESULT(s) -> \
-        RULE_E(cur[r], s, true); res[r] = OWNER(s); check(); fold() } \
+        RULE_E(cur[r], s, true); \
+        res[r] = OWNER(s); \
+        check(); fold() } \
     :: d_step { (s) < N && (s) != r && ACTS(r) && res[r] == 0 && SERVED_RESULT(s) -> \
-        RULE_E(cur[r], s, false); res[r] = res[s]; check(); fold() }
+        RULE_E(cur[r], s, false); \
+        res[r] = res[s]; \
+        check(); fold() }
 
 /* I8 and I18: a chair of a key that moved waits for every REPORT. */
 #ifdef JOINNOWAIT
@@ -304,7 +308,8 @@ inline settle(e)
         rec[r] = OWNER(v); dec[cur[r]] = dec[cur[r]] | BIT(v); check(); fold() }
 
 #define ENTER(e) \
-    :: d_step { (e) <= VIEWS && (!calm || HAS(mem[last], r)) && cur[r] < (e) && (e) <= last && HAS(mem[e], r) -> \
+    :: d_step { (e) <= VIEWS && (!calm || HAS(mem[last], r)) && cur[r] < (e) && \
+                (e) <= last && HAS(mem[e], r) -> \
         enter(e); check(); fold() }
 
 #ifdef STALEDEC
@@ -392,8 +397,9 @@ end:
 
 /* View last+1 has members x, and its hist starts at v. */
 #define VIEW(x, v) \
-    :: d_step { (x) <= EVERYONE && (v) < VIEWS && !calm && last < VIEWS && (x) != mem[last] && MAY_FOLLOW(x) && \
-                ((v) == base[last] || ((v) > base[last] && HIST_FROM(v) && GLOBALLY_SETTLED(v))) -> \
+    :: d_step { (x) <= EVERYONE && (v) < VIEWS && !calm && last < VIEWS && (x) != mem[last] && \
+                MAY_FOLLOW(x) && ((v) == base[last] || \
+                                  ((v) > base[last] && HIST_FROM(v) && GLOBALLY_SETTLED(v))) -> \
         decide_view(x, v); check(); fold() }
 #define VIEWS_OF(x) VIEW(x, 0) VIEW(x, 1) VIEW(x, 2)
 

@@ -44,6 +44,18 @@ quick|view |-DN=4 -DBALLOTS=2 -DFIXED -DDEATHS=2|      |20
 full |view |-DN=3 -DBALLOTS=3               |-DCOLLAPSE|26
 full |view |-DN=4 -DBALLOTS=2               |-DCOLLAPSE|26
 full |view |-DN=4 -DBALLOTS=3 -DFIXED -DDEATHS=2|-DCOLLAPSE|26
+quick|yield|-DR=2 -DT=2                     |          |20
+quick|yield|-DR=3 -DT=2 -DAGREE             |          |20
+quick|yield|-DR=2 -DT=3 -DAGREE             |          |20
+full |yield|-DR=3 -DT=3 -DAGREE             |-DCOLLAPSE|24
+full |yield|-DR=3 -DT=2                     |-DCOLLAPSE|24
+full |yield|-DR=2 -DT=3                     |-DCOLLAPSE|24
+quick|quiet|-DN=2                           |          |20
+quick|quiet|-DN=3 -DMESSAGES=2              |          |20
+quick|quiet|-DN=3 -DMESSAGES=1 -DOLDRESULT  |          |20
+full |quiet|-DN=3 -DMESSAGES=3              |-DCOLLAPSE|24
+full |quiet|-DN=3 -DMESSAGES=2 -DGOSSIP=2   |-DCOLLAPSE|24
+full |quiet|-DN=3 -DMESSAGES=2 -DOLDRESULT  |-DCOLLAPSE|24
 '
 
 # model | mutant | configuration that kills it
@@ -83,6 +95,15 @@ view |NOPH1         |-DN=2 -DBALLOTS=2
 view |CERTDROP      |-DN=2 -DBALLOTS=2
 view |NOMERGE       |-DN=4 -DBALLOTS=2 -DFIXED -DDEATHS=2
 view |LEARNEDVOTES  |-DN=2 -DBALLOTS=2
+yield|BLOCKEDONLY   |-DR=2 -DT=2 -DAGREE
+yield|NOBOUND       |-DR=2 -DT=2
+yield|NOLACK        |-DR=2 -DT=2
+quiet|ONEPOLL       |-DN=2
+quiet|FLAGSONLY     |-DN=2
+quiet|GOSSIPUNCOUNTED|-DN=2
+quiet|LATEGOSSIP    |-DN=2
+quiet|COUNTOLD      |-DN=3 -DMESSAGES=1 -DOLDRESULT
+quiet|NOREASK       |-DN=3 -DMESSAGES=1 -DOLDRESULT
 '
 
 work=$(mktemp -d) || exit 2
