@@ -1,9 +1,9 @@
 /* mpi.c - frames and bulk transfers over MPI 3.1, and moot_open_comm.
  *
- * Beside mpi_end.c the one source file that sees MPI.  A private duplicate of the
- * program's communicator carries everything, with MPI_ERRORS_RETURN and two tags: what
- * a message is about stands inside it, because tags are few (23 bits on some fabrics)
- * and a hash folded into one collides.
+ * The one source file that sees MPI.  A private duplicate of the program's communicator
+ * carries everything, with MPI_ERRORS_RETURN and two tags: what a message is about
+ * stands inside it, because tags are few (23 bits on some fabrics) and a hash folded
+ * into one collides.
  *
  * Frames are found by MPI_Improbe: nothing is posted that can stay unmatched, and a
  * frame is received once, into a buffer of its size.  Bulk receives are posted only for
@@ -19,9 +19,9 @@
 #include "exchange.h"
 #include "limits.h"
 #include "moot_mpi.h"
-#include "mpi_end.h"
 #include "node/context_open.h"
 #include "wire.h"
+#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +30,102 @@
 
 enum { TAG_FRAME = 1, TAG_BULK = 2 };
 enum { LEAVE_SECONDS = 60 }; /* how long free() waits for the other ranks */
+
+/* --- MPI_Finalize under an open moot -----------------------------------------------
+ */
+
+/* MPI runs the delete callbacks of MPI_COMM_SELF's attributes before it finalises
+ * anything else (MPI 3.1, section 8.7.1).  A watch is such an attribute: its callback
+ * waits until no thread of the library is between enter and leave, and from then on
+ * none gets in.  It runs in the program's thread and takes only the watch's own lock,
+ * which is taken under the engine lock and never the other way round. */
+struct mpi_end {
+    pthread_mutex_t lock; /* recursive */
+    int keyval;
+    bool has_lock, has_keyval, has_attribute;
+    bool came; /* under the lock */
+};
+
+static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
+{
+    struct mpi_end *end = attribute;
+    (void)comm, (void)keyval, (void)extra;
+    pthread_mutex_lock(&end->lock);
+    end->came = true;
+    pthread_mutex_unlock(&end->lock);
+    return MPI_SUCCESS;
+}
+
+static bool make_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attributes;
+    if (pthread_mutexattr_init(&attributes) != 0)
+        return false;
+    const bool made =
+        pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE) == 0 &&
+        pthread_mutex_init(lock, &attributes) == 0;
+    pthread_mutexattr_destroy(&attributes);
+    return made;
+}
+
+/* Starts the watch; `end` is zero and stays where it is.  False if it cannot be (call
+ * mpi_end_unwatch anyway). */
+static bool mpi_end_watch(struct mpi_end *end)
+{
+    end->has_lock = make_lock(&end->lock);
+    end->has_keyval =
+        end->has_lock && MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize,
+                                                &end->keyval, NULL) == MPI_SUCCESS;
+    end->has_attribute =
+        end->has_keyval &&
+        MPI_Comm_set_attr(MPI_COMM_SELF, end->keyval, end) == MPI_SUCCESS;
+    return end->has_attribute;
+}
+
+/* Returns whether MPI still takes calls.  Deleting the attribute runs the callback too:
+ * hence the copy of `came`. */
+static bool mpi_end_unwatch(struct mpi_end *end)
+{
+    int initialized = 0, finalized = 0;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    bool open = initialized && !finalized;
+    if (end->has_lock) {
+        pthread_mutex_lock(&end->lock);
+        open = open && !end->came;
+        pthread_mutex_unlock(&end->lock);
+    }
+    if (open && end->has_attribute)
+        MPI_Comm_delete_attr(MPI_COMM_SELF, end->keyval);
+    if (open && end->has_keyval)
+        MPI_Comm_free_keyval(&end->keyval);
+    if (end->has_lock)
+        pthread_mutex_destroy(&end->lock);
+    *end = (struct mpi_end){0};
+    return open;
+}
+
+/* The bracket around MPI calls; pairs nest.  False, with nothing to leave, once
+ * MPI_Finalize has been called. */
+static bool mpi_end_enter(struct mpi_end *end)
+{
+    if (!end->has_lock)
+        return true;
+    pthread_mutex_lock(&end->lock);
+    if (!end->came)
+        return true;
+    pthread_mutex_unlock(&end->lock);
+    return false;
+}
+
+static void mpi_end_leave(struct mpi_end *end)
+{
+    if (end->has_lock)
+        pthread_mutex_unlock(&end->lock);
+}
+
+/* --- The transport ------------------------------------------------------------------
+ */
 
 struct flights {
     MPI_Request *requests; /* the four arrays have `room` places, `count` in use */
