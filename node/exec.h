@@ -10,6 +10,14 @@
  * could run a ready task and a lane is parked, a stand-in does, a thread that the
  * helper starts when it first finds this.
  *
+ * A waiter runs other tasks on top of its own stack and goes on when they have ended.
+ * As long as a task waits only for its own children this cannot lock: a child starts
+ * after its parent, and what lies on top starts after what lies beneath, so a circle of
+ * frames that wait for each other would have to start before itself.  Other edges break
+ * that argument: a child on top whose *input* is a task that lies beneath, or one that
+ * the lane beneath spawns only when its wait is over.  Such a program can stall; users
+ * are told so (moot_call_spawn(3)).
+ *
  * Every task that the core gives out comes back exactly once as CORE_EV_DONE, with a
  * result or with an error whose payload is its story: failed inputs and cancelled tasks
  * end without their kernel.
