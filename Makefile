@@ -4,7 +4,7 @@
 #   make check    all tests, the repository's own lint included
 #   make          the library, the command and the examples
 #   make install DESTDIR= PREFIX=/usr/local
-#   make uninstall | layers | lint | soak | fuzz T=60 | clean
+#   make uninstall | layers | lint | soak | fuzz T=60 | mutants | model M=quick | clean
 #
 # Variables: BUILD=build  CC=gcc  DEVELOPER=1 (warnings are errors)
 #            SANITIZE=address,undefined | thread (builds into its own BUILD)
@@ -181,6 +181,13 @@ MUTANT_BUILD := $(BUILD)-mutants
 mutants: deps-check
 	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) CFLAGS=-DMOOT_MUTANTS $(MUTANT_BUILD)/tests/sim/mutants
 	$(MUTANT_BUILD)/tests/sim/mutants
+
+# The protocol's models, by SPIN: M=quick (minutes), full (hours) or mutants.
+M ?= quick
+.PHONY: model
+model:
+	@deploy/debian-deps.sh gcc spin
+	tests/model/run.sh $(M)
 
 layers: $(LIB_OBJ) $(BUILD)/libmoot.so.$(SOVERSION)
 	tests/tidy/layers.sh $(BUILD)
