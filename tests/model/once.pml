@@ -35,7 +35,7 @@
  * guard of `fin`; SMALLQ and NOBALLOT show what it buys.
  *
  * Mutants: NOCONCL STALEACC NOBALLOT SMALLQ NOREACC DROPREACC FREEDEAD NOOWNREP PARTIAL
- * NOHIST STALEDEC (PROTOCOL.md section 10), MASKED.
+ * NOHIST STALEDEC (PROTOCOL.md section 10), MASKED, HISTANY (as in pure.pml).
  */
 #ifndef N
 #define N 3
@@ -314,7 +314,7 @@ end:
         fold() }
     :: d_step { MAY_PICK(r) && HAS(holds, r) -> PICK(r); fold() }
     YIELD(0) YIELD(1) YIELD(2) YIELD(3)
-    ACCEPT(0) ACCEPT(1) ACCEPT(2)
+    ACCEPT(0) ACCEPT(1) ACCEPT(2) ACCEPT(3)
     :: d_step { ACTS(r) && IS_CHAIR(r) && rec[r] && !HAS(fin, r) && AT_QUORUM(cur[r]) ->
         fin = fin | BIT(r); decide(cur[r]); fold() }
     :: d_step { ACTS(r) && DECIDED(r) && !HAS(own, r) ->
@@ -326,7 +326,7 @@ end:
         starts++;
         assert(I3 || starts == 1);
         fold() }
-    ENTER(1) ENTER(2)
+    ENTER(1) ENTER(2) ENTER(3)
     :: d_step { ACTS(r) && cur[r] && IS_CHAIR(r) && !HAS(readAll, cur[r]) &&
                 ALL_REPORTED(cur[r]) ->
         read(cur[r]); fold() }
@@ -351,18 +351,27 @@ end:
 
 #define GLOBALLY_SETTLED(v) (HAS(settled, v) && entered[v] == mem[v])
 #ifdef JOIN
+#if VIEWS == 3
+#define EVER (mem[0] | mem[1] | mem[2] | mem[3])
+#else
 #define EVER (mem[0] | mem[1] | mem[VIEWS])
+#endif
 #define MAY_FOLLOW(x) (((x) & ~(mem[last] | 1)) == 0 && \
     (!HAS(x, 0) || HAS(mem[last], 0) || !HAS(EVER, 0)))
 #else
 #define MAY_FOLLOW(x) (((x) & ~mem[last]) == 0)
 #endif
+#ifdef HISTANY
+#define HIST_FROM(v) ((v) <= last)
+#else
+#define HIST_FROM(v) ((v) == last)
+#endif
 #define VIEW(x, v) \
     :: d_step { (x) <= EVERYONE && (v) < VIEWS && !calm && last < VIEWS && (x) != mem[last] && \
                 MAY_FOLLOW(x) && ((v) == base[last] || \
-                                  ((v) > base[last] && (v) == last && GLOBALLY_SETTLED(v))) -> \
+                                  ((v) > base[last] && HIST_FROM(v) && GLOBALLY_SETTLED(v))) -> \
         decide_view(x, v); fold() }
-#define VIEWS_OF(x) VIEW(x, 0) VIEW(x, 1)
+#define VIEWS_OF(x) VIEW(x, 0) VIEW(x, 1) VIEW(x, 2)
 
 /* C(c, e): the chair and K-1 peers, in an order of the ranks. */
 inline elect(v)
