@@ -52,16 +52,18 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     if (program == NULL)
         abort();
     struct narrator *narrator = NULL;
-    struct sim_watcher watcher;
-    struct sim_options options = {
-        .program = program, .seed = seed, .canary = job->canary};
+    struct sim_watcher watchers[2];
+    struct sim_options options = {.program = program,
+                                  .seed = seed,
+                                  .canary = job->canary,
+                                  .watchers = watchers,
+                                  .notes = job->witness != NULL || story != NULL};
+    if (job->witness != NULL)
+        watchers[options.watcher_count++] = *job->witness;
     if (story != NULL) {
         program_print(program, story);
         narrator = narrator_new(program, story, NARRATOR_EVERYTHING);
-        watcher = narrator_watcher(narrator);
-        options.watchers = &watcher;
-        options.watcher_count = 1;
-        options.notes = true;
+        watchers[options.watcher_count++] = narrator_watcher(narrator);
     }
     struct sim_weather weather;
     if (is_calm(job, program)) {

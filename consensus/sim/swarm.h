@@ -19,6 +19,8 @@ struct swarm_job {
     bool storm;
     uint32_t newcomers;
     enum sim_canary canary;
+    const struct sim_watcher *witness; /* sees every sight before the checkers do;
+                                          NULL: nobody */
 };
 
 /* True if nothing failed.  `story`, unless NULL, gets the program and every sight.  The
