@@ -161,10 +161,9 @@ static inline uint64_t deadline_of(uint32_t rank)
     return bench.crashed[rank] ? CORE_NEVER : core_deadline(bench.core[rank]);
 }
 
-/* Lets time pass until nothing is due within a second of it. */
-static inline void settle(void)
+/* Lets time pass up to then, by what is due. */
+static inline void settle_until(uint64_t until)
 {
-    uint64_t until = bench.now + 1000 * MS;
     deliver_all();
     for (;;) {
         uint64_t due = CORE_NEVER;
@@ -186,6 +185,9 @@ static inline void settle(void)
     }
     bench.now = until;
 }
+
+/* Lets time pass until nothing is due within a second of it. */
+static inline void settle(void) { settle_until(bench.now + 1000 * MS); }
 
 static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                    uint64_t heartbeat_ns)

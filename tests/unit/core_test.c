@@ -167,6 +167,29 @@ static void a_task_nobody_waits_for_runs_before_the_end(void **state)
     bench_close();
 }
 
+/* An owned task's need of it was held back, and ended before its motion went out. */
+static void a_task_nobody_waits_for_any_more_runs_too(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    moot_hash a = chaired_by(1, 0, 0), b = chaired_by(0, 0, 0);
+    struct core_register reg = {.inputs = &a, .input_count = 1};
+    spawn(2, 1, a);
+    assert_int_equal(spawn_with(2, 2, b, reg), MOOT_OK);
+    close_rank(0);
+    deliver_all();
+    close_rank(2);
+    settle_until(bench.now + MS / 2);
+    assert_int_equal(core_stats(bench.core[2])->owned_by_decision, 1);
+    close_rank(1);
+    settle_until(bench.now + MS / 4);
+    struct core_event event = {.type = CORE_EV_CANCEL, .hash = b};
+    assert_int_equal(step(2, &event), MOOT_OK);
+    settle();
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
 static void agreeing_ranks_close_without_a_vote(void **state)
 {
     (void)state;
@@ -297,6 +320,7 @@ int main(void)
         cmocka_unit_test(what_nobody_holds_fails_when_all_is_quiet),
         cmocka_unit_test(opposite_orders_end_in_a_cycle),
         cmocka_unit_test(a_task_nobody_waits_for_runs_before_the_end),
+        cmocka_unit_test(a_task_nobody_waits_for_any_more_runs_too),
         cmocka_unit_test(agreeing_ranks_close_without_a_vote),
         cmocka_unit_test(candidates_are_found_by_who_lacks_the_task),
         cmocka_unit_test(strict_mode_names_the_first_difference),
