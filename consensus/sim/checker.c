@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What has been seen of one task; sets of ranks are one word. */
+/* What has been seen of one task. */
 struct seen {
-    uint64_t spawned_by, kept_by, acked_by;
-    uint8_t data_to[PROGRAM_RANKS_MAX]; /* agreeing: results with data, to each rank */
-    uint8_t asks_of[PROGRAM_RANKS_MAX]; /* and its motions */
+    struct rankset spawned_by, kept_by, acked_by;
+    uint8_t *data_to; /* agreeing: results with data, to each rank; or NULL */
+    uint8_t *asks_of; /* and its motions */
     uint32_t given, started;
     uint32_t owner; /* the rank it was given to */
     bool ended, cancelled;
@@ -36,6 +36,13 @@ void checker_free(struct checker *checker)
 {
     if (checker == NULL)
         return;
+    for (uint32_t i = 0; i < checker->program->task_count; i++) {
+        rankset_release(&checker->tasks[i].spawned_by);
+        rankset_release(&checker->tasks[i].kept_by);
+        rankset_release(&checker->tasks[i].acked_by);
+        free(checker->tasks[i].data_to);
+        free(checker->tasks[i].asks_of);
+    }
     free(checker->tasks);
     free(checker);
 }
@@ -45,19 +52,20 @@ void checker_expect(struct checker *checker, uint32_t task, int32_t code)
     checker->tasks[task].expected = code;
 }
 
-static uint64_t bit(uint32_t rank) { return UINT64_C(1) << rank; }
+static void include(struct rankset *ranks, uint32_t rank)
+{
+    if (!rankset_add(ranks, rank))
+        abort();
+}
+
+static bool is_candidate(const struct program_task *task, uint32_t rank)
+{
+    return task->candidates == 0 || (rank < 64 && (task->candidates >> rank & 1));
+}
 
 static const char *name(const struct checker *checker, uint32_t task)
 {
     return checker->program->tasks[task].name;
-}
-
-static uint32_t popcount(uint64_t ranks)
-{
-    uint32_t count = 0;
-    for (; ranks != 0; ranks &= ranks - 1)
-        count++;
-    return count;
 }
 
 /* --- Results ---------------------------------------------------------------------- */
@@ -103,7 +111,7 @@ static void check_keep(struct checker *checker, struct sim *sim,
 {
     struct seen *seen = &checker->tasks[sight->task];
     check_result(checker, sim, sight, "kept");
-    seen->kept_by |= bit(sight->rank);
+    include(&seen->kept_by, sight->rank);
     uint64_t uid = sight->message->u.result.owner_uid;
     if (!seen->ended || uid != sim_uid(sim, seen->owner))
         sim_fail(sim, "one owner", "rank %" PRIu32 " keeps %s of an owner that is not",
@@ -123,11 +131,10 @@ static void check_run(struct checker *checker, struct sim *sim,
         sim_fail(sim, "ran once", "%s is given to rank %" PRIu32 " and to %" PRIu32,
                  name(checker, sight->task), seen->owner, sight->rank);
     seen->owner = sight->rank;
-    uint64_t candidates = checker->program->tasks[sight->task].candidates;
-    if (candidates != 0 && !(candidates & bit(sight->rank)))
+    if (!is_candidate(&checker->program->tasks[sight->task], sight->rank))
         sim_fail(sim, "ran once", "%s is given to rank %" PRIu32 ", no candidate",
                  name(checker, sight->task), sight->rank);
-    if (seen->kept_by & bit(sight->rank))
+    if (rankset_has(&seen->kept_by, sight->rank))
         sim_fail(sim, "one owner", "rank %" PRIu32 " owns %s and kept another's",
                  sight->rank, name(checker, sight->task));
 }
@@ -138,13 +145,14 @@ static void check_quorum(struct checker *checker, struct sim *sim,
     uint32_t voters = sim_voters(sim) < checker->program->rank_count
                           ? sim_voters(sim)
                           : checker->program->rank_count;
-    uint64_t accepted =
-        checker->tasks[sight->task].acked_by | bit(sim_chair(sim, sight->task));
-    if (popcount(accepted) < voters / 2 + 1)
+    const struct rankset *acked_by = &checker->tasks[sight->task].acked_by;
+    uint32_t accepted =
+        rankset_count(acked_by) + !rankset_has(acked_by, sim_chair(sim, sight->task));
+    if (accepted < voters / 2 + 1)
         sim_fail(sim, "quorum",
                  "once task %s starts at rank %" PRIu32 " with %" PRIu32 " of %" PRIu32
                  " voters",
-                 name(checker, sight->task), sight->rank, popcount(accepted), voters);
+                 name(checker, sight->task), sight->rank, accepted, voters);
 }
 
 static void check_start(struct checker *checker, struct sim *sim,
@@ -182,13 +190,21 @@ static void check_waited(struct checker *checker, struct sim *sim,
         check_result(checker, sim, sight, "waited for");
 }
 
+static bool has_holder(const struct checker *checker, uint32_t task)
+{
+    const struct rankset *holders = &checker->tasks[task].spawned_by;
+    for (uint32_t rank = rankset_next(holders, 0); rank != UINT32_MAX;
+         rank = rankset_next(holders, rank + 1))
+        if (is_candidate(&checker->program->tasks[task], rank))
+            return true;
+    return false;
+}
+
 static void check_verdict(struct checker *checker, struct sim *sim,
                           const struct sight *sight)
 {
-    const struct program_task *task = &checker->program->tasks[sight->task];
     const struct seen *seen = &checker->tasks[sight->task];
-    uint64_t may = task->candidates != 0 ? task->candidates : UINT64_MAX;
-    if (sight->code == MOOT_ERR_NOT_HELD && (seen->spawned_by & may))
+    if (sight->code == MOOT_ERR_NOT_HELD && has_holder(checker, sight->task))
         sim_fail(sim, "not held", "rank %" PRIu32 " is told that nobody holds %s",
                  sight->rank, name(checker, sight->task));
     if (sight->code != MOOT_ERR_NOT_HELD && sight->code != seen->expected &&
@@ -199,6 +215,17 @@ static void check_verdict(struct checker *checker, struct sim *sim,
 
 /* --- Messages --------------------------------------------------------------------- */
 
+/* One more of what there is a number of for every rank; what it was. */
+static uint32_t count_one(const struct checker *checker, uint8_t **numbers,
+                          uint32_t rank)
+{
+    if (*numbers == NULL)
+        *numbers = calloc(checker->program->rank_count, 1);
+    if (*numbers == NULL)
+        abort();
+    return (*numbers)[rank] < UINT8_MAX ? (*numbers)[rank]++ : UINT8_MAX;
+}
+
 /* Agreeing ranks: who is sent a second copy has asked. */
 static void check_data(struct checker *checker, struct sim *sim,
                        const struct sight *sight)
@@ -206,10 +233,11 @@ static void check_data(struct checker *checker, struct sim *sim,
     struct seen *seen = &checker->tasks[sight->task];
     const struct message *message = sight->message;
     if (message->type == MESSAGE_MOTION && message->u.motion.want == WANT_DATA)
-        seen->asks_of[sight->rank]++;
+        (void)count_one(checker, &seen->asks_of, sight->rank);
     if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE)
         return;
-    if (seen->data_to[sight->peer]++ > seen->asks_of[sight->peer])
+    uint32_t asked = seen->asks_of != NULL ? seen->asks_of[sight->peer] : 0;
+    if (count_one(checker, &seen->data_to, sight->peer) > asked)
         sim_fail(sim, "one result", "%s goes to rank %" PRIu32 " again, unasked",
                  name(checker, sight->task), sight->peer);
 }
@@ -220,7 +248,7 @@ static void check_send(struct checker *checker, struct sim *sim,
     const struct message *message = sight->message;
     bool known = sight->task < checker->program->task_count;
     if (known && message->type == MESSAGE_ACK)
-        checker->tasks[sight->task].acked_by |= bit(sight->rank);
+        include(&checker->tasks[sight->task].acked_by, sight->rank);
     if (!checker->program->agree)
         return;
     if (message->type == MESSAGE_SEEK)
@@ -239,7 +267,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         return;
     struct seen *seen = &checker->tasks[sight->task];
     if (sight->type == SIGHT_SPAWN) {
-        seen->spawned_by |= bit(sight->rank);
+        include(&seen->spawned_by, sight->rank);
     } else if (sight->type == SIGHT_RUN) {
         check_run(checker, sim, sight);
     } else if (sight->type == SIGHT_START) {

@@ -78,9 +78,14 @@ static uint32_t place(const struct program *program, uint64_t candidates,
                       const moot_hash *hash)
 {
     struct rankset members, among;
-    set_ranks(&members, UINT64_MAX >> (PROGRAM_RANKS_MAX - program->rank_count));
+    members = (struct rankset){0};
+    for (uint32_t rank = program->rank_count; rank-- > 0;)
+        if (!rankset_add(&members, rank))
+            abort();
     set_ranks(&among, candidates);
-    return placement_chair(hash, &members, candidates != 0 ? &among : NULL);
+    uint32_t chair = placement_chair(hash, &members, candidates != 0 ? &among : NULL);
+    rankset_release(&members);
+    return chair;
 }
 
 uint32_t sim_chair(const struct sim *sim, uint32_t task)

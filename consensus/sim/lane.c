@@ -29,7 +29,8 @@ static uint64_t own_code_ns(struct host *host)
 {
     struct sim *sim = host->sim;
     uint64_t step_ns = random_between(&sim->durations, 1, sim->weather.step_ns);
-    return (sim->weather.slow >> host->rank & 1) ? 30 * step_ns : step_ns;
+    return host->rank < 64 && (sim->weather.slow >> host->rank & 1) ? 30 * step_ns
+                                                                    : step_ns;
 }
 
 static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
@@ -233,7 +234,8 @@ static void end_lane(struct host *host, uint32_t lane)
 static void spawn(struct host *host, uint32_t lane, uint32_t task)
 {
     host_register(host, task, lane, false);
-    if (host->sim->program->tasks[task].cancellers >> host->rank & 1)
+    uint64_t cancellers = host->sim->program->tasks[task].cancellers;
+    if (host->rank < 64 && (cancellers >> host->rank & 1))
         host_step(host, &(struct core_event){.type = CORE_EV_CANCEL,
                                              .hash = host->sim->hashes[task]});
     sim_moved(host->sim);

@@ -37,7 +37,7 @@ void program_list_add(struct program_list *list, uint32_t item)
 
 struct program *program_blank(uint64_t seed, uint32_t ranks, uint32_t lanes)
 {
-    assert(ranks >= 1 && ranks <= PROGRAM_RANKS_MAX);
+    assert(ranks >= 1 && ranks <= LIMIT_RANKS);
     assert(lanes >= 1 && lanes <= PROGRAM_LANES_MAX);
     struct program *program = zeroed(1, sizeof *program);
     program->seed = seed;
@@ -55,6 +55,8 @@ void program_free(struct program *program)
         free(program->tasks[i].inputs.items);
         free(program->tasks[i].after.items);
         free(program->tasks[i].children.items);
+        rankset_release(&program->tasks[i].holders);
+        rankset_release(&program->tasks[i].decliners);
         if (program->outcomes != NULL)
             free(program->outcomes[i].bytes);
     }
@@ -86,6 +88,12 @@ uint32_t program_add_task(struct program *program, const char *name, int32_t par
     return index;
 }
 
+static void include(struct rankset *ranks, uint32_t rank)
+{
+    if (!rankset_add(ranks, rank))
+        abort();
+}
+
 struct program_step *program_add_step(struct program *program, uint32_t rank,
                                       uint32_t lane, enum program_op op, int64_t task)
 {
@@ -100,9 +108,9 @@ struct program_step *program_add_step(struct program *program, uint32_t rank,
     if (task != PROGRAM_NONE)
         program_list_add(&step->tasks, (uint32_t)task);
     if (op == PROGRAM_SPAWN)
-        program->tasks[task].holders |= UINT64_C(1) << rank;
+        include(&program->tasks[task].holders, rank);
     if (op == PROGRAM_DECLINE)
-        program->tasks[task].decliners |= UINT64_C(1) << rank;
+        include(&program->tasks[task].decliners, rank);
     return step;
 }
 
@@ -214,7 +222,7 @@ bool program_runs(const struct program *program, uint32_t task)
 bool program_ghost(const struct program *program, uint32_t task)
 {
     return program->tasks[task].parent == PROGRAM_NONE &&
-           program->tasks[task].holders == 0;
+           rankset_empty(&program->tasks[task].holders);
 }
 
 static void evaluate(struct program *program, uint32_t index);

@@ -44,6 +44,9 @@
 #ifndef CONSENSUS_SIM_PROGRAM_H
 #define CONSENSUS_SIM_PROGRAM_H
 
+#include "hashing/rankset.h"
+#include "proto/limits.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,7 +54,7 @@
 
 enum {
     PROGRAM_NONE = -1,
-    PROGRAM_RANKS_MAX = 64, /* rank sets are one word */
+    PROGRAM_RANKS_MAX = 64, /* of a drawn program: its rank sets are one word */
     PROGRAM_LANES_MAX = 4,
     PROGRAM_NEST_MAX = 3,
     PROGRAM_NAME_BYTES = 16,
@@ -111,9 +114,9 @@ struct program_task {
     struct program_list inputs;   /* data, in order; top level: top level tasks only */
     struct program_list after;    /* order only */
     struct program_list children; /* spawned by its kernel, in order */
-    uint64_t holders;             /* ranks whose scripts spawn it; nested: 0 */
-    uint64_t decliners;           /* ranks whose scripts decline it */
-    uint64_t candidates;          /* ranks that may own it; 0: all */
+    struct rankset holders;       /* ranks whose scripts spawn it; nested: none */
+    struct rankset decliners;     /* ranks whose scripts decline it */
+    uint64_t candidates;          /* ranks, of the first 64, that may own it; 0: all */
     uint64_t cancellers; /* ranks that may cancel it, as soon as they have spawned it;
                             then it may end in MOOT_ERR_CANCELLED.  Nothing needs it */
     bool once;
@@ -174,6 +177,7 @@ void program_free(struct program *program); /* accepts NULL */
 
 /* --- By hand: what program_new() is made of, for written scenarios ---------------- */
 
+/* Of 1..LIMIT_RANKS ranks. */
 struct program *program_blank(uint64_t seed, uint32_t ranks, uint32_t lanes);
 /* Appends a top-level task (parent PROGRAM_NONE) or a child.  Returns its index.  The
  * caller fills in the fields of tasks[index], which moves with the next call. */

@@ -10,16 +10,19 @@
 #include "program.h"
 #include <inttypes.h>
 
-static void print_ranks(uint64_t ranks, FILE *to)
+static void print_ranks(const struct rankset *ranks, FILE *to)
 {
-    const char *separator = "";
-    for (uint32_t rank = 0; rank < PROGRAM_RANKS_MAX; rank++)
-        if (ranks >> rank & 1) {
-            fprintf(to, "%s%" PRIu32, separator, rank);
-            separator = ",";
-        }
-    if (*separator == '\0')
-        fputs("nobody", to);
+    char text[256];
+    (void)rankset_format(ranks, text, sizeof text);
+    fputs(rankset_empty(ranks) ? "nobody" : text, to);
+}
+
+static void print_word(const char *before, uint64_t word, FILE *to)
+{
+    if (word == 0)
+        return;
+    fputs(before, to);
+    print_ranks(&(struct rankset){.low = word}, to);
 }
 
 static void print_list(const struct program *program, const char *before,
@@ -39,22 +42,16 @@ static void print_task(const struct program *program, uint32_t index, FILE *to)
     print_list(program, " spawns ", &task->children, " ", to);
     if (task->parent == PROGRAM_NONE) {
         fputs("  held by ", to);
-        print_ranks(task->holders, to);
+        print_ranks(&task->holders, to);
         if (program->lane_count > 1)
             fprintf(to, " lane %" PRIu32, task->lane);
     }
-    if (task->decliners != 0) {
+    if (!rankset_empty(&task->decliners)) {
         fputs(" declined by ", to);
-        print_ranks(task->decliners, to);
+        print_ranks(&task->decliners, to);
     }
-    if (task->cancellers != 0) {
-        fputs(" cancelled by ", to);
-        print_ranks(task->cancellers, to);
-    }
-    if (task->candidates != 0) {
-        fputs(" candidates ", to);
-        print_ranks(task->candidates, to);
-    }
+    print_word(" cancelled by ", task->cancellers, to);
+    print_word(" candidates ", task->candidates, to);
     fprintf(to, "%s%s%s%s%s %" PRIu32 " bytes\n", task->once ? " once" : "",
             task->portable ? " portable" : "", task->hint ? " hint" : "",
             task->awaited ? " awaited" : "", task->fails ? " fails" : "",

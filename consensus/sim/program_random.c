@@ -6,7 +6,8 @@
  * from a stream of its own.  Tasks that are skipped come in runs ("branches"), because
  * that is how programs diverge: a condition guards a stretch of code, not one spawn.
  *
- * The rules that make a program legal stand in program.h.
+ * The rules that make a program legal stand in program.h.  A drawn program has at most
+ * PROGRAM_RANKS_MAX ranks, so a set of them is the word `low`.
  */
 #include "program_draft.h"
 #include "proto/limits.h"
@@ -187,8 +188,8 @@ static void draw_candidates(const struct program *program, struct random *random
     task->candidates = one;
     if (random_chance(random, 600))
         task->candidates |= random_ranks(random, program->rank_count, 400);
-    if ((task->candidates & task->holders) == 0)
-        task->holders |= one;
+    if ((task->candidates & task->holders.low) == 0)
+        task->holders.low |= one;
 }
 
 /* Sees to it that who holds a task holds its inputs. */
@@ -197,13 +198,13 @@ static void close_holders(struct program *program, const struct program_list *to
     for (uint32_t i = top->count; i-- > 0;) {
         const struct program_task *task = &program->tasks[top->items[i]];
         for (uint32_t k = 0; k < task->inputs.count; k++)
-            program->tasks[task->inputs.items[k]].holders |= task->holders;
+            program->tasks[task->inputs.items[k]].holders.low |= task->holders.low;
         for (uint32_t k = 0; k < task->after.count; k++)
-            program->tasks[task->after.items[k]].holders |= task->holders;
+            program->tasks[task->after.items[k]].holders.low |= task->holders.low;
     }
     for (uint32_t i = 0; i < top->count; i++)
-        program->tasks[top->items[i]].decliners &=
-            ~program->tasks[top->items[i]].holders;
+        program->tasks[top->items[i]].decliners.low &=
+            ~program->tasks[top->items[i]].holders.low;
 }
 
 static void draw_divergence(struct draft *draft, const struct program_list *top)
@@ -221,14 +222,14 @@ static void draw_divergence(struct draft *draft, const struct program_list *top)
         }
         branch_left--;
         bool skips = has(draft, PROGRAM_SKIPS);
-        task->holders = skips ? branch : all;
+        task->holders.low = skips ? branch : all;
         if (random_chance(&random, 10) && has(draft, PROGRAM_GHOSTS))
-            task->holders = 0;
+            task->holders.low = 0;
         else if (random_chance(&random, 120) && has(draft, PROGRAM_CANDIDATES))
             draw_candidates(program, &random, task);
         uint64_t decliners = random_ranks(&random, program->rank_count, 300);
         if (has(draft, PROGRAM_DECLINES))
-            task->decliners = decliners & all & ~task->holders;
+            task->decliners.low = decliners & all & ~task->holders.low;
     }
     if (!has(draft, PROGRAM_LACKS))
         close_holders(program, top);
@@ -249,7 +250,7 @@ static void draw_cancellers(struct draft *draft, const struct program_list *top)
         if (!needed[top->items[i]] && task->children.count == 0 &&
             random_chance(&random, 200))
             task->cancellers =
-                task->holders & random_ranks(&random, program->rank_count, 500);
+                task->holders.low & random_ranks(&random, program->rank_count, 500);
         for (uint32_t k = 0; k < task->inputs.count; k++)
             needed[task->inputs.items[k]] = true;
         for (uint32_t k = 0; k < task->after.count; k++)

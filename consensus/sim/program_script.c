@@ -32,7 +32,7 @@ static struct program_step *write_step(struct scribe *scribe, enum program_op op
 static bool may_name(const struct scribe *scribe, uint32_t task)
 {
     return has(scribe->draft, PROGRAM_LACKS) ||
-           (scribe->draft->program->tasks[task].holders >> scribe->rank & 1);
+           rankset_has(&scribe->draft->program->tasks[task].holders, scribe->rank);
 }
 
 /* A task that a wait may name here by (W), among the latest; PROGRAM_NONE if the draw
@@ -89,7 +89,7 @@ static void write_declines(struct scribe *scribe, uint32_t top_end)
     for (; scribe->lane == 0 && scribe->next_decline < top_end;
          scribe->next_decline++) {
         uint32_t task = scribe->top->items[scribe->next_decline];
-        if (program->tasks[task].decliners >> scribe->rank & 1)
+        if (rankset_has(&program->tasks[task].decliners, scribe->rank))
             write_step(scribe, PROGRAM_DECLINE, task);
     }
 }
@@ -193,7 +193,7 @@ void draft_write_script(const struct draft *draft, const struct program_list *to
     uint32_t count = 0;
     for (uint32_t i = 0; i < top->count; i++) {
         const struct program_task *task = &program->tasks[top->items[i]];
-        if ((task->holders >> rank & 1) && task->lane == lane)
+        if (rankset_has(&task->holders, rank) && task->lane == lane)
             left[count++] = top->items[i];
     }
     write_spawns(&scribe, left, count, window);
