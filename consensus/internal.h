@@ -30,6 +30,7 @@
  *   view.c      agreeing on the next view (V1); view_value.c, view_learn.c
  *   epoch.c     entering it; recovery.c decides the keys that moved; silence.c what the
  *               reports do not say
+ *   tree.c      the tree along which many members are told and counted
  *   link.c      order and delivery over wires that lose; for hosts whose wire does
  */
 #ifndef CONSENSUS_INTERNAL_H
