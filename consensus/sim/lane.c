@@ -29,8 +29,7 @@ static uint64_t own_code_ns(struct host *host)
 {
     struct sim *sim = host->sim;
     uint64_t step_ns = random_between(&sim->durations, 1, sim->weather.step_ns);
-    return host->rank < 64 && (sim->weather.slow >> host->rank & 1) ? 30 * step_ns
-                                                                    : step_ns;
+    return sim->weather.slow == host->rank + 1 ? 30 * step_ns : step_ns;
 }
 
 static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)

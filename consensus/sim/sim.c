@@ -82,9 +82,8 @@ void sim_weather_draw(uint64_t seed, uint32_t ranks, struct sim_weather *out)
         .gap_per_mille = deaf ? 50 : 0,
         .gap_ns = MICROSECONDS(5000),
         .step_ns = random_between(&random, 50, 2000),
-        .slow = random_chance(&random, 300)
-                    ? UINT64_C(1) << random_below(&random, ranks)
-                    : 0,
+        .slow = random_chance(&random, 300) ? 1 + (uint32_t)random_below(&random, ranks)
+                                            : 0,
         .workers = (uint32_t)random_below(&random, 4),
         .ask_delay_ns = MICROSECONDS(random_between(&random, 0, 300)),
         .gossip_period_ns = MICROSECONDS(random_between(&random, 20, 2000)),
@@ -149,7 +148,19 @@ uint32_t sim_voters(const struct sim *sim) { return sim->weather.voters; }
 
 uint64_t sim_lease_ns(const struct sim *sim) { return sim->weather.lease_ns; }
 
+const struct plan *sim_plan(const struct sim *sim) { return sim->options.plan; }
+
 const struct storm *sim_storm(const struct sim *sim) { return sim->options.storm; }
+
+uint32_t sim_rank_limit(const struct sim *sim) { return sim->program->rank_count; }
+
+uint32_t sim_rank_count(const struct sim *sim) { return sim->program->rank_count; }
+
+uint32_t sim_role(const struct sim *sim, uint32_t rank)
+{
+    (void)sim;
+    return rank;
+}
 
 void sim_moved(struct sim *sim) { sim->moved_ns = sim->now_ns; }
 

@@ -19,6 +19,7 @@
 #define CONSENSUS_SIM_SIM_H
 
 #include "consensus/core.h"
+#include "plan.h"
 #include "program.h"
 #include "storm.h"
 
@@ -80,7 +81,8 @@ enum sight_type {
     SIGHT_FENCED,  /* rank learns that it was removed, and is over */
     SIGHT_LEFT,    /* rank, closed and without a quorum, gives up */
     SIGHT_CRASH,   /* rank is dead */
-    SIGHT_FAULT    /* the storm's fault number `code` begins */
+    SIGHT_FAULT    /* rule number `code` of the plan strikes rank, or, if there is a
+                      peer, what it sends to that or, arriving, gets from it */
 };
 
 struct sight {
@@ -117,7 +119,13 @@ const moot_hash *sim_hash(const struct sim *sim, uint32_t task);
 uint64_t sim_uid(const struct sim *sim, uint32_t rank);
 uint32_t sim_voters(const struct sim *sim); /* K */
 uint64_t sim_lease_ns(const struct sim *sim);
-const struct storm *sim_storm(const struct sim *sim); /* NULL: none */
+const struct plan *sim_plan(const struct sim *sim);   /* NULL: no faults */
+const struct storm *sim_storm(const struct sim *sim); /* NULL: fixed membership */
+/* Ranks that there may be at most, and those numbered by now: the program's, and one
+ * more for each that came back.  Which of the program's scripts a rank runs. */
+uint32_t sim_rank_limit(const struct sim *sim);
+uint32_t sim_rank_count(const struct sim *sim);
+uint32_t sim_role(const struct sim *sim, uint32_t rank);
 /* What rank's own clock shows now. */
 uint64_t sim_clock_ns(const struct sim *sim, uint32_t rank);
 /* The task's chair: placement over all ranks or its candidates. */
@@ -140,7 +148,7 @@ struct sim_weather {
     uint32_t gap_per_mille; /* of polls, after which a rank is deaf for 0..gap */
     uint64_t gap_ns;
     uint64_t step_ns; /* of the program's own code between two calls: 1..step */
-    uint64_t slow;    /* set of ranks whose own code takes 30 times longer */
+    uint32_t slow;    /* 1 + the rank whose own code takes 30 times longer; 0: none */
     uint32_t workers; /* per rank, beside lanes that wait */
     uint64_t ask_delay_ns, gossip_period_ns, vote_timeout_ns;
     uint32_t voters;
@@ -152,7 +160,8 @@ struct sim_options {
     const struct program *program;
     uint64_t seed;                     /* of weather and durations */
     const struct sim_weather *weather; /* NULL: drawn from the seed */
-    const struct storm *storm;         /* NULL: no faults, and fixed membership */
+    const struct plan *plan;           /* NULL: nothing goes wrong */
+    const struct storm *storm;         /* NULL: membership is fixed */
     enum sim_canary canary;
     bool notes;
     const struct sim_watcher *watchers;
@@ -164,6 +173,8 @@ struct sim_counts {
     uint64_t sent[MESSAGE_TYPE_END];
     uint64_t yields[EVIDENCE_END];
     uint64_t events, refused, violations;
+    uint64_t frames, frame_bytes; /* put on the wire, those sent again included */
+    uint64_t resent, acks;        /* of these, by the links of a harmed wire */
 };
 
 struct sim_report {
@@ -174,6 +185,7 @@ struct sim_report {
     uint64_t end_ns;
     uint8_t digest[SIM_DIGEST_BYTES];
     struct sim_counts counts;
+    struct plan_hits hits; /* how often each rule of the plan fired (plan_unfired) */
 };
 
 /* Runs the program to its end or to the first failure.  True if it did not fail. */

@@ -3,6 +3,7 @@
 #include "random.h"
 #include "sim.h"
 #include <assert.h>
+#include <stdlib.h>
 
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
 
@@ -193,12 +194,14 @@ static void draw_places(struct drafter *drafter, bool calm)
     }
 }
 
-void storm_draw(uint64_t seed, uint32_t ranks, uint32_t newcomers, bool calm,
-                struct sim_weather *weather, struct storm *out)
+void storm_draw(uint64_t seed, const struct storm_request *request,
+                struct sim_weather *weather, struct plan *plan, struct storm *out)
 {
     static const uint64_t horizons_us[] = {1000, 5000, 20000, 60000};
     static const uint32_t steps_us[] = {1, 10, 100, 400};
-    *out = (struct storm){.first = ranks - newcomers};
+    uint32_t ranks = request->ranks;
+    *plan = (struct plan){.rule_count = 0};
+    storm_default(request, weather, out);
     struct drafter drafter = {.random = random_stream(seed, STREAM_STORM),
                               .storm = out,
                               .weather = weather,
@@ -209,12 +212,43 @@ void storm_draw(uint64_t seed, uint32_t ranks, uint32_t newcomers, bool calm,
     weather->step_ns = MICROSECONDS(steps_us[random_below(random, 4)]);
     weather->slow = weather->step_ns > MICROSECONDS(10) ? 0 : weather->slow;
     draw_detection(random, weather);
-    draw_places(&drafter, calm);
+    draw_places(&drafter, request->calm);
     do {
         drafter.kinds = (uint32_t)random_below(random, 1u << STORM_JOIN);
     } while (drafter.kinds == 0);
-    draw_joins(&drafter, out->first, newcomers);
-    if (!calm)
+    draw_joins(&drafter, out->first, request->newcomers);
+    if (!request->calm)
         draw_faults(&drafter);
     out->stop_ns = stop_time_ns(&drafter);
+}
+
+void storm_default(const struct storm_request *request, struct sim_weather *weather,
+                   struct storm *out)
+{
+    uint32_t ranks = request->ranks;
+    *out = (struct storm){
+        .first = ranks - request->newcomers, .stop_ns = CORE_NEVER, .abandon = true};
+    out->hosts = calloc(ranks, sizeof *out->hosts);
+    out->ahead_ns = calloc(ranks, sizeof *out->ahead_ns);
+    out->join_ns = calloc(ranks, sizeof *out->join_ns);
+    out->drift_ppm = calloc(ranks, sizeof *out->drift_ppm);
+    if (out->hosts == NULL || out->ahead_ns == NULL || out->join_ns == NULL ||
+        out->drift_ppm == NULL)
+        abort();
+    uint64_t worst_ns = worst_silence_ns(weather);
+    weather->heartbeat_ns = MICROSECONDS(500) + worst_ns / 4;
+    weather->suspect_ns = 6 * weather->heartbeat_ns + 3 * worst_ns;
+    weather->lease_ns = weather->suspect_ns;
+    weather->stagger_ns = MICROSECONDS(100) + 2 * worst_ns;
+    weather->batch_ns = MICROSECONDS(100);
+    weather->quorum_wait_ns = 6 * weather->suspect_ns;
+}
+
+void storm_release(struct storm *storm)
+{
+    free(storm->hosts);
+    free(storm->ahead_ns);
+    free(storm->join_ns);
+    free(storm->drift_ppm);
+    *storm = (struct storm){0};
 }

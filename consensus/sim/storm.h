@@ -1,21 +1,27 @@
-/* storm.h - the faults of one run, drawn from its seed.
+/* storm.h - what goes wrong in one run, drawn from its seed.
  *
- * A storm is a list of faults with times and the settings of failure detection that fit
- * the weather.  Each seed draws its own mix (swarm testing: Groce et al., 2012): kinds
- * of faults that are absent make others go further.  After stop_ns nothing new goes
- * wrong: pauses end, cuts heal, no rank crashes.
+ * What strikes, where and when is a fault plan (plan.h), drawn or given.  A *storm* is
+ * what a plan does not say: who is there from the start, who shares a machine, what the
+ * clocks show, whether deaths are certified, and when everything has to be well again.
+ * Without a storm membership is fixed: whoever dies is waited for.
  *
- * Program ranks from `first` on are newcomers: they begin when a STORM_JOIN lets them
- * ask, each after the one before it was let in, and run their whole script.
+ * Each seed draws its own mix of kinds (swarm testing: Groce et al., 2012): kinds of
+ * faults that are absent make others go further.  No drawn rule has to fire.
+ *
+ * Program ranks from `first` on are newcomers: each asks to be let in at its time, but
+ * not before the one that asked earlier was let in, and runs its whole script.  Who is
+ * let in gets the next number.  Numbers are never used again: a rank that a plan
+ * restarts comes back under a new one, with the same part of the program to play, and
+ * the plan's rules about the old rank are about it from then on.
  */
 #ifndef CONSENSUS_SIM_STORM_H
 #define CONSENSUS_SIM_STORM_H
 
-#include "consensus/core.h"
+#include "plan.h"
 
 struct sim_weather;
 
-enum { STORM_FAULTS_MAX = 16, STORM_RANKS_MAX = 64 };
+enum { STORM_FAULTS_MAX = 16 };
 
 enum storm_kind {
     STORM_CRASH,    /* rank is killed */
@@ -38,22 +44,40 @@ struct storm_fault {
 };
 
 struct storm {
-    uint32_t first; /* ranks of the first view; the program may have more */
-    uint64_t stop_ns;
-    bool certify; /* whoever shares a host with the dead is told */
-    bool abandon; /* what is under way to a removed rank is lost */
-    uint32_t hosts[STORM_RANKS_MAX];
-    int32_t drift_ppm[STORM_RANKS_MAX]; /* of its clock, within 1000 */
-    uint64_t ahead_ns[STORM_RANKS_MAX]; /* of its clock at the start */
+    uint32_t first;     /* ranks of the first view; the program may have more */
+    uint32_t comebacks; /* how many restarts may come back; who is one more does not */
+    uint64_t stop_ns;   /* true time: from then on no rule strikes but those about
+                           clocks, and what a rule does is over; CORE_NEVER: rules end
+                           as they say */
+    bool certify;       /* whoever shares a host with the dead is told */
+    bool abandon;       /* what is under way to a removed rank is lost */
+    /* By rank of the program; whoever comes back keeps them.  NULL: all 0. */
+    uint32_t *hosts;    /* on which machine */
+    uint64_t *ahead_ns; /* what its clock shows at the start */
+    uint64_t *join_ns;  /* newcomers: when to ask */
+    int32_t *drift_ppm; /* of its clock, within 1000 */
     struct storm_fault faults[STORM_FAULTS_MAX];
     uint32_t fault_count;
 };
 
-/* Draws a storm for a program of so many ranks, newcomers included, and completes the
- * weather.  With `calm` nothing goes wrong: failure detection runs, and must find
- * nothing. */
-void storm_draw(uint64_t seed, uint32_t ranks, uint32_t newcomers, bool calm,
-                struct sim_weather *weather, struct storm *out);
+struct storm_request {
+    uint32_t ranks;           /* of the program, newcomers included */
+    uint32_t newcomers;       /* how many of these are */
+    bool calm;                /* nothing goes wrong, and failure detection must find
+                                 nothing */
+    const struct plan *given; /* NULL: draw one */
+};
+
+/* Draws a storm and the plan (or copies the one that is given, under the same storm),
+ * and completes the weather with the durations of failure detection that fit it. */
+void storm_draw(uint64_t seed, const struct storm_request *request,
+                struct sim_weather *weather, struct plan *plan, struct storm *out);
+
+/* The same without chance, for a plan that somebody wrote: one machine, true clocks, no
+ * certificates, newcomers that ask at once, and no time at which rules stop. */
+void storm_default(const struct storm_request *request, struct sim_weather *weather,
+                   struct storm *out);
+void storm_release(struct storm *storm); /* frees its arrays */
 
 const char *storm_kind_name(enum storm_kind kind);
 

@@ -71,17 +71,22 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
         weather.ask_delay_ns = CALM_ASK_NS;
         options.weather = &weather;
     }
-    struct storm storm;
+    struct storm storm = {0};
+    struct plan plan;
     if (job->storm) {
+        const struct storm_request request = {job->ranks, job->newcomers, job->calm,
+                                              job->plan};
         sim_weather_draw(seed, job->ranks, &weather);
-        storm_draw(seed, job->ranks, job->newcomers, job->calm, &weather, &storm);
+        storm_draw(seed, &request, &weather, &plan, &storm);
         options.weather = &weather;
         options.storm = &storm;
+        options.plan = &plan;
     }
     bool good = job->storm
                     ? storm_checker_run(&options, report)
                     : checker_run(&options, report) &&
                           (!is_calm(job, program) || check_calm(program, report));
+    storm_release(&storm);
     narrator_free(narrator);
     program_free(program);
     return good;
