@@ -7,38 +7,6 @@
 
 #include <assert.h>
 
-enum { WORD_BITS = 64 };
-
-/* How many members are lower than `rank`. */
-static uint32_t members_below(const struct rankset *members, uint32_t rank)
-{
-    uint32_t count = 0;
-    for (uint32_t word = 0; word < rank / WORD_BITS; word++) {
-        count += (uint32_t)__builtin_popcountll(rankset_word(members, word));
-    }
-    uint64_t below = (UINT64_C(1) << rank % WORD_BITS) - 1;
-    uint64_t last = rankset_word(members, rank / WORD_BITS) & below;
-    return count + (uint32_t)__builtin_popcountll(last);
-}
-
-/* The member with `index` others below it; UINT32_MAX if there are not so many. */
-static uint32_t member_at(const struct rankset *members, uint32_t index)
-{
-    for (uint32_t word = 0; word <= members->high_words; word++) {
-        uint64_t bits = rankset_word(members, word);
-        uint32_t here = (uint32_t)__builtin_popcountll(bits);
-        if (index >= here) {
-            index -= here;
-            continue;
-        }
-        while (index-- > 0) {
-            bits &= bits - 1;
-        }
-        return word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
-    }
-    return UINT32_MAX;
-}
-
 /* The root's number is 0; who is lower than the root comes one later for it. */
 static uint32_t rank_of_number(const struct rankset *members, uint32_t root,
                                uint32_t root_index, uint32_t number)
@@ -46,15 +14,15 @@ static uint32_t rank_of_number(const struct rankset *members, uint32_t root,
     if (number == 0) {
         return root;
     }
-    return member_at(members, number <= root_index ? number - 1 : number);
+    return rankset_at(members, number <= root_index ? number - 1 : number);
 }
 
 struct tree_place tree_place(const struct rankset *members, uint32_t root,
                              uint32_t rank)
 {
     assert(rankset_has(members, root) && rankset_has(members, rank));
-    uint32_t root_index = members_below(members, root);
-    uint32_t index = members_below(members, rank);
+    uint32_t root_index = rankset_below(members, root);
+    uint32_t index = rankset_below(members, rank);
     uint32_t number = rank == root ? 0 : index < root_index ? index + 1 : index;
     struct tree_place place = {.parent = UINT32_MAX};
     if (number > 0) {

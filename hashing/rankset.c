@@ -89,6 +89,31 @@ uint32_t rankset_count(const struct rankset *set)
     return count;
 }
 
+uint32_t rankset_below(const struct rankset *set, uint32_t rank)
+{
+    uint32_t below = 0;
+    for (uint32_t word = 0; word < rank / WORD_BITS && word <= set->high_words; word++)
+        below += (uint32_t)__builtin_popcountll(rankset_word(set, word));
+    uint64_t last = rankset_word(set, rank / WORD_BITS) & (bit_of(rank) - 1);
+    return below + (uint32_t)__builtin_popcountll(last);
+}
+
+uint32_t rankset_at(const struct rankset *set, uint32_t below)
+{
+    for (uint32_t word = 0; word <= set->high_words; word++) {
+        uint64_t bits = rankset_word(set, word);
+        uint32_t here = (uint32_t)__builtin_popcountll(bits);
+        if (below >= here) {
+            below -= here;
+            continue;
+        }
+        while (below-- > 0)
+            bits &= bits - 1;
+        return word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
+    }
+    return UINT32_MAX;
+}
+
 bool rankset_equal(const struct rankset *a, const struct rankset *b)
 {
     uint32_t used = high_used(a);

@@ -45,6 +45,10 @@ bool rankset_copy(struct rankset *to, const struct rankset *from);
 bool rankset_merge(struct rankset *to, const struct rankset *from);
 /* The lowest member that is >= from; UINT32_MAX if there is none. */
 uint32_t rankset_next(const struct rankset *set, uint32_t from);
+/* How many members are lower than `rank`, and the member that has so many lower ones
+ * (UINT32_MAX if there is none): each undoes the other. */
+uint32_t rankset_below(const struct rankset *set, uint32_t rank);
+uint32_t rankset_at(const struct rankset *set, uint32_t below);
 /* Writes "0-2,5,7-9" (or "none") and a NUL; cuts with "..." if size is too small.
  * Returns the length written, without the NUL. */
 size_t rankset_format(const struct rankset *set, char *text, size_t size);

@@ -20,14 +20,17 @@ static void check_against(const struct rankset *set, const bool *flags)
 {
     uint32_t count = 0, seen = rankset_next(set, 0);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
+        assert_int_equal(rankset_below(set, rank), count);
         count += flags[rank];
         assert_int_equal(rankset_has(set, rank), flags[rank]);
         if (flags[rank]) {
             assert_int_equal(seen, rank);
+            assert_int_equal(rankset_at(set, count - 1), rank);
             seen = rankset_next(set, rank + 1);
         }
     }
     assert_int_equal(seen, UINT32_MAX);
+    assert_int_equal(rankset_at(set, count), UINT32_MAX);
     assert_int_equal(rankset_count(set), count);
     assert_int_equal(rankset_empty(set), count == 0);
 }
