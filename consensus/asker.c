@@ -398,7 +398,7 @@ void asker_sweep(struct core *core)
 {
     FOR_MEMBERS(core, rank)
     {
-        struct peer *peer = &core->peers[rank];
+        struct peer *peer = peer_of(core, rank);
         if (rank == core->rank || peer->swept || !peer->state.closed) {
             continue;
         }
@@ -416,7 +416,7 @@ bool asker_swept(const struct core *core)
 {
     FOR_MEMBERS(core, rank)
     {
-        const struct peer *peer = &core->peers[rank];
+        const struct peer *peer = peer_seen(core, rank);
         if (rank != core->rank && peer->state.closed && !peer->swept) {
             return false;
         }

@@ -59,7 +59,7 @@ void ballot_open(struct core *core, struct task *task, uint32_t winner,
     docket->winner = winner;
     docket->evidence = evidence;
     const struct message_accept accept = {.winner = winner,
-                                          .winner_uid = core->peers[winner].uid};
+                                          .winner_uid = core->uids[winner]};
     ask_voters(core, task, &accept);
     count_acks(core, task);
 }
@@ -77,7 +77,7 @@ void ballot_reaccept(struct core *core, struct task *task)
     const struct message_accept accept = {.maybe = maybe,
                                           .winner = maybe ? 0 : task->rec,
                                           .winner_uid =
-                                              maybe ? 0 : core->peers[task->rec].uid};
+                                              maybe ? 0 : core->uids[task->rec]};
     ask_voters(core, task, &accept);
     count_acks(core, task);
 }
@@ -87,9 +87,8 @@ void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
                       const struct message_accept *accept)
 {
     uint32_t winner = accept->maybe ? REC_MAYBE : accept->winner;
-    bool known =
-        accept->maybe || (accept->winner < core->size &&
-                          accept->winner_uid == core->peers[accept->winner].uid);
+    bool known = accept->maybe || (accept->winner < core->size &&
+                                   accept->winner_uid == core->uids[accept->winner]);
     bool duels = task->accepted != NOBODY && task->accepted_epoch == core->epoch &&
                  task->accepted != winner;
     if (!known || duels) {

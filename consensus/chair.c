@@ -184,8 +184,8 @@ static uint32_t preferred_holder(const struct core *core, const struct task *tas
         if (!may_own(core, task, rank)) {
             continue;
         }
-        const struct peer *peer = &core->peers[rank];
-        const struct peer *champion = best != NOBODY ? &core->peers[best] : NULL;
+        const struct peer *peer = peer_seen(core, rank);
+        const struct peer *champion = best != NOBODY ? peer_seen(core, best) : NULL;
         if (champion == NULL || peer->state.load < champion->state.load ||
             (peer->state.load == champion->state.load && peer->wins < champion->wins)) {
             best = rank;
@@ -216,7 +216,7 @@ void chair_decided(struct core *core, struct task *task, uint32_t owner,
         out_note(core, CORE_POINT_CLAIM, task, NOBODY, evidence);
     } else {
         core->stats.yields[evidence]++;
-        core->peers[owner].wins++;
+        peer_of(core, owner)->wins++;
         out_note(core, CORE_POINT_VOTE_CAST, task, owner, evidence);
     }
     if (owner == core->rank) {

@@ -29,7 +29,7 @@ void core_name_view(struct core *core)
     uint64_t sum[2] = {core->epoch, 0};
     FOR_MEMBERS(core, rank)
     {
-        uint64_t member[2] = {rank, core->peers[rank].uid};
+        uint64_t member[2] = {rank, core->uids[rank]};
         moot_hash hash = digest_bytes(member, sizeof(member));
         sum[1] += hash_word(&hash);
     }
@@ -42,31 +42,20 @@ bool core_make_room(struct core *core, uint32_t size)
     if (size <= core->size) {
         return true;
     }
-    struct peer *peers = realloc(core->peers, size * sizeof(*peers));
-    core->peers = peers != NULL ? peers : core->peers;
-    uint32_t *hosts = realloc(core->hosts, size * sizeof(*hosts));
-    core->hosts = hosts != NULL ? hosts : core->hosts;
-    bool good = peers != NULL && hosts != NULL;
-    for (uint32_t i = 0; good && i < core->lane_count; i++) {
+    for (uint32_t i = 0; i < core->lane_count; i++) {
         struct lane *lane = &core->lanes[i];
         if (lane->agreed == NULL) {
             continue;
         }
         uint64_t *agreed = realloc(lane->agreed, size * sizeof(*agreed));
-        good = agreed != NULL;
-        if (good) {
-            memset(agreed + core->size, 0, (size - core->size) * sizeof(*agreed));
-            lane->agreed = agreed;
+        if (agreed == NULL) {
+            core->broken = true;
+            return false;
         }
+        memset(agreed + core->size, 0, (size - core->size) * sizeof(*agreed));
+        lane->agreed = agreed;
     }
-    if (!good) {
-        core->broken = true;
-        return false;
-    }
-    memset(core->peers + core->size, 0, (size - core->size) * sizeof(*peers));
-    memset(core->hosts + core->size, 0, (size - core->size) * sizeof(*hosts));
-    core->size = size;
-    return true;
+    return peers_make_room(core, size);
 }
 
 static bool core_fill(struct core *core, const struct core_options *options)
@@ -76,7 +65,7 @@ static bool core_fill(struct core *core, const struct core_options *options)
     }
     core->first_size = core->size;
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        core->peers[rank].uid = options->uids[rank];
+        core->uids[rank] = options->uids[rank];
         core->hosts[rank] = options->hosts != NULL ? options->hosts[rank] : 0;
         if (options->join_uid == 0 && (!rankset_add(&core->members, rank) ||
                                        !rankset_add(&core->settled_peers, rank))) {
@@ -145,16 +134,10 @@ void core_free(struct core *core)
     rankset_release(&core->settled_peers);
     rankset_release(&core->suspects);
     rankset_release(&core->dead);
-    for (uint32_t rank = 0; core->peers != NULL && rank < core->size; rank++) {
-        free(core->peers[rank].site);
-        rankset_release(&core->peers[rank].suspects);
-        free(core->peers[rank].announced);
-    }
+    peers_release(core);
     for (uint32_t i = 0; i < 4; i++) {
         rankset_release(&core->difference.side[i].ranks);
     }
-    free(core->peers);
-    free(core->hosts);
     rankset_release(&core->members);
     free(core->closed_scopes);
     free(core->out.items);
@@ -364,7 +347,7 @@ static void begin(struct core *core)
     core->begun = true;
     core->entered_ns = core->leased_ns = core->now_ns;
     for (uint32_t rank = 0; rank < core->size && detect_is_on(core); rank++) {
-        core->peers[rank].heard_ns = core->now_ns;
+        peer_of(core, rank)->heard_ns = core->now_ns;
     }
 }
 

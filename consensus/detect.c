@@ -34,7 +34,7 @@ bool detect_lease(const struct core *core)
     uint32_t granted = !core->voted_next || MUTANT(NOOWNWAIT) ? 1 : 0;
     FOR_MEMBERS(core, rank)
     {
-        const struct peer *peer = &core->peers[rank];
+        const struct peer *peer = peer_seen(core, rank);
         granted += rank != core->rank && peer->granted_epoch == core->epoch &&
                    add_ns(peer->grant_token_ns, core->options.lease_ns) > core->now_ns;
     }
@@ -51,7 +51,7 @@ static uint64_t lease_outlived_ns(const struct core *core)
 
 static bool is_silent(const struct core *core, uint32_t rank)
 {
-    uint64_t heard_ns = core->peers[rank].heard_ns;
+    uint64_t heard_ns = peer_seen(core, rank)->heard_ns;
     return add_ns(heard_ns, core->options.suspect_ns) <= core->now_ns;
 }
 
@@ -67,7 +67,7 @@ static bool is_denounced(const struct core *core, uint32_t rank)
     {
         voices += other != core->rank && other != rank &&
                   !rankset_has(&core->suspects, other) &&
-                  rankset_has(&core->peers[other].suspects, rank);
+                  rankset_has(&peer_seen(core, other)->suspects, rank);
     }
     return voices >= enough;
 }
@@ -92,7 +92,7 @@ uint64_t detect_may_remove_ns(const struct core *core, uint32_t rank, bool adopt
     if (MUTANT(NOPEND)) {
         return 0;
     }
-    uint64_t since_ns = core->peers[rank].granted_ns;
+    uint64_t since_ns = peer_seen(core, rank)->granted_ns;
     if (core->entered_ns > since_ns) {
         since_ns = core->entered_ns;
     }
@@ -102,7 +102,7 @@ uint64_t detect_may_remove_ns(const struct core *core, uint32_t rank, bool adopt
 void detect_on_heartbeat(struct core *core, uint32_t from,
                          const struct message_heartbeat *heartbeat)
 {
-    struct peer *peer = &core->peers[from];
+    struct peer *peer = peer_of(core, from);
     peer->state.load = heartbeat->load;
     rankset_release(&peer->suspects);
     if (heartbeat->suspects != NULL &&
@@ -123,7 +123,7 @@ void detect_on_heartbeat(struct core *core, uint32_t from,
 void detect_on_grant(struct core *core, uint32_t from,
                      const struct message_grant *grant)
 {
-    struct peer *peer = &core->peers[from];
+    struct peer *peer = peer_of(core, from);
     if (grant->token > core->now_ns) {
         core->stats.refused++;
         return;
@@ -144,7 +144,7 @@ static void suspect(struct core *core)
         if (rank == core->rank) {
             continue;
         }
-        bool vouched = core->peers[rank].vouched_ns > core->now_ns;
+        bool vouched = peer_seen(core, rank)->vouched_ns > core->now_ns;
         if (!vouched && (is_silent(core, rank) || is_denounced(core, rank))) {
             if (!rankset_add(&core->suspects, rank)) {
                 core->broken = true;
@@ -158,7 +158,8 @@ static void suspect(struct core *core)
 /* A peer still hears it: do not suspect it for a while. */
 void detect_vouch(struct core *core, uint32_t rank)
 {
-    core->peers[rank].vouched_ns = add_ns(core->now_ns, core->options.suspect_ns / 2);
+    peer_of(core, rank)->vouched_ns =
+        add_ns(core->now_ns, core->options.suspect_ns / 2);
     rankset_remove(&core->suspects, rank);
 }
 

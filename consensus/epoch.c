@@ -247,13 +247,13 @@ static bool grow_peers(struct core *core, const struct view *view)
 {
     for (uint32_t i = 0; i < view->newcomer_count; i++) {
         const struct message_newcomer *newcomer = &view->newcomers[i];
-        if (newcomer->rank < core->size && core->peers[newcomer->rank].uid != 0) {
+        if (newcomer->rank < core->size && core->uids[newcomer->rank] != 0) {
             continue;
         }
         if (!core_make_room(core, newcomer->rank + 1)) {
             return false;
         }
-        core->peers[newcomer->rank].uid = newcomer->uid;
+        core->uids[newcomer->rank] = newcomer->uid;
         core->hosts[newcomer->rank] = newcomer->host;
         if (newcomer->uid == core->uid) {
             core->rank = newcomer->rank;
@@ -270,7 +270,11 @@ bool epoch_take_newcomers(struct core *core, const struct view *view)
 static void forget_removed(struct core *core)
 {
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        struct peer *peer = &core->peers[rank];
+        struct peer *peer =
+            detect_is_on(core) ? peer_of(core, rank) : core->peers[rank];
+        if (peer == NULL) {
+            continue;
+        }
         peer->swept = false;
         peer->wins = 0;
         peer->suspects.low = 0;

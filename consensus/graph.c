@@ -65,7 +65,7 @@ void graph_send_result(struct core *core, struct task *task, uint32_t to,
         return;
     }
     message->u.result = (struct message_result){
-        .owner_uid = core->peers[task->owner].uid,
+        .owner_uid = core->uids[task->owner],
         .evidence = (enum evidence)task->evidence,
         .status = task->status,
         .data = result_form(task, want, pushed),
@@ -435,11 +435,11 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
 /* Whose result it is: the sender's, or, served by who has a copy, another's. */
 static uint32_t rank_of(const struct core *core, uint32_t from, uint64_t uid)
 {
-    if (core->peers[from].uid == uid) {
+    if (core->uids[from] == uid) {
         return from;
     }
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        if (core->peers[rank].uid == uid) {
+        if (core->uids[rank] == uid) {
             return rank;
         }
     }

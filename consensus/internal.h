@@ -12,6 +12,7 @@
  *   core.c      the step itself
  *   receive.c   Rule E, and to which room a message goes
  *   outputs.c   what a step says, and the core's memory
+ *   peers.c     what is kept per peer
  *   table.c     finds a task's record by its hash
  *   roll.c      what this rank has registered, and what peers say they have (G1-G4)
  *   state.c     what peers should know of this rank now
@@ -57,6 +58,11 @@ enum { ASK_BUSY_FACTOR = 100, ASK_BUSY_NS = 1000000 };
 #define FOR_MEMBERS(core, rank)                                                        \
     for (uint32_t rank = rankset_next(&(core)->members, 0); rank != NOBODY;            \
          rank = rankset_next(&(core)->members, rank + 1))
+
+/* Up to so many ranks everyone speaks with everyone: rolls and states are told to all,
+ * and the coordinator polls them itself.  Above that they go along the tree and by
+ * dissemination (spread.c), and what is kept per peer is kept of few. */
+enum { PEERS_ALL_MAX = 64 };
 
 static inline uint64_t add_ns(uint64_t a, uint64_t b)
 {
@@ -212,8 +218,11 @@ struct lane {
     uint64_t *agreed;   /* per rank: its lane equals ours up to here */
 };
 
+/* What this rank knows of a peer from the peer itself.  Up to PEERS_ALL_MAX ranks there
+ * is a record for each; above that only for those with whom there was something to
+ * do. */
 struct peer {
-    uint64_t uid;
+    uint32_t rank;
     uint64_t heard_ns;
     uint64_t granted_ns;     /* when this rank last granted it a lease */
     uint64_t grant_token_ns; /* when the heartbeat left that it granted last, */
@@ -316,8 +325,12 @@ struct core {
     uint64_t votes_tested_ns; /* vote timeouts up to here have been acted on */
     struct rankset members;
     uint32_t member_count;
-    uint32_t *hosts;
-    struct peer *peers; /* per rank */
+    uint64_t *uids;      /* per rank */
+    uint32_t *hosts;     /* per rank */
+    struct peer **peers; /* per rank; NULL: none yet (peers.c) */
+    struct peer **known; /* those that are there, in the order in which they came */
+    uint32_t known_count, known_room;
+    struct peer nobody; /* stands in for a record that there is no memory for */
 
     struct task **slots; /* table.c */
     size_t slot_count, task_count;
@@ -394,6 +407,17 @@ const struct rankset *out_copy_set(struct core *core, const struct rankset *set)
 int receive_event(struct core *core, const struct core_event *event);
 /* What came before this rank entered its epoch. */
 void receive_held(struct core *core);
+
+/* --- peers.c ------------------------------------------------------------------- */
+
+bool peers_make_room(struct core *core, uint32_t size);
+void peers_release(struct core *core);
+/* Finds or makes.  Without memory the core is broken, and this is a record that does
+ * not count. */
+struct peer *peer_of(struct core *core, uint32_t rank);
+/* What there is of a peer: nothing at all (all zero) if nothing was recorded. */
+const struct peer *peer_seen(const struct core *core, uint32_t rank);
+void peer_heard(struct core *core, uint32_t rank); /* now */
 
 /* --- core.c -------------------------------------------------------------------- */
 

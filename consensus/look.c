@@ -73,7 +73,7 @@ bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_vie
     if (rank >= core->size) {
         return false;
     }
-    const struct peer *peer = &core->peers[rank];
+    const struct peer *peer = peer_seen(core, rank);
     *out = (struct core_peer_view){
         .heard_ns = peer->heard_ns, .state = peer->state, .waits_for = peer->waits_for};
     return true;

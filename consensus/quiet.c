@@ -150,8 +150,8 @@ static bool fail_smallest_orphan(struct core *core)
     uint32_t best = NOBODY;
     FOR_MEMBERS(core, rank)
     {
-        const struct peer *peer = &core->peers[rank];
-        const struct peer *least = best != NOBODY ? &core->peers[best] : NULL;
+        const struct peer *peer = peer_seen(core, rank);
+        const struct peer *least = best != NOBODY ? peer_seen(core, best) : NULL;
         if (peer->pollr.orphan &&
             (least == NULL || peer->pollr.orphan_len < least->pollr.orphan_len ||
              (peer->pollr.orphan_len == least->pollr.orphan_len &&
@@ -160,7 +160,7 @@ static bool fail_smallest_orphan(struct core *core)
         }
     }
     if (best != NOBODY) {
-        resolve_at(core, best, &core->peers[best].orphan, RESOLVE_NOT_HELD);
+        resolve_at(core, best, &peer_seen(core, best)->orphan, RESOLVE_NOT_HELD);
     }
     return best != NOBODY;
 }
@@ -173,7 +173,7 @@ static bool yield_undecided(struct core *core)
     bool any = false;
     FOR_MEMBERS(core, rank)
     {
-        const struct message_pollr *answer = &core->peers[rank].pollr;
+        const struct message_pollr *answer = &peer_seen(core, rank)->pollr;
         if (answer->undecided) {
             resolve_at(core, rank, &answer->undecided_hash, RESOLVE_YIELD);
             any = true;
@@ -187,7 +187,7 @@ static bool adjourn_if_all_closed(struct core *core)
     int32_t worst = 0;
     FOR_MEMBERS(core, rank)
     {
-        const struct message_pollr *answer = &core->peers[rank].pollr;
+        const struct message_pollr *answer = &peer_seen(core, rank)->pollr;
         if (!answer->closed || answer->waits || answer->stuck) {
             return false;
         }
@@ -210,7 +210,7 @@ static bool chase_cycle(struct core *core)
 {
     FOR_MEMBERS(core, rank)
     {
-        const struct message_pollr *answer = &core->peers[rank].pollr;
+        const struct message_pollr *answer = &peer_seen(core, rank)->pollr;
         if (!answer->stuck || MUTANT(NOCHASE)) {
             continue;
         }
@@ -253,7 +253,7 @@ static bool peers_seem_to_rest(const struct core *core)
 {
     FOR_MEMBERS(core, rank)
     {
-        if (rank != core->rank && !core->peers[rank].state.passive) {
+        if (rank != core->rank && !peer_seen(core, rank)->state.passive) {
             return false;
         }
     }
@@ -288,7 +288,7 @@ static void finish_round(struct core *core)
     uint64_t sent = 0, received = 0;
     FOR_MEMBERS(core, rank)
     {
-        const struct message_pollr *answer = &core->peers[rank].pollr;
+        const struct message_pollr *answer = &peer_seen(core, rank)->pollr;
         resting = resting && answer->resting;
         passive = passive && answer->passive;
         sent += answer->sent;
@@ -315,7 +315,7 @@ static void start_round(struct core *core)
     poll->round++;
     poll->open = true;
     poll->answers = 0;
-    struct peer *self = &core->peers[core->rank];
+    struct peer *self = peer_of(core, core->rank);
     self->pollr = answer_now(core, poll->round, &self->orphan);
     FOR_MEMBERS(core, rank)
     {
@@ -362,8 +362,9 @@ void quiet_on_pollr(struct core *core, uint32_t from, const struct message *mess
         core->stats.refused++;
         return;
     }
-    core->peers[from].pollr = message->u.pollr;
-    core->peers[from].orphan = message->hash;
+    struct peer *peer = peer_of(core, from);
+    peer->pollr = message->u.pollr;
+    peer->orphan = message->hash;
     if (++poll->answers == rankset_count(&core->members) - 1) {
         finish_round(core);
     }

@@ -20,7 +20,7 @@ enum verdict_of_e { E_DROP, E_TAKE, E_HOLD };
 static enum verdict_of_e rule_e(const struct core *core, uint32_t from, uint64_t uid,
                                 const struct message *message)
 {
-    if (from >= core->size || core->peers[from].uid != uid) {
+    if (from >= core->size || core->uids[from] != uid) {
         /* A newcomer of a view that this rank has yet to hear of, or a stranger. */
         return message->epoch > core->epoch && uid != 0 ? E_HOLD : E_DROP;
     }
@@ -216,7 +216,7 @@ static void take(struct core *core, uint32_t from, const struct message *message
     if (message->epoch != core->epoch) {
         core->received_before[message->type]++; /* it was sent in another epoch */
     }
-    core->peers[from].heard_ns = core->now_ns;
+    peer_heard(core, from);
     struct task *task = NULL;
     if (names_a_task(message->type)) {
         task = table_enter(core, &message->hash);
@@ -230,7 +230,7 @@ static void take(struct core *core, uint32_t from, const struct message *message
 static uint32_t rank_of_uid(const struct core *core, uint64_t uid)
 {
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        if (core->peers[rank].uid == uid) {
+        if (core->uids[rank] == uid) {
             return rank;
         }
     }
@@ -283,10 +283,10 @@ int receive_event(struct core *core, const struct core_event *event)
         break;
     case E_DROP:
         core->stats.refused++;
-        if (from < core->size && core->peers[from].uid == event->u.recv.uid) {
+        if (from < core->size && core->uids[from] == event->u.recv.uid) {
             answer_the_late(core, from, message);
             if (rankset_has(&core->members, from)) {
-                core->peers[from].heard_ns = core->now_ns;
+                peer_heard(core, from);
             }
         }
         break;

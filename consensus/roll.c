@@ -228,11 +228,10 @@ static void forget_announced(struct peer *peer, uint32_t i)
 
 void roll_resolve(struct core *core)
 {
-    FOR_MEMBERS(core, rank)
-    {
-        struct peer *peer = &core->peers[rank];
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        struct peer *peer = core->known[k];
         for (uint32_t i = peer->announced_count; i-- > 0;) {
-            if (resolve(core, rank, &peer->announced[i])) {
+            if (resolve(core, peer->rank, &peer->announced[i])) {
                 forget_announced(peer, i);
             }
         }
@@ -243,13 +242,12 @@ static void resolve_with(struct core *core, const struct chunk *chunk)
 {
     struct rollsum sum =
         chunk->sum; /* resolving may move chunks' neighbours, not these */
-    FOR_MEMBERS(core, rank)
-    {
-        struct peer *peer = &core->peers[rank];
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        struct peer *peer = core->known[k];
         for (uint32_t i = peer->announced_count; i-- > 0;) {
             struct announced *what = &peer->announced[i];
             if ((what->partial || rollsum_equal(&what->sum, &sum)) &&
-                resolve(core, rank, what)) {
+                resolve(core, peer->rank, what)) {
                 forget_announced(peer, i);
             }
         }
@@ -378,7 +376,7 @@ void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *r
         core->stats.refused++;
         return;
     }
-    struct peer *peer = &core->peers[from];
+    struct peer *peer = peer_of(core, from);
     struct announced *what = announced_enter(core, peer, roll);
     if (what == NULL) {
         return;
@@ -438,7 +436,7 @@ void roll_ask_hashes(struct core *core, uint32_t from, struct announced *what)
 void roll_on_hashes(struct core *core, uint32_t from,
                     const struct message_hashes *hashes)
 {
-    struct peer *peer = &core->peers[from];
+    struct peer *peer = peer_of(core, from);
     for (uint32_t i = 0; i < hashes->count; i++) {
         struct task *task = table_find(core, &hashes->hashes[i]);
         if (task != NULL && !rankset_add(&task->holders, from)) {
@@ -469,12 +467,11 @@ void roll_want_of_closed(struct core *core)
     if (core->options.mode != CORE_REPAIR) {
         return;
     }
-    FOR_MEMBERS(core, rank)
-    {
-        struct peer *peer = &core->peers[rank];
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        struct peer *peer = core->known[k];
         for (uint32_t i = 0; peer->state.closed && i < peer->announced_count; i++) {
             if (!peer->announced[i].wanted) {
-                roll_ask_hashes(core, rank, &peer->announced[i]);
+                roll_ask_hashes(core, peer->rank, &peer->announced[i]);
             }
         }
     }
@@ -482,7 +479,7 @@ void roll_want_of_closed(struct core *core)
 
 bool roll_resolved(const struct core *core, uint32_t rank)
 {
-    return core->peers[rank].announced_count == 0;
+    return peer_seen(core, rank)->announced_count == 0;
 }
 
 static void count_task(struct core *core, const struct task *task)

@@ -92,7 +92,7 @@ void state_announce(struct core *core)
 
 void state_on_state(struct core *core, uint32_t from, const struct message *message)
 {
-    struct peer *peer = &core->peers[from];
+    struct peer *peer = peer_of(core, from);
     char *site = NULL;
     if (message->u.state.site != NULL) {
         size_t length = strnlen(message->u.state.site, LIMIT_SITE_BYTES);

@@ -117,10 +117,11 @@ void strict_on_hashes(struct core *core, uint32_t from,
 static void see_short_rolls(struct core *core)
 {
     static const moot_hash nothing = {{0}};
-    FOR_MEMBERS(core, rank)
-    {
-        const struct peer *peer = &core->peers[rank];
-        if (rank == core->rank || !peer->state.closed || !roll_resolved(core, rank) ||
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        const struct peer *peer = core->known[k];
+        uint32_t rank = peer->rank;
+        if (rank == core->rank || !rankset_has(&core->members, rank) ||
+            !peer->state.closed || !roll_resolved(core, rank) ||
             peer->state.len >= core->roll_len) {
             continue;
         }
@@ -140,16 +141,15 @@ static void ask_for_hashes(struct core *core)
 {
     bool rested = core->idle &&
                   core->now_ns >= core->idle_since_ns + core->options.gossip_period_ns;
-    FOR_MEMBERS(core, rank)
-    {
-        struct peer *peer = &core->peers[rank];
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        struct peer *peer = core->known[k];
         for (uint32_t i = 0; i < peer->announced_count; i++) {
             struct announced *what = &peer->announced[i];
             uint64_t last = what->first + what->count - 1;
             bool passed =
                 what->lane < core->lane_count && core->lanes[what->lane].len >= last;
             if (!what->wanted && (passed || rested || core->closed)) {
-                roll_ask_hashes(core, rank, what);
+                roll_ask_hashes(core, peer->rank, what);
             }
         }
     }
@@ -194,9 +194,8 @@ bool strict_settled(const struct core *core)
     if (core->options.mode != CORE_STRICT || core->difference.declared) {
         return true;
     }
-    FOR_MEMBERS(core, rank)
-    {
-        const struct peer *peer = &core->peers[rank];
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        const struct peer *peer = core->known[k];
         for (uint32_t i = 0; i < peer->announced_count; i++) {
             if (!peer->announced[i].wanted) {
                 return false;
@@ -215,9 +214,8 @@ uint64_t strict_deadline(const struct core *core)
         return core->difference.declare_ns;
     }
     uint64_t rested_ns = core->idle_since_ns + core->options.gossip_period_ns;
-    FOR_MEMBERS(core, rank)
-    {
-        if (core->idle && core->peers[rank].announced_count > 0 &&
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        if (core->idle && core->known[k]->announced_count > 0 &&
             rested_ns > core->now_ns) {
             return rested_ns;
         }

@@ -89,7 +89,7 @@ static uint32_t place_in_line(const struct core *core)
 /* A stagger's worth of spread that depends on who and when, not on chance. */
 static uint64_t jitter_ns(const struct core *core)
 {
-    uint64_t words[3] = {core->peers[core->rank].uid, core->paxos.round, core->epoch};
+    uint64_t words[3] = {core->uids[core->rank], core->paxos.round, core->epoch};
     moot_hash hash = digest_bytes(words, sizeof(words));
     return hash_word(&hash) % (core->options.stagger_ns / 2 + 1);
 }

@@ -81,7 +81,7 @@ void view_on_view(struct core *core, const struct message_view *message)
 /* A member that is still in an older view is told the present one. */
 void view_tell(struct core *core, uint32_t to)
 {
-    struct peer *peer = &core->peers[to];
+    struct peer *peer = peer_of(core, to);
     if (core->now_ns < peer->told_view_ns) {
         return;
     }
@@ -92,10 +92,10 @@ void view_tell(struct core *core, uint32_t to)
         good = view_add_past(&view, core->past[i].epoch, &core->past[i].members);
     }
     for (uint32_t rank = core->first_size; good && rank < core->size; rank++) {
-        good = view_add_newcomer(
-            &view, (struct message_newcomer){.rank = rank,
-                                             .host = core->hosts[rank],
-                                             .uid = core->peers[rank].uid});
+        good = view_add_newcomer(&view,
+                                 (struct message_newcomer){.rank = rank,
+                                                           .host = core->hosts[rank],
+                                                           .uid = core->uids[rank]});
     }
     const struct message_view *value = good ? view_to_message(core, &view) : NULL;
     struct message *message =
@@ -128,7 +128,7 @@ void view_on_join(struct core *core, const struct message_join *join)
 {
     struct paxos *paxos = &core->paxos;
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        if (core->peers[rank].uid == join->uid) {
+        if (core->uids[rank] == join->uid) {
             if (rankset_has(&core->members, rank)) {
                 view_tell(core, rank);
             } else {
