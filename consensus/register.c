@@ -12,8 +12,9 @@ static bool facts_match(const moot_hash *hash, const struct core_register *reg)
     unsigned facts = hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_FACTS;
     unsigned said = ((reg->flags & CORE_TASK_ONCE) ? MOOT_HASH_ONCE : 0u) |
                     ((reg->flags & CORE_TASK_NESTED) ? MOOT_HASH_NESTED : 0u) |
-                    (reg->candidates != NULL ? MOOT_HASH_CANDIDATES : 0u);
-    return facts == said;
+                    (reg->candidates != NULL ? MOOT_HASH_CANDIDATES : 0u) |
+                    (hash_scope(&reg->scope) != 0 ? MOOT_HASH_SCOPED : 0u);
+    return facts == said && hash_scope(hash) == hash_scope(&reg->scope);
 }
 
 static bool link_inputs(struct core *core, struct task *task,

@@ -17,6 +17,11 @@
  *
  * Whether a task is nested is not in the digest but in its facts: the scope of a nested
  * task is its parent's hash, which is the hash of no scope.
+ *
+ * The hash of a scope is SCOPED, and every hash takes the bytes and the bit that say so
+ * from its scope: a nested task from its parent, a scope in a scope has its own.  48
+ * bits tell a million scopes apart (two of them agree once in 500 runs of that size),
+ * and within one of them 76 are left to tell tasks apart.
  */
 #include "identity.h"
 
@@ -24,7 +29,11 @@
 #include <sodium.h>
 #include <string.h>
 
-enum { IDENTITY_FORMAT = 1 };
+enum {
+    IDENTITY_FORMAT = 1,
+    SCOPE_BYTES = 6,
+    SCOPE_AT = MOOT_HASH_BYTES - 1 - SCOPE_BYTES
+};
 
 static_assert(crypto_generichash_blake2b_PERSONALBYTES == 16, "as below");
 static const unsigned char personal_task[16] = "moot task";
@@ -78,6 +87,14 @@ static void put_candidates(digest_state *state, const struct rankset *candidates
         put_integer(state, rank, 4);
 }
 
+static void put_scope(moot_hash *hash, const moot_hash *scope)
+{
+    if ((scope->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_SCOPED) == 0)
+        return;
+    hash->bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_SCOPED;
+    memcpy(hash->bytes + SCOPE_AT, scope->bytes + SCOPE_AT, SCOPE_BYTES);
+}
+
 moot_hash identity_hash(const struct identity *spec)
 {
     digest_state state;
@@ -99,6 +116,7 @@ moot_hash identity_hash(const struct identity *spec)
                 (spec->candidates != NULL ? MOOT_HASH_CANDIDATES : 0) |
                 (spec->nested ? MOOT_HASH_NESTED : 0);
     hash.bytes[MOOT_HASH_BYTES - 1] |= (uint8_t)facts;
+    put_scope(&hash, &spec->scope);
     return hash;
 }
 
@@ -109,5 +127,17 @@ moot_hash identity_scope(const moot_hash *parent, const char *name)
     put_integer(&state, IDENTITY_FORMAT, 4);
     put_bytes(&state, parent->bytes, sizeof parent->bytes);
     put_counted(&state, name, strlen(name));
-    return digest_end(&state);
+    moot_hash hash = digest_end(&state);
+    hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_SCOPED;
+    return hash;
+}
+
+uint64_t hash_scope(const moot_hash *hash)
+{
+    if ((hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_SCOPED) == 0)
+        return 0;
+    uint64_t tag = 1; /* no scope's is 0 */
+    for (int i = 0; i < SCOPE_BYTES; i++)
+        tag = tag << 8 | hash->bytes[SCOPE_AT + i];
+    return tag;
 }

@@ -3,7 +3,8 @@
  * The digest covers, in this order and with every length written before its bytes (so
  * that no two different specs have the same encoding): a format version, the kernel's
  * name and version, the argument bytes, the input hashes in order, the key, the once
- * flag, the candidate set, and the scope.  Integers are little-endian.  It does not
+ * flag, the candidate set, and the scope, whose mark the hash bears in plain sight
+ * (moot_hash.h).  Integers are little-endian.  It does not
  * cover `after`, hint, priority or label: they say when, not what.
  *
  * Golden vectors in tests/golden/identity.txt hold it fixed across machines and
@@ -40,6 +41,9 @@ moot_hash identity_hash(const struct identity *spec);
 
 /* The scope that `name` opens inside `parent` (the zero hash is the program's own). */
 moot_hash identity_scope(const moot_hash *parent, const char *name);
+
+/* The scope that a task, or a scope, belongs to: equal for all of one; 0: none. */
+uint64_t hash_scope(const moot_hash *hash);
 
 /* BLAKE2b-128 of bytes, as `b2sum -l 128` prints it: fingerprints of arrays, files,
  * results.  Its low bits are digest, not facts. */

@@ -4,11 +4,14 @@
  * (identity.h lists the fields); it never covers an address, padding, or the order in
  * which a rank happened to spawn.  Equal hashes on two ranks are the same task.
  *
- * The last byte carries three facts in its low bits that everyone who meets the bare
+ * The last byte carries four facts in its low bits that everyone who meets the bare
  * hash must know before it has met the spec: a rank that is asked for a task it has
  * never spawned still has to know whether a quorum is needed before it starts (ONCE),
- * whether its chair can be computed from the hash alone (not if CANDIDATES), and
- * whether waiting for the chair to register it is pointless (NESTED).
+ * whether its chair can be computed from the hash alone (not if CANDIDATES), whether
+ * waiting for the chair to register it is pointless (NESTED), and which phase of the
+ * program it belongs to, so that what comes late about a phase that is over is known
+ * for what it is (SCOPED: the six bytes before the last are then the scope's, the same
+ * in the hash of the scope and in all its tasks', nested ones included).
  */
 #ifndef MOOT_HASH_H
 #define MOOT_HASH_H
@@ -32,7 +35,8 @@ enum {
     MOOT_HASH_CANDIDATES =
         2,                /* the chair is drawn from a candidate set, not from all */
     MOOT_HASH_NESTED = 4, /* spawned inside a running task */
-    MOOT_HASH_FACTS = 7
+    MOOT_HASH_SCOPED = 8, /* in a named scope */
+    MOOT_HASH_FACTS = 15
 };
 
 #ifdef __cplusplus

@@ -243,7 +243,7 @@ static inline moot_hash chaired_by(uint32_t chair, int n, unsigned facts)
     }
     for (uint64_t i = 0;; i++) {
         moot_hash hash = digest_bytes(&i, sizeof(i));
-        hash.bytes[15] = (uint8_t)((hash.bytes[15] & ~7u) | facts);
+        hash.bytes[15] = (uint8_t)((hash.bytes[15] & ~(uint32_t)MOOT_HASH_FACTS) | facts);
         if (placement_chair(&hash, &members, NULL) == chair && n-- == 0) {
             rankset_release(&members);
             return hash;

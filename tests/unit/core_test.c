@@ -197,7 +197,7 @@ static void agreeing_ranks_close_without_a_vote(void **state)
     for (int i = 0; i < 40; i++) {
         uint64_t word = 77 + (uint64_t)i;
         moot_hash hash = digest_bytes(&word, sizeof(word));
-        hash.bytes[15] &= (uint8_t)~7u;
+        hash.bytes[15] &= (uint8_t)~MOOT_HASH_FACTS;
         for (uint32_t rank = 0; rank < 4; rank++) {
             spawn(rank, i, hash);
         }

@@ -240,18 +240,25 @@ static void facts_stand_in_the_last_bits(void **state)
 {
     (void)state;
     struct rankset zero = {.low = 1};
+    moot_hash top = {{0}}, scope = identity_scope(&top, "phase");
     for (int facts = 0; facts <= MOOT_HASH_FACTS; facts++) {
         moot_hash hash = identity_hash(&(struct identity){
             .kernel_name = "kernel",
             .once = (facts & MOOT_HASH_ONCE) != 0,
             .nested = (facts & MOOT_HASH_NESTED) != 0,
             .candidates = (facts & MOOT_HASH_CANDIDATES) != 0 ? &zero : NULL,
+            .scope = (facts & MOOT_HASH_SCOPED) != 0 ? scope : top,
         });
         assert_int_equal(hash.bytes[15] & MOOT_HASH_FACTS, facts);
+        bool scoped = (facts & MOOT_HASH_SCOPED) != 0;
+        assert_true(hash_scope(&hash) == (scoped ? hash_scope(&scope) : 0));
+        moot_hash child = identity_hash(
+            &(struct identity){.kernel_name = "child", .nested = true, .scope = hash});
+        assert_true(hash_scope(&child) == hash_scope(&hash));
     }
 }
 
-static void a_scope_carries_no_facts_and_is_no_task(void **state)
+static void a_scope_is_scoped_and_in_no_other(void **state)
 {
     (void)state;
     moot_hash top = {{0}};
@@ -259,9 +266,10 @@ static void a_scope_carries_no_facts_and_is_no_task(void **state)
         char name[16];
         snprintf(name, sizeof name, "phase %d", i);
         moot_hash scope = identity_scope(&top, name);
-        assert_int_equal(scope.bytes[15] & MOOT_HASH_FACTS, 0);
+        assert_int_equal(scope.bytes[15] & MOOT_HASH_FACTS, MOOT_HASH_SCOPED);
         moot_hash inner = identity_scope(&scope, name);
         assert_false(hash_equal(&scope, &inner));
+        assert_true(hash_scope(&scope) != hash_scope(&inner));
     }
 }
 
@@ -320,7 +328,7 @@ int main(void)
         cmocka_unit_test(every_field_counts),
         cmocka_unit_test(equal_specs_are_one_task),
         cmocka_unit_test(facts_stand_in_the_last_bits),
-        cmocka_unit_test(a_scope_carries_no_facts_and_is_no_task),
+        cmocka_unit_test(a_scope_is_scoped_and_in_no_other),
         cmocka_unit_test(text_goes_there_and_back),
         cmocka_unit_test(hashes_have_an_order_and_a_word),
     };
