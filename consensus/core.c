@@ -389,6 +389,9 @@ uint64_t core_deadline(const struct core *core)
     if (core->broken || core->adjourned || core->fenced) {
         return CORE_NEVER;
     }
+    if (core->epoch == 0) {
+        return view_deadline(core); /* a newcomer does nothing but ask to be let in */
+    }
     uint64_t due = earlier(asker_deadline(core), state_deadline(core));
     due = earlier(due, earlier(chair_deadline(core), quiet_deadline(core)));
     due = earlier(due, earlier(detect_deadline(core), view_deadline(core)));

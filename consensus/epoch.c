@@ -138,7 +138,7 @@ static void send_report(struct core *core, uint32_t to, const struct outgoing *i
         for (uint32_t i = 0; i < part; i++) {
             entries[i] = items[i].entry;
         }
-        items += part;
+        items = count > 0 ? items + part : NULL;
         count -= part;
         message->u.report = (struct message_report){
             .last = count == 0, .count = part, .entry = entries};
