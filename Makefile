@@ -119,13 +119,26 @@ $(BUILD)/libmpitest.a: $(MPI_PART_SRC:%.c=$(BUILD)/%.o)
 $(MPI_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmpitest.a $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
-# A fuzzer carries its own instrumented copy of what it drives: no object is shared.
+# Fuzzers have instrumented objects of their own: what each may drive, built once.
 FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c consensus/sim/plan*.c)
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB_SRC) $(GEN_C)
+FUZZ_LIB_OBJ := $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/lib/%.o) $(BUILD)/fuzz/lib/gen/moot.pb-c.o
+FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined \
+  -fno-sanitize-recover=all -I. -Ihashing -iquoteproto -Inode -I$(BUILD)/gen
+
+$(BUILD)/fuzz/lib/gen/moot.pb-c.o: $(GEN_C)
 	@mkdir -p $(@D)
-	clang -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=fuzzer,address,undefined \
-	  -fno-sanitize-recover=all -I. -Ihashing -iquoteproto -Inode -I$(BUILD)/gen \
-	  $< $(FUZZ_LIB_SRC) $(GEN_C) -o $@ -lprotobuf-c -lsodium
+	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -w -c $< -o $@
+
+$(BUILD)/fuzz/lib/%.o: %.c | $(GEN_C)
+	@mkdir -p $(@D)
+	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/fuzz/libfuzzed.a: $(FUZZ_LIB_OBJ)
+	rm -f $@
+	ar rcs $@ $^
+
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/lib/tests/fuzz/%.o $(BUILD)/fuzz/libfuzzed.a
+	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c -lsodium -lm
 
 -include $(shell test -d $(BUILD) && find $(BUILD) -name '*.d' 2>/dev/null)
 

@@ -1,0 +1,642 @@
+/* events_fuzz.c - no order of events, and nothing that a peer says, breaks the core.
+ *
+ * An input is a story: its first bytes say how many ranks there are, whether they watch
+ * each other, and what the wire is like; the others are events, each a byte that names
+ * it and a few that say where.  The wire is one of three:
+ *
+ *   kind      what was sent arrives once and in order.  When the input is over,
+ *             everything is let finish: every wait must end and every rank adjourn,
+ *             unless it was fenced, crashed or has lost its majority (P1).
+ *   rough     messages come again, or before those that were sent earlier: the models
+ *             say that this breaks no safety, so the invariants must hold.
+ *   hostile   the last rank is no core but the input itself: it says anything that gets
+ *             through the decoder.  No assertion of the core may fail.
+ *
+ * Invariants and the hosts stand in events_world.h.
+ */
+#include "events_world.h"
+
+#include "proto/wire.h"
+
+#include <stdio.h>
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+/* --- The input -------------------------------------------------------------------- */
+
+static struct {
+    const unsigned char *data;
+    size_t left;
+} input;
+
+static uint32_t draw(uint32_t below)
+{
+    if (input.left == 0)
+        return 0;
+    input.left--;
+    return *input.data++ % below;
+}
+
+static uint64_t draw_word(void)
+{
+    static const uint64_t often[] = {0, 1, 2, UINT64_MAX, UINT32_MAX, 1 << 20};
+    uint32_t kind = draw(16);
+    return kind < 6 ? often[kind] : draw(256);
+}
+
+static bool draw_bool(void) { return draw(2) != 0; }
+
+static struct host *draw_host(void) { return host_of(draw(world.size)); }
+
+/* --- What the program of a rank does ---------------------------------------------- */
+
+/* The program spawns children only while their parent runs. */
+static bool may_register(const struct host *host, uint32_t task, uint32_t lane)
+{
+    int parent = specs[task].parent;
+    if (host->tasks[task].held || host->tasks[task].declined)
+        return false;
+    if (host->epoch == 0)
+        return false; /* a newcomer that nobody has let in */
+    return parent >= 0 ? host->tasks[parent].running && !host->tasks[parent].cancelled
+                       : !host->closed && host->lanes[lane].state == CORE_LANE_RUNNING;
+}
+
+static void do_register(struct host *host)
+{
+    uint32_t task = draw(TASKS), lane = draw(LANES);
+    moot_hash inputs[2];
+    struct rankset candidates = {.low = specs[task].candidates};
+    if (!may_register(host, task, lane))
+        return;
+    for (uint32_t i = 0; i < specs[task].input_count; i++)
+        inputs[i] = world.hashes[specs[task].inputs[i]];
+    struct core_event event = {.type = CORE_EV_REGISTER, .hash = world.hashes[task]};
+    event.u.reg = (struct core_register){
+        .lane = lane,
+        .flags = specs[task].flags,
+        .inputs = inputs,
+        .input_count = specs[task].input_count,
+        .after_count = specs[task].after_count,
+        .candidates = candidates.low != 0 ? &candidates : NULL,
+        .site = "fuzz.c:1",
+        .user = &host->tasks[task],
+    };
+    if (specs[task].parent >= 0)
+        event.u.reg.parent = world.hashes[specs[task].parent];
+    host->tasks[task].held = true;
+    int code = step(host, &event);
+    if (code != MOOT_OK)
+        host->tasks[task].held = false;
+    require(code == MOOT_OK || code == MOOT_ERR_NO_CANDIDATE);
+}
+
+static void do_wait(struct host *host, bool timed)
+{
+    uint32_t task = draw(TASKS), lane = draw(LANES);
+    if (host->closed || host->lanes[lane].state != CORE_LANE_RUNNING ||
+        host->no_quorum || host->epoch == 0)
+        return;
+    struct core_event event = {.type = CORE_EV_NEED, .hash = world.hashes[task]};
+    event.u.need.lane = lane;
+    event.u.need.want = draw_bool() ? WANT_DATA : WANT_DONE;
+    host->lanes[lane].task = task;
+    host->lanes[lane].want = event.u.need.want;
+    require(step(host, &event) == MOOT_OK);
+    if (is_live(host) && host->lanes[lane].task == task)
+        set_lane(host, lane, timed ? CORE_LANE_TIMED : CORE_LANE_BLOCKED);
+}
+
+static void do_lapse(struct host *host, uint32_t lane)
+{
+    if (host->lanes[lane].state == CORE_LANE_TIMED)
+        end_wait(host, lane);
+    else if (host->lanes[lane].state == CORE_LANE_PARKED)
+        set_lane(host, lane, CORE_LANE_RUNNING);
+}
+
+static void do_park(struct host *host)
+{
+    uint32_t lane = draw(LANES);
+    if (!host->closed && host->lanes[lane].state == CORE_LANE_RUNNING)
+        set_lane(host, lane, CORE_LANE_PARKED);
+}
+
+static void do_end(struct host *host, uint32_t task)
+{
+    struct core_event event = {.type = CORE_EV_DONE, .hash = world.hashes[task]};
+    if (!host->tasks[task].running)
+        return;
+    event.u.done.status = host->tasks[task].cancelled ? MOOT_ERR_CANCELLED : MOOT_OK;
+    event.u.done.size = specs[task].size;
+    host->tasks[task].running = false;
+    host->tasks[task].kept = true;
+    host->tasks[task].owner_uid = world.uids[host->rank];
+    require(step(host, &event) == MOOT_OK);
+}
+
+static void do_decline(struct host *host, uint32_t task)
+{
+    if (host->tasks[task].held || specs[task].parent >= 0)
+        return;
+    host->tasks[task].declined = true;
+    require(step(host, &(struct core_event){.type = CORE_EV_DECLINE,
+                                            .hash = world.hashes[task]}) == MOOT_OK);
+}
+
+/* The core says whether its bytes may go. */
+static void do_release(struct host *host, uint32_t task)
+{
+    if (step(host, &(struct core_event){.type = CORE_EV_RELEASE,
+                                        .hash = world.hashes[task]}) == MOOT_OK &&
+        is_live(host))
+        host->tasks[task].kept = false;
+}
+
+static void do_close(struct host *host)
+{
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        if (host->lanes[lane].task != NO_TASK ||
+            host->lanes[lane].state == CORE_LANE_PARKED)
+            return;
+    if (host->closed || host->epoch == 0)
+        return;
+    host->closed = true;
+    require(step(host, &(struct core_event){.type = CORE_EV_CLOSE}) == MOOT_OK);
+}
+
+/* --- What happens to ranks and messages ------------------------------------------- */
+
+/* Whoever shares a host with the dead may be told; with newcomers nobody is. */
+static void do_crash(struct host *host)
+{
+    bool certified = draw_bool() && !world.joins;
+    host->over = true;
+    for (uint32_t i = 0; certified && i < world.size; i++) {
+        struct core_event event = {.type = CORE_EV_DEAD};
+        event.u.dead.rank = host->rank;
+        if (is_live(host_of(i)))
+            require(step(host_of(i), &event) == MOOT_OK);
+    }
+}
+
+static void receive(struct host *host, uint32_t from, const struct message *message)
+{
+    struct core_event event = {.type = CORE_EV_RECV, .hash = message->hash};
+    event.u.recv.from = from;
+    event.u.recv.uid = world.uids[from];
+    event.u.recv.message = message;
+    require(step(host, &event) == MOOT_OK);
+}
+
+static void deliver_first(uint32_t from, uint32_t to)
+{
+    if (world.links[from][to].count == 0)
+        return;
+    struct message *message = link_take(&world.links[from][to], 0);
+    receive(host_of(to), from, message);
+    message_copy_free(message);
+}
+
+static void do_deliver(void)
+{
+    uint32_t from = draw(world.size), to = draw(world.size);
+    struct link *link = &world.links[from][to];
+    if (!world.rough) {
+        deliver_first(from, to);
+        return;
+    }
+    uint32_t at = draw(256);
+    bool again = draw(4) == 0;
+    if (link->count == 0)
+        return;
+    struct message *message = link_take(link, at % link->count);
+    if (again)
+        link_add(link, message);
+    receive(host_of(to), from, message);
+    message_copy_free(message);
+}
+
+static void tick(struct host *host)
+{
+    if (is_live(host))
+        require(step(host, &(struct core_event){.type = CORE_EV_TICK}) == MOOT_OK);
+}
+
+static uint64_t next_deadline_ns(void)
+{
+    uint64_t due_ns = CORE_NEVER;
+    for (uint32_t i = 0; i < world.size; i++) {
+        uint64_t mine_ns =
+            is_live(host_of(i)) ? core_deadline(host_of(i)->core) : CORE_NEVER;
+        due_ns = mine_ns < due_ns ? mine_ns : due_ns;
+    }
+    return due_ns;
+}
+
+/* A fair round: what is under way arrives, what is due happens, time goes on. */
+static void do_round(void)
+{
+    for (uint32_t from = 0; from < world.size; from++)
+        for (uint32_t to = 0; to < world.size; to++)
+            for (size_t n = world.links[from][to].count; n > 0; n--)
+                deliver_first(from, to);
+    uint64_t due_ns = next_deadline_ns();
+    if (due_ns != CORE_NEVER)
+        world.now_ns = due_ns > world.now_ns ? due_ns : world.now_ns + US;
+    for (uint32_t i = 0; i < world.size; i++)
+        if (is_live(host_of(i)) && core_deadline(host_of(i)->core) <= world.now_ns)
+            tick(host_of(i));
+}
+
+/* --- The hostile peer ------------------------------------------------------------- */
+
+static struct rankset said_set;
+static moot_hash said_hashes[2];
+
+static const moot_hash *draw_hash(void)
+{
+    static const moot_hash stranger = {{1, 2, 3}};
+    uint32_t task = draw(TASKS + 1);
+    return task < TASKS ? &world.hashes[task] : &stranger;
+}
+
+static void say_of_tasks(struct message *message)
+{
+    static struct message_asker askers[2];
+    switch ((int)message->type) {
+    case MESSAGE_MOTION:
+        message->u.motion = (struct message_motion){.holds = draw_bool(),
+                                                    .hint = draw_bool(),
+                                                    .final = draw_bool(),
+                                                    .want = (enum want)draw(3),
+                                                    .need = draw_word(),
+                                                    .len = draw_word()};
+        message->u.motion.candidates = draw(4) == 0 ? &said_set : NULL;
+        break;
+    case MESSAGE_DECISION:
+        for (int i = 0; i < 2; i++)
+            askers[i] =
+                (struct message_asker){draw(8), (enum want)draw(3), draw_word()};
+        message->u.decision = (struct message_decision){
+            .evidence = (enum evidence)(1 + draw(EVIDENCE_END - 1)),
+            .askers = askers,
+            .asker_count = draw(3)};
+        break;
+    case MESSAGE_RESULT:
+        message->u.result = (struct message_result){
+            .owner_uid = world.uids[draw(world.size)],
+            .evidence = (enum evidence)(1 + draw(EVIDENCE_END - 1)),
+            .status = draw_bool() ? MOOT_OK : MOOT_ERR_TASK_FAILED,
+            .data = RESULT_BARE,
+            .size = draw_word()};
+        break;
+    case MESSAGE_REFER:
+        message->u.refer.candidates = &said_set;
+        break;
+    case MESSAGE_ACCEPT:
+        message->u.accept.maybe = draw_bool();
+        message->u.accept.winner = draw(world.size);
+        message->u.accept.winner_uid = world.uids[message->u.accept.winner];
+        break;
+    case MESSAGE_VERDICT:
+        message->u.verdict.code = MOOT_ERR_NOT_HELD;
+        break;
+    case MESSAGE_RESOLVE:
+        message->u.resolve.what = (enum resolve_what)draw(2);
+        break;
+    case MESSAGE_CHASE:
+        message->u.chase = (struct message_chase){said_hashes, draw(3)};
+        break;
+    default:
+        break;
+    }
+}
+
+static void say_of_rolls(struct message *message)
+{
+    uint32_t lane = draw(4), count = draw(5);
+    uint64_t first = 1 + draw_word() % 16;
+    switch ((int)message->type) {
+    case MESSAGE_ROLL:
+        message->u.roll = (struct message_roll){
+            .lane = lane, .first = first, .count = count, .partial = draw_bool()};
+        message->u.roll.sum.low = draw_word();
+        break;
+    case MESSAGE_WANT:
+        message->u.want = (struct message_want){lane, first, count};
+        break;
+    case MESSAGE_HASHES:
+        message->u.hashes = (struct message_hashes){lane, first, said_hashes, NULL,
+                                                    count < 2 ? count : 2};
+        break;
+    case MESSAGE_STATE:
+        message->u.state = (struct message_state){.blocked = draw_bool(),
+                                                  .closed = draw_bool(),
+                                                  .passive = draw_bool(),
+                                                  .waiting = draw_bool(),
+                                                  .lanes = lane,
+                                                  .len = draw_word(),
+                                                  .need = draw_word(),
+                                                  .load = draw(9)};
+        break;
+    case MESSAGE_POLL:
+        message->u.poll.round = draw_word();
+        break;
+    case MESSAGE_POLLR:
+        message->u.pollr = (struct message_pollr){.round = draw_word(),
+                                                  .resting = draw_bool(),
+                                                  .passive = draw_bool(),
+                                                  .closed = draw_bool(),
+                                                  .waits = draw_bool(),
+                                                  .orphan = draw_bool(),
+                                                  .undecided = draw_bool(),
+                                                  .stuck = draw_bool(),
+                                                  .sent = draw_word(),
+                                                  .received = draw_word(),
+                                                  .orphan_len = draw_word(),
+                                                  .undecided_hash = *draw_hash(),
+                                                  .stuck_hash = *draw_hash()};
+        break;
+    default:
+        break;
+    }
+}
+
+static void say_of_views(struct message *message, struct message_view *view)
+{
+    static struct message_past past;
+    static struct message_newcomer newcomer;
+    static struct message_entry entry;
+    static struct rankset others;
+    others.low = 1 + draw(31);
+    past = (struct message_past){1 + draw(4), &others};
+    newcomer = (struct message_newcomer){draw(8), 0, 1 + draw_word() % 1000};
+    *view = (struct message_view){.epoch = past.epoch + 1 + draw(2),
+                                  .members = &said_set,
+                                  .newcomers = draw(2),
+                                  .newcomer = &newcomer,
+                                  .history = 1,
+                                  .past = &past};
+    switch ((int)message->type) {
+    case MESSAGE_HEARTBEAT:
+        message->u.heartbeat = (struct message_heartbeat){
+            draw_word(), draw(4), draw_bool() ? &said_set : NULL};
+        break;
+    case MESSAGE_GRANT:
+        message->u.grant.token = draw_word();
+        break;
+    case MESSAGE_PREPARE:
+    case MESSAGE_PROMISE:
+    case MESSAGE_PROPOSE:
+    case MESSAGE_VOTED:
+    case MESSAGE_REJECT:
+        message->u.paxos = (struct message_paxos){
+            .ballot = (uint64_t)(1 + draw(4)) << BALLOT_RANK_BITS | draw(world.size),
+            .accepted = draw_bool() ? (uint64_t)1 << BALLOT_RANK_BITS | draw(4) : 0,
+            .dead = draw(4) == 0 ? &others : NULL,
+            .heard = draw(4) == 0 ? &others : NULL,
+            .value = draw_bool() ? view : NULL};
+        break;
+    case MESSAGE_VIEW:
+        message->u.view = *view;
+        break;
+    case MESSAGE_REPORT:
+        entry = (struct message_entry){.hash = *draw_hash(),
+                                       .what = (enum report_what)draw(4),
+                                       .owner = draw(world.size),
+                                       .epoch = 1 + draw(3),
+                                       .has_payload = draw_bool(),
+                                       .evidence = EVIDENCE_CLAIM};
+        message->u.report = (struct message_report){draw_bool(), draw(2), &entry};
+        break;
+    case MESSAGE_FENCED:
+        message->u.fenced.epoch = draw_word();
+        break;
+    case MESSAGE_JOIN:
+        message->u.join = (struct message_join){1 + draw_word() % 1000, 0};
+        break;
+    default:
+        break;
+    }
+}
+
+/* Only what a decoder lets through reaches a core. */
+static void through_the_wire(struct host *host, uint32_t from,
+                             const struct message *message)
+{
+    struct wire_writer *writer = wire_writer_new();
+    struct wire_envelope envelope = {.src_uid = world.uids[from],
+                                     .dst_uid = world.uids[host->rank],
+                                     .epoch = message->epoch,
+                                     .view_id = message->view_id};
+    struct wire_frame frame = {0};
+    void *bytes = NULL;
+    size_t size = 0;
+    const char *why;
+    require(writer != NULL);
+    if (wire_writer_add(writer, message) == MOOT_OK &&
+        wire_writer_finish(writer, &envelope, &bytes, &size) == MOOT_OK &&
+        wire_frame_decode(bytes, size, &frame, &why) == MOOT_OK)
+        for (size_t i = 0; i < frame.count; i++)
+            receive(host, from, &frame.messages[i]);
+    wire_frame_release(&frame);
+    free(bytes);
+    wire_writer_free(writer);
+}
+
+static void do_lie(struct host *host)
+{
+    struct message_view view;
+    uint32_t from = world.size - 1;
+    uint64_t epoch, view_id;
+    if (!world.hostile || host->rank == from)
+        return;
+    core_view(host->core, &epoch, &view_id);
+    struct message message = {.type =
+                                  (enum message_type)(1 + draw(MESSAGE_TYPE_END - 1)),
+                              .epoch = epoch + draw(3),
+                              .view_id = view_id,
+                              .hash = *draw_hash()};
+    said_set.low = 1 + draw(31);
+    said_hashes[0] = *draw_hash();
+    said_hashes[1] = *draw_hash();
+    if (message.epoch == epoch + 2)
+        message.epoch = epoch - 1;
+    if (message.type >= MESSAGE_HEARTBEAT)
+        say_of_views(&message, &view);
+    else if (message.type >= MESSAGE_ROLL && message.type <= MESSAGE_POLLR)
+        say_of_rolls(&message);
+    else
+        say_of_tasks(&message);
+    through_the_wire(host, from, &message);
+}
+
+/* --- The story -------------------------------------------------------------------- */
+
+static void open_world(void)
+{
+    uint32_t shape = draw(256), voters = 1 + draw(4), mode = draw(8);
+    world.size = 2 + draw(3);
+    world.rough = (shape & 3) == 1;
+    world.hostile = (shape & 3) == 2;
+    world.detection = (shape >> 2 & 1) != 0;
+    world.joins = world.detection && !world.hostile && (shape >> 3 & 1) != 0;
+    world.size += world.joins;
+    world.now_ns = 1;
+    struct core_options options = {.mode = mode == 7   ? CORE_STRICT
+                                           : mode == 6 ? CORE_TRUST
+                                                       : CORE_REPAIR,
+                                   .voters = voters,
+                                   .vote_timeout_ns =
+                                       (shape >> 4 & 3) == 0 ? 3 * MS : CORE_NEVER,
+                                   .ask_delay_ns = MS,
+                                   .gossip_period_ns = 2 * MS,
+                                   .heartbeat_ns = world.detection ? 10 * MS : 0,
+                                   .suspect_ns = 60 * MS,
+                                   .lease_ns = (shape >> 6 & 1) ? 40 * MS : 90 * MS,
+                                   .stagger_ns = MS,
+                                   .batch_ns = MS / 2,
+                                   .quorum_wait_ns = 300 * MS,
+                                   .notes = (shape >> 7 & 1) != 0};
+    world.repairs = options.mode == CORE_REPAIR;
+    name_tasks();
+    for (uint32_t rank = 0; rank < world.size; rank++)
+        world.uids[rank] = 1000 + rank;
+    for (uint32_t rank = 0; rank < world.size - world.hostile; rank++)
+        host_open(rank, &options);
+}
+
+static void do_of_rank(uint32_t what, struct host *host)
+{
+    switch (what) {
+    case 0:
+    case 1:
+    case 2:
+        do_register(host);
+        break;
+    case 3:
+        do_wait(host, false);
+        break;
+    case 4:
+        do_wait(host, true);
+        break;
+    case 5:
+        do_lapse(host, draw(LANES));
+        break;
+    case 6:
+        do_park(host);
+        break;
+    case 7:
+        do_end(host, draw(TASKS));
+        break;
+    case 8:
+        do_decline(host, draw(TASKS));
+        break;
+    case 9:
+        do_release(host, draw(TASKS));
+        break;
+    case 10:
+        (void)step(host, &(struct core_event){.type = CORE_EV_CANCEL,
+                                              .hash = world.hashes[draw(TASKS)]});
+        break;
+    case 11:
+        do_close(host);
+        break;
+    case 12:
+        if (world.detection)
+            do_crash(host);
+        break;
+    default:
+        tick(host);
+    }
+}
+
+static void do_next(void)
+{
+    static const uint64_t spans_ns[] = {US,      100 * US, MS,      5 * MS,
+                                        20 * MS, 70 * MS,  200 * MS};
+    uint32_t what = draw(24);
+    struct host *host = what < 14 ? draw_host() : NULL;
+    if (what < 14) {
+        if (is_live(host))
+            do_of_rank(what, host);
+    } else if (what < 18) {
+        do_deliver();
+    } else if (what < 20) {
+        host = draw_host();
+        if (is_live(host))
+            do_lie(host);
+    } else if (what < 22) {
+        for (uint32_t rounds = 1 + draw(8); rounds > 0; rounds--)
+            do_round();
+    } else {
+        world.now_ns += spans_ns[draw(7)];
+    }
+}
+
+/* --- The end ---------------------------------------------------------------------- */
+
+/* Kernels, timed waits and foreign code end; so does a lane that waits for nothing. */
+static bool finish(struct host *host)
+{
+    for (uint32_t task = 0; task < TASKS && is_live(host); task++)
+        do_end(host, task);
+    for (uint32_t lane = 0; lane < LANES && is_live(host); lane++) {
+        do_lapse(host, lane);
+        if (is_live(host) && host->lanes[lane].state == CORE_LANE_RUNNING)
+            set_lane(host, lane, CORE_LANE_ENDED);
+    }
+    if (is_live(host))
+        do_close(host);
+    return !is_live(host) || host->epoch == 0 || (host->closed && host->no_quorum);
+}
+
+static void tell_host(const struct host *host)
+{
+    fprintf(stderr, "rank %u:%s%s%s%s view %u {%x}", host->rank,
+            is_live(host) ? "" : " over", host->closed ? " closed" : "",
+            host->no_quorum ? " no-quorum" : "", host->adjourned ? " adjourned" : "",
+            (unsigned)host->epoch, (unsigned)host->members);
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        fprintf(stderr, " lane %u: state %d waits %u", lane,
+                (int)host->lanes[lane].state, host->lanes[lane].task);
+    for (uint32_t task = 0; task < TASKS; task++)
+        fprintf(stderr, " %s%s%s%s", host->tasks[task].held ? "h" : "-",
+                host->tasks[task].ran ? "r" : "", host->tasks[task].kept ? "k" : "",
+                host->tasks[task].declined ? "d" : "");
+    if (is_live(host))
+        fprintf(stderr, " now %llu, due %llu ns", (unsigned long long)world.now_ns,
+                (unsigned long long)core_deadline(host->core));
+    fprintf(stderr, "\n");
+}
+
+static void finish_all(void)
+{
+    enum { ROUNDS_MAX = 20000 };
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        bool all = true;
+        for (uint32_t i = 0; i < world.size; i++)
+            all &= finish(host_of(i));
+        if (all)
+            return;
+        do_round();
+    }
+    for (uint32_t i = 0; i < world.size; i++)
+        tell_host(host_of(i));
+    abort(); /* P1: a wait does not end, or the ranks do not adjourn */
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+    require(hashing_init());
+    input.data = data;
+    input.left = size < 600 ? size : 600;
+    open_world();
+    while (input.left > 0)
+        do_next();
+    if (!world.rough && !world.hostile && world.repairs)
+        finish_all();
+    world_close();
+    return 0;
+}
