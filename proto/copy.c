@@ -154,6 +154,7 @@ static void put_borrowed(struct copier *copier, struct message *to)
         break;
     case MESSAGE_HEARTBEAT:
         to->u.heartbeat.suspects = put_set(copier, to->u.heartbeat.suspects);
+        to->u.heartbeat.dead = put_set(copier, to->u.heartbeat.dead);
         break;
     case MESSAGE_PREPARE:
     case MESSAGE_PROMISE:

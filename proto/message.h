@@ -51,7 +51,8 @@
     X(FENCED)                                                                          \
     X(JOIN)                                                                            \
     X(LEAVE)                                                                           \
-    X(RELEASED)
+    X(RELEASED)                                                                        \
+    X(TALLY)
 
 enum message_type {
     MESSAGE_NONE,
@@ -265,11 +266,12 @@ struct message_kernel {
     uint32_t flags;
 };
 
-/* HEARTBEAT, every member to every other: "I am here", and a request for a grant. */
+/* HEARTBEAT, every member to who watches it: "I am here", and a request for a grant. */
 struct message_heartbeat {
     uint64_t token;                 /* the sender's clock; comes back in the GRANT */
     uint32_t load;                  /* owned tasks not done */
     const struct rankset *suspects; /* not heard for the suspect time; NULL: nobody */
+    const struct rankset *dead;     /* certified, if told this way; NULL: nobody */
 };
 
 /* GRANT: part of a lease, counted from the heartbeat's token. */
@@ -336,6 +338,19 @@ struct message_join {
     uint32_t host;
 };
 
+/* TALLY, in a large view: how far its members have come, counted along a tree.  A child
+ * says to its parent that all below it have, a parent to its children that all have. */
+enum tally_what {
+    TALLY_TAKEN, /* not along the tree: the receiver's REPORT has arrived */
+    TALLY_REPORTED,
+    TALLY_SETTLED,
+    TALLY_END
+};
+
+struct message_tally {
+    enum tally_what what;
+};
+
 struct message {
     enum message_type type;
     uint64_t epoch;
@@ -366,6 +381,7 @@ struct message {
         struct message_report report;
         struct message_fenced fenced;
         struct message_join join;
+        struct message_tally tally;
     } u;
 };
 

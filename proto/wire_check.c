@@ -267,6 +267,7 @@ static const struct rule {
     [MESSAGE_JOIN] = {wire_check_join, false},
     [MESSAGE_LEAVE] = {check_nothing, false},
     [MESSAGE_RELEASED] = {check_nothing, true},
+    [MESSAGE_TALLY] = {wire_check_tally, false},
 };
 
 const char *message_check(const struct message *message)

@@ -58,7 +58,7 @@ const char *wire_check_set_or_null(const struct rankset *set);
 
 typedef const char *check_fn(const struct message *message);
 check_fn wire_check_heartbeat, wire_check_paxos, wire_check_view, wire_check_report,
-    wire_check_fenced, wire_check_join;
+    wire_check_fenced, wire_check_join, wire_check_tally;
 
 /* --- wire_walk.c ------------------------------------------------------------------ */
 
@@ -126,6 +126,7 @@ struct encoder {
         Moot__Report report;
         Moot__Fenced fenced;
         Moot__Join join;
+        Moot__Tally tally;
     } body;
     Moot__Spec spec;
     Moot__View view; /* of a VIEW, or of a Paxos message */
@@ -153,7 +154,7 @@ void wire_put_words(uint8_t *bytes, const struct rankset *set, uint32_t words);
 
 typedef void put_fn(struct encoder *encoder, const struct message *message);
 put_fn wire_put_heartbeat, wire_put_grant, wire_put_paxos, wire_put_view,
-    wire_put_report, wire_put_fenced, wire_put_join;
+    wire_put_report, wire_put_fenced, wire_put_join, wire_put_tally;
 
 /* 0 for every other type. */
 size_t wire_view_scratch_bytes(const struct message *message);
@@ -187,6 +188,6 @@ uint64_t wire_get_word(const uint8_t *bytes);
 typedef bool get_fn(struct reader *reader, const Moot__Message *from,
                     struct message *to);
 get_fn wire_get_heartbeat, wire_get_grant, wire_get_paxos, wire_get_view,
-    wire_get_report, wire_get_fenced, wire_get_join;
+    wire_get_report, wire_get_fenced, wire_get_join, wire_get_tally;
 
 #endif

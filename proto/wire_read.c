@@ -398,6 +398,7 @@ static const struct {
     [MESSAGE_REPORT] = {wire_get_report, MOOT__MESSAGE__BODY_REPORT},
     [MESSAGE_FENCED] = {wire_get_fenced, MOOT__MESSAGE__BODY_FENCED},
     [MESSAGE_JOIN] = {wire_get_join, MOOT__MESSAGE__BODY_JOIN},
+    [MESSAGE_TALLY] = {wire_get_tally, MOOT__MESSAGE__BODY_TALLY},
 };
 
 bool wire_read_message(struct reader *reader, const Moot__Message *from,

@@ -67,7 +67,8 @@ const char *wire_check_view(const struct message *message)
 
 const char *wire_check_heartbeat(const struct message *message)
 {
-    return wire_check_set_or_null(message->u.heartbeat.suspects);
+    const char *why = wire_check_set_or_null(message->u.heartbeat.suspects);
+    return why != NULL ? why : wire_check_set_or_null(message->u.heartbeat.dead);
 }
 
 static const char *check_ballot(uint64_t ballot)
@@ -130,4 +131,9 @@ const char *wire_check_fenced(const struct message *message)
 const char *wire_check_join(const struct message *message)
 {
     return message->u.join.uid != 0 ? NULL : "JOIN: a newcomer without a uid";
+}
+
+const char *wire_check_tally(const struct message *message)
+{
+    return (unsigned)message->u.tally.what < TALLY_END ? NULL : "no such tally";
 }

@@ -11,7 +11,8 @@ bool wire_get_heartbeat(struct reader *reader, const Moot__Message *message,
     struct message_heartbeat *to = &out->u.heartbeat;
     to->token = from->token;
     to->load = from->load;
-    return wire_get_set(reader, &from->suspects, &to->suspects);
+    return wire_get_set(reader, &from->suspects, &to->suspects) &&
+           wire_get_set(reader, &from->dead, &to->dead);
 }
 
 bool wire_get_grant(struct reader *reader, const Moot__Message *message,
@@ -170,5 +171,13 @@ bool wire_get_join(struct reader *reader, const Moot__Message *message,
     (void)reader;
     out->u.join.uid = message->join->uid;
     out->u.join.host = message->join->host;
+    return true;
+}
+
+bool wire_get_tally(struct reader *reader, const Moot__Message *message,
+                    struct message *out)
+{
+    (void)reader;
+    out->u.tally.what = (enum tally_what)message->tally->what;
     return true;
 }

@@ -22,6 +22,7 @@ void wire_put_heartbeat(struct encoder *encoder, const struct message *message)
     to->token = heartbeat->token;
     to->load = heartbeat->load;
     to->suspects = wire_put_set(encoder, heartbeat->suspects);
+    to->dead = wire_put_set(encoder, heartbeat->dead);
 }
 
 void wire_put_grant(struct encoder *encoder, const struct message *message)
@@ -155,12 +156,20 @@ void wire_put_join(struct encoder *encoder, const struct message *message)
     to->host = message->u.join.host;
 }
 
+void wire_put_tally(struct encoder *encoder, const struct message *message)
+{
+    Moot__Tally *to = encoder->message.tally = &encoder->body.tally;
+    moot__tally__init(to);
+    to->what = message->u.tally.what;
+}
+
 size_t wire_view_scratch_bytes(const struct message *message)
 {
     const struct message_paxos *paxos = &message->u.paxos;
     switch ((int)message->type) {
     case MESSAGE_HEARTBEAT:
-        return wire_set_scratch_bytes(message->u.heartbeat.suspects);
+        return wire_set_scratch_bytes(message->u.heartbeat.suspects) +
+               wire_set_scratch_bytes(message->u.heartbeat.dead);
     case MESSAGE_PREPARE:
     case MESSAGE_PROMISE:
     case MESSAGE_PROPOSE:

@@ -330,6 +330,7 @@ static const struct {
     [MESSAGE_REPORT] = {wire_put_report, MOOT__MESSAGE__BODY_REPORT},
     [MESSAGE_FENCED] = {wire_put_fenced, MOOT__MESSAGE__BODY_FENCED},
     [MESSAGE_JOIN] = {wire_put_join, MOOT__MESSAGE__BODY_JOIN},
+    [MESSAGE_TALLY] = {wire_put_tally, MOOT__MESSAGE__BODY_TALLY},
 };
 
 size_t wire_set_scratch_bytes(const struct rankset *set)

@@ -76,7 +76,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     size_t payload = data[AT_PAYLOAD_BYTES] + ((size_t)data[AT_PAYLOAD_BYTES + 1] << 8);
     payload = payload < rest ? payload : rest;
     memcpy(fitting, data, size);
-    memcpy(fitting, "MOOT\2\0\0\0", 8);
+    memcpy(fitting, "MOOT\0\0\0\0", 8);
+    fitting[4] = WIRE_VERSION;
     set_u32(fitting + AT_BODY_BYTES, rest - payload);
     set_u32(fitting + AT_PAYLOAD_BYTES, payload);
     check(fitting, size);

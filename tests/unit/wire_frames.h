@@ -88,7 +88,8 @@ static inline struct bytes frame_of(const unsigned char *body, size_t size)
     struct bytes frame = {.at = calloc(1, WIRE_ENVELOPE_BYTES + size),
                           .size = WIRE_ENVELOPE_BYTES + size};
     assert_non_null(frame.at);
-    memcpy(frame.at, "MOOT\2", 5);
+    memcpy(frame.at, "MOOT", 4);
+    ((unsigned char *)frame.at)[4] = WIRE_VERSION;
     set_u32(frame.at, AT_BODY_BYTES, size);
     if (size > 0)
         memcpy((unsigned char *)frame.at + WIRE_ENVELOPE_BYTES, body, size);

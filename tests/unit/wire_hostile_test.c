@@ -142,7 +142,8 @@ static void lengths_beyond_the_limits_are_refused(void **state)
 {
     (void)state;
     struct bytes frame = {calloc(1, LIMIT_FRAME_BYTES + 1), LIMIT_FRAME_BYTES + 1};
-    memcpy(frame.at, "MOOT\2", 5);
+    memcpy(frame.at, "MOOT", 4);
+    ((unsigned char *)frame.at)[4] = WIRE_VERSION;
     set_u32(frame.at, AT_BODY_BYTES, frame.size - WIRE_ENVELOPE_BYTES);
     assert_int_equal(decode(frame.at, frame.size), MOOT_ERR_LIMIT);
     set_u32(frame.at, AT_BODY_BYTES, UINT32_MAX);
@@ -170,7 +171,7 @@ static const struct {
     {"0804" H, NULL},
     {"0801" H "1a00", NULL},
     {H, "no such message type"},
-    {"0824" H, "no such message type"},
+    {"0825" H, "no such message type"},
     {"088080808010" H, "body: a number does not fit its field"},
     {"08ffffffffffffffffff7f" H, "body: a number has more than 64 bits"},
     {"08ffffffffffffffffffff01" H, "body: a number has more than 64 bits"},

@@ -79,6 +79,8 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(DIVERGED)->diverged.sides = 5;
     ROW(KERNEL)->kernel.name = NULL;
     ROW(HEARTBEAT)->heartbeat.suspects = &nobody;
+    ROW(HEARTBEAT)->heartbeat.dead = &beyond;
+    ROW(TALLY)->tally.what = TALLY_END;
     ROW(PREPARE)->paxos.ballot = 0;
     ROW(PREPARE)->paxos.dead = &beyond;
     ROW(PREPARE)->paxos.accepted = 1u << BALLOT_RANK_BITS;

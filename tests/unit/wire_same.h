@@ -183,11 +183,14 @@ static bool same_small(const struct message *a, const struct message *b)
     if (a->type == MESSAGE_HEARTBEAT)
         return a->u.heartbeat.token == b->u.heartbeat.token &&
                a->u.heartbeat.load == b->u.heartbeat.load &&
-               same_set(a->u.heartbeat.suspects, b->u.heartbeat.suspects);
+               same_set(a->u.heartbeat.suspects, b->u.heartbeat.suspects) &&
+               same_set(a->u.heartbeat.dead, b->u.heartbeat.dead);
     if (a->type == MESSAGE_GRANT)
         return a->u.grant.token == b->u.grant.token;
     if (a->type == MESSAGE_FENCED)
         return a->u.fenced.epoch == b->u.fenced.epoch;
+    if (a->type == MESSAGE_TALLY)
+        return a->u.tally.what == b->u.tally.what;
     if (a->type == MESSAGE_JOIN)
         return a->u.join.uid == b->u.join.uid && a->u.join.host == b->u.join.host;
     return true; /* without a body: the type and the hash say it all */

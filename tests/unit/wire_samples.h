@@ -252,7 +252,8 @@ static void sample_view_message(enum message_type type, enum level level,
     if (type == MESSAGE_HEARTBEAT)
         m->u.heartbeat =
             (struct message_heartbeat){sample_u64[level], sample_u32[level],
-                                       level == LEAST ? NULL : &samples.sets[level]};
+                                       level == LEAST ? NULL : &samples.sets[level],
+                                       level == LEAST ? NULL : &samples.sets[TYPICAL]};
     else if (type == MESSAGE_GRANT)
         m->u.grant.token = sample_u64[level];
     else if (type >= MESSAGE_PREPARE && type <= MESSAGE_REJECT)
@@ -266,6 +267,8 @@ static void sample_view_message(enum message_type type, enum level level,
         m->u.fenced.epoch = sample_first[level];
     else if (type == MESSAGE_JOIN)
         m->u.join = (struct message_join){sample_first[level], sample_u32[level]};
+    else if (type == MESSAGE_TALLY)
+        m->u.tally.what = level == LEAST ? TALLY_TAKEN : TALLY_SETTLED;
 }
 
 /* Epoch and view stay 0. */
