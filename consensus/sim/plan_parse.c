@@ -82,7 +82,7 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* --- Arguments -------------------------------------------------------------------- */
 
-static bool parse_spread(struct lexer *lexer, struct plan_spread *out)
+bool lex_spread(struct lexer *lexer, struct plan_spread *out)
 {
     static const char *const names[] = {"exp", "pareto"};
     if (is_digit(lex_peek(lexer, 0))) {
@@ -159,7 +159,7 @@ static bool parse_argument(struct lexer *lexer, struct plan_rule *rule, unsigned
     bool time = is_digit(next) && (!(open & CHANCE) || looks_like_time(lexer));
     if ((open & SPREAD) && (letter || time)) {
         *had |= CHANCE | FACTOR | SPREAD;
-        return parse_spread(lexer, &rule->spread);
+        return lex_spread(lexer, &rule->spread);
     }
     if ((open & CHANCE) && (is_digit(next) || next == '-')) {
         *had |= CHANCE;

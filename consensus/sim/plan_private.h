@@ -61,6 +61,8 @@ bool lex_time(struct lexer *lexer, uint64_t *out_ns);
 /* A decimal, in parts per million, from least to most; `what` is what it is. */
 bool lex_ppm(struct lexer *lexer, const char *what, uint32_t least, uint32_t most,
              uint32_t *out);
+/* plan_parse.c's, for whoever else reads one. */
+bool lex_spread(struct lexer *lexer, struct plan_spread *out);
 /* "0.1" or "10%". */
 bool lex_chance(struct lexer *lexer, uint32_t *out_ppb);
 /* Spans behind an optional or required "r"; not "all". */

@@ -57,7 +57,7 @@ enum {
     PROGRAM_RANKS_MAX = 64, /* of a drawn program: its rank sets are one word */
     PROGRAM_LANES_MAX = 4,
     PROGRAM_NEST_MAX = 3,
-    PROGRAM_NAME_BYTES = 16,
+    PROGRAM_NAME_BYTES = 32,
     PROGRAM_ARGS_BYTES = 24,
     PROGRAM_KEY_BYTES = 8
 };
