@@ -15,14 +15,11 @@
 
 /* --- Life ----------------------------------------------------------------------- */
 
-bool call_begin(struct moot_call *call, struct moot *m, struct lane *lane,
-                struct task *task)
+bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
 {
     memset(call, 0, sizeof(*call));
     call->m = m;
-    call->lane = lane;
     call->task = task;
-    call->below = lane->call;
     call->inputs = call->inline_inputs;
     size_t count = task->input_count - task->after_count;
     if (count > CALL_INPUTS_INLINE) {
@@ -164,7 +161,7 @@ static bool borrow_room(struct moot_call *call)
     return ok;
 }
 
-/* The call must be the innermost of the thread that makes it. */
+/* The call must be that of the kernel that runs on the thread that makes it. */
 static int check_call(const moot_call *call, struct lane *lane, const char *what)
 {
     if (lane->call != call) {
@@ -253,14 +250,14 @@ static int wait_child(moot_call *call, struct lane *lane, moot_task child,
     }
     struct wait_item item = {.task = task};
     struct wait wait = {.lane = lane,
-                        .waiter = call->task,
+                        .waiter = call,
                         .want = WANT_DATA,
                         .items = &item,
                         .count = 1,
                         .deadline_ns = CORE_NEVER};
     error = wait_run(call->m, &wait);
     if (error == MOOT_OK) {
-        error = wait_tell(call->m, lane, task, item.code);
+        error = wait_tell(call->m, call->lane, task, item.code);
     }
     if (error != MOOT_OK) {
         return error;
@@ -286,7 +283,7 @@ int moot_call_wait(moot_call *call, moot_task child, const void **data, size_t *
                            size != NULL ? size : &no_size);
     if (error != MOOT_OK) {
         bool ended = error == MOOT_ERR_TASK_FAILED || error == MOOT_ERR_CANCELLED;
-        remember(call, lane, ended ? "child failed" : "moot_call_wait failed");
+        remember(call, call->lane, ended ? "child failed" : "moot_call_wait failed");
     }
     engine_leave(call->m);
     return error;

@@ -1,7 +1,7 @@
 /* call.h - one running kernel: the struct behind moot_call.
  *
- * It lives on the stack of the thread that runs the kernel.  Inputs and arguments are
- * read without the lock: they are pinned while the kernel runs.
+ * Inputs and arguments are read without the lock: they are pinned while the kernel
+ * runs.
  */
 #ifndef NODE_CALL_H
 #define NODE_CALL_H
@@ -12,9 +12,10 @@ enum { CALL_INPUTS_INLINE = 16 };
 
 struct moot_call {
     struct moot *m;
-    struct lane *lane;
     struct task *task;
-    struct moot_call *below; /* that waits on this thread's stack */
+    struct lane *lane; /* of the thread that it is on, which a wait may change */
+    enum { CALL_RUNS, CALL_LEAVES, CALL_STOPPED } state; /* it leaves its thread */
+    bool goes_on; /* its wait is over before it has left */
     const struct payload **inputs;
     size_t input_count; /* data inputs */
     const struct payload *inline_inputs[CALL_INPUTS_INLINE];
@@ -30,8 +31,7 @@ struct moot_call {
 };
 
 /* Gathers the inputs; false without memory. */
-bool call_begin(struct moot_call *call, struct moot *m, struct lane *lane,
-                struct task *task);
+bool call_begin(struct moot_call *call, struct moot *m, struct task *task);
 /* Ends borrows and children's handles; leaves `output` and the texts to the caller. */
 void call_end(struct moot_call *call);
 

@@ -33,17 +33,19 @@ static void serve_until(struct moot *m, struct lane *lane, bool (*done)(struct m
                         uint64_t until_ns)
 {
     struct idle idle = {0};
+    exec_here(lane, true);
     while (!done(m) && clock_ns() < until_ns) {
         bool moved = progress_drive_free(m);
         if (done(m)) {
             break;
         }
-        if (exec_one(m, lane, NULL, 0) || moved) {
+        if (exec_one(m, lane, idle.rounds) || moved) {
             idle.rounds = 0;
         } else {
             progress_idle(m, &idle, until_ns);
         }
     }
+    exec_here(lane, false);
 }
 
 /* Only this thread is left inside a public call. */

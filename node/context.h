@@ -8,6 +8,7 @@
  *   progress.c  the one loop that moves messages; who drives it, who sleeps
  *   inbox.c     frames and bulk results that come in;  outbox.c those that go out
  *   exec.c      the ready queue, workers, running a kernel;  call.c what a kernel calls
+ *   strand.c    the stacks that kernels run on
  *   spawn.c     taking tasks in;  wait.c waiting for them;  scope.c phases
  *   report.c    stalls and divergence, told to people;  story.c causes of errors
  *
@@ -35,6 +36,7 @@ struct scope;
 struct wait;
 struct outbox;
 struct inbox;
+struct run;
 
 /* An event that arose while outputs were carried out.  It borrows nothing. */
 struct later {
@@ -107,7 +109,10 @@ struct moot {
 
     /* exec.c */
     struct ready ready;
-    uint32_t running; /* kernels on any stack */
+    uint32_t running;  /* kernels begun and not ended */
+    struct run **runs; /* run_count of them: their kernels' and spare ones */
+    struct run *spare_runs, *going_on; /* lists: without a kernel; whose wait is over */
+    uint32_t run_count, spare_run_count;
     pthread_t *workers;
     uint32_t worker_count;
     pthread_cond_t left_alone; /* the stand-in has something to do */
@@ -119,7 +124,8 @@ struct moot {
     struct wait *waits;
     uint32_t program_waits; /* of them: of lanes, */
     uint32_t kernel_waits;  /* and of kernels */
-    uint64_t end_count;     /* moves on whenever a wait may have ended */
+    uint64_t end_count;     /* moves on whenever a wait may have ended, */
+    uint64_t ends_released; /* and was this when that was last looked at */
     struct task *lingering; /* list */
     uint32_t callers;       /* __atomic: threads inside public calls */
     bool closing;

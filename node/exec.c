@@ -5,12 +5,27 @@
 #include "node/engine.h"
 #include "node/progress.h"
 #include "node/story.h"
+#include "node/strand.h"
+#include "node/wait.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* A waiter deep on its stack takes others' tasks only after this many idle rounds. */
-enum { EXEC_RELUCTANT_ROUNDS = 200 };
+enum {
+    /* Where many kernels wait, another begins only after this many idle rounds. */
+    EXEC_RELUCTANT_ROUNDS = 100,
+    EXEC_SPARE_RUNS = 64 /* strands that are kept for what comes */
+};
+
+/* A kernel from its beginning to its end. */
+struct run {
+    struct moot_call call; /* the first member: a call is its run */
+    struct strand *strand;
+    const struct lane *home; /* where it began; NULL: that thread has ended */
+    struct run *next;        /* spare, or can go on */
+    int code;                /* the kernel's, once it has returned */
+    bool active;             /* begun and not ended */
+};
 
 /* --- The ready queue ------------------------------------------------------------ */
 
@@ -89,18 +104,6 @@ static struct task *pop(struct ready *ready)
         if (task->stage == TASK_READY) { /* else it was cancelled in the queue */
             ready->live--;
             return task;
-        }
-    }
-    return NULL;
-}
-
-static struct task *pop_child_of(struct ready *ready, const struct task *parent)
-{
-    for (size_t i = 0; i < ready->count; i++) {
-        struct task *task = ready->items[i].task;
-        if (task->parent == parent && task->stage == TASK_READY) {
-            ready->live--;
-            return take_at(ready, i);
         }
     }
     return NULL;
@@ -238,61 +241,210 @@ static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
     end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
 }
 
-static int call_kernel(struct moot *m, struct moot_call *call)
+static void end_without_stack(struct moot *m, struct task *task)
 {
-    const struct kernel *kernel = call->task->kernel;
-    m->counts.run++;
-    m->running++;
-    call->lane->call = call;
-    call->lane->depth++;
-    progress_hand_over(m);
-    engine_unlock(m);
-    int code = kernel->fn(call, kernel->user);
-    engine_lock(m);
-    call->lane->depth--;
-    call->lane->call = call->below;
-    m->running--;
-    return code;
-}
-
-static void run(struct moot *m, struct lane *lane, struct task *task)
-{
-    assert(task->kernel != NULL && task->stage == TASK_READY);
-    task->stage = TASK_RUNNING;
-    struct moot_call call;
-    int code = MOOT_ERR_NO_MEMORY;
-    if (call_begin(&call, m, lane, task)) {
-        code = call_kernel(m, &call);
-    }
-    call_end(&call);
-    end_of_kernel(m, &call, code);
-    text_release(&call.why);
-    text_release(&call.mishap_story);
+    struct text story = {0};
+    story_of_kernel(&story, m, task, MOOT_ERR_NO_MEMORY, "no memory for its stack");
+    end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
     unpin_inputs(m, task);
 }
 
-bool exec_may(const struct lane *lane) { return lane->depth < LIMIT_NEST_DEPTH; }
+/* --- Runs ------------------------------------------------------------------------ */
 
-bool exec_one(struct moot *m, struct lane *lane, struct task *waiter,
-              uint32_t idle_rounds)
+static struct run *run_make(struct moot *m)
 {
-    if (m->ready.live == 0 || !exec_may(lane) || m->fatal != 0) {
+    if (m->runs == NULL) {
+        m->runs = calloc(LIMIT_RUNS, sizeof(struct run *));
+    }
+    struct run *run = m->runs != NULL ? calloc(1, sizeof(*run)) : NULL;
+    if (run == NULL) {
+        return NULL;
+    }
+    run->strand = strand_new();
+    if (run->strand == NULL) {
+        free(run);
+        return NULL;
+    }
+    m->runs[m->run_count++] = run;
+    return run;
+}
+
+static struct run *run_take(struct moot *m)
+{
+    struct run *run = m->spare_runs;
+    if (run == NULL) {
+        return run_make(m);
+    }
+    m->spare_runs = run->next;
+    m->spare_run_count--;
+    return run;
+}
+
+static void run_free(struct run *run)
+{
+    strand_free(run->strand);
+    free(run);
+}
+
+static void run_give_back(struct moot *m, struct run *run)
+{
+    run->active = false;
+    if (m->spare_run_count < EXEC_SPARE_RUNS) {
+        run->next = m->spare_runs;
+        m->spare_runs = run;
+        m->spare_run_count++;
+        return;
+    }
+    uint32_t at = 0;
+    while (m->runs[at] != run) {
+        at++;
+    }
+    m->runs[at] = m->runs[--m->run_count];
+    run_free(run);
+}
+
+/* On the strand, without the lock. */
+static void run_kernel(void *argument)
+{
+    struct run *run = argument;
+    const struct kernel *kernel = run->call.task->kernel;
+    run->code = kernel->fn(&run->call, kernel->user);
+}
+
+static void end_run(struct moot *m, struct run *run)
+{
+    struct task *task = run->call.task;
+    call_end(&run->call);
+    end_of_kernel(m, &run->call, run->code);
+    text_release(&run->call.why);
+    text_release(&run->call.mishap_story);
+    unpin_inputs(m, task);
+    run_give_back(m, run);
+}
+
+/* Lets it go on until it stops or ends. */
+static void run_on(struct moot *m, struct lane *lane, struct run *run)
+{
+    run->call.lane = lane;
+    run->call.state = CALL_RUNS;
+    lane->call = &run->call;
+    progress_hand_over(m);
+    engine_unlock(m);
+    bool ended = strand_run(run->strand);
+    engine_lock(m);
+    lane->call = NULL;
+    if (ended) {
+        m->running--;
+        end_run(m, run);
+        return;
+    }
+    run->call.state = CALL_STOPPED;
+    if (run->call.goes_on) {
+        exec_go_on(m, &run->call);
+    }
+}
+
+static void begin(struct moot *m, struct lane *lane, struct task *task, struct run *run)
+{
+    assert(task->kernel != NULL && task->stage == TASK_READY);
+    task->stage = TASK_RUNNING;
+    run->active = true;
+    run->home = lane;
+    run->code = MOOT_ERR_NO_MEMORY;
+    if (!call_begin(&run->call, m, task)) {
+        end_run(m, run);
+        return;
+    }
+    m->counts.run++;
+    m->running++;
+    strand_begin(run->strand, run_kernel, run);
+    run_on(m, lane, run);
+}
+
+bool exec_stop(struct moot *m, struct moot_call *call)
+{
+    if (m->kernel_waits >= LIMIT_RUNS) {
         return false;
     }
-    struct task *task;
-    if (lane->depth >= LIMIT_NEST_DEPTH / 2 && waiter != NULL) {
-        task = pop_child_of(&m->ready, waiter);
-        if (task == NULL && idle_rounds >= EXEC_RELUCTANT_ROUNDS) {
-            task = pop(&m->ready);
-        }
-    } else {
-        task = pop(&m->ready);
-    }
-    if (task == NULL) {
-        return false;
-    }
-    run(m, lane, task);
+    struct run *run = (struct run *)call;
+    call->state = CALL_LEAVES;
+    call->goes_on = false;
+    engine_unlock(m);
+    strand_suspend(run->strand);
+    engine_lock(m);
     return true;
+}
+
+void exec_go_on(struct moot *m, struct moot_call *call)
+{
+    if (call->state != CALL_STOPPED) {
+        call->goes_on = true; /* which matters if it is just leaving */
+        return;
+    }
+    struct run *run = (struct run *)call, **last = &m->going_on;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    run->next = NULL;
+    *last = run;
+    progress_wake(m);
+}
+
+/* Whose thread does not come round to them is anyone's. */
+static struct run *take_going_on(struct moot *m, const struct lane *lane)
+{
+    for (struct run **link = &m->going_on; *link != NULL; link = &(*link)->next) {
+        struct run *run = *link;
+        if (run->home == lane || run->home == NULL || !run->home->here) {
+            *link = run->next;
+            return run;
+        }
+    }
+    return NULL;
+}
+
+static bool is_full(const struct moot *m)
+{
+    return m->run_count == LIMIT_RUNS && m->spare_runs == NULL;
+}
+
+static bool is_reluctant(const struct moot *m, uint32_t idle_rounds)
+{
+    return m->kernel_waits >= LIMIT_RUNS / 2 && idle_rounds < EXEC_RELUCTANT_ROUNDS &&
+           !m->ready.items[0].task->nested;
+}
+
+bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
+{
+    wait_release_ended(m);
+    struct run *run = take_going_on(m, lane);
+    if (run != NULL) {
+        run_on(m, lane, run);
+        return true;
+    }
+    if (m->ready.live == 0 || m->fatal != 0 || is_full(m) ||
+        is_reluctant(m, idle_rounds)) {
+        return false;
+    }
+    run = run_take(m);
+    struct task *task = pop(&m->ready);
+    if (run != NULL) {
+        begin(m, lane, task, run);
+    } else {
+        end_without_stack(m, task);
+    }
+    return true;
+}
+
+void exec_here(struct lane *lane, bool here) { lane->here = here; }
+
+void exec_forget_lane(struct moot *m, const struct lane *lane)
+{
+    for (uint32_t i = 0; i < m->run_count; i++) {
+        if (m->runs[i]->home == lane) {
+            m->runs[i]->home = NULL;
+        }
+    }
 }
 
 /* --- Workers -------------------------------------------------------------------- */
@@ -306,8 +458,9 @@ static void *worker_main(void *argument)
     }
     struct idle idle = {0};
     engine_lock(m);
+    exec_here(lane, true);
     while (!m->stop) {
-        if (exec_one(m, lane, NULL, 0) || progress_drive_free(m)) {
+        if (exec_one(m, lane, idle.rounds) || progress_drive_free(m)) {
             idle.rounds = 0;
         } else {
             progress_idle(m, &idle, CORE_NEVER);
@@ -336,8 +489,8 @@ bool exec_start_workers(struct moot *m, uint32_t count)
 
 static bool is_left_alone(const struct moot *m)
 {
-    if (m->ready.live == 0 || m->worker_count > 0 || m->program_waits > 0 ||
-        m->closing) {
+    if ((m->ready.live == 0 && m->going_on == NULL) || m->worker_count > 0 ||
+        m->program_waits > 0 || m->closing) {
         return false;
     }
     const struct lane *lane = m->lanes;
@@ -356,7 +509,9 @@ static void *stand_in_main(void *argument)
     }
     engine_lock(m);
     while (!m->stop) {
-        if (!is_left_alone(m) || !exec_one(m, lane, NULL, 0)) {
+        exec_here(lane, is_left_alone(m));
+        if (!lane->here || !exec_one(m, lane, EXEC_RELUCTANT_ROUNDS)) {
+            exec_here(lane, false);
             pthread_cond_wait(&m->left_alone, &m->bond->lock);
         }
     }
@@ -392,6 +547,9 @@ void exec_join_workers(struct moot *m)
 
 void exec_release(struct moot *m)
 {
+    for (uint32_t i = 0; i < m->run_count; i++) {
+        run_free(m->runs[i]);
+    }
+    free(m->runs);
     free(m->ready.items);
-    m->ready = (struct ready){0};
 }

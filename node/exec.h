@@ -5,18 +5,24 @@
  * Callers run tasks while they wait, MOOT_THREADS workers always; the engine lock is
  * released around the kernel and nowhere else.
  *
+ * Every kernel runs on a strand (strand.h), so that one that waits for its children
+ * stops, and lies on nobody's stack.  If it lay on the stack of the thread that picked
+ * it up, what is beneath it could not go on before it: a wait of the program whose end
+ * spawns just what the kernel waits for, or another kernel that makes it.  As it is,
+ * nothing but what a wait names keeps it from ending.
+ *
+ * A run goes on, if it can, on the thread where it began, and before anything new is
+ * begun there.  Only if that thread is elsewhere, in the program's own code, parked or
+ * at its end, does another thread take the run over.
+ *
  * A parked thread runs nothing, and what it waits for may need what this rank owns: a
  * barrier with a peer that waits for one of our tasks.  So where no worker and no wait
- * could run a ready task and a lane is parked, a stand-in does, a thread that the
- * helper starts when it first finds this.
+ * could run a task and a lane is parked, a stand-in does, a thread that the helper
+ * starts when it first finds this.
  *
- * A waiter runs other tasks on top of its own stack and goes on when they have ended.
- * As long as a task waits only for its own children this cannot lock: a child starts
- * after its parent, and what lies on top starts after what lies beneath, so a circle of
- * frames that wait for each other would have to start before itself.  Other edges break
- * that argument: a child on top whose *input* is a task that lies beneath, or one that
- * the lane beneath spawns only when its wait is over.  Such a program can stall; users
- * are told so (moot_call_spawn(3)).
+ * Strands take memory, so where half of LIMIT_RUNS kernels have begun and not ended, a
+ * task of the program begins only after a while of nothing else to do; at the limit
+ * none begins, and a kernel's wait ends with LIMIT.
  *
  * Every task that the core gives out comes back exactly once as CORE_EV_DONE, with a
  * result or with an error whose payload is its story: failed inputs and cancelled tasks
@@ -33,19 +39,25 @@
 void exec_take(struct moot *m, struct task *task, bool cancelled);
 void exec_cancel(struct moot *m, struct task *task);
 
-/* Whether this thread's stack has room for another kernel. */
-bool exec_may(const struct lane *lane);
-/* Runs one ready task on this thread; false if there is none that it may take. `waiter`
- * is the running task that waits on top of this stack (NULL: a lane or a worker), which
- * has found nothing to do `idle_rounds` times. */
-bool exec_one(struct moot *m, struct lane *lane, struct task *waiter,
-              uint32_t idle_rounds);
+/* What a thread calls from the bottom of its stack, between exec_here(true) and
+ * exec_here(false): begins a task, or lets a run go on, until it ends or waits; false
+ * if there is nothing that it may run.  The thread has found nothing to do
+ * `idle_rounds` times. */
+bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds);
+void exec_here(struct lane *lane, bool here);
+
+/* Stops the kernel whose call this is, on the thread that runs it, until its wait is
+ * handed to exec_go_on().  False at the limit, at once. */
+bool exec_stop(struct moot *m, struct moot_call *call);
+void exec_go_on(struct moot *m, struct moot_call *call);
 
 bool exec_start_workers(struct moot *m, uint32_t count); /* false: no thread */
 /* Starts or wakes the stand-in if it is needed; by the helper. */
 void exec_stand_in(struct moot *m);
 /* After m->stop; without the lock. */
 void exec_join_workers(struct moot *m);
+/* The thread of this lane ends. */
+void exec_forget_lane(struct moot *m, const struct lane *lane);
 void exec_release(struct moot *m);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "node/context.h"
 #include "node/engine.h"
+#include "node/exec.h"
 #include "node/scope.h"
 
 #include <stdlib.h>
@@ -67,6 +68,7 @@ static void lane_end(struct moot *m, struct lane *lane)
         lane_set_state(m, lane, CORE_LANE_ENDED);
         m->lane_numbers[lane->number] = 0;
     }
+    exec_forget_lane(m, lane);
     lane_unlink(m, lane);
 }
 

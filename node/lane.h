@@ -37,8 +37,8 @@ struct lane {
     struct lane *next_of_thread;
     struct lane *prev, *next; /* in the context */
     struct text error;        /* of the last failed call; the thread's own */
-    struct moot_call *call;   /* the innermost running kernel; NULL: none */
-    uint32_t depth;           /* running kernels on this thread's stack */
+    struct moot_call *call;   /* the kernel that runs on this thread; NULL: none */
+    bool here;                /* the thread comes round to run kernels (exec.h) */
     uint32_t number;
     enum core_lane_state state; /* as the core was told */
     bool parked;

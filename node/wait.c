@@ -1,6 +1,7 @@
 /* wait.c - see wait.h. */
 #include "wait.h"
 
+#include "node/call.h"
 #include "node/engine.h"
 #include "node/exec.h"
 #include "node/outbox.h"
@@ -80,9 +81,12 @@ static bool wait_ended(struct moot *m, struct wait *wait)
     return wait->over;
 }
 
-/* Tells the core that those whose wait is over go on. */
-static void release_ended(struct moot *m)
+void wait_release_ended(struct moot *m)
 {
+    if (m->ends_released == m->end_count) {
+        return;
+    }
+    m->ends_released = m->end_count;
     for (struct wait *wait = m->waits; wait != NULL; wait = wait->next) {
         if (wait->released || !wait_ended(m, wait)) {
             continue;
@@ -90,7 +94,8 @@ static void release_ended(struct moot *m)
         wait->released = true;
         if (wait->waiter != NULL) {
             engine_later(m, (struct later){.type = CORE_EV_TASK_WAIT,
-                                           .hash = wait->waiter->hash});
+                                           .hash = wait->waiter->task->hash});
+            exec_go_on(m, wait->waiter);
         } else if (wait->lane->number != LANE_NO_NUMBER) {
             wait->lane->state = CORE_LANE_RUNNING;
             engine_later(m, (struct later){.type = CORE_EV_LANE,
@@ -109,7 +114,7 @@ static void tell_need(struct moot *m, struct wait *wait, struct wait_item *item,
     event.u.need.want = wait->want;
     event.u.need.by_task = wait->waiter != NULL;
     if (wait->waiter != NULL) {
-        event.u.need.waiter = wait->waiter->hash;
+        event.u.need.waiter = wait->waiter->task->hash;
     } else {
         event.u.need.lane = wait->lane->number;
     }
@@ -203,31 +208,24 @@ static void end_needs(struct moot *m, struct wait *wait, bool timed_out)
 
 /* --- The loop ------------------------------------------------------------------- */
 
+/* A lane's. */
 static int loop(struct moot *m, struct wait *wait)
 {
     struct idle idle = {0};
-    for (;;) {
-        if (wait_ended(m, wait)) {
-            return MOOT_OK;
-        }
-        if (wait->waiter == NULL && m->closing) {
+    while (!wait_ended(m, wait)) {
+        if (m->closing) {
             return lane_fail(wait->lane, MOOT_ERR_CLOSED,
                              "another thread closes this context");
         }
         bool moved = progress_drive_free(m);
         if (wait_ended(m, wait)) {
-            return MOOT_OK;
+            break;
         }
-        if (exec_one(m, wait->lane, wait->waiter, idle.rounds)) {
-            idle.rounds = 0;
+        if (exec_one(m, wait->lane, idle.rounds)) {
+            moved = true;
             if (wait_ended(m, wait)) {
-                return MOOT_OK;
+                break;
             }
-        }
-        if (wait->waiter != NULL && wait->lane->depth >= LIMIT_NEST_DEPTH) {
-            return lane_fail(wait->lane, MOOT_ERR_LIMIT,
-                             "more than %u running tasks wait on one thread's stack",
-                             LIMIT_NEST_DEPTH);
         }
         if (wait->deadline_ns != CORE_NEVER && clock_ns() >= wait->deadline_ns) {
             return lane_fail(wait->lane, MOOT_ERR_TIMEOUT,
@@ -235,12 +233,24 @@ static int loop(struct moot *m, struct wait *wait)
         }
         if (moved) {
             idle.rounds = 0;
-        } else if (m->ready.live == 0 || !exec_may(wait->lane)) {
-            progress_idle(m, &idle, wait->deadline_ns);
         } else {
-            idle.rounds++;
+            progress_idle(m, &idle, wait->deadline_ns);
         }
     }
+    return MOOT_OK;
+}
+
+/* A kernel's. */
+static int stop(struct moot *m, struct wait *wait)
+{
+    while (!wait_ended(m, wait)) {
+        if (!exec_stop(m, wait->waiter)) {
+            return lane_fail(wait->waiter->lane, MOOT_ERR_LIMIT,
+                             "%u kernels of this rank wait for children already",
+                             LIMIT_RUNS - 1);
+        }
+    }
+    return MOOT_OK;
 }
 
 static void link_wait(struct moot *m, struct wait *wait)
@@ -279,7 +289,8 @@ static void unlink_wait(struct moot *m, struct wait *wait)
 
 static void tell_waiting(struct moot *m, const struct wait *wait, bool waiting)
 {
-    struct core_event event = {.type = CORE_EV_TASK_WAIT, .hash = wait->waiter->hash};
+    struct core_event event = {.type = CORE_EV_TASK_WAIT,
+                               .hash = wait->waiter->task->hash};
     event.u.task_wait.waiting = waiting;
     engine_step(m, &event);
 }
@@ -303,7 +314,14 @@ int wait_run(struct moot *m, struct wait *wait)
                        wait->deadline_ns == CORE_NEVER ? CORE_LANE_BLOCKED
                                                        : CORE_LANE_TIMED);
     }
-    int code = loop(m, wait);
+    int code;
+    if (wait->waiter != NULL) {
+        code = stop(m, wait);
+    } else {
+        exec_here(wait->lane, true);
+        code = loop(m, wait);
+        exec_here(wait->lane, false);
+    }
     if (wait->waiter != NULL) {
         if (!wait->released) {
             tell_waiting(m, wait, false);
@@ -339,7 +357,7 @@ void wait_task_done(struct moot *m, struct task *task)
          task->payload != NULL)) {
         wait_end_linger(m, task);
     }
-    release_ended(m);
+    wait_release_ended(m);
     progress_wake(m);
 }
 
@@ -362,6 +380,6 @@ void wait_task_verdict(struct moot *m, struct task *task, int code,
         wait_end_linger(m, task);
         task->verdict_waits = true;
     }
-    release_ended(m);
+    wait_release_ended(m);
     progress_wake(m);
 }

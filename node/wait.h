@@ -1,7 +1,7 @@
-/* wait.h - waiting for tasks: one loop for lanes and for running kernels.
+/* wait.h - waiting for tasks, by lanes and by running kernels.
  *
- * A wait tells the core what it needs (NEED), drives progress and runs ready tasks
- * until its tasks have ended, and takes the need back (UNNEED).  A task has ended for a
+ * A wait tells the core what it needs (NEED), lasts until its tasks have ended, and
+ * takes the need back (UNNEED).  A task has ended for a
  * wait when its result is known here (and its bytes are here, if they are wanted), when
  * a verdict came since the wait began, when its kernel is in conflict, or when the
  * whole moot failed.
@@ -11,16 +11,8 @@
  * ask anybody: each poll would withdraw the question before its ask delay had passed. A
  * verdict that comes between two polls is kept for the next one.
  *
- * Why a kernel's wait may run any ready task on its own stack without a deadlock: it
- * waits only for its own children, and a child starts after its parent.  So the tasks
- * on one stack wait for tasks that started later than they did; whatever the topmost
- * waits for is not below it on this stack, and by induction on starting order not below
- * a waiter of another stack that in turn waits for this one.  Hence some topmost kernel
- * can always go on, or its child is in a queue, where an idle waiter finds it.
- *
- * The bound on that stack (LIMIT_NEST_DEPTH): beyond half of it a wait takes its own
- * children first and others only when it has been idle for a while; at the limit it
- * ends with LIMIT.
+ * A lane's wait drives progress and runs tasks at the bottom of its thread's stack; a
+ * kernel's stops the kernel, and leaves that to others (exec.h).
  *
  * The core is told that a lane or a task goes on (LANE, TASK_WAIT) in the step after
  * the one that ended its wait, whichever thread made it and however long the waiting
@@ -45,7 +37,7 @@ struct wait_item {
 struct wait {
     struct wait *prev, *next;
     struct lane *lane;
-    struct task *waiter; /* the running task that waits for a child; NULL: a lane */
+    struct moot_call *waiter; /* the kernel that waits for a child; NULL: a lane */
     enum want want;
     bool any; /* one is enough */
     struct wait_item *items;
@@ -67,6 +59,9 @@ int wait_run(struct moot *m, struct wait *wait);
 /* Sets the lane's error text to the story of a task that ended with `code`, and returns
  * it. */
 int wait_tell(struct moot *m, struct lane *lane, const struct task *task, int code);
+
+/* Lets those go on whose waits have ended. */
+void wait_release_ended(struct moot *m);
 
 /* From the core's outputs. */
 void wait_task_done(struct moot *m, struct task *task);

@@ -20,7 +20,7 @@
 #define LIMIT_SCOPE_DEPTH 32u
 #define LIMIT_LANES 1024u      /* threads that spawn top-level tasks */
 #define LIMIT_TASKS (1u << 28) /* live tasks of one rank */
-#define LIMIT_NEST_DEPTH 256u  /* kernels on one thread's stack */
+#define LIMIT_RUNS 1024u       /* kernels of one rank begun and not ended */
 #define LIMIT_VOTERS 15u
 #define LIMIT_ERROR_STORY_BYTES 4096u /* an error chain on the wire */
 #define LIMIT_ASKERS 16384u           /* askers in one DECISION */

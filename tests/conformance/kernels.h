@@ -5,7 +5,21 @@
 
 #include "ranks.h"
 
-enum { SQUARE, SUM, FAIL, EMPTY, SILENT, BIG, SLOW, TREE, ONCE, FORGER, GATE, LOSER };
+enum {
+    SQUARE,
+    SUM,
+    FAIL,
+    EMPTY,
+    SILENT,
+    BIG,
+    SLOW,
+    TREE,
+    ONCE,
+    FORGER,
+    GATE,
+    LOSER,
+    RELAY
+};
 
 static atomic_int square_runs, sum_runs, once_runs, tree_runs;
 static atomic_bool gate_open;
@@ -145,6 +159,29 @@ static inline int loser(moot_call *call, void *user)
     return error != MOOT_OK ? error : moot_call_wait(call, child, NULL, NULL);
 }
 
+/* args: a task's hash.  Gives that task's result, by way of a child. */
+static inline int relay(moot_call *call, void *user)
+{
+    const moot_kernel_id *sum_kernel = user;
+    const moot_hash *source = moot_call_args(call, NULL);
+    uint64_t none = 0;
+    moot_task_spec spec = {.kernel = *sum_kernel,
+                           .args = &none,
+                           .args_size = sizeof(none),
+                           .input_hashes = source,
+                           .input_hash_count = 1};
+    moot_task child;
+    const void *data = NULL;
+    int error = moot_call_spawn(call, &spec, &child);
+    if (error == MOOT_OK)
+        error = moot_call_wait(call, child, &data, NULL);
+    uint64_t *out = moot_call_output(call, sizeof(*out));
+    if (error != MOOT_OK || out == NULL)
+        return error;
+    memcpy(out, data, sizeof(*out));
+    return MOOT_OK;
+}
+
 static inline int once(moot_call *call, void *user)
 {
     (void)user;
@@ -184,6 +221,10 @@ static inline void kernels(struct seat *seat)
                         .user = &seat->kernels[TREE],
                         .flags = MOOT_KERNEL_PORTABLE};
     EXPECT(seat, moot_kernel_register(seat->m, &node, &seat->kernels[TREE]), MOOT_OK);
+    moot_kernel relayer = {
+        .name = "relay", .version = 1, .fn = relay, .user = &seat->kernels[SUM]};
+    EXPECT(seat, moot_kernel_register(seat->m, &relayer, &seat->kernels[RELAY]),
+           MOOT_OK);
     node.name = "loser";
     node.fn = loser;
     node.user = &seat->kernels[LOSER];
@@ -200,6 +241,33 @@ static inline moot_task spawn_u64(struct seat *seat, int kernel, uint64_t value)
                            &(moot_task_spec){.kernel = seat->kernels[kernel],
                                              .args = &value,
                                              .args_size = sizeof(value)},
+                           &task),
+           MOOT_OK);
+    return task;
+}
+
+/* The hash of what spawn_u64 would spawn. */
+static inline moot_hash hash_u64(struct seat *seat, int kernel, uint64_t value)
+{
+    moot_hash hash = {0};
+    EXPECT(seat,
+           moot_spec_hash(seat->m,
+                          &(moot_task_spec){.kernel = seat->kernels[kernel],
+                                            .args = &value,
+                                            .args_size = sizeof(value)},
+                          &hash),
+           MOOT_OK);
+    return hash;
+}
+
+static inline moot_task spawn_relay(struct seat *seat, moot_hash source)
+{
+    moot_task task = {0};
+    EXPECT(seat,
+           moot_task_spawn(seat->m,
+                           &(moot_task_spec){.kernel = seat->kernels[RELAY],
+                                             .args = &source,
+                                             .args_size = sizeof(source)},
                            &task),
            MOOT_OK);
     return task;

@@ -413,6 +413,76 @@ static void causes_from_below(struct seat *seat)
     CHECK(seat, strstr(story, "failed with code 7: the pump is dry") != NULL);
 }
 
+/* --- Kernels that wait ---------------------------------------------------------- */
+
+static moot_hash hash_of_task(struct seat *seat, moot_task task)
+{
+    moot_task_info info = {0};
+    EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    return info.hash;
+}
+
+/* The kernel waits for what the program spawns after a wait that it runs in. */
+static void waits_for_later(struct seat *seat)
+{
+    moot_task early = spawn_relay(seat, hash_u64(seat, SQUARE, 77));
+    moot_task between = spawn_u64(seat, SQUARE, 5);
+    CHECK(seat, fetch_u64(seat, between) == 25);
+    moot_task late = spawn_u64(seat, SQUARE, 77);
+    CHECK(seat, fetch_u64(seat, early) == 77 * 77);
+    CHECK(seat, fetch_u64(seat, late) == 77 * 77);
+}
+
+/* The second kernel waits for the first, which waits for what comes after both. */
+static void waits_for_waiter(struct seat *seat)
+{
+    moot_task first = spawn_relay(seat, hash_u64(seat, SQUARE, 6));
+    moot_task second = spawn_relay(seat, hash_of_task(seat, first));
+    moot_task third = spawn_relay(seat, hash_of_task(seat, second));
+    moot_task last = spawn_u64(seat, SQUARE, 6);
+    CHECK(seat, fetch_u64(seat, third) == 36);
+    CHECK(seat, fetch_u64(seat, last) == 36);
+}
+
+/* A kernel that began in a wait goes on while its thread is parked. */
+static void goes_on_while_parked(struct seat *seat)
+{
+    moot_task relay_task = {0};
+    moot_hash source = hash_u64(seat, SQUARE, 8);
+    moot_task_spec spec = {.kernel = seat->kernels[RELAY],
+                           .args = &source,
+                           .args_size = sizeof(source),
+                           .owner = MOOT_ON(0)};
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &relay_task), MOOT_OK);
+    uint64_t eight = 8;
+    if (seat->rank == 0) {
+        EXPECT(seat, moot_task_wait(seat->m, relay_task, 20000000), MOOT_ERR_TIMEOUT);
+        EXPECT(seat, moot_park(seat->m), MOOT_OK);
+        meet(seat); /* which the others reach with its result */
+        EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
+    } else {
+        nap_ms(40);
+    }
+    moot_task source_task = spawn_u64(seat, SQUARE, eight);
+    CHECK(seat, fetch_u64(seat, relay_task) == 64);
+    if (seat->rank != 0)
+        meet(seat);
+    CHECK(seat, fetch_u64(seat, source_task) == 64);
+}
+
+/* More kernels wait at once than a thread's stack would hold. */
+static void many_waiters(struct seat *seat)
+{
+    enum { COUNT = 600 };
+    moot_task chain_of[COUNT];
+    chain_of[0] = spawn_relay(seat, hash_u64(seat, SQUARE, 3));
+    for (int i = 1; i < COUNT; i++)
+        chain_of[i] = spawn_relay(seat, hash_of_task(seat, chain_of[i - 1]));
+    moot_task last = spawn_u64(seat, SQUARE, 3);
+    CHECK(seat, fetch_u64(seat, chain_of[COUNT - 1]) == 9);
+    CHECK(seat, fetch_u64(seat, last) == 9);
+}
+
 /* --- All of them ---------------------------------------------------------------- */
 
 static const char *const with_workers[] = {"MOOT_THREADS=3", NULL};
@@ -439,6 +509,28 @@ static const struct scene scenes[] = {
     SCENE(causes_from_below, .knobs = NULL),
     SCENE(scopes, .knobs = NULL),
     SCENE(two_threads, .knobs = NULL),
+    SCENE(waits_for_later, .knobs = NULL),
+    {"waits_for_later with workers",
+     waits_for_later,
+     kernels,
+     with_workers,
+     closes_well,
+     {0}},
+    SCENE(waits_for_waiter, .knobs = NULL),
+    {"waits_for_waiter with workers",
+     waits_for_waiter,
+     kernels,
+     with_workers,
+     closes_well,
+     {0}},
+    SCENE(goes_on_while_parked, .knobs = NULL),
+    SCENE(many_waiters, .knobs = NULL),
+    {"many_waiters with workers",
+     many_waiters,
+     kernels,
+     with_workers,
+     closes_well,
+     {0}},
     {"close_with_waiters", close_with_waiters, kernels, NULL, NULL, {0}},
 };
 

@@ -291,7 +291,7 @@ static void too_deep(void)
     CHECK_OK(moot_kernel_register(
         scene->m, &(moot_kernel){.name = "descend", .fn = descend, .user = &liberty},
         &liberty.kernel));
-    const uint64_t depths[2] = {100, LIMIT_NEST_DEPTH + 50};
+    const uint64_t depths[2] = {100, LIMIT_RUNS + 50};
     for (int i = 0; i < 2; i++) {
         moot_task task = {0};
         CHECK_OK(moot_task_spawn(scene->m,
@@ -303,7 +303,7 @@ static void too_deep(void)
         CHECK(code == (i == 0 ? MOOT_OK : MOOT_ERR_TASK_FAILED), "depth %llu gave %s",
               (unsigned long long)depths[i], moot_err_name(code));
         if (i == 1)
-            STORY_HAS(scene, "running tasks wait");
+            STORY_HAS(scene, "wait for children already");
     }
     refusals_go_on(scene);
 }
