@@ -20,13 +20,14 @@ static bool options_are_sane(const struct core_options *options)
     return options->size >= 1 && options->size <= LIMIT_RANKS &&
            (joins || options->rank < options->size) && options->uids != NULL &&
            (joins || options->epoch >= 1) && options->voters >= 1 &&
-           options->voters <= LIMIT_VOTERS && options->mode <= CORE_TRUST;
+           options->voters <= LIMIT_VOTERS && options->mode <= CORE_TRUST &&
+           (!joins || options->joinable);
 }
 
-/* A view is its number and its members' incarnations. */
+/* A view is its number, its members' incarnations, and which quorums it knows. */
 void core_name_view(struct core *core)
 {
-    uint64_t sum[2] = {core->epoch, 0};
+    uint64_t sum[3] = {core->epoch, 0, core->options.joinable};
     FOR_MEMBERS(core, rank)
     {
         uint64_t member[2] = {rank, core->uids[rank]};

@@ -51,8 +51,11 @@ struct core_options {
     uint64_t batch_ns;       /* T_batch: causes that come so close share a view */
     uint64_t quorum_wait_ns; /* T_q: without a lease for so long, waits end */
     bool solo;               /* suspicion counts as a certificate: unsafe if cut off */
+    bool joinable; /* newcomers are let in, and certificates of death count towards no
+                      quorum; alike on every rank, part of the view's id */
     uint64_t join_uid; /* not 0: this rank is none of the members (.rank is not used);
-                          it asks them to let it in, as this incarnation */
+                          it asks them to let it in, as this incarnation; takes
+                          .joinable */
     uint32_t join_host;
     bool notes; /* emit CORE_OUT_NOTE */
 };
@@ -172,9 +175,12 @@ enum core_output_type {
                         */
     CORE_OUT_VIEW,     /* a new view: what is queued for those outside is void */
     CORE_OUT_QUORUM,   /* cut off from the majority (waits end with NO_QUORUM); back */
-    CORE_OUT_FENCED,   /* removed while alive: waits end with FENCED, start nothing */
-    CORE_OUT_ADJOURN,  /* all have closed: send what is queued and leave */
-    CORE_OUT_NOTE      /* a protocol point was passed (options.notes) */
+    CORE_OUT_FENCED,   /* removed while alive, or not let in: waits end with the code,
+                          start nothing */
+    CORE_OUT_REFUSE,  /* a JOIN came to a moot that takes no newcomers: send the message
+                         to the incarnation that asked, which has no rank */
+    CORE_OUT_ADJOURN, /* all have closed: send what is queued and leave */
+    CORE_OUT_NOTE     /* a protocol point was passed (options.notes) */
 };
 
 /* X(name, "text"): the named points, for faults, traces and transcripts. */
@@ -234,6 +240,14 @@ struct core_output {
         struct {
             bool have;
         } quorum;
+        struct {
+            int32_t
+                code; /* MOOT_ERR_FENCED; _UNSUPPORTED: the moot takes no newcomers */
+        } fenced;
+        struct {
+            uint64_t uid;
+            struct message message;
+        } refuse;
         struct {
             int32_t exit_code; /* the worst of all ranks */
         } adjourn;

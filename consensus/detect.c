@@ -184,6 +184,15 @@ static const struct rankset *silent_members(struct core *core)
     return copy;
 }
 
+/* Has not been heard in this view, though there was time: it may not know of it, and if
+ * the others of its own view are gone, it may have only newcomers to hear it from. */
+static bool may_have_missed_the_view(const struct core *core, uint32_t rank)
+{
+    return core->options.joinable && core->past_count > 0 &&
+           peer_seen(core, rank)->spoke_epoch != core->epoch &&
+           add_ns(core->entered_ns, core->options.heartbeat_ns) <= core->now_ns;
+}
+
 static void beat(struct core *core)
 {
     const struct rankset *silent = silent_members(core);
@@ -194,6 +203,9 @@ static void beat(struct core *core)
     {
         if (rank == core->rank || rankset_has(&core->dead, rank)) {
             continue;
+        }
+        if (may_have_missed_the_view(core, rank)) {
+            view_tell(core, rank);
         }
         struct message *message = out_send(core, rank, MESSAGE_HEARTBEAT, NULL);
         if (message == NULL) {

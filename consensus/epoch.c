@@ -257,6 +257,7 @@ static bool grow_peers(struct core *core, const struct view *view)
         core->hosts[newcomer->rank] = newcomer->host;
         if (newcomer->uid == core->uid) {
             core->rank = newcomer->rank;
+            core->first_size = view->newcomers[0].rank; /* the view names them all */
         }
     }
     return true;

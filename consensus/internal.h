@@ -229,6 +229,7 @@ struct peer {
     uint64_t granted_epoch;  /* in this epoch */
     uint64_t vouched_ns;     /* until then another member's word stands for it */
     uint64_t told_view_ns;   /* not told the present view again before */
+    uint64_t spoke_epoch; /* the last in which it was heard while this rank was there */
     struct rankset suspects; /* whom it says that it suspects */
     struct message_state state;
     char *site;
@@ -444,6 +445,11 @@ uint64_t detect_deadline(const struct core *core);
 void view_release(struct view *view);
 bool view_add_past(struct view *view, uint64_t epoch, const struct rankset *members);
 bool view_add_newcomer(struct view *view, struct message_newcomer newcomer);
+/* Those whom this rank knows: who learns a view may have missed the one that let them
+ * in. */
+bool view_add_former_newcomers(const struct core *core, struct view *view);
+/* Every rank in it is one that this rank knows, or a newcomer that it names. */
+bool view_is_known(const struct core *core, const struct message_view *message);
 /* Lives until the next step; NULL only if the core broke. */
 const struct message_view *view_to_message(struct core *core, const struct view *view);
 bool view_from_message(struct view *view, const struct message_view *message);
@@ -460,7 +466,7 @@ void view_on_view(struct core *core, const struct message_view *message);
 void view_on_join(struct core *core, const struct message_join *join);
 void view_enter(struct core *core, const struct view *view);
 void view_tell(struct core *core, uint32_t to);
-void view_fence(struct core *core, uint64_t epoch);
+void view_fence(struct core *core, uint64_t epoch, bool refused);
 void view_turn(struct core *core);
 uint64_t view_deadline(const struct core *core);
 

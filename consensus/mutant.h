@@ -48,6 +48,7 @@
     X(HALF, "half of the members are a quorum")                                        \
     X(NOPH1, "a proposer skips the first phase")                                       \
     X(CERTDROP, "certificates of death do not count towards a quorum")                 \
+    X(CERTJOIN, "certificates count towards a quorum although newcomers are let in")   \
     X(NOMERGE, "certificates in messages are not taken over")                          \
     X(FWDNOTDEC, "a decision is not sent again in a new view")
 

@@ -24,7 +24,8 @@ static enum verdict_of_e rule_e(const struct core *core, uint32_t from, uint64_t
         /* A newcomer of a view that this rank has yet to hear of, or a stranger. */
         return message->epoch > core->epoch && uid != 0 ? E_HOLD : E_DROP;
     }
-    if (from == core->rank || rankset_has(&core->dead, from)) {
+    bool dead = rankset_has(&core->dead, from) && !core->options.joinable;
+    if (from == core->rank || dead) {
         return E_DROP;
     }
     bool member = rankset_has(&core->members, from);
@@ -44,6 +45,24 @@ static enum verdict_of_e rule_e(const struct core *core, uint32_t from, uint64_t
         return result || stale ? E_TAKE : E_DROP;
     }
     return message->view_id == core->view_id ? E_TAKE : E_DROP;
+}
+
+/* Where only majorities decide, a view is what it is whoever tells it, and the last who
+ * know it may be those whom it has let in. */
+static bool is_strangers_view(const struct core *core, uint32_t from, uint64_t uid,
+                              const struct message *message)
+{
+    bool stranger = from >= core->size || core->uids[from] != uid;
+    if (!stranger || !core->options.joinable || message->type != MESSAGE_VIEW) {
+        return false;
+    }
+    for (uint32_t i = 0; i < message->u.view.newcomers; i++) {
+        const struct message_newcomer *newcomer = &message->u.view.newcomer[i];
+        if (newcomer->uid == uid) {
+            return rankset_has(message->u.view.members, newcomer->rank);
+        }
+    }
+    return false;
 }
 
 /* Who speaks from an older epoch has missed a view, or is no member any more. */
@@ -127,7 +146,7 @@ static void deliver_of_views(struct core *core, uint32_t from,
         view_on_view(core, &message->u.view);
         break;
     case MESSAGE_FENCED:
-        view_fence(core, message->u.fenced.epoch);
+        view_fence(core, message->u.fenced.epoch, message->u.fenced.refused);
         break;
     case MESSAGE_REPORT:
         recovery_on_report(core, from, &message->u.report);
@@ -217,6 +236,9 @@ static void take(struct core *core, uint32_t from, const struct message *message
         core->received_before[message->type]++; /* it was sent in another epoch */
     }
     peer_heard(core, from);
+    if (message->epoch == core->epoch && core->peers[from] != NULL) {
+        core->peers[from]->spoke_epoch = core->epoch;
+    }
     struct task *task = NULL;
     if (names_a_task(message->type)) {
         task = table_enter(core, &message->hash);
@@ -272,6 +294,10 @@ int receive_event(struct core *core, const struct core_event *event)
         if (core->epoch > 0) {
             view_on_join(core, &message->u.join);
         }
+        return MOOT_OK;
+    }
+    if (is_strangers_view(core, from, event->u.recv.uid, message)) {
+        view_on_view(core, &message->u.view);
         return MOOT_OK;
     }
     switch (rule_e(core, from, event->u.recv.uid, message)) {

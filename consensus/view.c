@@ -9,9 +9,11 @@
  *
  * The first is a majority, with the lowest rank as tie-break: of two disjoint halves
  * only one has it.  The second lets the survivors of certified deaths go on, however
- * few: the dead say nothing to anyone.  Everyone who accepts a message that lists
- * certificates drops from then on whatever those ranks may still have had in flight. "A
- * majority of the living" and "half" are unsafe.
+ * few: what the dead decided alone, no living rank has learned.  Everyone who accepts a
+ * message that lists certificates drops from then on whatever those ranks may still
+ * have had in flight.  A newcomer would be a living rank outside e that has learned it,
+ * so a moot that lets newcomers in counts the first only.  "A majority of the living"
+ * and "half" are unsafe.
  *
  * An acceptor votes a rank out only with a certificate or when its own suspicion has
  * outlived its grants (detect.c); while it hears the rank it says so instead, and the
@@ -35,12 +37,13 @@ static bool is_quorum(const struct core *core, const struct rankset *set,
                       const struct rankset *dead)
 {
     uint32_t count = 0, covered = 0, living = 0;
+    bool certificates = !core->options.joinable || MUTANT(CERTJOIN);
     FOR_MEMBERS(core, rank)
     {
         bool in = rankset_has(set, rank), gone = rankset_has(dead, rank);
         count += in;
         living += !gone;
-        covered += in || (gone && !MUTANT(CERTDROP));
+        covered += in || (gone && certificates && !MUTANT(CERTDROP));
     }
     uint32_t lowest = rankset_has(set, rankset_next(&core->members, 0));
     if (MUTANT(HALF)) {
@@ -117,6 +120,7 @@ static bool make_proposal(struct core *core, struct view *view)
             good = good && rankset_add(&view->members, rank);
         }
     }
+    good = good && view_add_former_newcomers(core, view);
     for (uint32_t i = 0; good && i < paxos->joiner_count; i++) {
         struct message_newcomer newcomer = paxos->joiners[i];
         newcomer.rank = core->size + i;
@@ -347,7 +351,8 @@ void view_on_propose(struct core *core, uint32_t from,
     if (!merge_dead(core, propose->dead)) {
         return;
     }
-    if (propose->value == NULL || propose->value->epoch != core->epoch + 1) {
+    if (propose->value == NULL || propose->value->epoch != core->epoch + 1 ||
+        !view_is_known(core, propose->value)) {
         core->stats.refused++;
         return;
     }
@@ -446,7 +451,8 @@ void view_on_answer(struct core *core, uint32_t from, enum message_type type,
         return;
     }
     if (type == MESSAGE_PROMISE && paxos->phase == PAXOS_PREPARING) {
-        if (reply->accepted > paxos->best && reply->value != NULL) {
+        if (reply->accepted > paxos->best && reply->value != NULL &&
+            view_is_known(core, reply->value)) {
             paxos->best = reply->accepted;
             view_release(&paxos->proposal);
             if (!view_from_message(&paxos->proposal, reply->value)) {

@@ -54,7 +54,7 @@ void view_enter(struct core *core, const struct view *view)
     }
     if (!rankset_has(&view->members, core->rank)) {
         if (core->rank != NOBODY) {
-            view_fence(core, view->epoch);
+            view_fence(core, view->epoch, false);
         }
         return;
     }
@@ -68,6 +68,10 @@ void view_on_view(struct core *core, const struct message_view *message)
 {
     struct view view;
     if (message->epoch <= core->epoch) {
+        return;
+    }
+    if (!view_is_known(core, message)) {
+        core->stats.refused++;
         return;
     }
     if (!view_from_message(&view, message)) {
@@ -91,12 +95,7 @@ void view_tell(struct core *core, uint32_t to)
     for (uint32_t i = 0; good && i < core->past_count; i++) {
         good = view_add_past(&view, core->past[i].epoch, &core->past[i].members);
     }
-    for (uint32_t rank = core->first_size; good && rank < core->size; rank++) {
-        good = view_add_newcomer(&view,
-                                 (struct message_newcomer){.rank = rank,
-                                                           .host = core->hosts[rank],
-                                                           .uid = core->uids[rank]});
-    }
+    good = good && view_add_former_newcomers(core, &view);
     const struct message_view *value = good ? view_to_message(core, &view) : NULL;
     struct message *message =
         value != NULL ? out_send(core, to, MESSAGE_VIEW, NULL) : NULL;
@@ -106,13 +105,16 @@ void view_tell(struct core *core, uint32_t to)
     view_release(&view);
 }
 
-void view_fence(struct core *core, uint64_t epoch)
+void view_fence(struct core *core, uint64_t epoch, bool refused)
 {
-    if (core->fenced || epoch <= core->epoch) {
+    if (core->fenced || epoch <= core->epoch || (refused && core->epoch > 0)) {
         return;
     }
     core->fenced = true;
-    out_add(core, CORE_OUT_FENCED, NULL);
+    struct core_output *output = out_add(core, CORE_OUT_FENCED, NULL);
+    if (output != NULL) {
+        output->u.fenced.code = refused ? MOOT_ERR_UNSUPPORTED : MOOT_ERR_FENCED;
+    }
 }
 
 /* It was let in and removed again before it knew. */
@@ -122,6 +124,28 @@ static void tell_removed(struct core *core, uint32_t rank)
     if (message != NULL) {
         message->u.fenced.epoch = core->epoch;
     }
+}
+
+/* It has no rank, so the host sends the answer to whoever asked. */
+static void refuse(struct core *core, uint64_t uid)
+{
+    struct core_output *output = out_add(core, CORE_OUT_REFUSE, NULL);
+    if (output != NULL) {
+        output->u.refuse.uid = uid;
+        output->u.refuse.message =
+            (struct message){.type = MESSAGE_FENCED,
+                             .epoch = core->epoch,
+                             .view_id = core->view_id,
+                             .u.fenced = {.epoch = core->epoch, .refused = true}};
+    }
+}
+
+/* Every view names all newcomers so far, so their number is bounded. */
+static bool may_grow(const struct core *core)
+{
+    uint32_t newcomers = core->size - core->first_size + core->paxos.joiner_count;
+    return core->options.joinable && newcomers < LIMIT_NEWCOMERS &&
+           core->size + core->paxos.joiner_count < LIMIT_RANKS;
 }
 
 void view_on_join(struct core *core, const struct message_join *join)
@@ -142,8 +166,10 @@ void view_on_join(struct core *core, const struct message_join *join)
             return;
         }
     }
-    if (core_grow(core, &paxos->joiners, &paxos->joiner_room, paxos->joiner_count + 1,
-                  sizeof(*paxos->joiners))) {
+    if (!may_grow(core)) {
+        refuse(core, join->uid);
+    } else if (core_grow(core, &paxos->joiners, &paxos->joiner_room,
+                         paxos->joiner_count + 1, sizeof(*paxos->joiners))) {
         paxos->joiners[paxos->joiner_count++] =
             (struct message_newcomer){.uid = join->uid, .host = join->host};
     }

@@ -39,6 +39,43 @@ bool view_add_newcomer(struct view *view, struct message_newcomer newcomer)
     return true;
 }
 
+bool view_add_former_newcomers(const struct core *core, struct view *view)
+{
+    bool good = true;
+    for (uint32_t rank = core->first_size; good && rank < core->size; rank++) {
+        good =
+            view_add_newcomer(view, (struct message_newcomer){.rank = rank,
+                                                              .host = core->hosts[rank],
+                                                              .uid = core->uids[rank]});
+    }
+    return good;
+}
+
+static bool are_known(const struct core *core, const struct message_view *message,
+                      const struct rankset *ranks)
+{
+    for (uint32_t rank = rankset_next(ranks, 0); rank != NOBODY;
+         rank = rankset_next(ranks, rank + 1)) {
+        bool known = rank < core->size;
+        for (uint32_t i = 0; !known && i < message->newcomers; i++) {
+            known = message->newcomer[i].rank == rank;
+        }
+        if (!known) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool view_is_known(const struct core *core, const struct message_view *message)
+{
+    bool known = are_known(core, message, message->members);
+    for (uint32_t i = 0; known && i < message->history; i++) {
+        known = are_known(core, message, message->past[i].members);
+    }
+    return known;
+}
+
 bool view_from_message(struct view *view, const struct message_view *message)
 {
     *view = (struct view){.epoch = message->epoch};

@@ -140,8 +140,10 @@ static void carry_one(struct moot *m, const struct core_output *output)
         }
         break;
     case CORE_OUT_FENCED:
-        engine_fail_all(m, MOOT_ERR_FENCED,
+        engine_fail_all(m, output->u.fenced.code,
                         "the others removed this rank from the moot");
+        break;
+    case CORE_OUT_REFUSE: /* no transport brings a JOIN yet */
         break;
     case CORE_OUT_ADJOURN:
         m->adjourned = true;

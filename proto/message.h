@@ -330,6 +330,7 @@ struct message_report {
 /* FENCED: the receiver is no member of the sender's view. */
 struct message_fenced {
     uint64_t epoch;
+    bool refused; /* it asked to join a moot that takes no newcomers */
 };
 
 /* JOIN newcomer -> any member. */

@@ -162,6 +162,7 @@ bool wire_get_fenced(struct reader *reader, const Moot__Message *message,
 {
     (void)reader;
     out->u.fenced.epoch = message->fenced->epoch;
+    out->u.fenced.refused = message->fenced->refused;
     return true;
 }
 

@@ -146,6 +146,7 @@ void wire_put_fenced(struct encoder *encoder, const struct message *message)
     Moot__Fenced *to = encoder->message.fenced = &encoder->body.fenced;
     moot__fenced__init(to);
     to->epoch = message->u.fenced.epoch;
+    to->refused = message->u.fenced.refused;
 }
 
 void wire_put_join(struct encoder *encoder, const struct message *message)

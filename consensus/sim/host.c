@@ -35,6 +35,7 @@ static void set_detection(const struct sim *sim, uint32_t rank,
     options->batch_ns = weather->batch_ns;
     options->quorum_wait_ns = weather->quorum_wait_ns;
     options->notes = true;
+    options->joinable = storm->joinable;
     options->size = storm->first;
     if (rank >= storm->first) {
         options->size = rank;
@@ -383,6 +384,7 @@ static void carry(struct host *host, const struct core_output *output,
     case CORE_OUT_FENCED:
         carry_fenced(host);
         break;
+    case CORE_OUT_REFUSE:
     case CORE_OUT_DIVERGED:
     default:
         contract(host, output, "was not expected in this mode");

@@ -182,8 +182,7 @@ static void draw_places(struct drafter *drafter, bool calm)
     uint64_t layout = random_below(random, 3);
     bool skewed = random_chance(random, 400);
     storm->certify = random_chance(random, 400) && !calm;
-    if (storm->first < drafter->ranks)
-        storm->certify = false; /* quorums with the certified dead admit no newcomers */
+    storm->joinable = storm->first < drafter->ranks || random_chance(random, 200);
     storm->abandon = random_chance(random, 500);
     for (uint32_t rank = 0; rank < drafter->ranks; rank++) {
         storm->hosts[rank] = layout == 0 ? 0 : layout == 1 ? rank : rank / 2;

@@ -49,6 +49,7 @@ struct storm {
     uint64_t stop_ns;   /* true time: from then on no rule strikes but those about
                            clocks, and what a rule does is over; CORE_NEVER: rules end
                            as they say */
+    bool joinable;      /* newcomers are let in; certificates count towards no quorum */
     bool certify;       /* whoever shares a host with the dead is told */
     bool abandon;       /* what is under way to a removed rank is lost */
     /* By rank of the program; whoever comes back keeps them.  NULL: all 0. */

@@ -44,6 +44,7 @@ static struct bench {
     bool crashed[RANKS_MAX];   /* neither acts nor is reached */
     bool deaf[RANKS_MAX];      /* cut off: nothing to or from it arrives */
     bool hold_runs;
+    bool joinable; /* set before it is opened, and kept */
 } bench;
 
 static int numbers[64];
@@ -124,6 +125,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             bench.fenced[rank] = true;
             break;
         case CORE_OUT_SEND:
+        case CORE_OUT_REFUSE:
         case CORE_OUT_CANCEL:
         case CORE_OUT_RESULT:
         case CORE_OUT_NOTE:
@@ -192,7 +194,9 @@ static inline void settle(void) { settle_until(bench.now + 1000 * MS); }
 static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                    uint64_t heartbeat_ns)
 {
+    bool joinable = bench.joinable;
     memset(&bench, 0, sizeof(bench));
+    bench.joinable = joinable;
     bench.size = size;
     for (uint32_t rank = 0; rank < size; rank++) {
         bench.uids[rank] = 1000 + rank;
@@ -212,7 +216,8 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                              .lease_ns = 4 * heartbeat_ns,
                                              .stagger_ns = 1 * MS,
                                              .batch_ns = MS / 2,
-                                             .quorum_wait_ns = 30 * heartbeat_ns};
+                                             .quorum_wait_ns = 30 * heartbeat_ns,
+                                             .joinable = joinable};
         bench.core[rank] = core_new(&options);
         assert_non_null(bench.core[rank]);
     }

@@ -194,6 +194,77 @@ static void two_deaths_one_after_the_other(void **state)
     bench_close();
 }
 
+/* One JOIN of a newcomer with uid 77 that knows the bench's members, to rank 0. */
+static struct core *newcomer(const struct core_output **answer)
+{
+    const struct core_options options = {.size = bench.size,
+                                         .uids = bench.uids,
+                                         .voters = 3,
+                                         .heartbeat_ns = HEARTBEAT_NS,
+                                         .join_uid = 77,
+                                         .joinable = true};
+    struct core *core = core_new(&options);
+    assert_non_null(core);
+    struct core_outputs asks, answers;
+    struct core_event tick = {.type = CORE_EV_TICK};
+    assert_int_equal(core_step(core, &tick, bench.now, &asks), MOOT_OK);
+    assert_true(asks.count > 0 && asks.items[0].u.send.message.type == MESSAGE_JOIN);
+    struct core_event join = {.type = CORE_EV_RECV};
+    join.u.recv.from = UINT32_MAX;
+    join.u.recv.uid = 77;
+    join.u.recv.message = &asks.items[0].u.send.message;
+    assert_int_equal(core_step(bench.core[0], &join, bench.now, &answers), MOOT_OK);
+    *answer = NULL;
+    for (size_t i = 0; i < answers.count; i++) {
+        if (answers.items[i].type == CORE_OUT_REFUSE) {
+            *answer = &answers.items[i];
+        }
+    }
+    return core;
+}
+
+static void without_joinable_a_newcomer_is_refused(void **state)
+{
+    (void)state;
+    bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
+    const struct core_output *answer;
+    struct core *core = newcomer(&answer);
+    assert_non_null(answer);
+    assert_true(answer->u.refuse.uid == 77);
+    struct core_event event = {.type = CORE_EV_RECV};
+    event.u.recv.uid = bench.uids[0];
+    event.u.recv.message = &answer->u.refuse.message;
+    struct core_outputs out;
+    assert_int_equal(core_step(core, &event, bench.now, &out), MOOT_OK);
+    assert_int_equal(out.count, 1);
+    assert_int_equal(out.items[0].type, CORE_OUT_FENCED);
+    assert_int_equal(out.items[0].u.fenced.code, MOOT_ERR_UNSUPPORTED);
+    core_free(core);
+    bench_close();
+}
+
+/* Who goes on by certificate alone could not know whom the dead had let in. */
+static void with_joinable_a_certificate_is_no_quorum(void **state)
+{
+    (void)state;
+    bench.joinable = true;
+    bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
+    const struct core_output *answer;
+    struct core *core = newcomer(&answer);
+    assert_null(answer);
+    core_free(core);
+    bench_close();
+    bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    crash(0);
+    certify(0);
+    pass(1000 * MS);
+    assert_int_equal(bench.epoch[1], 0);
+    assert_true(bench.no_quorum[1]);
+    bench_close();
+    bench.joinable = false;
+}
+
 int main(void)
 {
     numbers_init();
@@ -210,6 +281,8 @@ int main(void)
         cmocka_unit_test(a_removed_rank_that_lives_is_fenced),
         cmocka_unit_test(a_once_task_of_a_dead_owner_may_have_run),
         cmocka_unit_test(two_deaths_one_after_the_other),
+        cmocka_unit_test(without_joinable_a_newcomer_is_refused),
+        cmocka_unit_test(with_joinable_a_certificate_is_no_quorum),
     };
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);
 }

@@ -188,7 +188,8 @@ static bool same_small(const struct message *a, const struct message *b)
     if (a->type == MESSAGE_GRANT)
         return a->u.grant.token == b->u.grant.token;
     if (a->type == MESSAGE_FENCED)
-        return a->u.fenced.epoch == b->u.fenced.epoch;
+        return a->u.fenced.epoch == b->u.fenced.epoch &&
+               a->u.fenced.refused == b->u.fenced.refused;
     if (a->type == MESSAGE_TALLY)
         return a->u.tally.what == b->u.tally.what;
     if (a->type == MESSAGE_JOIN)

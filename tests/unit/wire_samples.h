@@ -264,7 +264,7 @@ static void sample_view_message(enum message_type type, enum level level,
         m->u.report = (struct message_report){level != TYPICAL, entries[level],
                                               level == LEAST ? NULL : samples.entries};
     else if (type == MESSAGE_FENCED)
-        m->u.fenced.epoch = sample_first[level];
+        m->u.fenced = (struct message_fenced){sample_first[level], level != LEAST};
     else if (type == MESSAGE_JOIN)
         m->u.join = (struct message_join){sample_first[level], sample_u32[level]};
     else if (type == MESSAGE_TALLY)
