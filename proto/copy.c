@@ -169,6 +169,9 @@ static void put_borrowed(struct copier *copier, struct message *to)
     case MESSAGE_REPORT:
         to->u.report.entry = PUT_LIST(copier, to->u.report.entry, to->u.report.count);
         break;
+    case MESSAGE_CENSUS:
+        to->u.census.entry = PUT_LIST(copier, to->u.census.entry, to->u.census.count);
+        break;
     default:
         break; /* borrows nothing */
     }

@@ -31,6 +31,9 @@
 #define LIMIT_REPORT_ENTRIES                                                           \
     16384u /* in one REPORT; a rank sends as many as it takes */
 
+#define LIMIT_CENSUS_ENTRIES                                                           \
+    16384u /* in one CENSUS; a rank sends as many as it takes */
+
 #define LIMIT_EAGER_BYTES (8u << 10) /* results up to this ride with their message */
 #define LIMIT_FRAME_BYTES (4u << 20) /* one frame, all messages and payloads */
 #define LIMIT_FRAME_MESSAGES 16384u
@@ -45,6 +48,8 @@ static_assert(LIMIT_ROLL_HASHES * (16u + LIMIT_SITE_BYTES + 8u) < LIMIT_FRAME_BY
               "a whole chunk with its call sites fits into one frame");
 static_assert(LIMIT_REPORT_ENTRIES * 32u + 64u < LIMIT_FRAME_BYTES,
               "a whole report fits into one frame");
+static_assert(LIMIT_CENSUS_ENTRIES * 32u + 64u < LIMIT_FRAME_BYTES,
+              "a whole census fits into one frame");
 static_assert((LIMIT_PAST_VIEWS + 4u) * (LIMIT_RANKS / 8u + 10u) +
                       LIMIT_NEWCOMERS * 24u + 64u <
                   LIMIT_FRAME_BYTES,

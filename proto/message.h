@@ -52,7 +52,8 @@
     X(JOIN)                                                                            \
     X(LEAVE)                                                                           \
     X(RELEASED)                                                                        \
-    X(TALLY)
+    X(TALLY)                                                                           \
+    X(CENSUS)
 
 enum message_type {
     MESSAGE_NONE,
@@ -173,13 +174,15 @@ struct message_verdict {
     int32_t code; /* MOOT_ERR_NOT_HELD, _MAYBE_RAN, _RESULT_LOST, _CYCLE */
 };
 
-/* ROLL: a chunk, or what there is of the last one, of the announcer's roll. */
+/* ROLL: a chunk, or what there is of the last one, of the announcer's roll; and of the
+ * rolls of so many members that come before it, by rank and around. */
 struct message_roll {
     uint32_t lane;
     uint64_t first; /* 1-based lane position */
     uint32_t count;
     bool partial;
     struct rollsum sum;
+    uint32_t before;
 };
 
 struct message_want {
@@ -231,8 +234,14 @@ struct message_pollr {
     int32_t exit_code; /* this rank's verdict on its own run, with closed */
 };
 
-/* RESOLVE coordinator -> chair: the moot is quiet; end this key. */
-enum resolve_what { RESOLVE_NOT_HELD, RESOLVE_YIELD };
+/* RESOLVE coordinator -> chair, owner or holder, down the tree: the moot is quiet; end
+ * this key.  (TELL: all have closed.) */
+enum resolve_what {
+    RESOLVE_NOT_HELD,
+    RESOLVE_YIELD,
+    RESOLVE_CHASE, /* an owner: see whether its waits go in a circle */
+    RESOLVE_TELL   /* a holder: tell the chair, which lacks it */
+};
 struct message_resolve {
     enum resolve_what what;
 };
@@ -352,6 +361,25 @@ struct message_tally {
     enum tally_what what;
 };
 
+/* CENSUS, up a tree when all below have closed: which tasks they hold.  If their rolls
+ * are alike, their sum says it, and the entries are those that chairs among them hold
+ * or have decided; who finds that this differs from the rest asks for all of it. */
+struct message_census {
+    bool ask;       /* down: tell all of it; the other fields mean nothing */
+    bool last;      /* of this sender's present answer */
+    bool alike;     /* `tasks` and `sum` are those of each roll */
+    uint32_t ranks; /* that it covers */
+    uint64_t tasks;
+    struct rollsum sum;
+    uint32_t count;
+    const struct message_counted {
+        moot_hash hash;
+        uint32_t witness; /* one of its holders */
+        uint32_t holders; /* how many; 0 if alike */
+        bool claimed;     /* its chair holds it, or has decided who owns it */
+    } * entry;
+};
+
 struct message {
     enum message_type type;
     uint64_t epoch;
@@ -383,6 +411,7 @@ struct message {
         struct message_fenced fenced;
         struct message_join join;
         struct message_tally tally;
+        struct message_census census;
     } u;
 };
 

@@ -148,7 +148,9 @@ static const char *check_verdict(const struct message *message)
 static const char *check_roll(const struct message *message)
 {
     const struct message_roll *roll = &message->u.roll;
-    return check_stretch(roll->lane, roll->first, roll->count);
+    return roll->before < LIMIT_RANKS
+               ? check_stretch(roll->lane, roll->first, roll->count)
+               : "ROLL: of more ranks than there are";
 }
 
 static const char *check_want(const struct message *message)
@@ -191,7 +193,7 @@ static const char *check_pollr(const struct message *message)
 
 static const char *check_resolve(const struct message *message)
 {
-    return message->u.resolve.what <= RESOLVE_YIELD ? NULL : "RESOLVE: no such way";
+    return message->u.resolve.what <= RESOLVE_TELL ? NULL : "RESOLVE: no such way";
 }
 
 static const char *check_chase(const struct message *message)
@@ -268,6 +270,7 @@ static const struct rule {
     [MESSAGE_LEAVE] = {check_nothing, false},
     [MESSAGE_RELEASED] = {check_nothing, true},
     [MESSAGE_TALLY] = {wire_check_tally, false},
+    [MESSAGE_CENSUS] = {wire_check_census, false},
 };
 
 const char *message_check(const struct message *message)

@@ -12,7 +12,8 @@
  * may send is what another accepts.
  *
  * The messages by which ranks agree on views have files of their own beside those of
- * the rest: wire_view_read.c, wire_view_check.c and wire_view_write.c.
+ * the rest: wire_view_read.c, wire_view_check.c and wire_view_write.c.  So has the
+ * census: wire_census.c.
  */
 #ifndef PROTO_WIRE_PRIVATE_H
 #define PROTO_WIRE_PRIVATE_H
@@ -58,7 +59,7 @@ const char *wire_check_set_or_null(const struct rankset *set);
 
 typedef const char *check_fn(const struct message *message);
 check_fn wire_check_heartbeat, wire_check_paxos, wire_check_view, wire_check_report,
-    wire_check_fenced, wire_check_join, wire_check_tally;
+    wire_check_fenced, wire_check_join, wire_check_tally, wire_check_census;
 
 /* --- wire_walk.c ------------------------------------------------------------------ */
 
@@ -127,6 +128,7 @@ struct encoder {
         Moot__Fenced fenced;
         Moot__Join join;
         Moot__Tally tally;
+        Moot__Census census;
     } body;
     Moot__Spec spec;
     Moot__View view; /* of a VIEW, or of a Paxos message */
@@ -150,9 +152,14 @@ ProtobufCBinaryData wire_put_set(struct encoder *encoder, const struct rankset *
 /* Writes the set's first `words` words, lowest first. */
 void wire_put_words(uint8_t *bytes, const struct rankset *set, uint32_t words);
 
-/* --- wire_view_write.c ------------------------------------------------------------ */
+/* --- wire_census.c ---------------------------------------------------------------- */
 
 typedef void put_fn(struct encoder *encoder, const struct message *message);
+put_fn wire_put_census;
+size_t wire_census_scratch_bytes(const struct message_census *census);
+
+/* --- wire_view_write.c ------------------------------------------------------------ */
+
 put_fn wire_put_heartbeat, wire_put_grant, wire_put_paxos, wire_put_view,
     wire_put_report, wire_put_fenced, wire_put_join, wire_put_tally;
 
@@ -189,5 +196,9 @@ typedef bool get_fn(struct reader *reader, const Moot__Message *from,
                     struct message *to);
 get_fn wire_get_heartbeat, wire_get_grant, wire_get_paxos, wire_get_view,
     wire_get_report, wire_get_fenced, wire_get_join, wire_get_tally;
+
+/* --- wire_census.c ---------------------------------------------------------------- */
+
+get_fn wire_get_census;
 
 #endif

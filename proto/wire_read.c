@@ -212,6 +212,7 @@ static bool get_roll(struct reader *reader, const Moot__Message *message,
         .count = from->count,
         .partial = from->partial,
         .sum = {.low = from->sum_low, .high = from->sum_high},
+        .before = from->before,
     };
     return true;
 }
@@ -399,6 +400,7 @@ static const struct {
     [MESSAGE_FENCED] = {wire_get_fenced, MOOT__MESSAGE__BODY_FENCED},
     [MESSAGE_JOIN] = {wire_get_join, MOOT__MESSAGE__BODY_JOIN},
     [MESSAGE_TALLY] = {wire_get_tally, MOOT__MESSAGE__BODY_TALLY},
+    [MESSAGE_CENSUS] = {wire_get_census, MOOT__MESSAGE__BODY_CENSUS},
 };
 
 bool wire_read_message(struct reader *reader, const Moot__Message *from,

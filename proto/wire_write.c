@@ -163,6 +163,7 @@ static void put_roll(struct encoder *encoder, const struct message *message)
     to->partial = roll->partial;
     to->sum_low = roll->sum.low;
     to->sum_high = roll->sum.high;
+    to->before = roll->before;
 }
 
 static void put_want(struct encoder *encoder, const struct message *message)
@@ -331,6 +332,7 @@ static const struct {
     [MESSAGE_FENCED] = {wire_put_fenced, MOOT__MESSAGE__BODY_FENCED},
     [MESSAGE_JOIN] = {wire_put_join, MOOT__MESSAGE__BODY_JOIN},
     [MESSAGE_TALLY] = {wire_put_tally, MOOT__MESSAGE__BODY_TALLY},
+    [MESSAGE_CENSUS] = {wire_put_census, MOOT__MESSAGE__BODY_CENSUS},
 };
 
 size_t wire_set_scratch_bytes(const struct rankset *set)
@@ -365,6 +367,8 @@ size_t wire_write_scratch_bytes(const struct message *message)
     } else if (message->type == MESSAGE_DIVERGED) {
         for (uint32_t i = 0; i < diverged->sides; i++)
             bytes += wire_set_scratch_bytes(diverged->side[i].ranks);
+    } else if (message->type == MESSAGE_CENSUS) {
+        bytes = wire_census_scratch_bytes(&message->u.census);
     } else {
         bytes = wire_view_scratch_bytes(message);
     }

@@ -53,6 +53,7 @@ enum plan_group plan_group(enum message_type type)
     case MESSAGE_POLLR:
     case MESSAGE_RESOLVE:
     case MESSAGE_CHASE:
+    case MESSAGE_CENSUS:
         return PLAN_GROUP_QUIET;
     case MESSAGE_CANCEL:
     case MESSAGE_DIVERGED:

@@ -100,6 +100,9 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
         (struct message_report){true, LIMIT_REPORT_ENTRIES + 1, entries};
     ROW(FENCED)->fenced.epoch = 0;
     ROW(JOIN)->join.uid = 0;
+    ROW(CENSUS)->census.count = LIMIT_CENSUS_ENTRIES + 1;
+    ROW(CENSUS)->census.ranks = LIMIT_RANKS + 1;
+    ROW(ROLL)->roll.before = LIMIT_RANKS;
     next_row(m, &n, MESSAGE_PULL)->hash = (moot_hash){{0}};
     next_row(m, &n, MESSAGE_RELEASED)->hash = (moot_hash){{0}};
     next_row(m, &n, MESSAGE_TYPE_END);

@@ -73,7 +73,8 @@ static bool same_result(const struct message_result *a, const struct message_res
 static bool same_roll(const struct message_roll *a, const struct message_roll *b)
 {
     return a->lane == b->lane && a->first == b->first && a->count == b->count &&
-           a->partial == b->partial && rollsum_equal(&a->sum, &b->sum);
+           a->partial == b->partial && rollsum_equal(&a->sum, &b->sum) &&
+           a->before == b->before;
 }
 
 static bool same_hash_list(const struct message_hashes *a,
@@ -153,6 +154,19 @@ static bool same_report(const struct message_report *a, const struct message_rep
     return same;
 }
 
+static bool same_census(const struct message_census *a, const struct message_census *b)
+{
+    bool same = a->ask == b->ask && a->last == b->last && a->alike == b->alike &&
+                a->ranks == b->ranks && a->tasks == b->tasks &&
+                rollsum_equal(&a->sum, &b->sum) && a->count == b->count;
+    for (uint32_t i = 0; same && i < a->count; i++)
+        same = hash_equal(&a->entry[i].hash, &b->entry[i].hash) &&
+               a->entry[i].witness == b->entry[i].witness &&
+               a->entry[i].holders == b->entry[i].holders &&
+               a->entry[i].claimed == b->entry[i].claimed;
+    return same;
+}
+
 /* The types with one or two plain fields. */
 static bool same_small(const struct message *a, const struct message *b)
 {
@@ -224,6 +238,8 @@ static bool message_same(const struct message *a, const struct message *b)
         return same_view(&a->u.view, &b->u.view);
     if (a->type == MESSAGE_REPORT)
         return same_report(&a->u.report, &b->u.report);
+    if (a->type == MESSAGE_CENSUS)
+        return same_census(&a->u.census, &b->u.census);
     return same_small(a, b);
 }
 

@@ -40,6 +40,7 @@ static struct {
     struct message_past past[LEVELS][LIMIT_PAST_VIEWS];
     struct message_view views[LEVELS];
     struct message_entry entries[LIMIT_REPORT_ENTRIES];
+    struct message_counted counted[LIMIT_CENSUS_ENTRIES];
 } samples;
 
 static void samples_init_specs(void)
@@ -109,6 +110,13 @@ static void samples_init_views(void)
             .epoch = UINT64_MAX - i,
             .has_payload = i % 2 == 0,
             .evidence = (enum evidence)(i % EVIDENCE_END),
+        };
+    for (uint32_t i = 0; i < LIMIT_CENSUS_ENTRIES; i++)
+        samples.counted[i] = (struct message_counted){
+            .hash = digest_bytes(&i, sizeof i),
+            .witness = LIMIT_RANKS - 1 - i,
+            .holders = LIMIT_RANKS - i,
+            .claimed = i % 2 == 0,
         };
 }
 
@@ -265,6 +273,12 @@ static void sample_view_message(enum message_type type, enum level level,
                                               level == LEAST ? NULL : samples.entries};
     else if (type == MESSAGE_FENCED)
         m->u.fenced = (struct message_fenced){sample_first[level], level != LEAST};
+    else if (type == MESSAGE_CENSUS)
+        m->u.census = (struct message_census){
+            level == TYPICAL,  level != TYPICAL,
+            level == MOST,     sample_rank[level],
+            sample_u64[level], {~sample_u64[level], 7},
+            entries[level],    level == LEAST ? NULL : samples.counted};
     else if (type == MESSAGE_JOIN)
         m->u.join = (struct message_join){sample_first[level], sample_u32[level]};
     else if (type == MESSAGE_TALLY)
@@ -300,7 +314,8 @@ static void sample_message(enum message_type type, enum level level,
                                          sample_first[level],
                                          sample_count[level],
                                          level == TYPICAL,
-                                         {sample_u64[level], ~sample_u64[level]}};
+                                         {sample_u64[level], ~sample_u64[level]},
+                                         sample_rank[level]};
     else if (type == MESSAGE_WANT)
         m.u.want = (struct message_want){sample_lane[level], sample_first[level],
                                          sample_count[level]};
@@ -315,7 +330,9 @@ static void sample_message(enum message_type type, enum level level,
     else if (type == MESSAGE_POLLR)
         sample_pollr(level, &m.u.pollr);
     else if (type == MESSAGE_RESOLVE)
-        m.u.resolve.what = level == LEAST ? RESOLVE_NOT_HELD : RESOLVE_YIELD;
+        m.u.resolve.what = level == LEAST  ? RESOLVE_NOT_HELD
+                           : level == MOST ? RESOLVE_TELL
+                                           : RESOLVE_YIELD;
     else if (type == MESSAGE_CHASE)
         m.u.chase = (struct message_chase){samples.hashes, hops[level]};
     else if (type == MESSAGE_DIVERGED)
