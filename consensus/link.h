@@ -82,8 +82,8 @@ uint64_t link_backlog(const struct link *link);
 struct link_transmission {
     uint64_t sequence; /* 0: an acknowledgement alone */
     uint64_t ack;
-    const void *frame; /* the link's; NULL with sequence 0 */
-    bool again;        /* was sent before */
+    void *frame; /* the link's, for the caller to copy; NULL with sequence 0 */
+    bool again;  /* was sent before */
 };
 
 /* What is to go onto the wire now, one after the other; false: nothing (more). */

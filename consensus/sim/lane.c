@@ -10,7 +10,7 @@
 static const struct program_step *current(const struct host *host, uint32_t lane)
 {
     const struct program_script *script =
-        program_script(host->sim->program, host->rank, lane);
+        program_script(host->sim->program, host->role, lane);
     return host->lanes[lane].pc < script->count ? &script->steps[host->lanes[lane].pc]
                                                 : NULL;
 }
@@ -29,7 +29,7 @@ static uint64_t own_code_ns(struct host *host)
 {
     struct sim *sim = host->sim;
     uint64_t step_ns = random_between(&sim->durations, 1, sim->weather.step_ns);
-    return sim->weather.slow == host->rank + 1 ? 30 * step_ns : step_ns;
+    return sim->weather.slow == host->role + 1 ? 30 * step_ns : step_ns;
 }
 
 static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
@@ -234,7 +234,7 @@ static void spawn(struct host *host, uint32_t lane, uint32_t task)
 {
     host_register(host, task, lane, false);
     uint64_t cancellers = host->sim->program->tasks[task].cancellers;
-    if (host->rank < 64 && (cancellers >> host->rank & 1))
+    if (host->role < 64 && (cancellers >> host->role & 1))
         host_step(host, &(struct core_event){.type = CORE_EV_CANCEL,
                                              .hash = host->sim->hashes[task]});
     sim_moved(host->sim);

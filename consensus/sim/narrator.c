@@ -311,14 +311,13 @@ static void say_view(const struct narrator *narrator, const struct sight *sight)
 static void say_fault(const struct narrator *narrator, const struct sim *sim,
                       const struct sight *sight)
 {
-    const struct storm_fault *fault = &sim_storm(sim)->faults[sight->code];
-    fprintf(narrator->to, "%9.3f ms  %s for %.3f ms", (double)sight->time_ns / 1e6,
-            storm_kind_name(fault->kind), (double)fault->duration_ns / 1e6);
-    if (fault->kind == STORM_CUT || fault->kind == STORM_SLOW)
-        fprintf(narrator->to, " from {%" PRIx64 "} to {%" PRIx64 "}\n", fault->ranks,
-                fault->others);
+    char rule[256];
+    plan_rule_format(&sim_plan(sim)->rules[sight->code], rule, sizeof rule);
+    if (sight->peer == UINT32_MAX)
+        say(narrator, sight, "is struck by %s", rule);
     else
-        fprintf(narrator->to, " of rank %" PRIu32 "\n", fault->rank);
+        say(narrator, sight, "is struck by %s on its way to rank %" PRIu32, rule,
+            sight->peer);
 }
 
 /* What a storm does, and what comes of it. */
@@ -341,6 +340,9 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
         break;
     case SIGHT_CRASH:
         say(narrator, sight, "dies");
+        break;
+    case SIGHT_BEGIN:
+        say(narrator, sight, "asks to be let in, to play part %" PRId32, sight->code);
         break;
     case SIGHT_FAULT:
         say_fault(narrator, sim, sight);

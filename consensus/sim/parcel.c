@@ -44,6 +44,7 @@ struct parcel *parcel_new(struct wire_writer *writer, uint32_t from, uint64_t fr
     struct parcel *parcel = calloc(1, sizeof *parcel);
     if (parcel == NULL)
         abort();
+    parcel->shares = 1;
     parcel->from = from;
     parcel->to = to;
     if (!encode(parcel, writer, &envelope, message, why)) {
@@ -53,15 +54,28 @@ struct parcel *parcel_new(struct wire_writer *writer, uint32_t from, uint64_t fr
     struct message *decoded = &parcel->frame.messages[0];
     if (message->type == MESSAGE_RESULT && message->u.result.data == RESULT_BULK) {
         parcel->bulk = copy_bytes(message->u.result.payload, message->u.result.size);
+        parcel->bulk_size = message->u.result.size;
         decoded->u.result.payload = parcel->bulk;
     }
     parcel->message = decoded;
     return parcel;
 }
 
+uint64_t parcel_bytes(const struct parcel *parcel)
+{
+    return parcel->size + parcel->bulk_size;
+}
+
+struct parcel *parcel_share(struct parcel *parcel)
+{
+    if (parcel != NULL)
+        parcel->shares++;
+    return parcel;
+}
+
 void parcel_free(struct parcel *parcel)
 {
-    if (parcel == NULL)
+    if (parcel == NULL || --parcel->shares > 0)
         return;
     wire_frame_release(&parcel->frame);
     free(parcel->bulk);

@@ -11,10 +11,12 @@
 
 struct parcel {
     uint32_t from, to;
+    uint32_t shares; /* of those who hold it: a link, and each copy on the wire */
     const struct message *message; /* decoded; its pointers lead into the parcel */
     void *bytes;                   /* the frame */
     size_t size;
     void *bulk; /* the payload of a RESULT_BULK; NULL if there is none */
+    size_t bulk_size;
     struct wire_frame frame;
 };
 
@@ -23,6 +25,8 @@ struct parcel {
 struct parcel *parcel_new(struct wire_writer *writer, uint32_t from, uint64_t from_uid,
                           uint32_t to, uint64_t to_uid, const struct message *message,
                           const char **why);
-void parcel_free(struct parcel *parcel); /* accepts NULL */
+uint64_t parcel_bytes(const struct parcel *parcel); /* on the wire, bulk included */
+struct parcel *parcel_share(struct parcel *parcel); /* one more holder; accepts NULL */
+void parcel_free(struct parcel *parcel);            /* one holder less; accepts NULL */
 
 #endif

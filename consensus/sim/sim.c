@@ -23,6 +23,7 @@ enum {
     STREAM_DELAYS,
     STREAM_DURATIONS,
     STREAM_UIDS,
+    STREAM_REAPING,
     STREAM_FAULTS
 };
 
@@ -152,15 +153,20 @@ const struct plan *sim_plan(const struct sim *sim) { return sim->options.plan; }
 
 const struct storm *sim_storm(const struct sim *sim) { return sim->options.storm; }
 
-uint32_t sim_rank_limit(const struct sim *sim) { return sim->program->rank_count; }
+uint32_t sim_rank_limit(const struct sim *sim)
+{
+    const struct storm *storm = sim->options.storm;
+    return sim->program->rank_count + (storm != NULL ? storm->comebacks : 0);
+}
 
-uint32_t sim_rank_count(const struct sim *sim) { return sim->program->rank_count; }
+uint32_t sim_rank_count(const struct sim *sim) { return sim->host_count; }
 
 uint32_t sim_role(const struct sim *sim, uint32_t rank)
 {
-    (void)sim;
-    return rank;
+    return sim->hosts[rank].role;
 }
+
+const uint32_t *sim_machines(const struct sim *sim) { return sim->machines; }
 
 void sim_moved(struct sim *sim) { sim->moved_ns = sim->now_ns; }
 
@@ -202,8 +208,7 @@ static void dump_wait(const struct core *core, const moot_hash *hash, void *cont
     rankset_release(&view.holders);
     uint32_t chair = view.chair;
     struct core_task_view there = {0};
-    if (chair < dump->sim->program->rank_count &&
-        host_is_there(&dump->sim->hosts[chair]) &&
+    if (chair < dump->sim->host_count && host_is_there(&dump->sim->hosts[chair]) &&
         core_task_look(dump->sim->hosts[chair].core, hash, &there)) {
         rankset_format(&there.asked_by, asked, sizeof asked);
         rankset_format(&there.holders, holders, sizeof holders);
@@ -230,8 +235,11 @@ static void dump_host(const struct sim *sim, const struct host *host, FILE *to)
             host->closed ? ", closed" : "", host->adjourned ? ", adjourned" : "",
             host->dead ? ", dead" : "", host->fenced ? ", fenced" : "",
             host->left ? ", left" : "", host->no_quorum ? ", no quorum" : "");
+    char members[64];
+    rankset_format(&host->members, members, sizeof members);
     if (sim->options.storm != NULL)
-        fprintf(to, ", view %" PRIu64 " {%" PRIx64 "}", host->epoch, host->members);
+        fprintf(to, ", plays %" PRIu32 ", view %" PRIu64 " {%s}", host->role,
+                host->epoch, members);
     fprintf(to, ": ");
     if (!host_is_there(host)) {
         fprintf(to, "not there\n");
@@ -239,7 +247,7 @@ static void dump_host(const struct sim *sim, const struct host *host, FILE *to)
     }
     for (uint32_t lane = 0; lane < sim->program->lane_count; lane++) {
         const struct program_script *script =
-            program_script(sim->program, host->rank, lane);
+            program_script(sim->program, host->role, lane);
         fprintf(to, "lane %" PRIu32 " %s at step %" PRIu32 "/%" PRIu32 "; ", lane,
                 states[host->lanes[lane].state], host->lanes[lane].pc, script->count);
     }
@@ -260,7 +268,7 @@ static char *dump_world(const struct sim *sim)
     FILE *to = open_memstream(&text, &size);
     if (to == NULL)
         abort();
-    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++)
+    for (uint32_t rank = 0; rank < sim->host_count; rank++)
         dump_host(sim, &sim->hosts[rank], to);
     fclose(to);
     return text;
@@ -268,22 +276,47 @@ static char *dump_world(const struct sim *sim)
 
 /* --- The crank -------------------------------------------------------------------- */
 
+/* Until when the host does not do such a thing. */
+static uint64_t held_up_ns(const struct host *host, const struct event *event)
+{
+    if (event->kind == EVENT_ARRIVE)
+        return 0;
+    bool deaf =
+        event->kind == EVENT_LINK && host->deaf_until_ns > host->paused_until_ns;
+    return deaf ? host->deaf_until_ns : host->paused_until_ns;
+}
+
 /* A host that is not there misses what happens; one that stands still has it later. */
 static bool is_put_off(struct sim *sim, struct event *event)
 {
     const struct host *host = &sim->hosts[event->rank];
-    if (event->kind == EVENT_FAULT)
-        return false;
-    bool lost = event->kind == EVENT_ARRIVE &&
-                network_is_void(sim, event->parcel, event->ticket);
-    if (!host_is_there(host) || lost) {
-        parcel_free(event->parcel);
+    bool there = host_is_there(host);
+    if (event->kind == EVENT_ARRIVE || event->kind == EVENT_POLL ||
+        event->kind == EVENT_LINK)
+        there = there || carrier_lingers(host);
+    if (!there ||
+        (event->kind == EVENT_ARRIVE && network_is_void(sim, event->flight))) {
+        flight_free(event->flight);
         return true;
     }
-    if (event->kind == EVENT_ARRIVE || event->time_ns >= host->paused_until_ns)
+    if (event->time_ns >= held_up_ns(host, event))
         return false;
-    event->time_ns = host->paused_until_ns;
+    event->time_ns = held_up_ns(host, event);
     heap_push(sim, event);
+    return true;
+}
+
+/* What happens to no host: false if the event is not of that kind. */
+static bool handle_fate(struct sim *sim, const struct event *event)
+{
+    if (event->kind == EVENT_STRIKE)
+        strike_at_time(sim, event->index);
+    else if (event->kind == EVENT_JOIN)
+        strike_join(sim, event->index);
+    else if (event->kind == EVENT_LET_GO)
+        harm_let_go(sim, event->rank, event->index, event->ticket);
+    else
+        return false;
     return true;
 }
 
@@ -291,11 +324,11 @@ static void handle(struct sim *sim, struct event *event)
 {
     struct host *host = &sim->hosts[event->rank];
     sim->now_ns = event->time_ns;
-    if (is_put_off(sim, event))
+    if (handle_fate(sim, event) || is_put_off(sim, event))
         return;
     switch (event->kind) {
     case EVENT_ARRIVE:
-        host_arrive(host, event->parcel);
+        host_arrive(host, event->flight);
         break;
     case EVENT_POLL:
         host_poll(host);
@@ -309,12 +342,15 @@ static void handle(struct sim *sim, struct event *event)
     case EVENT_WORK:
         worker_go_on(host, event->index);
         break;
-    case EVENT_FAULT:
-        trouble_begin(sim, event->index);
+    case EVENT_LINK:
+        carrier_go_on(host, event->index, event->ticket);
         break;
     case EVENT_REAP:
-        trouble_reap(host, event->index);
+        strike_reap(host, event->index);
         break;
+    case EVENT_STRIKE:
+    case EVENT_JOIN:
+    case EVENT_LET_GO:
     default:
         abort();
     }
@@ -323,7 +359,7 @@ static void handle(struct sim *sim, struct event *event)
 /* A newcomer that was not let in has nobody left to ask. */
 static bool all_are_over(const struct sim *sim)
 {
-    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++)
+    for (uint32_t rank = 0; rank < sim->host_count; rank++)
         if (host_is_there(&sim->hosts[rank]) && sim->hosts[rank].epoch > 0)
             return false;
     return true;
@@ -341,7 +377,7 @@ static void turn(struct sim *sim)
             ++sim->report->counts.events > EVENTS_MAX) {
             sim_fail(sim, "quiescence", "the program got nowhere for %.0f ms",
                      (double)(event.time_ns - sim->moved_ns) / 1e6);
-            parcel_free(event.parcel);
+            flight_free(event.flight);
             return;
         }
         handle(sim, &event);
@@ -351,9 +387,7 @@ static void turn(struct sim *sim)
 static void count(struct sim *sim)
 {
     struct sim_counts *counts = &sim->report->counts;
-    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++) {
-        if (sim->hosts[rank].core == NULL)
-            continue;
+    for (uint32_t rank = 0; rank < sim->host_count; rank++) {
         const struct core_stats *stats = core_stats(sim->hosts[rank].core);
         for (int i = 0; i < EVIDENCE_END; i++)
             counts->yields[i] += stats->yields[i];
@@ -369,39 +403,62 @@ static void count(struct sim *sim)
         sim_fail(sim, "refused", "cores refused %" PRIu64 " messages", counts->refused);
 }
 
-static void open_world(struct sim *sim)
+static void open_tables(struct sim *sim)
 {
-    uint32_t ranks = sim->program->rank_count;
+    uint32_t limit = sim_rank_limit(sim), parts = sim->program->rank_count;
     struct random uids = random_stream(sim->options.seed, STREAM_UIDS);
-    sim->delays = random_stream(sim->options.seed, STREAM_DELAYS);
-    sim->durations = random_stream(sim->options.seed, STREAM_DURATIONS);
-    sim->faults = random_stream(sim->options.seed, STREAM_FAULTS);
-    sim->uids = sim_alloc(ranks, sizeof *sim->uids);
-    for (uint32_t rank = 0; rank < ranks; rank++)
+    sim->uids = sim_alloc(limit, sizeof *sim->uids);
+    for (uint32_t rank = 0; rank < limit; rank++)
         sim->uids[rank] = random_next(&uids) | 1;
-    sim->links = sim_alloc((size_t)ranks * ranks, sizeof *sim->links);
+    sim->machines = sim_alloc(limit, sizeof *sim->machines);
+    sim->hosts = sim_alloc(limit, sizeof *sim->hosts);
+    sim->player = sim_alloc(parts, sizeof *sim->player);
+    for (uint32_t role = 0; role < parts; role++)
+        sim->player[role] = UINT32_MAX;
+    if (sim->options.plan != NULL)
+        sim->lived = sim_alloc(parts, sizeof *sim->lived);
     sim->writer = wire_writer_new();
     if (sim->writer == NULL)
         abort();
-    sim->hosts = sim_alloc(ranks, sizeof *sim->hosts);
+}
+
+static void open_world(struct sim *sim)
+{
+    const struct plan *plan = sim->options.plan;
+    const struct storm *storm = sim->options.storm;
+    uint64_t seed = sim->options.seed;
+    sim->delays = random_stream(seed, STREAM_DELAYS);
+    sim->durations = random_stream(seed, STREAM_DURATIONS);
+    sim->reaping = random_stream(seed, STREAM_REAPING);
+    sim->faults =
+        random_stream(plan != NULL && plan->seeded ? plan->seed : seed, STREAM_FAULTS);
+    open_tables(sim);
+    carrier_open(sim);
     sim_identify(sim);
-    uint32_t first = sim->options.storm != NULL ? sim->options.storm->first : ranks;
+    uint32_t first = storm != NULL ? storm->first : sim->program->rank_count;
+    sim->numbered_count = first;
+    for (uint32_t rank = 0; storm != NULL && storm->hosts != NULL && rank < first;
+         rank++)
+        sim->machines[rank] = storm->hosts[rank];
     for (uint32_t rank = 0; rank < first; rank++)
-        host_open(sim, rank);
+        host_open(sim, rank, rank);
     for (uint32_t rank = 0; rank < first; rank++)
         lane_start(&sim->hosts[rank]);
-    trouble_schedule(sim);
+    strike_schedule(sim);
 }
 
 static void close_world(struct sim *sim)
 {
-    heap_release(sim);
-    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++)
+    network_release(sim);
+    for (uint32_t rank = 0; rank < sim->host_count; rank++)
         host_release(&sim->hosts[rank]);
     sim_forget(sim);
-    free(sim->hosts);
     wire_writer_free(sim->writer);
-    free(sim->links);
+    free(sim->asking);
+    free(sim->lived);
+    free(sim->player);
+    free(sim->hosts);
+    free(sim->machines);
     free(sim->uids);
 }
 

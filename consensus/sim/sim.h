@@ -11,9 +11,11 @@
  * None of them looks into a core.
  *
  * Messages travel as the frames of proto/wire.h.  The wire is reliable and ordered per
- * pair of ranks.  Ranks crash, stop, are cut off or join only if a *storm* (storm.h)
- * says so; without one, membership is fixed.  Scopes, releases and the modes other than
- * repair are not drawn.
+ * pair of ranks, unless a fault plan (plan.h) harms it: then frames go through the
+ * core's links, below which they are lost, repeated, delayed and passed by others.  A
+ * plan also kills, restarts, pauses and slows ranks, and skews their clocks.
+ * Membership is fixed, and nobody is ever suspected, except in a *storm* (storm.h).
+ * Scopes, releases and the modes other than repair are not drawn.
  */
 #ifndef CONSENSUS_SIM_SIM_H
 #define CONSENSUS_SIM_SIM_H
@@ -69,7 +71,7 @@ enum sight_type {
     SIGHT_RUN,     /* the core says: run task */
     SIGHT_START,   /* its kernel starts */
     SIGHT_END,     /* task has ended with code; data are its result */
-    SIGHT_SEND,    /* message leaves rank for peer */
+    SIGHT_SEND,    /* message leaves rank for peer, in a frame of `size` bytes */
     SIGHT_RECEIVE, /* message from peer is given to rank's core */
     SIGHT_KEEP,    /* ... which keeps the result in it */
     SIGHT_NOTE,    /* the core passed a point */
@@ -81,6 +83,7 @@ enum sight_type {
     SIGHT_FENCED,  /* rank learns that it was removed, and is over */
     SIGHT_LEFT,    /* rank, closed and without a quorum, gives up */
     SIGHT_CRASH,   /* rank is dead */
+    SIGHT_BEGIN,   /* rank asks to be let in, to play part `code` of the program */
     SIGHT_FAULT    /* rule number `code` of the plan strikes rank, or, if there is a
                       peer, what it sends to that or, arriving, gets from it */
 };
@@ -126,6 +129,7 @@ const struct storm *sim_storm(const struct sim *sim); /* NULL: fixed membership 
 uint32_t sim_rank_limit(const struct sim *sim);
 uint32_t sim_rank_count(const struct sim *sim);
 uint32_t sim_role(const struct sim *sim, uint32_t rank);
+const uint32_t *sim_machines(const struct sim *sim); /* by rank */
 /* What rank's own clock shows now. */
 uint64_t sim_clock_ns(const struct sim *sim, uint32_t rank);
 /* The task's chair: placement over all ranks or its candidates. */

@@ -21,44 +21,19 @@
 
 struct sim_weather;
 
-enum { STORM_FAULTS_MAX = 16 };
-
-enum storm_kind {
-    STORM_CRASH,    /* rank is killed */
-    STORM_CRASH_AT, /* whoever of `ranks` passes `point` for the nth time is killed in
-                       mid-step: what it had still to send is not sent */
-    STORM_PAUSE,    /* rank stands still */
-    STORM_DEAF,     /* rank's program goes on, but it makes no progress on messages */
-    STORM_CUT,      /* what `ranks` send to `others` arrives after the cut */
-    STORM_SLOW,     /* ... takes delay_ns longer */
-    STORM_JOIN      /* rank asks to be let in */
-};
-
-struct storm_fault {
-    enum storm_kind kind;
-    uint64_t time_ns, duration_ns, delay_ns;
-    uint32_t rank;
-    uint64_t ranks, others; /* sets */
-    enum core_point point;
-    uint32_t nth; /* from 1 */
-};
-
 struct storm {
     uint32_t first;     /* ranks of the first view; the program may have more */
     uint32_t comebacks; /* how many restarts may come back; who is one more does not */
     uint64_t stop_ns;   /* true time: from then on no rule strikes but those about
-                           clocks, and what a rule does is over; CORE_NEVER: rules end
+                           clocks, and pauses and gaps are over; CORE_NEVER: rules end
                            as they say */
     bool joinable;      /* newcomers are let in; certificates count towards no quorum */
-    bool certify;       /* whoever shares a host with the dead is told */
+    bool certify;       /* whoever shares a machine with the dead is told */
     bool abandon;       /* what is under way to a removed rank is lost */
     /* By rank of the program; whoever comes back keeps them.  NULL: all 0. */
     uint32_t *hosts;    /* on which machine */
     uint64_t *ahead_ns; /* what its clock shows at the start */
     uint64_t *join_ns;  /* newcomers: when to ask */
-    int32_t *drift_ppm; /* of its clock, within 1000 */
-    struct storm_fault faults[STORM_FAULTS_MAX];
-    uint32_t fault_count;
 };
 
 struct storm_request {
@@ -75,11 +50,10 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
                 struct sim_weather *weather, struct plan *plan, struct storm *out);
 
 /* The same without chance, for a plan that somebody wrote: one machine, true clocks, no
- * certificates, newcomers that ask at once, and no time at which rules stop. */
+ * certificates, newcomers that ask at once, and no time at which rules stop.  It is
+ * joinable if there are newcomers, or the plan that is given restarts anybody. */
 void storm_default(const struct storm_request *request, struct sim_weather *weather,
                    struct storm *out);
 void storm_release(struct storm *storm); /* frees its arrays */
-
-const char *storm_kind_name(enum storm_kind kind);
 
 #endif

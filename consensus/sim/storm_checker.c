@@ -32,6 +32,7 @@ struct view_seen {
 
 struct storm_checker {
     const struct program *program;
+    uint32_t limit; /* ranks that there may be */
     struct seen *tasks;
     struct party parties[PROGRAM_RANKS_MAX];
     struct view_seen views[VIEWS_MAX]; /* by epoch */
@@ -63,7 +64,7 @@ static uint64_t members_of(const struct storm_checker *checker, uint64_t epoch)
 static uint64_t live(const struct storm_checker *checker)
 {
     uint64_t ranks = 0;
-    for (uint32_t rank = 0; rank < checker->program->rank_count; rank++)
+    for (uint32_t rank = 0; rank < checker->limit; rank++)
         if (!checker->parties[rank].gone)
             ranks |= bit(rank);
     return ranks;
@@ -86,7 +87,7 @@ static bool holds_lease(const struct storm_checker *checker, const struct sim *s
     uint64_t view = members_of(checker, party->epoch);
     uint64_t now_ns = sim_clock_ns(sim, rank);
     uint32_t granted = party->voted ? 0 : 1;
-    for (uint32_t other = 0; other < checker->program->rank_count; other++)
+    for (uint32_t other = 0; other < checker->limit; other++)
         granted += (view & bit(other)) && party->grant_ns[other] != 0 &&
                    party->grant_ns[other] + sim_lease_ns(sim) > now_ns;
     return party->epoch > 0 && 2 * granted > popcount(view);
@@ -119,9 +120,8 @@ static bool has_quorum(const struct storm_checker *checker, const struct sim *si
         uint32_t voters[PROGRAM_RANKS_MAX];
         uint32_t chair = placement_chair(sim_hash(sim, sight->task), &members,
                                          task->candidates != 0 ? &among : NULL);
-        uint32_t count =
-            placement_voters(sim_hash(sim, sight->task), chair, &members,
-                             sim_storm(sim)->hosts, sim_voters(sim), voters);
+        uint32_t count = placement_voters(sim_hash(sim, sight->task), chair, &members,
+                                          sim_machines(sim), sim_voters(sim), voters);
         uint32_t accepted = 1; /* the chair itself */
         for (uint32_t i = 0; i < count; i++)
             accepted +=
@@ -195,7 +195,7 @@ static void check_result(struct storm_checker *checker, struct sim *sim,
 static uint32_t rank_of(const struct storm_checker *checker, const struct sim *sim,
                         uint64_t uid)
 {
-    for (uint32_t rank = 0; rank < checker->program->rank_count; rank++)
+    for (uint32_t rank = 0; rank < checker->limit; rank++)
         if (sim_uid(sim, rank) == uid)
             return rank;
     return NO_RANK;
@@ -215,7 +215,7 @@ static void consume(struct storm_checker *checker, struct sim *sim,
     seen->kept_by |= bit(sight->rank);
     seen->owner_of[sight->rank] = (uint8_t)owner;
     seen->status_of[sight->rank] = sight->code;
-    for (uint32_t rank = 0; rank < checker->program->rank_count; rank++)
+    for (uint32_t rank = 0; rank < checker->limit; rank++)
         if ((counts & bit(sight->rank)) && (counts & seen->kept_by & bit(rank)) &&
             (seen->owner_of[rank] != owner || seen->status_of[rank] != sight->code))
             sim_fail(sim, "one owner",
@@ -296,7 +296,7 @@ static bool may_lack_quorum(const struct storm_checker *checker, uint32_t rank)
     const struct party *party = &checker->parties[rank];
     uint64_t view = members_of(checker, party->epoch);
     uint64_t steady = view & live(checker) & ~checker->adjourned & ~party->unreachable;
-    for (uint32_t other = 0; other < checker->program->rank_count; other++)
+    for (uint32_t other = 0; other < checker->limit; other++)
         if (checker->parties[other].disturbed)
             steady &= ~bit(other);
     return party->disturbed || 2 * popcount(steady) <= popcount(view) ||
@@ -329,7 +329,7 @@ static void check_waited(struct storm_checker *checker, struct sim *sim,
 static void check_leases(struct storm_checker *checker, struct sim *sim,
                          uint64_t removed)
 {
-    for (uint32_t rank = 0; rank < checker->program->rank_count; rank++)
+    for (uint32_t rank = 0; rank < checker->limit; rank++)
         if ((removed & bit(rank)) && !checker->parties[rank].gone &&
             holds_lease(checker, sim, rank))
             sim_fail(sim, "lease", "rank %" PRIu32 " is removed and holds a lease",
@@ -341,16 +341,16 @@ static void check_fair(struct storm_checker *checker, struct sim *sim, uint64_t 
     uint64_t before = members_of(checker, epoch - 1);
     uint64_t removed = before & ~members_of(checker, epoch), deceived = 0;
     bool joins = (members_of(checker, epoch) & ~members_of(checker, epoch - 1)) != 0;
-    if (!checker->faulty)
+    if (!checker->faulty && !joins)
         sim_fail(sim, "fair view", "view %" PRIu64 " without a fault", epoch);
     if (removed == 0 && !joins)
         sim_fail(sim, "fair view", "view %" PRIu64 " changes nothing", epoch);
-    for (uint32_t rank = 0; rank < checker->program->rank_count; rank++)
+    for (uint32_t rank = 0; rank < checker->limit; rank++)
         if (checker->parties[rank].disturbed && (before & bit(rank)))
             deceived |= bit(rank);
     if (popcount(deceived) >= 2 || popcount(before) <= 3)
         removed = deceived != 0 ? 0 : removed; /* they suspect, and others believe it */
-    for (uint32_t rank = 0; rank < checker->program->rank_count; rank++) {
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
         const struct party *party = &checker->parties[rank];
         if ((removed & bit(rank)) && !party->gone && !party->disturbed &&
             party->unreachable == 0 && !(checker->adjourned & bit(rank)))
@@ -391,21 +391,21 @@ static void enter_view(struct storm_checker *checker, struct sim *sim,
     check_leases(checker, sim, ever & ~members);
 }
 
+/* Slow kernels, clocks within the drift that is assumed and frames that come twice
+ * deceive nobody. */
 static void begin_fault(struct storm_checker *checker, const struct sim *sim,
                         const struct sight *sight)
 {
-    const struct storm_fault *fault = &sim_storm(sim)->faults[sight->code];
-    checker->faulty = true;
-    if (fault->kind == STORM_PAUSE || fault->kind == STORM_DEAF)
-        checker->parties[fault->rank].disturbed = true;
-    if (fault->kind != STORM_CUT && fault->kind != STORM_SLOW)
+    enum plan_fault fault = sim_plan(sim)->rules[sight->code].fault;
+    if (fault == PLAN_SLOW || fault == PLAN_CLOCK || fault == PLAN_DUP)
         return;
-    for (uint32_t rank = 0; rank < checker->program->rank_count; rank++) {
-        if (fault->ranks & bit(rank))
-            checker->parties[rank].unreachable |= fault->others;
-        if (fault->others & bit(rank))
-            checker->parties[rank].unreachable |= fault->ranks;
-    }
+    checker->faulty = true;
+    if (fault == PLAN_PAUSE || fault == PLAN_GAP)
+        checker->parties[sight->rank].disturbed = true;
+    if (sight->peer == UINT32_MAX)
+        return;
+    checker->parties[sight->rank].unreachable |= bit(sight->peer);
+    checker->parties[sight->peer].unreachable |= bit(sight->rank);
 }
 
 /* --- Messages -----------------------------------------------------------------------
@@ -532,6 +532,7 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     if (checker == NULL || watchers == NULL)
         abort();
     checker->program = options->program;
+    checker->limit = options->program->rank_count + options->storm->comebacks;
     checker->tasks = calloc(options->program->task_count + 1, sizeof *checker->tasks);
     if (checker->tasks == NULL)
         abort();

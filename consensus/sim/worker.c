@@ -209,6 +209,7 @@ static void show_start(struct host *host, uint32_t task)
     sight.rank = (sight.rank + 1) % sim->program->rank_count;
     if (sight.rank != host->rank && sim_canary(sim, SIM_CANARY_RUN_ELSEWHERE))
         sim_see(sim, &sight);
+    strike_at_point(host, CORE_POINT_TASK_START);
 }
 
 static void start(struct host *host, uint32_t task)
@@ -218,6 +219,7 @@ static void start(struct host *host, uint32_t task)
     struct record *record = &host->records[task];
     int32_t status = record->cancelled ? MOOT_ERR_CANCELLED : input_status(host, task);
     record->started = true;
+    record->started_ns = host->sim->now_ns;
     record->holds_slot = true;
     host->slots_used++;
     if (status != MOOT_OK) {
@@ -225,6 +227,8 @@ static void start(struct host *host, uint32_t task)
         return;
     }
     show_start(host, task);
+    if (host->dead)
+        return;
     for (uint32_t i = 0; i < spec->children.count && !spec->fails; i++)
         host_register(host, spec->children.items[i], 0, false);
     uint64_t work_ns = UINT64_C(1000) * spec->work_us;
@@ -250,6 +254,14 @@ static void go_on(struct host *host, uint32_t task)
     struct record *record = &host->records[task];
     if (record->ended)
         return;
+    if (!record->slowed) {
+        record->slowed = true;
+        uint64_t more_ns = strike_slow_ns(host, host->sim->now_ns - record->started_ns);
+        if (more_ns > 0) {
+            schedule(host, task, more_ns);
+            return;
+        }
+    }
     if (record->waits_child) {
         record->waits_child = record->child_ended = false;
         tell_need(host, task, spec->children.items[record->next_child], CORE_EV_UNNEED);

@@ -2,11 +2,14 @@
  *
  *     sim.c       builds the world, turns the crank, tells why it stopped
  *     identify.c  names the program's tasks
- *     network.c   the event heap and the links
- *     host.c      carries events to one core and its outputs out of it
+ *     network.c   the event heap, and the wire: what arrives when
+ *     harm.c      what a plan does to frames on the wire
+ *     carrier.c   links (consensus/link.h) over a wire that is harmed
+ *     host.c      carries events to one core
+ *     carry.c     carries its outputs out
  *     lane.c      steps the scripts
  *     worker.c    runs tasks
- *     trouble.c   carries a storm's faults out
+ *     strike.c    what a plan does to ranks and their clocks; newcomers
  *
  * The world is single-threaded; time moves only when the crank takes the next event
  * from the heap, ordered by (time, number).  A host never steps its core while it
@@ -17,6 +20,7 @@
 #ifndef CONSENSUS_SIM_WORLD_H
 #define CONSENSUS_SIM_WORLD_H
 
+#include "consensus/link.h"
 #include "parcel.h"
 #include "random.h"
 #include "sim.h"
@@ -24,13 +28,17 @@
 struct host;
 
 enum event_kind {
-    EVENT_ARRIVE, /* a parcel reaches host's inbox */
+    EVENT_ARRIVE, /* a flight reaches host's inbox */
     EVENT_POLL,   /* host handles its inbox */
     EVENT_TICK,   /* host's core wanted to be called at this time */
     EVENT_LANE,   /* host's lane `index` goes on; stale unless ticket fits */
     EVENT_WORK,   /* host's task `index` goes on; task_count: ready tasks may start */
-    EVENT_FAULT,  /* the storm's fault `index` begins */
-    EVENT_REAP    /* host learns that rank `index` is certainly dead */
+    EVENT_REAP,   /* host learns that rank `index` is certainly dead */
+    EVENT_LINK,   /* host's link to rank `index` has something to do */
+    /* Of no host. */
+    EVENT_STRIKE, /* the plan strikes whoever plays part `index` */
+    EVENT_JOIN,   /* part `index` of the program asks to be let in */
+    EVENT_LET_GO  /* flight `ticket`, held back on rank's way to `index`, goes on */
 };
 
 struct event {
@@ -38,7 +46,15 @@ struct event {
     enum event_kind kind;
     uint32_t rank, index;
     uint64_t ticket;
-    struct parcel *parcel;
+    struct flight *flight;
+};
+
+/* A frame on the wire. */
+struct flight {
+    uint32_t from, to;
+    uint64_t sent_ns;
+    uint64_t sequence, ack; /* the link's; sequence 0: past it */
+    struct parcel *parcel;  /* NULL: an acknowledgement alone */
 };
 
 struct heap {
@@ -64,6 +80,8 @@ struct record {
     uint32_t next_child; /* while its kernel runs: the child it waits for next */
     bool waits_child, child_ended;
     bool holds_slot;
+    uint64_t started_ns;
+    bool slowed; /* its kernel has taken what the plan adds */
 };
 
 enum lane_wait { LANE_RUNS, LANE_WAITS, LANE_WOKEN, LANE_AT_BARRIER, LANE_OVER };
@@ -77,11 +95,11 @@ struct lane {
 
 struct host {
     struct sim *sim;
-    uint32_t rank;
+    uint32_t rank, role; /* role: which rank of the program it plays */
     struct core *core;
     struct record *records; /* per task */
     struct lane lanes[PROGRAM_LANES_MAX];
-    struct parcel **inbox;
+    struct flight **inbox;
     size_t inbox_count, inbox_capacity;
     bool poll_due, closed, adjourned;
     uint64_t deaf_until_ns, tick_ns; /* tick_ns: the armed one; CORE_NEVER */
@@ -96,15 +114,24 @@ struct host {
     bool start_due; /* a newcomer has been let in: its program begins */
     uint64_t paused_until_ns;
     uint64_t epoch; /* of the view that it is in; 0: not let in yet */
-    uint64_t members;
-    uint32_t passed[CORE_POINT_END]; /* how often it passed each point */
+    struct rankset members;
+    plan_rules clocked; /* by these rules it has read its clock */
 };
 
-struct link {
-    uint64_t last_ns, last_bulk_ns;
-    uint64_t cut_until_ns; /* what is sent before arrives after */
-    uint64_t slow_until_ns, slow_ns;
-    uint64_t void_until_ns; /* what was sent up to then never arrives */
+/* The way from one rank to another: only what differs from rest is kept. */
+struct pair {
+    uint32_t from, to;
+    uint64_t last_ns, last_bulk_ns; /* the latest arrival, of control and bulk */
+    uint64_t void_until_ns;         /* what was sent up to then never arrives */
+    struct link *link;              /* the end at `from` of its link with `to` */
+    uint64_t link_due_ns;           /* when its event comes; LINK_NEVER */
+    bool forgotten;                 /* a view of `from` removed `to` */
+    struct held_flight {
+        struct flight *flight;
+        uint64_t number;
+        uint32_t waits_for; /* so many later ones are to pass it */
+    } * held;
+    uint32_t held_count, held_room;
 };
 
 struct sim {
@@ -114,9 +141,24 @@ struct sim {
     struct sim_report *report;
     uint64_t now_ns, moved_ns; /* moved_ns: when the program last got anywhere */
     struct heap heap;
-    struct link *links; /* from * ranks + to */
-    struct host *hosts;
+    struct pair **pairs; /* hash table by from and to; a power of two of room */
+    uint32_t pair_count, pair_room;
+    uint64_t held_number;
+    bool harmed;                      /* the wire is: frames go through links */
+    struct link_options link_options; /* of all links */
+    struct host *hosts;               /* by number; host_count have begun */
+    uint32_t host_count;
     uint64_t *uids;
+    uint32_t *machines; /* of those who have begun */
+    /* By part of the program. */
+    uint32_t *player;        /* who plays it, or did last; UINT32_MAX: nobody yet */
+    struct plan_rank *lived; /* NULL without a plan */
+    /* Parts that ask to be let in, in their order; the first waits for numbered_count
+     * to reach host_count. */
+    uint32_t *asking;
+    uint32_t asking_count, asking_room;
+    uint32_t numbered_count; /* 1 + the highest number that any view had */
+    uint32_t comebacks;      /* restarts that came back */
     moot_hash *hashes;
     struct message_spec *specs;
     uint8_t (*args)[PROGRAM_ARGS_BYTES];
@@ -127,11 +169,11 @@ struct sim {
     uint32_t table_size;
     uint32_t barrier_count; /* ranks at barrier barrier_number */
     struct random delays, durations;
-    struct random faults; /* when peers learn of a death */
+    struct random reaping; /* when peers learn of a death */
+    struct random faults;  /* chances and draws of the plan */
     struct wire_writer *writer;
     bool canary_done;
     uint64_t newest_epoch;
-    bool fault_done[STORM_FAULTS_MAX]; /* of crashes at points */
 };
 
 /* sim.c */
@@ -148,34 +190,71 @@ void sim_forget(struct sim *sim);
 /* network.c */
 void heap_push(struct sim *sim, const struct event *event);
 bool heap_pop(struct sim *sim, struct event *out);
-void heap_release(struct sim *sim);
-void network_send(struct sim *sim, struct parcel *parcel);
-/* What was sent then on the parcel's link is lost: its sender has abandoned it. */
-bool network_is_void(const struct sim *sim, const struct parcel *parcel,
-                     uint64_t sent_ns);
+struct pair *network_pair(struct sim *sim, uint32_t from, uint32_t to);
+/* NULL if nothing has made one. */
+struct pair *network_find(const struct sim *sim, uint32_t from, uint32_t to);
+void network_release(struct sim *sim); /* the heap and the pairs */
+struct flight *flight_new(struct sim *sim, uint32_t from, uint32_t to,
+                          struct parcel *parcel); /* takes the holder's share */
+void flight_free(struct flight *flight);          /* accepts NULL */
+void network_send(struct sim *sim, struct flight *flight);
+/* Has it arrive delay_ns later than the wire takes; `overtaken`: not in its turn. */
+void network_launch(struct sim *sim, struct pair *pair, struct flight *flight,
+                    uint64_t delay_ns, bool overtaken);
+/* It was sent before its sender's view abandoned its receiver. */
+bool network_is_void(const struct sim *sim, const struct flight *flight);
+
+/* harm.c */
+/* Takes the flight, which is about to leave: on its way, held back, or lost. */
+void harm_send(struct sim *sim, struct pair *pair, struct flight *flight);
+bool harm_loses_arriving(struct sim *sim, const struct flight *flight);
+void harm_let_go(struct sim *sim, uint32_t from, uint32_t to, uint64_t number);
+
+/* carrier.c */
+void carrier_open(struct sim *sim);
+void carrier_send(struct host *host, struct parcel *parcel); /* takes it */
+/* Gives host what has become deliverable by the flight's arrival; takes it. */
+void carrier_take(struct host *host, struct flight *flight);
+void carrier_go_on(struct host *host, uint32_t peer, uint64_t ticket);
+void carrier_forget(struct host *host, uint32_t peer);
+void carrier_drop(struct host *host); /* it is dead: so are its links */
+/* It has adjourned, and its link still answers. */
+bool carrier_lingers(const struct host *host);
 
 /* host.c */
-void host_open(struct sim *sim, uint32_t rank);
+void host_open(struct sim *sim, uint32_t rank, uint32_t role);
 void host_release(struct host *host);
 int host_step(struct host *host, const struct core_event *event); /* core_step's */
 void host_register(struct host *host, uint32_t task, uint32_t lane, bool adopted);
-void host_arrive(struct host *host, struct parcel *parcel);
+void host_arrive(struct host *host, struct flight *flight); /* takes it */
+void host_receive(struct host *host, const struct parcel *parcel);
 void host_poll(struct host *host);
 void host_tick(struct host *host, uint64_t armed_ns);
 bool host_is_over(const struct host *host);  /* it does nothing more */
 bool host_is_there(const struct host *host); /* it has begun, and is not over */
+struct sight host_sight(const struct host *host, enum sight_type type, uint32_t task);
 
-/* trouble.c */
-void trouble_schedule(struct sim *sim);
-void trouble_begin(struct sim *sim, uint32_t fault);
-void trouble_crash(struct host *host);
-void trouble_reap(struct host *host, uint32_t dead);
-/* Passing the point kills the host, now. */
-bool trouble_at_point(struct host *host, enum core_point point);
-void trouble_enter_view(struct host *host, uint64_t members);
-uint64_t trouble_clock_ns(const struct host *host);
+/* carry.c */
+void carry(struct host *host, const struct core_output *output,
+           const struct core_event *event);
+
+/* strike.c */
+void strike_schedule(struct sim *sim);
+uint64_t strike_stop_ns(const struct sim *sim); /* no rule fires from then on */
+/* Draws whether the rule fires; if so counts it, and shows it to the watchers. */
+bool strike_fires(struct sim *sim, uint32_t rule, uint32_t rank, uint32_t peer);
+void strike_at_time(struct sim *sim, uint32_t role);
+/* Passing the point may kill the host, now. */
+void strike_at_point(struct host *host, enum core_point point);
+void strike_after_turn(struct host *host); /* of its progress */
+/* How much longer its kernel takes, now that it took so long. */
+uint64_t strike_slow_ns(struct host *host, uint64_t took_ns);
+void strike_reap(struct host *host, uint32_t dead);
+void strike_join(struct sim *sim, uint32_t role); /* UINT32_MAX: whose turn it is */
+void strike_enter_view(struct host *host, const struct rankset *members);
+uint64_t strike_clock_ns(struct host *host);
 /* When, at the earliest, host's clock shows it. */
-uint64_t trouble_when_ns(const struct host *host, uint64_t clock_ns);
+uint64_t strike_when_ns(const struct host *host, uint64_t clock_ns);
 
 /* lane.c */
 void lane_start(struct host *host);
