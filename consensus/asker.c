@@ -335,9 +335,17 @@ void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker)
     }
 }
 
+/* A closed rank may still run the parent of a nested task, after a death a second time,
+ * and spawn it then. */
+bool asker_never_will_hold(const struct core *core, const struct task *task)
+{
+    bool nested = (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_NESTED) != 0;
+    return task->declined || (core->closed && !nested);
+}
+
 void asker_on_seek(struct core *core, uint32_t from, struct task *task)
 {
-    if (task->held || task->declined || core->closed) {
+    if (task->held || asker_never_will_hold(core, task)) {
         asker_answer_seek(core, task, from);
     } else if (!rankset_add(&task->seekers, from)) {
         core->broken = true;
@@ -348,7 +356,8 @@ void asker_answer_all_seeks(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
         struct task *task = core->slots[i];
-        if (task == NULL || rankset_empty(&task->seekers)) {
+        if (task == NULL || rankset_empty(&task->seekers) ||
+            !(task->held || asker_never_will_hold(core, task))) {
             continue;
         }
         for (uint32_t rank = rankset_next(&task->seekers, 0); rank != NOBODY;

@@ -278,7 +278,7 @@ static void seek(struct core *core, struct task *task)
 static void fail_if_nobody_will(struct core *core, struct task *task)
 {
     struct docket *docket = task->docket;
-    bool mine = task->declined || core->closed;
+    bool mine = asker_never_will_hold(core, task);
     if (mine && docket->seek_sent &&
         rankset_count(&docket->never) + 1 >= rankset_count(&core->members)) {
         chair_fail(core, task, MOOT_ERR_NOT_HELD, UINT64_MAX);

@@ -582,6 +582,7 @@ void asker_flush(struct core *core);
 uint64_t asker_deadline(const struct core *core);
 void asker_send_motion(struct core *core, struct task *task, uint32_t to);
 void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker);
+bool asker_never_will_hold(const struct core *core, const struct task *task);
 void asker_on_seek(struct core *core, uint32_t from, struct task *task);
 void asker_on_refer(struct core *core, struct task *task,
                     const struct message_refer *refer);
