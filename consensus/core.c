@@ -243,6 +243,9 @@ static int on_dead(struct core *core, const struct core_event *event)
     if (rank >= core->size || rank == core->rank) {
         return MOOT_ERR_INVALID;
     }
+    if (!detect_certifies(core, rank)) {
+        return MOOT_ERR_STATE;
+    }
     return rankset_add(&core->dead, rank) ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
@@ -346,6 +349,8 @@ static void do_what_is_due(struct core *core)
 static void begin(struct core *core)
 {
     core->begun = true;
+    core->opened_ns =
+        core->options.opened_ns != 0 ? core->options.opened_ns : core->now_ns;
     core->entered_ns = core->leased_ns = core->now_ns;
     for (uint32_t rank = 0; rank < core->size && detect_is_on(core); rank++) {
         peer_of(core, rank)->heard_ns = core->now_ns;

@@ -50,7 +50,9 @@ struct core_options {
     uint64_t stagger_ns;     /* T_st: between one proposer and the next */
     uint64_t batch_ns;       /* T_batch: causes that come so close share a view */
     uint64_t quorum_wait_ns; /* T_q: without a lease for so long, waits end */
-    bool solo;               /* suspicion counts as a certificate: unsafe if cut off */
+    uint64_t opened_ns; /* a moment before any member entered the first view; 0: the
+                           first step */
+    bool solo;          /* suspicion counts as a certificate: unsafe if cut off */
     bool joinable; /* newcomers are let in, and certificates of death count towards no
                       quorum; alike on every rank, part of the view's id */
     uint64_t join_uid; /* not 0: this rank is none of the members (.rank is not used);
@@ -80,7 +82,9 @@ enum core_event_type {
     CORE_EV_RELEASE,     /* the host dropped its copy of a result's bytes */
     CORE_EV_SCOPE_CLOSE, /* no more top-level spawns in this scope on this rank */
     CORE_EV_CLOSE, /* all lanes have ended for good: serve until all have closed */
-    CORE_EV_DEAD,  /* a member is certainly dead: reaped by its host, not guessed */
+    CORE_EV_DEAD,  /* a member is certainly dead: reaped by its host, not guessed.
+                      STATE: it may have removed this rank before, so that its death
+                      certifies nothing here */
     CORE_EV_RECV,  /* a message from a peer */
     CORE_EV_TICK   /* time has passed; due at core_deadline() */
 };

@@ -99,6 +99,22 @@ uint64_t detect_may_remove_ns(const struct core *core, uint32_t rank, bool adopt
     return add_ns(since_ns, lease_outlived_ns(core));
 }
 
+/* A rank may have voted this one out, gone on without it, and died then: its death says
+ * nothing about what it did before.  But it votes so only when its last grant to this
+ * rank has run out, so one that dies while its grant is good has not.  Without that its
+ * silence counts, as anyone's. */
+bool detect_certifies(const struct core *core, uint32_t rank)
+{
+    uint64_t since_ns = core->peers[rank]->grant_token_ns;
+    if (!detect_is_on(core)) {
+        return true; /* nobody is voted out alive */
+    }
+    if (core->opened_ns > since_ns) {
+        since_ns = core->opened_ns;
+    }
+    return add_ns(since_ns, core->options.lease_ns) > core->now_ns;
+}
+
 void detect_on_heartbeat(struct core *core, uint32_t from,
                          const struct message_heartbeat *heartbeat)
 {
@@ -137,6 +153,15 @@ void detect_on_grant(struct core *core, uint32_t from,
 /* --- Suspicion
  * ------------------------------------------------------------------------ */
 
+/* Solo: a silence that has outlived the lease is taken for a certificate. */
+static void certify_silent(struct core *core, uint32_t rank)
+{
+    if (core->options.solo && detect_may_remove_ns(core, rank, false) <= core->now_ns &&
+        !rankset_add(&core->dead, rank)) {
+        core->broken = true;
+    }
+}
+
 static void suspect(struct core *core)
 {
     FOR_MEMBERS(core, rank)
@@ -149,6 +174,7 @@ static void suspect(struct core *core)
             if (!rankset_add(&core->suspects, rank)) {
                 core->broken = true;
             }
+            certify_silent(core, rank);
         } else {
             rankset_remove(&core->suspects, rank);
         }

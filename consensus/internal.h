@@ -319,6 +319,7 @@ struct core {
     struct paxos paxos;
     struct rankset suspects, dead; /* dead: certified */
     bool begun, voted_next, no_quorum, fenced;
+    uint64_t opened_ns; /* no member can have removed this rank before that + T_lease */
     uint64_t entered_ns, leased_ns, heartbeat_due_ns, join_due_ns;
     struct held *held_first, **held_last;
     uint64_t sent_before[MESSAGE_TYPE_END], received_before[MESSAGE_TYPE_END];
@@ -436,6 +437,8 @@ void detect_on_heartbeat(struct core *core, uint32_t from,
 void detect_on_grant(struct core *core, uint32_t from,
                      const struct message_grant *grant);
 void detect_vouch(struct core *core, uint32_t rank);
+/* Whether the end of its process certifies that it never voted this rank out. */
+bool detect_certifies(const struct core *core, uint32_t rank);
 void detect_turn(struct core *core);
 uint64_t detect_deadline(const struct core *core);
 

@@ -3,7 +3,8 @@
  * The order matters.  First the program's other waits end (CLOSED), and their threads
  * leave, running to its end whatever kernel they are in; then the core is told that all
  * lanes have ended, and this thread serves and runs what is left until every rank has
- * closed; then what is queued goes out; then threads are joined and memory goes.
+ * closed; then what is queued goes out, and ranks say farewell; then threads are joined
+ * and memory goes.
  *
  * After a fatal end (strict divergence, a stall with abort, a broken transport) there
  * is nothing to wait for: what is queued gets a moment to leave, and that is all.
@@ -13,6 +14,7 @@
 #include "node/engine.h"
 #include "node/exec.h"
 #include "node/inbox.h"
+#include "node/members.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
@@ -27,6 +29,9 @@
  * not. */
 #define FLUSH_NS UINT64_C(10000000000)
 #define FLUSH_FATAL_NS UINT64_C(500000000)
+/* How long farewells may take, and the last of them to leave. */
+#define PART_NS UINT64_C(20000000000)
+#define LINGER_NS UINT64_C(50000000)
 
 /* Drives and runs tasks until `done`. */
 static void serve_until(struct moot *m, struct lane *lane, bool (*done)(struct moot *m),
@@ -61,9 +66,32 @@ static bool program_left(struct moot *m)
 
 static bool is_over(struct moot *m) { return m->adjourned || m->fatal != 0; }
 
+/* What is under way to a rank that was removed and perhaps stands still may never
+ * arrive. */
 static bool is_flushed(struct moot *m)
 {
-    return outbox_empty(m) && m->transport->ops->flushed(m->transport);
+    const struct transport_ops *wire = m->transport->ops;
+    bool empty = outbox_empty(m);
+    if (m->members.lost == 0) {
+        return empty && wire->flushed(m->transport);
+    }
+    for (uint32_t rank = 0; empty && rank < m->group.size; rank++) {
+        empty = !members_is_here(m, rank) ||
+                wire->backlog(m->transport, m->group.uids[rank]) == 0;
+    }
+    return empty;
+}
+
+/* Says farewell and waits for everyone's.  Who is not heard of by then is left behind.
+ */
+static void part(struct moot *m, struct lane *lane)
+{
+    members_say_goodbye(m);
+    serve_until(m, lane, members_all_left, clock_ns() + PART_NS);
+    if (!members_all_left(m)) {
+        m->transport->ops->go_alone(m->transport);
+    }
+    serve_until(m, lane, is_flushed, clock_ns() + LINGER_NS);
 }
 
 static void close_core(struct moot *m)
@@ -99,6 +127,9 @@ int close_context(struct moot *m, struct lane *lane)
     }
     uint64_t patience_ns = m->fatal == 0 ? FLUSH_NS : FLUSH_FATAL_NS;
     serve_until(m, lane, is_flushed, clock_ns() + patience_ns);
+    if (m->fatal == 0) {
+        part(m, lane);
+    }
     serve_until(m, lane, is_alone, CORE_NEVER);
     int code = m->fatal;
     if (code != 0) {
@@ -134,6 +165,7 @@ void context_free(struct moot *m)
     }
     outbox_free(m->outbox);
     inbox_free(m->inbox);
+    members_release(m);
     free_tasks(m);
     core_free(m->core);
     exec_release(m);

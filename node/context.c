@@ -11,6 +11,7 @@
 #include "node/engine.h"
 #include "node/exec.h"
 #include "node/inbox.h"
+#include "node/members.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
@@ -82,12 +83,12 @@ static int join_group(struct moot *m, const moot_options *options,
                         STORY_BYTES);
 }
 
-static struct core *make_core(const struct moot *m)
+static int make_core(struct moot *m, char *story)
 {
     const struct knobs *knobs = &m->knobs;
     bool ask_auto = knobs->ask_delay_ns == KNOB_AUTO;
     bool vote_never = knobs->vote_timeout_ns == KNOB_NEVER;
-    return core_new(&(struct core_options){
+    struct core_options options = {
         .rank = m->group.rank,
         .size = m->group.size,
         .uids = m->group.uids,
@@ -97,16 +98,23 @@ static struct core *make_core(const struct moot *m)
         .voters = (uint32_t)knobs->voters,
         .vote_timeout_ns = vote_never ? CORE_NEVER : (uint64_t)knobs->vote_timeout_ns,
         .ask_delay_ns = ask_auto ? ASK_DELAY_AUTO_NS : (uint64_t)knobs->ask_delay_ns,
-        .gossip_period_ns = GOSSIP_PERIOD_NS});
+        .gossip_period_ns = GOSSIP_PERIOD_NS};
+    int error = members_options(m, &options, story, STORY_BYTES);
+    m->core = error == MOOT_OK ? core_new(&options) : NULL;
+    return error == MOOT_OK && m->core == NULL ? MOOT_ERR_NO_MEMORY : error;
 }
 
-static bool make_parts(struct moot *m)
+static int make_parts(struct moot *m, char *story)
 {
-    m->core = make_core(m);
+    int error = make_core(m, story);
+    if (error != MOOT_OK) {
+        return error;
+    }
     m->outbox = outbox_new(m->group.size);
     m->inbox = inbox_new(&m->group);
     handles_init(&m->handles, m->group.uids[m->group.rank]);
-    return m->core != NULL && m->outbox != NULL && m->inbox != NULL;
+    bool made = members_open(m) && m->outbox != NULL && m->inbox != NULL;
+    return made ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
 static void say_caller_mode(struct moot *m)
@@ -198,7 +206,10 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     }
     char story[STORY_BYTES] = "";
     error = join_group(m, options, open, arg, story);
-    if (error == MOOT_OK && (!make_parts(m) || !start_threads(m))) {
+    if (error == MOOT_OK) {
+        error = make_parts(m, story);
+    }
+    if (error == MOOT_OK && !start_threads(m)) {
         error = MOOT_ERR_NO_MEMORY;
     }
     if (error != MOOT_OK) {

@@ -10,6 +10,7 @@
  *   exec.c      the ready queue, workers, running a kernel;  call.c what a kernel calls
  *   strand.c    the stacks that kernels run on
  *   spawn.c     taking tasks in;  wait.c waiting for them;  scope.c phases
+ *   members.c   who belongs to the moot; deaths, views, farewells
  *   report.c    stalls and divergence, told to people;  story.c causes of errors
  *
  * Calls go from the top of this list's users (api.c) down; nothing below engine_step()
@@ -62,12 +63,28 @@ struct ready {
     uint64_t newest; /* spawn counter, for the order */
 };
 
+/* members.c: who belongs to the moot */
+struct member;
+struct watch;
+struct members {
+    struct member *all; /* per rank */
+    struct watch *watch;
+    uint64_t epoch;
+    uint32_t lost;          /* peers that are not MEMBER_HERE */
+    uint64_t taken_over;    /* tasks run here whose chair was lost */
+    uint64_t taken_over_ns; /* when the first of them was given out */
+    bool uncertain;         /* a death came too late to be a certificate */
+    bool said_goodbye;
+    bool noted; /* what the launcher will do has been said */
+};
+
 struct moot {
     struct bond *bond;
     struct core *core;
     struct transport *transport;
     struct transport_group group;
     struct knobs knobs;
+    struct members members;
     moot_report_fn report;
     void *report_user;
     uint64_t opened_ns;
@@ -89,7 +106,6 @@ struct moot {
     struct later *laters;
     size_t later_count, later_first, later_room;
     struct payload *incoming; /* of the RESULT being stepped; taken if accepted */
-    const struct message_result *incoming_result;
     bool adjourned;
     int fatal; /* every wait and spawn ends with this; 0: none */
     struct text fatal_story;

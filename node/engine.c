@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include "node/exec.h"
+#include "node/members.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
@@ -69,7 +70,7 @@ void engine_leave(struct moot *m)
 
 static void carry_result(struct moot *m, const struct core_output *output)
 {
-    const struct message_result *result = m->incoming_result;
+    const struct message_result *result = &output->u.result;
     struct task *task = output->user;
     if (task == NULL) {
         task = task_enter(m, &output->hash);
@@ -86,20 +87,7 @@ static void carry_result(struct moot *m, const struct core_output *output)
         task->payload = m->incoming;
         m->incoming = NULL;
     }
-    m->counts.results_received++;
-    if (task->stage == TASK_IDLE) {
-        task_drop_args(task);
-    }
-}
-
-/* Those who are no members any more: the wire drops what is queued for them. */
-static void carry_view(struct moot *m, const struct core_output *output)
-{
-    for (uint32_t rank = 0; rank < m->group.size; rank++) {
-        if (rank != m->group.rank && !rankset_has(output->u.view.members, rank)) {
-            m->transport->ops->forget(m->transport, m->group.uids[rank]);
-        }
-    }
+    m->counts.results_received++; /* the arguments stay: it may have to run again */
 }
 
 static void carry_one(struct moot *m, const struct core_output *output)
@@ -107,9 +95,12 @@ static void carry_one(struct moot *m, const struct core_output *output)
     struct task *task = output->user;
     switch (output->type) {
     case CORE_OUT_SEND:
-        outbox_add(m, output->u.send.to, &output->u.send.message, task);
+        if (members_may_send(m, output->u.send.to, output->u.send.message.type)) {
+            outbox_add(m, output->u.send.to, &output->u.send.message, task);
+        }
         break;
     case CORE_OUT_RUN:
+        members_note_run(m, task);
         exec_take(m, task, output->u.run.cancelled);
         break;
     case CORE_OUT_CANCEL:
@@ -130,18 +121,13 @@ static void carry_one(struct moot *m, const struct core_output *output)
         report_divergence(m, &output->u.diverged);
         break;
     case CORE_OUT_VIEW:
-        carry_view(m, output);
+        members_carry_view(m, output->u.view.epoch, output->u.view.members);
         break;
     case CORE_OUT_QUORUM:
-        if (!output->u.quorum.have) {
-            engine_fail_all(
-                m, MOOT_ERR_NO_QUORUM,
-                "this rank has been cut off from the majority for too long");
-        }
+        members_carry_quorum(m, output->u.quorum.have);
         break;
     case CORE_OUT_FENCED:
-        engine_fail_all(m, output->u.fenced.code,
-                        "the others removed this rank from the moot");
+        members_carry_fenced(m, output->u.fenced.code);
         break;
     case CORE_OUT_REFUSE: /* no transport brings a JOIN yet */
         break;

@@ -117,6 +117,7 @@ static void end_task(struct moot *m, struct task *task, int status,
                      struct payload *payload)
 {
     task->status = status;
+    payload_drop(task->payload); /* of an owner that died since */
     task->payload = payload;
     task->size = payload != NULL ? payload->size : 0;
     task->known = true;

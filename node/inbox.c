@@ -2,6 +2,7 @@
 #include "inbox.h"
 
 #include "node/engine.h"
+#include "node/members.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
@@ -132,16 +133,17 @@ static void feed_result(struct moot *m, uint32_t from, const struct message *mes
     }
     told.u.result.payload = payload != NULL ? payload->data : NULL;
     m->incoming = payload;
-    m->incoming_result = &told.u.result;
     feed(m, from, &told);
     payload_drop(m->incoming); /* not accepted */
     m->incoming = NULL;
-    m->incoming_result = NULL;
 }
 
 static void expect_bulk(struct moot *m, uint32_t from, const struct message *message)
 {
     uint64_t size = message->u.result.size;
+    if (m->members.all[from].state == MEMBER_DEAD) {
+        return; /* its bytes will not come */
+    }
     struct bulk_in *bulk = calloc(1, sizeof(*bulk));
     if (bulk == NULL) {
         engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory to receive from rank %u",
@@ -214,9 +216,7 @@ static void take_result(struct moot *m, uint32_t from, const struct message *mes
     } else if (result->data == RESULT_EAGER) {
         feed_result(m, from, message, payload_copy(result->payload, result->size));
     } else {
-        m->incoming_result = result;
         feed(m, from, message);
-        m->incoming_result = NULL;
     }
 }
 
@@ -230,8 +230,14 @@ static void take_message(struct moot *m, uint32_t from, const struct message *me
         take_result(m, from, message);
         return;
     }
+    if (message->type == MESSAGE_ADJOURN && members_is_here(m, from)) {
+        members_on_goodbye(m, from);
+    }
     if (message->type == MESSAGE_ADJOURN && message->u.adjourn.exit_code != MOOT_OK) {
         int code = message->u.adjourn.exit_code;
+        if (!members_is_here(m, from)) {
+            return; /* it ended by itself, and for itself */
+        }
         engine_fail(m, error_known(code) ? code : MOOT_ERR_CLOSED,
                     "rank %u ended the moot for everyone: %s (%s)", from,
                     error_text(code), error_name(code));

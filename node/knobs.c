@@ -33,6 +33,25 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                         AT(ask_delay_ns)},
     [KNOB_VOTERS] = {"MOOT_VOTERS", KNOB_INTEGER, "3", NULL, 1, LIMIT_VOTERS, true,
                      "how many ranks vote on the owner of a once task", AT(voters)},
+    [KNOB_HEARTBEAT] = {"MOOT_HEARTBEAT", KNOB_DURATION, "auto", "auto never",
+                        MILLISECOND, HOUR, true,
+                        "how often a rank tells its peers that it is there; never: a "
+                        "silent rank is not removed, a certainly dead one still is",
+                        AT(heartbeat_ns)},
+    [KNOB_SUSPECT] = {"MOOT_SUSPECT", KNOB_DURATION, "auto", "auto", MILLISECOND, HOUR,
+                      true,
+                      "how long a rank may be silent before the others vote it out",
+                      AT(suspect_ns)},
+    [KNOB_LEASE] = {"MOOT_LEASE", KNOB_DURATION, "auto", "auto", MILLISECOND, HOUR,
+                    true,
+                    "how long a heartbeat that a majority granted lets a rank start "
+                    "once tasks",
+                    AT(lease_ns)},
+    [KNOB_SPLIT] = {"MOOT_SPLIT", KNOB_CHOICE, "majority", "majority solo", 0, 0, true,
+                    "who goes on when ranks cannot reach each other: the side with a "
+                    "majority or, of two halves, the lowest rank (majority), or every "
+                    "side for itself, which is unsafe (solo)",
+                    AT(split)},
     [KNOB_THREADS] = {"MOOT_THREADS", KNOB_INTEGER, "0", NULL, 0, 256, false,
                       "workers per rank, beside the caller, who runs tasks while it "
                       "waits",
@@ -175,9 +194,7 @@ void knobs_default(struct knobs *out)
 
 /* --- Names ------------------------------------------------------------------------ */
 
-const char *const knobs_unsupported[] = {
-    "MOOT_HEARTBEAT", "MOOT_SUSPECT", "MOOT_LEASE", "MOOT_SPLIT",
-    "MOOT_FAULTS",    "MOOT_TRACE",   NULL};
+const char *const knobs_unsupported[] = {"MOOT_FAULTS", "MOOT_TRACE", NULL};
 
 enum { NAME_BYTES = 32 };
 

@@ -30,6 +30,10 @@ enum knob {
     KNOB_VOTE_TIMEOUT,
     KNOB_ASK_DELAY,
     KNOB_VOTERS,
+    KNOB_HEARTBEAT,
+    KNOB_SUSPECT,
+    KNOB_LEASE,
+    KNOB_SPLIT,
     KNOB_THREADS,
     KNOB_PROGRESS,
     KNOB_STALL,
@@ -44,8 +48,10 @@ enum knob {
 
 enum { KNOB_TEXT_BYTES = 512, KNOBS_BLOB_BYTES = 4096 };
 
-/* Values of MOOT_DIVERGENCE (in the order of enum core_mode) and MOOT_PROGRESS. */
+/* Values of MOOT_DIVERGENCE (in the order of enum core_mode), MOOT_SPLIT and
+ * MOOT_PROGRESS. */
 enum { KNOB_DIVERGENCE_REPAIR, KNOB_DIVERGENCE_STRICT, KNOB_DIVERGENCE_TRUST };
+enum { KNOB_SPLIT_MAJORITY, KNOB_SPLIT_SOLO };
 enum { KNOB_PROGRESS_AUTO, KNOB_PROGRESS_THREAD, KNOB_PROGRESS_CALLER };
 
 enum knob_source {
@@ -68,6 +74,10 @@ struct knobs {
     int64_t vote_timeout_ns; /* or KNOB_NEVER */
     int64_t ask_delay_ns;    /* or KNOB_AUTO */
     int64_t voters;
+    int64_t heartbeat_ns; /* or KNOB_AUTO, KNOB_NEVER */
+    int64_t suspect_ns;   /* or KNOB_AUTO */
+    int64_t lease_ns;     /* or KNOB_AUTO */
+    int64_t split;
     int64_t threads;
     int64_t progress;
     int64_t stall_ns; /* or KNOB_NEVER */

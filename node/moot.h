@@ -318,12 +318,15 @@ typedef struct moot_stats {
     uint64_t results_pushed; /* sent unasked */
     uint64_t results_answered;
     uint64_t results_received;
-    uint64_t gossip_messages; /* ROLL, WANT, HASHES, STATE sent */
-    uint64_t messages_sent;   /* of every kind */
+    uint64_t gossip_messages;    /* ROLL, WANT, HASHES, STATE sent */
+    uint64_t heartbeat_messages; /* HEARTBEAT, GRANT sent */
+    uint64_t messages_sent;      /* of every kind */
     uint64_t frames_sent, bytes_sent, frames_received, bytes_received;
-    uint64_t frames_refused; /* malformed: counted, reported, dropped */
-    uint64_t stalls;         /* stall reports printed */
-    uint64_t violations;     /* invariants that a peer broke; 0 in a healthy moot */
+    uint64_t frames_refused;   /* malformed: counted, reported, dropped */
+    uint64_t stalls;           /* stall reports printed */
+    uint64_t violations;       /* invariants that a peer broke; 0 in a healthy moot */
+    uint64_t ranks_lost;       /* that died, or were voted out */
+    uint64_t tasks_taken_over; /* run here because their chair was lost */
 } moot_stats;
 MOOT_API int moot_stats_get(const moot *m, moot_stats *out);
 

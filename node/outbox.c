@@ -2,6 +2,7 @@
 #include "outbox.h"
 
 #include "node/engine.h"
+#include "node/members.h"
 #include "proto/wire.h"
 
 #include <assert.h>
@@ -150,6 +151,27 @@ static void send_frame(struct moot *m, uint32_t to)
     send_bulk(m, to);
 }
 
+static bool is_full(struct moot *m, uint32_t to)
+{
+    return m->transport->ops->backlog(m->transport, m->group.uids[to]) >=
+           OUTBOX_WINDOW_FRAMES;
+}
+
+void outbox_hurry(struct moot *m, uint32_t to)
+{
+    if (!is_full(m, to)) {
+        send_frame(m, to);
+    }
+}
+
+void outbox_void(struct moot *m, uint32_t to)
+{
+    struct outbox_peer *peer = &m->outbox->peers[to];
+    wire_writer_free(peer->writer);
+    peer->writer = NULL;
+    bulk_free_all(&peer->bulk);
+}
+
 void outbox_flush(struct moot *m)
 {
     struct outbox *outbox = m->outbox;
@@ -157,8 +179,7 @@ void outbox_flush(struct moot *m)
     for (uint32_t i = 0; i < outbox->dirty_count; i++) {
         uint32_t to = outbox->dirty[i];
         struct outbox_peer *peer = &outbox->peers[to];
-        size_t backlog = m->transport->ops->backlog(m->transport, m->group.uids[to]);
-        if (backlog >= OUTBOX_WINDOW_FRAMES &&
+        if (peer->writer != NULL && is_full(m, to) &&
             wire_writer_size(peer->writer) < OUTBOX_HURRY_BYTES) {
             outbox->dirty[kept++] = to;
             continue;
@@ -260,7 +281,7 @@ void outbox_tell_kernel(struct moot *m, struct kernel *kernel)
 {
     kernel->told = true;
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
-        if (rank != m->group.rank) {
+        if (rank != m->group.rank && members_is_here(m, rank)) {
             outbox_add_kernel(m, rank, kernel);
         }
     }
@@ -272,7 +293,7 @@ void outbox_tell_end(struct moot *m, int code)
     core_view(m->core, &message.epoch, &message.view_id);
     message.u.adjourn.exit_code = code;
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
-        if (rank != m->group.rank) {
+        if (rank != m->group.rank && members_is_here(m, rank)) {
             add_encoded(m, rank, &message);
         }
     }

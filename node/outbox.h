@@ -26,8 +26,14 @@ void outbox_add(struct moot *m, uint32_t to, const struct message *message,
 void outbox_add_kernel(struct moot *m, uint32_t to, const struct kernel *kernel);
 void outbox_tell_kernel(struct moot *m, struct kernel *kernel);
 
-/* Tells all peers that this rank ends the moot for everyone, with an error. */
+/* Tells all peers that the moot is over: with an error this rank ends it for everyone.
+ */
 void outbox_tell_end(struct moot *m, int code);
+
+/* What is queued for this rank is void. */
+void outbox_void(struct moot *m, uint32_t to);
+/* Hands what is queued for this rank to the wire, if that takes more. */
+void outbox_hurry(struct moot *m, uint32_t to);
 
 void outbox_flush(struct moot *m);
 bool outbox_empty(const struct moot *m);

@@ -4,6 +4,7 @@
 #include "node/engine.h"
 #include "node/exec.h"
 #include "node/inbox.h"
+#include "node/members.h"
 #include "node/outbox.h"
 #include "node/report.h"
 
@@ -28,6 +29,7 @@ bool progress_drive(struct moot *m)
     uint64_t now_ns = clock_ns();
     atomic_store_explicit(&m->driven_ns, now_ns, memory_order_relaxed);
     bool any = inbox_poll(m);
+    members_look(m, now_ns); /* after it: what the dead had said goes first */
     if (core_deadline(m->core) <= now_ns) {
         engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
     }

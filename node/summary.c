@@ -22,6 +22,7 @@ void stats_fill(const struct moot *m, moot_stats *out)
         .results_received = m->counts.results_received,
         .gossip_messages = core->sent[MESSAGE_ROLL] + core->sent[MESSAGE_WANT] +
                            core->sent[MESSAGE_HASHES] + core->sent[MESSAGE_STATE],
+        .heartbeat_messages = core->sent[MESSAGE_HEARTBEAT] + core->sent[MESSAGE_GRANT],
         .frames_sent = wire.frames_sent,
         .bytes_sent = wire.bytes_sent,
         .frames_received = wire.frames_received,
@@ -29,6 +30,8 @@ void stats_fill(const struct moot *m, moot_stats *out)
         .frames_refused = m->counts.frames_refused,
         .stalls = m->counts.stalls,
         .violations = core->violations,
+        .ranks_lost = m->members.lost,
+        .tasks_taken_over = m->members.taken_over,
     };
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
         out->messages_sent += core->sent[type];
@@ -69,6 +72,7 @@ static void write_figures(FILE *file, const struct moot *m, int close_code)
         {"results_answered", stats.results_answered},
         {"results_received", stats.results_received},
         {"gossip_messages", stats.gossip_messages},
+        {"heartbeat_messages", stats.heartbeat_messages},
         {"messages_sent", stats.messages_sent},
         {"frames_sent", stats.frames_sent},
         {"bytes_sent", stats.bytes_sent},

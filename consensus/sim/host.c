@@ -135,6 +135,8 @@ int host_step(struct host *host, const struct core_event *event)
     int code = core_step(host->core, event, strike_clock_ns(host), &outputs);
     if (code == MOOT_ERR_NO_CANDIDATE && host->sim->options.storm != NULL)
         return code;
+    if (code == MOOT_ERR_STATE && event->type == CORE_EV_DEAD)
+        return code; /* it had lost touch: no certificate */
     if (code != MOOT_OK) {
         sim_fail(host->sim, "contract", "rank %u: the core refuses event %d with %d",
                  (unsigned)host->rank, (int)event->type, code);

@@ -40,6 +40,7 @@ static const struct sheet_key {
     STAT(results_answered),
     STAT(results_received),
     STAT(gossip_messages),
+    STAT(heartbeat_messages),
     STAT(messages_sent),
     STAT(frames_sent),
     STAT(bytes_sent),

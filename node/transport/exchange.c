@@ -293,8 +293,10 @@ void exchange_forget(struct transport *t, uint64_t uid)
     for (int kind = 0; kind < TRANSFER_KINDS; kind++)
         stream_abandon(&peer->streams[kind]);
     peer->forgotten = true;
-    x->forgot = true;
+    x->alone = true;
 }
+
+void exchange_go_alone(struct transport *t) { self(t)->alone = true; }
 
 void exchange_stats(const struct transport *t, struct transport_stats *out)
 {

@@ -29,7 +29,7 @@ struct exchange {
     struct transfer_queue arrived;  /* frames to hand over */
     struct transfer_queue finished; /* bulk transfers to report */
     size_t unsent;                  /* outgoing transfers of peers not forgotten */
-    bool forgot;                    /* some peer is */
+    bool alone;                     /* some peer is forgotten, or exchange_go_alone() */
     int failed;                     /* the error that ended this transport, for good */
     char story[256];
     struct transport_stats stats;
@@ -66,6 +66,7 @@ int exchange_bulk_receive(struct transport *t, uint64_t from_uid, void *data,
                           size_t size, void *cookie);
 bool exchange_flushed(const struct transport *t);
 void exchange_forget(struct transport *t, uint64_t uid);
+void exchange_go_alone(struct transport *t);
 void exchange_stats(const struct transport *t, struct transport_stats *out);
 const char *exchange_story(const struct transport *t);
 

@@ -375,6 +375,11 @@ static void inproc_forget(struct transport *t, uint64_t uid)
     end->forgotten[peer] = true;
 }
 
+static void inproc_go_alone(struct transport *t)
+{
+    (void)t; /* its free() waits for nobody anyway */
+}
+
 static void inproc_stats(const struct transport *t, struct transport_stats *out)
 {
     *out = ((const struct inproc_end *)t)->stats;
@@ -404,6 +409,7 @@ static const struct transport_ops inproc_ops = {
     .poll = inproc_poll,
     .flushed = inproc_flushed,
     .forget = inproc_forget,
+    .go_alone = inproc_go_alone,
     .stats = inproc_stats,
     .story = inproc_story,
     .free = inproc_free,
@@ -450,6 +456,7 @@ static bool group_fill(const struct inproc_hub *hub, uint32_t rank,
     group->rank = rank;
     group->size = hub->size;
     group->threads = true;
+    group->survives = true;
     group->uids = malloc(hub->size * sizeof *group->uids);
     group->hosts = calloc(hub->size, sizeof *group->hosts);
     group->blob = malloc(hub->blob_size ? hub->blob_size : 1);

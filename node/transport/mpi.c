@@ -382,7 +382,7 @@ static bool leave_together(struct mpi_transport *t)
     if (!enter(t))
         return false;
     mpi_end_leave(&t->end);
-    if (t->exchange.failed || t->exchange.forgot ||
+    if (t->exchange.failed || t->exchange.alone ||
         MPI_Ibarrier(t->comm, &barrier) != MPI_SUCCESS)
         return false;
     do {
@@ -397,8 +397,9 @@ static bool leave_together(struct mpi_transport *t)
     return false;
 }
 
-/* After a failure neither the communicator nor MPI is freed: both calls may wait for
- * ranks that are gone.  Frames that MPI still holds are left to it as well. */
+/* After a failure, or without the others, neither the communicator nor MPI is freed:
+ * both calls may wait for ranks that are gone.  Frames that MPI still holds are left to
+ * it as well, and the process ends without MPI_Finalize. */
 static void mpi_free(struct transport *base)
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
@@ -424,6 +425,7 @@ static const struct transport_ops mpi_ops = {
     .poll = mpi_poll,
     .flushed = exchange_flushed,
     .forget = mpi_forget,
+    .go_alone = exchange_go_alone,
     .stats = exchange_stats,
     .story = exchange_story,
     .free = mpi_free,
@@ -516,29 +518,58 @@ static int find_host(const struct opening *o, uint64_t *host)
     return check(o, code, "finding who shares a host");
 }
 
+/* What a rank tells of itself: words, so that MPI can gather them. */
+struct hello {
+    uint64_t uid, host, threads;
+    struct process_name process;
+};
+enum { HELLO_WORDS = sizeof(struct hello) / sizeof(uint64_t) };
+
+static bool group_make_room(struct transport_group *group)
+{
+    group->uids = malloc(group->size * sizeof *group->uids);
+    group->hosts = malloc(group->size * sizeof *group->hosts);
+    group->processes = malloc(group->size * sizeof *group->processes);
+    return group->uids && group->hosts && group->processes;
+}
+
+static void hello_take(struct transport_group *group, uint32_t rank,
+                       const struct hello *hello)
+{
+    group->uids[rank] = hello->uid;
+    group->hosts[rank] = (uint32_t)hello->host;
+    group->processes[rank] = hello->process;
+    group->threads = group->threads && hello->threads != 0;
+}
+
+/* Open MPI's mpirun ends the job with the first rank that dies, unless told not to; of
+ * other launchers nothing is known here. */
+static bool launcher_lets_survive(void)
+{
+    const char *recovery = getenv("OMPI_MCA_orte_enable_recovery");
+    return !getenv("OMPI_COMM_WORLD_SIZE") || (recovery && strcmp(recovery, "0") != 0);
+}
+
 /* Draws this rank's uid and learns everyone's, and their hosts. */
 static int meet(const struct opening *o)
 {
     struct transport_group *group = o->group;
-    struct hello {
-        uint64_t uid, host;
-    } mine = {0}, *all = malloc(group->size * sizeof *all);
-    group->uids = malloc(group->size * sizeof *group->uids);
-    group->hosts = malloc(group->size * sizeof *group->hosts);
-    int code = all_agree(o, all && group->uids && group->hosts && sodium_init() >= 0 &&
+    struct hello mine = {.threads = group->threads, .process = process_self()};
+    struct hello *all = malloc(group->size * sizeof *all);
+    int code = all_agree(o, group_make_room(group) && all && sodium_init() >= 0 &&
                                 mpi_end_watch(&o->t->end));
     if (code == MOOT_OK)
         code = find_host(o, &mine.host);
     while (mine.uid == 0)
         randombytes_buf(&mine.uid, sizeof mine.uid);
     if (code == MOOT_OK)
-        code = check(
-            o, MPI_Allgather(&mine, 2, MPI_UINT64_T, all, 2, MPI_UINT64_T, o->t->comm),
-            "MPI_Allgather");
-    for (uint32_t r = 0; code == MOOT_OK && r < group->size; r++) {
-        group->uids[r] = all[r].uid;
-        group->hosts[r] = (uint32_t)all[r].host;
-    }
+        code = check(o,
+                     MPI_Allgather(&mine, HELLO_WORDS, MPI_UINT64_T, all, HELLO_WORDS,
+                                   MPI_UINT64_T, o->t->comm),
+                     "MPI_Allgather");
+    for (uint32_t r = 0; code == MOOT_OK && r < group->size; r++)
+        hello_take(group, r, &all[r]);
+    group->survives = launcher_lets_survive();
     free(all);
     return code;
 }

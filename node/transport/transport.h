@@ -17,6 +17,7 @@
 #define NODE_TRANSPORT_H
 
 #include "moot_error.h"
+#include "node/transport/process.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,12 +73,16 @@ struct transport_ops {
      * because the transport has failed. */
     bool (*flushed)(const struct transport *t);
 
-    /* Forgets a peer: drops what is queued for it, fails what is in flight (bulk
-     * cookies are handed to no one; the engine owns a list of them).  The wire may
-     * still touch the buffers of bulk transfers that were under way: keep them until
-     * free(). From then on the uid is unknown, and what still arrives from it is
+    /* Forgets a peer that is gone: drops what is queued for it, fails what is in flight
+     * (bulk cookies are handed to no one; the engine owns a list of them).  The wire
+     * may still touch the buffers of bulk transfers that were under way: keep them
+     * until free(). From then on the uid is unknown, and what still arrives from it is
      * dropped. */
     void (*forget)(struct transport *t, uint64_t uid);
+
+    /* This rank will leave without the others, of whom some are gone: free() then waits
+     * for nobody, and does not finalise the library beneath.  forget() implies it. */
+    void (*go_alone)(struct transport *t);
 
     void (*stats)(const struct transport *t, struct transport_stats *out);
 
@@ -97,11 +102,15 @@ struct transport {
 /* What a transport's open tells the engine about the group it joins. */
 struct transport_group {
     uint32_t rank, size;
-    uint64_t *uids;  /* per rank; owned by the caller of open, free() */
-    uint32_t *hosts; /* per rank: equal numbers share a host; free() */
-    void *blob;      /* rank 0's bytes, given alike to everyone; free() */
+    uint64_t *uids;                 /* per rank; owned by the caller of open, free() */
+    uint32_t *hosts;                /* per rank: equal numbers share a host; free() */
+    struct process_name *processes; /* per rank, for watch.h; free().  NULL: no rank has
+                                       a process of its own */
+    void *blob; /* rank 0's bytes, given alike to everyone; free() */
     size_t blob_size;
-    bool threads; /* any thread may call it, one at a time, beside foreign MPI calls */
+    bool threads; /* on every rank any thread may call it, one at a time, beside foreign
+                     MPI calls */
+    bool survives; /* the launcher lets the others go on when a rank dies */
 };
 
 /* Opens this rank's end.  Collective, and may block until every rank has called it.  A

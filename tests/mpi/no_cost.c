@@ -52,7 +52,8 @@ static void check_counts(const moot_stats *all, uint64_t pairs, uint64_t chunks,
     uint64_t results = all->results_pushed + all->results_answered;
     uint64_t periods = 1 + took_ns / GOSSIP_PERIOD_NS;
     uint64_t bound = ranks * peers * (chunks + 2 * periods);
-    uint64_t polls = all->messages_sent - results - all->gossip_messages;
+    uint64_t other = all->gossip_messages + all->heartbeat_messages;
+    uint64_t polls = all->messages_sent - results - other;
     CHECK(all->votes == 0, "%llu votes", (unsigned long long)all->votes);
     CHECK(all->motions == 0, "%llu motions", (unsigned long long)all->motions);
     CHECK(results == pairs && all->results_answered == 0,
@@ -61,8 +62,7 @@ static void check_counts(const moot_stats *all, uint64_t pairs, uint64_t chunks,
           (unsigned long long)all->results_answered, (unsigned long long)pairs);
     CHECK(all->gossip_messages <= bound, "%llu gossip messages; at most %llu",
           (unsigned long long)all->gossip_messages, (unsigned long long)bound);
-    CHECK(all->messages_sent >= results + all->gossip_messages &&
-              polls <= 2 * peers * periods,
+    CHECK(all->messages_sent >= results + other && polls <= 2 * peers * periods,
           "%llu messages, of which %llu results and %llu gossip: %llu polls; at most "
           "%llu",
           (unsigned long long)all->messages_sent, (unsigned long long)results,
