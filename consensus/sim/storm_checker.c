@@ -291,15 +291,41 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
                  sight->rank, sight->code, name(checker, sight->task));
 }
 
+/* Of those, whom nothing ever kept from hearing another of them. */
+static uint64_t mutual(const struct storm_checker *checker, uint64_t ranks)
+{
+    uint64_t all = ranks;
+    for (uint32_t rank = 0; rank < checker->limit; rank++)
+        if ((all & bit(rank)) && (checker->parties[rank].unreachable & all))
+            ranks &= ~bit(rank);
+    return ranks;
+}
+
+/* Somebody hears one of them and not another: it may have had a view accepted without
+ * the other, for which the one then withholds its grants. */
+static bool stands_between(const struct storm_checker *checker, uint64_t others,
+                           uint64_t ranks)
+{
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        uint64_t deaf_to = checker->parties[rank].unreachable & ranks;
+        if ((others & bit(rank)) && deaf_to != 0 && deaf_to != ranks)
+            return true;
+    }
+    return false;
+}
+
 static bool may_lack_quorum(const struct storm_checker *checker, uint32_t rank)
 {
     const struct party *party = &checker->parties[rank];
     uint64_t view = members_of(checker, party->epoch);
-    uint64_t steady = view & live(checker) & ~checker->adjourned & ~party->unreachable;
+    uint64_t there = view & live(checker) & ~checker->adjourned;
+    uint64_t steady = there & ~party->unreachable;
     for (uint32_t other = 0; other < checker->limit; other++)
         if (checker->parties[other].disturbed)
             steady &= ~bit(other);
+    steady = mutual(checker, steady);
     return party->disturbed || 2 * popcount(steady) <= popcount(view) ||
+           stands_between(checker, view & ~steady, steady) ||
            (view & ~members_of(checker, checker->newest)) != 0;
 }
 

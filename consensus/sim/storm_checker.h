@@ -18,7 +18,7 @@
  *                somebody was removed; NO_CANDIDATE: none is a member; no other
  *   wait code    a wait ends in a result or in an error that the faults allow
  *   quorum lost  a rank finds no quorum only without a majority of its view that is
- *                live, undisturbed and was never cut off from it
+ *                live, undisturbed and was never cut off, from it or from each other
  *   one view     what two ranks enter under one number is the same (I12)
  *   fair view    who is removed is dead, gone or was disturbed, or those who removed
  *                it were; without a fault there is no view

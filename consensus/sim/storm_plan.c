@@ -189,6 +189,8 @@ static void draw_strike(struct drafter *drafter, struct plan_rule *rule)
         set_time(drafter, rule);
     if (rule->fault == PLAN_KILL)
         rule->lasts_ns = PLAN_FOREVER;
+    if (rule->fault == PLAN_RESTART) /* soon enough to see something of the program */
+        rule->lasts_ns = 1 + below(drafter, 2 * drafter->scale->suspect_ns);
 }
 
 static void draw_slowness(struct drafter *drafter, struct plan_rule *rule)

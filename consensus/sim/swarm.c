@@ -45,6 +45,24 @@ static bool check_calm(const struct program *program, struct sim_report *report)
     return false;
 }
 
+static void draw_storm(const struct swarm_job *job, uint64_t seed,
+                       struct sim_weather *weather, struct plan *plan,
+                       struct storm *storm)
+{
+    const struct storm_request request = {job->ranks, job->newcomers, job->calm,
+                                          job->plan};
+    sim_weather_draw(seed, job->ranks, weather);
+    storm_draw(seed, &request, weather, plan, storm);
+}
+
+void swarm_plan(const struct swarm_job *job, uint64_t seed, struct plan *out)
+{
+    struct sim_weather weather;
+    struct storm storm;
+    draw_storm(job, seed, &weather, out, &storm);
+    storm_release(&storm);
+}
+
 bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
                struct sim_report *report)
 {
@@ -74,10 +92,7 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     struct storm storm = {0};
     struct plan plan;
     if (job->storm) {
-        const struct storm_request request = {job->ranks, job->newcomers, job->calm,
-                                              job->plan};
-        sim_weather_draw(seed, job->ranks, &weather);
-        storm_draw(seed, &request, &weather, &plan, &storm);
+        draw_storm(job, seed, &weather, &plan, &storm);
         options.weather = &weather;
         options.storm = &storm;
         options.plan = &plan;
@@ -106,5 +121,12 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
         fprintf(to, " --newcomers %" PRIu32, job->newcomers);
     if (job->canary != SIM_CANARY_NONE)
         fprintf(to, " --canary %s", sim_canary_name(job->canary));
+    if (job->storm) {
+        struct plan plan;
+        static char text[PLAN_TEXT_BYTES_MAX];
+        swarm_plan(job, seed, &plan);
+        plan_format(&plan, text, sizeof text);
+        fprintf(to, " --faults %s", text);
+    }
     fprintf(to, "\n");
 }

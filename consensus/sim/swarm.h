@@ -29,7 +29,10 @@ struct swarm_job {
 bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
                struct sim_report *report);
 
-/* "swarm_test --ranks 4 --seed 17 ...", or storm_test, and a newline. */
+/* The plan of a storm: the one that the job gives, or what its seed draws. */
+void swarm_plan(const struct swarm_job *job, uint64_t seed, struct plan *out);
+
+/* "swarm_test --ranks 4 --seed 17 ...", or storm_test with the plan, and a newline. */
 void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to);
 
 #endif

@@ -3,10 +3,13 @@
  *   storm_test                        the quick set of `make check`
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
+ *              [--faults PLAN]
  *
- * --ranks counts newcomers, the last of the program's ranks.  --calm runs failure
- * detection without a fault: there must be no view change.  --verbose prints the
- * program and every sight; --summary what the batch's faults have done.
+ * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
+ * of the plan that a seed draws; a failure prints that plan, and the line says the same
+ * with and without it.  --calm runs failure detection without a fault: there must be no
+ * view change.  --verbose prints the program and every sight; --summary what the
+ * batch's faults have done.
  */
 #include "consensus/sim/swarm.h"
 #include <inttypes.h>
@@ -22,6 +25,7 @@ struct batch {
 struct tally {
     uint64_t passed, failed;
     struct sim_counts counts;
+    uint64_t fired[PLAN_FAULT_END];
 };
 
 static void add_counts(struct sim_counts *sum, const struct sim_counts *counts)
@@ -32,14 +36,34 @@ static void add_counts(struct sim_counts *sum, const struct sim_counts *counts)
     sum->no_quorum += counts->no_quorum;
     sum->joined += counts->joined;
     sum->events += counts->events;
+    sum->resent += counts->resent;
+}
+
+static void add_hits(struct tally *tally, const struct batch *batch, uint64_t seed,
+                     const struct plan_hits *hits)
+{
+    struct plan plan;
+    swarm_plan(&batch->job, seed, &plan);
+    for (uint32_t i = 0; i < plan.rule_count; i++)
+        tally->fired[plan.rules[i].fault] += hits->fired[i];
 }
 
 static void print_counts(const struct sim_counts *counts)
 {
     printf("%" PRIu64 " events, %" PRIu64 " crashes, %" PRIu64 " views, %" PRIu64
-           " false removals, %" PRIu64 " quorums lost, %" PRIu64 " joins\n",
+           " false removals, %" PRIu64 " quorums lost, %" PRIu64 " joins, %" PRIu64
+           " frames sent again\n",
            counts->events, counts->crashes, counts->views, counts->fenced,
-           counts->no_quorum, counts->joined);
+           counts->no_quorum, counts->joined, counts->resent);
+}
+
+static void print_fired(const struct tally *tally)
+{
+    printf("fired:");
+    for (int fault = 0; fault < PLAN_FAULT_END; fault++)
+        printf(" %s %" PRIu64, plan_fault_name((enum plan_fault)fault),
+               tally->fired[fault]);
+    printf("\n");
 }
 
 static void run_seed(const struct batch *batch, uint64_t seed, struct tally *tally)
@@ -58,6 +82,8 @@ static void run_seed(const struct batch *batch, uint64_t seed, struct tally *tal
     tally->passed += good;
     tally->failed += !good;
     add_counts(&tally->counts, &report.counts);
+    if (batch->summary)
+        add_hits(tally, batch, seed, &report.hits);
     if (batch->verbose)
         print_counts(&report.counts);
     if (!good) {
@@ -73,8 +99,10 @@ static void run_batch(const struct batch *batch, struct tally *tally)
 {
     for (uint64_t seed = batch->seed_first; seed <= batch->seed_last; seed++)
         run_seed(batch, seed, tally);
-    if (batch->summary)
+    if (batch->summary) {
         print_counts(&tally->counts);
+        print_fired(tally);
+    }
 }
 
 /* Each fault of the harness must be seen by the check that is there for it, in some of
@@ -169,6 +197,20 @@ static bool parse_flag(const char *word, struct batch *batch)
     return false;
 }
 
+static bool parse_faults(const char *text, struct batch *batch)
+{
+    static struct plan *plan;
+    struct plan_error error;
+    if (plan_parse(text, &plan, &error) == MOOT_OK) {
+        batch->job.plan = plan;
+        return true;
+    }
+    char story[PLAN_ALLOWED_BYTES + 1024];
+    plan_error_format(text, &error, story, sizeof story);
+    fprintf(stderr, "%s", story);
+    return false;
+}
+
 static bool parse_value(const char *word, const char *value, struct batch *batch)
 {
     struct swarm_job *job = &batch->job;
@@ -178,6 +220,8 @@ static bool parse_value(const char *word, const char *value, struct batch *batch
         return parse_count(value, 100000, &job->tasks);
     if (strcmp(word, "--features") == 0)
         return parse_count(value, PROGRAM_ALL, &job->features);
+    if (strcmp(word, "--faults") == 0)
+        return parse_faults(value, batch);
     if (strcmp(word, "--newcomers") == 0)
         return parse_count(value, 4, &job->newcomers);
     if (strcmp(word, "--seed") == 0 || strcmp(word, "--seeds") == 0)
