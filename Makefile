@@ -3,6 +3,7 @@
 #   make run      install what is missing, build, run tsp on real input on 4 ranks
 #   make check    all tests, the repository's own lint included
 #   make          the library, the command and the examples
+#   make bench-quick | bench   METG beside hand-written MPI
 #   make install DESTDIR= PREFIX=/usr/local
 #   make uninstall | layers | lint | soak | fuzz T=60 | mutants | model M=quick | clean
 #
@@ -49,6 +50,8 @@ SIM_TEST_SRC := $(wildcard tests/sim/*_test.c)
 MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
 MPI_PART_SRC := $(wildcard tests/mpi/*/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
+BENCH_PART_SRC := $(addprefix tests/bench/,pattern.c graph.c by_hand.c by_moot.c)
+BENCH_SRC := $(filter-out $(BENCH_PART_SRC),$(wildcard tests/bench/*.c))
 
 GEN_C := $(BUILD)/gen/moot.pb-c.c
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/moot.pb-c.o
@@ -59,6 +62,7 @@ UNIT_TESTS := $(UNIT_SRC:%.c=$(BUILD)/%)
 CONFORMANCE_TESTS := $(CONFORMANCE_SRC:%.c=$(BUILD)/%)
 SIM_TESTS := $(SIM_TEST_SRC:%.c=$(BUILD)/%)
 MPI_TESTS := $(MPI_TEST_SRC:%.c=$(BUILD)/%)
+BENCHES := $(BENCH_SRC:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_SRC:tests/%.c=$(BUILD)/%)
 HEADERS := node/moot.h node/moot_mpi.h proto/moot_error.h hashing/moot_hash.h
 
@@ -118,6 +122,9 @@ $(BUILD)/libmpitest.a: $(MPI_PART_SRC:%.c=$(BUILD)/%.o)
 
 $(MPI_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmpitest.a $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
+$(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(BENCH_PART_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libmoot.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lm
 
 # Fuzzers have instrumented objects of their own: what each may drive, built once.
 FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c consensus/sim/plan*.c)
@@ -194,6 +201,12 @@ MUTANT_BUILD := $(BUILD)-mutants
 mutants: deps-check
 	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) CFLAGS=-DMOOT_MUTANTS $(MUTANT_BUILD)/tests/sim/mutants
 	$(MUTANT_BUILD)/tests/sim/mutants
+
+# Speed, as ratios to what is written by hand; wants a machine that does nothing else.
+.PHONY: bench bench-quick
+bench bench-quick: deps
+	@$(AGAIN) -s $(BENCHES)
+	tests/bench/run.sh $(BUILD) $(if $(filter bench,$@),all,quick)
 
 # The protocol's models, by SPIN: M=quick (minutes), full (hours) or mutants.
 M ?= quick

@@ -214,10 +214,10 @@ MOOT_API int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *
 MOOT_API int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec,
                                 moot_task *out, const char *site);
 /* Waits for a child and borrows its result until the kernel returns.  The thread runs
- * other tasks meanwhile.  Errors: NOT_CHILD for any other task (at once), LIMIT when
- * the thread has 256 kernels on its stack already, one waiting on top of the other,
- * and those of moot_task_fetch.  A kernel that returns the error as it is keeps its
- * story: the task's own ends with the child's. */
+ * other tasks meanwhile, and this one may go on on another.  Errors: NOT_CHILD for any
+ * other task (at once), LIMIT when 1023 kernels of the rank wait already, and those of
+ * moot_task_fetch.  A kernel that returns the error as it is keeps its story: the
+ * task's own ends with the child's. */
 MOOT_API int moot_call_wait(moot_call *call, moot_task child, const void **data,
                             size_t *size);
 

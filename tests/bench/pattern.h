@@ -1,0 +1,55 @@
+/* pattern.h - the task graphs of Task Bench (Slaughter et al., SC'20).
+ *
+ * A graph is `steps` rows of at most `width` points.  A task stands at a step and a
+ * point, and takes the results of some points of the row before.  Definitions are those
+ * of Task Bench's core, its defaults included (radix 3, random connections 0.25), so
+ * that figures compare.
+ */
+#ifndef TESTS_BENCH_PATTERN_H
+#define TESTS_BENCH_PATTERN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* X(name) */
+#define PATTERNS(X)                                                                    \
+    X(trivial)                                                                         \
+    X(no_comm)                                                                         \
+    X(stencil_1d)                                                                      \
+    X(stencil_1d_periodic)                                                             \
+    X(dom)                                                                             \
+    X(tree)                                                                            \
+    X(fft)                                                                             \
+    X(all_to_all)                                                                      \
+    X(nearest)                                                                         \
+    X(spread)                                                                          \
+    X(random_nearest)
+
+enum pattern {
+#define X(name) PATTERN_##name,
+    PATTERNS(X)
+#undef X
+        PATTERN_END
+};
+
+enum { PATTERN_WIDTH_MAX = 256, PATTERN_RADIX = 3 };
+
+const char *pattern_name(enum pattern pattern);
+enum pattern pattern_find(const char *name); /* PATTERN_END: none */
+
+/* The points of a row are first .. first + count - 1. */
+struct row {
+    long first, count;
+};
+struct row pattern_row(enum pattern pattern, long steps, long width, long step);
+
+/* The points of row step - 1 that (step, point) takes, ascending, each once: writes
+ * them (at most width) and returns how many. */
+long pattern_inputs(enum pattern pattern, long steps, long width, long step, long point,
+                    long *inputs);
+
+/* Whether (step, point) takes (step - 1, input). */
+bool pattern_takes(enum pattern pattern, long steps, long width, long step, long point,
+                   long input);
+
+#endif
