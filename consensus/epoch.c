@@ -143,6 +143,7 @@ static void send_report(struct core *core, uint32_t to, const struct outgoing *i
         message->u.report = (struct message_report){
             .last = count == 0, .count = part, .entry = entries};
     } while (count > 0);
+    out_note(core, CORE_POINT_REPORT_SENT, NULL, to, EVIDENCE_NONE);
 }
 
 static void send_mail(struct core *core, struct mail *mail)

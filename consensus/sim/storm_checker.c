@@ -23,7 +23,7 @@ struct party {
     bool disturbed, gone, voted, lacked_quorum;
     uint64_t epoch;
     uint64_t unreachable;                 /* whom it was ever cut off from */
-    uint64_t grant_ns[PROGRAM_RANKS_MAX]; /* by its own clock, in this epoch; 0: none */
+    uint64_t grant_ns[PROGRAM_RANKS_MAX]; /* 1 + its token, in this epoch; 0: none */
 };
 
 struct view_seen {
@@ -89,7 +89,7 @@ static bool holds_lease(const struct storm_checker *checker, const struct sim *s
     uint32_t granted = party->voted ? 0 : 1;
     for (uint32_t other = 0; other < checker->limit; other++)
         granted += (view & bit(other)) && party->grant_ns[other] != 0 &&
-                   party->grant_ns[other] + sim_lease_ns(sim) > now_ns;
+                   party->grant_ns[other] - 1 + sim_lease_ns(sim) > now_ns;
     return party->epoch > 0 && 2 * granted > popcount(view);
 }
 
@@ -455,8 +455,8 @@ static void check_message(struct storm_checker *checker, struct sim *sim,
         party->voted = true;
     if (sight->type == SIGHT_RECEIVE && message->type == MESSAGE_GRANT &&
         message->epoch == party->epoch) {
-        if (message->u.grant.token > party->grant_ns[sight->peer])
-            party->grant_ns[sight->peer] = message->u.grant.token;
+        if (message->u.grant.token >= party->grant_ns[sight->peer])
+            party->grant_ns[sight->peer] = message->u.grant.token + 1;
         if (!(members_of(checker, checker->newest) & bit(sight->rank)))
             check_leases(checker, sim, bit(sight->rank));
     }

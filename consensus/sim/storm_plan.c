@@ -128,7 +128,9 @@ static void set_link(struct drafter *drafter, struct plan_rule *rule)
     } else if (chance(drafter, 300) && set_sides(drafter, rule)) {
         rule->link = chance(drafter, 500) ? PLAN_LINK_TOWARDS : PLAN_LINK_BETWEEN;
     }
-    if (rule->link != PLAN_LINK_TOWARDS && rule->link != PLAN_LINK_BETWEEN)
+    if (rule->link == PLAN_LINK_ANY)
+        rule->ranks = (struct plan_ranks){.count = 0};
+    if (rule->link == PLAN_LINK_ANY || rule->link == PLAN_LINK_TOUCHES)
         rule->others = (struct plan_ranks){.count = 0};
 }
 
