@@ -421,8 +421,40 @@ void asker_sweep(struct core *core)
     }
 }
 
+/* Who may not own it passes it on to those who may. */
+static void tell_candidates(struct core *core, struct task *task)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        struct message *message =
+            rankset_has(task->candidates, rank) && rank != task->chair
+                ? out_send(core, rank, MESSAGE_RESOLVE, task)
+                : NULL;
+        if (message != NULL) {
+            message->u.resolve.what = RESOLVE_TELL;
+        }
+    }
+}
+
+void asker_tell(struct core *core, struct task *task)
+{
+    if (task->held && task->candidates != NULL &&
+        !rankset_has(task->candidates, core->rank)) {
+        tell_candidates(core, task);
+        return;
+    }
+    if (task->held && task->chair != core->rank && task->chair != NOBODY &&
+        !task->asked && task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE) {
+        asker_forget_pending(core, task);
+        asker_send_motion(core, task, task->chair);
+    }
+}
+
 bool asker_swept(const struct core *core)
 {
+    if (census_is_on(core)) {
+        return core->state_sent.closed; /* the census is made of messages alone */
+    }
     FOR_MEMBERS(core, rank)
     {
         const struct peer *peer = peer_seen(core, rank);

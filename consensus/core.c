@@ -78,6 +78,9 @@ static bool core_fill(struct core *core, const struct core_options *options)
     core->member_count = rankset_count(&core->members);
     core->settled = true;
     core_name_view(core);
+    if (core->epoch > 0) {
+        spread_enter(core);
+    }
     return lane_enter(core, 0) != NULL;
 }
 
@@ -103,10 +106,14 @@ struct core *core_new(const struct core_options *options)
     }
     bool joins = options->join_uid != 0;
     core->options = *options;
+    if (core->options.direct_max == 0) {
+        core->options.direct_max = PEERS_ALL_MAX;
+    }
     core->rank = joins ? NOBODY : options->rank;
     core->uid = joins ? options->join_uid : options->uids[options->rank];
     core->epoch = joins ? 0 : options->epoch;
     core->pending_due_ns = CORE_NEVER;
+    core->spread_due_ns = CORE_NEVER;
     core->paxos.cause_since_ns = CORE_NEVER;
     core_make_lists(core);
     if (!core_fill(core, options)) {
@@ -136,6 +143,8 @@ void core_free(struct core *core)
     rankset_release(&core->suspects);
     rankset_release(&core->dead);
     peers_release(core);
+    free(core->children);
+    census_reset(core);
     for (uint32_t i = 0; i < 4; i++) {
         rankset_release(&core->difference.side[i].ranks);
     }
@@ -337,10 +346,13 @@ static void do_what_is_due(struct core *core)
     }
     asker_flush(core);
     strict_turn(core);
-    if (core->closed) {
+    if (core->closed && census_is_on(core)) {
+        census_turn(core);
+    } else if (core->closed) {
         roll_want_of_closed(core);
         asker_sweep(core);
     }
+    spread_turn(core);
     state_announce(core);
     quiet_turn(core);
 }
@@ -401,5 +413,6 @@ uint64_t core_deadline(const struct core *core)
     uint64_t due = earlier(asker_deadline(core), state_deadline(core));
     due = earlier(due, earlier(chair_deadline(core), quiet_deadline(core)));
     due = earlier(due, earlier(detect_deadline(core), view_deadline(core)));
+    due = earlier(due, spread_deadline(core));
     return earlier(due, strict_deadline(core));
 }

@@ -305,7 +305,7 @@ static void reset_epoch(struct core *core)
     core->undecided_docket.undecided_next = &core->undecided;
     core->undecided_docket.undecided_prev = &core->undecided;
     core->state_ever = false; /* the newcomers have heard nothing */
-    core->poll.open = core->poll.matched = false;
+    core->poll.open = core->poll.visited = core->poll.matched = false;
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
         core->sent_before[type] = core->stats.sent[type];
         core->received_before[type] = core->stats.received[type];
@@ -321,6 +321,8 @@ static bool take_view(struct core *core, const struct view *view)
     }
     core->member_count = rankset_count(&core->members);
     core_name_view(core);
+    spread_enter(core);
+    census_reset(core);
     return true;
 }
 

@@ -13,6 +13,7 @@
  *   receive.c   Rule E, and to which room a message goes
  *   outputs.c   what a step says, and the core's memory
  *   peers.c     what is kept per peer
+ *   spread.c    whom one hears and tells where there are many
  *   table.c     finds a task's record by its hash
  *   roll.c      what this rank has registered, and what peers say they have (G1-G4)
  *   state.c     what peers should know of this rank now
@@ -22,6 +23,7 @@
  *   chair.c     claims, evidence, yields, decisions, seeks (T2, T4-T6)
  *   ballot.c    once tasks and their voters (T8)
  *   quiet.c     termination: NOT_HELD, CYCLE, adjournment
+ *   census.c    what all have closed with and nobody has run (T1a)
  *   strict.c    the first difference between rolls (strict mode)
  *   look.c      views for reports
  *
@@ -39,6 +41,7 @@
 
 #include "consensus/core.h"
 #include "consensus/mutant.h"
+#include "consensus/tree.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "proto/limits.h"
@@ -62,7 +65,8 @@ enum { ASK_BUSY_FACTOR = 100, ASK_BUSY_NS = 1000000 };
 /* Up to so many ranks everyone speaks with everyone: rolls and states are told to all,
  * and the coordinator polls them itself.  Above that they go along the tree and by
  * dissemination (spread.c), and what is kept per peer is kept of few. */
-enum { PEERS_ALL_MAX = 64 };
+enum { PEERS_ALL_MAX = 64, PARTNERS_MAX = 14, PARTS_MAX = 8 };
+static_assert(1u << PARTNERS_MAX >= LIMIT_RANKS, "every member is within reach");
 
 static inline uint64_t add_ns(uint64_t a, uint64_t b)
 {
@@ -193,6 +197,12 @@ struct chunk {
     uint32_t count;
     struct rollsum sum;
     struct rankset holders; /* ranks with an equal chunk, wherever it stands there */
+    /* Above direct_max members (spread.c): */
+    uint32_t before; /* so many members before this rank have it, without a gap */
+    uint32_t told;   /* of them, when it was last told */
+    uint8_t turn;    /* partners told */
+    uint8_t waited;  /* turns let pass since */
+    uint8_t rounds;  /* of all partners, before this one */
 };
 
 /* An announcement by a peer that nothing of ours has matched yet. */
@@ -201,6 +211,7 @@ struct announced {
     uint32_t count;
     uint64_t first;
     struct rollsum sum;
+    uint32_t before; /* it goes for so many members before the announcer, too */
     bool partial;
     bool wanted;  /* its hashes are asked for */
     bool differs; /* our lane has all these positions, and other tasks there */
@@ -216,6 +227,11 @@ struct lane {
     uint64_t open_first;
     uint64_t announced; /* positions told to peers so far, partial chunk included */
     uint64_t *agreed;   /* per rank: its lane equals ours up to here */
+    /* Above direct_max members, instead: */
+    struct chunk told; /* what was last told of the chunk that is not whole */
+    struct chunk part[PARTS_MAX]; /* of chunks that were not whole when told */
+    uint32_t part_count;
+    uint32_t chunks_told; /* chunks before this one have been told to all partners */
 };
 
 /* What this rank knows of a peer from the peer itself.  Up to PEERS_ALL_MAX ranks there
@@ -252,11 +268,34 @@ struct poll {
     uint64_t round;
     uint64_t next_ns;  /* no poll before */
     uint64_t pause_ns; /* doubles while polls find nothing */
-    uint32_t answers;
+    uint32_t answers;  /* of children */
+    uint32_t asker;    /* whom to answer; NOBODY: the round is our own */
+    struct message_pollr own;
+    moot_hash own_orphan;
     bool open;
+    bool visited; /* own was said in this view */
     bool matched; /* the round before was quiet, with this sum, */
     bool passive; /* and everyone passive, not only at rest */
     uint64_t sent;
+};
+
+/* T1a where there are many (census.c). */
+struct census {
+    struct census_child {
+        bool in;       /* its first answer is */
+        bool alike;    /* all below it have the same roll: `tasks` with `sum` */
+        bool asked;    /* ... and it is not ours: told to say all of it, */
+        bool answered; /* which it has */
+        uint32_t ranks;
+        uint64_t tasks;
+        struct rollsum sum;
+    } child[TREE_ARITY];
+    bool told;      /* to the parent; at the root: all is done */
+    uint32_t ranks; /* below and with this one, once told */
+    struct message_counted *items;
+    uint32_t count, room;
+    uint32_t *index; /* of items plus one, by hash; open addressing */
+    uint32_t index_size;
 };
 
 enum paxos_phase { PAXOS_IDLE, PAXOS_PREPARING, PAXOS_PROPOSING };
@@ -332,6 +371,15 @@ struct core {
     struct peer **peers; /* per rank; NULL: none yet (peers.c) */
     struct peer **known; /* those that are there, in the order in which they came */
     uint32_t known_count, known_room;
+    uint32_t parent;    /* in the tree over the members; NOBODY: the root */
+    uint32_t *children; /* up to direct_max members: of the root, all others */
+    uint32_t child_count, child_room;
+    uint32_t place;                  /* how many members have a lower rank */
+    uint32_t partners[PARTNERS_MAX]; /* the members 1, 2, 4, ... places on */
+    uint32_t partner_count;
+    uint64_t spread_due_ns; /* the next turn; CORE_NEVER: nothing is new */
+    uint64_t spread_ns;     /* no turn before */
+    struct census census;
     struct peer nobody; /* stands in for a record that there is no memory for */
 
     struct task **slots; /* table.c */
@@ -420,6 +468,32 @@ struct peer *peer_of(struct core *core, uint32_t rank);
 /* What there is of a peer: nothing at all (all zero) if nothing was recorded. */
 const struct peer *peer_seen(const struct core *core, uint32_t rank);
 void peer_heard(struct core *core, uint32_t rank); /* now */
+
+/* --- spread.c ------------------------------------------------------------------ */
+
+bool spread_is_on(const struct core *core); /* there are more than direct_max members */
+void spread_enter(struct core *core);       /* a view: takes this rank's place in it */
+void spread_learn(struct core *core, struct lane *lane, struct chunk *chunk,
+                  uint32_t from, uint32_t before);
+void spread_learn_part(struct core *core, struct lane *lane, uint32_t from,
+                       const struct announced *what);
+/* Tells what there is of the last chunk. */
+void spread_tell_part(struct core *core, struct lane *lane);
+void spread_news(struct core *core);
+void spread_turn(struct core *core);
+uint64_t spread_deadline(const struct core *core);
+bool spread_is_done(const struct core *core);
+/* Some part says that the rank's lane equals ours at this position. */
+bool spread_knows(const struct lane *lane, uint64_t position, uint32_t rank);
+void spread_forget(struct lane *lane);
+
+/* --- census.c ------------------------------------------------------------------ */
+
+bool census_is_on(const struct core *core);
+void census_turn(struct core *core); /* this rank has closed */
+void census_on_census(struct core *core, uint32_t from,
+                      const struct message_census *census);
+void census_reset(struct core *core); /* another view, another tree */
 
 /* --- core.c -------------------------------------------------------------------- */
 
@@ -522,6 +596,8 @@ void roll_ask_hashes(struct core *core, uint32_t from, struct announced *what);
 bool roll_resolved(const struct core *core, uint32_t rank);
 void roll_want_of_closed(struct core *core);
 void roll_count_common(struct core *core);
+/* Up to which position a peer's lane is known to equal ours. */
+uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank);
 void roll_release(struct core *core);
 
 /* --- state.c ------------------------------------------------------------------------
@@ -530,6 +606,7 @@ void roll_release(struct core *core);
 /* Announces partial chunks and this rank's state if they are due. */
 void state_announce(struct core *core);
 uint64_t state_deadline(const struct core *core);
+bool state_below_rests(const struct core *core); /* and so do all below it */
 void state_on_state(struct core *core, uint32_t from, const struct message *message);
 
 /* --- register.c ---------------------------------------------------------------------
@@ -593,6 +670,8 @@ void asker_answer_all_seeks(struct core *core); /* on CLOSED */
 void asker_sweep(struct core *core);            /* T1a */
 /* Closed, has said so, and has told every closed peer what that does not hold. */
 bool asker_swept(const struct core *core);
+/* The census says that the chair lacks it: tells it, unless it has been told. */
+void asker_tell(struct core *core, struct task *task);
 int asker_cancel(struct core *core, struct task *task);
 
 /* --- chair.c ------------------------------------------------------------------------
@@ -637,8 +716,7 @@ uint64_t quiet_deadline(const struct core *core);
 void quiet_look_again(struct core *core); /* something changed: poll soon */
 void quiet_on_poll(struct core *core, uint32_t from, const struct message_poll *poll);
 void quiet_on_pollr(struct core *core, uint32_t from, const struct message *message);
-void quiet_on_resolve(struct core *core, struct task *task,
-                      const struct message_resolve *resolve);
+void quiet_on_resolve(struct core *core, const moot_hash *hash, enum resolve_what what);
 void quiet_on_chase(struct core *core, struct task *task,
                     const struct message_chase *chase);
 void quiet_on_adjourn(struct core *core, const struct message_adjourn *adjourn);
@@ -653,6 +731,7 @@ void strict_turn(struct core *core);
 /* No comparison is under way that may still find a difference. */
 bool strict_settled(const struct core *core);
 uint64_t strict_deadline(const struct core *core);
-void strict_on_diverged(struct core *core, const struct message_diverged *diverged);
+void strict_on_diverged(struct core *core, uint32_t from,
+                        const struct message_diverged *diverged);
 
 #endif

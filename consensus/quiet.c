@@ -1,8 +1,9 @@
 /* quiet.c - finding out together that nothing moves any more.
  *
- * PROTOCOL.md section 4, QUIET.  The lowest rank polls everyone; when two rounds in a
- * row find every rank passive and the same counts of messages sent and received, with
- * equal sums, no message was in flight between them (Mattern's four counters, 1987) and
+ * PROTOCOL.md section 4, QUIET.  The lowest rank polls everyone, itself or along the
+ * tree, in which each adds up what those below it say; when two rounds in a row find
+ * every rank passive and the same counts of messages sent and received, with equal
+ * sums, no message was in flight between them (Mattern's four counters, 1987) and
  * nothing will happen by itself.  Then, in this order:
  *
  *   - if every rank has closed and nothing is left, the moot adjourns;
@@ -30,7 +31,8 @@ bool quiet_resting(const struct core *core)
     return core->blocked && core->running == 0 &&
            core->pending.pending_next == &core->pending && roll_is_told(core) &&
            (!core->closed || asker_swept(core)) && strict_settled(core) &&
-           core->settled && !core->deferred;
+           core->settled && !core->deferred &&
+           (core->options.mode != CORE_STRICT || spread_is_done(core));
 }
 
 static bool is_passive(const struct core *core)
@@ -78,9 +80,14 @@ static void find_stuck(const struct core *core, struct message_pollr *answer)
 }
 
 /* Polls are not what they count; heartbeats and votes on views never cease, and what
- * they lead to is a new epoch, which begins to count anew. */
-static bool counts(enum message_type type)
+ * they lead to is a new epoch, which begins to count anew.  Gossip that goes its rounds
+ * among many decides nothing that is polled for, except in strict mode. */
+static bool counts(const struct core *core, enum message_type type)
 {
+    if (type == MESSAGE_ROLL && spread_is_on(core) &&
+        core->options.mode != CORE_STRICT) {
+        return false;
+    }
     bool polls =
         type == MESSAGE_POLL || type == MESSAGE_POLLR || type == MESSAGE_ADJOURN;
     bool views = type >= MESSAGE_HEARTBEAT && type <= MESSAGE_VIEW;
@@ -90,7 +97,7 @@ static bool counts(enum message_type type)
 static void count_messages(const struct core *core, struct message_pollr *answer)
 {
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
-        if (counts((enum message_type)type)) {
+        if (counts(core, (enum message_type)type)) {
             answer->sent += core->stats.sent[type] - core->sent_before[type];
             answer->received +=
                 core->stats.received[type] - core->received_before[type];
@@ -117,125 +124,164 @@ static struct message_pollr answer_now(const struct core *core, uint64_t round,
     return answer;
 }
 
-void quiet_on_poll(struct core *core, uint32_t from, const struct message_poll *poll)
+/* Takes in what a child says of itself and of all below it. */
+static void add_answer(struct message_pollr *sum, moot_hash *orphan,
+                       const struct peer *child)
 {
-    struct message *message = out_send(core, from, MESSAGE_POLLR, NULL);
-    if (message != NULL) {
-        message->u.pollr = answer_now(core, poll->round, &message->hash);
+    const struct message_pollr *answer = &child->pollr;
+    sum->resting = sum->resting && answer->resting;
+    sum->passive = sum->passive && answer->passive;
+    sum->closed = sum->closed && answer->closed;
+    sum->waits = sum->waits || answer->waits;
+    sum->sent += answer->sent;
+    sum->received += answer->received;
+    sum->exit_code = sum->exit_code == 0 ? answer->exit_code : sum->exit_code;
+    if (answer->orphan && (!sum->orphan || answer->orphan_len < sum->orphan_len ||
+                           (answer->orphan_len == sum->orphan_len &&
+                            hash_compare(&child->orphan, orphan) < 0))) {
+        sum->orphan = true;
+        sum->orphan_len = answer->orphan_len;
+        *orphan = child->orphan;
     }
+    if (answer->undecided && !sum->undecided) {
+        sum->undecided = true;
+        sum->undecided_hash = answer->undecided_hash;
+    }
+    if (answer->stuck && !sum->stuck) {
+        sum->stuck = true;
+        sum->stuck_hash = answer->stuck_hash;
+    }
+}
+
+static struct message_pollr sum_of_answers(const struct core *core, moot_hash *orphan)
+{
+    struct message_pollr sum = core->poll.own;
+    *orphan = core->poll.own_orphan;
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        add_answer(&sum, orphan, peer_seen(core, core->children[i]));
+    }
+    return sum;
 }
 
 /* --- What the coordinator does when all is quiet ------------------------------- */
 
-static void resolve_at(struct core *core, uint32_t rank, const moot_hash *hash,
-                       enum resolve_what what)
+static void carry_out(struct core *core, const moot_hash *hash, enum resolve_what what)
 {
-    const struct message_resolve resolve = {what};
-    if (rank == core->rank) {
-        struct task *task = table_find(core, hash);
-        if (task != NULL) {
-            quiet_on_resolve(core, task, &resolve);
-        }
+    struct task *task = table_find(core, hash);
+    if (what == RESOLVE_YIELD) {
+        chair_yield_all(core);
+    } else if (task == NULL) {
         return;
-    }
-    struct message *message = out_send(core, rank, MESSAGE_RESOLVE, NULL);
-    if (message != NULL) {
-        message->hash = *hash;
-        message->u.resolve = resolve;
+    } else if (what == RESOLVE_TELL) {
+        asker_tell(core, task);
+    } else if (what == RESOLVE_CHASE) {
+        const struct message_chase start = {NULL, 0};
+        quiet_on_chase(core, task, &start);
+    } else if (task->docket != NULL && task->docket->undecided &&
+               !chair_has_holder(core, task)) {
+        chair_fail(core, task, MOOT_ERR_NOT_HELD, chair_least_len(task));
     }
 }
 
-static bool fail_smallest_orphan(struct core *core)
+static bool is_meant(const struct message_pollr *answer, const moot_hash *orphan,
+                     const moot_hash *hash, enum resolve_what what)
 {
-    uint32_t best = NOBODY;
-    FOR_MEMBERS(core, rank)
-    {
-        const struct peer *peer = peer_seen(core, rank);
-        const struct peer *least = best != NOBODY ? peer_seen(core, best) : NULL;
-        if (peer->pollr.orphan &&
-            (least == NULL || peer->pollr.orphan_len < least->pollr.orphan_len ||
-             (peer->pollr.orphan_len == least->pollr.orphan_len &&
-              hash_compare(&peer->orphan, &least->orphan) < 0))) {
-            best = rank;
+    if (what == RESOLVE_YIELD) {
+        return answer->undecided;
+    }
+    return what == RESOLVE_NOT_HELD
+               ? answer->orphan && hash_equal(orphan, hash)
+               : answer->stuck && hash_equal(&answer->stuck_hash, hash);
+}
+
+static void pass_down(struct core *core, const struct peer *child,
+                      const moot_hash *hash, enum resolve_what what)
+{
+    bool chase = what == RESOLVE_CHASE && !spread_is_on(core); /* it is its own */
+    struct message *message =
+        out_send(core, child->rank, chase ? MESSAGE_CHASE : MESSAGE_RESOLVE, NULL);
+    if (message == NULL) {
+        return;
+    }
+    message->hash = what == RESOLVE_YIELD ? child->pollr.undecided_hash : *hash;
+    if (!chase) {
+        message->u.resolve.what = what;
+    }
+}
+
+/* To the one who said so in the last round, the way its answer came up: here, or
+ * further down.  Yields are for all who have something undecided. */
+void quiet_on_resolve(struct core *core, const moot_hash *hash, enum resolve_what what)
+{
+    const struct poll *poll = &core->poll;
+    bool one = what != RESOLVE_YIELD;
+    if (what == RESOLVE_TELL || !core->poll.visited ||
+        is_meant(&poll->own, &poll->own_orphan, hash, what)) {
+        carry_out(core, hash, what);
+        if (one) {
+            return;
         }
     }
-    if (best != NOBODY) {
-        resolve_at(core, best, &peer_seen(core, best)->orphan, RESOLVE_NOT_HELD);
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        const struct peer *child = peer_seen(core, core->children[i]);
+        if (is_meant(&child->pollr, &child->orphan, hash, what)) {
+            pass_down(core, child, hash, what);
+            if (one) {
+                return;
+            }
+        }
     }
-    return best != NOBODY;
 }
 
 /* A rank that waits for what it lacks may block before it has got as far as those who
  * wait for tasks that it chairs; what they wait for may stand in the way of the spawn
  * that it waits for.  So nothing fails while anything that is held can still be run. */
-static bool yield_undecided(struct core *core)
+static bool yield_undecided(struct core *core, const struct message_pollr *sum)
 {
-    bool any = false;
-    FOR_MEMBERS(core, rank)
-    {
-        const struct message_pollr *answer = &peer_seen(core, rank)->pollr;
-        if (answer->undecided) {
-            resolve_at(core, rank, &answer->undecided_hash, RESOLVE_YIELD);
-            any = true;
-        }
+    if (sum->undecided) {
+        quiet_on_resolve(core, &sum->undecided_hash, RESOLVE_YIELD);
     }
-    return any;
+    return sum->undecided;
 }
 
-static bool adjourn_if_all_closed(struct core *core)
+static bool fail_smallest_orphan(struct core *core, const struct message_pollr *sum,
+                                 const moot_hash *orphan)
 {
-    int32_t worst = 0;
-    FOR_MEMBERS(core, rank)
-    {
-        const struct message_pollr *answer = &peer_seen(core, rank)->pollr;
-        if (!answer->closed || answer->waits || answer->stuck) {
-            return false;
-        }
-        worst = worst == 0 ? answer->exit_code : worst;
+    if (sum->orphan) {
+        quiet_on_resolve(core, orphan, RESOLVE_NOT_HELD);
     }
-    const struct message_adjourn adjourn = {worst};
-    FOR_MEMBERS(core, rank)
-    {
-        struct message *message =
-            rank != core->rank ? out_send(core, rank, MESSAGE_ADJOURN, NULL) : NULL;
-        if (message != NULL) {
-            message->u.adjourn = adjourn;
-        }
+    return sum->orphan;
+}
+
+static bool chase_cycle(struct core *core, const struct message_pollr *sum)
+{
+    if (!sum->stuck || MUTANT(NOCHASE)) {
+        return false;
     }
+    quiet_on_resolve(core, &sum->stuck_hash, RESOLVE_CHASE);
+    return true;
+}
+
+static bool adjourn_if_all_closed(struct core *core, const struct message_pollr *sum)
+{
+    if (!sum->closed || sum->waits || sum->stuck) {
+        return false;
+    }
+    const struct message_adjourn adjourn = {sum->exit_code};
     quiet_on_adjourn(core, &adjourn);
     return true;
 }
 
-static bool chase_cycle(struct core *core)
+static void act(struct core *core, const struct message_pollr *sum,
+                const moot_hash *orphan)
 {
-    FOR_MEMBERS(core, rank)
-    {
-        const struct message_pollr *answer = &peer_seen(core, rank)->pollr;
-        if (!answer->stuck || MUTANT(NOCHASE)) {
-            continue;
-        }
-        const struct message_chase start = {NULL, 0};
-        if (rank == core->rank) {
-            quiet_on_chase(core, table_find(core, &answer->stuck_hash), &start);
-            return true;
-        }
-        struct message *message = out_send(core, rank, MESSAGE_CHASE, NULL);
-        if (message != NULL) {
-            message->hash = answer->stuck_hash;
-        }
-        return true;
-    }
-    return false;
-}
-
-static void act(struct core *core, bool passive)
-{
-    bool trust = core->options.mode == CORE_TRUST;
-    bool acted = (passive && adjourn_if_all_closed(core)) ||
-                 (MUTANT(NOTFOUND) && passive && fail_smallest_orphan(core)) ||
-                 (!trust && yield_undecided(core)) ||
-                 (!trust && passive && fail_smallest_orphan(core));
-    bool chased = !acted && !trust && chase_cycle(core);
+    bool trust = core->options.mode == CORE_TRUST, passive = sum->passive;
+    bool acted =
+        (passive && adjourn_if_all_closed(core, sum)) ||
+        (MUTANT(NOTFOUND) && passive && fail_smallest_orphan(core, sum, orphan)) ||
+        (!trust && yield_undecided(core, sum)) ||
+        (!trust && passive && fail_smallest_orphan(core, sum, orphan));
+    bool chased = !acted && !trust && chase_cycle(core, sum);
     core->poll.matched = false;
     if (acted || (chased && passive)) {
         core->poll.pause_ns = 0;
@@ -251,9 +297,8 @@ static bool is_coordinator(const struct core *core)
 
 static bool peers_seem_to_rest(const struct core *core)
 {
-    FOR_MEMBERS(core, rank)
-    {
-        if (rank != core->rank && !peer_seen(core, rank)->state.passive) {
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        if (!peer_seen(core, core->children[i])->state.passive) {
             return false;
         }
     }
@@ -280,55 +325,67 @@ void quiet_look_again(struct core *core)
     }
 }
 
+/* The coordinator has heard everyone. */
 static void finish_round(struct core *core)
 {
     struct poll *poll = &core->poll;
-    poll->open = false;
-    bool resting = quiet_resting(core), passive = is_passive(core);
-    uint64_t sent = 0, received = 0;
-    FOR_MEMBERS(core, rank)
-    {
-        const struct message_pollr *answer = &peer_seen(core, rank)->pollr;
-        resting = resting && answer->resting;
-        passive = passive && answer->passive;
-        sent += answer->sent;
-        received += answer->received;
-    }
-    if (!resting || (sent != received && !MUTANT(NOCOUNT))) {
+    moot_hash orphan;
+    struct message_pollr sum = sum_of_answers(core, &orphan);
+    sum.resting = sum.resting && quiet_resting(core);
+    sum.passive = sum.passive && is_passive(core);
+    if (!sum.resting || (sum.sent != sum.received && !MUTANT(NOCOUNT))) {
         poll->matched = false;
         pause(core);
-    } else if (!MUTANT(ONEROUND) &&
-               (!poll->matched || poll->sent != sent || poll->passive != passive)) {
+    } else if (!MUTANT(ONEROUND) && (!poll->matched || poll->sent != sum.sent ||
+                                     poll->passive != sum.passive)) {
         poll->matched = true;
-        poll->sent = sent;
-        poll->passive = passive;
+        poll->sent = sum.sent;
+        poll->passive = sum.passive;
         poll->next_ns = core->now_ns;
     } else {
-        act(core, passive);
+        act(core, &sum, &orphan);
         pause(core);
     }
 }
 
-static void start_round(struct core *core)
+static void finish_visit(struct core *core)
 {
     struct poll *poll = &core->poll;
-    poll->round++;
-    poll->open = true;
+    poll->open = false;
+    if (poll->asker == NOBODY) {
+        finish_round(core);
+        return;
+    }
+    struct message *message = out_send(core, poll->asker, MESSAGE_POLLR, NULL);
+    if (message != NULL) {
+        message->u.pollr = sum_of_answers(core, &message->hash);
+    }
+}
+
+/* Says how this rank is, for itself or for `asker`, and asks those below. */
+static void visit(struct core *core, uint64_t round, uint32_t asker)
+{
+    struct poll *poll = &core->poll;
+    poll->round = round;
+    poll->asker = asker;
+    poll->open = poll->visited = true;
     poll->answers = 0;
-    struct peer *self = peer_of(core, core->rank);
-    self->pollr = answer_now(core, poll->round, &self->orphan);
-    FOR_MEMBERS(core, rank)
-    {
-        struct message *message =
-            rank != core->rank ? out_send(core, rank, MESSAGE_POLL, NULL) : NULL;
+    poll->own = answer_now(core, round, &poll->own_orphan);
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        struct message *message = out_send(core, core->children[i], MESSAGE_POLL, NULL);
         if (message != NULL) {
-            message->u.poll.round = poll->round;
+            message->u.poll.round = round;
             core->stats.polls_sent++;
         }
     }
-    if (core->member_count == 1) {
-        finish_round(core);
+    if (core->child_count == 0) {
+        finish_visit(core);
     }
+}
+
+void quiet_on_poll(struct core *core, uint32_t from, const struct message_poll *poll)
+{
+    visit(core, poll->round, from);
 }
 
 static bool poll_is_possible(const struct core *core)
@@ -351,7 +408,8 @@ uint64_t quiet_deadline(const struct core *core)
 void quiet_turn(struct core *core)
 {
     while (quiet_deadline(core) <= core->now_ns) {
-        start_round(core); /* alone, a round ends at once and the next may begin */
+        /* Alone, a round ends at once and the next may begin. */
+        visit(core, core->poll.round + 1, NOBODY);
     }
 }
 
@@ -365,23 +423,12 @@ void quiet_on_pollr(struct core *core, uint32_t from, const struct message *mess
     struct peer *peer = peer_of(core, from);
     peer->pollr = message->u.pollr;
     peer->orphan = message->hash;
-    if (++poll->answers == rankset_count(&core->members) - 1) {
-        finish_round(core);
+    if (++poll->answers == core->child_count) {
+        finish_visit(core);
     }
 }
 
 /* --- Carried out at the ranks -------------------------------------------------- */
-
-void quiet_on_resolve(struct core *core, struct task *task,
-                      const struct message_resolve *resolve)
-{
-    if (resolve->what == RESOLVE_YIELD) {
-        chair_yield_all(core);
-    } else if (task->docket != NULL && task->docket->undecided &&
-               !chair_has_holder(core, task)) {
-        chair_fail(core, task, MOOT_ERR_NOT_HELD, chair_least_len(task));
-    }
-}
 
 /* What an owned task in WAIT waits for: there is something, or it would run. */
 static struct task *first_missing(const struct task *task)
@@ -440,6 +487,13 @@ void quiet_on_chase(struct core *core, struct task *task,
 
 void quiet_on_adjourn(struct core *core, const struct message_adjourn *adjourn)
 {
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        struct message *message =
+            out_send(core, core->children[i], MESSAGE_ADJOURN, NULL);
+        if (message != NULL) {
+            message->u.adjourn = *adjourn;
+        }
+    }
     core->adjourned = true;
     roll_count_common(core);
     out_note(core, CORE_POINT_CLOSE, NULL, NOBODY, EVIDENCE_NONE);

@@ -100,7 +100,7 @@ static void hold(struct core *core, uint64_t uid, const struct message *message)
 static bool names_a_task(enum message_type type)
 {
     return (type >= MESSAGE_MOTION && type <= MESSAGE_VERDICT) ||
-           type == MESSAGE_RESOLVE || type == MESSAGE_CHASE || type == MESSAGE_CANCEL;
+           type == MESSAGE_CHASE || type == MESSAGE_CANCEL;
 }
 
 static void on_pull(struct core *core, uint32_t from, struct task *task)
@@ -192,7 +192,7 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
         on_verdict(core, task, &message->u.verdict);
         break;
     case MESSAGE_RESOLVE:
-        quiet_on_resolve(core, task, &message->u.resolve);
+        quiet_on_resolve(core, &message->hash, message->u.resolve.what);
         break;
     case MESSAGE_CHASE:
         quiet_on_chase(core, task, &message->u.chase);
@@ -218,8 +218,11 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
     case MESSAGE_POLLR:
         quiet_on_pollr(core, from, message);
         break;
+    case MESSAGE_CENSUS:
+        census_on_census(core, from, &message->u.census);
+        break;
     case MESSAGE_DIVERGED:
-        strict_on_diverged(core, &message->u.diverged);
+        strict_on_diverged(core, from, &message->u.diverged);
         break;
     case MESSAGE_ADJOURN:
         quiet_on_adjourn(core, &message->u.adjourn);

@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What one of many peers announced and we do not have; the first matter most. */
+enum { ANNOUNCED_MAX = 64 };
+
 /* Where the by-sum index points; chunks move when their array grows. */
 struct chunk_place {
     uint32_t lane, chunk_plus_one;
@@ -53,6 +56,7 @@ void roll_release(struct core *core)
         free(lane->chunks);
         free(lane->roll);
         free(lane->agreed);
+        spread_forget(lane);
     }
     free(core->lanes);
     free(core->by_sum);
@@ -148,8 +152,34 @@ bool roll_knows_holder(const struct core *core, const struct task *task, uint32_
     if (lane->agreed != NULL && lane->agreed[rank] >= task->lane_position) {
         return true;
     }
+    if (spread_knows(lane, task->lane_position, rank)) {
+        return true;
+    }
     const struct chunk *chunk = chunk_of(lane, task->lane_position);
     return chunk != NULL && rankset_has(&chunk->holders, rank);
+}
+
+uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank)
+{
+    if (!spread_is_on(core)) {
+        return lane->agreed != NULL ? lane->agreed[rank] : 0;
+    }
+    uint64_t upto = 0;
+    for (uint32_t c = 0; c < lane->chunk_count; c++) {
+        const struct chunk *chunk = &lane->chunks[c];
+        if (!rankset_has(&chunk->holders, rank)) {
+            break;
+        }
+        upto = chunk->first + chunk->count - 1;
+    }
+    for (uint32_t i = 0; i < lane->part_count; i++) {
+        const struct chunk *part = &lane->part[i];
+        if (part->first <= upto + 1 && part->first + part->count - 1 > upto &&
+            rankset_has(&part->holders, rank)) {
+            upto = part->first + part->count - 1;
+        }
+    }
+    return upto;
 }
 
 static void agree(struct core *core, uint32_t number, uint32_t from, uint64_t first,
@@ -197,7 +227,9 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     const struct chunk_place *place = what->partial ? NULL : by_sum_find(core, what);
     if (place != NULL) {
         struct chunk *chunk = chunk_at(core, *place);
-        if (place->lane == what->lane && chunk->first == what->first) {
+        if (spread_is_on(core)) {
+            spread_learn(core, &core->lanes[place->lane], chunk, from, what->before);
+        } else if (place->lane == what->lane && chunk->first == what->first) {
             agree(core, what->lane, from, what->first, what->count);
         } else if (!rankset_add(&chunk->holders, from)) {
             core->broken = true;
@@ -208,7 +240,7 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     if (what->lane >= core->lane_count) {
         return false;
     }
-    const struct lane *lane = &core->lanes[what->lane];
+    struct lane *lane = &core->lanes[what->lane];
     if (what->differs || what->first + what->count - 1 > lane->len) {
         return false;
     }
@@ -217,7 +249,11 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
         what->differs = true; /* rolls only grow: these positions will always differ */
         return false;
     }
-    agree(core, what->lane, from, what->first, what->count);
+    if (spread_is_on(core)) {
+        spread_learn_part(core, lane, from, what);
+    } else {
+        agree(core, what->lane, from, what->first, what->count);
+    }
     return true;
 }
 
@@ -260,7 +296,7 @@ static void resolve_with(struct core *core, const struct chunk *chunk)
 static void announce(struct core *core, uint32_t number, uint64_t first, uint32_t count,
                      const struct rollsum *sum, bool partial)
 {
-    if (core->options.mode == CORE_TRUST) {
+    if (core->options.mode == CORE_TRUST || spread_is_on(core)) {
         return;
     }
     FOR_MEMBERS(core, rank)
@@ -292,6 +328,7 @@ static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
                             .sum = lane->open_sum};
     by_sum_add(core, (struct chunk_place){number, lane->chunk_count});
     announce(core, number, chunk->first, chunk->count, &chunk->sum, false);
+    spread_news(core);
     lane->announced = lane->len;
     lane->open_first = lane->len + 1;
     lane->open_sum = (struct rollsum){0, 0};
@@ -345,6 +382,7 @@ void roll_tell_partial(struct core *core)
             announce(core, i, lane->open_first,
                      (uint32_t)(lane->len - lane->open_first + 1), &lane->open_sum,
                      true);
+            spread_tell_part(core, lane);
             lane->announced = lane->len;
         }
     }
@@ -358,9 +396,13 @@ static struct announced *announced_enter(struct core *core, struct peer *peer,
 {
     for (uint32_t i = 0; i < peer->announced_count; i++) {
         struct announced *old = &peer->announced[i];
-        if (old->lane == roll->lane && old->first == roll->first) {
+        if (old->lane == roll->lane && old->first == roll->first &&
+            (!spread_is_on(core) || old->count == roll->count)) {
             return old; /* superseded by a longer one */
         }
+    }
+    if (spread_is_on(core) && peer->announced_count >= ANNOUNCED_MAX) {
+        return NULL; /* it is no help to anyone */
     }
     if (!core_grow(core, &peer->announced, &peer->announced_room,
                    peer->announced_count + 1, sizeof(*peer->announced))) {
@@ -385,6 +427,7 @@ void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *r
                                .first = roll->first,
                                .count = roll->count,
                                .partial = roll->partial,
+                               .before = roll->before,
                                .sum = roll->sum};
     if (resolve(core, from, what)) {
         forget_announced(peer, (uint32_t)(what - peer->announced));
@@ -503,6 +546,13 @@ static void count_task(struct core *core, const struct task *task)
 /* At adjourn every rank's roll is known: count each task on its lowest holder. */
 void roll_count_common(struct core *core)
 {
+    if (census_is_on(core)) {
+        return; /* its root has counted them all */
+    }
+    if (spread_is_on(core)) {
+        core->stats.common = core->parent == NOBODY ? core->roll_len : 0;
+        return;
+    }
     for (uint32_t i = 0; i < core->lane_count; i++) {
         for (uint64_t at = 0; at < core->lanes[i].len; at++) {
             count_task(core, core->lanes[i].roll[at]);

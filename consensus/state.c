@@ -14,13 +14,23 @@
 
 enum { NEWS_PERIODS = 25 };
 
+bool state_below_rests(const struct core *core)
+{
+    for (uint32_t i = 0; spread_is_on(core) && i < core->child_count; i++) {
+        if (!peer_seen(core, core->children[i])->state.passive) {
+            return false;
+        }
+    }
+    return quiet_resting(core);
+}
+
 static struct message_state state_now(const struct core *core)
 {
     const struct task *wait = core->last_wait;
     return (struct message_state){
         .blocked = core->blocked,
         .closed = core->closed,
-        .passive = quiet_resting(core),
+        .passive = state_below_rests(core),
         .waiting = wait != NULL,
         .lanes = core->lane_count,
         .len = core->roll_len,
@@ -50,16 +60,37 @@ static bool is_news(const struct core *core)
            (now.waiting && !hash_equal(&core->last_wait->hash, &core->state_waits_for));
 }
 
+/* In strict mode a closed rank's STATE says that its roll has been told. */
+static bool waits_for_rolls(const struct core *core)
+{
+    return core->options.mode == CORE_STRICT && spread_is_on(core) &&
+           !spread_is_done(core);
+}
+
 uint64_t state_deadline(const struct core *core)
 {
     if (core->member_count == 1 || (!core->blocked && !core->closed)) {
         return CORE_NEVER;
     }
     uint64_t period_ns = core->options.gossip_period_ns;
+    if (roll_is_told(core) && waits_for_rolls(core)) {
+        return spread_deadline(core);
+    }
     if (is_urgent(core)) {
         return core->state_ever ? core->state_sent_ns + period_ns : core->now_ns;
     }
     return is_news(core) ? core->state_sent_ns + NEWS_PERIODS * period_ns : CORE_NEVER;
+}
+
+static void tell(struct core *core, uint32_t to, const struct message_state *state)
+{
+    struct message *message =
+        to != core->rank
+            ? out_send(core, to, MESSAGE_STATE, state->waiting ? core->last_wait : NULL)
+            : NULL;
+    if (message != NULL) {
+        message->u.state = *state;
+    }
 }
 
 void state_announce(struct core *core)
@@ -68,18 +99,17 @@ void state_announce(struct core *core)
         return;
     }
     roll_tell_partial(core);
+    if (waits_for_rolls(core)) {
+        return;
+    }
     struct message_state state = state_now(core);
-    FOR_MEMBERS(core, rank)
-    {
-        if (rank == core->rank || !rankset_has(&core->members, rank)) {
-            continue;
-        }
-        struct message *message =
-            out_send(core, rank, MESSAGE_STATE, state.waiting ? core->last_wait : NULL);
-        if (message == NULL) {
-            return;
-        }
-        message->u.state = state;
+    if (!spread_is_on(core)) {
+        FOR_MEMBERS(core, rank) { tell(core, rank, &state); }
+    } else if (core->options.mode == CORE_STRICT) {
+        tell(core, core->partners[0], &state); /* it compares its roll with ours */
+    }
+    if (spread_is_on(core) && core->parent != NOBODY) {
+        tell(core, core->parent, &state);
     }
     core->state_sent = state;
     core->state_sent.site = NULL;

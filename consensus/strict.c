@@ -58,7 +58,8 @@ static void put_mine(struct core *core)
     put_on_side(core, core->rank, &task->hash, task->site);
     FOR_MEMBERS(core, rank)
     {
-        if (lane->agreed != NULL && lane->agreed[rank] >= difference->position) {
+        if (rank != core->rank &&
+            roll_agreed(core, lane, rank) >= difference->position) {
             put_on_side(core, rank, &task->hash, task->site);
         }
     }
@@ -127,7 +128,7 @@ static void see_short_rolls(struct core *core)
         }
         for (uint32_t i = 0; i < core->lane_count; i++) {
             const struct lane *lane = &core->lanes[i];
-            uint64_t agreed = lane->agreed != NULL ? lane->agreed[rank] : 0;
+            uint64_t agreed = roll_agreed(core, lane, rank);
             if (agreed < lane->len) {
                 found(core, i, agreed + 1);
                 put_on_side(core, rank, &nothing, NULL);
@@ -155,6 +156,16 @@ static void ask_for_hashes(struct core *core)
     }
 }
 
+static void tell(struct core *core, uint32_t to,
+                 const struct message_diverged *diverged)
+{
+    struct message *message =
+        to != core->rank ? out_send(core, to, MESSAGE_DIVERGED, NULL) : NULL;
+    if (message != NULL) {
+        message->u.diverged = *diverged;
+    }
+}
+
 static void declare(struct core *core)
 {
     struct difference *difference = &core->difference;
@@ -166,15 +177,10 @@ static void declare(struct core *core)
         said.side[i].site = difference->side[i].site;
         said.side[i].ranks = &difference->side[i].ranks;
     }
-    FOR_MEMBERS(core, rank)
-    {
-        struct message *message =
-            rank != core->rank ? out_send(core, rank, MESSAGE_DIVERGED, NULL) : NULL;
-        if (message != NULL) {
-            message->u.diverged = said;
-        }
+    if (!spread_is_on(core)) {
+        FOR_MEMBERS(core, rank) { tell(core, rank, &said); }
     }
-    strict_on_diverged(core, &said);
+    strict_on_diverged(core, core->rank, &said);
 }
 
 void strict_turn(struct core *core)
@@ -223,12 +229,30 @@ uint64_t strict_deadline(const struct core *core)
     return CORE_NEVER;
 }
 
-void strict_on_diverged(struct core *core, const struct message_diverged *diverged)
+/* Among many it goes along the tree, both ways from where it was found. */
+static void pass_on(struct core *core, uint32_t from,
+                    const struct message_diverged *diverged)
+{
+    if (core->parent != NOBODY && core->parent != from) {
+        tell(core, core->parent, diverged);
+    }
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        if (core->children[i] != from) {
+            tell(core, core->children[i], diverged);
+        }
+    }
+}
+
+void strict_on_diverged(struct core *core, uint32_t from,
+                        const struct message_diverged *diverged)
 {
     if (core->difference.declared) {
         return;
     }
     core->difference.declared = true;
+    if (spread_is_on(core)) {
+        pass_on(core, from, diverged);
+    }
     struct core_output *output = out_add(core, CORE_OUT_DIVERGED, NULL);
     if (output != NULL) {
         output->u.diverged = *diverged;

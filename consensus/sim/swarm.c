@@ -52,6 +52,7 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
     const struct storm_request request = {job->ranks, job->newcomers, job->calm,
                                           job->plan};
     sim_weather_draw(seed, job->ranks, weather);
+    weather->direct_max = job->spread ? 1 : 0;
     storm_draw(seed, &request, weather, plan, storm);
 }
 
@@ -84,16 +85,15 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
         watchers[options.watcher_count++] = narrator_watcher(narrator);
     }
     struct sim_weather weather;
-    if (is_calm(job, program)) {
-        sim_weather_draw(seed, job->ranks, &weather);
+    sim_weather_draw(seed, job->ranks, &weather);
+    weather.direct_max = job->spread ? 1 : 0;
+    options.weather = &weather;
+    if (is_calm(job, program))
         weather.ask_delay_ns = CALM_ASK_NS;
-        options.weather = &weather;
-    }
     struct storm storm = {0};
     struct plan plan;
     if (job->storm) {
         draw_storm(job, seed, &weather, &plan, &storm);
-        options.weather = &weather;
         options.storm = &storm;
         options.plan = &plan;
     }
@@ -117,6 +117,8 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
         fprintf(to, " --agree");
     if (job->calm)
         fprintf(to, " --calm");
+    if (job->spread)
+        fprintf(to, " --spread");
     if (job->newcomers != 0)
         fprintf(to, " --newcomers %" PRIu32, job->newcomers);
     if (job->canary != SIM_CANARY_NONE)

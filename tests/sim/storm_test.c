@@ -3,7 +3,7 @@
  *   storm_test                        the quick set of `make check`
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
- *              [--faults PLAN]
+ *              [--faults PLAN] [--spread]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
  * of the plan that a seed draws; a failure prints that plan, and the line says the same
@@ -190,6 +190,8 @@ static bool parse_flag(const char *word, struct batch *batch)
 {
     if (strcmp(word, "--calm") == 0)
         return batch->job.calm = true;
+    if (strcmp(word, "--spread") == 0)
+        return batch->job.spread = true;
     if (strcmp(word, "--verbose") == 0)
         return batch->verbose = true;
     if (strcmp(word, "--summary") == 0)
