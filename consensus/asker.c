@@ -392,7 +392,8 @@ static void sweep_towards(struct core *core, uint32_t rank)
         const struct lane *lane = &core->lanes[i];
         for (uint64_t at = 0; at < lane->len; at++) {
             struct task *task = lane->roll[at];
-            if (task->chair == rank && !task->asked &&
+            bool pending = task->pending && MUTANT(LEAVEPENDING);
+            if (task->chair == rank && !task->asked && !pending &&
                 task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
                 !roll_knows_holder(core, task, rank)) {
                 /* A need that is held back may end before its motion goes out. */

@@ -30,7 +30,7 @@ static bool hash_has_candidates(const moot_hash *hash)
 /* Has the key had another chair since the last view that everyone settled? */
 bool epoch_moved(const struct core *core, const struct task *task)
 {
-    if (core->past_count > 0 && hash_has_candidates(&task->hash)) {
+    if (core->past_count > 0 && hash_has_candidates(&task->hash) && !MUTANT(CANDSTAY)) {
         return true; /* not every rank can tell: all of them treat it as moved */
     }
     for (uint32_t i = 0; i < core->past_count && !MUTANT(NOHIST); i++) {
@@ -174,7 +174,8 @@ static void send_mail(struct core *core, struct mail *mail)
 
 static void reset_docket(struct docket *docket, bool *unfinished_ballot)
 {
-    *unfinished_ballot = docket->balloting && !docket->reaccepting;
+    *unfinished_ballot =
+        docket->balloting && (!docket->reaccepting || MUTANT(DROPREACC));
     docket->asker_count = 0;
     rankset_release(&docket->never);
     rankset_release(&docket->acks);
@@ -228,7 +229,7 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
 
 static void ask_again(struct core *core, struct task *task)
 {
-    if (task->own != CORE_OWN_NONE) {
+    if (task->own != CORE_OWN_NONE || MUTANT(NOREASK)) {
         return;
     }
     if (task->needs_done + task->needs_data > 0) {

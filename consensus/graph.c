@@ -214,7 +214,8 @@ static void unfinished_remove(struct core *core, struct task *task)
 static void run(struct core *core, struct task *task, bool cancelled)
 {
     assert(task->own == CORE_OWN_WAIT && task->missing == 0);
-    if ((task->flags & CORE_TASK_ONCE) && !cancelled && !detect_lease(core)) {
+    if ((task->flags & CORE_TASK_ONCE) && !cancelled && !detect_lease(core) &&
+        !MUTANT(LEASELESS)) {
         core->deferred = true; /* V3: graph_start_leased runs it */
         return;
     }

@@ -50,7 +50,27 @@
     X(CERTDROP, "certificates of death do not count towards a quorum")                 \
     X(CERTJOIN, "certificates count towards a quorum although newcomers are let in")   \
     X(NOMERGE, "certificates in messages are not taken over")                          \
-    X(FWDNOTDEC, "a decision is not sent again in a new view")
+    X(FWDNOTDEC, "a decision is not sent again in a new view")                         \
+    X(STALEACC, "an ACCEPT, or its ACK, of an older epoch counts")                     \
+    X(ADOPTSTALE, "a spec that an older epoch's motion brings is adopted")             \
+    X(DROPREACC, "a record is dropped because its re-acceptance was unfinished")       \
+    X(SHORTPAST, "a view's past starts anew although not all have settled")            \
+    X(MASKED, "an old acceptance says something about later ballots")                  \
+    X(LOSTRES, "a once task whose result is lost counts as never started")             \
+    X(NOLOSSES, "silence about a once task that nobody knew is always believed")       \
+    X(NOHIDDEN, "who left cannot have decided a view of their own")                    \
+    X(CANDSTAY, "a key with candidates moves only for who sees its chair change")      \
+    X(HEARSAY, "heartbeats pass on suspicion that is hearsay")                         \
+    X(NODRIVE, "a value that was accepted needs suspicion as any other")               \
+    X(VOTEDREST, "who has voted does not see to it that the slot is decided")          \
+    X(NOFORMER, "a view names only the newcomers that it lets in")                     \
+    X(NOTELL, "a view is not told to who was not heard in it")                         \
+    X(LEAVEBEHIND, "who speaks from an older view is not told the present one")        \
+    X(NOHOLD, "what comes from a later epoch is dropped")                              \
+    X(NOREASK, "needs are not asked for again in a new view")                          \
+    X(COUNTOLD, "what was sent in another epoch counts for quiet rounds")              \
+    X(LEASELESS, "once tasks start without a lease")                                   \
+    X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */
 #define LINK_MUTANTS(X)                                                                \

@@ -41,7 +41,9 @@ static enum verdict_of_e rule_e(const struct core *core, uint32_t from, uint64_t
     if (message->epoch < core->epoch) {
         bool result = message->type == MESSAGE_RESULT &&
                       (message->u.result.owner_uid == uid || MUTANT(STALERES));
-        bool stale = MUTANT(STALEDEC) && message->type == MESSAGE_DECISION;
+        bool ballot = message->type == MESSAGE_ACCEPT || message->type == MESSAGE_ACK;
+        bool stale = (MUTANT(STALEDEC) && message->type == MESSAGE_DECISION) ||
+                     (MUTANT(STALEACC) && ballot);
         return result || stale ? E_TAKE : E_DROP;
     }
     return message->view_id == core->view_id ? E_TAKE : E_DROP;
@@ -74,7 +76,9 @@ static void answer_the_late(struct core *core, uint32_t from,
         return;
     }
     if (rankset_has(&core->members, from)) {
-        view_tell(core, from);
+        if (!MUTANT(LEAVEBEHIND)) {
+            view_tell(core, from);
+        }
         return;
     }
     struct message *answer = out_send(core, from, MESSAGE_FENCED, NULL);
@@ -235,7 +239,7 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
 static void take(struct core *core, uint32_t from, const struct message *message)
 {
     core->stats.received[message->type]++;
-    if (message->epoch != core->epoch) {
+    if (message->epoch != core->epoch && !MUTANT(COUNTOLD)) {
         core->received_before[message->type]++; /* it was sent in another epoch */
     }
     peer_heard(core, from);
@@ -308,6 +312,9 @@ int receive_event(struct core *core, const struct core_event *event)
         take(core, from, message);
         break;
     case E_HOLD:
+        if (MUTANT(NOHOLD)) {
+            break;
+        }
         hold(core, event->u.recv.uid, message);
         break;
     case E_DROP:
@@ -326,8 +333,11 @@ int receive_event(struct core *core, const struct core_event *event)
 bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
                       const struct message *motion)
 {
-    if (rule_e(core, from, uid, motion) != E_TAKE || motion->type != MESSAGE_MOTION ||
-        motion->u.motion.spec == NULL || core->adjourned) {
+    bool stale = MUTANT(ADOPTSTALE) && motion->epoch < core->epoch &&
+                 rankset_has(&core->members, from);
+    if ((rule_e(core, from, uid, motion) != E_TAKE && !stale) ||
+        motion->type != MESSAGE_MOTION || motion->u.motion.spec == NULL ||
+        core->adjourned) {
         return false;
     }
     const struct task *task = table_find(core, &motion->hash);

@@ -3,9 +3,10 @@
  * PROTOCOL.md section 5, step 5.  A once task starts only after a quorum of its voters
  * accepted the owner, and every view's reports bring up what a voter has accepted.  So
  * nobody can have started it unless, between some view and the first that followed it
- * settled, its chair left and a quorum of its voters with it.  Such a *loss* is never
- * forgotten: a survivor that spawns the task long after may be the first to know of it,
- * and those who ran it are gone.
+ * settled, its chair left and a quorum of its voters with it, or so many that they
+ * could have decided a view that nobody else knows.  Such a *loss* is never forgotten:
+ * a survivor that spawns the task long after may be the first to know of it, and those
+ * who ran it are gone.
  *
  * A newcomer does not know the losses before its time and takes every once task that
  * nobody reports for one that may have run, if there can have been any.
@@ -81,9 +82,28 @@ void silence_release(struct core *core)
 /* --- Judging ------------------------------------------------------------------------
  */
 
+/* Those who left could have decided a view of their own, without anyone who is still
+ * there, and in that view the task may have had other voters.  Only certificates let
+ * anyone go on after that.  (Of two ranks the one that died could only have removed the
+ * other, whose certificate would then be void.) */
+static bool may_hide_a_view(const struct core *core, const struct loss *loss)
+{
+    uint32_t members = rankset_count(&loss->before), gone = 0;
+    for (uint32_t rank = rankset_next(&loss->before, 0); rank != NOBODY;
+         rank = rankset_next(&loss->before, rank + 1)) {
+        gone += left_since(loss, rank);
+    }
+    uint32_t lowest = left_since(loss, rankset_next(&loss->before, 0));
+    return !core->options.joinable && members > 2 && 2 * gone + lowest > members &&
+           !MUTANT(NOHIDDEN);
+}
+
 static bool may_hide_a_start(const struct core *core, const struct loss *loss,
                              const struct task *task)
 {
+    if (may_hide_a_view(core, loss)) {
+        return true;
+    }
     uint32_t chair = placement_chair(&task->hash, &loss->before, task->candidates);
     if (chair == NOBODY || !left_since(loss, chair)) {
         return false;
@@ -120,13 +140,16 @@ uint32_t silence_judge(const struct core *core, const struct task *task)
     if (!once || idempotent || MUTANT(FREEDEAD)) {
         return NOBODY;
     }
-    if (found != NULL && found->owner != NOBODY) {
+    if (found != NULL && found->owner != NOBODY && !MUTANT(LOSTRES)) {
         return REC_MAYBE; /* it did run, and its result is lost */
     }
     bool accepted = found != NULL && found->accepted != NOBODY;
     if (found != NULL &&
         (found->maybe || (accepted && !rankset_has(&core->members, found->accepted)))) {
         return REC_MAYBE;
+    }
+    if (accepted && MUTANT(MASKED)) {
+        return NOBODY;
     }
     bool conclusive = is_conclusive(core, task, accepted ? found->accepted_epoch : 0);
     return conclusive || MUTANT(NOCONCL) ? NOBODY : REC_MAYBE;
@@ -136,7 +159,7 @@ uint32_t silence_judge(const struct core *core, const struct task *task)
  * about it, or it could not tell that it was the chair. */
 void silence_judge_late(const struct core *core, struct task *task)
 {
-    bool judged = core->settled || core->reaccepting > 0;
+    bool judged = (core->settled || core->reaccepting > 0) && !MUTANT(NOLOSSES);
     if (judged && task->chair == core->rank && !task->finder && task->rec == NOBODY &&
         !task->maybe) {
         task->rec = silence_judge(core, task);

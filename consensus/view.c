@@ -73,7 +73,8 @@ static bool has_cause(const struct core *core)
     }
     /* Who has voted grants no lease in this view any more: only the next one heals it.
      */
-    return core->paxos.joiner_count > 0 || core->paxos.accepted != 0;
+    return core->paxos.joiner_count > 0 ||
+           (core->paxos.accepted != 0 && !MUTANT(VOTEDREST));
 }
 
 static uint32_t place_in_line(const struct core *core)
@@ -127,7 +128,7 @@ static bool make_proposal(struct core *core, struct view *view)
         good = rankset_add(&view->members, newcomer.rank) &&
                view_add_newcomer(view, newcomer);
     }
-    if (!recovery_all_settled(core)) {
+    if (!recovery_all_settled(core) && !MUTANT(SHORTPAST)) {
         for (uint32_t i = 0; good && i < core->past_count; i++) {
             good = view_add_past(view, core->past[i].epoch, &core->past[i].members);
         }
@@ -369,7 +370,7 @@ void view_on_propose(struct core *core, uint32_t from,
     }
     paxos->pending_ballot = propose->ballot;
     paxos->pending_from = from;
-    paxos->pending_adopted = propose->accepted != 0;
+    paxos->pending_adopted = propose->accepted != 0 && !MUTANT(NODRIVE);
     weigh(core);
 }
 

@@ -40,14 +40,43 @@ static struct bench {
     uint32_t chain_count;
     bool adjourned[RANKS_MAX], diverged[RANKS_MAX];
     bool fenced[RANKS_MAX], no_quorum[RANKS_MAX];
-    uint64_t epoch[RANKS_MAX]; /* as the last CORE_OUT_VIEW said; 0: none */
-    bool crashed[RANKS_MAX];   /* neither acts nor is reached */
-    bool deaf[RANKS_MAX];      /* cut off: nothing to or from it arrives */
+    uint64_t epoch[RANKS_MAX];        /* as the last CORE_OUT_VIEW said; 0: none */
+    bool crashed[RANKS_MAX];          /* neither acts nor is reached */
+    bool deaf[RANKS_MAX];             /* cut off: nothing to or from it arrives */
+    bool holds[RANKS_MAX][RANKS_MAX]; /* from, to: what is sent waits (let_go) */
+    struct parcel *held[QUEUE_MAX];
+    size_t held_count;
+    struct rankset members[RANKS_MAX]; /* of the last view; none before */
     bool hold_runs;
     bool joinable; /* set before it is opened, and kept */
 } bench;
 
 static int numbers[64];
+
+/* Built with -DMOOT_MUTANTS, $MOOT_MUTANT names the rule to break
+ * (tests/sim/mutants.c).
+ */
+#ifdef MOOT_MUTANTS
+#include "consensus/mutant.h"
+enum mutant mutant_on;
+
+static inline void bench_break_a_rule(void)
+{
+    static const char *const names[] = {"NONE",
+#define X(name, text) #name,
+                                        MUTANTS(X)
+#undef X
+    };
+    const char *wanted = getenv("MOOT_MUTANT");
+    for (int i = 0; wanted != NULL && i < MUTANT_END; i++) {
+        if (strcmp(names[i], wanted) == 0) {
+            mutant_on = (enum mutant)i;
+        }
+    }
+}
+#else
+static inline void bench_break_a_rule(void) {}
+#endif
 
 static inline void carry_out(uint32_t rank, const struct core_outputs *out);
 
@@ -117,6 +146,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             break;
         case CORE_OUT_VIEW:
             bench.epoch[rank] = items[i].u.view.epoch;
+            assert_true(rankset_copy(&bench.members[rank], items[i].u.view.members));
             break;
         case CORE_OUT_QUORUM:
             bench.no_quorum[rank] = !items[i].u.quorum.have;
@@ -141,26 +171,79 @@ static inline void parcel_free(struct parcel *parcel)
     free(parcel);
 }
 
+static inline void deliver(struct parcel *parcel)
+{
+    uint32_t from = parcel->from, to = parcel->to;
+    if (!bench.crashed[to] && !bench.deaf[from] && !bench.deaf[to]) {
+        struct core_event event = {.type = CORE_EV_RECV};
+        event.u.recv.from = from;
+        event.u.recv.uid = bench.uids[from];
+        event.u.recv.message = parcel->message;
+        assert_int_equal(step(to, &event), MOOT_OK);
+    }
+    parcel_free(parcel);
+}
+
+static inline void deliver_one(void)
+{
+    struct parcel *parcel = bench.queue[bench.head++ % QUEUE_MAX];
+    if (bench.holds[parcel->from][parcel->to]) {
+        assert_true(bench.held_count < QUEUE_MAX);
+        bench.held[bench.held_count++] = parcel;
+    } else {
+        deliver(parcel);
+    }
+}
+
 static inline void deliver_all(void)
 {
     while (bench.head < bench.tail) {
-        struct parcel *parcel = bench.queue[bench.head++ % QUEUE_MAX];
-        uint32_t from = parcel->from, to = parcel->to;
-        bool lost = bench.crashed[to] || bench.deaf[from] || bench.deaf[to];
-        if (!lost) {
-            struct core_event event = {.type = CORE_EV_RECV};
-            event.u.recv.from = from;
-            event.u.recv.uid = bench.uids[from];
-            event.u.recv.message = parcel->message;
-            assert_int_equal(step(to, &event), MOOT_OK);
-        }
-        parcel_free(parcel);
+        deliver_one();
     }
+}
+
+/* What was held back from one to the other arrives now, in order. */
+static inline void let_go(uint32_t from, uint32_t to)
+{
+    size_t kept = 0;
+    bench.holds[from][to] = false;
+    for (size_t i = 0; i < bench.held_count; i++) {
+        struct parcel *parcel = bench.held[i];
+        if (parcel->from == from && parcel->to == to) {
+            deliver(parcel);
+        } else {
+            bench.held[kept++] = parcel;
+        }
+    }
+    bench.held_count = kept;
+}
+
+static inline void certify_at(uint32_t rank, uint32_t dead)
+{
+    struct core_event event = {.type = CORE_EV_DEAD};
+    event.u.dead.rank = dead;
+    assert_int_equal(step(rank, &event), MOOT_OK);
 }
 
 static inline uint64_t deadline_of(uint32_t rank)
 {
     return bench.crashed[rank] ? CORE_NEVER : core_deadline(bench.core[rank]);
+}
+
+/* Lets time pass in small steps, as heartbeats need it. */
+static inline void pass(uint64_t ns)
+{
+    uint64_t until = bench.now + ns;
+    while (bench.now < until) {
+        bench.now += MS / 4;
+        for (uint32_t rank = 0; rank < bench.size; rank++) {
+            if (deadline_of(rank) <= bench.now) {
+                struct core_event tick = {.type = CORE_EV_TICK};
+                assert_int_equal(step(rank, &tick), MOOT_OK);
+            }
+        }
+        deliver_all();
+    }
 }
 
 /* Lets time pass up to then, by what is due. */
@@ -233,9 +316,13 @@ static inline void bench_close(void)
     while (bench.head < bench.tail) {
         parcel_free(bench.queue[bench.head++ % QUEUE_MAX]);
     }
+    while (bench.held_count > 0) {
+        parcel_free(bench.held[--bench.held_count]);
+    }
     for (uint32_t rank = 0; rank < bench.size; rank++) {
         assert_int_equal(core_stats(bench.core[rank])->violations, 0);
         core_free(bench.core[rank]);
+        rankset_release(&bench.members[rank]);
     }
 }
 
@@ -248,7 +335,8 @@ static inline moot_hash chaired_by(uint32_t chair, int n, unsigned facts)
     }
     for (uint64_t i = 0;; i++) {
         moot_hash hash = digest_bytes(&i, sizeof(i));
-        hash.bytes[15] = (uint8_t)((hash.bytes[15] & ~(uint32_t)MOOT_HASH_FACTS) | facts);
+        hash.bytes[15] =
+            (uint8_t)((hash.bytes[15] & ~(uint32_t)MOOT_HASH_FACTS) | facts);
         if (placement_chair(&hash, &members, NULL) == chair && n-- == 0) {
             rankset_release(&members);
             return hash;
@@ -337,6 +425,7 @@ static inline uint64_t sum_sent(enum message_type type)
 
 static inline void numbers_init(void)
 {
+    bench_break_a_rule();
     for (int i = 0; i < 64; i++) {
         numbers[i] = i;
     }

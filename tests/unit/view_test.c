@@ -9,25 +9,8 @@ static void certify(uint32_t dead)
 {
     for (uint32_t rank = 0; rank < bench.size; rank++) {
         if (!bench.crashed[rank]) {
-            struct core_event event = {.type = CORE_EV_DEAD};
-            event.u.dead.rank = dead;
-            assert_int_equal(step(rank, &event), MOOT_OK);
+            certify_at(rank, dead);
         }
-    }
-}
-
-static void pass(uint64_t ns)
-{
-    uint64_t until = bench.now + ns;
-    while (bench.now < until) {
-        bench.now += MS / 4;
-        for (uint32_t rank = 0; rank < bench.size; rank++) {
-            if (deadline_of(rank) <= bench.now) {
-                struct core_event tick = {.type = CORE_EV_TICK};
-                assert_int_equal(step(rank, &tick), MOOT_OK);
-            }
-        }
-        deliver_all();
     }
 }
 
