@@ -1,62 +1,119 @@
 /* mutants.c - breaks the core's rules one by one; some check must see each.
  *
  * Built with -DMOOT_MUTANTS, together with a core that is too (consensus/mutant.h).  A
- * mutant is killed when a check fails on a random program, when a scene's transcript
- * changes, or when an assertion of the core ends the process; each hunts in a process
- * of its own.  Prints what killed each, with the line that shows it again, and "N
- * passed, N failed": a survivor is a failure.
+ * mutant is killed when a check fails on a random program or in a random storm, when a
+ * test on the bench (tests/unit/) fails, when a scene's transcript changes, or when an
+ * assertion of the core ends the process.  Each hunt is a process of its own.
+ *
+ * Hunts start with what is known to kill (mutant_killers.h) and go on, if that has
+ * changed, with a search.  What kills a mutant must pass without it: otherwise it is
+ * the tree that is broken, and the hunt says so and fails.
+ *
+ *   mutants [NAME...]      all of them, or those named
+ *   mutants --table ...    searches, and prints the lines for mutant_killers.h
+ *
+ * Two canaries show that the hunter itself can tell: a mutant that breaks nothing must
+ * survive, and a fault of the simulator's own must be caught.  Prints what killed each,
+ * with the line that shows it again, and "N passed, N failed": a survivor is a failure.
  */
-#include "consensus/mutant.h"
+#include "mutant_killers.h"
+
 #include "consensus/sim/scenes.h"
-#include "consensus/sim/swarm.h"
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SEEDS = 400 };
+enum { SWARM_SEEDS = 400, STORM_SEEDS = 1500, BENCH_SECONDS = 30 };
 
 enum mutant mutant_on;
+
+static const char *const names[] = {"NONE",
+#define X(name, text) #name,
+                                    MUTANTS(X)
+#undef X
+};
+
+static char tests_unit[4096]; /* the directory of the bench's tests */
 
 /* What a mutant's process tells: where it is, and what saw the mutant. */
 struct hunt {
     struct swarm_job job;
     uint64_t seed;
-    const char
-        *scene; /* NULL: in the swarm; static text, the same in parent and child */
+    /* NULL: in the swarm; static text, the same in parent and child. */
+    const char *scene, *bench;
     char check[32];
+    bool tree_is_broken; /* it fails without the mutant, too */
 };
 
-static const struct swarm_job grounds[] = {
-    {.ranks = 2, .tasks = 12},
-    {.ranks = 4, .tasks = 12},
-    {.ranks = 3, .tasks = 12, .features = PROGRAM_ALL & ~PROGRAM_GHOSTS},
-    {.ranks = 3, .tasks = 40, .agree = true},
-    {.ranks = 4,
-     .tasks = 40,
-     .features = PROGRAM_ALL & ~PROGRAM_ONCE,
-     .agree = true,
-     .calm = true},
-    {.ranks = 4, .tasks = 30, .features = PROGRAM_PLAIN},
-    {.ranks = 8, .tasks = 60, .features = PROGRAM_PLAIN},
-    {.ranks = 8, .tasks = 60},
-};
-enum { GROUNDS = sizeof grounds / sizeof grounds[0] };
+enum { SURVIVED = 0, KILLED = 1 };
 
-/* Where the rules about views are hunted: nothing else knows that they are broken. */
-static const struct swarm_job storms[] = {
-    {.ranks = 3, .tasks = 12, .storm = true},
-    {.ranks = 4, .tasks = 20, .storm = true},
-    {.ranks = 5, .tasks = 12, .storm = true},
-    {.ranks = 6, .tasks = 30, .storm = true},
-    {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
-    {.ranks = 8, .tasks = 20, .storm = true},
-};
-enum { STORMS = sizeof storms / sizeof storms[0], STORM_SEEDS = 2000 };
+/* --- Where to look ------------------------------------------------------------------
+ */
 
-static bool is_about_views(enum mutant mutant) { return mutant >= MUTANT_STALEDEC; }
+/* Does the bench's test fail?  It breaks the rule itself (tests/unit/bench.h). */
+static bool bench_fails(const char *test, enum mutant mutant)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        char path[sizeof tests_unit + 64];
+        (void)snprintf(path, sizeof path, "%s/%s", tests_unit, test);
+        if (setenv("MOOT_MUTANT", names[mutant], 1) != 0 ||
+            freopen("/dev/null", "w", stdout) == NULL ||
+            freopen("/dev/null", "w", stderr) == NULL)
+            _exit(127);
+        alarm(BENCH_SECONDS); /* who hangs is killed, too */
+        execl(path, path, (char *)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        abort();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+        printf("mutants: cannot run %s/%s\n", tests_unit, test);
+        exit(2);
+    }
+    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+static void hunt_on_bench(enum mutant mutant, const char *test, struct hunt *hunt)
+{
+    hunt->bench = test;
+    if (bench_fails(test, mutant)) {
+        (void)snprintf(hunt->check, sizeof hunt->check, "the bench");
+        hunt->tree_is_broken = bench_fails(test, MUTANT_NONE);
+        _exit(KILLED);
+    }
+    hunt->bench = NULL;
+}
+
+static bool run_seed(enum mutant mutant, const struct swarm_job *job, uint64_t seed,
+                     char check[32])
+{
+    struct sim_report report;
+    mutant_on = mutant;
+    bool good = swarm_run(job, seed, NULL, &report);
+    mutant_on = MUTANT_NONE;
+    free(report.dump);
+    if (!good)
+        memcpy(check, report.check, sizeof report.check);
+    return good;
+}
+
+static void hunt_in_seed(enum mutant mutant, const struct swarm_job *job, uint64_t seed,
+                         struct hunt *hunt)
+{
+    char check[32];
+    hunt->job = *job;
+    hunt->seed = seed;
+    if (run_seed(mutant, job, seed, hunt->check))
+        return;
+    hunt->tree_is_broken = !run_seed(MUTANT_NONE, job, seed, check);
+    _exit(KILLED);
+}
 
 /* A scene's transcript; the caller frees it. */
 static char *tell(size_t scene)
@@ -76,40 +133,64 @@ static char *tell(size_t scene)
 static void hunt_in_scenes(enum mutant mutant, struct hunt *hunt)
 {
     for (size_t i = 0; i < scene_count(); i++) {
-        mutant_on = MUTANT_NONE;
         char *before = tell(i);
         hunt->scene = scene_name(i);
         mutant_on = mutant;
         char *after = tell(i);
+        mutant_on = MUTANT_NONE;
         bool same = strcmp(before, after) == 0;
         free(before);
         free(after);
         if (!same) {
             (void)snprintf(hunt->check, sizeof hunt->check, "transcript");
-            _exit(1);
+            _exit(KILLED);
         }
+    }
+    hunt->scene = NULL;
+}
+
+/* --- Hunting ------------------------------------------------------------------------
+ */
+
+static void hunt_the_known(enum mutant mutant, struct hunt *hunt)
+{
+    for (size_t i = 0; i < sizeof killers / sizeof killers[0]; i++) {
+        const struct killer *killer = &killers[i];
+        if (killer->mutant != mutant)
+            continue;
+        if (killer->bench != NULL)
+            hunt_on_bench(mutant, killer->bench, hunt);
+        else
+            hunt_in_seed(mutant, &killer->job, killer->seed, hunt);
     }
 }
 
-static void hunt_in_swarm(enum mutant mutant, struct hunt *hunt)
+static void search(enum mutant mutant, struct hunt *hunt)
 {
-    mutant_on = mutant;
-    bool views = is_about_views(mutant);
-    for (uint64_t seed = 1; seed <= (views ? STORM_SEEDS : SEEDS); seed++)
-        for (int i = 0; i < (views ? (int)STORMS : (int)GROUNDS); i++) {
-            struct sim_report report;
-            hunt->job = views ? storms[i] : grounds[i];
-            hunt->seed = seed;
-            bool good = swarm_run(&hunt->job, seed, NULL, &report);
-            free(report.dump);
-            if (!good) {
-                memcpy(hunt->check, report.check, sizeof hunt->check);
-                _exit(1);
-            }
-        }
+    bool views = mutant >= MUTANT_STALEDEC;
+    const struct swarm_job *jobs = views ? storms : grounds;
+    size_t count =
+        views ? sizeof storms / sizeof storms[0] : sizeof grounds / sizeof grounds[0];
+    for (uint64_t seed = 1; seed <= (views ? STORM_SEEDS : SWARM_SEEDS); seed++)
+        for (size_t i = 0; i < count; i++)
+            hunt_in_seed(mutant, &jobs[i], seed, hunt);
 }
 
-static bool run_mutant(enum mutant mutant, const char *name)
+static void hunt_down(enum mutant mutant, bool anew, struct hunt *hunt)
+{
+    if (!anew)
+        hunt_the_known(mutant, hunt);
+    else
+        search(mutant, hunt);
+    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
+        hunt_on_bench(mutant, benches[i], hunt);
+    hunt_in_scenes(mutant, hunt);
+    if (!anew)
+        search(mutant, hunt);
+}
+
+/* True if it was killed; says by what in `hunt`. */
+static bool run_hunt(enum mutant mutant, bool anew, struct hunt *hunt)
 {
     struct hunt *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -118,45 +199,131 @@ static bool run_mutant(enum mutant mutant, const char *name)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        hunt_in_swarm(mutant, shared);
-        hunt_in_scenes(mutant, shared);
-        _exit(0);
+        if (freopen("/dev/null", "w", stderr) == NULL) /* assertions speak */
+            _exit(2);
+        hunt_down(mutant, anew, shared);
+        _exit(SURVIVED);
     }
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child)
         abort();
-    bool killed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-    const char *check = WIFEXITED(status) ? shared->check : "an assertion";
-    if (!killed)
-        printf("%s SURVIVES\n", name);
-    else if (shared->scene != NULL)
-        printf("%s killed by %s: transcript_test %s\n", name, check, shared->scene);
-    else
-        printf("%s killed by %s: ", name, check);
-    if (killed && shared->scene == NULL)
-        swarm_print_replay(&shared->job, shared->seed, stdout);
+    if (WIFEXITED(status) && WEXITSTATUS(status) > KILLED)
+        exit(2); /* it has said why */
+    if (!WIFEXITED(status))
+        (void)snprintf(shared->check, sizeof shared->check, "an assertion");
+    *hunt = *shared;
     munmap(shared, sizeof *shared);
-    return killed;
+    return !WIFEXITED(status) || WEXITSTATUS(status) != SURVIVED;
 }
 
-/* mutants [NAME...]: all of them, or those named. */
+/* --- Telling ------------------------------------------------------------------------
+ */
+
+static void print_killer(enum mutant mutant, const struct hunt *hunt)
+{
+    printf("%s killed by %s: ", names[mutant], hunt->check);
+    if (hunt->scene != NULL)
+        printf("transcript_test %s\n", hunt->scene);
+    else if (hunt->bench != NULL)
+        printf("MOOT_MUTANT=%s tests/unit/%s\n", names[mutant], hunt->bench);
+    else
+        swarm_print_replay(&hunt->job, hunt->seed, stdout);
+}
+
+static void print_row(enum mutant mutant, const struct hunt *hunt)
+{
+    const struct swarm_job *job = &hunt->job;
+    if (hunt->scene != NULL)
+        return;
+    if (hunt->bench != NULL) {
+        printf("    {MUTANT_%s, .bench = \"%s\"},\n", names[mutant], hunt->bench);
+        return;
+    }
+    printf("    {MUTANT_%s, {.ranks = %" PRIu32 ", .tasks = %" PRIu32, names[mutant],
+           job->ranks, job->tasks);
+    if (job->features != 0)
+        printf(", .features = %" PRIu32, job->features);
+    printf("%s%s%s", job->agree ? ", .agree = true" : "",
+           job->calm ? ", .calm = true" : "", job->storm ? ", .storm = true" : "");
+    if (job->newcomers != 0)
+        printf(", .newcomers = %" PRIu32, job->newcomers);
+    printf("}, .seed = %" PRIu64 "},\n", hunt->seed);
+}
+
+static bool run_mutant(enum mutant mutant, bool anew)
+{
+    struct hunt hunt;
+    if (!run_hunt(mutant, anew, &hunt)) {
+        printf("%s SURVIVES\n", names[mutant]);
+        return false;
+    }
+    if (anew)
+        print_row(mutant, &hunt);
+    else
+        print_killer(mutant, &hunt);
+    if (hunt.tree_is_broken)
+        printf("FAILED %s: and so it does without the mutant\n", names[mutant]);
+    return !hunt.tree_is_broken;
+}
+
+/* --- Canaries -----------------------------------------------------------------------
+ */
+
+/* Whatever kills a mutant must let the unbroken core pass: a sample of it does. */
+static bool the_unbroken_survives(void)
+{
+    struct hunt hunt;
+    char check[32];
+    for (size_t i = 0; i < sizeof killers / sizeof killers[0]; i++) {
+        const struct killer *killer = &killers[i];
+        if (killer->bench == NULL &&
+            !run_seed(MUTANT_NONE, &killer->job, killer->seed, check)) {
+            printf("FAILED canary: %s without a mutant: ", check);
+            swarm_print_replay(&killer->job, killer->seed, stdout);
+            return false;
+        }
+    }
+    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
+        if (bench_fails(benches[i], MUTANT_NONE)) {
+            printf("FAILED canary: %s fails without a mutant\n", benches[i]);
+            return false;
+        }
+    (void)hunt;
+    return true;
+}
+
+static bool a_broken_harness_is_caught(void)
+{
+    char check[32] = "";
+    const struct swarm_job job = {
+        .ranks = 4, .tasks = 40, .storm = true, .canary = SIM_CANARY_RUN_TWICE};
+    for (uint64_t seed = 1; seed <= 60; seed++)
+        if (!run_seed(MUTANT_NONE, &job, seed, check))
+            return strcmp(check, sim_canary_check(SIM_CANARY_RUN_TWICE)) == 0;
+    printf("FAILED canary: nobody sees a task that runs twice\n");
+    return false;
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"NONE",
-#define X(name, text) #name,
-                                        MUTANTS(X)
-#undef X
-    };
+    bool anew = argc > 1 && strcmp(argv[1], "--table") == 0;
+    int first = anew ? 2 : 1;
     uint32_t passed = 0, failed = 0;
+    (void)snprintf(tests_unit, sizeof tests_unit, "%s/../unit", dirname(argv[0]));
     for (int mutant = 1; mutant < MUTANT_END; mutant++) {
-        bool named = argc == 1;
-        for (int i = 1; i < argc; i++)
+        bool named = argc == first;
+        for (int i = first; i < argc; i++)
             named |= strcmp(argv[i], names[mutant]) == 0;
         if (!named)
             continue;
-        bool killed = run_mutant((enum mutant)mutant, names[mutant]);
+        bool killed = run_mutant((enum mutant)mutant, anew);
         passed += killed;
         failed += !killed;
+    }
+    if (argc == 1) {
+        bool sound = the_unbroken_survives() && a_broken_harness_is_caught();
+        passed += sound;
+        failed += !sound;
     }
     printf("%" PRIu32 " passed, %" PRIu32 " failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
