@@ -10,7 +10,7 @@ enum {
     STREAM_WORKLOAD_HOLDERS,
     STREAM_WORKLOAD_PACE,
     STREAM_WORKLOAD_SIZE,
-    BLOCK = 32, /* tasks between two waits */
+    PHASES = 8, /* of spawns and then waits; fewer if there are few tasks */
     SPINE = 8,  /* every so many tasks one is of the spine */
     ONE_PPM = 1000000
 };
@@ -71,8 +71,10 @@ bool workload_parse(const char *word, struct workload *out, struct plan_error *e
 struct loom {
     const struct workload *workload;
     struct program *program;
-    uint32_t tasks; /* wanted */
-    bool *fetched;  /* by task: who spawns it fetches it */
+    uint32_t tasks;  /* wanted */
+    uint32_t phase;  /* tasks of one */
+    bool *fetched;   /* by task: who spawns it fetches it */
+    uint32_t *order; /* of a phase, for the rank that is written */
     struct random random;
 };
 
@@ -90,7 +92,7 @@ static uint32_t add_task(struct loom *loom, int32_t parent)
 
 static bool is_spine(uint32_t index) { return index % SPINE == 0; }
 
-static void add_block_task(struct loom *loom)
+static void add_leaf_or_spine(struct loom *loom)
 {
     uint32_t index = add_task(loom, PROGRAM_NONE);
     struct program_task *task = &loom->program->tasks[index];
@@ -138,7 +140,7 @@ static void add_tasks(struct loom *loom)
         case WORKLOAD_SCRIPT:
         case WORKLOAD_END:
         default:
-            add_block_task(loom);
+            add_leaf_or_spine(loom);
             break;
         }
     }
@@ -212,9 +214,10 @@ static void compute(struct loom *loom, struct random *pace, uint32_t rank)
 }
 
 /* The top-level tasks of first..end-1, in the order in which the rank spawns them. */
-static uint32_t order_block(const struct loom *loom, struct random *random,
-                            uint32_t first, uint32_t end, uint32_t order[BLOCK])
+static uint32_t order_phase(struct loom *loom, struct random *random, uint32_t first,
+                            uint32_t end)
 {
+    uint32_t *order = loom->order;
     bool shuffled = loom->workload->kind == WORKLOAD_SHUFFLE;
     uint32_t count = 0, fixed = 0;
     for (uint32_t i = first; i < end; i++)
@@ -251,15 +254,14 @@ static void write_rank(struct loom *loom, const uint32_t *only, uint32_t rank)
     uint64_t place = random_mix(loom->program->seed) + rank;
     struct random random = random_stream(place, STREAM_WORKLOAD_HOLDERS);
     struct random pace = random_stream(place, STREAM_WORKLOAD_PACE);
-    uint32_t order[BLOCK];
-    for (uint32_t first = 0; first < loom->program->task_count; first += BLOCK) {
-        uint32_t end = first + BLOCK;
+    for (uint32_t first = 0; first < loom->program->task_count; first += loom->phase) {
+        uint32_t end = first + loom->phase;
         if (end > loom->program->task_count)
             end = loom->program->task_count;
         compute(loom, &pace, rank);
-        uint32_t count = order_block(loom, &random, first, end, order);
+        uint32_t count = order_phase(loom, &random, first, end);
         for (uint32_t i = 0; i < count; i++)
-            spawn(loom, only, &random, rank, order[i]);
+            spawn(loom, only, &random, rank, loom->order[i]);
         write_waits(loom, rank, first, end);
     }
 }
@@ -277,7 +279,9 @@ static struct program *weave(const struct workload *workload, uint64_t seed,
         .fetched = calloc((size_t)tasks + 1, sizeof *loom.fetched),
         .random = random_stream(seed, STREAM_WORKLOAD_TASKS),
     };
-    if (loom.fetched == NULL)
+    loom.phase = SPINE * ((tasks + PHASES * SPINE - 1) / (PHASES * SPINE));
+    loom.order = calloc(loom.phase, sizeof *loom.order);
+    if (loom.fetched == NULL || loom.order == NULL)
         abort();
     loom.program->agree =
         kind == WORKLOAD_AGREE || kind == WORKLOAD_CHAIN || kind == WORKLOAD_TREE;
@@ -289,23 +293,44 @@ static struct program *weave(const struct workload *workload, uint64_t seed,
         write_rank(&loom, only, rank);
     program_finish(loom.program);
     free(only);
+    free(loom.order);
     free(loom.fetched);
     return loom.program;
+}
+
+uint32_t workload_task_count(uint64_t seed, uint32_t tasks)
+{
+    struct random size = random_stream(seed, STREAM_WORKLOAD_SIZE);
+    uint32_t drawn = (uint32_t)random_between(&size, 12, 60);
+    return tasks != 0 ? tasks : drawn;
+}
+
+static struct program *draw(uint64_t seed, uint32_t ranks, uint32_t tasks,
+                            uint32_t features, struct script_error *error)
+{
+    *error = (struct script_error){0};
+    (void)snprintf(error->wrong, sizeof error->wrong,
+                   "random programs have at most %d ranks", PROGRAM_RANKS_MAX);
+    return program_new(
+        &(struct program_options){.seed = seed,
+                                  .ranks = ranks,
+                                  .tasks = workload_task_count(seed, tasks),
+                                  .features = features});
 }
 
 struct program *workload_program(const struct workload *workload, uint64_t seed,
                                  uint32_t ranks, uint32_t tasks,
                                  struct script_error *error)
 {
-    struct random size = random_stream(seed, STREAM_WORKLOAD_SIZE);
-    uint32_t drawn = (uint32_t)random_between(&size, 12, 60);
-    *error = (struct script_error){0};
     if (workload->kind == WORKLOAD_SCRIPT)
         return script_program(workload->script, seed, ranks, error);
-    if (workload->kind != WORKLOAD_RANDOM)
-        return weave(workload, seed, ranks, tasks != 0 ? tasks : drawn);
-    (void)snprintf(error->wrong, sizeof error->wrong,
-                   "random programs have at most %d ranks", PROGRAM_RANKS_MAX);
-    return program_new(&(struct program_options){
-        .seed = seed, .ranks = ranks, .tasks = tasks != 0 ? tasks : drawn});
+    if (workload->kind == WORKLOAD_RANDOM)
+        return draw(seed, ranks, tasks, PROGRAM_ALL, error);
+    return weave(workload, seed, ranks, workload_task_count(seed, tasks));
+}
+
+struct program *workload_survivable(uint64_t seed, uint32_t ranks, uint32_t tasks,
+                                    struct script_error *error)
+{
+    return draw(seed, ranks, tasks, PROGRAM_ALL & ~(uint32_t)PROGRAM_BARRIERS, error);
 }

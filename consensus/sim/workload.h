@@ -22,7 +22,7 @@
     X(RANDOM, "random", 0, "everything at once, drawn from the seed; to 64 ranks")     \
     X(AGREE, "agree", 0, "every rank spawns alike")                                    \
     X(SKIP, "skip", 10000, "each rank skips each leaf at this rate")                   \
-    X(SHUFFLE, "shuffle", 0, "each rank spawns each block in another order")           \
+    X(SHUFFLE, "shuffle", 0, "each rank spawns each phase in another order")           \
     X(BRANCH, "branch", 250000, "runs of leaves, at this rate, that one rank spawns")  \
     X(TREE, "tree", 0, "tasks that spawn tasks, three deep")                           \
     X(CHAIN, "chain", 0, "each task takes the one before it")                          \
@@ -41,7 +41,7 @@ enum workload_kind {
 struct workload {
     enum workload_kind kind;
     uint32_t rate_ppm;
-    /* Before each block a rank computes for a draw of this, so that ranks spawn late.
+    /* Before each phase a rank computes for a draw of this, so that ranks spawn late.
      */
     struct plan_spread lateness;
     const struct script *script; /* SCRIPT; the caller's */
@@ -58,5 +58,12 @@ bool workload_parse(const char *word, struct workload *out, struct plan_error *e
 struct program *workload_program(const struct workload *workload, uint64_t seed,
                                  uint32_t ranks, uint32_t tasks,
                                  struct script_error *error);
+
+/* What 0 tasks come to. */
+uint32_t workload_task_count(uint64_t seed, uint32_t tasks);
+
+/* A drawn program that outlives deaths: without barriers. */
+struct program *workload_survivable(uint64_t seed, uint32_t ranks, uint32_t tasks,
+                                    struct script_error *error);
 
 #endif

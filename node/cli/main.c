@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct verb *const verbs[] = {&verb_run, &verb_info, &verb_hash,
+static const struct verb *const verbs[] = {&verb_run, &verb_sim, &verb_info, &verb_hash,
                                            &verb_faults};
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 

@@ -1,0 +1,48 @@
+/* sim.c - `moot sim`: a cluster that is not there. */
+#include "sim.h"
+
+static int run(int argc, char **argv)
+{
+    struct sim_command command;
+    int status = sim_options_read(argc, argv, &command);
+    if (status == CLI_OK)
+        status = command.sweeps ? sim_sweep(&command)
+                 : command.many ? sim_many(&command)
+                                : sim_one(&command);
+    sim_options_release(&command);
+    return status;
+}
+
+const struct verb verb_sim = {
+    .name = "sim",
+    .line = "runs the protocol on a virtual cluster, under faults",
+    .usage =
+        "sim --ranks N [OPTION VALUE]...\n"
+        "\n"
+        "Runs the protocol's own code on N virtual ranks, with the faults that are\n"
+        "asked for, and checks every run.  The same options give the same run.\n"
+        "\n"
+        "  --seed S            one run, told whole (default 1)\n"
+        "  --seeds A..B        many; failures are told, and a summary\n"
+        "  --jobs J            on so many processes (default: one for each core)\n"
+        "  --workload W        random, agree, skip[:RATE], shuffle, branch[:RATE], "
+        "tree,\n"
+        "                      chain, once[:RATE], hint[:RATE], or a script's file\n"
+        "  --tasks T           so many (default: 12 to 60, drawn)\n"
+        "  --lateness SPREAD   before each phase a rank computes for so long\n"
+        "  --faults PLAN       a fault plan, or none (default: each seed draws its "
+        "own)\n"
+        "  --drawn-storm       the plan in the storm that the seed draws\n"
+        "  --newcomers K       so many ranks more ask to join\n"
+        "  --steady            an even network (default: drawn)\n"
+        "  --latency T  --jitter T  --poll T  --step T  --workers N\n"
+        "  --ask-delay T  --gossip-period T  --vote-timeout T  --voters N\n"
+        "  --heartbeat T  --suspect T  --lease T\n"
+        "  --trace             says what happens, sentence by sentence\n"
+        "  --shrink            makes a failing run small\n"
+        "  --sweep SETTING=V,V,...  a table over a setting\n"
+        "\n"
+        "Exit status: 0; 1 if a check failed; 2 if the command line is wrong; 3 if a\n"
+        "rule of the plan that had to fire never did.  See moot-sim(1).",
+    .run = run,
+};

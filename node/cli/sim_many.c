@@ -1,0 +1,254 @@
+/* sim_many.c - many runs of `moot sim`, on several processes.
+ *
+ * Each process takes the next seed until none is left.  What they share is memory: the
+ * seed that comes next, who has failed, and a tally per process that the parent adds
+ * up.  A run that ends its process (an assertion of the core) is a failure of the seed
+ * that this process had taken, and another process takes its place.
+ */
+#include "sim.h"
+#include <inttypes.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    TOLD_MOST = 10,   /* failures that are told; the others are counted */
+    TWICE_EVERY = 64, /* one seed in so many runs twice, for the same digest */
+    LOST_MOST = 100   /* processes that are replaced */
+};
+
+struct worker {
+    pid_t pid; /* 0: ended */
+    uint64_t seed;
+    struct sim_outcome outcome;
+};
+
+struct board {
+    _Atomic uint64_t next_seed, told;
+    sem_t paper; /* held by who prints */
+    struct worker workers[];
+};
+
+/* --- In a worker ------------------------------------------------------------------ */
+
+static void tell(const struct sim_batch *batch, struct board *board, uint64_t seed,
+                 const struct sim_report *report)
+{
+    if (batch->quiet || atomic_fetch_add(&board->told, 1) >= TOLD_MOST)
+        return;
+    sem_wait(&board->paper);
+    sim_failure_print(batch->command, batch->trial, seed, report, stdout);
+    fflush(stdout);
+    sem_post(&board->paper);
+}
+
+static bool is_repeated(const struct sim_batch *batch, uint64_t seed,
+                        struct trial_result *result)
+{
+    struct tally *unused = calloc(1, sizeof *unused);
+    struct trial_result *again = malloc(sizeof *again);
+    if (unused == NULL || again == NULL)
+        abort();
+    (void)trial_run(batch->trial, seed, NULL, unused, again);
+    bool same =
+        memcmp(again->report.digest, result->report.digest, SIM_DIGEST_BYTES) == 0;
+    if (!same) {
+        result->report.failed = true;
+        (void)snprintf(result->report.check, sizeof result->report.check, "digest");
+        (void)snprintf(result->report.why, sizeof result->report.why,
+                       "a second run differs");
+    }
+    free(again->report.dump);
+    free(again);
+    free(unused);
+    return same;
+}
+
+static void run_seed(const struct sim_batch *batch, struct board *board,
+                     struct worker *worker, struct trial_result *result)
+{
+    struct sim_outcome *outcome = &worker->outcome;
+    bool good = trial_run(batch->trial, worker->seed, NULL, &outcome->tally, result);
+    if (good && worker->seed % TWICE_EVERY == 0 &&
+        !is_repeated(batch, worker->seed, result)) {
+        good = false;
+        outcome->tally.violations++;
+    }
+    for (int i = 0; i < SIM_DIGEST_BYTES; i++)
+        outcome->digest[i] ^= result->report.digest[i];
+    outcome->unfired += result->unfired != 0;
+    if (!good) {
+        if (worker->seed < outcome->failing_seed)
+            outcome->failing_seed = worker->seed;
+        tell(batch, board, worker->seed, &result->report);
+    }
+    free(result->report.dump);
+}
+
+static void work(const struct sim_batch *batch, struct board *board,
+                 struct worker *worker)
+{
+    struct trial_result *result = malloc(sizeof *result);
+    if (result == NULL)
+        abort();
+    for (;;) {
+        worker->seed = atomic_fetch_add(&board->next_seed, 1);
+        if (worker->seed > batch->seed_last)
+            break;
+        run_seed(batch, board, worker, result);
+    }
+    free(result);
+}
+
+/* --- In the parent ---------------------------------------------------------------- */
+
+static bool begin(const struct sim_batch *batch, struct board *board,
+                  struct worker *worker)
+{
+    fflush(stdout);
+    fflush(stderr);
+    pid_t pid = fork();
+    if (pid == 0) {
+        work(batch, board, worker);
+        fflush(stdout);
+        _exit(0);
+    }
+    worker->pid = pid > 0 ? pid : 0;
+    return pid > 0;
+}
+
+static void bury(const struct sim_batch *batch, struct board *board,
+                 struct worker *worker, int status)
+{
+    struct sim_report report = {.failed = true, .check = "crash"};
+    (void)snprintf(report.why, sizeof report.why, "the run ended its process (%s %d)",
+                   WIFSIGNALED(status) ? "signal" : "status",
+                   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    worker->outcome.tally.runs++;
+    worker->outcome.tally.violations++;
+    if (worker->seed < worker->outcome.failing_seed)
+        worker->outcome.failing_seed = worker->seed;
+    tell(batch, board, worker->seed, &report);
+}
+
+static bool wait_for_all(const struct sim_batch *batch, struct board *board,
+                         uint32_t jobs)
+{
+    uint32_t running = jobs, lost = 0;
+    while (running > 0) {
+        int status;
+        pid_t pid = waitpid(-1, &status, 0);
+        if (pid < 0)
+            return false;
+        for (uint32_t i = 0; i < jobs; i++) {
+            struct worker *worker = &board->workers[i];
+            if (worker->pid != pid)
+                continue;
+            worker->pid = 0;
+            running--;
+            if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+                continue;
+            bury(batch, board, worker, status);
+            if (++lost < LOST_MOST && begin(batch, board, worker))
+                running++;
+        }
+    }
+    return atomic_load(&board->next_seed) > batch->seed_last;
+}
+
+static void add_up(const struct board *board, uint32_t jobs, struct sim_outcome *out)
+{
+    memset(out, 0, sizeof *out);
+    out->failing_seed = UINT64_MAX;
+    for (uint32_t i = 0; i < jobs; i++) {
+        const struct sim_outcome *outcome = &board->workers[i].outcome;
+        tally_add(&out->tally, &outcome->tally);
+        out->unfired += outcome->unfired;
+        if (outcome->failing_seed < out->failing_seed)
+            out->failing_seed = outcome->failing_seed;
+        for (int k = 0; k < SIM_DIGEST_BYTES; k++)
+            out->digest[k] ^= outcome->digest[k];
+    }
+}
+
+bool sim_batch_run(const struct sim_batch *batch, struct sim_outcome *out)
+{
+    uint64_t seeds = batch->seed_last - batch->seed_first + 1;
+    uint32_t jobs = batch->command->jobs;
+    if (jobs > seeds)
+        jobs = (uint32_t)seeds;
+    size_t size = sizeof(struct board) + jobs * sizeof(struct worker);
+    struct board *board =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (board == MAP_FAILED)
+        return false;
+    bool good = sem_init(&board->paper, 1, 1) == 0;
+    atomic_store(&board->next_seed, batch->seed_first);
+    uint32_t begun = 0;
+    for (uint32_t i = 0; i < jobs; i++)
+        board->workers[i].outcome.failing_seed = UINT64_MAX;
+    while (good && begun < jobs && begin(batch, board, &board->workers[begun]))
+        begun++;
+    good = good && begun > 0 && wait_for_all(batch, board, begun);
+    add_up(board, jobs, out);
+    sem_destroy(&board->paper);
+    munmap(board, size);
+    return good;
+}
+
+/* --- The summary ------------------------------------------------------------------ */
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void print_summary(const struct sim_outcome *outcome, double took_s)
+{
+    const struct tally *tally = &outcome->tally;
+    char span[32];
+    tally_time_format(tally->time_ns, span, sizeof span);
+    if (tally->violations > TOLD_MOST)
+        printf("... and %" PRIu64 " more\n", tally->violations - TOLD_MOST);
+    printf("%" PRIu64 " seeds: %" PRIu64 " good, %" PRIu64 " violations, in %.1f s\n",
+           tally->runs, tally->runs - tally->violations, tally->violations, took_s);
+    printf("  events       %" PRIu64 " in %s of virtual time; digest of all ",
+           tally->events, span);
+    for (int i = 0; i < SIM_DIGEST_BYTES; i++)
+        printf("%02x", outcome->digest[i]);
+    putchar('\n');
+    tally_print(tally, stdout);
+    fflush(stdout);
+}
+
+int sim_many(const struct sim_command *command)
+{
+    const struct sim_batch batch = {.command = command,
+                                    .trial = &command->trial,
+                                    .seed_first = command->seed_first,
+                                    .seed_last = command->seed_last};
+    struct sim_outcome *outcome = malloc(sizeof *outcome);
+    if (outcome == NULL)
+        abort();
+    double began_s = now_s();
+    bool done = sim_batch_run(&batch, outcome);
+    print_summary(outcome, now_s() - began_s);
+    if (!done)
+        cli_complain(&verb_sim, "not all seeds were run");
+    if (outcome->unfired > 0)
+        cli_complain(&verb_sim, "in %" PRIu64 " runs a rule that had to fire never did",
+                     outcome->unfired);
+    bool good = done && outcome->tally.violations == 0;
+    int status = !good ? CLI_FAILED : outcome->unfired > 0 ? SIM_UNFIRED : CLI_OK;
+    if (command->shrink && outcome->failing_seed != UINT64_MAX)
+        (void)sim_shrink(command, outcome->failing_seed);
+    free(outcome);
+    return status;
+}

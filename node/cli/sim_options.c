@@ -1,0 +1,383 @@
+/* sim_options.c - the command line of `moot sim`. */
+#include "consensus/sim/plan_private.h"
+#include "proto/limits.h"
+#include "sim.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SCRIPT_BYTES_MAX = 1 << 24, TASKS_MAX = 1000000, NEWCOMERS_MAX = 8 };
+
+/* --- Numbers ---------------------------------------------------------------------- */
+
+static bool read_number(const char *word, uint64_t *out, const char **end)
+{
+    char *after;
+    errno = 0;
+    *out = strtoull(word, &after, 10);
+    *end = after;
+    return word[0] >= '0' && word[0] <= '9' && errno == 0;
+}
+
+/* A whole word in least..most. */
+static bool read_count(const char *word, uint64_t least, uint64_t most, uint32_t *out)
+{
+    uint64_t number;
+    const char *end;
+    if (!read_number(word, &number, &end) || *end != '\0' || number < least ||
+        number > most)
+        return false;
+    *out = (uint32_t)number;
+    return true;
+}
+
+/* --- Options with a value ----------------------------------------------------------
+ */
+
+static int bad_count(const char *option, const char *what, uint64_t least,
+                     uint64_t most, const char *word)
+{
+    return cli_usage(&verb_sim,
+                     "%s takes a number of %s, %" PRIu64 " to %" PRIu64 ", not \"%s\"",
+                     option, what, least, most, word);
+}
+
+static int take_ranks(struct sim_command *command, const char *word)
+{
+    if (read_count(word, 1, LIMIT_RANKS, &command->trial.ranks))
+        return CLI_OK;
+    return bad_count("--ranks", "ranks", 1, LIMIT_RANKS, word);
+}
+
+static int take_newcomers(struct sim_command *command, const char *word)
+{
+    if (read_count(word, 0, NEWCOMERS_MAX, &command->trial.newcomers))
+        return CLI_OK;
+    return bad_count("--newcomers", "ranks", 0, NEWCOMERS_MAX, word);
+}
+
+static int take_tasks(struct sim_command *command, const char *word)
+{
+    if (read_count(word, 1, TASKS_MAX, &command->trial.tasks))
+        return CLI_OK;
+    return bad_count("--tasks", "tasks", 1, TASKS_MAX, word);
+}
+
+static int take_jobs(struct sim_command *command, const char *word)
+{
+    if (read_count(word, 1, SIM_JOBS_MAX, &command->jobs))
+        return CLI_OK;
+    return bad_count("--jobs", "processes", 1, SIM_JOBS_MAX, word);
+}
+
+static int take_seed(struct sim_command *command, const char *word)
+{
+    const char *end;
+    if (!read_number(word, &command->seed_first, &end) || *end != '\0')
+        return cli_usage(&verb_sim, "--seed takes a whole number, not \"%s\"", word);
+    command->seed_last = command->seed_first;
+    return CLI_OK;
+}
+
+static int take_seeds(struct sim_command *command, const char *word)
+{
+    const char *end;
+    command->many = true;
+    if (read_number(word, &command->seed_first, &end) && strncmp(end, "..", 2) == 0 &&
+        read_number(end + 2, &command->seed_last, &end) && *end == '\0' &&
+        command->seed_last >= command->seed_first && command->seed_last < UINT64_MAX)
+        return CLI_OK;
+    return cli_usage(&verb_sim, "--seeds takes a range such as 1..1000, not \"%s\"",
+                     word);
+}
+
+static int take_faults(struct sim_command *command, const char *word)
+{
+    struct plan_error error;
+    char text[2048];
+    if (strcmp(word, "none") == 0) {
+        command->trial.faults = TRIAL_NONE;
+        return CLI_OK;
+    }
+    plan_free(command->plan);
+    command->plan = NULL;
+    if (plan_parse(word, &command->plan, &error) != MOOT_OK) {
+        plan_error_format(word, &error, text, sizeof text);
+        cli_complain(&verb_sim, "--faults takes none, or a plan, moot-fault-plan(7):");
+        fputs(text, stderr);
+        return CLI_USAGE;
+    }
+    command->trial.plan = command->plan;
+    if (command->trial.faults != TRIAL_STORM)
+        command->trial.faults = TRIAL_PLAN;
+    return CLI_OK;
+}
+
+bool sim_lateness_read(const char *word, struct plan_spread *out,
+                       struct plan_error *error)
+{
+    struct lexer lexer = {.text = word, .end = strlen(word), .error = error};
+    *out = (struct plan_spread){0};
+    if (strcmp(word, "none") == 0)
+        return true;
+    return lex_spread(&lexer, out) &&
+           (lexer.at == lexer.end || lex_expected(&lexer, "the end", ""));
+}
+
+static int take_lateness(struct sim_command *command, const char *word)
+{
+    struct plan_error error;
+    command->lateness_word = word;
+    if (sim_lateness_read(word, &command->trial.workload.lateness, &error))
+        return CLI_OK;
+    return cli_usage(&verb_sim,
+                     "--lateness takes none, 1ms, 2ms+-1ms, exp:1ms or "
+                     "pareto:1ms:1.5, not \"%s\": %s",
+                     word, error.wrong);
+}
+
+static int take_canary(struct sim_command *command, const char *word)
+{
+    for (int i = 1; i < SIM_CANARY_END; i++)
+        if (strcmp(word, sim_canary_name((enum sim_canary)i)) == 0) {
+            command->trial.canary = (enum sim_canary)i;
+            return CLI_OK;
+        }
+    int status = cli_usage(&verb_sim, "there is no canary \"%s\"; there are:", word);
+    for (int i = 1; i < SIM_CANARY_END; i++)
+        fprintf(stderr, "  %-16s seen by the check \"%s\"\n",
+                sim_canary_name((enum sim_canary)i),
+                sim_canary_check((enum sim_canary)i));
+    return status;
+}
+
+/* --- Workloads -------------------------------------------------------------------- */
+
+static char *read_file(const char *path, size_t *size)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    char *text = malloc(SCRIPT_BYTES_MAX);
+    if (file == NULL || text == NULL) {
+        free(text);
+        if (file != NULL && file != stdin)
+            fclose(file);
+        return NULL;
+    }
+    *size = fread(text, 1, SCRIPT_BYTES_MAX, file);
+    bool failed = ferror(file) != 0;
+    if (file != stdin)
+        fclose(file);
+    if (failed) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static void complain_of_script(const struct sim_command *command,
+                               const struct script_error *error)
+{
+    char text[1024];
+    script_error_format(command->workload_word, command->script_text,
+                        command->script_bytes, error, text, sizeof text);
+    fputs(text, stderr);
+}
+
+static int take_script(struct sim_command *command, const char *path,
+                       const struct plan_error *mistake)
+{
+    struct script_error error;
+    size_t size;
+    command->script_text = read_file(path, &size);
+    if (command->script_text == NULL) {
+        int code = errno;
+        return cli_usage(&verb_sim,
+                         "--workload takes a name (%s) or a script: %s (as a file: %s)",
+                         mistake->allowed, mistake->wrong, strerror(code));
+    }
+    command->script_bytes = size;
+    command->script = script_parse(command->script_text, size, &error);
+    if (command->script == NULL) {
+        complain_of_script(command, &error);
+        return CLI_USAGE;
+    }
+    command->trial.workload.kind = WORKLOAD_SCRIPT;
+    command->trial.workload.script = command->script;
+    return CLI_OK;
+}
+
+static int take_workload(struct sim_command *command, const char *word)
+{
+    struct plan_error error;
+    command->workload_word = word;
+    if (command->script_text != NULL)
+        return cli_usage(&verb_sim, "--workload is given twice");
+    if (workload_parse(word, &command->trial.workload, &error))
+        return CLI_OK;
+    if (strchr(word, ':') != NULL && access(word, R_OK) != 0)
+        return cli_usage(&verb_sim, "--workload %s: %s; allowed: %s", word, error.wrong,
+                         error.allowed);
+    return take_script(command, word, &error);
+}
+
+/* --- Settings and sweeps -----------------------------------------------------------
+ */
+
+static int find_setting(const char *name, size_t length)
+{
+    for (int i = 0; i < TRIAL_SETTING_END; i++) {
+        const char *known = trial_setting_name((enum trial_setting)i);
+        bool same = strlen(known) == length;
+        for (size_t k = 0; same && k < length; k++)
+            same = known[k] == name[k] || (known[k] == '-' && name[k] == '_');
+        if (same)
+            return i;
+    }
+    return -1;
+}
+
+static int take_setting(struct sim_command *command, int setting, const char *word)
+{
+    struct plan_error error;
+    struct trial *trial = &command->trial;
+    trial->set[setting] = true;
+    if (trial_setting_parse((enum trial_setting)setting, word,
+                            &trial->settings[setting], &error))
+        return CLI_OK;
+    return cli_usage(&verb_sim, "--%s %s: %s%s%s",
+                     trial_setting_name((enum trial_setting)setting), word, error.wrong,
+                     error.allowed[0] != '\0' ? "; allowed: " : "", error.allowed);
+}
+
+static void settings_list(FILE *to)
+{
+    for (int i = 0; i < TRIAL_SETTING_END; i++)
+        fprintf(to, "%s%s", i > 0 ? ", " : "",
+                trial_setting_name((enum trial_setting)i));
+    fputc('\n', to);
+}
+
+static int take_sweep(struct sim_command *command, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    int setting = equals != NULL ? find_setting(word, (size_t)(equals - word)) : -1;
+    if (setting < 0) {
+        int status =
+            cli_usage(&verb_sim, "--sweep takes SETTING=VALUE,VALUE,... such as "
+                                 "vote-timeout=never,1ms,5ms; settings:");
+        fputs("  ", stderr);
+        settings_list(stderr);
+        return status;
+    }
+    command->sweeps = true;
+    command->sweep = (enum trial_setting)setting;
+    for (const char *at = equals + 1; command->sweep_count < SIM_SWEEP_MAX; at++) {
+        char value[64];
+        struct plan_error error = {.wrong = "too long"};
+        size_t length = strcspn(at, ",");
+        (void)snprintf(value, sizeof value, "%.*s", (int)(length < 63 ? length : 63),
+                       at);
+        if (length > 62 ||
+            !trial_setting_parse(command->sweep, value,
+                                 &command->sweep_values[command->sweep_count], &error))
+            return cli_usage(&verb_sim, "--sweep: \"%s\": %s", value, error.wrong);
+        command->sweep_count++;
+        at += length;
+        if (*at == '\0')
+            return CLI_OK;
+    }
+    return cli_usage(&verb_sim, "--sweep takes at most %d values", SIM_SWEEP_MAX);
+}
+
+/* --- All of it -------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    int (*take)(struct sim_command *command, const char *word);
+} options[] = {
+    {"--ranks", take_ranks},       {"--newcomers", take_newcomers},
+    {"--tasks", take_tasks},       {"--jobs", take_jobs},
+    {"--seed", take_seed},         {"--seeds", take_seeds},
+    {"--faults", take_faults},     {"--lateness", take_lateness},
+    {"--workload", take_workload}, {"--sweep", take_sweep},
+    {"--canary", take_canary},
+};
+
+static bool take_flag(struct sim_command *command, const char *word)
+{
+    if (strcmp(word, "--trace") == 0)
+        return command->trace = true;
+    if (strcmp(word, "--shrink") == 0)
+        return command->shrink = true;
+    if (strcmp(word, "--steady") == 0)
+        return command->trial.steady = true;
+    if (strcmp(word, "--drawn-storm") != 0)
+        return false;
+    command->trial.faults = TRIAL_STORM;
+    return true;
+}
+
+static int take_value(struct sim_command *command, const char *word, const char *value)
+{
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(word, options[i].name) == 0)
+            return value != NULL ? options[i].take(command, value)
+                                 : cli_usage(&verb_sim, "%s takes a value", word);
+    int setting =
+        strncmp(word, "--", 2) == 0 ? find_setting(word + 2, strlen(word + 2)) : -1;
+    if (setting < 0)
+        return cli_usage(&verb_sim, "there is no option %s", word);
+    return value != NULL ? take_setting(command, setting, value)
+                         : cli_usage(&verb_sim, "%s takes a value", word);
+}
+
+static int check(struct sim_command *command)
+{
+    const struct trial *trial = &command->trial;
+    struct script_error error;
+    if (trial->ranks == 0)
+        return cli_usage(&verb_sim, "say how many ranks: --ranks N");
+    if (command->sweeps && trial->faults == TRIAL_DRAWN)
+        command->trial.faults = TRIAL_NONE;
+    if (trial->faults == TRIAL_STORM && trial->plan == NULL)
+        return cli_usage(&verb_sim, "--drawn-storm belongs to --faults PLAN");
+    if (trial->faults == TRIAL_NONE && trial->newcomers > 0)
+        return cli_usage(&verb_sim, "--faults none fixes the members: no --newcomers");
+    if (command->trace && command->many)
+        return cli_usage(&verb_sim, "--trace tells one run: give --seed, not --seeds");
+    if (command->sweeps && (command->trace || command->shrink))
+        return cli_usage(&verb_sim, "--sweep goes with neither --trace nor --shrink");
+    if (trial_check(trial, command->seed_first, &error))
+        return CLI_OK;
+    if (error.line > 0)
+        complain_of_script(command, &error);
+    else
+        cli_complain(&verb_sim, "%s", error.wrong);
+    return CLI_USAGE;
+}
+
+int sim_options_read(int argc, char **argv, struct sim_command *out)
+{
+    *out = (struct sim_command){.seed_first = 1, .seed_last = 1, .jobs = 1};
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores > 1)
+        out->jobs = cores < SIM_JOBS_MAX ? (uint32_t)cores : SIM_JOBS_MAX;
+    for (int i = 1; i < argc; i++) {
+        if (take_flag(out, argv[i]))
+            continue;
+        int status = take_value(out, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+        if (status != CLI_OK)
+            return status;
+        i++;
+    }
+    return check(out);
+}
+
+void sim_options_release(struct sim_command *command)
+{
+    plan_free(command->plan);
+    script_free(command->script);
+    free(command->script_text);
+}
