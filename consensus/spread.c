@@ -53,6 +53,28 @@ static void take_partners(struct core *core)
     }
 }
 
+static void begin_rounds(struct chunk *chunk)
+{
+    chunk->before = chunk->told = 0;
+    chunk->turn = chunk->waited = chunk->rounds = 0;
+}
+
+/* Rows of members are others now; newcomers have heard nothing. */
+static void tell_anew(struct core *core)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        struct lane *lane = &core->lanes[i];
+        lane->chunks_told = 0;
+        for (uint32_t c = 0; c < lane->chunk_count; c++) {
+            begin_rounds(&lane->chunks[c]);
+        }
+        for (uint32_t p = 0; p < lane->part_count; p++) {
+            begin_rounds(&lane->part[p]);
+        }
+    }
+    spread_news(core);
+}
+
 void spread_enter(struct core *core)
 {
     uint32_t root = rankset_next(&core->members, 0);
@@ -68,6 +90,7 @@ void spread_enter(struct core *core)
     if (on) {
         take_tree_place(core, root);
         take_partners(core);
+        tell_anew(core);
         return;
     }
     FOR_MEMBERS(core, rank)
@@ -206,7 +229,8 @@ static void tell(struct core *core, uint32_t number, const struct chunk *chunk,
 static bool has_turns(const struct core *core, const struct chunk *chunk)
 {
     return chunk->turn < core->partner_count ||
-           (chunk->before > chunk->told && chunk->rounds < ROUNDS_MAX);
+           (core->partner_count > 0 && chunk->before > chunk->told &&
+            chunk->rounds < ROUNDS_MAX);
 }
 
 /* A chunk's next turn.  False when it has had them all. */
