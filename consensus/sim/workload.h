@@ -29,7 +29,7 @@
     X(ONCE, "once", 10000, "as skip, and every fourth leaf is a once task")            \
     X(HINT, "hint", 300000,                                                            \
       "as skip; leaves carry a hint, and who skips one declines it")                   \
-    X(SCRIPT, "FILE", 0, "a script, see moot-sim-script(7)")
+    X(SCRIPT, "FILE", 0, "a script: script.h, moot-sim(1)")
 
 enum workload_kind {
 #define X(name, text, rate, what) WORKLOAD_##name,

@@ -1,0 +1,188 @@
+#!/bin/sh
+# sim_test.sh - moot sim, as a shell sees it: wrong options say what is allowed, a seed is
+# one run, a failure prints a line that repeats it, and small answers come out right.
+# BUILD says where the command is.
+set -u
+
+moot=${BUILD:-build}/moot
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0
+
+# expect NAME STATUS ARGUMENTS...: runs moot sim; out and err are in $scratch.
+expect() {
+    name=$1 status=$2
+    shift 2
+    timeout 120 "$moot" sim "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    got=$?
+    [ "$got" -eq "$status" ]
+    note $? "exit $got, not $status: $(tail -n 3 "$scratch/err")"
+}
+# says FILE PATTERN: a line of std$FILE is like that.
+says() {
+    grep -q -e "$2" "$scratch/$1"
+    note $? "std$1 has no \"$2\": $(head -c 600 "$scratch/$1")"
+}
+note() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: $2"
+    fi
+}
+digest() { sed -n 's/.*digest[a-z ]* \([0-9a-f]\{32\}\).*/\1/p' "$scratch/out"; }
+
+# --- Wrong command lines ------------------------------------------------------------
+
+while IFS='|' read -r arguments wanted; do
+    # shellcheck disable=SC2086 # words are meant to split
+    expect "wrong: $arguments" 2 $arguments
+    says err "$wanted"
+    [ ! -s "$scratch/out" ]
+    note $? "it prints on standard output"
+done <<'TABLE'
+--seed 1|say how many ranks: --ranks N
+--ranks 0|--ranks takes a number of ranks, 1 to 16384, not "0"
+--ranks 3x|--ranks takes a number of ranks, 1 to 16384, not "3x"
+--ranks|--ranks takes a value
+--ranks 3 --colour red|there is no option --colour
+--ranks 3 --seed one|--seed takes a whole number, not "one"
+--ranks 3 --seeds 5..1|--seeds takes a range such as 1..1000, not "5..1"
+--ranks 3 --seeds 5|--seeds takes a range such as 1..1000, not "5"
+--ranks 3 --jobs 0|--jobs takes a number of processes, 1 to 256, not "0"
+--ranks 3 --tasks many|--tasks takes a number of tasks, 1 to 1000000, not "many"
+--ranks 3 --workload skpi|unknown workload "skpi"; did you mean "skip"
+--ranks 3 --workload skip:3|a probability is between 0 and 1; allowed: 0 to 1, as in 0.1
+--ranks 3 --workload no/such.moot|takes a name (random, agree, skip, .*) or a script
+--ranks 3 --lateness soon|--lateness takes none, 1ms, 2ms+-1ms, exp:1ms or pareto:1ms:1.5
+--ranks 3 --faults dorp|unknown fault "dorp"; did you mean "drop"
+--ranks 3 --faults kill:r3@1ms|the plan does not fit 3 ranks: there is no rank 3
+--ranks 3 --vote-timeout 5|--vote-timeout 5: a time needs a unit; allowed: ns, us, ms
+--ranks 3 --latency never|--latency never: a time, such as 5ms, should stand here
+--ranks 3 --voters 16|--voters 16: there are 1 to 15 voters
+--ranks 3 --sweep colour=1|--sweep takes SETTING=VALUE,VALUE,.* such as vote-timeout
+--ranks 3 --sweep voters=1,x|--sweep: "x": a whole number should stand here
+--ranks 3 --canary parrot|there is no canary "parrot"; there are:
+--ranks 65|more than 64 ranks need --faults none
+--ranks 65 --faults none|random programs have at most 64 ranks
+--ranks 3 --drawn-storm|--drawn-storm belongs to --faults PLAN
+--ranks 3 --faults none --newcomers 1|--faults none fixes the members: no --newcomers
+--ranks 3 --trace --seeds 1..2|--trace tells one run: give --seed, not --seeds
+--ranks 3 --shrink --sweep voters=1|--sweep goes with neither --trace nor --shrink
+TABLE
+
+# --- One run ------------------------------------------------------------------------
+
+expect a_seed_is_one_run 0 --ranks 5 --seed 17
+says out '^good: 5 ranks, [0-9]* tasks, seed 17$'
+says out '^  events  .* of virtual time; digest '
+says out '^  messages  .*; per rank .*; most '
+first=$(digest)
+expect again 0 --ranks 5 --seed 17
+[ -n "$first" ] && [ "$(digest)" = "$first" ]
+note $? "the digest is another"
+expect another_seed 0 --ranks 5 --seed 18
+[ "$(digest)" != "$first" ]
+note $? "the digest is the same"
+
+expect ranks_that_agree_never_vote 0 --ranks 8 --workload agree --tasks 2000 \
+    --faults none --steady
+says out '^  votes        0$'
+says out '^  gossip .* 0\.[0-9]* bytes per task and peer$'
+
+expect skipped_spawns_cost_votes 0 --ranks 8 --workload skip:10% --tasks 400 \
+    --faults none --steady
+says out '^  votes        [1-9]'
+says out '^  per vote  .* messages, .* for .* who ask'
+says out '^  vote latency p50 .* p90 .* p99 .* most '
+
+expect a_trace_is_told 0 --ranks 3 --workload chain --tasks 12 --faults none --trace
+says out '^t1 <- t0 '
+says out ' ms  rank [0-2] '
+
+# --- Faults -------------------------------------------------------------------------
+
+expect a_plan_is_carried_out 0 --ranks 5 --workload skip --tasks 60 --steady \
+    --faults drop:0.1/vote,kill:r2@100us
+says out '^  rules        drop:0.1/vote fired [1-9][0-9]* times$'
+says out '^               kill:r2@100us fired 1 times$'
+says out '^  membership   1 views, 1 deaths, '
+
+expect a_rule_that_never_fires_is_an_error 3 --ranks 3 --workload agree --tasks 12 \
+    --steady --faults kill:r2@vote.cast#50
+says err 'rule 1, kill:r2@vote.cast#50, never fired'
+expect in_many_runs_too 3 --ranks 3 --workload agree --tasks 12 --steady \
+    --faults kill:r2@vote.cast#50 --seeds 1..4
+says err 'in 4 runs a rule that had to fire never did'
+
+# --- Many runs ----------------------------------------------------------------------
+
+expect many_seeds 0 --ranks 4 --seeds 1..40 --jobs 2
+says out '^40 seeds: 40 good, 0 violations, in '
+says out '^  faults  .* runs)'
+all=$(digest)
+expect on_one_process 0 --ranks 4 --seeds 1..40 --jobs 1
+[ -n "$all" ] && [ "$(digest)" = "$all" ]
+note $? "the digest of all depends on the number of processes"
+
+# --- Failures -----------------------------------------------------------------------
+
+expect a_canary_is_seen 1 --ranks 5 --seed 3 --canary corrupt-result
+says out '^FAILED oracle: t[0-9]* at rank [0-4] '
+says out '^  replay: moot sim --ranks 5 --seed 3 --canary corrupt-result$'
+before=$(digest)
+replay=$(sed -n 's/^  replay: moot //p' "$scratch/out")
+name=a_replay_line_repeats_it
+# The line is for a shell.
+eval "timeout 60 '$moot' $replay" >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 1 ] && [ -n "$before" ] && [ "$(digest)" = "$before" ]
+note $? "the replay is another run"
+
+expect many_runs_tell_their_failures 1 --ranks 4 --seeds 1..12 --canary corrupt-result
+says out '^FAILED oracle: '
+says out '^  replay: moot sim --ranks 4 --seed [0-9]* --canary corrupt-result$'
+says out '^12 seeds: '
+
+expect a_failure_is_made_small 1 --ranks 5 --seed 3 --canary corrupt-result --shrink
+says out '^shrunk in [0-9]* tries (check "oracle"):$'
+replay=$(sed -n 's/^  moot //p' "$scratch/out")
+name=what_is_left_still_fails
+eval "timeout 60 '$moot' $replay" >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 1 ]
+note $? "it does not"
+says out '^FAILED oracle: '
+says out '^bad: 2 ranks, [1-9] tasks, seed 3$'
+
+# --- Scripts ------------------------------------------------------------------------
+
+expect a_script_runs 0 --ranks 6 --workload deploy/examples/refine.moot --faults none
+says out '^good: 6 ranks, 145 tasks, seed 1$'
+expect a_script_under_faults 0 --ranks 6 --workload deploy/examples/refine.moot \
+    --seeds 1..20
+printf 'task tile[4]\non all\n  spawn tiel\n' >"$scratch/wrong.moot"
+expect a_script_is_refused 2 --ranks 2 --workload "$scratch/wrong.moot"
+says err 'wrong.moot:3:9: unknown task "tiel"; did you mean "tile"?$'
+says err '^          ^~~~$'
+printf 'task a\non 0-3\n  spawn a\n' >"$scratch/wide.moot"
+expect a_script_that_does_not_fit 2 --ranks 2 --workload "$scratch/wide.moot"
+says err 'wide.moot:2:4: there is no rank 3: the run has 2, 0 to 1$'
+printf 'task a\non all\n  spawn a\n  barrier\n' >"$scratch/barrier.moot"
+expect barriers_do_without_faults 0 --ranks 3 --workload "$scratch/barrier.moot" \
+    --faults none
+expect barriers_do_not_survive_faults 2 --ranks 3 --workload "$scratch/barrier.moot"
+says err 'a barrier does not survive faults: --faults none'
+
+# --- Sweeps -------------------------------------------------------------------------
+
+expect a_sweep_is_a_table 0 --ranks 4 --workload skip --tasks 60 --steady --seeds 1..4 \
+    --sweep vote_timeout=never,1ms,5ms
+[ "$(grep -c '^ranks spawn late by ' "$scratch/out")" -eq 5 ]
+note $? "there are not five distributions"
+says out '^  vote-timeout  *votes  *needless  *asks |'
+[ "$(grep -c '^  never ' "$scratch/out")" -eq 5 ] &&
+    [ "$(grep -c '^  5ms ' "$scratch/out")" -eq 5 ]
+note $? "a value has no row"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
