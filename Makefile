@@ -197,11 +197,12 @@ fuzz: deps-check
 
 # The core with its rules switched off one by one: what sees each?  A build of its own.
 MUTANT_BUILD := $(BUILD)-mutants
-MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants unit/core_test unit/view_test \
-  unit/view_rules_test)
+MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants sim/trace_test unit/core_test \
+  unit/view_test unit/view_rules_test)
 .PHONY: mutants
 mutants: deps-check
 	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)
+	$(MUTANT_BUILD)/tests/sim/trace_test --mutants
 	$(MUTANT_BUILD)/tests/sim/mutants
 
 # Speed, as ratios to what is written by hand; wants a machine that does nothing else.

@@ -23,6 +23,7 @@
 #include "hashing/identity.h"
 #include "proto/copy.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,11 +99,13 @@ static struct world {
     uint64_t now_ns;
 } world;
 
-static inline void require(bool true_or_found)
-{
-    if (!true_or_found)
-        abort();
-}
+#define require(condition)                                                             \
+    do {                                                                               \
+        if (!(condition)) {                                                            \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);    \
+            abort();                                                                   \
+        }                                                                              \
+    } while (0)
 
 static inline struct host *host_of(uint32_t rank) { return &world.hosts[rank]; }
 
@@ -267,6 +270,7 @@ static inline void carry(struct host *host, const struct core_output *output)
     case CORE_OUT_ADJOURN:
         host->over = host->adjourned = true;
         break;
+    case CORE_OUT_REFUSE: /* the incarnation that asked is nobody's host */
     case CORE_OUT_CANCEL:
     case CORE_OUT_NOTE:
         break;

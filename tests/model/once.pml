@@ -24,6 +24,11 @@
  *   - A record that is carried over is served in the new view before its re-acceptance is
  *     done (T6), which is more than an implementation need allow.
  *
+ * The start.  T8 says: on a DECISION of the present view.  With STAYSOWN a rank may start
+ * what it was given in an earlier one, too, as long as it is not fenced, which is what the
+ * code does with a task whose inputs came late.  It is as safe, because a task that is
+ * owned is reported (OWN) whether it has started or not; the search finds the same states.
+ *
  * The read.  An ACC of epoch e' says nothing about ballots of later views, so NONE needs the
  * conclusive read over every view of hist after e', also when an ACC of a member was found.
  * Mutant MASKED asks for it only when no ACC was found, and starts the task twice with
@@ -301,6 +306,12 @@ inline read(e)
 #define DECIDED(r) (dec[cur[r]] == OWNER(r))
 #endif
 
+#ifdef STAYSOWN
+#define MAY_START(r) true
+#else
+#define MAY_START(r) DECIDED(r)
+#endif
+
 proctype rank(byte r)
 {
 end:
@@ -321,7 +332,7 @@ end:
         assert(T7_HOLDS || HAS(holds, r));
         assert(MAYBE_STANDS || told == 0 || !HAS(mem[last], r));
         own = own | BIT(r); fold() }
-    :: d_step { ACTS(r) && HAS(own, r) && !HAS(started, r) && DECIDED(r) ->
+    :: d_step { ACTS(r) && HAS(own, r) && !HAS(started, r) && MAY_START(r) ->
         started = started | BIT(r);
         starts++;
         assert(I3 || starts == 1);

@@ -71,6 +71,7 @@ quick|once |-DN=3 -DK=1 -DVIEWS=2|20
 quick|once |-DN=3 -DK=2 -DVIEWS=2|20
 quick|once |-DN=3 -DK=3 -DVIEWS=2|20
 quick|once |-DN=4 -DK=3 -DVIEWS=1|20
+quick|once |-DN=3 -DK=3 -DVIEWS=2 -DSTAYSOWN|20
 quick|lease|-DN=3 -DX=1 -DDEATHS=1|20
 quick|lease|-DN=4 -DX=2|20
 quick|view |-DN=2 -DBALLOTS=3|20
@@ -90,6 +91,8 @@ full |once |-DN=4 -DK=2 -DVIEWS=2|24
 full |once |-DN=4 -DK=3 -DVIEWS=2|24
 full |once |-DN=4 -DK=3 -DVIEWS=2 -DPEERSDOWN|24
 full |once |-DN=4 -DK=3 -DVIEWS=2 -DJOIN|24
+full |once |-DN=3 -DK=3 -DVIEWS=3 -DJOIN -DSTAYSOWN|24
+full |once |-DN=4 -DK=3 -DVIEWS=2 -DJOIN -DSTAYSOWN|24
 full |lease|-DN=4 -DX=0|24
 full |lease|-DN=4 -DX=2 -DDEATHS=2|24
 full |lease|-DN=5 -DX=2|24
