@@ -65,8 +65,12 @@ static bool unwanted(const struct core *core, uint32_t rank)
 
 static bool has_cause(const struct core *core)
 {
+    bool doubt = !rankset_empty(&core->dead) || !rankset_empty(&core->suspects);
     FOR_MEMBERS(core, rank)
     {
+        if (!doubt) {
+            break;
+        }
         if (unwanted(core, rank)) {
             return true;
         }

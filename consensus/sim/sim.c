@@ -17,6 +17,7 @@
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
 #define STILL_NS UINT64_C(5000000000)
 #define EVENTS_MAX UINT64_C(20000000)
+#define EVENTS_PER_TASK_MAX 100 /* and rank, beyond that */
 
 enum {
     STREAM_WEATHER = 101,
@@ -368,13 +369,16 @@ static bool all_are_over(const struct sim *sim)
 static void turn(struct sim *sim)
 {
     struct event event;
+    const uint64_t events_max = EVENTS_MAX + (uint64_t)sim->program->rank_count *
+                                                 sim->program->task_count *
+                                                 EVENTS_PER_TASK_MAX;
     while (!sim->report->failed && !all_are_over(sim)) {
         if (!heap_pop(sim, &event)) {
             sim_fail(sim, "quiescence", "nothing is left to happen");
             return;
         }
         if (event.time_ns > sim->moved_ns + STILL_NS ||
-            ++sim->report->counts.events > EVENTS_MAX) {
+            ++sim->report->counts.events > events_max) {
             sim_fail(sim, "quiescence", "the program got nowhere for %.0f ms",
                      (double)(event.time_ns - sim->moved_ns) / 1e6);
             flight_free(event.flight);

@@ -153,6 +153,7 @@ static bool wait_for_child(struct host *host, uint32_t task)
         give_slot_back(host, task);
         tell_waiting(host, task, true);
         record->waits_child = true;
+        host->parents_waiting++;
         tell_need(host, task, child, CORE_EV_NEED);
         worker_fill(host);
         return true;
@@ -183,7 +184,8 @@ void worker_wake(struct host *host, uint32_t task)
 
 void worker_settle(struct host *host)
 {
-    for (uint32_t task = 0; task < host->sim->program->task_count; task++) {
+    uint32_t tasks = host->parents_waiting > 0 ? host->sim->program->task_count : 0;
+    for (uint32_t task = 0; task < tasks; task++) {
         struct record *record = &host->records[task];
         if (!record->waits_child || record->child_ended)
             continue;
@@ -264,6 +266,7 @@ static void go_on(struct host *host, uint32_t task)
     }
     if (record->waits_child) {
         record->waits_child = record->child_ended = false;
+        host->parents_waiting--;
         tell_need(host, task, spec->children.items[record->next_child], CORE_EV_UNNEED);
     }
     if (spec->fails)

@@ -106,6 +106,7 @@ struct host {
     uint32_t slots_used;
     uint32_t *ready;
     uint32_t ready_count;
+    uint32_t parents_waiting; /* kernels that wait for a child */
     bool fill_due;
     bool woken; /* lanes or parents were, and the core does not know */
     /* Under a storm. */
