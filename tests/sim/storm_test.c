@@ -26,6 +26,7 @@ struct tally {
     uint64_t passed, failed;
     struct sim_counts counts;
     uint64_t fired[PLAN_FAULT_END];
+    uint64_t digest; /* of all digests */
 };
 
 static void add_counts(struct sim_counts *sum, const struct sim_counts *counts)
@@ -63,7 +64,7 @@ static void print_fired(const struct tally *tally)
     for (int fault = 0; fault < PLAN_FAULT_END; fault++)
         printf(" %s %" PRIu64, plan_fault_name((enum plan_fault)fault),
                tally->fired[fault]);
-    printf("\n");
+    printf("\ndigest: %016" PRIx64 "\n", tally->digest);
 }
 
 static void run_seed(const struct batch *batch, uint64_t seed, struct tally *tally)
@@ -82,6 +83,8 @@ static void run_seed(const struct batch *batch, uint64_t seed, struct tally *tal
     tally->passed += good;
     tally->failed += !good;
     add_counts(&tally->counts, &report.counts);
+    for (size_t i = 0; i < sizeof report.digest; i++)
+        tally->digest = (tally->digest ^ report.digest[i]) * UINT64_C(0x100000001b3);
     if (batch->summary)
         add_hits(tally, batch, seed, &report.hits);
     if (batch->verbose)
@@ -115,8 +118,11 @@ static void run_canaries(struct tally *tally)
             continue;
         bool caught = false;
         for (uint64_t seed = 1; seed <= 60 && !caught; seed++) {
-            struct swarm_job job = {
-                .ranks = 4, .tasks = 40, .storm = true, .calm = true, .canary = canary};
+            struct swarm_job job = {.ranks = 4,
+                                    .tasks = 40,
+                                    .storm = true,
+                                    .calm = true,
+                                    .canary = (enum sim_canary)canary};
             struct sim_report report;
             caught = !swarm_run(&job, seed, NULL, &report) &&
                      strcmp(report.check, wanted) == 0;
