@@ -234,17 +234,21 @@ static enum want present_want(const struct task *task)
     return task->needs_done > 0 ? WANT_DONE : WANT_NOTHING;
 }
 
-static struct message *motion_to(struct core *core, struct task *task, uint32_t to)
+/* The message is whole before the note is put out: outputs move when more are added. */
+static bool send_motion(struct core *core, const struct task *task, uint32_t to,
+                        enum want want, bool final)
 {
     struct message *message = out_send(core, to, MESSAGE_MOTION, task);
     if (message == NULL) {
-        return NULL;
+        return false;
     }
     bool portable = task->held && task->spec != NULL;
     message->u.motion = (struct message_motion){
         .holds = task->held,
         .hint = task->held && (task->flags & CORE_TASK_HINT) != 0,
-        .need = NEED_NONE,
+        .final = final,
+        .want = want,
+        .need = want == WANT_NOTHING ? NEED_NONE : task->need,
         .len = core->roll_len,
         .scope = task->scope,
         .candidates = task->candidates, /* known by spec, or by referral */
@@ -252,7 +256,7 @@ static struct message *motion_to(struct core *core, struct task *task, uint32_t 
     };
     core->stats.motions_sent++;
     out_note(core, CORE_POINT_MOTION_SENT, task, to, EVIDENCE_NONE);
-    return message;
+    return true;
 }
 
 void asker_send_motion(struct core *core, struct task *task, uint32_t to)
@@ -261,16 +265,13 @@ void asker_send_motion(struct core *core, struct task *task, uint32_t to)
         chair_local_ask(core, task);
         return;
     }
-    struct message *message = motion_to(core, task, to);
-    if (message == NULL) {
+    enum want want = present_want(task);
+    if (!send_motion(core, task, to, want, false)) {
         return;
     }
-    message->u.motion.want = present_want(task);
-    message->u.motion.need =
-        message->u.motion.want == WANT_NOTHING ? NEED_NONE : task->need;
     task->asked = true;
-    task->asked_want = (uint8_t)message->u.motion.want;
-    task->asked_need = message->u.motion.need;
+    task->asked_want = (uint8_t)want;
+    task->asked_need = want == WANT_NOTHING ? NEED_NONE : task->need;
 }
 
 static void pull(struct core *core, struct task *task)
@@ -328,11 +329,7 @@ void asker_consider(struct core *core, struct task *task)
 
 void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker)
 {
-    struct message *message = motion_to(core, task, seeker);
-    if (message != NULL) {
-        message->u.motion.want = WANT_NOTHING;
-        message->u.motion.final = !task->held;
-    }
+    (void)send_motion(core, task, seeker, WANT_NOTHING, !task->held);
 }
 
 /* A closed rank may still run the parent of a nested task, after a death a second time,

@@ -147,9 +147,45 @@ static const struct {
     {{.tasks = 30, .storm = true, .calm = true}, 15},
 };
 
+/* What once failed, and why. */
+static const struct {
+    struct swarm_job job;
+    uint64_t seed;
+    const char *plan;
+} kept[] = {
+    /* A closed rank swore that it would never hold a nested task, and then ran its
+     * parent again. */
+    {{.ranks = 4, .tasks = 20, .newcomers = 1, .storm = true},
+     28,
+     "pause:r1@959909ns+37313420ns"},
+    /* A motion was written to after the outputs had moved, and wanted nothing. */
+    {{.ranks = 5, .tasks = 60, .storm = true},
+     10399,
+     "pause:r2@result.sent#3+119027792ns"},
+    /* Rank 2 hears both sides of a part: who has a view accepted over it withholds its
+     * grants from the others, and nobody has a quorum. */
+    {{.ranks = 5, .tasks = 30, .storm = true},
+     1167,
+     "part:0+2+4/1+3@vote.cast+1045418471ns"},
+};
+
+static void run_kept(struct tally *tally)
+{
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        struct plan *plan = NULL;
+        if (plan_parse(kept[i].plan, &plan, NULL) != MOOT_OK)
+            abort();
+        struct batch batch = {.job = kept[i].job};
+        batch.job.plan = plan;
+        run_seed(&batch, kept[i].seed, tally);
+        plan_free(plan);
+    }
+}
+
 static void run_quick_set(struct tally *tally)
 {
     run_canaries(tally);
+    run_kept(tally);
     for (size_t i = 0; i < sizeof quick_set / sizeof quick_set[0]; i++)
         for (uint32_t ranks = 2; ranks <= 8; ranks++) {
             struct batch batch = {
