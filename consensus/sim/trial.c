@@ -117,10 +117,12 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
                       struct sim_weather *weather, struct storm *storm,
                       struct plan *plan)
 {
-    const struct storm_request request = {
-        .ranks = rank_count(trial),
-        .newcomers = trial->newcomers,
-        .given = trial->faults == TRIAL_STORM ? trial->plan : NULL};
+    const struct storm_request request = {.ranks = rank_count(trial),
+                                          .newcomers = trial->newcomers,
+                                          .given = trial->faults == TRIAL_PLAN ||
+                                                           trial->faults == TRIAL_STORM
+                                                       ? trial->plan
+                                                       : NULL};
     *plan = (struct plan){.rule_count = 0};
     if (trial->steady)
         set_steady(weather);
