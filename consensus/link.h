@@ -2,15 +2,16 @@
  *
  * PROTOCOL.md section 1 wants frames between two incarnations of ranks to arrive once
  * and in the order sent, while both live and are members.  A link makes it so over any
- * wire. It is one rank's end of one pair of uids: who comes back under a new uid has a
+ * wire.  It is one rank's end of one pair of uids: who comes back under a new uid has a
  * new link, and nothing of the old one can reach it.
  *
  *   sending     Frames get sequence numbers from 1.  A frame is kept, and sent again
- * when its time is up, until the peer has acknowledged it or all up to a later one.  At
- * most LINK_WINDOW are on their way at a time. receiving   What comes early is held,
- * what comes twice is dropped, what comes more than LINK_WINDOW ahead is dropped, too:
- * it will come again. answering   Every frame to the peer carries an acknowledgement.
- * If none goes there anyway within ack_delay_ns, one goes alone.
+ *               when its time is up, until the peer has acknowledged it or all up to a
+ *               later one.  At most LINK_WINDOW are on their way at a time.
+ *   receiving   What comes early is held, what comes twice is dropped, what comes more
+ *               than LINK_WINDOW ahead is dropped, too: it will come again.
+ *   answering   Every frame to the peer carries an acknowledgement.  If none goes there
+ *               anyway within ack_delay_ns, one goes alone.
  *
  * A link knows no clock and no wire: now_ns comes in and never goes back, and frames
  * are handles that it passes through.  It is driven like this:
