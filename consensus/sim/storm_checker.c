@@ -22,7 +22,10 @@ struct seen {
 struct party {
     bool disturbed, gone, voted, lacked_quorum;
     uint64_t epoch;
-    uint64_t unreachable;                 /* whom it was ever cut off from */
+    uint64_t unreachable; /* whom it was ever cut off from */
+    uint64_t
+        proposed; /* members of the next view, by the latest proposal that it got */
+    uint64_t voted_out; /* who voted, last in this view, for a next one without it */
     uint64_t grant_ns[PROGRAM_RANKS_MAX]; /* 1 + its token, in this epoch; 0: none */
 };
 
@@ -405,6 +408,8 @@ static void enter_view(struct storm_checker *checker, struct sim *sim,
                  epoch);
     party->epoch = epoch;
     party->voted = false;
+    for (uint32_t rank = 0; rank < checker->limit; rank++)
+        checker->parties[rank].voted_out &= ~bit(sight->rank);
     memset(party->grant_ns, 0, sizeof party->grant_ns);
     if (epoch <= checker->newest)
         return;
@@ -437,11 +442,36 @@ static void begin_fault(struct storm_checker *checker, const struct sim *sim,
 /* --- Messages -----------------------------------------------------------------------
  */
 
+/* A view that was decided may never be entered: all others have adjourned. */
+static void note_vote(struct storm_checker *checker, const struct sight *sight)
+{
+    const struct message *message = sight->message;
+    struct party *party = &checker->parties[sight->rank];
+    if (message->type == MESSAGE_PROPOSE)
+        party->proposed = message->u.paxos.value->members->low;
+    if (message->type != MESSAGE_VOTED || sight->type != SIGHT_SEND)
+        return;
+    for (uint32_t rank = 0; rank < checker->limit; rank++)
+        if (party->proposed & bit(rank))
+            checker->parties[rank].voted_out &= ~bit(sight->rank);
+        else
+            checker->parties[rank].voted_out |= bit(sight->rank);
+}
+
+/* By half of the last view, the one who counts the votes included, who sends none. */
+static bool was_voted_out(const struct storm_checker *checker, uint32_t rank)
+{
+    uint64_t last = members_of(checker, checker->newest);
+    uint32_t votes = popcount(checker->parties[rank].voted_out & last);
+    return 2 * (votes + 1) >= popcount(last);
+}
+
 static void check_message(struct storm_checker *checker, struct sim *sim,
                           const struct sight *sight)
 {
     const struct message *message = sight->message;
     struct party *party = &checker->parties[sight->rank];
+    note_vote(checker, sight);
     bool known = sight->task < checker->program->task_count;
     bool in_view = message->epoch > 0 && message->epoch < VIEWS_MAX;
     if (sight->type == SIGHT_SEND && known && in_view) {
@@ -537,8 +567,10 @@ static bool finish(const struct storm_checker *checker, struct sim_report *repor
 {
     uint64_t last = members_of(checker, checker->newest);
     uint64_t saw_the_end = checker->adjourned & last;
-    if (saw_the_end != 0 && (checker->fenced & last) != 0)
-        return fail(report, "fair view", "a member of the last view was fenced");
+    for (uint32_t rank = 0; rank < checker->limit; rank++)
+        if (saw_the_end != 0 && (checker->fenced & last & bit(rank)) &&
+            !was_voted_out(checker, rank))
+            return fail(report, "fair view", "a member of the last view was fenced");
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
         const struct seen *seen = &checker->tasks[i];
         const struct program_task *task = &checker->program->tasks[i];

@@ -167,6 +167,12 @@ static const struct {
     {{.ranks = 5, .tasks = 30, .storm = true},
      1167,
      "part:0+2+4/1+3@vote.cast+1045418471ns"},
+    /* Rank 1 is voted out, and nobody enters the view without it: all adjourn. */
+    {{.ranks = 5, .tasks = 60, .storm = true},
+     20138,
+     "clock:x0.999111/r0,clock:x1.000102/r1,clock:x1.000305/r2,clock:x0.999452/r3,"
+     "clock:x0.999685/r4,gap:0.014:1549887ns/r0@207902ns+9561375ns,"
+     "gap:0.047:1680317ns+-1426277ns@2856079ns+53788753ns"},
 };
 
 static void run_kept(struct tally *tally)
