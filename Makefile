@@ -38,8 +38,10 @@ LIBS = $(MPI_LIBS) -lprotobuf-c -lsodium -lm
 
 # --- What there is ------------------------------------------------------------------
 
-LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c node/*.c node/transport/*.c)
-SIM_SRC := $(wildcard consensus/sim/*.c)
+# Fault plans are the simulator's and the library's: real ranks carry them out, too.
+PLAN_SRC := $(wildcard consensus/sim/plan*.c)
+LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c node/*.c node/transport/*.c) $(PLAN_SRC)
+SIM_SRC := $(filter-out $(PLAN_SRC),$(wildcard consensus/sim/*.c))
 CLI_SRC := $(wildcard node/cli/*.c)
 EXAMPLE_SRC := $(wildcard deploy/examples/*.c)
 SCRIPTS := $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.sh) .ci/run
@@ -127,7 +129,7 @@ $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(BENCH_PART_SRC:%.c=$(BUILD)/%.o) $(BUILD)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lm
 
 # Fuzzers have instrumented objects of their own: what each may drive, built once.
-FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c consensus/sim/plan*.c)
+FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c) $(PLAN_SRC)
 FUZZ_LIB_OBJ := $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/lib/%.o) $(BUILD)/fuzz/lib/gen/moot.pb-c.o
 FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined \
   -fno-sanitize-recover=all -I. -Ihashing -iquoteproto -Inode -I$(BUILD)/gen

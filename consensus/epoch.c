@@ -142,6 +142,7 @@ static void send_report(struct core *core, uint32_t to, const struct outgoing *i
         count -= part;
         message->u.report = (struct message_report){
             .last = count == 0, .count = part, .entry = entries};
+        out_note(core, CORE_POINT_REPORT_SENT, NULL, to, EVIDENCE_NONE);
     } while (count > 0);
     out_note(core, CORE_POINT_REPORT_SENT, NULL, to, EVIDENCE_NONE);
 }

@@ -8,6 +8,7 @@
 #include "hashing/identity.h"
 #include "node/close.h"
 #include "node/engine.h"
+#include "node/members.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
@@ -63,6 +64,19 @@ int moot_rank(const moot *m)
 int moot_size(const moot *m)
 {
     return m != NULL ? (int)m->group.size : MOOT_ERR_INVALID;
+}
+
+int moot_present(moot *m, int rank)
+{
+    if (m == NULL || rank < 0 || (uint32_t)rank >= m->group.size) {
+        return invalid(m, "moot_present", "there is no such rank");
+    }
+    if (engine_enter(m) == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int present = members_is_here(m, (uint32_t)rank);
+    engine_leave(m);
+    return present;
 }
 
 const char *moot_strerror(int code) { return error_text(code); }

@@ -13,6 +13,7 @@
 
 #include "node/engine.h"
 #include "node/exec.h"
+#include "node/faults.h"
 #include "node/inbox.h"
 #include "node/members.h"
 #include "node/outbox.h"
@@ -163,6 +164,7 @@ void context_free(struct moot *m)
     if (m->transport != NULL) {
         m->transport->ops->free(m->transport);
     }
+    faults_release(m);
     outbox_free(m->outbox);
     inbox_free(m->inbox);
     members_release(m);

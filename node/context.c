@@ -10,11 +10,13 @@
 #include "node/close.h"
 #include "node/engine.h"
 #include "node/exec.h"
+#include "node/faults.h"
 #include "node/inbox.h"
 #include "node/members.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
+#include "node/summary.h"
 #include "node/transport/mpi.h"
 #include "node/usr1.h"
 #include "proto/error.h"
@@ -66,7 +68,8 @@ static int join_group(struct moot *m, const moot_options *options,
     char blob[KNOBS_BLOB_BYTES];
     struct knobs knobs;
     size_t size;
-    if (knobs_load(&knobs, options->knobs, story, STORY_BYTES) == MOOT_OK) {
+    if (knobs_load(&knobs, options->knobs, story, STORY_BYTES) == MOOT_OK &&
+        faults_check(knobs.faults, story, STORY_BYTES) == MOOT_OK) {
         size = knobs_encode(&knobs, blob);
     } else {
         size = knobs_encode_failure(story, blob);
@@ -98,7 +101,8 @@ static int make_core(struct moot *m, char *story)
         .voters = (uint32_t)knobs->voters,
         .vote_timeout_ns = vote_never ? CORE_NEVER : (uint64_t)knobs->vote_timeout_ns,
         .ask_delay_ns = ask_auto ? ASK_DELAY_AUTO_NS : (uint64_t)knobs->ask_delay_ns,
-        .gossip_period_ns = GOSSIP_PERIOD_NS};
+        .gossip_period_ns = GOSSIP_PERIOD_NS,
+        .notes = m->faults.plan != NULL};
     int error = members_options(m, &options, story, STORY_BYTES);
     m->core = error == MOOT_OK ? core_new(&options) : NULL;
     return error == MOOT_OK && m->core == NULL ? MOOT_ERR_NO_MEMORY : error;
@@ -106,7 +110,10 @@ static int make_core(struct moot *m, char *story)
 
 static int make_parts(struct moot *m, char *story)
 {
-    int error = make_core(m, story);
+    int error = faults_open(m, story, STORY_BYTES);
+    if (error == MOOT_OK) {
+        error = make_core(m, story);
+    }
     if (error != MOOT_OK) {
         return error;
     }
@@ -220,6 +227,8 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     usr1_join();
     engine_lock(m);
     say_strangers(m);
+    summary_begin(m);
+    faults_begin(m);
     engine_unlock(m); /* gives out what was queued for the report hook */
     *out = m;
     return MOOT_OK;

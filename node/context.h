@@ -11,6 +11,7 @@
  *   strand.c    the stacks that kernels run on
  *   spawn.c     taking tasks in;  wait.c waiting for them;  scope.c phases
  *   members.c   who belongs to the moot; deaths, views, farewells
+ *   faults.c    what a fault plan does to this rank;  faulty_wire.c to its messages
  *   report.c    stalls and divergence, told to people;  story.c causes of errors
  *
  * Calls go from the top of this list's users (api.c) down; nothing below engine_step()
@@ -21,6 +22,7 @@
 #define NODE_CONTEXT_H
 
 #include "consensus/core.h"
+#include "consensus/sim/plan.h"
 #include "node/handle.h"
 #include "node/kernel.h"
 #include "node/knobs.h"
@@ -78,6 +80,17 @@ struct members {
     bool noted; /* what the launcher will do has been said */
 };
 
+/* faults.c: a fault plan, and what it has done */
+struct faults {
+    struct plan *plan; /* NULL: none */
+    struct plan_rank lived;
+    struct plan_hits hits;
+    uint64_t began_ns; /* the end of open; 0: before */
+    uint64_t struck_until_ns;
+    uint64_t deaf_until_ns;
+    uint64_t random;
+};
+
 struct moot {
     struct bond *bond;
     struct core *core;
@@ -85,6 +98,7 @@ struct moot {
     struct transport_group group;
     struct knobs knobs;
     struct members members;
+    struct faults faults;
     moot_report_fn report;
     void *report_user;
     uint64_t opened_ns;

@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include "node/exec.h"
+#include "node/faults.h"
 #include "node/members.h"
 #include "node/outbox.h"
 #include "node/progress.h"
@@ -136,6 +137,7 @@ static void carry_one(struct moot *m, const struct core_output *output)
         progress_wake(m);
         break;
     case CORE_OUT_NOTE:
+        faults_at_point(m, output->u.note.point);
         break;
     }
 }

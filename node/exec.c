@@ -3,6 +3,7 @@
 
 #include "node/call.h"
 #include "node/engine.h"
+#include "node/faults.h"
 #include "node/progress.h"
 #include "node/story.h"
 #include "node/strand.h"
@@ -309,7 +310,12 @@ static void run_kernel(void *argument)
 {
     struct run *run = argument;
     const struct kernel *kernel = run->call.task->kernel;
+    struct moot *m = run->call.m;
+    uint64_t began_ns = m->faults.plan != NULL ? clock_ns() : 0;
     run->code = kernel->fn(&run->call, kernel->user);
+    if (began_ns != 0) {
+        faults_after_kernel(m, clock_ns() - began_ns);
+    }
 }
 
 static void end_run(struct moot *m, struct run *run)
@@ -358,6 +364,7 @@ static void begin(struct moot *m, struct lane *lane, struct task *task, struct r
     }
     m->counts.run++;
     m->running++;
+    faults_at_point(m, CORE_POINT_TASK_START);
     strand_begin(run->strand, run_kernel, run);
     run_on(m, lane, run);
 }

@@ -71,6 +71,8 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                       "directory in which each rank leaves its figures at close; "
                       "`moot run` reads them",
                       AT(summary)},
+    [KNOB_FAULTS] = {"MOOT_FAULTS", KNOB_TEXT, "", NULL, 0, 0, true,
+                     "a fault plan that the ranks carry out on themselves", AT(faults)},
 };
 
 /* Units, a longer one before its suffix ("ms" before "s" before "m"). */
@@ -194,7 +196,7 @@ void knobs_default(struct knobs *out)
 
 /* --- Names ------------------------------------------------------------------------ */
 
-const char *const knobs_unsupported[] = {"MOOT_FAULTS", "MOOT_TRACE", NULL};
+const char *const knobs_unsupported[] = {"MOOT_TRACE", NULL};
 
 enum { NAME_BYTES = 32 };
 

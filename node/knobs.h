@@ -39,6 +39,7 @@ enum knob {
     KNOB_STALL,
     KNOB_STALL_ABORT,
     KNOB_SUMMARY,
+    KNOB_FAULTS,
     KNOB_COUNT
 };
 
@@ -83,6 +84,7 @@ struct knobs {
     int64_t stall_ns; /* or KNOB_NEVER */
     int64_t stall_abort;
     char summary[KNOB_TEXT_BYTES]; /* "": none */
+    char faults[KNOB_TEXT_BYTES];  /* "": none */
     struct knob_origin origins[KNOB_COUNT];
 };
 

@@ -98,6 +98,10 @@ MOOT_API int moot_close(moot *m);
 
 MOOT_API int moot_rank(const moot *m); /* 0 .. size-1, or MOOT_ERR_INVALID */
 MOOT_API int moot_size(const moot *m);
+/* 1 while that rank belongs to the moot, 0 once it has died or was voted out, INVALID
+ * if there is no such rank.  What one rank has learnt another may still have to. Local.
+ */
+MOOT_API int moot_present(moot *m, int rank);
 
 MOOT_API const char *moot_strerror(int code); /* static text, never NULL */
 MOOT_API const char *moot_err_name(int code); /* "MOOT_ERR_STALE"; never NULL */

@@ -3,6 +3,7 @@
 
 #include "node/engine.h"
 #include "node/exec.h"
+#include "node/faults.h"
 #include "node/inbox.h"
 #include "node/members.h"
 #include "node/outbox.h"
@@ -28,6 +29,9 @@ bool progress_drive(struct moot *m)
 {
     uint64_t now_ns = clock_ns();
     atomic_store_explicit(&m->driven_ns, now_ns, memory_order_relaxed);
+    if (!faults_look(m, now_ns)) {
+        return false;
+    }
     bool any = inbox_poll(m);
     members_look(m, now_ns); /* after it: what the dead had said goes first */
     if (core_deadline(m->core) <= now_ns) {
@@ -36,6 +40,7 @@ bool progress_drive(struct moot *m)
     any |= !outbox_empty(m);
     outbox_flush(m);
     report_look(m, now_ns);
+    faults_after_turn(m, now_ns);
     return any;
 }
 

@@ -1,6 +1,7 @@
 /* summary.c - see summary.h. */
 #include "summary.h"
 
+#include "node/members.h"
 #include "node/report.h"
 
 #include <errno.h>
@@ -79,6 +80,8 @@ static void write_figures(FILE *file, const struct moot *m, int close_code)
         {"frames_refused", stats.frames_refused},
         {"stalls", stats.stalls},
         {"violations", stats.violations},
+        {"ranks_lost", stats.ranks_lost},
+        {"tasks_taken_over", stats.tasks_taken_over},
     };
     fprintf(file, "close_code %d\n", close_code);
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -86,24 +89,87 @@ static void write_figures(FILE *file, const struct moot *m, int close_code)
     }
 }
 
-void summary_write(struct moot *m, int close_code)
+/* What the plan did here, by the number of the rule; and times that `moot run` sets
+ * beside those of other ranks of this host. */
+static void write_faults(FILE *file, const struct moot *m)
 {
-    if (m->knobs.summary[0] == '\0') {
-        return;
+    const struct faults *faults = &m->faults;
+    for (uint32_t i = 0; faults->plan != NULL && i < faults->plan->rule_count; i++) {
+        fprintf(file, "fault_%u %llu\n", i, (unsigned long long)faults->hits.fired[i]);
     }
+}
+
+static void write_losses(FILE *file, const struct moot *m)
+{
+    fprintf(file, "ended_ns %llu\n", (unsigned long long)clock_ns());
+    fprintf(file, "taken_over_ns %llu\n", (unsigned long long)m->members.taken_over_ns);
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        const struct member *member = &m->members.all[rank];
+        if (member->state != MEMBER_HERE) {
+            fprintf(file, "lost_%u %llu %llu %llu\n", rank,
+                    (unsigned long long)member->ended_ns,
+                    (unsigned long long)member->removed_ns,
+                    (unsigned long long)member->epoch);
+        }
+    }
+}
+
+static void write_sheet(FILE *file, const struct moot *m, int close_code)
+{
+    write_figures(file, m, close_code);
+    write_losses(file, m);
+    write_faults(file, m);
+}
+
+static void write_struck(FILE *file, const struct moot *m, int unused)
+{
+    (void)unused;
+    fprintf(file, "rank %u\n", m->group.rank);
+    fprintf(file, "struck_ns %llu\n", (unsigned long long)clock_ns());
+    write_faults(file, m);
+}
+
+/* Writes `name-<rank>` under another name first. */
+static bool write_file(const struct moot *m, const char *name,
+                       void (*write)(FILE *, const struct moot *, int), int code)
+{
     struct text path = {0}, unfinished = {0};
-    text_add(&path, "%s/rank-%u", m->knobs.summary, m->group.rank);
+    text_add(&path, "%s/%s-%u", m->knobs.summary, name, m->group.rank);
     text_add(&unfinished, "%s.unfinished", text_get(&path));
     FILE *file = fopen(text_get(&unfinished), "w");
     bool good = file != NULL;
     if (good) {
-        write_figures(file, m, close_code);
+        write(file, m, code);
         good = fclose(file) == 0 && rename(text_get(&unfinished), text_get(&path)) == 0;
-    }
-    if (!good) {
-        report_add(m, "moot: rank %u cannot write its summary to %s: %s\n",
-                   m->group.rank, text_get(&path), strerror(errno));
     }
     text_release(&path);
     text_release(&unfinished);
+    return good;
+}
+
+void summary_begin(const struct moot *m)
+{
+    struct text path = {0};
+    text_add(&path, "%s/rank-%u.unfinished", m->knobs.summary, m->group.rank);
+    FILE *file = m->knobs.summary[0] != '\0' ? fopen(text_get(&path), "w") : NULL;
+    if (file != NULL) {
+        fclose(file);
+    }
+    text_release(&path);
+}
+
+void summary_write_struck(struct moot *m)
+{
+    if (m->knobs.summary[0] != '\0') {
+        write_file(m, "struck", write_struck, 0);
+    }
+}
+
+void summary_write(struct moot *m, int close_code)
+{
+    if (m->knobs.summary[0] != '\0' &&
+        !write_file(m, "rank", write_sheet, close_code)) {
+        report_add(m, "moot: rank %u cannot write its summary to %s: %s\n",
+                   m->group.rank, m->knobs.summary, strerror(errno));
+    }
 }

@@ -12,6 +12,14 @@
 
 void stats_fill(const struct moot *m, moot_stats *out);
 
+/* At open: leaves the empty `rank-<number>.unfinished`, which says that a moot is open.
+ */
+void summary_begin(const struct moot *m);
+
+/* The same for a rank that is about to kill itself by a fault plan, as
+ * `struck-<number>`: what its plan did, and when it struck. */
+void summary_write_struck(struct moot *m);
+
 /* Best effort: a directory that cannot be written to is reported, and nothing fails. */
 void summary_write(struct moot *m, int close_code);
 

@@ -241,6 +241,7 @@ struct search {
     struct problem problem; /* a copy that outlives the moot */
     struct tour best;       /* this rank's own */
     int32_t spawned, pruned;
+    bool speaks; /* the lowest rank that was there in the end: gives the answer */
 };
 
 /* Spawns what this rank cannot rule out of `count` subtrees, and learns the results. */
@@ -383,13 +384,22 @@ static moot_kernel_id add_kernel(moot *m, const char *name, moot_kernel_fn fn)
     return id;
 }
 
+/* Of the ranks that are alive, as far as this one knows. */
+static bool is_lowest(moot *m)
+{
+    int rank = 0;
+
+    while (rank < moot_rank(m) && moot_present(m, rank) != 1)
+        rank++;
+    return rank == moot_rank(m);
+}
+
 /* Everything between open and close; returns the exit status. */
 static int run(moot *m, const char *path, struct search *s)
 {
     moot_task_spec spec = {.kernel = add_kernel(m, "tsp.read", kernel_read),
                            .args = path,
                            .args_size = strlen(path) + 1,
-                           .owner = MOOT_ON(0),
                            .label = "map"};
     const void *data;
     size_t size;
@@ -399,8 +409,9 @@ static int run(moot *m, const char *path, struct search *s)
     s->kernel = add_kernel(m, "tsp.search", kernel_search);
     check(m, "spawn", moot_task_spawn(m, &spec, &s->problem_task));
     code = moot_task_fetch(m, s->problem_task, MOOT_FOREVER, &data, &size);
+    s->speaks = is_lowest(m);
     if (code == MOOT_ERR_TASK_FAILED) {
-        if (moot_rank(m) == 0)
+        if (s->speaks)
             fprintf(stderr, "tsp: %s\n", moot_last_error(m));
         return EXIT_INPUT;
     }
@@ -411,10 +422,12 @@ static int run(moot *m, const char *path, struct search *s)
     printf("rank %d spawned %d subtrees, pruned %d by its own best tour\n",
            moot_rank(m), s->spawned, s->pruned);
     fflush(stdout);
+    s->speaks = is_lowest(m);
     return answer_is_right(s) ? EXIT_SUCCESS : EXIT_WRONG;
 }
 
-/* Rank 0 gives the answer when all have closed, so that it stands below what they say.
+/* One rank gives the answer when all have closed, so that it stands below what they
+ * say.
  */
 int main(int argc, char **argv)
 {
@@ -430,7 +443,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: tsp FILE.tsp\n");
     if (moot_close(m) != MOOT_OK)
         return EXIT_WRONG;
-    if (status == EXIT_SUCCESS && rank == 0)
+    if (status == EXIT_SUCCESS && s.speaks)
         print_answer(&s);
     return status;
 }

@@ -9,6 +9,7 @@ enum {
     CLI_OK = 0,
     CLI_FAILED = 1,      /* something that was asked for did not go well */
     CLI_USAGE = 2,       /* the command line is wrong: nothing was done */
+    CLI_UNTESTED = 3,    /* all well, but a fault that was to strike never did */
     CLI_NOT_FOUND = 127, /* the program or the launcher, as a shell has it */
     CLI_SIGNAL = 128     /* plus the signal's number */
 };
@@ -21,6 +22,7 @@ struct verb {
 };
 
 extern const struct verb verb_run, verb_sim, verb_info, verb_hash, verb_faults;
+extern const struct verb verb_rank; /* for `moot run` alone: not in the list */
 
 /* Says on standard error what is wrong with the command line and where help is; returns
  * CLI_USAGE. */

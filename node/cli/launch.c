@@ -9,7 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { LOOK_ROUNDS = 20 }; /* of a hundredth of a second */
 
 /* --- Finding ---------------------------------------------------------------------- */
 
@@ -168,10 +171,28 @@ static void handle(int number, void (*handler)(int, siginfo_t *, void *))
     sigaction(number, &action, NULL);
 }
 
-int launch(char *const argv[])
+/* Waits for the child, and ends it once that is the only thing left to do. */
+static int await(pid_t child, bool (*is_hopeless)(void *context), void *context)
+{
+    static const struct timespec pause = {.tv_nsec = 10000000};
+    int status = 0;
+    bool told = false;
+    for (unsigned round = 1;; round++) {
+        const pid_t ended = waitpid(child, &status, WNOHANG);
+        if (ended == child || (ended < 0 && errno != EINTR))
+            return status;
+        if (!told && round % LOOK_ROUNDS == 0 && is_hopeless(context)) {
+            told = true;
+            kill(child, SIGTERM);
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
+int launch(char *const argv[], bool (*is_hopeless)(void *context), void *context)
 {
     sigset_t both, before;
-    int status = 0;
+    int status;
     sigemptyset(&both);
     sigaddset(&both, SIGINT);
     sigaddset(&both, SIGTERM);
@@ -189,8 +210,7 @@ int launch(char *const argv[])
     handle(SIGINT, hand_on);
     handle(SIGTERM, hand_on);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
+    status = await(child, is_hopeless, context);
     running = 0;
     return WIFSIGNALED(status) ? CLI_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -24,7 +24,8 @@ int cores_count(void);
 
 /* Runs argv (argv[0] is a path) and waits for it, handing on SIGINT and SIGTERM.  The
  * exit status, 128 plus the number of the signal that ended it, or CLI_NOT_FOUND if it
- * could not be started. */
-int launch(char *const argv[]);
+ * could not be started.  While it runs, `is_hopeless` is asked every now and then; if
+ * it says so the program is told to end (SIGTERM). */
+int launch(char *const argv[], bool (*is_hopeless)(void *context), void *context);
 
 #endif

@@ -58,6 +58,8 @@ static const struct verb *verb_find(const char *name)
     for (int i = 0; i < VERBS; i++)
         if (strcmp(verbs[i]->name, name) == 0)
             return verbs[i];
+    if (strcmp(verb_rank.name, name) == 0)
+        return &verb_rank;
     fprintf(stderr, "moot: there is no verb '%s'\n\n", name);
     help_print(stderr);
     return NULL;

@@ -2,12 +2,18 @@
  *
  * The verdict comes from the ranks.  A launcher's exit status does not tell whether
  * every rank ended well (Open MPI 4.1 with recovery returns 0 whatever died), so each
- * rank leaves a sheet of figures when it closes its moot, and a rank without one has
- * failed.
+ * rank leaves a sheet of figures when it closes its moot, and the process that waits
+ * for it (rank.c) leaves how it ended; outcome.c reads what that means.
+ *
+ * The launcher is told to let the others go on when a rank dies.  That must not keep a
+ * job alive that cannot end: who fails outside a moot, before it opened one or after it
+ * closed it, is not missed by any moot, but may well be waited for.  Then the job is
+ * ended, as the launcher would.
  */
 #include "cli.h"
 #include "launch.h"
 #include "node/knobs.h"
+#include "outcome.h"
 #include "proto/limits.h"
 #include "sheet.h"
 #include <dirent.h>
@@ -18,7 +24,7 @@
 
 extern char **environ;
 
-enum { SETTINGS_MAX = 32, WORDS_MAX = 96 };
+enum { SETTINGS_MAX = 32, WORDS_MAX = 96, PATIENCE_LOOKS = 25 };
 
 struct job {
     int ranks;
@@ -27,8 +33,12 @@ struct job {
     char **program; /* and its arguments, NULL-terminated */
     struct knobs knobs;
     char path[LAUNCH_PATH_BYTES];
-    char directory[KNOB_TEXT_BYTES]; /* where the sheets go */
-    bool own_directory;
+    const char *faults; /* the plan's text; NULL: none was given here */
+    struct plan *plan;  /* NULL: none */
+    char self[LAUNCH_PATH_BYTES];
+    char directory[KNOB_TEXT_BYTES]; /* our own: where the ends go */
+    char sheets[KNOB_TEXT_BYTES];    /* where the sheets go */
+    int hopeless_looks;
 };
 
 /* --- The command line ------------------------------------------------------------- */
@@ -44,6 +54,27 @@ static bool ranks_parse(const char *text, int *out)
     return true;
 }
 
+/* Takes the option at argv[*i], and its value, which may stand in the next word. */
+static int option_parse(int argc, char **argv, int *i, struct job *job)
+{
+    static const char faults[] = "--faults";
+    const char *option = argv[*i];
+    const bool counts = strncmp(option, "-n", 2) == 0;
+    const size_t length = counts ? 2 : sizeof faults - 1;
+    if (!counts && (strncmp(option, faults, length) != 0 ||
+                    (option[length] != '\0' && option[length] != '=')))
+        return cli_usage(&verb_run, "unknown option %s", option);
+    const char *value = option + length + (!counts && option[length] == '=');
+    if (option[length] == '\0')
+        value = ++*i < argc ? argv[*i] : "";
+    if (!counts)
+        job->faults = value;
+    else if (!ranks_parse(value, &job->ranks))
+        return cli_usage(&verb_run, "-n '%s' is no number of ranks, 1 to %u", value,
+                         LIMIT_RANKS);
+    return CLI_OK;
+}
+
 /* Takes options and settings off the front; the rest is the program. */
 static int arguments_parse(int argc, char **argv, struct job *job)
 {
@@ -53,14 +84,9 @@ static int arguments_parse(int argc, char **argv, struct job *job)
             i++;
             break;
         }
-        const char *count = argv[i] + 2;
-        if (strncmp(argv[i], "-n", 2) != 0)
-            return cli_usage(&verb_run, "unknown option %s", argv[i]);
-        if (*count == '\0')
-            count = ++i < argc ? argv[i] : "";
-        if (!ranks_parse(count, &job->ranks))
-            return cli_usage(&verb_run, "-n '%s' is no number of ranks, 1 to %u", count,
-                             LIMIT_RANKS);
+        const int status = option_parse(argc, argv, &i, job);
+        if (status != CLI_OK)
+            return status;
     }
     for (; i < argc && strncmp(argv[i], "MOOT_", 5) == 0 && strchr(argv[i], '='); i++) {
         if (job->setting_count == SETTINGS_MAX)
@@ -134,6 +160,8 @@ static void open_mpi_add(struct words *words, const struct launcher *launcher,
             word_add(words, ":OVERSUBSCRIBE");
         }
     }
+    if (launcher->open_mpi < 5)
+        word_add(words, "--enable-recovery");
     if (job->knobs.threads > 0) { /* or all threads of a rank get one core */
         word_add(words, "--bind-to");
         word_add(words, "none");
@@ -141,7 +169,27 @@ static void open_mpi_add(struct words *words, const struct launcher *launcher,
     variables_add(words);
 }
 
-static int job_launch(const struct job *job)
+/* A rank failed where no moot misses it, and the others had time to end as well. */
+static bool is_hopeless(void *context)
+{
+    struct job *job = context;
+    struct outcome outcome;
+    struct sheets sheets;
+    bool hopeless =
+        outcome_read(job->directory, job->sheets, (size_t)job->ranks, &outcome) &&
+        sheets_read(job->sheets, &sheets);
+    if (hopeless) {
+        hopeless = outcome_is_hopeless(&outcome, &sheets) &&
+                   ++job->hopeless_looks >= PATIENCE_LOOKS;
+        sheets_release(&sheets);
+    }
+    outcome_release(&outcome);
+    if (hopeless)
+        fprintf(stderr, "moot: a rank failed outside of a moot: ending the job\n");
+    return hopeless;
+}
+
+static int job_launch(struct job *job)
 {
     struct launcher launcher;
     struct words words = {.count = 0};
@@ -156,6 +204,9 @@ static int job_launch(const struct job *job)
     word_add(&words, ranks);
     if (launcher.open_mpi > 0)
         open_mpi_add(&words, &launcher, job);
+    word_add(&words, job->self);
+    word_add(&words, verb_rank.name);
+    word_add(&words, job->directory);
     word_add(&words, job->path);
     const int own = words.count;
     int count = 0;
@@ -169,34 +220,30 @@ static int job_launch(const struct job *job)
     }
     memcpy(argv, words.items, (size_t)own * sizeof *argv);
     memcpy(argv + own, job->program + 1, (size_t)count * sizeof *argv);
-    const int status = launch(argv);
+    const int status = launch(argv, is_hopeless, job);
     free(argv);
     return status;
 }
 
 /* --- The job ---------------------------------------------------------------------- */
 
-/* Where the ranks leave their sheets: what MOOT_SUMMARY says, or a folder of our own.
- */
+/* A folder of our own for the ends; the sheets go where MOOT_SUMMARY says, or there. */
 static bool directory_make(struct job *job)
 {
     const char *temporary = getenv("TMPDIR");
-    if (*job->knobs.summary) {
-        snprintf(job->directory, sizeof job->directory, "%s", job->knobs.summary);
-        return true;
-    }
     const int used =
         snprintf(job->directory, sizeof job->directory, "%s/moot-run-XXXXXX",
                  temporary && *temporary ? temporary : "/tmp");
     if (used >= (int)sizeof job->directory || !mkdtemp(job->directory))
         return false;
-    job->own_directory = true;
-    return setenv("MOOT_SUMMARY", job->directory, 1) == 0;
+    snprintf(job->sheets, sizeof job->sheets, "%s",
+             *job->knobs.summary ? job->knobs.summary : job->directory);
+    return setenv("MOOT_SUMMARY", job->sheets, 1) == 0;
 }
 
 static void directory_remove(const struct job *job)
 {
-    DIR *dir = job->own_directory ? opendir(job->directory) : NULL;
+    DIR *dir = opendir(job->directory);
     if (!dir)
         return;
     for (const struct dirent *entry; (entry = readdir(dir));)
@@ -219,53 +266,97 @@ static bool settings_export(const struct job *job)
     return true;
 }
 
-/* The status of the whole: the launcher's if it failed, else what the ranks say. */
-static int job_judge(const struct job *job, int status)
+/* The status of the whole: what the ranks say, else the launcher's. */
+static int outcome_judge(const struct job *job, const struct outcome *outcome,
+                         const struct sheets *sheets, int status)
 {
-    struct sheets sheets;
-    if (!sheets_read(job->directory, &sheets)) {
-        cli_complain(&verb_run, "out of memory for the summary");
-        status = status ? status : CLI_FAILED;
-    } else if (sheets.count == 0) {
+    if (sheets->count == 0)
         fprintf(stderr, "moot: no rank closed a moot; the launcher's status is %d\n",
                 status);
-        status = status ? status : CLI_FAILED;
+    else
+        sheets_print(sheets, stderr);
+    const int told = outcome_tell(outcome, sheets, stderr);
+    const bool struck =
+        job->plan == NULL || outcome_tell_faults(outcome, job->plan, stderr);
+    if (told != CLI_OK)
+        return told;
+    return status == CLI_OK && !struck ? CLI_UNTESTED : status;
+}
+
+static int job_judge(const struct job *job, int status)
+{
+    struct sheets sheets = {0};
+    struct outcome outcome;
+    if (outcome_read(job->directory, job->sheets, (size_t)job->ranks, &outcome) &&
+        sheets_read(job->sheets, &sheets)) {
+        status = outcome_judge(job, &outcome, &sheets, status);
     } else {
-        sheets_print(&sheets, stderr);
-        if (sheets_failures(&sheets, stderr) > 0 && status == 0)
-            status = CLI_FAILED;
+        cli_complain(&verb_run, "out of memory for the summary");
+        status = status ? status : CLI_FAILED;
     }
     sheets_release(&sheets);
+    outcome_release(&outcome);
     return status;
+}
+
+/* Reads the plan and hands it to the ranks; CLI_USAGE, with the caret, if it is wrong.
+ */
+static int faults_take(struct job *job)
+{
+    struct plan_error error;
+    char shown[2048];
+    const char *text = job->faults ? job->faults : job->knobs.faults;
+    if (*text == '\0')
+        return CLI_OK;
+    int code = plan_parse(text, &job->plan, &error);
+    if (code == MOOT_OK)
+        code = plan_check_ranks(job->plan, (uint32_t)job->ranks, &error);
+    if (code == MOOT_OK)
+        return setenv("MOOT_FAULTS", text, 1) == 0 ? CLI_OK : CLI_FAILED;
+    plan_error_format(text, &error, shown, sizeof shown);
+    fputs(shown, stderr);
+    return CLI_USAGE;
+}
+
+/* What must be known before anything is started. */
+static int job_prepare(struct job *job)
+{
+    const ssize_t length = readlink("/proc/self/exe", job->self, sizeof job->self - 1);
+    char story[1500];
+    if (knobs_load(&job->knobs, job->settings, story, sizeof story) != MOOT_OK) {
+        cli_complain(&verb_run, "%s", story);
+        return CLI_USAGE;
+    }
+    if (length <= 0 || !program_find(job->program[0], job->path)) {
+        if (access(job->program[0], F_OK) == 0)
+            cli_complain(&verb_run, "%s is there, but is no executable file",
+                         job->program[0]);
+        else
+            cli_complain(&verb_run, "there is no program %s", job->program[0]);
+        return CLI_NOT_FOUND;
+    }
+    if (!settings_export(job) || !directory_make(job)) {
+        cli_complain(&verb_run, "no folder for the summary: %s", strerror(errno));
+        return CLI_FAILED;
+    }
+    return faults_take(job);
 }
 
 static int run_run(int argc, char **argv)
 {
     static struct job job;
-    char story[1500];
     int status = arguments_parse(argc, argv, &job);
     if (status != CLI_OK)
         return status;
-    if (knobs_load(&job.knobs, job.settings, story, sizeof story) != MOOT_OK) {
-        cli_complain(&verb_run, "%s", story);
-        return CLI_USAGE;
+    status = job_prepare(&job);
+    if (status == CLI_OK) {
+        status = job_launch(&job);
+        if (status != CLI_NOT_FOUND)
+            status = job_judge(&job, status);
     }
-    if (!program_find(job.program[0], job.path)) {
-        if (access(job.program[0], F_OK) == 0)
-            cli_complain(&verb_run, "%s is there, but is no executable file",
-                         job.program[0]);
-        else
-            cli_complain(&verb_run, "there is no program %s", job.program[0]);
-        return CLI_NOT_FOUND;
-    }
-    if (!settings_export(&job) || !directory_make(&job)) {
-        cli_complain(&verb_run, "no folder for the summary: %s", strerror(errno));
-        return CLI_FAILED;
-    }
-    status = job_launch(&job);
-    if (status != CLI_NOT_FOUND)
-        status = job_judge(&job, status);
-    directory_remove(&job);
+    if (*job.directory)
+        directory_remove(&job);
+    plan_free(job.plan);
     return status;
 }
 
@@ -273,16 +364,18 @@ const struct verb verb_run = {
     .name = "run",
     .line = "starts an SPMD program on N ranks and sums up its run",
     .usage =
-        "run -n N [--] [MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
+        "run -n N [--faults PLAN] [--] [MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
         "\n"
         "Starts PROGRAM on N ranks with mpirun (or mpiexec) and the options that this\n"
         "takes here.  A PROGRAM without a slash is looked for in PATH, beside this\n"
         "command, and among the examples.  Then prints a summary on standard error.\n"
         "MOOT_NAME=VALUE sets a knob for this run; `moot info` lists them.\n"
+        "--faults PLAN has the ranks kill, stop and cut off themselves as it says:\n"
+        "moot-fault-plan(7).\n"
         "\n"
-        "Exit status: 0 if every rank ended well; the launcher's if that is not 0;\n"
-        "1 if a rank failed or never closed its moot; 127 if there is no such "
-        "program;\n"
-        "2 if the command line or a knob is wrong.",
+        "Exit status: 0 if at least one rank ended well, and every other one did or\n"
+        "died or was voted out; else that of the first rank that failed (1 if it has\n"
+        "none); 2 if the command line, a knob or the plan is wrong; 3 if all went\n"
+        "well and a rule of the plan never struck; 127 if there is no such program.",
     .run = run_run,
 };

@@ -29,6 +29,8 @@ static const struct sheet_key {
     OWN(size),
     OWN(wall_ns),
     OWN(close_code),
+    OWN(ended_ns),
+    OWN(taken_over_ns),
     {"tasks_common", offsetof(struct sheet, common)},
     {"tasks_partial", offsetof(struct sheet, partial)},
     STAT(tasks_spawned),
@@ -49,6 +51,8 @@ static const struct sheet_key {
     STAT(frames_refused),
     STAT(stalls),
     STAT(violations),
+    STAT(ranks_lost),
+    STAT(tasks_taken_over),
 };
 enum { KEYS = sizeof keys / sizeof keys[0] };
 
@@ -75,6 +79,22 @@ static void line_read(struct sheet *sheet, const char *key, const char *value)
             sheet->stats.votes_by[i] = strtoull(value, NULL, 10);
 }
 
+/* Whether the line tells of a lost peer.  Without memory the loss goes untold. */
+static bool loss_read(struct sheet *sheet, const char *line)
+{
+    struct sheet_loss loss;
+    if (sscanf(line, "lost_%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &loss.rank,
+               &loss.seen_ns, &loss.removed_ns, &loss.epoch) != 4)
+        return false;
+    struct sheet_loss *grown =
+        realloc(sheet->losses, (sheet->loss_count + 1) * sizeof *grown);
+    if (grown) {
+        grown[sheet->loss_count++] = loss;
+        sheet->losses = grown;
+    }
+    return true;
+}
+
 static bool file_read(const char *path, struct sheet *out)
 {
     char line[128], key[KEY_BYTES], value[KEY_BYTES];
@@ -83,11 +103,13 @@ static bool file_read(const char *path, struct sheet *out)
         return false;
     *out = (struct sheet){0};
     while (fgets(line, sizeof line, file))
-        if (sscanf(line, "%63s %63s", key, value) == 2)
+        if (!loss_read(out, line) && sscanf(line, "%63s %63s", key, value) == 2)
             line_read(out, key, value);
     fclose(file);
-    out->present = true;
-    return out->size > 0 && out->size <= LIMIT_RANKS && out->rank < out->size;
+    out->present = out->size > 0 && out->size <= LIMIT_RANKS && out->rank < out->size;
+    if (!out->present)
+        free(out->losses);
+    return out->present;
 }
 
 /* Puts a sheet in its place, making room for its moot; the last of a rank stays. */
@@ -103,6 +125,7 @@ static bool sheet_place(struct sheets *sheets, const struct sheet *sheet)
         sheets->items = items;
         sheets->count = (size_t)sheet->size;
     }
+    free(sheets->items[sheet->rank].losses);
     sheets->items[sheet->rank] = *sheet;
     return true;
 }
@@ -117,8 +140,8 @@ bool sheets_read(const char *directory, struct sheets *out)
         struct sheet sheet;
         snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
         /* One that a rank did not get to rename is unfinished. */
-        if (entry->d_name[0] != '.' && !strstr(entry->d_name, ".unfinished") &&
-            file_read(path, &sheet))
+        if (strncmp(entry->d_name, "rank-", 5) == 0 &&
+            !strstr(entry->d_name, ".unfinished") && file_read(path, &sheet))
             good = sheet_place(out, &sheet);
     }
     if (dir)
@@ -128,24 +151,10 @@ bool sheets_read(const char *directory, struct sheets *out)
 
 void sheets_release(struct sheets *sheets)
 {
+    for (size_t r = 0; r < sheets->count; r++)
+        free(sheets->items[r].losses);
     free(sheets->items);
     *sheets = (struct sheets){0};
-}
-
-size_t sheets_failures(const struct sheets *sheets, FILE *to)
-{
-    size_t failures = 0;
-    for (size_t r = 0; r < sheets->count; r++) {
-        const struct sheet *sheet = &sheets->items[r];
-        if (!sheet->present)
-            fprintf(to, "moot: rank %zu did not close its moot\n", r);
-        else if (sheet->close_code != 0)
-            fprintf(to, "moot: rank %zu failed: %s (%s)\n", r,
-                    moot_strerror((int)sheet->close_code),
-                    moot_err_name((int)sheet->close_code));
-        failures += !sheet->present || sheet->close_code != 0;
-    }
-    return failures;
 }
 
 /* --- Telling ---------------------------------------------------------------------- */

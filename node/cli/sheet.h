@@ -11,12 +11,24 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* A peer that the rank lost. */
+struct sheet_loss {
+    uint64_t rank;
+    uint64_t seen_ns;    /* when its end was seen; 0: it was not */
+    uint64_t removed_ns; /* when the view without it was entered; 0: none was */
+    uint64_t epoch;      /* of that view */
+};
+
 struct sheet {
     uint64_t rank, size, wall_ns;
     int64_t close_code; /* the rank's own verdict; 0: well */
     moot_stats stats;
     uint64_t common, partial; /* tasks that all ranks spawned, or only some; each is
                                  counted by the lowest of them */
+    uint64_t ended_ns;        /* when it was written, CLOCK_MONOTONIC of its host */
+    uint64_t taken_over_ns; /* when the first task of a lost rank began; 0: none did */
+    struct sheet_loss *losses;
+    size_t loss_count;
     bool present;
 };
 
@@ -32,8 +44,5 @@ void sheets_release(struct sheets *sheets);
 
 /* Tells what happened. */
 void sheets_print(const struct sheets *sheets, FILE *to);
-
-/* How many ranks left no sheet, or say that they failed; each is named on `to`. */
-size_t sheets_failures(const struct sheets *sheets, FILE *to);
 
 #endif

@@ -114,13 +114,13 @@ echo "MOOT_VOTERS = many" >"$scratch/config/moot/moot.conf"
 expect info_of_a_mistake 1 "$moot" info
 says err "moot.conf:1: MOOT_VOTERS is 'many', but may be 1 to 15"
 rm "$scratch/config/moot/moot.conf"
-expect info_of_what_is_not_there_yet 1 env MOOT_FAULTS=kill:r1@1s "$moot" info
-says err "MOOT_FAULTS is not supported by this release"
+expect info_of_what_is_not_there_yet 1 env MOOT_TRACE=here "$moot" info
+says err "MOOT_TRACE is not supported by this release"
 expect info_argument 2 "$moot" info now
 
 # --- run: the command line ---
 
-for bad in "" "-n" "-n 0" "-n -1" "-n 3x" "-n 99999999" "-n 2" "-x" "--faults=x -n 2"; do
+for bad in "" "-n" "-n 0" "-n -1" "-n 3x" "-n 99999999" "-n 2" "-x" "--faultsx -n 2"; do
     # shellcheck disable=SC2086 # words are meant to split
     expect "run '$bad'" 2 "$moot" run $bad
     says err "moot help run"
@@ -132,6 +132,10 @@ says err "there is no program no-such-program"
 expect run_of_a_folder 127 "$moot" run -n 2 ./tmp
 expect run_with_a_bad_knob 2 "$moot" run -n 2 MOOT_VOTERS=0 true
 says err "1 to 15"
+expect run_with_a_wrong_plan 2 "$moot" run -n 2 --faults kill:r1@tsk.start true
+says err "^"
+expect run_with_a_plan_for_more_ranks 2 "$moot" run -n 2 --faults=kill:r2@1s true
+says err "^"
 expect run_with_an_unknown_knob 2 "$moot" run -n 2 MOOT_VOTRES=3 true
 says err "did you mean MOOT_VOTERS?"
 

@@ -157,7 +157,7 @@ static int clear(void **state)
     for (int i = 0; i < KNOB_COUNT; i++)
         unsetenv(knob_table[i].name);
     unsetenv("MOOT_CONFIG");
-    unsetenv("MOOT_FAULTS");
+    unsetenv("MOOT_TRACE");
     unsetenv("MOOT_VOTRES");
     return setenv("XDG_CONFIG_HOME", directory, 1);
 }
@@ -232,8 +232,8 @@ static void a_mistake_is_told_with_its_place(void **state)
          "MOOT_TRACE is not supported by this release"},
         {"", "MOOT_DIVERGENCE", "maybe", NULL, "environment",
          "MOOT_DIVERGENCE is 'maybe', but may be repair, strict or trust"},
-        {"", "MOOT_FAULTS", "kill:r1@1s", NULL, "environment",
-         "MOOT_FAULTS is not supported by this release"},
+        {"", "MOOT_TRACE", "there", NULL, "environment",
+         "MOOT_TRACE is not supported by this release"},
         {"", "MOOT_CONFIG", "/nowhere/moot.conf", NULL, "/nowhere/moot.conf",
          "No such"},
         {"", "MOOT_CONFIG", "/tmp", NULL, "/tmp", "directory"},

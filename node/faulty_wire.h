@@ -1,0 +1,22 @@
+/* faulty_wire.h - a transport over another one that a fault plan harms.
+ *
+ * It stands between the engine and whichever transport there is, so that a plan does
+ * the same to all of them.  Frames leave through a link (consensus/link.h), which makes
+ * them arrive once and in order whatever happens to them, and then through the plan,
+ * which loses, repeats, delays and holds them back:
+ *
+ *     engine -> frame -> [link] -> plan -> the real wire -> plan -> [link] -> engine
+ *
+ * On the real wire a frame has a header of its own, and one that would be too long with
+ * it goes in two.  Bulk results pass by: they move only after the frame that announces
+ * them has come, so what harms that frame harms them.
+ */
+#ifndef NODE_FAULTY_WIRE_H
+#define NODE_FAULTY_WIRE_H
+
+#include "node/context.h"
+
+/* Puts it around m->transport.  NO_MEMORY. */
+int faulty_wire_wrap(struct moot *m);
+
+#endif
