@@ -20,6 +20,11 @@ static bool before(const struct event *a, const struct event *b)
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->number < b->number;
 }
 
+bool event_is_own(const struct event *event)
+{
+    return event->kind == EVENT_LANE || event->kind == EVENT_WORK;
+}
+
 void heap_push(struct sim *sim, const struct event *event)
 {
     struct heap *heap = &sim->heap;
@@ -32,6 +37,7 @@ void heap_push(struct sim *sim, const struct event *event)
     }
     struct event item = *event;
     item.number = heap->next_number++;
+    heap->own += event_is_own(event);
     size_t at = heap->count++;
     for (; at > 0 && before(&item, &heap->items[(at - 1) / 2]); at = (at - 1) / 2)
         heap->items[at] = heap->items[(at - 1) / 2];
@@ -44,6 +50,7 @@ bool heap_pop(struct sim *sim, struct event *out)
     if (heap->count == 0)
         return false;
     *out = heap->items[0];
+    heap->own -= event_is_own(out);
     struct event item = heap->items[--heap->count];
     size_t at = 0;
     for (;;) {

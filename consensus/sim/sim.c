@@ -2,8 +2,9 @@
  *
  * A run ends well when every rank has adjourned.  It ends badly when a check fails,
  * when no event is left and some rank has not adjourned, or when the program has got
- * nowhere for STILL_NS of virtual time (timers alone keep the heap filled): that is the
- * check "quiescence", and its dump says who waits for what.
+ * nowhere for STILL_NS of virtual time beyond what the plan and failure detection may
+ * take (timers alone keep the heap filled): that is the check "quiescence", and its
+ * dump says who waits for what.  A program whose own code or kernels run is not stuck.
  */
 #include "hashing/identity.h"
 #include "hashing/placement.h"
@@ -171,110 +172,6 @@ const uint32_t *sim_machines(const struct sim *sim) { return sim->machines; }
 
 void sim_moved(struct sim *sim) { sim->moved_ns = sim->now_ns; }
 
-/* --- The dump --------------------------------------------------------------------- */
-
-struct dump {
-    const struct sim *sim;
-    const struct host *host;
-    FILE *to;
-};
-
-static const char *name_of(const struct sim *sim, const moot_hash *hash)
-{
-    uint32_t task = sim_task(sim, hash);
-    return task < sim->program->task_count ? sim->program->tasks[task].name : "?";
-}
-
-static void dump_wait(const struct core *core, const moot_hash *hash, void *context)
-{
-    struct dump *dump = context;
-    struct core_task_view view = {0};
-    if (!core_task_look(core, hash, &view))
-        return;
-    char asked[64], holders[64];
-    rankset_format(&view.asked_by, asked, sizeof asked);
-    rankset_format(&view.holders, holders, sizeof holders);
-    fprintf(dump->to,
-            "    waits for %s: %s, chair %d, owner %d, %s, own %d, have %d, missing "
-            "%" PRIu32 " (%s), need %" PRId64 ", asked by %s, held by %s\n",
-            name_of(dump->sim, hash),
-            view.held       ? "held"
-            : view.declined ? "declined"
-                            : "not held",
-            (int)view.chair, (int)view.owner, view.asked ? "asked" : "not asked",
-            (int)view.own, (int)view.have, view.missing,
-            view.first_missing != NULL ? name_of(dump->sim, view.first_missing) : "-",
-            (int64_t)view.need, asked, holders);
-    rankset_release(&view.asked_by);
-    rankset_release(&view.holders);
-    uint32_t chair = view.chair;
-    struct core_task_view there = {0};
-    if (chair < dump->sim->host_count && host_is_there(&dump->sim->hosts[chair]) &&
-        core_task_look(dump->sim->hosts[chair].core, hash, &there)) {
-        rankset_format(&there.asked_by, asked, sizeof asked);
-        rankset_format(&there.holders, holders, sizeof holders);
-        fprintf(dump->to,
-                "        at chair %" PRIu32 ": %s, position %" PRIu64
-                ", owner %d (%s), own %d, have %d, missing %" PRIu32 " (%s), asked by "
-                "%s, held by %s\n",
-                chair, there.held ? "held" : "not held", there.position,
-                (int)there.owner, evidence_name(there.evidence), (int)there.own,
-                (int)there.have, there.missing,
-                there.first_missing != NULL ? name_of(dump->sim, there.first_missing)
-                                            : "-",
-                asked, holders);
-        rankset_release(&there.asked_by);
-        rankset_release(&there.holders);
-    }
-}
-
-static void dump_host(const struct sim *sim, const struct host *host, FILE *to)
-{
-    static const char *const states[] = {"runs", "waits", "is woken", "is at a barrier",
-                                         "is over"};
-    fprintf(to, "  rank %" PRIu32 "%s%s%s%s%s%s", host->rank,
-            host->closed ? ", closed" : "", host->adjourned ? ", adjourned" : "",
-            host->dead ? ", dead" : "", host->fenced ? ", fenced" : "",
-            host->left ? ", left" : "", host->no_quorum ? ", no quorum" : "");
-    char members[64];
-    rankset_format(&host->members, members, sizeof members);
-    if (sim->options.storm != NULL)
-        fprintf(to, ", plays %" PRIu32 ", view %" PRIu64 " {%s}", host->role,
-                host->epoch, members);
-    fprintf(to, ": ");
-    if (!host_is_there(host)) {
-        fprintf(to, "not there\n");
-        return;
-    }
-    for (uint32_t lane = 0; lane < sim->program->lane_count; lane++) {
-        const struct program_script *script =
-            program_script(sim->program, host->role, lane);
-        fprintf(to, "lane %" PRIu32 " %s at step %" PRIu32 "/%" PRIu32 "; ", lane,
-                states[host->lanes[lane].state], host->lanes[lane].pc, script->count);
-    }
-    fprintf(to, "%" PRIu32 " ready, %zu in inbox\n", host->ready_count,
-            host->inbox_count);
-    for (uint32_t i = 0; i < sim->program->task_count; i++)
-        if (host->records[i].run && !host->records[i].ended)
-            fprintf(to, "    has to run %s%s\n", sim->program->tasks[i].name,
-                    host->records[i].started ? " (started)" : "");
-    struct dump dump = {sim, host, to};
-    core_each_wait(host->core, dump_wait, &dump);
-}
-
-static char *dump_world(const struct sim *sim)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (to == NULL)
-        abort();
-    for (uint32_t rank = 0; rank < sim->host_count; rank++)
-        dump_host(sim, &sim->hosts[rank], to);
-    fclose(to);
-    return text;
-}
-
 /* --- The crank -------------------------------------------------------------------- */
 
 /* Until when the host does not do such a thing. */
@@ -372,13 +269,20 @@ static void turn(struct sim *sim)
     const uint64_t events_max = EVENTS_MAX + (uint64_t)sim->program->rank_count *
                                                  sim->program->task_count *
                                                  EVENTS_PER_TASK_MAX;
+    const struct sim_weather *weather = &sim->weather;
+    const uint64_t still_max_ns =
+        STILL_NS + strike_longest_ns(sim) +
+        4 * (weather->suspect_ns + weather->lease_ns + weather->quorum_wait_ns);
     while (!sim->report->failed && !all_are_over(sim)) {
         if (!heap_pop(sim, &event)) {
             sim_fail(sim, "quiescence", "nothing is left to happen");
             return;
         }
-        if (event.time_ns > sim->moved_ns + STILL_NS ||
-            ++sim->report->counts.events > events_max) {
+        if (event_is_own(&event))
+            sim->moved_ns = event.time_ns;
+        bool still = sim->heap.own == 0 && event.time_ns > sim->moved_ns &&
+                     event.time_ns - sim->moved_ns > still_max_ns;
+        if (still || ++sim->report->counts.events > events_max) {
             sim_fail(sim, "quiescence", "the program got nowhere for %.0f ms",
                      (double)(event.time_ns - sim->moved_ns) / 1e6);
             flight_free(event.flight);

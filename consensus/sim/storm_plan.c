@@ -143,8 +143,10 @@ static struct plan_spread draw_spread(struct drafter *drafter, uint64_t mean_ns)
     spread.type = (enum plan_spread_type)(PLAN_SPREAD_FIXED + below(drafter, 4));
     if (spread.type == PLAN_SPREAD_UNIFORM)
         spread.spread_ns = 1 + below(drafter, spread.ns);
-    if (spread.type == PLAN_SPREAD_PARETO)
-        spread.shape_ppm = 1000000 + (uint32_t)below(drafter, 9) * 250000;
+    if (spread.type == PLAN_SPREAD_PARETO) { /* its tail is long enough */
+        spread.ns = 1000 + below(drafter, mean_ns / 20);
+        spread.shape_ppm = 1250000 + (uint32_t)below(drafter, 9) * 250000;
+    }
     return spread;
 }
 

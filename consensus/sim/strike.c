@@ -20,6 +20,31 @@ static const struct storm *storm_of(const struct sim *sim)
 
 uint64_t strike_stop_ns(const struct sim *sim) { return storm_of(sim)->stop_ns; }
 
+static uint64_t longest_draw_ns(const struct plan_spread *spread)
+{
+    if (spread->type == PLAN_SPREAD_UNIFORM)
+        return spread->ns + spread->spread_ns;
+    if (spread->type == PLAN_SPREAD_EXP)
+        return spread->ns * 45; /* -ln(2^-64) */
+    return spread->type == PLAN_SPREAD_PARETO ? spread->ns * PLAN_PARETO_CAP
+                                              : spread->ns;
+}
+
+uint64_t strike_longest_ns(const struct sim *sim)
+{
+    const struct plan *plan = sim->options.plan;
+    uint64_t sum_ns = 0, most_ns = UINT64_MAX / 4;
+    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++) {
+        const struct plan_rule *rule = &plan->rules[i];
+        uint64_t draw_ns = longest_draw_ns(&rule->spread);
+        sum_ns += draw_ns < most_ns ? draw_ns : most_ns;
+        if (rule->lasts_ns != PLAN_FOREVER)
+            sum_ns += rule->lasts_ns;
+        sum_ns = sum_ns < most_ns ? sum_ns : most_ns;
+    }
+    return sum_ns;
+}
+
 static void show(struct sim *sim, enum sight_type type, uint32_t rank, uint32_t peer,
                  uint32_t code)
 {

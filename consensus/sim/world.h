@@ -1,6 +1,7 @@
 /* world.h - the simulator's insides, shared by its own files only.
  *
  *     sim.c       builds the world, turns the crank, tells why it stopped
+ *     dump.c      who waits for what
  *     identify.c  names the program's tasks
  *     network.c   the event heap, and the wire: what arrives when
  *     harm.c      what a plan does to frames on the wire
@@ -61,6 +62,7 @@ struct heap {
     struct event *items;
     size_t count, capacity;
     uint64_t next_number;
+    uint64_t own; /* of its items: the program's own */
 };
 
 /* What one rank knows of one task. */
@@ -184,11 +186,15 @@ void sim_see(struct sim *sim, const struct sight *sight);
 void sim_moved(struct sim *sim); /* the program got somewhere */
 bool sim_canary(struct sim *sim, enum sim_canary canary); /* true once, if chosen */
 
+/* dump.c */
+char *dump_world(const struct sim *sim); /* the caller frees it */
+
 /* identify.c */
 void sim_identify(struct sim *sim);
 void sim_forget(struct sim *sim);
 
 /* network.c */
+bool event_is_own(const struct event *event); /* the program's: a lane, a kernel */
 void heap_push(struct sim *sim, const struct event *event);
 bool heap_pop(struct sim *sim, struct event *out);
 struct pair *network_pair(struct sim *sim, uint32_t from, uint32_t to);
@@ -242,6 +248,8 @@ void carry(struct host *host, const struct core_output *output,
 /* strike.c */
 void strike_schedule(struct sim *sim);
 uint64_t strike_stop_ns(const struct sim *sim); /* no rule fires from then on */
+/* For how long the plan may hold everybody up, however unlucky. */
+uint64_t strike_longest_ns(const struct sim *sim);
 /* Draws whether the rule fires; if so counts it, and shows it to the watchers. */
 bool strike_fires(struct sim *sim, uint32_t rule, uint32_t rank, uint32_t peer);
 void strike_at_time(struct sim *sim, uint32_t role);
