@@ -277,8 +277,10 @@ static void evaluate(struct program *program, uint32_t index)
     for (uint32_t i = 0; i < task->children.count; i++) {
         uint32_t child = task->children.items[i];
         evaluate(program, child);
-        children_good &=
-            !program->tasks[child].awaited || !program->outcomes[child].fails;
+        if (!program->tasks[child].awaited)
+            continue;
+        children_good &= !program->outcomes[child].fails;
+        outcome->ghostly |= program->outcomes[child].ghostly;
     }
     if (!children_good)
         return;

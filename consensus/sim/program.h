@@ -30,10 +30,10 @@
  * which a rank spawns does not enter.  A barrier at index b is a wait of all ranks that
  * each enters after spawning everything up to b, and the same argument holds.
  *
- * A running kernel waits only for its own children, and a child's inputs are inputs of
- * its parent or older siblings.  Of all kernels that are blocked, take the one that
- * started last: the child it waits for has not started, so no thread's stack lies
- * between, and all that the child needs is done or is such a sibling itself.
+ * A running kernel waits only for its own children, and a child's inputs are older
+ * siblings or come before the top-level task that it is of.  Kernels that wait keep no
+ * thread (a runtime must see to that), so a child's end rests on tasks of lower indices
+ * alone, and the argument above covers it.
  *
  * A *ghost* is a task that no rank spawns: a wait for one must end in
  * MOOT_ERR_NOT_HELD.  When all else is quiet, the moot may end any wait whose task

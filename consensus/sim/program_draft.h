@@ -8,7 +8,14 @@
 #include "random.h"
 
 /* What the streams of a seed are for. */
-enum { STREAM_CANCELS, STREAM_STYLE, STREAM_TASKS, STREAM_HOLDERS, STREAM_SCRIPTS };
+enum {
+    STREAM_CANCELS,
+    STREAM_STYLE,
+    STREAM_TASKS,
+    STREAM_HOLDERS,
+    STREAM_SCRIPTS,
+    STREAM_CHILDREN
+};
 
 struct style {
     uint32_t tasks;

@@ -69,10 +69,12 @@ static void draw_result_and_work(const struct draft *draft, struct random *rando
     task->fails = random_chance(random, 25) && has(draft, PROGRAM_FAILURES);
 }
 
-/* A child may use what its parent may use, and older siblings. */
-static void draw_child_inputs(struct program *program, struct random *random,
-                              uint32_t child)
+/* A child may use what its parent may use, older siblings, and whatever comes before
+ * the top-level task that it is of, whether its parent waits for that or not. */
+static void draw_child_inputs(struct draft *draft, struct random *random,
+                              const struct program_list *top, uint32_t child)
 {
+    struct program *program = draft->program;
     struct program_task *task = &program->tasks[child];
     const struct program_task *parent = &program->tasks[task->parent];
     for (uint32_t i = 0; i < parent->inputs.count; i++)
@@ -81,11 +83,19 @@ static void draw_child_inputs(struct program *program, struct random *random,
     for (uint32_t i = 0; i + 1 < parent->children.count; i++)
         if (random_chance(random, 300))
             program_list_add(&task->inputs, parent->children.items[i]);
+    struct random others = random_stream(program->seed + child, STREAM_CHILDREN);
+    uint32_t before = top->count - 1; /* the last is its own */
+    for (int i = 0; i < 2 && before > 0 && random_chance(&others, 300); i++) {
+        uint32_t other = top->items[random_below(&others, before)];
+        if (!list_has(&task->inputs, other))
+            program_list_add(&task->inputs, other);
+    }
 }
 
 /* Adds some children below `parent`, and below these, depth first: a subtree is a run
  * of indices. */
-static void add_children(struct draft *draft, struct random *random, uint32_t parent)
+static void add_children(struct draft *draft, struct random *random,
+                         const struct program_list *top, uint32_t parent)
 {
     struct program *program = draft->program;
     uint32_t depth = program->tasks[parent].depth;
@@ -96,10 +106,10 @@ static void add_children(struct draft *draft, struct random *random, uint32_t pa
         uint32_t child = program_add_task(program, name, (int32_t)parent);
         draw_result_and_work(draft, random, &program->tasks[child]);
         program->tasks[child].awaited = random_chance(random, 700);
-        draw_child_inputs(program, random, child);
+        draw_child_inputs(draft, random, top, child);
         if (depth + 1 < PROGRAM_NEST_MAX && random_chance(random, 300) &&
             !program->tasks[child].fails)
-            add_children(draft, random, child);
+            add_children(draft, random, top, child);
     }
 }
 
@@ -137,7 +147,7 @@ static void draw_tasks(struct draft *draft, struct program_list *top)
         task->hint = random_chance(&random, 150) && has(draft, PROGRAM_HINTS);
         program_list_add(top, index);
         if (random_chance(&random, 80) && has(draft, PROGRAM_NESTED) && !task->fails)
-            add_children(draft, &random, index);
+            add_children(draft, &random, top, index);
     }
 }
 
@@ -245,6 +255,12 @@ static void draw_cancellers(struct draft *draft, const struct program_list *top)
     bool *needed = calloc(program->task_count + 1, sizeof *needed);
     if (needed == NULL)
         abort();
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const struct program_task *task = &program->tasks[i];
+        for (uint32_t k = 0; task->parent != PROGRAM_NONE && k < task->inputs.count;
+             k++)
+            needed[task->inputs.items[k]] = true;
+    }
     for (uint32_t i = top->count; i-- > 0;) {
         struct program_task *task = &program->tasks[top->items[i]];
         if (!needed[top->items[i]] && task->children.count == 0 &&
