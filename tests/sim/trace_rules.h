@@ -125,7 +125,8 @@ static inline void rule_register(struct trace *trace, uint32_t rank, uint32_t ta
         place->position = ++party->roll_length;
 }
 
-/* A running kernel that waits for its child passes its own demand on. */
+/* A running kernel that waits for its child passes its own demand on, and so does a
+ * task that waits for the input. */
 static inline uint64_t bound_of(const struct trace *trace, uint32_t rank, uint32_t task)
 {
     const struct place *places = trace->parties[rank].places;
@@ -135,6 +136,11 @@ static inline uint64_t bound_of(const struct trace *trace, uint32_t rank, uint32
          parent = trace->program->tasks[parent].parent)
         if (places[parent].bound < bound)
             bound = places[parent].bound;
+    for (uint32_t user = task + 1; user < trace->program->task_count; user++)
+        if (places[user].own == OWN_WAIT && is_missing(trace, rank, user, task)) {
+            uint64_t of_user = bound_of(trace, rank, user);
+            bound = of_user < bound ? of_user : bound;
+        }
     return bound;
 }
 
