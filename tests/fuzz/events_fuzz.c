@@ -16,9 +16,31 @@
  */
 #include "events_lies.h"
 
+#include "consensus/mutant.h"
 #include "proto/wire.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+#ifdef MOOT_MUTANTS
+/* To see that the fuzzer sees: MOOT_MUTANT=NAME switches a rule off. */
+enum mutant mutant_on;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    static const char *const names[] = {"NONE",
+#define X(name, text) #name,
+                                        MUTANTS(X)
+#undef X
+    };
+    const char *name = getenv("MOOT_MUTANT");
+    (void)argc, (void)argv;
+    for (int i = 0; i < MUTANT_END; i++)
+        if (name != NULL && strcmp(name, names[i]) == 0)
+            mutant_on = (enum mutant)i;
+    return 0;
+}
+#endif
 
 static struct host *draw_host(void) { return host_of(draw(world.size)); }
 
@@ -172,9 +194,9 @@ static void deliver_first(uint32_t from, uint32_t to)
     message_copy_free(message);
 }
 
-static void do_deliver(void)
+static void do_deliver(struct host *host)
 {
-    uint32_t from = draw(world.size), to = draw(world.size);
+    uint32_t from = draw(world.size), to = host->rank;
     struct link *link = &world.links[from][to];
     if (!world.rough) {
         deliver_first(from, to);
@@ -187,7 +209,7 @@ static void do_deliver(void)
     struct message *message = link_take(link, at % link->count);
     if (again)
         link_add(link, message);
-    receive(host_of(to), from, message);
+    receive(host, from, message);
     message_copy_free(message);
 }
 
@@ -197,30 +219,40 @@ static void tick(struct host *host)
         require(step(host, &(struct core_event){.type = CORE_EV_TICK}) == MOOT_OK);
 }
 
+static bool takes_part(const struct host *host)
+{
+    return is_live(host) && host->pause_rounds == 0;
+}
+
 static uint64_t next_deadline_ns(void)
 {
     uint64_t due_ns = CORE_NEVER;
     for (uint32_t i = 0; i < world.size; i++) {
         uint64_t mine_ns =
-            is_live(host_of(i)) ? core_deadline(host_of(i)->core) : CORE_NEVER;
+            takes_part(host_of(i)) ? core_deadline(host_of(i)->core) : CORE_NEVER;
         due_ns = mine_ns < due_ns ? mine_ns : due_ns;
     }
     return due_ns;
 }
 
-/* A fair round: what is under way arrives, what is due happens, time goes on. */
+/* A fair round: what is under way arrives, what is due happens, time goes on; but who
+ * pauses hears and does nothing. */
 static void do_round(void)
 {
     for (uint32_t from = 0; from < world.size; from++)
         for (uint32_t to = 0; to < world.size; to++)
-            for (size_t n = world.links[from][to].count; n > 0; n--)
+            for (size_t n = world.links[from][to].count;
+                 n > 0 && host_of(to)->pause_rounds == 0; n--)
                 deliver_first(from, to);
     uint64_t due_ns = next_deadline_ns();
     if (due_ns != CORE_NEVER)
         world.now_ns = due_ns > world.now_ns ? due_ns : world.now_ns + US;
-    for (uint32_t i = 0; i < world.size; i++)
-        if (is_live(host_of(i)) && core_deadline(host_of(i)->core) <= world.now_ns)
-            tick(host_of(i));
+    for (uint32_t i = 0; i < world.size; i++) {
+        struct host *host = host_of(i);
+        if (takes_part(host) && core_deadline(host->core) <= world.now_ns)
+            tick(host);
+        host->pause_rounds -= host->pause_rounds > 0;
+    }
 }
 
 /* --- The hostile peer ------------------------------------------------------------- */
@@ -331,10 +363,11 @@ static void do_of_rank(uint32_t what, struct host *host)
                                               .hash = world.hashes[draw(TASKS)]});
         break;
     case 11:
-        do_close(host);
+        if (draw(4) == 0)
+            do_close(host);
         break;
     case 12:
-        if (world.detection)
+        if (world.detection && draw(2) == 0)
             do_crash(host);
         break;
     default:
@@ -346,19 +379,20 @@ static void do_next(void)
 {
     static const uint64_t spans_ns[] = {US,      100 * US, MS,      5 * MS,
                                         20 * MS, 70 * MS,  200 * MS};
-    uint32_t what = draw(24);
-    struct host *host = what < 14 ? draw_host() : NULL;
+    uint32_t what = draw(32);
+    struct host *host = draw_host();
     if (what < 14) {
         if (is_live(host))
             do_of_rank(what, host);
-    } else if (what < 18) {
-        do_deliver();
     } else if (what < 20) {
-        host = draw_host();
+        do_deliver(host);
+    } else if (what < 22) {
         if (is_live(host))
             do_lie(host);
-    } else if (what < 22) {
-        for (uint32_t rounds = 1 + draw(8); rounds > 0; rounds--)
+    } else if (what < 24) {
+        host->pause_rounds = 1 + draw(64);
+    } else if (what < 31) {
+        for (uint32_t rounds = 1 + draw(32); rounds > 0; rounds--)
             do_round();
     } else {
         world.now_ns += spans_ns[draw(7)];

@@ -74,6 +74,7 @@ struct host {
     uint32_t rank;
     bool over; /* crashed, fenced or adjourned */
     bool closed, no_quorum, adjourned;
+    uint32_t pause_rounds; /* for so many it stands still */
     uint64_t epoch, members;
     struct {
         enum core_lane_state state;
