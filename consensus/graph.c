@@ -452,7 +452,7 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
 {
     const struct message_result *result = &message->u.result;
     uint32_t owner = rank_of(core, from, result->owner_uid);
-    if (owner == NOBODY) {
+    if (owner == NOBODY || owner == core->rank) { /* ours comes from nobody else */
         core->stats.refused++;
         return;
     }
