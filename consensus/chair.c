@@ -416,7 +416,7 @@ void chair_retest_all(struct core *core) { for_each_undecided(core, chair_retest
 static void yield_when_quiet(struct core *core, struct task *task)
 {
     if (task->docket->balloting || task->chair != core->rank || task->finder ||
-        !chair_has_holder(core, task)) {
+        core->no_quorum || !chair_has_holder(core, task)) {
         return;
     }
     if (core->options.mode == CORE_STRICT) {

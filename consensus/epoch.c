@@ -30,7 +30,7 @@ static bool hash_has_candidates(const moot_hash *hash)
 /* Has the key had another chair since the last view that everyone settled? */
 bool epoch_moved(const struct core *core, const struct task *task)
 {
-    if (core->past_count > 0 && hash_has_candidates(&task->hash) && !MUTANT(CANDSTAY)) {
+    if (core->past_count > 0 && hash_has_candidates(&task->hash)) {
         return true; /* not every rank can tell: all of them treat it as moved */
     }
     for (uint32_t i = 0; i < core->past_count && !MUTANT(NOHIST); i++) {

@@ -56,10 +56,8 @@
     X(DROPREACC, "a record is dropped because its re-acceptance was unfinished")       \
     X(SHORTPAST, "a view's past starts anew although not all have settled")            \
     X(MASKED, "an old acceptance says something about later ballots")                  \
-    X(LOSTRES, "a once task whose result is lost counts as never started")             \
     X(NOLOSSES, "silence about a once task that nobody knew is always believed")       \
     X(NOHIDDEN, "who left cannot have decided a view of their own")                    \
-    X(CANDSTAY, "a key with candidates moves only for who sees its chair change")      \
     X(HEARSAY, "heartbeats pass on suspicion that is hearsay")                         \
     X(NODRIVE, "a value that was accepted needs suspicion as any other")               \
     X(VOTEDREST, "who has voted does not see to it that the slot is decided")          \

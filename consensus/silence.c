@@ -140,7 +140,7 @@ uint32_t silence_judge(const struct core *core, const struct task *task)
     if (!once || idempotent || MUTANT(FREEDEAD)) {
         return NOBODY;
     }
-    if (found != NULL && found->owner != NOBODY && !MUTANT(LOSTRES)) {
+    if (found != NULL && found->owner != NOBODY) {
         return REC_MAYBE; /* it did run, and its result is lost */
     }
     bool accepted = found != NULL && found->accepted != NOBODY;

@@ -29,18 +29,23 @@ static void cut(uint32_t some, uint32_t others, bool apart)
     }
 }
 
+static void tick_all(void)
+{
+    bench.now += MS / 4;
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (deadline_of(rank) <= bench.now) {
+            struct core_event tick = {.type = CORE_EV_TICK};
+            assert_int_equal(step(rank, &tick), MOOT_OK);
+        }
+    }
+}
+
 /* Time passes until the rank enters a view; what is under way then stays so. */
 static void step_until_view(uint32_t rank)
 {
     uint64_t before = bench.epoch[rank], until = bench.now + SUSPECTED_NS;
     while (bench.epoch[rank] == before && bench.now < until) {
-        bench.now += MS / 4;
-        for (uint32_t other = 0; other < bench.size; other++) {
-            if (deadline_of(other) <= bench.now) {
-                struct core_event tick = {.type = CORE_EV_TICK};
-                assert_int_equal(step(other, &tick), MOOT_OK);
-            }
-        }
+        tick_all();
         while (bench.head < bench.tail && bench.epoch[rank] == before) {
             deliver_one();
         }
@@ -314,6 +319,146 @@ static void a_decision_that_crosses_a_view_is_repeated(void **state)
     bench_close();
 }
 
+/* --- What reports must not be taken for ------------------------------------------- */
+
+static void begin_wait_for_its_end(uint32_t rank, moot_hash hash)
+{
+    struct core_event event = {.type = CORE_EV_NEED, .hash = hash};
+    event.u.need.want = WANT_DONE;
+    assert_int_equal(step(rank, &event), MOOT_OK);
+    set_lane(rank, CORE_LANE_BLOCKED);
+}
+
+/* 0 knows that it has ended well, and nobody has the bytes any more. */
+static void a_once_task_whose_result_is_lost_is_not_run_again(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(2, 0, MOOT_HASH_ONCE);
+    pass(50 * MS);
+    spawn(2, 1, a);
+    spawn(0, 1, a);
+    begin_wait_for_its_end(0, a);
+    pass(20 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(have_of(0, a), CORE_HAVE_BARE);
+    bench.crashed[2] = true;
+    spawn(1, 1, a);
+    begin_wait(1, a);
+    pass(SUSPECTED_NS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[1][1], MOOT_ERR_MAYBE_RAN);
+    bench_close();
+}
+
+static bool has_voters(const moot_hash *hash, uint32_t members, uint32_t voters)
+{
+    static const uint32_t hosts[RANKS_MAX] = {0};
+    struct rankset set = {.low = members};
+    uint32_t list[8], found = 0;
+    uint32_t chair = placement_chair(hash, &set, NULL);
+    uint32_t count = placement_voters(hash, chair, &set, hosts, 3, list);
+    for (uint32_t i = 0; i < count; i++) {
+        found |= 1u << list[i];
+    }
+    return chair == 0 && found == voters;
+}
+
+/* 1 has accepted itself in view 1, in vain.  In view 2 the chair starts the task with
+ * 3's voice, and both die.  That 1's acceptance is of a member says nothing of that. */
+static void an_old_acceptance_says_nothing_of_later_ballots(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = {{0}}, b = chaired_by(3, 0, 0);
+    for (int n = 0; !has_voters(&a, 15, 7) || !has_voters(&a, 11, 11); n++) {
+        a = chaired_by(0, n, MOOT_HASH_ONCE);
+    }
+    bench.hold_runs = true;
+    pass(50 * MS);
+    spawn(3, 2, b);
+    spawn(0, 2, b);
+    begin_wait(0, b);
+    pass(5 * MS);
+    bench.crashed[2] = true;
+    spawn(1, 1, a);
+    begin_wait(1, a);
+    while (sum_sent(MESSAGE_ACCEPT) == 0) { /* the motion goes out with the turn */
+        if (bench.head < bench.tail) {
+            deliver_one();
+        } else {
+            tick_all();
+        }
+    }
+    bench.holds[1][0] = true;
+    pass(2 * MS);
+    end_wait(1, a);
+    for (uint32_t rank = 0; rank < 4; rank += 3) {
+        certify_at(rank, 2);
+    }
+    step_until_view(0);
+    let_go(1, 0);
+    pass(5 * MS);
+    expect_view(0, 2, 11);
+    expect_view(1, 2, 11);
+    bench.holds[0][1] = true;
+    end_wait(0, b);
+    spawn(0, 1, a);
+    pass(12 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ran_on[1], 0);
+    for (uint32_t dead = 0; dead < 4; dead += 3) {
+        bench.crashed[dead] = true;
+        certify_at(1, dead);
+    }
+    begin_wait(1, a);
+    pass(SUSPECTED_NS);
+    expect_view(1, 3, 2);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[1][1], MOOT_ERR_MAYBE_RAN);
+    bench_close();
+}
+
+/* 1 knew of `a` as the input of another task, but not that it would be its chair. */
+static void who_does_not_know_the_candidates_waits_for_the_reports(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    struct rankset candidates = {.low = 14}, left = {.low = 6}, all = {.low = 15};
+    moot_hash a = {{0}}, b = chaired_by(0, 0, 0);
+    for (int n = 0;
+         placement_chair(&a, &candidates, NULL) != 3 ||
+         placement_chair(&a, &left, NULL) != 1 || placement_chair(&a, &all, NULL) != 1;
+         n++) {
+        a = chaired_by(1, n, MOOT_HASH_CANDIDATES);
+    }
+    struct core_register with_input = {.inputs = &a, .input_count = 1};
+    struct core_register reg = {.candidates = &candidates};
+    pass(50 * MS);
+    assert_int_equal(spawn_with(1, 2, b, with_input), MOOT_OK);
+    assert_int_equal(spawn_with(3, 1, a, reg), MOOT_OK);
+    assert_int_equal(spawn_with(2, 1, a, reg), MOOT_OK);
+    begin_wait(2, a);
+    pass(20 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(have_of(2, a), CORE_HAVE_DATA);
+    bench.crashed[3] = true;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        certify_at(rank, 3);
+    }
+    bench.holds[2][1] = true;
+    step_until_view(1);
+    expect_view(1, 2, 7);
+    assert_int_equal(spawn_with(1, 1, a, reg), MOOT_OK);
+    begin_wait(1, a);
+    deliver_all();
+    let_go(2, 1);
+    pass(50 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[1][1], 1);
+    bench_close();
+}
+
 int main(void)
 {
     numbers_init();
@@ -330,6 +475,9 @@ int main(void)
         cmocka_unit_test(an_old_accept_is_not_acknowledged),
         cmocka_unit_test(an_old_motions_spec_is_not_adopted),
         cmocka_unit_test(a_decision_that_crosses_a_view_is_repeated),
+        cmocka_unit_test(a_once_task_whose_result_is_lost_is_not_run_again),
+        cmocka_unit_test(an_old_acceptance_says_nothing_of_later_ballots),
+        cmocka_unit_test(who_does_not_know_the_candidates_waits_for_the_reports),
     };
     return cmocka_run_group_tests_name("view rules", tests, NULL, NULL);
 }
