@@ -470,7 +470,7 @@ int asker_cancel(struct core *core, struct task *task)
     if (task->own != CORE_OWN_NONE) {
         graph_cancel_own(core, task);
     } else if (task->chair == core->rank) {
-        chair_on_cancel(core, task);
+        serve_cancel(core, task);
     } else if (task->have == CORE_HAVE_NOTHING && task->chair != NOBODY) {
         out_send(core, task->chair, MESSAGE_CANCEL, task);
     }

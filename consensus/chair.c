@@ -3,8 +3,9 @@
  * In one view nobody but the chair proposes an owner, so proposals never duel.  A chair
  * that holds a task claims it without a message (T2).  One that does not yields it to a
  * holder when there is evidence that it will not register it itself (T5), and tells the
- * winner who asked (T6).  The record `owner` is written once (I4): whoever registers
- * the task later finds it written and is one more holder, never a second owner.
+ * winner who asked (serve.c).  The record `owner` is written once (I4): whoever
+ * registers the task later finds it written and is one more holder, never a second
+ * owner.
  *
  * A task with candidates has its chair among them, and its hash says that there are
  * some but not which.  Who is asked for such a task by someone who does not hold it is
@@ -14,79 +15,6 @@
 #include "consensus/internal.h"
 
 #include <stdlib.h>
-
-/* --- Dockets ------------------------------------------------------------------- */
-
-struct docket *docket_of(struct core *core, struct task *task)
-{
-    if (task->docket == NULL) {
-        task->docket = core_alloc(core, sizeof(*task->docket));
-        if (task->docket != NULL) {
-            task->docket->winner = NOBODY;
-            task->docket->first_ask_ns = core->now_ns;
-        }
-    }
-    return task->docket;
-}
-
-void docket_release(struct docket *docket)
-{
-    if (docket != NULL) {
-        free(docket->askers);
-        rankset_release(&docket->never);
-        rankset_release(&docket->acks);
-    }
-}
-
-struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t rank)
-{
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        if (docket->askers[i].rank == rank) {
-            return &docket->askers[i];
-        }
-    }
-    if (!core_grow(core, &docket->askers, &docket->asker_room, docket->asker_count + 1,
-                   sizeof(*docket->askers))) {
-        return NULL;
-    }
-    struct asker *asker = &docket->askers[docket->asker_count++];
-    *asker = (struct asker){.rank = rank, .need = NEED_NONE};
-    return asker;
-}
-
-static void undecided_add(struct core *core, struct task *task)
-{
-    struct docket *docket = task->docket;
-    if (docket->undecided) {
-        return;
-    }
-    docket->undecided = true;
-    docket->first_ask_ns = core->now_ns;
-    docket->undecided_next = &core->undecided;
-    docket->undecided_prev = core->undecided_docket.undecided_prev;
-    docket->undecided_prev->docket->undecided_next = task;
-    core->undecided_docket.undecided_prev = task;
-}
-
-static void undecided_remove(struct task *task)
-{
-    struct docket *docket = task->docket;
-    if (docket != NULL && docket->undecided) {
-        docket->undecided = false;
-        docket->undecided_prev->docket->undecided_next = docket->undecided_next;
-        docket->undecided_next->docket->undecided_prev = docket->undecided_prev;
-    }
-}
-
-static bool wanted(const struct docket *docket)
-{
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        if (docket->askers[i].want != WANT_NOTHING) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* --- Evidence (T5) ------------------------------------------------------------- */
 
@@ -202,8 +130,6 @@ bool chair_has_holder(const struct core *core, const struct task *task)
 
 /* --- Deciding (T2, T5, T8) ----------------------------------------------------- */
 
-static void serve(struct core *core, struct task *task, bool fresh);
-
 void chair_decided(struct core *core, struct task *task, uint32_t owner,
                    enum evidence evidence)
 {
@@ -223,7 +149,7 @@ void chair_decided(struct core *core, struct task *task, uint32_t owner,
         graph_own(core, task, evidence);
         graph_answer(core, task);
     } else {
-        serve(core, task, true);
+        serve_askers(core, task, true);
     }
 }
 
@@ -260,8 +186,8 @@ static void yield_to(struct core *core, struct task *task, enum evidence evidenc
 static void seek(struct core *core, struct task *task)
 {
     struct docket *docket = task->docket;
-    if (docket->seek_sent || !wanted(docket) || core->options.mode == CORE_TRUST ||
-        MUTANT(NOSEEK)) {
+    if (docket->seek_sent || !docket_is_wanted(docket) ||
+        core->options.mode == CORE_TRUST || MUTANT(NOSEEK)) {
         return;
     }
     docket->seek_sent = true;
@@ -304,7 +230,7 @@ void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len
             message->u.verdict.code = code;
         }
     }
-    if (!wanted(docket)) {
+    if (!docket_is_wanted(docket)) {
         undecided_remove(task);
     }
     if (self) {
@@ -378,7 +304,7 @@ void chair_retest(struct core *core, struct task *task)
     }
     if (task->rec != NOBODY) {
         undecided_remove(task); /* the reports may have decided it */
-        serve(core, task, false);
+        serve_askers(core, task, false);
     } else if (!docket->balloting && !chair_has_holder(core, task)) {
         seek(core, task);
         fail_if_nobody_will(core, task);
@@ -534,129 +460,4 @@ void chair_local_ask(struct core *core, struct task *task)
     };
     note_asker(core, task, core->rank, &motion);
     chair_retest(core, task);
-}
-
-/* --- Serving (T6) -------------------------------------------------------------- */
-
-/* Who is to answer for the record: its owner, or one that has a copy. */
-static uint32_t server_of(const struct core *core, const struct task *task)
-{
-    if (rankset_has(&core->members, task->rec) || task->recovery == NULL) {
-        return task->rec;
-    }
-    FOR_MEMBERS(core, rank)
-    {
-        if (rankset_has(&task->recovery->at, rank)) {
-            return rank;
-        }
-    }
-    return task->rec;
-}
-
-static void send_decision(struct core *core, struct task *task,
-                          const struct message_asker *askers, size_t count)
-{
-    struct message *message =
-        out_send(core, server_of(core, task), MESSAGE_DECISION, task);
-    if (message == NULL) {
-        return;
-    }
-    message->u.decision =
-        (struct message_decision){.evidence = (enum evidence)task->evidence,
-                                  .askers = askers,
-                                  .asker_count = count};
-    out_note(core, CORE_POINT_DECISION_SENT, task, task->rec,
-             (enum evidence)task->evidence);
-}
-
-/* A decision that was under way when its addressee entered this view is lost, and who
- * waits for nothing asks for none (T6). */
-void chair_decide_again(struct core *core, struct task *task)
-{
-    if (task->chair == core->rank && !task->finder && !task->frozen &&
-        task->rec != core->rank && rankset_has(&core->members, task->rec) &&
-        task->have == CORE_HAVE_NOTHING && !MUTANT(FWDNOTDEC)) {
-        send_decision(core, task, NULL, 0);
-    }
-}
-
-/* The owner has left, and this rank has the bytes. */
-static void answer_with_copy(struct core *core, struct task *task)
-{
-    struct docket *docket = task->docket;
-    for (uint32_t i = 0; docket != NULL && i < docket->asker_count; i++) {
-        struct asker *asker = &docket->askers[i];
-        if (!asker->told && asker->want != WANT_NOTHING && asker->rank != core->rank) {
-            graph_send_result(core, task, asker->rank, asker->want, false);
-        }
-        asker->told = true;
-    }
-}
-
-/* If it has left, there is nothing to cancel: it has a result, or never will. */
-static void cancel_at_owner(struct core *core, struct task *task)
-{
-    if (rankset_has(&core->members, task->rec)) {
-        out_send(core, task->rec, MESSAGE_CANCEL, task);
-    }
-}
-
-static void serve(struct core *core, struct task *task, bool fresh)
-{
-    struct docket *docket = task->docket;
-    if (task->rec == core->rank) {
-        graph_answer(core, task);
-        return;
-    }
-    if (!rankset_has(&core->members, task->rec) && task->have == CORE_HAVE_DATA) {
-        answer_with_copy(core, task);
-        return;
-    }
-    assert(docket != NULL);
-    struct message_asker *told =
-        out_borrow(core, (docket->asker_count + 1) * sizeof(*told));
-    if (told == NULL) {
-        return;
-    }
-    size_t count = 0;
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        struct asker *asker = &docket->askers[i];
-        if (asker->told) {
-            continue;
-        }
-        asker->told = true;
-        if (asker->rank == task->rec) {
-            fresh = true; /* the winner asks: it must hear that it is the winner */
-        } else if (asker->want != WANT_NOTHING && !MUTANT(FORGETASKERS)) {
-            told[count++] =
-                (struct message_asker){asker->rank, asker->want, asker->need};
-        }
-    }
-    if (fresh || (count > 0 && !MUTANT(DECIDEONCE))) {
-        send_decision(core, task, told, count);
-    }
-    if (docket->cancel) {
-        docket->cancel = false;
-        cancel_at_owner(core, task);
-    }
-}
-
-/* A cancel is decided by the owner; where there is none yet, it waits for one. */
-void chair_on_cancel(struct core *core, struct task *task)
-{
-    if (task->own != CORE_OWN_NONE) {
-        graph_cancel_own(core, task);
-        return;
-    }
-    if (task->chair != core->rank || task->finder) {
-        return;
-    }
-    if (task->rec != NOBODY) {
-        cancel_at_owner(core, task);
-        return;
-    }
-    struct docket *docket = docket_of(core, task);
-    if (docket != NULL) {
-        docket->cancel = true;
-    }
 }

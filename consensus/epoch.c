@@ -355,7 +355,7 @@ void epoch_enter(struct core *core, const struct view *view)
     for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
         if (core->slots[i] != NULL) {
             ask_again(core, core->slots[i]);
-            chair_decide_again(core, core->slots[i]);
+            serve_decide_again(core, core->slots[i]);
         }
     }
     recovery_reported(core, core->rank);

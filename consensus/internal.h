@@ -20,7 +20,8 @@
  *   register.c  takes a task in (T1)
  *   graph.c     inputs, consumers, own results, pushes (T3a, T7)
  *   asker.c     needs, motions, pulls (T1a, T3)
- *   chair.c     claims, evidence, yields, decisions, seeks (T2, T4-T6)
+ *   chair.c     claims, evidence, yields, decisions, seeks (T2, T4, T5); docket.c
+ *   serve.c     telling owners who waits (T6)
  *   ballot.c    once tasks and their voters (T8)
  *   quiet.c     termination: NOT_HELD, CYCLE, adjournment
  *   census.c    what all have closed with and nobody has run (T1a)
@@ -674,12 +675,28 @@ bool asker_swept(const struct core *core);
 void asker_tell(struct core *core, struct task *task);
 int asker_cancel(struct core *core, struct task *task);
 
-/* --- chair.c ------------------------------------------------------------------------
+/* --- docket.c -----------------------------------------------------------------------
  */
 
 struct docket *docket_of(struct core *core, struct task *task);
 struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t rank);
+bool docket_is_wanted(const struct docket *docket); /* not only told of */
 void docket_release(struct docket *docket);
+/* The list of asked tasks without an owner: core->undecided. */
+void undecided_add(struct core *core, struct task *task);
+void undecided_remove(struct task *task);
+
+/* --- serve.c ------------------------------------------------------------------------
+ */
+
+/* Tells the owner of new askers; and, if `fresh`, that it is the owner. */
+void serve_askers(struct core *core, struct task *task, bool fresh);
+void serve_decide_again(struct core *core, struct task *task); /* in a new view */
+void serve_cancel(struct core *core, struct task *task);
+
+/* --- chair.c ------------------------------------------------------------------------
+ */
+
 void chair_on_motion(struct core *core, uint32_t from, struct task *task,
                      const struct message_motion *motion);
 void chair_local_ask(struct core *core, struct task *task);
@@ -688,8 +705,6 @@ void chair_retest(struct core *core, struct task *task);
 void chair_retest_all(struct core *core);
 void chair_decided(struct core *core, struct task *task, uint32_t owner,
                    enum evidence evidence);
-void chair_decide_again(struct core *core, struct task *task);
-void chair_on_cancel(struct core *core, struct task *task);
 void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len_max);
 bool chair_has_holder(const struct core *core, const struct task *task);
 uint64_t chair_least_len(const struct task *task);

@@ -202,7 +202,7 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
         quiet_on_chase(core, task, &message->u.chase);
         break;
     case MESSAGE_CANCEL:
-        chair_on_cancel(core, task);
+        serve_cancel(core, task);
         break;
     case MESSAGE_ROLL:
         roll_on_roll(core, from, &message->u.roll);

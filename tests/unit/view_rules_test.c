@@ -419,46 +419,6 @@ static void an_old_acceptance_says_nothing_of_later_ballots(void **state)
     bench_close();
 }
 
-/* 1 knew of `a` as the input of another task, but not that it would be its chair. */
-static void who_does_not_know_the_candidates_waits_for_the_reports(void **state)
-{
-    (void)state;
-    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
-    struct rankset candidates = {.low = 14}, left = {.low = 6}, all = {.low = 15};
-    moot_hash a = {{0}}, b = chaired_by(0, 0, 0);
-    for (int n = 0;
-         placement_chair(&a, &candidates, NULL) != 3 ||
-         placement_chair(&a, &left, NULL) != 1 || placement_chair(&a, &all, NULL) != 1;
-         n++) {
-        a = chaired_by(1, n, MOOT_HASH_CANDIDATES);
-    }
-    struct core_register with_input = {.inputs = &a, .input_count = 1};
-    struct core_register reg = {.candidates = &candidates};
-    pass(50 * MS);
-    assert_int_equal(spawn_with(1, 2, b, with_input), MOOT_OK);
-    assert_int_equal(spawn_with(3, 1, a, reg), MOOT_OK);
-    assert_int_equal(spawn_with(2, 1, a, reg), MOOT_OK);
-    begin_wait(2, a);
-    pass(20 * MS);
-    assert_int_equal(bench.runs[1], 1);
-    assert_int_equal(have_of(2, a), CORE_HAVE_DATA);
-    bench.crashed[3] = true;
-    for (uint32_t rank = 0; rank < 3; rank++) {
-        certify_at(rank, 3);
-    }
-    bench.holds[2][1] = true;
-    step_until_view(1);
-    expect_view(1, 2, 7);
-    assert_int_equal(spawn_with(1, 1, a, reg), MOOT_OK);
-    begin_wait(1, a);
-    deliver_all();
-    let_go(2, 1);
-    pass(50 * MS);
-    assert_int_equal(bench.runs[1], 1);
-    assert_int_equal(bench.ended[1][1], 1);
-    bench_close();
-}
-
 int main(void)
 {
     numbers_init();
@@ -477,7 +437,6 @@ int main(void)
         cmocka_unit_test(a_decision_that_crosses_a_view_is_repeated),
         cmocka_unit_test(a_once_task_whose_result_is_lost_is_not_run_again),
         cmocka_unit_test(an_old_acceptance_says_nothing_of_later_ballots),
-        cmocka_unit_test(who_does_not_know_the_candidates_waits_for_the_reports),
     };
     return cmocka_run_group_tests_name("view rules", tests, NULL, NULL);
 }
