@@ -25,6 +25,11 @@ const char *workload_name(enum workload_kind kind)
     return kind < WORKLOAD_END ? names[kind] : "?";
 }
 
+bool workload_has_phases(enum workload_kind kind)
+{
+    return kind != WORKLOAD_RANDOM && kind != WORKLOAD_SCRIPT;
+}
+
 const char *workload_text(enum workload_kind kind)
 {
     static const char *const texts[] = {

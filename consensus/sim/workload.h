@@ -47,6 +47,8 @@ struct workload {
     const struct script *script; /* SCRIPT; the caller's */
 };
 
+/* Whether its phases can be late. */
+bool workload_has_phases(enum workload_kind kind);
 const char *workload_name(enum workload_kind kind);
 const char *workload_text(enum workload_kind kind); /* what it is */
 /* Reads "skip" or "skip:0.01" or "skip:1%"; false if it is none of the names, or the

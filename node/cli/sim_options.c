@@ -347,6 +347,9 @@ static int check(struct sim_command *command)
         return cli_usage(&verb_sim, "--faults none fixes the members: no --newcomers");
     if (command->trace && command->many)
         return cli_usage(&verb_sim, "--trace tells one run: give --seed, not --seeds");
+    if (command->lateness_word != NULL && !workload_has_phases(trial->workload.kind))
+        return cli_usage(&verb_sim, "--lateness goes with workloads that have phases, "
+                                    "not with random and scripts");
     if (command->sweeps && (command->trace || command->shrink))
         return cli_usage(&verb_sim, "--sweep goes with neither --trace nor --shrink");
     if (trial_check(trial, command->seed_first, &error))

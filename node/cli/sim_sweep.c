@@ -60,7 +60,9 @@ int sim_sweep(const struct sim_command *command)
                                       "pareto:200us:1.2"};
     const char *const *words =
         command->lateness_word != NULL ? &command->lateness_word : all;
-    size_t count = command->lateness_word != NULL ? 1 : sizeof all / sizeof *all;
+    bool one = command->lateness_word != NULL ||
+               !workload_has_phases(command->trial.workload.kind);
+    size_t count = one ? 1 : sizeof all / sizeof *all;
     struct sim_outcome *outcome = malloc(sizeof *outcome);
     if (outcome == NULL)
         abort();

@@ -56,6 +56,7 @@ done <<'TABLE'
 --ranks 3 --workload skip:3|a probability is between 0 and 1; allowed: 0 to 1, as in 0.1
 --ranks 3 --workload no/such.moot|takes a name (random, agree, skip, .*) or a script
 --ranks 3 --lateness soon|--lateness takes none, 1ms, 2ms+-1ms, exp:1ms or pareto:1ms:1.5
+--ranks 3 --lateness 1ms|--lateness goes with workloads that have phases
 --ranks 3 --faults dorp|unknown fault "dorp"; did you mean "drop"
 --ranks 3 --faults kill:r3@1ms|the plan does not fit 3 ranks: there is no rank 3
 --ranks 3 --vote-timeout 5|--vote-timeout 5: a time needs a unit; allowed: ns, us, ms
@@ -179,6 +180,7 @@ expect a_sweep_is_a_table 0 --ranks 4 --workload skip --tasks 60 --steady --seed
     --sweep vote_timeout=never,1ms,5ms
 [ "$(grep -c '^ranks spawn late by ' "$scratch/out")" -eq 5 ]
 note $? "there are not five distributions"
+says out '^ranks spawn late by exp:1ms$'
 says out '^  vote-timeout  *votes  *needless  *asks |'
 [ "$(grep -c '^  never ' "$scratch/out")" -eq 5 ] &&
     [ "$(grep -c '^  5ms ' "$scratch/out")" -eq 5 ]
