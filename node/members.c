@@ -107,7 +107,7 @@ bool members_may_send(const struct moot *m, uint32_t to, enum message_type type)
 {
     switch (m->members.all[to].state) {
     case MEMBER_HERE:
-        return true;
+        return type != MESSAGE_ADJOURN; /* the farewell says it, when all is flushed */
     case MEMBER_REMOVED:
         return type == MESSAGE_FENCED || type == MESSAGE_VIEW;
     case MEMBER_DEAD:
@@ -183,7 +183,8 @@ void members_look(struct moot *m, uint64_t now_ns)
         bool over = m->adjourned || m->fatal != 0;
         member->ended_ns = now_ns;
         if (over && member->left) {
-            continue; /* as one does that has left */
+            m->transport->ops->go_alone(m->transport);
+            continue; /* it had nothing more to say */
         }
         lose(m, rank, MEMBER_DEAD);
         progress_wake(m);

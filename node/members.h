@@ -8,9 +8,9 @@
  *
  * and besides may have *left*: it said that all have closed and that it has nothing
  * more to say.  Each rank says that once, to everyone, at the end of its close, and
- * ends when all peers have said it or are gone.  A farewell is an ADJOURN: should the
- * rank that counted everyone in die amid telling them, any other's farewell says the
- * same.
+ * ends when all peers have said it or are gone.  A farewell is the ADJOURN of the
+ * protocol, which otherwise only the rank that counted everyone in would say: should it
+ * die amid telling them, any other's farewell says the same.
  *
  * What a death cost is written down here for the summary: when it was found, when the
  * view without it came, how many of its tasks were run by this rank.
@@ -49,7 +49,8 @@ void members_carry_quorum(struct moot *m, bool have);
 void members_carry_fenced(struct moot *m, int code);
 void members_note_run(struct moot *m, const struct task *task);
 
-/* Whether a message of this type may go to that rank; others are dropped. */
+/* Whether a message of this type of the core's may go to that rank; others are dropped.
+ */
 bool members_may_send(const struct moot *m, uint32_t to, enum message_type type);
 bool members_is_here(const struct moot *m, uint32_t rank);
 

@@ -29,7 +29,7 @@
 #include <time.h>
 
 enum { TAG_FRAME = 1, TAG_BULK = 2 };
-enum { LEAVE_SECONDS = 60 }; /* how long free() waits for the other ranks */
+enum { LEAVE_SECONDS = 15 }; /* how long free() waits for the other ranks */
 
 /* --- MPI_Finalize under an open moot -----------------------------------------------
  */
