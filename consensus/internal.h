@@ -66,7 +66,7 @@ enum { ASK_BUSY_FACTOR = 100, ASK_BUSY_NS = 1000000 };
 /* Up to so many ranks everyone speaks with everyone: rolls and states are told to all,
  * and the coordinator polls them itself.  Above that they go along the tree and by
  * dissemination (spread.c), and what is kept per peer is kept of few. */
-enum { PEERS_ALL_MAX = 64, PARTNERS_MAX = 14, PARTS_MAX = 8 };
+enum { PEERS_ALL_MAX = 64, PARTNERS_MAX = 14, PARTS_MAX = 16 };
 static_assert(1u << PARTNERS_MAX >= LIMIT_RANKS, "every member is within reach");
 
 static inline uint64_t add_ns(uint64_t a, uint64_t b)
@@ -414,6 +414,7 @@ struct core {
     struct task *last_wait; /* the latest lane need, for STATE */
 
     uint64_t state_sent_ns;
+    uint64_t gossip_ns; /* when rolls or the state were told last */
     struct message_state state_sent;
     moot_hash state_waits_for;
     bool state_ever;

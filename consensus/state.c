@@ -1,11 +1,11 @@
 /* state.c - telling peers what this rank is doing, when it has time to.
  *
- * A rank whose lanes block announces what there is of its last chunk and its STATE:
- * blocked or closed, how long its roll is, what it waits for.  At most once in a gossip
- * period, and only what changed, so a program that waits at every step pays a bounded
- * share.  The STATE decides nothing; it lets an owner push to those who wait too (T3a),
- * lets the coordinator poll only when a poll can succeed, and fills stall reports; what
- * only those need is told more seldom.
+ * A rank whose lanes block announces what there is of its last chunk, so that owners
+ * push to those who wait too (T3a), and its STATE: blocked or closed, how long its roll
+ * is, what it waits for.  At most once in a gossip period, and only what changed, so a
+ * program that waits at every step pays a bounded share.  The STATE decides nothing: it
+ * says when T1a is possible and when a poll can succeed, and fills stall reports; what
+ * only those need, that a rank is blocked for one, is told more seldom.
  */
 #include "consensus/internal.h"
 
@@ -44,11 +44,8 @@ static struct message_state state_now(const struct core *core)
 /* What decides something at a peer: it is told after a gossip period. */
 static bool is_urgent(const struct core *core)
 {
-    if (!core->state_ever || !roll_is_told(core)) {
-        return true;
-    }
     const struct message_state now = state_now(core), *told = &core->state_sent;
-    return now.blocked != told->blocked || now.closed != told->closed ||
+    return !core->state_ever || now.closed != told->closed ||
            (now.passive && !told->passive) || now.lanes != told->lanes;
 }
 
@@ -56,7 +53,8 @@ static bool is_urgent(const struct core *core)
 static bool is_news(const struct core *core)
 {
     const struct message_state now = state_now(core), *told = &core->state_sent;
-    return now.waiting != told->waiting || now.len != told->len ||
+    return now.blocked != told->blocked || now.waiting != told->waiting ||
+           now.len != told->len ||
            (now.waiting && !hash_equal(&core->last_wait->hash, &core->state_waits_for));
 }
 
@@ -65,6 +63,12 @@ static bool waits_for_rolls(const struct core *core)
 {
     return core->options.mode == CORE_STRICT && spread_is_on(core) &&
            !spread_is_done(core);
+}
+
+static uint64_t news_due_ns(const struct core *core)
+{
+    uint64_t long_ns = NEWS_PERIODS * core->options.gossip_period_ns;
+    return is_news(core) ? core->state_sent_ns + long_ns : CORE_NEVER;
 }
 
 uint64_t state_deadline(const struct core *core)
@@ -76,10 +80,10 @@ uint64_t state_deadline(const struct core *core)
     if (roll_is_told(core) && waits_for_rolls(core)) {
         return spread_deadline(core);
     }
-    if (is_urgent(core)) {
-        return core->state_ever ? core->state_sent_ns + period_ns : core->now_ns;
+    if (is_urgent(core) || !roll_is_told(core)) {
+        return core->state_ever ? core->gossip_ns + period_ns : core->now_ns;
     }
-    return is_news(core) ? core->state_sent_ns + NEWS_PERIODS * period_ns : CORE_NEVER;
+    return news_due_ns(core);
 }
 
 static void tell(struct core *core, uint32_t to, const struct message_state *state)
@@ -99,7 +103,9 @@ void state_announce(struct core *core)
         return;
     }
     roll_tell_partial(core);
-    if (waits_for_rolls(core)) {
+    core->gossip_ns = core->now_ns;
+    if (waits_for_rolls(core) ||
+        (!is_urgent(core) && news_due_ns(core) > core->now_ns)) {
         return;
     }
     struct message_state state = state_now(core);

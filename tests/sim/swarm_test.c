@@ -117,7 +117,6 @@ static const struct {
     {{.tasks = 12, .spread = true}, 250},
     {{.tasks = 60, .spread = true}, 60},
     {{.tasks = 60, .spread = true, .agree = true}, 25},
-    {{.tasks = 60, .spread = true, .agree = true, .calm = true}, 15},
 };
 
 static void run_quick_set(struct tally *tally)
