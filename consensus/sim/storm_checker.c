@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VIEWS_MAX = 64, NO_RANK = 0xff };
+enum { VIEWS_MAX = 64, NO_RANK = 0xff, DRIFT_PPM = 1000 /* rho */ };
 
 /* What has been seen of one task; sets of ranks are one word. */
 struct seen {
@@ -422,16 +422,24 @@ static void enter_view(struct storm_checker *checker, struct sim *sim,
     check_leases(checker, sim, ever & ~members);
 }
 
+static bool drifts_too_far(const struct plan_rule *rule)
+{
+    return rule->factor_ppm > PLAN_FACTOR_ONE_PPM + DRIFT_PPM ||
+           rule->factor_ppm < PLAN_FACTOR_ONE_PPM - DRIFT_PPM;
+}
+
 /* Slow kernels, clocks within the drift that is assumed and frames that come twice
  * deceive nobody. */
 static void begin_fault(struct storm_checker *checker, const struct sim *sim,
                         const struct sight *sight)
 {
-    enum plan_fault fault = sim_plan(sim)->rules[sight->code].fault;
-    if (fault == PLAN_SLOW || fault == PLAN_CLOCK || fault == PLAN_DUP)
+    const struct plan_rule *rule = &sim_plan(sim)->rules[sight->code];
+    bool clock = rule->fault == PLAN_CLOCK && drifts_too_far(rule);
+    if (rule->fault == PLAN_SLOW || rule->fault == PLAN_DUP ||
+        (rule->fault == PLAN_CLOCK && !clock))
         return;
     checker->faulty = true;
-    if (fault == PLAN_PAUSE || fault == PLAN_GAP)
+    if (rule->fault == PLAN_PAUSE || rule->fault == PLAN_GAP || clock)
         checker->parties[sight->rank].disturbed = true;
     if (sight->peer == UINT32_MAX)
         return;
