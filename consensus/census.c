@@ -1,12 +1,13 @@
 /* census.c - T1a where there are many: what is held, and what its chair lacks.
  *
  * A task that nobody waits for must run too, so a chair that lacks it must hear of a
- * holder once everybody has closed.  Few ranks can compare their rolls with everyone's.
- * Instead each that has closed tells its parent in the tree, when it has heard its
- * children, which tasks are held below it, one holder each, and which of them their
- * chairs hold or have decided.  The root, when it has closed too, sees what is held and
- * not claimed, and has one holder of each tell the chair (RESOLVE_TELL): three messages
- * for each such vote, however many ranks hold the task.
+ * holder once everybody has closed.  Up to SWEEPERS_MAX members compare their rolls
+ * with everyone's (asker_sweep), and each holder tells.  Where there are more, each
+ * that has closed tells its parent in the tree, when it has heard its children, which
+ * tasks are held below it, one holder each, and which of them their chairs hold or have
+ * decided.  The root, when it has closed too, sees what is held and not claimed, and
+ * has one holder of each tell the chair (RESOLVE_TELL): three messages for each such
+ * vote, however many ranks hold the task.
  *
  * While all below a rank have the same roll, the roll is told as its sum, and hashes
  * are told only of what chairs below have claimed: of a task once on its way up.  Where
@@ -24,9 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SWEEPERS_MAX = 8 };
+
 bool census_is_on(const struct core *core)
 {
-    return spread_is_on(core) && core->options.mode == CORE_REPAIR && !MUTANT(NOSWEEP);
+    bool many = core->member_count > SWEEPERS_MAX || spread_is_on(core);
+    return many && core->options.mode == CORE_REPAIR && !MUTANT(NOSWEEP);
 }
 
 void census_reset(struct core *core)
@@ -166,7 +170,8 @@ static void tell_parent(struct core *core, bool alike, const struct rollsum *sum
         count = count < LIMIT_CENSUS_ENTRIES ? count : LIMIT_CENSUS_ENTRIES;
         size_t bytes = count * sizeof(*census->items);
         struct message_counted *entries = out_borrow(core, bytes);
-        struct message *message = out_send(core, core->parent, MESSAGE_CENSUS, NULL);
+        struct message *message =
+            out_send(core, core->tree.parent, MESSAGE_CENSUS, NULL);
         if (core->broken || message == NULL) {
             return;
         }
@@ -234,7 +239,7 @@ static bool is_like_ours(const struct core *core, const struct census_child *chi
 static bool ask_others(struct core *core, const struct rollsum *sum)
 {
     bool missing = false;
-    for (uint32_t i = 0; i < core->child_count; i++) {
+    for (uint32_t i = 0; i < core->tree.child_count; i++) {
         struct census_child *child = &core->census.child[i];
         if (!child->alike || is_like_ours(core, child, sum)) {
             continue;
@@ -243,7 +248,7 @@ static bool ask_others(struct core *core, const struct rollsum *sum)
         if (!child->asked) {
             child->asked = true;
             struct message *message =
-                out_send(core, core->children[i], MESSAGE_CENSUS, NULL);
+                out_send(core, core->tree.children[i], MESSAGE_CENSUS, NULL);
             if (message != NULL) {
                 message->u.census = (struct message_census){.ask = true};
             }
@@ -260,7 +265,7 @@ void census_turn(struct core *core)
     }
     uint32_t like_ours = 1;
     bool alike = true;
-    for (uint32_t i = 0; i < core->child_count; i++) {
+    for (uint32_t i = 0; i < core->tree.child_count; i++) {
         if (!census->child[i].in) {
             return;
         }
@@ -270,7 +275,7 @@ void census_turn(struct core *core)
         return;
     }
     census->ranks = 1;
-    for (uint32_t i = 0; i < core->child_count; i++) {
+    for (uint32_t i = 0; i < core->tree.child_count; i++) {
         bool like = is_like_ours(core, &census->child[i], &sum);
         alike = alike && like;
         like_ours += like ? census->child[i].ranks : 0;
@@ -278,10 +283,10 @@ void census_turn(struct core *core)
     }
     census->told = true;
     add_own_claims(core);
-    if (!alike || core->parent == NOBODY) {
+    if (!alike || core->tree.parent == NOBODY) {
         add_own_roll(core, like_ours);
     }
-    if (core->parent == NOBODY) {
+    if (core->tree.parent == NOBODY) {
         act(core);
     } else {
         tell_parent(core, alike, &sum);
@@ -305,15 +310,16 @@ void census_on_census(struct core *core, uint32_t from,
                       const struct message_census *message)
 {
     struct census *census = &core->census;
-    if (message->ask && from == core->parent && census->told) {
+    if (message->ask && from == core->tree.parent && census->told) {
         tell_all(core);
         return;
     }
     uint32_t i = 0;
-    while (i < core->child_count && core->children[i] != from) {
+    while (i < core->tree.child_count && core->tree.children[i] != from) {
         i++;
     }
-    if (message->ask || i == core->child_count || !census_is_on(core) || census->told) {
+    if (message->ask || i == core->tree.child_count || !census_is_on(core) ||
+        census->told) {
         core->stats.refused++;
         return;
     }

@@ -372,8 +372,9 @@ struct core {
     struct peer **peers; /* per rank; NULL: none yet (peers.c) */
     struct peer **known; /* those that are there, in the order in which they came */
     uint32_t known_count, known_room;
-    uint32_t parent;    /* in the tree over the members; NOBODY: the root */
-    uint32_t *children; /* up to direct_max members: of the root, all others */
+    struct tree_place tree; /* over the members, from the lowest rank */
+    uint32_t parent;        /* whom this rank answers; NOBODY: it asks */
+    uint32_t *children;     /* who answer it: of the tree, or all others to the root */
     uint32_t child_count, child_room;
     uint32_t place;                  /* how many members have a lower rank */
     uint32_t partners[PARTNERS_MAX]; /* the members 1, 2, 4, ... places on */

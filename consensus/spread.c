@@ -33,12 +33,24 @@ bool spread_is_on(const struct core *core)
 /* --- Places -------------------------------------------------------------------------
  */
 
-static void take_tree_place(struct core *core, uint32_t root)
+/* Those who answer to this rank: in the tree, or all to the root. */
+static void take_children(struct core *core)
 {
-    struct tree_place place = tree_place(&core->members, root, core->rank);
-    core->parent = place.parent;
-    for (uint32_t i = 0; i < place.child_count; i++) {
-        core->children[core->child_count++] = place.children[i];
+    uint32_t root = rankset_next(&core->members, 0);
+    core->parent = root != core->rank ? root : NOBODY;
+    core->child_count = 0;
+    if (spread_is_on(core)) {
+        core->parent = core->tree.parent;
+        for (uint32_t i = 0; i < core->tree.child_count; i++) {
+            core->children[core->child_count++] = core->tree.children[i];
+        }
+        return;
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        if (core->parent == NOBODY && rank != root) {
+            core->children[core->child_count++] = rank;
+        }
     }
 }
 
@@ -77,27 +89,20 @@ static void tell_anew(struct core *core)
 
 void spread_enter(struct core *core)
 {
-    uint32_t root = rankset_next(&core->members, 0);
     bool on = spread_is_on(core);
-    core->child_count = 0;
-    core->parent = root != core->rank ? root : NOBODY;
-    core->partner_count = 0;
+    uint32_t children_max = on ? TREE_ARITY : core->member_count;
+    core->child_count = core->partner_count = 0;
     if (!rankset_has(&core->members, core->rank) ||
-        !core_grow(core, &core->children, &core->child_room,
-                   on ? TREE_ARITY : core->member_count, sizeof(*core->children))) {
+        !core_grow(core, &core->children, &core->child_room, children_max,
+                   sizeof(*core->children))) {
         return;
     }
+    core->tree =
+        tree_place(&core->members, rankset_next(&core->members, 0), core->rank);
+    take_children(core);
     if (on) {
-        take_tree_place(core, root);
         take_partners(core);
         tell_anew(core);
-        return;
-    }
-    FOR_MEMBERS(core, rank)
-    {
-        if (core->parent == NOBODY && rank != root) {
-            core->children[core->child_count++] = rank;
-        }
     }
 }
 
