@@ -1,0 +1,170 @@
+#!/bin/sh
+# deaths_test.sh [full] - ranks die under mpirun, and the others end right.
+#
+# A row is a plan, a number of ranks and a program with its own oracle: every survivor
+# compares its answer with a serial one, and exits 0 only if they agree.  `survivors`
+# also has the runs of its kernels counted, the dead included.  A row passes if `moot
+# run` says that all went well, in time; a row whose plan never struck (status 3) has
+# tested nothing and is counted apart.
+#
+# Without an argument about 60 deaths, in two or three minutes on two cores.  `full` is
+# the matrix of all programs, points and ranks, for make soak.
+#
+# Finds the programs in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export MOOT_STALL=8s OMPI_MCA_mpi_yield_when_idle=1
+passed=0 failed=0 idle=0
+
+# program NAME SEED: what is run, as $command
+program() {
+    case $1 in
+    tsp) command="tsp deploy/examples/burma14.tsp" ;;
+    tree) command="tree $2 128" ;;
+    cholesky) command="cholesky 4 32" ;;
+    survivors) command="$build/tests/mpi/survivors $scratch/ledger $2" ;;
+    esac
+}
+
+# row STATUS RANKS PLAN PROGRAM SEED [SETTINGS]
+row() {
+    status=$1 ranks=$2 plan=$3 name=$4 seed=$5
+    shift 5
+    program "$name" "$seed"
+    rm -f "$scratch/ledger"
+    # shellcheck disable=SC2086 # a command's words are meant to split
+    timeout -k 5 60 "$build/moot" run -n "$ranks" --faults "$plan" "$@" $command \
+        >"$scratch/out" 2>&1 </dev/null
+    code=$?
+    said="moot run -n $ranks --faults $plan $* $command"
+    if [ $code -eq 3 ] && [ "$status" -eq 0 ]; then
+        idle=$((idle + 1))
+        return
+    fi
+    if [ "$name" = survivors ] && [ $code -eq "$status" ] && [ $code -eq 0 ]; then
+        "$build/tests/mpi/survivors" --check "$scratch/ledger" "$seed" \
+            >>"$scratch/out" 2>&1 || code=check
+    fi
+    if [ "$code" = "$status" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $code, not $status: $said"
+        sed 's/^/     /' "$scratch/out"
+    fi
+}
+
+# says PATTERN: the last row printed it
+says() {
+    grep -qE -e "$1" "$scratch/out" && return
+    failed=$((failed + 1))
+    echo "FAIL: $said: does not say /$1/:"
+    sed 's/^/     /' "$scratch/out"
+}
+
+# points RANK OTHER: one plan a line; the last ones have a second death in the recovery
+points() {
+    cat <<END
+kill:r$1@spawn
+kill:r$1@claim#2
+kill:r$1@task.start#2
+kill:r$1@task.end#2
+slow:60ms/r$1,kill:r$1@40ms
+kill:r$1@result.sent#2
+kill:r$1@vote.cast
+kill:r$1@motion.sent
+kill:r$1@motion.recv
+kill:r$1@decision.recv
+kill:r$1@close
+kill:r$1@task.start#2,kill:r$2@view.enter
+kill:r$1@task.start#2,kill:r$2@view.propose
+kill:r$1@task.start#2,kill:r$2@report.sent
+END
+}
+
+# matrix RANKS VICTIMS PROGRAMS EVERY: each EVERY-th cell
+matrix() {
+    cell=0
+    for victim in $2; do
+        points "$victim" $(((victim + 1) % $1)) >"$scratch/points"
+        for each in $3; do
+            while read -r plan; do
+                cell=$((cell + 1))
+                [ $((cell % $4)) -eq 0 ] || continue
+                row 0 "$1" "$plan" "$each" $((cell + victim)) \
+                    "MOOT_THREADS=$((cell / $4 % 2))"
+            done <"$scratch/points"
+        done
+    done
+}
+
+# f of 2f+1, at once and one after the other
+several() {
+    for each in $1; do
+        row 0 5 kill:r1@task.start,kill:r3@task.start "$each" 5
+        row 0 5 kill:r0@60ms,kill:r4@200ms "$each" 6
+        row 0 8 kill:r0@task.start,kill:r2@task.start,kill:r7@task.start "$each" 7
+        row 0 8 kill:r1@50ms,kill:r2@150ms,kill:r3@250ms "$each" 8
+    done
+}
+
+# Stopped ranks: shorter than MOOT_SUSPECT they are waited for, longer and they are out.
+stopped() {
+    for lasts in 100ms 1s; do
+        row 0 4 "pause:r1@task.start#2+$lasts" survivors 11
+        says 'tasks run'
+        ! grep -qE 'removed|go on' "$scratch/out" || says 'nobody removed'
+    done
+    row 0 4 pause:r2@task.start#2+3s survivors 12 MOOT_SUSPECT=1s
+    says 'rank 2 was removed alive'
+    row 0 4 pause:r0@task.start#2+3s survivors 13 MOOT_SUSPECT=1s
+    says 'rank 0 was removed alive'
+}
+
+# Two ranks: a death that is seen is survived by either; a silence by rank 0 alone.
+pairs() {
+    row 0 2 kill:r0@task.start#2 survivors 21
+    row 0 2 kill:r1@task.start#2 survivors 22
+    row 0 2 pause:r1@task.start#2+3s survivors 23 MOOT_SUSPECT=1s
+    says 'rank 1 was removed alive'
+    row 0 2 pause:r0@task.start#2+3s survivors 24 MOOT_SUSPECT=1s
+    ! grep -q 'removed' "$scratch/out" || says 'nobody removed'
+    row 0 2 pause:r0@task.start#2+3s tsp 25 MOOT_SUSPECT=1s MOOT_SPLIT=solo
+    says 'rank 0 was removed alive'
+}
+
+# Lost, repeated, delayed and reordered messages change nothing; a cut has two sides.
+wires() {
+    row 0 4 seed:1,drop:0.05,dup:0.05,delay:0.1:2ms+-1ms,reorder:0.05 survivors 31
+    row 0 4 seed:2,drop:0.2/vote,kill:r1@task.start#2 survivors 32
+    row 0 4 part:0-1/2-3@50ms+300ms survivors 33
+    row 0 4 part:0-1/2-3@50ms survivors 34 MOOT_SUSPECT=600ms
+    says 'NO_QUORUM'
+    says 'ranks 0-1 go on in view 2'
+}
+
+case ${1-} in
+full)
+    matrix 4 "0 1 2 3" "tsp tree cholesky survivors" 1
+    matrix 8 "0 3 7" "tsp tree cholesky survivors" 1
+    several "tsp tree cholesky survivors"
+    row 0 4 pause:r1@task.start#2+5s survivors 14
+    row 0 4 pause:r1@task.start#2+30s survivors 15
+    stopped
+    pairs
+    wires
+    ;;
+*)
+    matrix 4 "0 1 2 3" "tsp tree cholesky survivors" 5
+    matrix 8 "0 5" "tsp tree survivors" 7
+    several survivors
+    stopped
+    pairs
+    wires
+    ;;
+esac
+echo "$passed passed, $failed failed, $idle whose fault found no occasion"
+[ "$failed" -eq 0 ] && [ "$passed" -ge 40 ]
