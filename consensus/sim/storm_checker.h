@@ -21,7 +21,8 @@
  *                live, undisturbed and was never cut off, from it or from each other
  *   one view     what two ranks enter under one number is the same (I12)
  *   fair view    who is removed is dead, gone or was disturbed, or those who removed
- *                it were; without a fault there is no view
+ *                it were; without a fault there is no view; when others see the end,
+ *                a member of their view was fenced only if half of it voted it out
  *   lease        when a view exists, whom it removed holds no lease (I11); no once
  *                task is run without one (V3)
  *   ran at all   in the end every pure task that a rank which saw the end holds, and
