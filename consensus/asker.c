@@ -49,6 +49,9 @@ static uint64_t bound_of(const struct core *core, const struct core_event *event
 int asker_need(struct core *core, const struct core_event *event)
 {
     enum want want = event->u.need.want;
+    if (scope_is_dropped(core, &event->hash)) {
+        return MOOT_ERR_SCOPE_CLOSED;
+    }
     struct task *task = table_enter(core, &event->hash);
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
@@ -85,6 +88,9 @@ int asker_unneed(struct core *core, const struct core_event *event)
 {
     enum want want = event->u.need.want;
     struct task *task = table_find(core, &event->hash);
+    if (task == NULL && scope_is_dropped(core, &event->hash)) {
+        return MOOT_OK; /* its end was told with a verdict */
+    }
     if (task == NULL || task->lane_needs == 0 ||
         (want == WANT_DATA ? task->needs_data : task->needs_done) == 0) {
         return MOOT_ERR_STATE;
@@ -250,7 +256,7 @@ static bool send_motion(struct core *core, const struct task *task, uint32_t to,
         .want = want,
         .need = want == WANT_NOTHING ? NEED_NONE : task->need,
         .len = core->roll_len,
-        .scope = task->scope,
+        .scope = task->scope != NULL ? task->scope->hash : (moot_hash){{0}},
         .candidates = task->candidates, /* known by spec, or by referral */
         .spec = portable && !roll_knows_holder(core, task, to) ? task->spec : NULL,
     };
@@ -337,7 +343,7 @@ void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker)
 bool asker_never_will_hold(const struct core *core, const struct task *task)
 {
     bool nested = (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_NESTED) != 0;
-    return task->declined || (core->closed && !nested);
+    return task->declined || ((core->closed || scope_is_closed(core, task)) && !nested);
 }
 
 void asker_on_seek(struct core *core, uint32_t from, struct task *task)
@@ -349,19 +355,22 @@ void asker_on_seek(struct core *core, uint32_t from, struct task *task)
     }
 }
 
+void asker_answer_seeks(struct core *core, struct task *task)
+{
+    for (uint32_t rank = rankset_next(&task->seekers, 0); rank != NOBODY;
+         rank = rankset_next(&task->seekers, rank + 1)) {
+        asker_answer_seek(core, task, rank);
+    }
+    rankset_release(&task->seekers);
+}
+
 void asker_answer_all_seeks(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
         struct task *task = core->slots[i];
-        if (task == NULL || rankset_empty(&task->seekers) ||
-            !(task->held || asker_never_will_hold(core, task))) {
-            continue;
+        if (task != NULL && (task->held || asker_never_will_hold(core, task))) {
+            asker_answer_seeks(core, task);
         }
-        for (uint32_t rank = rankset_next(&task->seekers, 0); rank != NOBODY;
-             rank = rankset_next(&task->seekers, rank + 1)) {
-            asker_answer_seek(core, task, rank);
-        }
-        rankset_release(&task->seekers);
     }
 }
 
@@ -388,9 +397,9 @@ static void sweep_towards(struct core *core, uint32_t rank)
     for (uint32_t i = 0; i < core->lane_count; i++) {
         const struct lane *lane = &core->lanes[i];
         for (uint64_t at = 0; at < lane->len; at++) {
-            struct task *task = lane->roll[at];
-            bool pending = task->pending && MUTANT(LEAVEPENDING);
-            if (task->chair == rank && !task->asked && !pending &&
+            struct task *task = lane_task(lane, at + 1);
+            bool pending = task != NULL && task->pending && MUTANT(LEAVEPENDING);
+            if (task != NULL && task->chair == rank && !task->asked && !pending &&
                 task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
                 !roll_knows_holder(core, task, rank)) {
                 /* A need that is held back may end before its motion goes out. */

@@ -131,7 +131,10 @@ static struct rollsum own_sum(const struct core *core)
     struct rollsum sum = {0, 0};
     for (uint32_t i = 0; i < core->lane_count; i++) {
         for (uint64_t at = 0; at < core->lanes[i].len; at++) {
-            rollsum_add(&sum, &core->lanes[i].roll[at]->hash);
+            const struct task *task = lane_task(&core->lanes[i], at + 1);
+            if (task != NULL) {
+                rollsum_add(&sum, &task->hash);
+            }
         }
     }
     return sum;
@@ -141,7 +144,10 @@ static void add_own_roll(struct core *core, uint32_t holders)
 {
     for (uint32_t i = 0; i < core->lane_count; i++) {
         for (uint64_t at = 0; at < core->lanes[i].len; at++) {
-            add_holders(core, &core->lanes[i].roll[at]->hash, holders, core->rank);
+            const struct task *task = lane_task(&core->lanes[i], at + 1);
+            if (task != NULL) {
+                add_holders(core, &task->hash, holders, core->rank);
+            }
         }
     }
 }

@@ -18,16 +18,6 @@
 
 /* --- Evidence (T5) ------------------------------------------------------------- */
 
-bool scope_is_closed(const struct core *core, const struct task *task)
-{
-    for (size_t i = 0; i < core->closed_scope_count; i++) {
-        if (hash_equal(&core->closed_scopes[i], &task->scope)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_nested(const struct task *task)
 {
     return (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_NESTED) != 0;
@@ -416,9 +406,6 @@ void chair_on_motion(struct core *core, uint32_t from, struct task *task,
 {
     out_note(core, CORE_POINT_MOTION_RECV, task, from, EVIDENCE_NONE);
     if (motion->holds) {
-        if (!task->held) {
-            task->scope = motion->scope;
-        }
         if (!rankset_add(&task->holders, from)) {
             core->broken = true;
             return;

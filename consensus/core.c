@@ -129,6 +129,7 @@ void core_free(struct core *core)
         return;
     }
     roll_release(core);
+    scope_release_all(core);
     table_release(core);
     view_release_slot(core);
     silence_release(core);
@@ -149,7 +150,6 @@ void core_free(struct core *core)
         rankset_release(&core->difference.side[i].ranks);
     }
     rankset_release(&core->members);
-    free(core->closed_scopes);
     free(core->out.items);
     block_free(core->out.arena);
     free(core);
@@ -179,22 +179,6 @@ static int on_task_wait(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
-static int on_scope_close(struct core *core, const struct core_event *event)
-{
-    if (core->closed_scope_count == core->closed_scope_room) {
-        size_t room = core->closed_scope_room ? core->closed_scope_room * 2 : 8;
-        moot_hash *grown = realloc(core->closed_scopes, room * sizeof(*grown));
-        if (grown == NULL) {
-            return MOOT_ERR_NO_MEMORY;
-        }
-        core->closed_scopes = grown;
-        core->closed_scope_room = room;
-    }
-    core->closed_scopes[core->closed_scope_count++] = event->hash;
-    chair_retest_all(core);
-    return MOOT_OK;
-}
-
 static int on_close(struct core *core, const struct core_event *event)
 {
     for (uint32_t i = 0; i < core->lane_count; i++) {
@@ -203,11 +187,15 @@ static int on_close(struct core *core, const struct core_event *event)
     core->closed = true;
     core->exit_code = event->u.close.exit_code;
     asker_answer_all_seeks(core);
+    scope_on_rank_close(core);
     return MOOT_OK;
 }
 
 static int on_decline(struct core *core, const struct core_event *event)
 {
+    if (scope_is_dropped(core, &event->hash)) {
+        return MOOT_OK;
+    }
     struct task *task = table_enter(core, &event->hash);
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
@@ -216,11 +204,7 @@ static int on_decline(struct core *core, const struct core_event *event)
         return MOOT_ERR_STATE;
     }
     task->declined = true; /* of an adopted task it says no more than it is worth */
-    for (uint32_t rank = rankset_next(&task->seekers, 0); rank != NOBODY;
-         rank = rankset_next(&task->seekers, rank + 1)) {
-        asker_answer_seek(core, task, rank);
-    }
-    rankset_release(&task->seekers);
+    asker_answer_seeks(core, task);
     chair_retest(core, task);
     return MOOT_OK;
 }
@@ -258,6 +242,15 @@ static int on_dead(struct core *core, const struct core_event *event)
     return rankset_add(&core->dead, rank) ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
+static int on_cancel(struct core *core, const struct core_event *event)
+{
+    if (scope_is_dropped(core, &event->hash)) {
+        return MOOT_OK; /* it has ended */
+    }
+    struct task *task = table_enter(core, &event->hash);
+    return task != NULL ? asker_cancel(core, task) : MOOT_ERR_NO_MEMORY;
+}
+
 /* --- The step -----------------------------------------------------------------------
  */
 
@@ -278,14 +271,14 @@ static int dispatch(struct core *core, const struct core_event *event)
         return on_done(core, event);
     case CORE_EV_DECLINE:
         return on_decline(core, event);
-    case CORE_EV_CANCEL: {
-        struct task *task = table_enter(core, &event->hash);
-        return task != NULL ? asker_cancel(core, task) : MOOT_ERR_NO_MEMORY;
-    }
+    case CORE_EV_CANCEL:
+        return on_cancel(core, event);
     case CORE_EV_RELEASE:
         return on_release(core, event);
     case CORE_EV_SCOPE_CLOSE:
-        return on_scope_close(core, event);
+        return scope_on_close(core, &event->hash);
+    case CORE_EV_SCOPE_RELEASE:
+        return scope_on_release(core, &event->hash);
     case CORE_EV_CLOSE:
         return on_close(core, event);
     case CORE_EV_DEAD:
@@ -355,6 +348,7 @@ static void do_what_is_due(struct core *core)
     spread_turn(core);
     state_announce(core);
     quiet_turn(core);
+    scope_turn(core);
 }
 
 /* Clocks start anywhere: silence counts from the first step. */
@@ -409,6 +403,9 @@ uint64_t core_deadline(const struct core *core)
     }
     if (core->epoch == 0) {
         return view_deadline(core); /* a newcomer does nothing but ask to be let in */
+    }
+    if (core->scope_work) {
+        return core->now_ns;
     }
     uint64_t due = earlier(asker_deadline(core), state_deadline(core));
     due = earlier(due, earlier(chair_deadline(core), quiet_deadline(core)));

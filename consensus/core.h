@@ -73,16 +73,18 @@ void core_free(struct core *core); /* accepts NULL */
 /* --- Events -------------------------------------------------------------------- */
 
 enum core_event_type {
-    CORE_EV_REGISTER,    /* this rank now holds a task (T1) */
-    CORE_EV_NEED,        /* a wait begins (T3) */
-    CORE_EV_UNNEED,      /* it ended, however */
-    CORE_EV_LANE,        /* a lane's state changed; a new number makes a lane */
-    CORE_EV_TASK_WAIT,   /* a running task waits for children, or goes on */
-    CORE_EV_DONE,        /* a task that CORE_OUT_RUN gave to the host has ended */
-    CORE_EV_DECLINE,     /* the program took the other branch */
-    CORE_EV_CANCEL,      /* wanted by this rank; decided once, at the task's owner */
-    CORE_EV_RELEASE,     /* the host dropped its copy of a result's bytes */
-    CORE_EV_SCOPE_CLOSE, /* no more top-level spawns in this scope on this rank */
+    CORE_EV_REGISTER,      /* this rank now holds a task (T1) */
+    CORE_EV_NEED,          /* a wait begins (T3) */
+    CORE_EV_UNNEED,        /* it ended, however */
+    CORE_EV_LANE,          /* a lane's state changed; a new number makes a lane */
+    CORE_EV_TASK_WAIT,     /* a running task waits for children, or goes on */
+    CORE_EV_DONE,          /* a task that CORE_OUT_RUN gave to the host has ended */
+    CORE_EV_DECLINE,       /* the program took the other branch */
+    CORE_EV_CANCEL,        /* wanted by this rank; decided once, at the task's owner */
+    CORE_EV_RELEASE,       /* the host dropped its copy of a result's bytes */
+    CORE_EV_SCOPE_CLOSE,   /* no more top-level spawns in this scope on this rank */
+    CORE_EV_SCOPE_RELEASE, /* likewise, and the program uses none of its tasks any more
+                            */
     CORE_EV_CLOSE, /* all lanes have ended for good: serve until all have closed */
     CORE_EV_DEAD,  /* a member is certainly dead: reaped by its host, not guessed.
                       STATE: it may have removed this rank before, so that its death
@@ -126,7 +128,7 @@ enum core_lane_state {
 
 struct core_event {
     enum core_event_type type;
-    moot_hash hash; /* the task; for SCOPE_CLOSE the scope */
+    moot_hash hash; /* the task; for SCOPE_CLOSE and _RELEASE the scope */
     union {
         struct core_register reg;
         struct {
@@ -185,6 +187,9 @@ enum core_output_type {
                           start nothing */
     CORE_OUT_REFUSE,  /* a JOIN came to a moot that takes no newcomers: send the message
                          to the incarnation that asked, which has no rank */
+    CORE_OUT_FORGET,  /* the task's scope has ended on every rank: nothing is said of it
+                         any more, `user` and its bytes may go.  Events about it are
+                         answered with SCOPE_CLOSED */
     CORE_OUT_ADJOURN, /* all have closed: send what is queued and leave */
     CORE_OUT_NOTE     /* a protocol point was passed (options.notes) */
 };
@@ -283,6 +288,11 @@ void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
 
 /* The pointer given at registration, or set since; NULL if unknown or none. */
 void *core_user(const struct core *core, const moot_hash *hash);
+/* The task belongs to a scope that has ended on every rank: nothing is known of it. */
+bool core_forgotten(const struct core *core, const moot_hash *hash);
+/* This rank has closed the scope, by name. */
+bool core_scope_closed(const struct core *core, const moot_hash *scope);
+
 /* Attaches `user` to a task that is known but not held (a pushed result, a wait for a
  * hash).  Makes the entry if there is none; false without memory. */
 bool core_set_user(struct core *core, const moot_hash *hash, void *user);
@@ -343,6 +353,8 @@ struct core_stats {
     uint64_t results_dropped; /* a second copy, or nobody wanted it */
     uint64_t refused;         /* messages that Rule E or a check turned away */
     uint64_t violations;      /* a peer broke an invariant (I1, I6) */
+    uint64_t tasks;           /* records now; SCOPED ones go when their scope ends */
+    uint64_t forgotten, scopes_ended, late; /* tasks; scopes; messages about these */
     uint64_t common, partial; /* at adjourn: tasks of this roll that all / not all held,
                                  as far as gossip told */
 };

@@ -79,3 +79,11 @@ bool docket_is_wanted(const struct docket *docket)
     }
     return false;
 }
+
+bool docket_is_open(const struct core *core, const struct task *task)
+{
+    const struct docket *docket = task->docket;
+    return docket != NULL &&
+           (docket->balloting || (docket->undecided && (docket_is_wanted(docket) ||
+                                                        chair_has_holder(core, task))));
+}

@@ -345,6 +345,7 @@ void epoch_enter(struct core *core, const struct view *view)
         output->u.view.epoch = core->epoch;
         output->u.view.members = &core->members;
     }
+    scope_enter_view(core, view);
     struct mail mail = {0};
     for (size_t i = 0; i < core->slot_count; i++) {
         if (core->slots[i] != NULL) {

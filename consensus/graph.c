@@ -253,7 +253,7 @@ static uint64_t input_bound(const struct task *from, const struct task *to)
 static void count_users(struct task *task, uint32_t by)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
-        if (!task->inputs[i].order_only) {
+        if (!task->inputs[i].order_only && task->inputs[i].from != NULL) {
             task->inputs[i].from->users += by;
         }
     }
@@ -277,7 +277,7 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
     }
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct edge *edge = &task->inputs[i];
-        edge->waiting = !edge_satisfied(edge);
+        edge->waiting = edge->from != NULL && !edge_satisfied(edge);
         if (edge->waiting) {
             edge->from->verdict = false; /* of an earlier wait */
             task->missing++;

@@ -3,9 +3,9 @@
  * One task record serves every role that a rank can have towards a task: it may hold
  * it, wait for it, chair it, own it, vote on it.  What agreeing ranks touch per task
  * stands in `struct task`; what only divergence or remote askers need stands in a
- * `docket` that is made on demand.  Records are never freed before the core: a rank
- * must be able to say "that one I yielded" for as long as anyone may ask (PROTOCOL.md
- * section 8).
+ * `docket` that is made on demand.  A record is kept until the scope of its task has
+ * ended on every rank: a rank must be able to say "that one I yielded" for as long as
+ * anyone may ask (PROTOCOL.md, "Forgetting").
  *
  * The rooms, in the order in which one task passes through them:
  *
@@ -25,6 +25,8 @@
  *   ballot.c    once tasks and their voters (T8)
  *   quiet.c     termination: NOT_HELD, CYCLE, adjournment
  *   census.c    what all have closed with and nobody has run (T1a)
+ *   scope.c     scopes, until they have ended everywhere; scope_rest.c whether one has
+ *               here, scope_count.c on all ranks; forget.c drops what is kept of it
  *   strict.c    the first difference between rolls (strict mode)
  *   look.c      views for reports
  *
@@ -78,8 +80,8 @@ struct task;
 
 /* An input of `to`: a node in the consumer list of `from`. */
 struct edge {
-    struct task *from, *to;
-    struct edge *next; /* in from's consumer list */
+    struct task *from, *to;    /* from: NULL if its scope has ended */
+    struct edge *next, **link; /* in from's consumer list; what points here */
     bool order_only;
     bool waiting; /* counted in to->missing */
 };
@@ -190,13 +192,53 @@ struct task {
     bool push_holders; /* a lane here waits for it: push it to all who hold it */
     bool on_push_list, on_unfinished_list;
     struct task *push_next, *visit_next;
-    moot_hash scope; /* if held, or told by a motion */
+    struct scope *scope; /* NULL: none */
+    struct task *scope_prev, *scope_next;
+};
+
+/* What a member said of a scope that is about to end. */
+struct tally {
+    bool known, rests, ready, swept;
+    uint64_t answered; /* the round of its last ANSWER */
+    uint64_t count, sent, received;
+    struct rollsum sum;
+};
+
+/* A scope that this rank has met and that has not ended everywhere (scope.c). */
+struct scope {
+    uint64_t mark;  /* hash_scope() of its tasks */
+    moot_hash hash; /* its own, or that of a task in it */
+    struct scope *next, *bucket_next, *watch_next;
+    struct task *tasks;      /* list */
+    uint64_t count;          /* of them, on this rank's roll, */
+    struct rollsum sum;      /* and their sum */
+    uint64_t sent, received; /* messages about its tasks, in this epoch */
+    bool closed, released;   /* here, by the program */
+    bool watched;            /* on the list of those that may be ready soon */
+    bool touched;            /* a message was about it since `cursor` began */
+    bool rests, rested;      /* here; everywhere */
+    bool told_rests, told_ready,
+        told_swept; /* what the lowest member knows, with these: */
+    uint64_t told_sent, told_received;
+    bool sweep_asked, swept; /* T1a */
+    bool dropping, alike;
+    bool feeds_looked;
+    struct task *cursor;  /* none before it is busy; NULL: begin anew */
+    struct task *feeder;  /* none before it feeds a task outside, */
+    struct edge *feeding; /* none of its edges before this one; NULL: begin anew */
+    struct tally *tally;  /* lowest member: per rank */
+    uint32_t tally_count; /* of ranks */
+    uint64_t asked;       /* the round in which this rank is to ANSWER; 0: none */
+    uint64_t round;       /* of asking; 0: none */
+    uint64_t round_open;  /* answers still to come; 0: it is over */
+    bool round_failed, sweep_sent;
 };
 
 struct chunk {
     uint64_t first;
     uint32_t count;
     struct rollsum sum;
+    uint32_t live;          /* tasks not forgotten */
     struct rankset holders; /* ranks with an equal chunk, wherever it stands there */
     /* Above direct_max members (spread.c): */
     uint32_t before; /* so many members before this rank have it, without a gap */
@@ -211,6 +253,7 @@ struct announced {
     uint32_t lane;
     uint32_t count;
     uint64_t first;
+    uint64_t scope; /* of its tasks; 0: none */
     struct rollsum sum;
     uint32_t before; /* it goes for so many members before the announcer, too */
     bool partial;
@@ -220,12 +263,16 @@ struct announced {
 
 struct lane {
     enum core_lane_state state;
-    struct task **roll; /* len of them */
-    uint64_t len, room;
+    struct page **pages; /* the roll's tasks, `len` of them (forget.c) */
+    uint32_t page_room;
+    uint64_t len;
     struct chunk *chunks;
     uint32_t chunk_count, chunk_room;
+    uint32_t chunks_dead;    /* of which nothing is left */
     struct rollsum open_sum; /* of what stands behind the last chunk */
     uint64_t open_first;
+    uint64_t open_scope;
+    uint32_t open_forgotten;
     uint64_t announced; /* positions told to peers so far, partial chunk included */
     uint64_t *agreed;   /* per rank: its lane equals ours up to here */
     /* Above direct_max members, instead: */
@@ -257,6 +304,14 @@ struct peer {
     bool swept;    /* T1a is done towards it: it has closed and knows what we hold */
     struct message_pollr pollr;
     moot_hash orphan;
+};
+
+/* Memory that is used again, by size. */
+enum { MEMORY_CLASSES = 14, MEMORY_BYTES_MIN = 64 };
+struct memory {
+    struct block *blocks;
+    void
+        *free[MEMORY_CLASSES]; /* of MEMORY_BYTES_MIN << i bytes, linked by the first */
 };
 
 struct outputs {
@@ -386,9 +441,7 @@ struct core {
 
     struct task **slots; /* table.c */
     size_t slot_count, task_count;
-    struct block *slabs;
-    size_t slab_used;
-    struct block *edges;
+    struct memory memory; /* records and edges */
 
     struct lane *lanes;
     uint32_t lane_count;
@@ -403,8 +456,12 @@ struct core {
     bool closed, adjourned, blocked, idle;
     uint64_t idle_since_ns;
     int32_t exit_code;
-    moot_hash *closed_scopes;
-    size_t closed_scope_count, closed_scope_room;
+    struct scope **scope_buckets; /* those that have not ended, by mark */
+    struct scope *scopes_watched, *watched_last, *scopes_dropping;
+    bool asks_open;  /* some of those watched are to ANSWER */
+    uint64_t *marks; /* of those that have ended: open addressing */
+    size_t mark_count, mark_room;
+    bool scope_work; /* there is more to do at once */
 
     struct task pending; /* list head: needs not asked for yet */
     uint64_t pending_due_ns;
@@ -451,6 +508,10 @@ struct block {
 };
 void *block_take(struct block **list, size_t size);
 void block_free(struct block *list);
+
+/* Zeroed; NULL marks the core broken.  Given back with the size it was taken with. */
+void *memory_take(struct core *core, size_t size);
+void memory_give(struct core *core, void *memory, size_t size);
 
 /* A copy of a set for a message; NULL only if the core broke. */
 const struct rankset *out_copy_set(struct core *core, const struct rankset *set);
@@ -575,6 +636,7 @@ void recovery_reaccepted(struct core *core); /* one more of core->reaccepting */
 struct task *table_find(const struct core *core, const moot_hash *hash);
 /* Finds or makes; a new record has its chair.  NULL without memory. */
 struct task *table_enter(struct core *core, const moot_hash *hash);
+void table_forget(struct core *core, struct task *task);
 void table_release(struct core *core);
 /* Learns the candidates of a task: the chair is then final. */
 bool task_learn_candidates(struct core *core, struct task *task,
@@ -601,6 +663,9 @@ void roll_want_of_closed(struct core *core);
 void roll_count_common(struct core *core);
 /* Up to which position a peer's lane is known to equal ours. */
 uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank);
+void roll_count_task(struct core *core, const struct task *task, bool alike);
+/* The task's scope has ended. */
+void roll_forget(struct core *core, struct task *task);
 void roll_release(struct core *core);
 
 /* --- state.c ------------------------------------------------------------------------
@@ -669,6 +734,7 @@ bool asker_never_will_hold(const struct core *core, const struct task *task);
 void asker_on_seek(struct core *core, uint32_t from, struct task *task);
 void asker_on_refer(struct core *core, struct task *task,
                     const struct message_refer *refer);
+void asker_answer_seeks(struct core *core, struct task *task);
 void asker_answer_all_seeks(struct core *core); /* on CLOSED */
 void asker_sweep(struct core *core);            /* T1a */
 /* Closed, has said so, and has told every closed peer what that does not hold. */
@@ -683,6 +749,8 @@ int asker_cancel(struct core *core, struct task *task);
 struct docket *docket_of(struct core *core, struct task *task);
 struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t rank);
 bool docket_is_wanted(const struct docket *docket); /* not only told of */
+/* Its chair has yet to decide it. */
+bool docket_is_open(const struct core *core, const struct task *task);
 void docket_release(struct docket *docket);
 /* The list of asked tasks without an owner: core->undecided. */
 void undecided_add(struct core *core, struct task *task);
@@ -712,7 +780,51 @@ bool chair_has_holder(const struct core *core, const struct task *task);
 uint64_t chair_least_len(const struct task *task);
 uint64_t chair_deadline(const struct core *core);
 void chair_yield_all(struct core *core); /* all is quiet */
+/* --- scope.c, scope_rest.c, scope_count.c, forget.c
+ * -------------------------------------------------------------
+ */
+
+/* The record of its scope, made if need be; NULL: in none, or the core broke. */
+struct scope *scope_of(struct core *core, const moot_hash *hash);
+bool scope_is_dropped(const struct core *core, const moot_hash *hash);
+bool mark_is_dropped(const struct core *core, uint64_t mark); /* a hash_scope() */
+/* No more top-level spawns in the task's scope here (nor of this rank at all). */
 bool scope_is_closed(const struct core *core, const struct task *task);
+void scope_add_task(struct scope *scope, struct task *task);
+int scope_on_close(struct core *core, const moot_hash *hash);
+int scope_on_release(struct core *core, const moot_hash *hash);
+void scope_on_rank_close(struct core *core);
+void scope_sent(struct core *core, const struct task *task, enum message_type type);
+void scope_received(struct core *core, const struct task *task,
+                    const struct message *message);
+/* A message about a task of a scope that has ended: its sender is told. */
+void scope_late(struct core *core, uint32_t from, const struct message *message);
+void scope_on_released(struct core *core, uint32_t from, const struct message *message);
+void scope_send(struct core *core, uint32_t to, const moot_hash *hash,
+                struct message_released released);
+/* It is looked at with each step until scope_look() says no. */
+void scope_watch(struct core *core, struct scope *scope);
+bool scope_look(struct core *core, struct scope *scope);
+bool scope_is_closed_here(const struct core *core, const struct scope *scope);
+void scope_on_ask(struct core *core, struct scope *scope, uint64_t round);
+/* What a member says of it, to the lowest. */
+void scope_take_account(struct core *core, struct scope *scope, uint32_t from,
+                        const struct message_released *said);
+/* It has ended: its tasks are forgotten in the next steps. */
+void scope_drop(struct core *core, struct scope *scope, bool alike);
+void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike);
+void scope_enter_view(struct core *core, const struct view *view);
+void scope_turn(struct core *core);
+void scope_release_all(struct core *core);
+
+/* Drops some of its tasks, as many as the budget allows; true if there are more. */
+enum { FORGET_PER_STEP = 512 };
+bool forget_some(struct core *core, struct scope *scope, uint32_t *budget);
+/* Takes the scope out of what may look at its tasks, and its peers' announcements. */
+void forget_begin(struct core *core, struct scope *scope);
+struct task *lane_task(const struct lane *lane, uint64_t position);     /* NULL: gone */
+bool lane_put(struct core *core, struct lane *lane, struct task *task); /* at len */
+void lane_forget(struct core *core, struct lane *lane, uint64_t position);
 
 /* --- ballot.c ------------------------------------------------------------------------
  */

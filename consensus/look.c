@@ -12,7 +12,8 @@ void *core_user(const struct core *core, const moot_hash *hash)
 
 bool core_set_user(struct core *core, const moot_hash *hash, void *user)
 {
-    struct task *task = core->broken ? NULL : table_enter(core, hash);
+    struct task *task =
+        core->broken || scope_is_dropped(core, hash) ? NULL : table_enter(core, hash);
     if (task == NULL) {
         return false;
     }

@@ -68,7 +68,13 @@
     X(NOREASK, "needs are not asked for again in a new view")                          \
     X(COUNTOLD, "what was sent in another epoch counts for quiet rounds")              \
     X(LEASELESS, "once tasks start without a lease")                                   \
-    X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")
+    X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")              \
+    X(FORGETHELD, "a scope ends although a program still uses its tasks")              \
+    X(FORGETBUSY, "a scope ends although tasks of it run or are waited for")           \
+    X(FORGETFLYING, "a scope ends without asking whether messages are on their way")   \
+    X(FORGETFED, "a scope ends although tasks outside take results from it")           \
+    X(NOSCOPESWEEP, "chairs are not told of a scope's tasks that nobody waits for")    \
+    X(LATEFRESH, "a late message about a scope that has ended begins it anew")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */
 #define LINK_MUTANTS(X)                                                                \

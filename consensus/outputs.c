@@ -77,6 +77,45 @@ void block_free(struct block *list)
     }
 }
 
+/* --- Memory that is used again ------------------------------------------------------
+ */
+
+static unsigned class_of(size_t size)
+{
+    unsigned class = 0;
+    while (((size_t)MEMORY_BYTES_MIN << class) < size) {
+        class ++;
+    }
+    return class;
+}
+
+void *memory_take(struct core *core, size_t size)
+{
+    unsigned class = class_of(size);
+    assert(class < MEMORY_CLASSES);
+    struct memory *memory = &core->memory;
+    void *taken = memory->free[class];
+    if (taken != NULL) {
+        memcpy(&memory->free[class], taken, sizeof(void *));
+        return memset(taken, 0, size);
+    }
+    taken = block_take(&memory->blocks, (size_t)MEMORY_BYTES_MIN << class);
+    if (taken == NULL) {
+        core->broken = true;
+    }
+    return taken;
+}
+
+void memory_give(struct core *core, void *memory, size_t size)
+{
+    if (memory == NULL) {
+        return;
+    }
+    unsigned class = class_of(size);
+    memcpy(memory, &core->memory.free[class], sizeof(void *));
+    core->memory.free[class] = memory;
+}
+
 /* --- Outputs ------------------------------------------------------------------------
  */
 
@@ -154,6 +193,9 @@ struct message *out_send(struct core *core, uint32_t to, enum message_type type,
         message->hash = task->hash;
     }
     core->stats.sent[type]++;
+    if (task != NULL) {
+        scope_sent(core, task, type);
+    }
     return message;
 }
 

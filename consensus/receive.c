@@ -231,6 +231,9 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
     case MESSAGE_ADJOURN:
         quiet_on_adjourn(core, &message->u.adjourn);
         break;
+    case MESSAGE_RELEASED:
+        scope_on_released(core, from, message);
+        break;
     default:
         deliver_of_views(core, from, message);
     }
@@ -248,10 +251,15 @@ static void take(struct core *core, uint32_t from, const struct message *message
     }
     struct task *task = NULL;
     if (names_a_task(message->type)) {
+        if (scope_is_dropped(core, &message->hash) && !MUTANT(LATEFRESH)) {
+            scope_late(core, from, message);
+            return;
+        }
         task = table_enter(core, &message->hash);
         if (task == NULL) {
             return;
         }
+        scope_received(core, task, message);
     }
     deliver(core, from, task, message);
 }
@@ -337,7 +345,7 @@ bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
                  rankset_has(&core->members, from);
     if ((rule_e(core, from, uid, motion) != E_TAKE && !stale) ||
         motion->type != MESSAGE_MOTION || motion->u.motion.spec == NULL ||
-        core->adjourned) {
+        core->adjourned || scope_is_dropped(core, &motion->hash)) {
         return false;
     }
     const struct task *task = table_find(core, &motion->hash);

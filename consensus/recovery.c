@@ -16,6 +16,9 @@ static bool is_once(const struct task *task)
 
 void recovery_note(struct core *core, uint32_t from, const struct message_entry *entry)
 {
+    if (scope_is_dropped(core, &entry->hash)) {
+        return;
+    }
     struct task *task = table_enter(core, &entry->hash);
     if (task == NULL) {
         return;

@@ -23,11 +23,11 @@ static bool link_inputs(struct core *core, struct task *task,
     if (reg->input_count == 0) {
         return true;
     }
-    task->inputs = block_take(&core->edges, reg->input_count * sizeof(*task->inputs));
+    task->inputs = memory_take(core, reg->input_count * sizeof(*task->inputs));
     if (task->inputs == NULL) {
-        core->broken = true;
         return false;
     }
+    task->input_count = (uint32_t)reg->input_count;
     for (size_t i = 0; i < reg->input_count; i++) {
         struct task *from = table_enter(core, &reg->inputs[i]);
         if (from == NULL) {
@@ -37,10 +37,13 @@ static bool link_inputs(struct core *core, struct task *task,
         *edge = (struct edge){.from = from,
                               .to = task,
                               .next = from->consumers,
+                              .link = &from->consumers,
                               .order_only = i >= reg->input_count - reg->after_count};
+        if (edge->next != NULL) {
+            edge->next->link = &edge->next;
+        }
         from->consumers = edge;
     }
-    task->input_count = (uint32_t)reg->input_count;
     return true;
 }
 
@@ -70,15 +73,6 @@ static int register_again(struct core *core, struct task *task,
     task->flags &= ~(uint32_t)CORE_TASK_ADOPTED;
     task->site = reg->site;
     return put_on_roll(core, task, reg);
-}
-
-static void tell_those_who_seek(struct core *core, struct task *task)
-{
-    for (uint32_t rank = rankset_next(&task->seekers, 0); rank != NOBODY;
-         rank = rankset_next(&task->seekers, rank + 1)) {
-        asker_answer_seek(core, task, rank);
-    }
-    rankset_release(&task->seekers);
 }
 
 static void push_done_inputs(struct core *core, struct task *task)
@@ -111,6 +105,16 @@ static void settle(struct core *core, struct task *task)
     }
 }
 
+static bool scope_has_ended(const struct core *core, const moot_hash *hash,
+                            const struct core_register *reg)
+{
+    bool ended = scope_is_dropped(core, hash);
+    for (size_t i = 0; i < reg->input_count && !ended; i++) {
+        ended = scope_is_dropped(core, &reg->inputs[i]);
+    }
+    return ended;
+}
+
 int graph_register(struct core *core, const moot_hash *hash,
                    const struct core_register *reg)
 {
@@ -126,6 +130,9 @@ int graph_register(struct core *core, const moot_hash *hash,
      * told by the finder. */
     if (placement_chair(hash, &core->members, reg->candidates) == NOBODY) {
         return MOOT_ERR_NO_CANDIDATE;
+    }
+    if (scope_has_ended(core, hash, reg)) {
+        return MOOT_ERR_SCOPE_CLOSED;
     }
     struct task *task = table_enter(core, hash);
     if (task == NULL || !task_learn_candidates(core, task, reg->candidates)) {
@@ -145,7 +152,6 @@ int graph_register(struct core *core, const moot_hash *hash,
     task->user = reg->user;
     task->site = reg->site;
     task->spec = reg->spec;
-    task->scope = reg->scope;
     if ((reg->flags & CORE_TASK_NESTED) && !hash_is_zero(&reg->parent)) {
         task->parent = table_enter(core, &reg->parent);
     }
@@ -158,7 +164,7 @@ int graph_register(struct core *core, const moot_hash *hash,
             return error;
         }
     }
-    tell_those_who_seek(core, task);
+    asker_answer_seeks(core, task);
     settle(core, task);
     return MOOT_OK;
 }

@@ -54,7 +54,7 @@ void roll_release(struct core *core)
             rankset_release(&lane->chunks[c].holders);
         }
         free(lane->chunks);
-        free(lane->roll);
+        free(lane->pages);
         free(lane->agreed);
         spread_forget(lane);
     }
@@ -116,10 +116,34 @@ static const struct chunk_place *by_sum_find(const struct core *core,
     return NULL;
 }
 
+/* Chunks of which nothing is left are taken out when they are half of all. */
+static void compact(struct core *core, struct lane *lane)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < lane->chunk_count; i++) {
+        if (lane->chunks[i].live > 0) {
+            lane->chunks[kept++] = lane->chunks[i];
+        } else {
+            rankset_release(&lane->chunks[i].holders);
+        }
+    }
+    lane->chunk_count = kept;
+    lane->chunks_dead = 0;
+    memset(core->by_sum, 0, core->by_sum_room * sizeof(*core->by_sum));
+    core->by_sum_count = 0;
+    for (uint32_t number = 0; number < core->lane_count; number++) {
+        for (uint32_t i = 0; i < core->lanes[number].chunk_count; i++) {
+            by_sum_put(core->by_sum, core->by_sum_room, core,
+                       (struct chunk_place){number, i + 1});
+            core->by_sum_count++;
+        }
+    }
+}
+
 /* --- What is known of peers ---------------------------------------------------------
  */
 
-static const struct chunk *chunk_of(const struct lane *lane, uint64_t position)
+static struct chunk *chunk_of(const struct lane *lane, uint64_t position)
 {
     uint32_t low = 0, high = lane->chunk_count;
     while (low < high) {
@@ -199,7 +223,8 @@ static void agree(struct core *core, uint32_t number, uint32_t from, uint64_t fi
         }
     } else {
         for (uint64_t at = first; at <= last; at++) {
-            if (!rankset_add(&lane->roll[at - 1]->holders, from)) {
+            struct task *task = lane_task(lane, at);
+            if (task != NULL && !rankset_add(&task->holders, from)) {
                 core->broken = true;
             }
         }
@@ -207,18 +232,23 @@ static void agree(struct core *core, uint32_t number, uint32_t from, uint64_t fi
     core->knowledge_grew = true;
 }
 
-static struct rollsum sum_of(const struct core *core, const struct lane *lane,
-                             uint64_t first, uint32_t count)
+/* False if some of it is forgotten. */
+static bool sum_of(const struct core *core, const struct lane *lane, uint64_t first,
+                   uint32_t count, struct rollsum *sum)
 {
-    struct rollsum sum = {0, 0};
+    *sum = (struct rollsum){0, 0};
     for (uint64_t at = first; at < first + count; at++) {
-        moot_hash hash = lane->roll[at - 1]->hash;
+        const struct task *task = lane_task(lane, at);
+        if (task == NULL) {
+            return false;
+        }
+        moot_hash hash = task->hash;
         if (core->options.mode == CORE_STRICT) {
             strict_salt(&hash, at);
         }
-        rollsum_add(&sum, &hash);
+        rollsum_add(sum, &hash);
     }
-    return sum;
+    return true;
 }
 
 /* True if the announcement matches what we have, and is now known to match. */
@@ -244,8 +274,9 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     if (what->differs || what->first + what->count - 1 > lane->len) {
         return false;
     }
-    struct rollsum ours = sum_of(core, lane, what->first, what->count);
-    if (!rollsum_equal(&ours, &what->sum)) {
+    struct rollsum ours;
+    if (!sum_of(core, lane, what->first, what->count, &ours) ||
+        !rollsum_equal(&ours, &what->sum)) {
         what->differs = true; /* rolls only grow: these positions will always differ */
         return false;
     }
@@ -290,6 +321,27 @@ static void resolve_with(struct core *core, const struct chunk *chunk)
     }
 }
 
+enum { CHUNKS_DEAD_MIN = 16 };
+
+void roll_forget(struct core *core, struct task *task)
+{
+    if (task->position == 0) {
+        return;
+    }
+    struct lane *lane = &core->lanes[task->lane];
+    lane_forget(core, lane, task->lane_position);
+    if (task->lane_position >= lane->open_first) {
+        lane->open_forgotten++;
+        return;
+    }
+    struct chunk *chunk = chunk_of(lane, task->lane_position);
+    assert(chunk != NULL && chunk->live > 0);
+    if (--chunk->live == 0 && ++lane->chunks_dead >= CHUNKS_DEAD_MIN &&
+        lane->chunks_dead * 2 > lane->chunk_count) {
+        compact(core, lane);
+    }
+}
+
 /* --- This rank's own roll -----------------------------------------------------------
  */
 
@@ -309,6 +361,7 @@ static void announce(struct core *core, uint32_t number, uint64_t first, uint32_
             return;
         }
         message->u.roll = (struct message_roll){.lane = number,
+                                                .scope = core->lanes[number].open_scope,
                                                 .first = first,
                                                 .count = count,
                                                 .partial = partial,
@@ -323,13 +376,17 @@ static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
         return;
     }
     struct chunk *chunk = &lane->chunks[lane->chunk_count++];
+    uint32_t count = (uint32_t)(lane->len - lane->open_first + 1);
     *chunk = (struct chunk){.first = lane->open_first,
-                            .count = (uint32_t)(lane->len - lane->open_first + 1),
+                            .count = count,
+                            .live = count - lane->open_forgotten,
                             .sum = lane->open_sum};
     by_sum_add(core, (struct chunk_place){number, lane->chunk_count});
+    lane->chunks_dead += chunk->live == 0;
     announce(core, number, chunk->first, chunk->count, &chunk->sum, false);
     spread_news(core);
     lane->announced = lane->len;
+    lane->open_forgotten = 0;
     lane->open_first = lane->len + 1;
     lane->open_sum = (struct rollsum){0, 0};
     resolve_with(core, chunk);
@@ -338,20 +395,21 @@ static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
 bool roll_append(struct core *core, struct lane *lane, uint32_t number,
                  struct task *task)
 {
-    if (lane->len == lane->room) {
-        uint64_t room = lane->room ? lane->room * 2 : 64;
-        struct task **grown = realloc(lane->roll, room * sizeof(struct task *));
-        if (grown == NULL) {
-            core->broken = true;
-            return false;
-        }
-        lane->roll = grown;
-        lane->room = room;
+    uint64_t scope = hash_scope(&task->hash);
+    if (scope != lane->open_scope && lane->len >= lane->open_first) {
+        cut_chunk(core, lane, number); /* a chunk is of one scope, and ends with it */
     }
-    lane->roll[lane->len++] = task;
+    lane->open_scope = scope;
+    if (!lane_put(core, lane, task)) {
+        return false;
+    }
     task->lane = number;
     task->lane_position = lane->len;
     task->position = ++core->roll_len;
+    if (task->scope != NULL) {
+        task->scope->count++;
+        rollsum_add(&task->scope->sum, &task->hash);
+    }
     moot_hash hash = task->hash;
     if (core->options.mode == CORE_STRICT) {
         strict_salt(&hash, lane->len);
@@ -418,6 +476,9 @@ void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *r
         core->stats.refused++;
         return;
     }
+    if (mark_is_dropped(core, roll->scope)) {
+        return;
+    }
     struct peer *peer = peer_of(core, from);
     struct announced *what = announced_enter(core, peer, roll);
     if (what == NULL) {
@@ -428,6 +489,7 @@ void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *r
                                .count = roll->count,
                                .partial = roll->partial,
                                .before = roll->before,
+                               .scope = roll->scope,
                                .sum = roll->sum};
     if (resolve(core, from, what)) {
         forget_announced(peer, (uint32_t)(what - peer->announced));
@@ -444,6 +506,11 @@ void roll_on_want(struct core *core, uint32_t from, const struct message_want *w
         core->stats.refused++;
         return;
     }
+    for (uint32_t i = 0; i < want->count; i++) {
+        if (lane_task(lane, want->first + i) == NULL) {
+            return; /* of a scope that has ended: the asker will hear of that */
+        }
+    }
     moot_hash *hashes = out_borrow(core, want->count * sizeof(*hashes));
     const char **sites = NULL;
     if (core->options.mode == CORE_STRICT) {
@@ -454,7 +521,8 @@ void roll_on_want(struct core *core, uint32_t from, const struct message_want *w
         return;
     }
     for (uint32_t i = 0; i < want->count; i++) {
-        const struct task *task = lane->roll[want->first - 1 + i];
+        const struct task *task = lane_task(lane, want->first + i);
+        assert(task != NULL);
         hashes[i] = task->hash;
         if (sites != NULL) {
             sites[i] = task->site != NULL ? task->site : "";
@@ -525,12 +593,12 @@ bool roll_resolved(const struct core *core, uint32_t rank)
     return peer_seen(core, rank)->announced_count == 0;
 }
 
-static void count_task(struct core *core, const struct task *task)
+void roll_count_task(struct core *core, const struct task *task, bool alike)
 {
     bool all = true;
     FOR_MEMBERS(core, rank)
     {
-        bool holds = roll_knows_holder(core, task, rank);
+        bool holds = alike || roll_knows_holder(core, task, rank);
         if (holds && rank < core->rank) {
             return; /* that rank counts it */
         }
@@ -555,7 +623,10 @@ void roll_count_common(struct core *core)
     }
     for (uint32_t i = 0; i < core->lane_count; i++) {
         for (uint64_t at = 0; at < core->lanes[i].len; at++) {
-            count_task(core, core->lanes[i].roll[at]);
+            const struct task *task = lane_task(&core->lanes[i], at + 1);
+            if (task != NULL) {
+                roll_count_task(core, task, false);
+            }
         }
     }
 }

@@ -54,7 +54,7 @@ static void put_mine(struct core *core)
         put_on_side(core, core->rank, &nothing, NULL);
         return;
     }
-    const struct task *task = lane->roll[difference->position - 1];
+    const struct task *task = lane_task(lane, difference->position);
     put_on_side(core, core->rank, &task->hash, task->site);
     FOR_MEMBERS(core, rank)
     {
@@ -90,7 +90,7 @@ static uint64_t first_difference(const struct core *core,
         if (lane == NULL || position == 0 || position > lane->len) {
             return core->closed ? position : 0;
         }
-        if (!hash_equal(&lane->roll[position - 1]->hash, &hashes->hashes[i])) {
+        if (!hash_equal(&lane_task(lane, position)->hash, &hashes->hashes[i])) {
             return position;
         }
     }

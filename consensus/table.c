@@ -1,8 +1,8 @@
 /* table.c - from a hash to its task record.
  *
  * Open addressing with linear probing over pointers; hashes are uniform, so their first
- * word is the index.  Records come from slabs and stay where they are: rooms keep
- * pointers to them.
+ * word is the index.  Records stay where they are, and rooms keep pointers to them,
+ * until their scope has ended.
  */
 #include "consensus/internal.h"
 
@@ -55,9 +55,10 @@ struct task *table_enter(struct core *core, const moot_hash *hash)
         core->broken = true;
         return NULL;
     }
-    task = block_take(&core->slabs, sizeof(*task));
-    if (task == NULL) {
-        core->broken = true;
+    assert(!scope_is_dropped(core, hash) || MUTANT(LATEFRESH));
+    struct scope *scope = scope_of(core, hash);
+    task = memory_take(core, sizeof(*task));
+    if (task == NULL || core->broken) {
         return NULL;
     }
     task->hash = *hash;
@@ -72,6 +73,9 @@ struct task *table_enter(struct core *core, const moot_hash *hash)
     silence_judge_late(core, task);
     core->slots[slot_of(core, hash)] = task;
     core->task_count++;
+    if (scope != NULL) {
+        scope_add_task(scope, task);
+    }
     return task;
 }
 
@@ -116,6 +120,31 @@ static void task_release(struct task *task)
     }
 }
 
+/* Those that stand behind it in its run move up, so that no search ends too early. */
+static void table_remove(struct core *core, const struct task *task)
+{
+    size_t mask = core->slot_count - 1;
+    size_t hole = slot_of(core, &task->hash);
+    for (size_t slot = (hole + 1) & mask; core->slots[slot] != NULL;
+         slot = (slot + 1) & mask) {
+        size_t home = (size_t)hash_word(&core->slots[slot]->hash) & mask;
+        if (((slot - home) & mask) >= ((slot - hole) & mask)) {
+            core->slots[hole] = core->slots[slot];
+            hole = slot;
+        }
+    }
+    core->slots[hole] = NULL;
+}
+
+void table_forget(struct core *core, struct task *task)
+{
+    table_remove(core, task);
+    core->task_count--;
+    task_release(task);
+    memory_give(core, task->inputs, task->input_count * sizeof(*task->inputs));
+    memory_give(core, task, sizeof(*task));
+}
+
 void table_release(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
@@ -124,6 +153,5 @@ void table_release(struct core *core)
         }
     }
     free(core->slots);
-    block_free(core->slabs);
-    block_free(core->edges);
+    block_free(core->memory.blocks);
 }

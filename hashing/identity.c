@@ -132,6 +132,13 @@ moot_hash identity_scope(const moot_hash *parent, const char *name)
     return hash;
 }
 
+void hash_set_scope(moot_hash *hash, uint64_t scope)
+{
+    hash->bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_SCOPED;
+    for (int i = SCOPE_BYTES; i-- > 0; scope >>= 8)
+        hash->bytes[SCOPE_AT + i] = (uint8_t)scope;
+}
+
 uint64_t hash_scope(const moot_hash *hash)
 {
     if ((hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_SCOPED) == 0)

@@ -44,6 +44,8 @@ moot_hash identity_scope(const moot_hash *parent, const char *name);
 
 /* The scope that a task, or a scope, belongs to: equal for all of one; 0: none. */
 uint64_t hash_scope(const moot_hash *hash);
+/* Gives a hash that mark, as a scope's task would have it. */
+void hash_set_scope(moot_hash *hash, uint64_t scope);
 
 /* BLAKE2b-128 of bytes, as `b2sum -l 128` prints it: fingerprints of arrays, files,
  * results.  Its low bits are digest, not facts. */

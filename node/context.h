@@ -112,8 +112,7 @@ struct moot {
     struct lane *lanes;
     uint8_t lane_numbers[LIMIT_LANES]; /* 1: in use */
     uint32_t lane_number_count;        /* ever used */
-    struct scope *scopes;
-    uint32_t scope_count, scope_room;
+    struct scope **scopes;             /* scope.c: those in use, by mark */
 
     /* engine.c */
     bool stepping;

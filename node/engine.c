@@ -130,6 +130,9 @@ static void carry_one(struct moot *m, const struct core_output *output)
     case CORE_OUT_FENCED:
         members_carry_fenced(m, output->u.fenced.code);
         break;
+    case CORE_OUT_FORGET:
+        task_forget(m, task);
+        break;
     case CORE_OUT_REFUSE: /* no transport brings a JOIN yet */
         break;
     case CORE_OUT_ADJOURN:

@@ -84,12 +84,14 @@ static bool push(struct ready *ready, struct task *task)
         .task = task};
     sift_up(ready, ready->count++);
     ready->live++;
+    task->queued = true;
     return true;
 }
 
 static struct task *take_at(struct ready *ready, size_t at)
 {
     struct task *task = ready->items[at].task;
+    task->queued = false;
     ready->items[at] = ready->items[--ready->count];
     if (at < ready->count) {
         sift_down(ready, at);
@@ -108,6 +110,16 @@ static struct task *pop(struct ready *ready)
         }
     }
     return NULL;
+}
+
+void exec_unqueue(struct moot *m, const struct task *task)
+{
+    for (size_t i = 0; i < m->ready.count; i++) {
+        if (m->ready.items[i].task == task) {
+            take_at(&m->ready, i);
+            return;
+        }
+    }
 }
 
 /* --- How a task ends ------------------------------------------------------------ */
@@ -146,7 +158,8 @@ static const struct task *failed_input(const struct task *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
         const struct task *input = task->inputs[i];
-        if (input->known ? input->status != MOOT_OK : input->verdict_count > 0) {
+        if (input->gone ||
+            (input->known ? input->status != MOOT_OK : input->verdict_count > 0)) {
             return input;
         }
     }
@@ -247,8 +260,11 @@ static void end_without_stack(struct moot *m, struct task *task)
 {
     struct text story = {0};
     story_of_kernel(&story, m, task, MOOT_ERR_NO_MEMORY, "no memory for its stack");
+    task->pins++;
     end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
     unpin_inputs(m, task);
+    task->pins--;
+    task_try_free(m, task);
 }
 
 /* --- Runs ------------------------------------------------------------------------ */
@@ -327,6 +343,8 @@ static void end_run(struct moot *m, struct run *run)
     text_release(&run->call.mishap_story);
     unpin_inputs(m, task);
     run_give_back(m, run);
+    task->pins--;
+    task_try_free(m, task);
 }
 
 /* Lets it go on until it stops or ends. */
@@ -355,6 +373,7 @@ static void begin(struct moot *m, struct lane *lane, struct task *task, struct r
 {
     assert(task->kernel != NULL && task->stage == TASK_READY);
     task->stage = TASK_RUNNING;
+    task->pins++; /* it may be forgotten as soon as it has ended */
     run->active = true;
     run->home = lane;
     run->code = MOOT_ERR_NO_MEMORY;

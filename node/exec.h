@@ -38,6 +38,8 @@
 /* CORE_OUT_RUN and CORE_OUT_CANCEL.  Called while outputs are carried out. */
 void exec_take(struct moot *m, struct task *task, bool cancelled);
 void exec_cancel(struct moot *m, struct task *task);
+/* Takes what was cancelled out of the queue. */
+void exec_unqueue(struct moot *m, const struct task *task);
 
 /* What a thread calls from the bottom of its stack, between exec_here(true) and
  * exec_here(false): begins a task, or lets a run go on, until it ends or waits; false

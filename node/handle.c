@@ -94,7 +94,7 @@ uint64_t handle_new(struct handles *handles, struct task *task, struct task *par
     struct handle *handle = &handles->slots[slot];
     handle->task = task;
     handle->parent = parent;
-    handle->borrowed = false;
+    handle->borrowed = handle->scoped = false;
     return pack(handles, handle->generation, slot);
 }
 

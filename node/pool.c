@@ -1,11 +1,18 @@
 /* pool.c - see pool.h. */
 #include "pool.h"
 
+#include <assert.h>
 #include <stdalign.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { POOL_BLOCK_BYTES = 256 << 10, POOL_ALONE_BYTES = 16 << 10 };
+enum {
+    POOL_BLOCK_BYTES = 256 << 10,
+    POOL_ALONE_BYTES = 16 << 10,
+    POOL_STEP_BYTES = 16,
+    POOL_FINE_BYTES = 256
+};
 
 struct pool_block {
     struct pool_block *next;
@@ -36,12 +43,21 @@ static void *take_alone(struct pool *pool, size_t size)
     return block->bytes;
 }
 
-void *pool_take(struct pool *pool, size_t size)
+/* Sizes are multiples of 16 up to 256 bytes, then powers of two. */
+static size_t class_size(size_t size, unsigned *class)
 {
-    size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
-    if (size >= POOL_ALONE_BYTES) {
-        return take_alone(pool, size);
+    *class = 0;
+    size_t rounded = POOL_STEP_BYTES;
+    while (rounded < size) {
+        rounded = rounded < POOL_FINE_BYTES ? rounded + POOL_STEP_BYTES : rounded * 2;
+        (*class)++;
     }
+    assert(*class < POOL_CLASSES);
+    return rounded;
+}
+
+static void *take_new(struct pool *pool, size_t size)
+{
     struct pool_block *block = pool->blocks;
     if (block == NULL || block->size - block->used < size) {
         block = block_new(POOL_BLOCK_BYTES);
@@ -54,6 +70,50 @@ void *pool_take(struct pool *pool, size_t size)
     void *memory = block->bytes + block->used;
     block->used += size;
     return memory;
+}
+
+void *pool_take(struct pool *pool, size_t size)
+{
+    unsigned class;
+    if (size > POOL_ALONE_BYTES) {
+        return take_alone(pool, size);
+    }
+    size = class_size(size, &class);
+    void *memory = pool->given[class];
+    if (memory == NULL) {
+        return take_new(pool, size);
+    }
+    memcpy(&pool->given[class], memory, sizeof(void *));
+    return memset(memory, 0, size);
+}
+
+static void give_alone(struct pool *pool, const void *memory)
+{
+    for (struct pool_block **link = &pool->blocks; *link != NULL;
+         link = &(*link)->next) {
+        if ((const void *)(*link)->bytes == memory) {
+            struct pool_block *block = *link;
+            *link = block->next;
+            free(block);
+            return;
+        }
+    }
+}
+
+void pool_give(struct pool *pool, const void *memory, size_t size)
+{
+    unsigned class;
+    if (memory == NULL) {
+        return;
+    }
+    if (size > POOL_ALONE_BYTES) {
+        give_alone(pool, memory);
+        return;
+    }
+    class_size(size, &class);
+    void *mine = (void *)(uintptr_t)memory;
+    memcpy(mine, &pool->given[class], sizeof(void *));
+    pool->given[class] = mine;
 }
 
 void *pool_copy(struct pool *pool, const void *data, size_t size)
@@ -82,4 +142,5 @@ void pool_release(struct pool *pool)
         free(pool->blocks);
         pool->blocks = next;
     }
+    *pool = (struct pool){0};
 }

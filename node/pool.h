@@ -1,8 +1,9 @@
-/* pool.h - memory that lives as long as its context.
+/* pool.h - memory that lives as long as its context, and is used again before.
  *
  * Task records, small arguments and labels are taken from large blocks one behind the
- * other and are freed together: the core remembers every task until the end, so its
- * record has to as well.
+ * other and are freed together.  What belonged to a task that the core has forgotten is
+ * given back and taken again by what needs as much, so that a long run that ends its
+ * scopes stays as large as its largest phase.
  */
 #ifndef NODE_POOL_H
 #define NODE_POOL_H
@@ -11,8 +12,11 @@
 
 struct pool_block;
 
+enum { POOL_CLASSES = 22 };
+
 struct pool {
     struct pool_block *blocks; /* newest first */
+    void *given[POOL_CLASSES]; /* by size, linked through the first word */
 };
 
 /* Zeroed and aligned for any type; NULL without memory. */
@@ -20,6 +24,9 @@ void *pool_take(struct pool *pool, size_t size);
 void *pool_copy(struct pool *pool, const void *data, size_t size);
 /* At most `length_max` bytes of it, with a NUL. */
 char *pool_string(struct pool *pool, const char *string, size_t length_max);
+/* Gives back what was taken with that size (of a string: with its NUL).  NULL is
+ * accepted. */
+void pool_give(struct pool *pool, const void *memory, size_t size);
 void pool_release(struct pool *pool);
 
 #endif

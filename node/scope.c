@@ -5,37 +5,51 @@
 #include "node/context.h"
 #include "node/engine.h"
 
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
-static struct scope *scope_find(struct moot *m, const moot_hash *hash)
+static struct scope **bucket_of(struct moot *m, uint64_t mark)
 {
-    for (uint32_t i = 0; i < m->scope_count; i++) {
-        if (hash_equal(&m->scopes[i].hash, hash)) {
-            return &m->scopes[i];
-        }
-    }
-    return NULL;
+    return &m->scopes[(mark * 0x9e3779b97f4a7c15u >> 32) % SCOPE_BUCKETS];
 }
 
-static struct scope *scope_add(struct moot *m, const moot_hash *hash, const char *name)
+static struct scope *scope_find(struct moot *m, uint64_t mark)
 {
-    if (m->scope_count == m->scope_room) {
-        uint32_t room = m->scope_room ? m->scope_room * 2 : 16;
-        struct scope *grown = realloc(m->scopes, room * sizeof(*grown));
-        if (grown == NULL) {
-            return NULL;
-        }
-        m->scopes = grown;
-        m->scope_room = room;
+    struct scope *scope = m->scopes != NULL ? *bucket_of(m, mark) : NULL;
+    while (scope != NULL && scope->mark != mark) {
+        scope = scope->next;
     }
-    char *copy = strdup(name);
-    if (copy == NULL) {
+    return scope;
+}
+
+static struct scope *scope_add(struct moot *m, const moot_hash *hash)
+{
+    if (m->scopes == NULL) {
+        m->scopes = calloc(SCOPE_BUCKETS, sizeof(struct scope *));
+    }
+    struct scope *scope = m->scopes != NULL ? calloc(1, sizeof(*scope)) : NULL;
+    if (scope == NULL) {
         return NULL;
     }
-    struct scope *scope = &m->scopes[m->scope_count++];
-    *scope = (struct scope){.hash = *hash, .name = copy};
+    scope->hash = *hash;
+    scope->mark = hash_scope(hash);
+    struct scope **bucket = bucket_of(m, scope->mark);
+    scope->next = *bucket;
+    *bucket = scope;
     return scope;
+}
+
+/* Closed, and nothing of it is in use: only the core has to know it any longer. */
+static int scope_end(struct moot *m, struct scope *scope)
+{
+    struct core_event event = {.type = CORE_EV_SCOPE_RELEASE, .hash = scope->hash};
+    struct scope **link = bucket_of(m, scope->mark);
+    while (*link != scope) {
+        link = &(*link)->next;
+    }
+    *link = scope->next;
+    free(scope);
+    return engine_step(m, &event);
 }
 
 int scope_open(struct moot *m, struct lane *lane, const char *name)
@@ -46,15 +60,15 @@ int scope_open(struct moot *m, struct lane *lane, const char *name)
     }
     moot_hash parent = lane_scope(lane);
     moot_hash hash = identity_scope(&parent, name);
-    struct scope *scope = scope_find(m, &hash);
-    if (scope != NULL && scope->open_count == 0) {
+    struct scope *scope = scope_find(m, hash_scope(&hash));
+    if (scope != NULL ? scope->open_count == 0 : core_scope_closed(m->core, &hash)) {
         return lane_fail(lane, MOOT_ERR_SCOPE_CLOSED,
                          "scope '%s' was closed on rank %u and cannot be opened again; "
                          "a repeated phase needs a name of its own each time",
                          name, m->group.rank);
     }
     if (scope == NULL) {
-        scope = scope_add(m, &hash, name);
+        scope = scope_add(m, &hash);
     }
     if (scope == NULL) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for scope '%s'", name);
@@ -71,12 +85,34 @@ int scope_close(struct moot *m, struct lane *lane)
     }
     moot_hash hash = lane_scope(lane);
     lane->scope_depth--;
-    struct scope *scope = scope_find(m, &hash);
+    struct scope *scope = scope_find(m, hash_scope(&hash));
     if (scope == NULL || --scope->open_count > 0) {
         return MOOT_OK;
     }
+    if (scope->handle_count == 0) {
+        return scope_end(m, scope);
+    }
     struct core_event event = {.type = CORE_EV_SCOPE_CLOSE, .hash = hash};
     return engine_step(m, &event);
+}
+
+bool scope_use(struct moot *m, uint64_t mark)
+{
+    struct scope *scope = mark != 0 ? scope_find(m, mark) : NULL;
+    if (scope == NULL) {
+        return false;
+    }
+    scope->handle_count++;
+    return true;
+}
+
+void scope_unuse(struct moot *m, uint64_t mark)
+{
+    struct scope *scope = scope_find(m, mark);
+    assert(scope != NULL && scope->handle_count > 0);
+    if (--scope->handle_count == 0 && scope->open_count == 0) {
+        scope_end(m, scope);
+    }
 }
 
 void scope_close_all(struct moot *m, struct lane *lane)
@@ -88,10 +124,13 @@ void scope_close_all(struct moot *m, struct lane *lane)
 
 void scopes_release(struct moot *m)
 {
-    for (uint32_t i = 0; i < m->scope_count; i++) {
-        free(m->scopes[i].name);
+    for (uint32_t i = 0; m->scopes != NULL && i < SCOPE_BUCKETS; i++) {
+        while (m->scopes[i] != NULL) {
+            struct scope *next = m->scopes[i]->next;
+            free(m->scopes[i]);
+            m->scopes[i] = next;
+        }
     }
     free(m->scopes);
     m->scopes = NULL;
-    m->scope_count = m->scope_room = 0;
 }

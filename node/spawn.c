@@ -316,6 +316,17 @@ static int explain(struct moot *m, struct lane *lane, const moot_hash *hash,
                      error_name(error));
 }
 
+/* It, or one of its inputs, belongs to a scope that has ended on every rank. */
+static bool is_forgotten(const struct moot *m, const moot_hash *hash,
+                         const struct task_facts *facts)
+{
+    bool forgotten = core_forgotten(m->core, hash);
+    for (size_t i = 0; i < facts->input_count && !forgotten; i++) {
+        forgotten = core_forgotten(m->core, &facts->inputs[i]);
+    }
+    return forgotten;
+}
+
 static int spawn_checked(struct moot *m, struct lane *lane,
                          const struct task_facts *facts, moot_task *out)
 {
@@ -331,6 +342,9 @@ static int spawn_checked(struct moot *m, struct lane *lane,
         outbox_tell_kernel(m, facts->kernel);
     }
     moot_hash hash = hash_of(facts);
+    if (is_forgotten(m, &hash, facts)) {
+        return explain(m, lane, &hash, facts->label, MOOT_ERR_SCOPE_CLOSED);
+    }
     struct task *task = task_enter(m, &hash);
     uint64_t id = task != NULL ? task_handle_new(m, task, facts->parent) : 0;
     if (id == 0) {
@@ -419,6 +433,9 @@ void spawn_adopt(struct moot *m, const struct message *motion)
     moot_hash hash = hash_of(&facts);
     if (!hash_equal(&hash, &motion->hash)) {
         return; /* not the task that it says it is */
+    }
+    if (is_forgotten(m, &hash, &facts)) {
+        return;
     }
     struct task *task = task_enter(m, &hash);
     if (task != NULL && !task->held && task_fill(m, task, &facts)) {

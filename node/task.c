@@ -4,6 +4,7 @@
 #include "hashing/identity.h"
 #include "node/context.h"
 #include "node/engine.h"
+#include "node/exec.h"
 #include "node/text.h"
 
 #include <stdlib.h>
@@ -24,9 +25,13 @@ struct task *task_enter(struct moot *m, const moot_hash *hash)
     }
     task->hash = *hash;
     if (!core_set_user(m->core, hash, task)) {
+        pool_give(&m->pool, task, sizeof(*task));
         return NULL;
     }
     task->next_of_context = m->tasks;
+    if (m->tasks != NULL) {
+        m->tasks->prev_of_context = task;
+    }
     m->tasks = task;
     return task;
 }
@@ -131,6 +136,9 @@ static bool fill_inputs(struct moot *m, struct task *task,
             return false;
         }
     }
+    for (size_t i = 0; i < facts->input_count; i++) {
+        inputs[i]->used_by++;
+    }
     task->inputs = inputs;
     task->input_count = (uint32_t)facts->input_count;
     task->after_count = (uint32_t)facts->after_count;
@@ -197,6 +205,19 @@ static bool fill_spec(struct moot *m, struct task *task, const struct task_facts
     return true;
 }
 
+static void give_spec(struct moot *m, const struct message_spec *spec)
+{
+    pool_give(&m->pool, spec->inputs,
+              spec->input_count > 0 ? spec->input_count * sizeof(*spec->inputs) : 1);
+    pool_give(&m->pool, spec->key, spec->key_size > 0 ? spec->key_size : 1);
+    if (spec->candidates != NULL) {
+        pool_give(&m->pool, spec->candidates->high,
+                  spec->candidates->high_words * sizeof(uint64_t));
+        pool_give(&m->pool, spec->candidates, sizeof(*spec->candidates));
+    }
+    pool_give(&m->pool, spec, sizeof(*spec));
+}
+
 bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts)
 {
     bool portable = (facts->kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
@@ -221,6 +242,69 @@ bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts
 
 /* --- Letting go ----------------------------------------------------------------- */
 
+static void drop_inputs(struct moot *m, struct task *task)
+{
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        task->inputs[i]->used_by--;
+        task_try_free(m, task->inputs[i]);
+    }
+    pool_give(&m->pool, task->inputs, task->input_count * sizeof(struct task *));
+    task->inputs = NULL;
+    task->input_count = task->after_count = 0;
+}
+
+void task_try_free(struct moot *m, struct task *task)
+{
+    if (!task->gone || task->pins > 0) {
+        return;
+    }
+    drop_inputs(m, task);
+    if (task->handle_count > 0 || task->used_by > 0 || task->lingers) {
+        return;
+    }
+    if (task->prev_of_context != NULL) {
+        task->prev_of_context->next_of_context = task->next_of_context;
+    } else {
+        m->tasks = task->next_of_context;
+    }
+    if (task->next_of_context != NULL) {
+        task->next_of_context->prev_of_context = task->prev_of_context;
+    }
+    pool_give(&m->pool, task, sizeof(*task));
+}
+
+static void drop_own_bytes(struct moot *m, struct task *task)
+{
+    payload_drop(task->payload);
+    task->payload = NULL;
+    free(task->verdict_story);
+    task->verdict_story = NULL;
+    if (task->spec != NULL) {
+        give_spec(m, task->spec);
+        task->spec = NULL;
+    }
+    if (!task->args_alone) {
+        pool_give(&m->pool, task->args, task->args_size);
+        task->args = NULL;
+        task->args_size = 0;
+    }
+    task_drop_args(task);
+    if (task->label != NULL) {
+        pool_give(&m->pool, task->label, strlen(task->label) + 1);
+        task->label = NULL;
+    }
+}
+
+void task_forget(struct moot *m, struct task *task)
+{
+    task->gone = true;
+    if (task->queued) {
+        exec_unqueue(m, task);
+    }
+    drop_own_bytes(m, task);
+    task_try_free(m, task);
+}
+
 void task_drop_args(struct task *task)
 {
     if (task->args_alone) {
@@ -233,7 +317,7 @@ void task_drop_args(struct task *task)
 
 void task_try_release(struct moot *m, struct task *task)
 {
-    if (task->own || task->payload == NULL || task->handle_count > 0 ||
+    if (task->own || task->gone || task->payload == NULL || task->handle_count > 0 ||
         task->pins > 0 || task->status != MOOT_OK || m->fatal != 0) {
         return;
     }

@@ -4,7 +4,7 @@
  * that it carries: arguments, kernel, where it was spawned, its result.  A record is
  * made when the program spawns a task, names its hash, uses it as an input, or when a
  * peer's message brings its result or its spec, and is filled in as more is learnt.  It
- * lives as long as the context.
+ * lives until the core forgets the task, and as long as something here uses it.
  *
  * Under the engine lock, except what says otherwise.
  */
@@ -44,12 +44,15 @@ struct task {
     uint32_t verdict_count;
     char *verdict_story;
     uint32_t handle_count;
-    uint32_t pins; /* ready and running consumers here */
+    uint32_t pins;    /* ready and running consumers here, and itself while it runs */
+    uint32_t used_by; /* records that have it as an input */
 
     uint8_t stage; /* enum task_stage */
     bool held;     /* registered with the core */
     bool adopted;  /* held by a peer's spec, not yet spawned by this program */
     bool nested;
+    bool gone;        /* the core has forgotten it */
+    bool queued;      /* in the ready queue, if only as what was cancelled there */
     bool own;         /* ran here: peers may ask for its bytes */
     bool known;       /* the result's status and size are known here */
     bool lane_waited; /* the core knows that a lane here waited for it */
@@ -60,7 +63,7 @@ struct task {
     uint8_t linger_want; /* enum want */
     uint32_t linger_lane;
     struct task *linger_prev, *linger_next;
-    struct task *next_of_context;
+    struct task *prev_of_context, *next_of_context;
 };
 
 struct moot;
@@ -92,6 +95,10 @@ bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts
 
 /* Frees the arguments of a task that will not run here any more. */
 void task_drop_args(struct task *task);
+
+/* The core has forgotten it: the record goes, or does when nothing uses it any more. */
+void task_forget(struct moot *m, struct task *task);
+void task_try_free(struct moot *m, struct task *task);
 
 /* Frees its bytes if nobody here uses them any more and no peer may ask for them. */
 void task_try_release(struct moot *m, struct task *task);

@@ -30,6 +30,10 @@ static bool item_ends(const struct moot *m, struct wait_item *item, enum want wa
         item->code = public_code(task->status);
         return true;
     }
+    if (task->gone) {
+        item->code = MOOT_ERR_SCOPE_CLOSED;
+        return true;
+    }
     if (task->verdict_count != item->verdicts_seen) {
         item->code = task->verdict;
         return true;

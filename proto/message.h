@@ -183,6 +183,7 @@ struct message_roll {
     bool partial;
     struct rollsum sum;
     uint32_t before;
+    uint64_t scope; /* hash_scope() of all its tasks; 0: none */
 };
 
 struct message_want {
@@ -380,6 +381,27 @@ struct message_census {
     } * entry;
 };
 
+/* RELEASED: ending a scope that all have closed; the message's hash is the scope's, or
+ * one of a task in it.  The lowest member counts what the others say. */
+enum released_what {
+    RELEASED_READY,  /* member -> lowest: it rests here, and perhaps may end */
+    RELEASED_SWEEP,  /* lowest -> all: rolls differ; tell chairs what they may lack */
+    RELEASED_ASK,    /* lowest -> all: is it still so? */
+    RELEASED_ANSWER, /* member -> lowest */
+    RELEASED_REST,   /* lowest -> all: it rests everywhere */
+    RELEASED_DROP    /* to all, and to who is late: it is over, forget it */
+};
+struct message_released {
+    enum released_what what;
+    bool rests;              /* READY, ANSWER: nothing of it moves there, */
+    bool ready, swept;       /* and nothing of it is used; T1a is done */
+    bool alike;              /* DROP: all held the same tasks of it */
+    uint64_t round;          /* ASK, ANSWER */
+    uint64_t count;          /* READY, ANSWER: tasks of it on the member's roll, */
+    struct rollsum sum;      /* and their sum */
+    uint64_t sent, received; /* messages about its tasks, in this epoch */
+};
+
 struct message {
     enum message_type type;
     uint64_t epoch;
@@ -412,6 +434,7 @@ struct message {
         struct message_join join;
         struct message_tally tally;
         struct message_census census;
+        struct message_released released;
     } u;
 };
 

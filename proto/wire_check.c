@@ -223,6 +223,11 @@ static const char *check_kernel(const struct message *message)
     return check_name(message->u.kernel.name);
 }
 
+static const char *check_released(const struct message *message)
+{
+    return message->u.released.what <= RELEASED_DROP ? NULL : "RELEASED: no such thing";
+}
+
 static const char *check_nothing(const struct message *message)
 {
     (void)message;
@@ -268,7 +273,7 @@ static const struct rule {
     [MESSAGE_FENCED] = {wire_check_fenced, false},
     [MESSAGE_JOIN] = {wire_check_join, false},
     [MESSAGE_LEAVE] = {check_nothing, false},
-    [MESSAGE_RELEASED] = {check_nothing, true},
+    [MESSAGE_RELEASED] = {check_released, true},
     [MESSAGE_TALLY] = {wire_check_tally, false},
     [MESSAGE_CENSUS] = {wire_check_census, false},
 };

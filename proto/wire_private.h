@@ -116,6 +116,7 @@ struct encoder {
         Moot__State state;
         Moot__Poll poll;
         Moot__Pollr pollr;
+        Moot__Released released;
         Moot__Resolve resolve;
         Moot__Chase chase;
         Moot__Diverged diverged;

@@ -211,6 +211,7 @@ static bool get_roll(struct reader *reader, const Moot__Message *message,
         .first = from->first,
         .count = from->count,
         .partial = from->partial,
+        .scope = from->scope,
         .sum = {.low = from->sum_low, .high = from->sum_high},
         .before = from->before,
     };
@@ -366,6 +367,26 @@ static bool get_kernel(struct reader *reader, const Moot__Message *message,
     return get_text(reader, &from->name, LIMIT_KERNEL_NAME_BYTES, &out->u.kernel.name);
 }
 
+static bool get_released(struct reader *reader, const Moot__Message *message,
+                         struct message *out)
+{
+    (void)reader;
+    const Moot__Released *from = message->released;
+    out->u.released = (struct message_released){
+        .what = (enum released_what)from->what,
+        .rests = from->rests,
+        .ready = from->ready,
+        .swept = from->swept,
+        .alike = from->alike,
+        .round = from->round,
+        .count = from->count,
+        .sum = {from->sum_low, from->sum_high},
+        .sent = from->sent,
+        .received = from->received,
+    };
+    return true;
+}
+
 /* The types that have a body, and which. */
 static const struct {
     get_fn *get;
@@ -401,6 +422,7 @@ static const struct {
     [MESSAGE_JOIN] = {wire_get_join, MOOT__MESSAGE__BODY_JOIN},
     [MESSAGE_TALLY] = {wire_get_tally, MOOT__MESSAGE__BODY_TALLY},
     [MESSAGE_CENSUS] = {wire_get_census, MOOT__MESSAGE__BODY_CENSUS},
+    [MESSAGE_RELEASED] = {get_released, MOOT__MESSAGE__BODY_RELEASED},
 };
 
 bool wire_read_message(struct reader *reader, const Moot__Message *from,

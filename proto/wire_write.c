@@ -164,6 +164,7 @@ static void put_roll(struct encoder *encoder, const struct message *message)
     to->sum_low = roll->sum.low;
     to->sum_high = roll->sum.high;
     to->before = roll->before;
+    to->scope = roll->scope;
 }
 
 static void put_want(struct encoder *encoder, const struct message *message)
@@ -298,6 +299,24 @@ static void put_kernel(struct encoder *encoder, const struct message *message)
     to->flags = kernel->flags;
 }
 
+static void put_released(struct encoder *encoder, const struct message *message)
+{
+    const struct message_released *released = &message->u.released;
+    Moot__Released *to = encoder->message.released = &encoder->body.released;
+    moot__released__init(to);
+    to->what = released->what;
+    to->rests = released->rests;
+    to->ready = released->ready;
+    to->swept = released->swept;
+    to->alike = released->alike;
+    to->round = released->round;
+    to->count = released->count;
+    to->sum_low = released->sum.low;
+    to->sum_high = released->sum.high;
+    to->sent = released->sent;
+    to->received = released->received;
+}
+
 /* The types that have a body. */
 static const struct {
     put_fn *put;
@@ -333,6 +352,7 @@ static const struct {
     [MESSAGE_JOIN] = {wire_put_join, MOOT__MESSAGE__BODY_JOIN},
     [MESSAGE_TALLY] = {wire_put_tally, MOOT__MESSAGE__BODY_TALLY},
     [MESSAGE_CENSUS] = {wire_put_census, MOOT__MESSAGE__BODY_CENSUS},
+    [MESSAGE_RELEASED] = {put_released, MOOT__MESSAGE__BODY_RELEASED},
 };
 
 size_t wire_set_scratch_bytes(const struct rankset *set)

@@ -250,6 +250,19 @@ static void carry_fenced(struct host *host)
     sim_moved(host->sim);
 }
 
+/* Its bytes go, and with them what a lane could still read. */
+static void carry_forget(struct host *host, const struct core_output *output)
+{
+    struct record *record = record_of(host, output);
+    if (record == NULL)
+        return;
+    struct sight sight = host_sight(host, SIGHT_FORGET, record->task);
+    sim_see(host->sim, &sight);
+    free(record->bytes);
+    record->bytes = NULL;
+    record->forgotten = true;
+}
+
 static void carry_adjourn(struct host *host, const struct core_output *output)
 {
     host->adjourned = true;
@@ -298,6 +311,9 @@ void carry(struct host *host, const struct core_output *output,
         break;
     case CORE_OUT_FENCED:
         carry_fenced(host);
+        break;
+    case CORE_OUT_FORGET:
+        carry_forget(host, output);
         break;
     case CORE_OUT_REFUSE:
     case CORE_OUT_DIVERGED:

@@ -76,6 +76,7 @@ enum sight_type {
     SIGHT_KEEP,    /* ... which keeps the result in it */
     SIGHT_NOTE,    /* the core passed a point */
     SIGHT_VERDICT, /* rank's waits for task end with code */
+    SIGHT_FORGET,  /* rank forgets task, whose scope has ended everywhere */
     SIGHT_CLOSE,   /* rank has ended its program */
     SIGHT_ADJOURN, /* rank leaves */
     SIGHT_VIEW,    /* rank enters the view `epoch` of `members` */

@@ -83,7 +83,8 @@ struct record {
     bool waits_child, child_ended;
     bool holds_slot;
     uint64_t started_ns;
-    bool slowed; /* its kernel has taken what the plan adds */
+    bool slowed;    /* its kernel has taken what the plan adds */
+    bool forgotten; /* its scope has ended on every rank */
 };
 
 enum lane_wait { LANE_RUNS, LANE_WAITS, LANE_WOKEN, LANE_AT_BARRIER, LANE_OVER };

@@ -38,6 +38,7 @@ static struct bench {
     int ran_on[64];               /* rank */
     int32_t ended[RANKS_MAX][64]; /* 0: not; 1: done; negative: verdict */
     uint32_t chain_count;
+    bool forgotten[RANKS_MAX][64];
     bool adjourned[RANKS_MAX], diverged[RANKS_MAX];
     bool fenced[RANKS_MAX], no_quorum[RANKS_MAX];
     uint64_t epoch[RANKS_MAX];        /* as the last CORE_OUT_VIEW said; 0: none */
@@ -137,6 +138,9 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
         case CORE_OUT_VERDICT:
             bench.ended[rank][number] = items[i].u.verdict.code;
             bench.chain_count = items[i].u.verdict.chain_count;
+            break;
+        case CORE_OUT_FORGET:
+            bench.forgotten[rank][number] = true;
             break;
         case CORE_OUT_ADJOURN:
             bench.adjourned[rank] = true;

@@ -82,6 +82,25 @@ static void a_pool_gives_zeroed_memory(void **state)
     pool_release(&pool);
 }
 
+static void a_pool_gives_again_what_it_was_given(void **state)
+{
+    (void)state;
+    struct pool pool = {0};
+    static const unsigned char zero[40000];
+    for (size_t size = 1; size < sizeof(zero); size = size * 3 / 2 + 1) {
+        unsigned char *memory = pool_take(&pool, size);
+        unsigned char *other = pool_take(&pool, size);
+        memset(memory, 0xee, size);
+        pool_give(&pool, memory, size);
+        unsigned char *again = pool_take(&pool, size);
+        assert_true(again == memory || size > 16384);
+        assert_true(again != other);
+        assert_memory_equal(again, zero, size);
+    }
+    pool_give(&pool, NULL, 7);
+    pool_release(&pool);
+}
+
 /* A long chain keeps its head and, above all, its first cause. */
 static void a_long_story_keeps_its_ends(void **state)
 {
@@ -112,6 +131,7 @@ int main(void)
         cmocka_unit_test(the_last_holder_frees),
         cmocka_unit_test(scratch_takes_everything),
         cmocka_unit_test(a_pool_gives_zeroed_memory),
+        cmocka_unit_test(a_pool_gives_again_what_it_was_given),
         cmocka_unit_test(a_long_story_keeps_its_ends),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);

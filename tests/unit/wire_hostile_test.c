@@ -332,7 +332,7 @@ static const struct {
     {"0825e2011a42100102030405060708090a0b0c0d0e0f104a038080015201"
      "02",
      "CENSUS: an entry is beyond the limit"},
-    {"0823", "a message about a task has no hash"},
+    {"0823ea0100", "a message about a task has no hash"},
     {"080e6a0b08ffffffffffffffffff7f", "body: a number has more than 64 bits"},
     {"0801" H "1a123a1001000000000000000000000000000000", "a rank set ends with zeros"},
     {"0801" H "1a022501", "body: a field is of the wrong kind"},

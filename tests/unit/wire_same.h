@@ -74,7 +74,16 @@ static bool same_roll(const struct message_roll *a, const struct message_roll *b
 {
     return a->lane == b->lane && a->first == b->first && a->count == b->count &&
            a->partial == b->partial && rollsum_equal(&a->sum, &b->sum) &&
-           a->before == b->before;
+           a->before == b->before && a->scope == b->scope;
+}
+
+static bool same_released(const struct message_released *a,
+                          const struct message_released *b)
+{
+    return a->what == b->what && a->ready == b->ready && a->rests == b->rests &&
+           a->swept == b->swept && a->alike == b->alike && a->round == b->round &&
+           a->count == b->count && rollsum_equal(&a->sum, &b->sum) &&
+           a->sent == b->sent && a->received == b->received;
 }
 
 static bool same_hash_list(const struct message_hashes *a,
@@ -236,6 +245,8 @@ static bool message_same(const struct message *a, const struct message *b)
         return same_paxos(&a->u.paxos, &b->u.paxos);
     if (a->type == MESSAGE_VIEW)
         return same_view(&a->u.view, &b->u.view);
+    if (a->type == MESSAGE_RELEASED)
+        return same_released(&a->u.released, &b->u.released);
     if (a->type == MESSAGE_REPORT)
         return same_report(&a->u.report, &b->u.report);
     if (a->type == MESSAGE_CENSUS)

@@ -283,6 +283,19 @@ static void sample_view_message(enum message_type type, enum level level,
         m->u.join = (struct message_join){sample_first[level], sample_u32[level]};
     else if (type == MESSAGE_TALLY)
         m->u.tally.what = level == LEAST ? TALLY_TAKEN : TALLY_SETTLED;
+    else if (type == MESSAGE_RELEASED)
+        m->u.released = (struct message_released){
+            .what = (enum released_what)(level * RELEASED_DROP / MOST),
+            .rests = level == TYPICAL,
+            .ready = level != LEAST,
+            .swept = level == MOST,
+            .alike = level == TYPICAL,
+            .round = sample_u64[level],
+            .count = sample_u64[level],
+            .sum = {sample_u64[level], ~sample_u64[level]},
+            .sent = sample_u64[level],
+            .received = sample_u64[level],
+        };
 }
 
 /* Epoch and view stay 0. */
@@ -315,7 +328,8 @@ static void sample_message(enum message_type type, enum level level,
                                          sample_count[level],
                                          level == TYPICAL,
                                          {sample_u64[level], ~sample_u64[level]},
-                                         sample_rank[level]};
+                                         sample_rank[level],
+                                         sample_u64[level]};
     else if (type == MESSAGE_WANT)
         m.u.want = (struct message_want){sample_lane[level], sample_first[level],
                                          sample_count[level]};

@@ -1,0 +1,323 @@
+/* scope_test.c - scopes end when no rank needs them any more, and are forgotten. */
+#include "bench.h"
+
+#include <stdio.h>
+
+static moot_hash phase(uint32_t number)
+{
+    moot_hash top = {{0}};
+    char name[32];
+    (void)snprintf(name, sizeof name, "phase %u", (unsigned)number);
+    return identity_scope(&top, name);
+}
+
+/* The n-th task of a scope whose chair is this rank. */
+static moot_hash in_scope(const moot_hash *scope, uint32_t chair, uint64_t n,
+                          unsigned facts)
+{
+    struct rankset members = {0};
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        rankset_add(&members, rank);
+    }
+    for (uint64_t i = 0;; i++) {
+        moot_hash hash =
+            identity_hash(&(struct identity){.kernel_name = "k",
+                                             .args = &i,
+                                             .args_size = sizeof(i),
+                                             .once = (facts & MOOT_HASH_ONCE) != 0,
+                                             .nested = (facts & MOOT_HASH_NESTED) != 0,
+                                             .scope = *scope});
+        if (placement_chair(&hash, &members, NULL) == chair && n-- == 0) {
+            rankset_release(&members);
+            return hash;
+        }
+    }
+}
+
+static int spawn_in(uint32_t rank, int number, moot_hash hash, const moot_hash *scope)
+{
+    struct core_register reg = {.scope = *scope};
+    reg.flags = (hash.bytes[15] & MOOT_HASH_ONCE) ? CORE_TASK_ONCE : 0;
+    return spawn_with(rank, number, hash, reg);
+}
+
+static void end_scope(uint32_t rank, const moot_hash *scope)
+{
+    struct core_event release = {.type = CORE_EV_SCOPE_RELEASE, .hash = *scope};
+    assert_int_equal(step(rank, &release), MOOT_OK);
+}
+
+static uint64_t tasks_of(uint32_t rank) { return core_stats(bench.core[rank])->tasks; }
+
+static void fetch_all(moot_hash hash)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        begin_wait(rank, hash);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        end_wait(rank, hash);
+    }
+}
+
+/* --- Tests ---------------------------------------------------------------------------
+ */
+
+static void a_scope_that_all_have_left_is_forgotten(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 4; size++) {
+        bench_open(size, CORE_REPAIR);
+        moot_hash scope = phase(0), task = in_scope(&scope, 0, 0, 0);
+        for (uint32_t rank = 0; rank < size; rank++) {
+            assert_int_equal(spawn_in(rank, 1, task, &scope), MOOT_OK);
+        }
+        fetch_all(task);
+        for (uint32_t rank = 0; rank < size; rank++) {
+            assert_false(bench.forgotten[rank][1]);
+            end_scope(rank, &scope);
+        }
+        settle();
+        for (uint32_t rank = 0; rank < size; rank++) {
+            assert_true(bench.forgotten[rank][1]);
+            assert_int_equal(tasks_of(rank), 0);
+            assert_int_equal(spawn_in(rank, 1, task, &scope), MOOT_ERR_SCOPE_CLOSED);
+            struct core_event need = {.type = CORE_EV_NEED, .hash = task};
+            need.u.need.want = WANT_DATA;
+            assert_int_equal(step(rank, &need), MOOT_ERR_SCOPE_CLOSED);
+        }
+        assert_int_equal(sum_sent(MESSAGE_MOTION), 0);
+        assert_int_equal(sum_sent(MESSAGE_RELEASED), 4 * (size - 1));
+        assert_int_equal(bench.runs[1], 1);
+        close_all();
+        bench_close();
+    }
+}
+
+static void who_has_not_released_it_keeps_it_for_all(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    moot_hash scope = phase(1), task = in_scope(&scope, 1, 0, 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(spawn_in(rank, 1, task, &scope), MOOT_OK);
+    }
+    end_scope(0, &scope);
+    end_scope(1, &scope);
+    struct core_event close = {.type = CORE_EV_SCOPE_CLOSE, .hash = scope};
+    assert_int_equal(step(2, &close), MOOT_OK);
+    settle();
+    assert_false(bench.forgotten[1][1]);
+    begin_wait(2, task); /* it still may */
+    settle();
+    assert_int_equal(bench.ended[2][1], 1);
+    end_wait(2, task);
+    struct core_event release = {.type = CORE_EV_SCOPE_RELEASE, .hash = scope};
+    assert_int_equal(step(2, &release), MOOT_OK);
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_true(bench.forgotten[rank][1]);
+    }
+    bench_close();
+}
+
+/* T1a: rank 1 alone holds it, its chair does not, and nobody waits. */
+static void what_nobody_waits_for_runs_before_its_scope_ends(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    moot_hash scope = phase(2), task = in_scope(&scope, 0, 0, 0);
+    assert_int_equal(spawn_in(1, 1, task, &scope), MOOT_OK);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        end_scope(rank, &scope);
+    }
+    settle();
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ran_on[1], 1);
+    assert_true(bench.forgotten[1][1]);
+    bench_close();
+}
+
+static void a_task_that_runs_keeps_its_scope(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    bench.hold_runs = true;
+    moot_hash scope = phase(3), task = in_scope(&scope, 0, 0, 0);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(spawn_in(rank, 1, task, &scope), MOOT_OK);
+        end_scope(rank, &scope);
+    }
+    settle();
+    assert_false(bench.forgotten[1][1]);
+    struct core_event done = {.type = CORE_EV_DONE, .hash = task};
+    assert_int_equal(step(0, &done), MOOT_OK);
+    settle();
+    assert_true(bench.forgotten[0][1] && bench.forgotten[1][1]);
+    bench_close();
+}
+
+/* Rank 1's consumer lies outside the scope, and its input has not come yet. */
+static void a_consumer_outside_keeps_its_input(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    bench.hold_runs = true;
+    moot_hash scope = phase(4), input = in_scope(&scope, 0, 0, 0);
+    moot_hash outside = chaired_by(1, 0, 0), other = chaired_by(1, 1, 0);
+    const moot_hash both[2] = {input, other};
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(spawn_in(rank, 1, input, &scope), MOOT_OK);
+        spawn(rank, 3, other);
+        struct core_register reg = {.inputs = both, .input_count = 2};
+        assert_int_equal(spawn_with(rank, 2, outside, reg), MOOT_OK);
+        set_lane(rank, CORE_LANE_BLOCKED); /* so that they hear of each other's rolls */
+    }
+    struct core_event done = {.type = CORE_EV_DONE, .hash = input};
+    done.u.done.size = 8;
+    assert_int_equal(step(0, &done), MOOT_OK);
+    end_scope(0, &scope);
+    end_scope(1, &scope);
+    settle();
+    assert_false(bench.forgotten[0][1] || bench.forgotten[1][1]);
+    done.hash = other;
+    assert_int_equal(step(1, &done), MOOT_OK);
+    settle();
+    assert_int_equal(bench.runs[2], 1);
+    assert_false(bench.forgotten[1][1]); /* it runs, and reads it */
+    done.hash = outside;
+    assert_int_equal(step(1, &done), MOOT_OK);
+    settle();
+    assert_true(bench.forgotten[0][1] && bench.forgotten[1][1]);
+    bench_close();
+}
+
+/* A motion that comes after the end, as if the wire had kept it. */
+static void what_comes_late_begins_nothing(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash scope = phase(5), task = in_scope(&scope, 0, 0, MOOT_HASH_ONCE);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(spawn_in(rank, 1, task, &scope), MOOT_OK);
+        end_scope(rank, &scope);
+    }
+    settle();
+    assert_true(bench.forgotten[0][1] && bench.forgotten[1][1]);
+    struct message late = {.type = MESSAGE_MOTION, .epoch = 1, .hash = task};
+    core_view(bench.core[0], &late.epoch, &late.view_id);
+    late.u.motion =
+        (struct message_motion){.holds = true, .want = WANT_DATA, .scope = scope};
+    post(1, 0, &late);
+    settle();
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(tasks_of(0), 0);
+    assert_int_equal(core_stats(bench.core[0])->late, 1);
+    bench_close();
+}
+
+/* A nested child of a task in the scope goes with it, at its voters and its chair, too.
+ */
+static void children_go_with_the_scope(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    bench.hold_runs = true;
+    moot_hash scope = phase(6), parent = in_scope(&scope, 0, 0, 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(spawn_in(rank, 1, parent, &scope), MOOT_OK);
+    }
+    bench.hold_runs = false;
+    moot_hash child = in_scope(&parent, 2, 0, MOOT_HASH_ONCE | MOOT_HASH_NESTED);
+    struct core_register reg = {
+        .scope = parent, .parent = parent, .flags = CORE_TASK_ONCE | CORE_TASK_NESTED};
+    assert_int_equal(spawn_with(0, 2, child, reg), MOOT_OK);
+    settle();
+    assert_int_equal(bench.runs[2], 1);
+    assert_int_equal(bench.ran_on[2], 0);
+    struct core_event done = {.type = CORE_EV_DONE, .hash = parent};
+    assert_int_equal(step(0, &done), MOOT_OK);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        end_scope(rank, &scope);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(tasks_of(rank), 0);
+    }
+    bench_close();
+}
+
+/* A rank that has closed needs no scope by name. */
+static void a_closed_rank_holds_nothing_up(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    moot_hash scope = phase(7), task = in_scope(&scope, 2, 0, 0);
+    close_rank(1);
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank += 2) {
+        assert_int_equal(spawn_in(rank, 1, task, &scope), MOOT_OK);
+        end_scope(rank, &scope);
+    }
+    settle();
+    assert_int_equal(bench.runs[1], 1);
+    assert_true(bench.forgotten[0][1] && bench.forgotten[2][1]);
+    bench_close();
+}
+
+/* Memory: the records of phase n + 1 stand where those of phase n stood. */
+static void a_long_run_keeps_as_much_as_one_phase(void **state)
+{
+    (void)state;
+    enum { PHASES = 2000, TASKS = 20 };
+    bench_open(3, CORE_REPAIR);
+    uint64_t most = 0;
+    for (uint32_t n = 0; n < PHASES; n++) {
+        moot_hash scope = phase(n), last = {{0}};
+        for (uint32_t i = 0; i < TASKS; i++) {
+            moot_hash task = identity_hash(&(struct identity){.kernel_name = "k",
+                                                              .args = &i,
+                                                              .args_size = sizeof(i),
+                                                              .scope = scope});
+            struct core_register reg = {
+                .scope = scope, .inputs = &last, .input_count = i % 3 != 0};
+            for (uint32_t rank = 0; rank < 3; rank++) {
+                assert_int_equal(spawn_with(rank, (int)i, task, reg), MOOT_OK);
+            }
+            last = task;
+        }
+        fetch_all(last);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            end_scope(rank, &scope);
+        }
+        settle_until(bench.now + 10 * MS);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            most = tasks_of(rank) > most ? tasks_of(rank) : most;
+        }
+    }
+    assert_int_equal(most, 0);
+    close_all();
+    assert_int_equal(core_stats(bench.core[0])->common, PHASES * TASKS);
+    assert_int_equal(core_stats(bench.core[1])->forgotten, PHASES * TASKS);
+    bench_close();
+}
+
+int main(void)
+{
+    numbers_init();
+    if (!hashing_init()) {
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_scope_that_all_have_left_is_forgotten),
+        cmocka_unit_test(who_has_not_released_it_keeps_it_for_all),
+        cmocka_unit_test(what_nobody_waits_for_runs_before_its_scope_ends),
+        cmocka_unit_test(a_task_that_runs_keeps_its_scope),
+        cmocka_unit_test(a_consumer_outside_keeps_its_input),
+        cmocka_unit_test(what_comes_late_begins_nothing),
+        cmocka_unit_test(children_go_with_the_scope),
+        cmocka_unit_test(a_closed_rank_holds_nothing_up),
+        cmocka_unit_test(a_long_run_keeps_as_much_as_one_phase),
+    };
+    return cmocka_run_group_tests_name("scope", tests, NULL, NULL);
+}
