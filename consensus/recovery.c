@@ -104,12 +104,19 @@ static void decide_frozen(struct core *core)
     }
 }
 
+/* Its ballot was in this very view: the key had not moved, so that it did not wait. */
+static bool is_accepted_here(const struct core *core, const struct task *task)
+{
+    return task->accepted == task->rec && task->accepted_epoch == core->epoch;
+}
+
 static void accept_again(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
         struct task *task = core->slots[i];
         if (task != NULL && is_once(task) && task->chair == core->rank &&
-            !task->finder && task->rec != NOBODY && !MUTANT(NOREACC)) {
+            !task->finder && task->rec != NOBODY && !is_accepted_here(core, task) &&
+            !MUTANT(NOREACC)) {
             ballot_reaccept(core, task);
         }
     }

@@ -6,6 +6,7 @@
 #   mpi                        tests/mpi/plan.txt; what it does not name, on 4 ranks
 #   cli                        each tests/cli/*_test.sh; they find BUILD in $BUILD
 #   fuzz                       each tests/fuzz/*_fuzz.c for $FUZZ_SECONDS (default 5)
+#   mutants                    the core with its rules broken one by one (make mutants)
 #   soak                       tests/soak.txt: longer seeds
 #
 # A program passes if it exits 0 in time; exit 77 skips it.  Its output goes to
@@ -142,6 +143,7 @@ for kind in "$@"; do
         ;;
     cli) scripts ;;
     fuzz) fuzzers ;;
+    mutants) run_one mutants 600 make --no-print-directory -s mutants BUILD="$BUILD" ;;
     soak) plan tests/soak.txt ;;
     *)
         echo "run.sh: no such kind of test: $kind" >&2

@@ -1,6 +1,7 @@
 /* storm_checker.c - see storm_checker.h. */
 #include "storm_checker.h"
 #include "hashing/placement.h"
+#include "order_checker.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -594,7 +595,7 @@ static bool finish(const struct storm_checker *checker, struct sim_report *repor
 bool storm_checker_run(const struct sim_options *options, struct sim_report *report)
 {
     struct storm_checker *checker = calloc(1, sizeof *checker);
-    struct sim_watcher *watchers = calloc(options->watcher_count + 1, sizeof *watchers);
+    struct sim_watcher *watchers = calloc(options->watcher_count + 2, sizeof *watchers);
     if (checker == NULL || watchers == NULL)
         abort();
     checker->program = options->program;
@@ -612,10 +613,13 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     for (size_t i = 0; i < options->watcher_count; i++)
         watchers[i] = options->watchers[i];
     watchers[options->watcher_count] = (struct sim_watcher){see, checker};
+    struct order_checker *order = order_checker_new(options->program, options->storm);
+    watchers[options->watcher_count + 1] = order_checker_watcher(order);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = options->watcher_count + 1;
+    all.watcher_count = options->watcher_count + 2;
     bool good = sim_run(&all, report) && finish(checker, report);
+    order_checker_free(order);
     free(checker->tasks);
     free(checker);
     free(watchers);

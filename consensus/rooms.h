@@ -1,0 +1,388 @@
+/* rooms.h - what the rooms of a core offer each other, file by file.
+ *
+ * Included by internal.h, behind the state that all of them share.
+ */
+#ifndef CONSENSUS_ROOMS_H
+#define CONSENSUS_ROOMS_H
+
+#include "consensus/core.h"
+
+/* --- outputs.c ---------------------------------------------------------------------
+ */
+
+void *core_alloc(struct core *core, size_t size); /* zeroed; NULL marks core broken */
+bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
+               size_t item_size); /* array: pointer to the array pointer */
+void out_clear(struct outputs *out);
+void *out_borrow(struct core *core, size_t size); /* lives until the next step */
+struct core_output *out_add(struct core *core, enum core_output_type type,
+                            const struct task *task);
+void out_note(struct core *core, enum core_point point, const struct task *task,
+              uint32_t peer, enum evidence evidence);
+/* A message to fill in; NULL only if the core broke.  Never to oneself. */
+struct message *out_send(struct core *core, uint32_t to, enum message_type type,
+                         const struct task *task);
+/* Bump allocation: zeroed, aligned for any type, freed all at once. */
+struct block {
+    struct block *next;
+    size_t used, size;
+    max_align_t bytes[];
+};
+void *block_take(struct block **list, size_t size);
+void block_free(struct block *list);
+
+/* Zeroed; NULL marks the core broken.  Given back with the size it was taken with. */
+void *memory_take(struct core *core, size_t size);
+void memory_give(struct core *core, void *memory, size_t size);
+
+/* A copy of a set for a message; NULL only if the core broke. */
+const struct rankset *out_copy_set(struct core *core, const struct rankset *set);
+
+/* --- receive.c --------------------------------------------------------------- */
+
+int receive_event(struct core *core, const struct core_event *event);
+/* What came before this rank entered its epoch. */
+void receive_held(struct core *core);
+
+/* --- peers.c ------------------------------------------------------------------- */
+
+bool peers_make_room(struct core *core, uint32_t size);
+void peers_release(struct core *core);
+/* Finds or makes.  Without memory the core is broken, and this is a record that does
+ * not count. */
+struct peer *peer_of(struct core *core, uint32_t rank);
+/* What there is of a peer: nothing at all (all zero) if nothing was recorded. */
+const struct peer *peer_seen(const struct core *core, uint32_t rank);
+void peer_heard(struct core *core, uint32_t rank); /* now */
+
+/* --- spread.c ------------------------------------------------------------------ */
+
+bool spread_is_on(const struct core *core); /* there are more than direct_max members */
+void spread_enter(struct core *core);       /* a view: takes this rank's place in it */
+void spread_learn(struct core *core, struct lane *lane, struct chunk *chunk,
+                  uint32_t from, uint32_t before);
+void spread_learn_part(struct core *core, struct lane *lane, uint32_t from,
+                       const struct announced *what);
+/* Tells what there is of the last chunk. */
+void spread_tell_part(struct core *core, struct lane *lane);
+void spread_news(struct core *core);
+void spread_turn(struct core *core);
+uint64_t spread_deadline(const struct core *core);
+bool spread_is_done(const struct core *core);
+/* Some part says that the rank's lane equals ours at this position. */
+bool spread_knows(const struct lane *lane, uint64_t position, uint32_t rank);
+void spread_forget(struct lane *lane);
+
+/* --- census.c ------------------------------------------------------------------ */
+
+bool census_is_on(const struct core *core);
+void census_turn(struct core *core); /* this rank has closed */
+void census_on_census(struct core *core, uint32_t from,
+                      const struct message_census *census);
+void census_reset(struct core *core); /* another view, another tree */
+
+/* --- core.c -------------------------------------------------------------------- */
+
+bool core_make_room(struct core *core, uint32_t size); /* for ranks 0..size-1 */
+void core_name_view(struct core *core);                /* its id, from its members */
+
+/* --- detect.c ------------------------------------------------------------------ */
+
+bool detect_is_on(const struct core *core);
+bool detect_lease(const struct core *core); /* this rank holds one now (V2) */
+uint64_t detect_may_remove_ns(const struct core *core, uint32_t rank, bool adopted);
+bool view_withholds(const struct core *core, uint32_t rank);
+void detect_on_heartbeat(struct core *core, uint32_t from,
+                         const struct message_heartbeat *heartbeat);
+void detect_on_grant(struct core *core, uint32_t from,
+                     const struct message_grant *grant);
+void detect_vouch(struct core *core, uint32_t rank);
+/* Whether the end of its process certifies that it never voted this rank out. */
+bool detect_certifies(const struct core *core, uint32_t rank);
+void detect_turn(struct core *core);
+uint64_t detect_deadline(const struct core *core);
+
+/* --- view_value.c, view.c, view_learn.c
+ * -------------------------------------------------------------------- */
+
+void view_release(struct view *view);
+bool view_add_past(struct view *view, uint64_t epoch, const struct rankset *members);
+bool view_add_newcomer(struct view *view, struct message_newcomer newcomer);
+/* Those whom this rank knows: who learns a view may have missed the one that let them
+ * in. */
+bool view_add_former_newcomers(const struct core *core, struct view *view);
+/* Every rank in it is one that this rank knows, or a newcomer that it names. */
+bool view_is_known(const struct core *core, const struct message_view *message);
+/* Lives until the next step; NULL only if the core broke. */
+const struct message_view *view_to_message(struct core *core, const struct view *view);
+bool view_from_message(struct view *view, const struct message_view *message);
+bool view_take_past(struct core *core, const struct view *view);
+void view_forget_past(struct core *core);
+void view_release_slot(struct core *core);
+void view_on_prepare(struct core *core, uint32_t from,
+                     const struct message_paxos *prepare);
+void view_on_propose(struct core *core, uint32_t from,
+                     const struct message_paxos *propose);
+void view_on_answer(struct core *core, uint32_t from, enum message_type type,
+                    const struct message_paxos *reply);
+void view_on_view(struct core *core, const struct message_view *message);
+void view_on_join(struct core *core, const struct message_join *join);
+void view_enter(struct core *core, const struct view *view);
+void view_tell(struct core *core, uint32_t to);
+void view_fence(struct core *core, uint64_t epoch, bool refused);
+void view_turn(struct core *core);
+uint64_t view_deadline(const struct core *core);
+
+/* --- epoch.c, recovery.c, silence.c
+ * --------------------------------------------------------- */
+
+bool epoch_moved(const struct core *core, const struct task *task);
+bool epoch_take_newcomers(struct core *core, const struct view *view);
+void epoch_enter(struct core *core, const struct view *view);
+void silence_note_losses(struct core *core, bool newcomer);
+uint32_t silence_judge(const struct core *core, const struct task *task);
+void silence_judge_late(const struct core *core, struct task *task);
+void silence_release(struct core *core);
+void recovery_note(struct core *core, uint32_t from, const struct message_entry *entry);
+void recovery_on_report(struct core *core, uint32_t from,
+                        const struct message_report *report);
+void recovery_reported(struct core *core, uint32_t from);
+void recovery_take_up(struct core *core);
+void recovery_on_settled(struct core *core, uint32_t from);
+bool recovery_all_settled(const struct core *core);
+void recovery_reaccepted(struct core *core); /* one more of core->reaccepting */
+
+/* --- table.c ------------------------------------------------------------------------
+ */
+
+struct task *table_find(const struct core *core, const moot_hash *hash);
+/* Finds or makes; a new record has its chair.  NULL without memory. */
+struct task *table_enter(struct core *core, const moot_hash *hash);
+void table_forget(struct core *core, struct task *task);
+void table_release(struct core *core);
+/* Learns the candidates of a task: the chair is then final. */
+bool task_learn_candidates(struct core *core, struct task *task,
+                           const struct rankset *candidates);
+
+/* --- roll.c -------------------------------------------------------------------------
+ */
+
+struct lane *lane_enter(struct core *core, uint32_t number); /* NULL: limit, memory */
+bool roll_append(struct core *core, struct lane *lane, uint32_t number,
+                 struct task *task);
+bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank);
+void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *roll);
+void roll_on_want(struct core *core, uint32_t from, const struct message_want *want);
+void roll_on_hashes(struct core *core, uint32_t from,
+                    const struct message_hashes *hashes);
+/* Looks again at what peers announced and nothing of ours matched. */
+void roll_resolve(struct core *core);
+bool roll_is_told(const struct core *core); /* peers have heard of all of it */
+void roll_tell_partial(struct core *core);
+void roll_ask_hashes(struct core *core, uint32_t from, struct announced *what);
+bool roll_resolved(const struct core *core, uint32_t rank);
+void roll_want_of_closed(struct core *core);
+void roll_count_common(struct core *core);
+/* Up to which position a peer's lane is known to equal ours. */
+uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank);
+void roll_count_task(struct core *core, const struct task *task, bool alike);
+/* The task's scope has ended. */
+void roll_forget(struct core *core, struct task *task);
+void roll_release(struct core *core);
+
+/* --- state.c ------------------------------------------------------------------------
+ */
+
+/* Announces partial chunks and this rank's state if they are due. */
+void state_announce(struct core *core);
+uint64_t state_deadline(const struct core *core);
+bool state_below_rests(const struct core *core); /* and so do all below it */
+void state_on_state(struct core *core, uint32_t from, const struct message *message);
+
+/* --- register.c ---------------------------------------------------------------------
+ */
+
+int graph_register(struct core *core, const moot_hash *hash,
+                   const struct core_register *reg);
+
+/* --- graph.c ------------------------------------------------------------------------
+ */
+
+void graph_own(struct core *core, struct task *task, enum evidence evidence);
+/* Pushes an own, done result to the rank that will run this consumer of it. */
+void graph_push_for(struct core *core, const struct edge *edge);
+void graph_answer(struct core *core, struct task *task);
+void graph_lane_waits(struct core *core, struct task *task);
+int graph_done(struct core *core, struct task *task, int32_t status, uint64_t size);
+void graph_on_result(struct core *core, uint32_t from, struct task *task,
+                     const struct message *message);
+void graph_on_decision(struct core *core, uint32_t from, struct task *task,
+                       const struct message_decision *decision);
+/* Something about a result became known here: wake waits and consumers. */
+void graph_spread(struct core *core, struct task *task);
+/* The waits for a task end with an error instead. */
+void graph_verdict(struct core *core, struct task *task, int32_t code,
+                   const moot_hash *chain, uint32_t chain_count);
+/* Someone waits at `need`, here or (remote) elsewhere: passes it on to the inputs of
+ * what this rank owns. */
+void graph_demand(struct core *core, struct task *task, uint64_t need, bool remote);
+void graph_push_to_holders(struct core *core);
+void graph_send_result(struct core *core, struct task *task, uint32_t to,
+                       enum want want, bool pushed);
+/* Once tasks that were ready while this rank held no lease (V3). */
+void graph_start_leased(struct core *core);
+void graph_cancel_own(struct core *core, struct task *task);
+bool task_satisfied(const struct task *task);
+
+/* --- asker.c ------------------------------------------------------------------------
+ */
+
+int asker_need(struct core *core, const struct core_event *event);
+int asker_unneed(struct core *core, const struct core_event *event);
+/* Counts an open need; graph_demand and asker_consider then act on it. */
+void asker_add_need(struct core *core, struct task *task, enum want want);
+void asker_drop_need(struct core *core, struct task *task, enum want want);
+/* Asks if something is wanted that is not there: at once, later, or not again. */
+void asker_consider(struct core *core, struct task *task);
+void asker_owe(struct core *core,
+               struct task *task); /* T1: a motion at the next turn */
+void asker_forget_pending(struct core *core, struct task *task);
+void asker_idle(struct core *core);
+void asker_flush(struct core *core);
+uint64_t asker_deadline(const struct core *core);
+void asker_send_motion(struct core *core, struct task *task, uint32_t to);
+void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker);
+bool asker_never_will_hold(const struct core *core, const struct task *task);
+void asker_on_seek(struct core *core, uint32_t from, struct task *task);
+void asker_on_refer(struct core *core, struct task *task,
+                    const struct message_refer *refer);
+void asker_answer_seeks(struct core *core, struct task *task);
+void asker_answer_all_seeks(struct core *core); /* on CLOSED */
+void asker_sweep(struct core *core);            /* T1a */
+/* Closed, has said so, and has told every closed peer what that does not hold. */
+bool asker_swept(const struct core *core);
+/* The census says that the chair lacks it: tells it, unless it has been told. */
+void asker_tell(struct core *core, struct task *task);
+int asker_cancel(struct core *core, struct task *task);
+
+/* --- docket.c -----------------------------------------------------------------------
+ */
+
+struct docket *docket_of(struct core *core, struct task *task);
+struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t rank);
+bool docket_is_wanted(const struct docket *docket); /* not only told of */
+/* Its chair has yet to decide it. */
+bool docket_is_open(const struct core *core, const struct task *task);
+void docket_release(struct docket *docket);
+/* The list of asked tasks without an owner: core->undecided. */
+void undecided_add(struct core *core, struct task *task);
+void undecided_remove(struct task *task);
+
+/* --- serve.c ------------------------------------------------------------------------
+ */
+
+/* Tells the owner of new askers; and, if `fresh`, that it is the owner. */
+void serve_askers(struct core *core, struct task *task, bool fresh);
+void serve_decide_again(struct core *core, struct task *task); /* in a new view */
+void serve_cancel(struct core *core, struct task *task);
+
+/* --- chair.c ------------------------------------------------------------------------
+ */
+
+void chair_on_motion(struct core *core, uint32_t from, struct task *task,
+                     const struct message_motion *motion);
+void chair_local_ask(struct core *core, struct task *task);
+void chair_claim(struct core *core, struct task *task); /* T2, if it may */
+void chair_retest(struct core *core, struct task *task);
+void chair_retest_all(struct core *core);
+void chair_decided(struct core *core, struct task *task, uint32_t owner,
+                   enum evidence evidence);
+void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len_max);
+bool chair_has_holder(const struct core *core, const struct task *task);
+uint64_t chair_least_len(const struct task *task);
+uint64_t chair_deadline(const struct core *core);
+void chair_yield_all(struct core *core); /* all is quiet */
+/* --- scope.c, scope_rest.c, scope_count.c, forget.c
+ * -------------------------------------------------------------
+ */
+
+/* The record of its scope, made if need be; NULL: in none, or the core broke. */
+struct scope *scope_of(struct core *core, const moot_hash *hash);
+bool scope_is_dropped(const struct core *core, const moot_hash *hash);
+bool mark_is_dropped(const struct core *core, uint64_t mark); /* a hash_scope() */
+/* No more top-level spawns in the task's scope here (nor of this rank at all). */
+bool scope_is_closed(const struct core *core, const struct task *task);
+void scope_add_task(struct scope *scope, struct task *task);
+int scope_on_close(struct core *core, const moot_hash *hash);
+int scope_on_release(struct core *core, const moot_hash *hash);
+void scope_on_rank_close(struct core *core);
+void scope_sent(struct core *core, const struct task *task, enum message_type type);
+void scope_received(struct core *core, const struct task *task,
+                    const struct message *message);
+/* A message about a task of a scope that has ended: its sender is told. */
+void scope_late(struct core *core, uint32_t from, const struct message *message);
+void scope_on_released(struct core *core, uint32_t from, const struct message *message);
+void scope_send(struct core *core, uint32_t to, const moot_hash *hash,
+                struct message_released released);
+/* It is looked at with each step until scope_look() says no. */
+void scope_watch(struct core *core, struct scope *scope);
+bool scope_look(struct core *core, struct scope *scope);
+bool scope_is_closed_here(const struct core *core, const struct scope *scope);
+void scope_on_ask(struct core *core, struct scope *scope, uint64_t round);
+/* What a member says of it, to the lowest. */
+void scope_take_account(struct core *core, struct scope *scope, uint32_t from,
+                        const struct message_released *said);
+/* It has ended: its tasks are forgotten in the next steps. */
+void scope_drop(struct core *core, struct scope *scope, bool alike);
+void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike);
+void scope_enter_view(struct core *core, const struct view *view);
+void scope_turn(struct core *core);
+void scope_release_all(struct core *core);
+
+/* Drops some of its tasks, as many as the budget allows; true if there are more. */
+enum { FORGET_PER_STEP = 512 };
+bool forget_some(struct core *core, struct scope *scope, uint32_t *budget);
+/* Takes the scope out of what may look at its tasks, and its peers' announcements. */
+void forget_begin(struct core *core, struct scope *scope);
+struct task *lane_task(const struct lane *lane, uint64_t position);     /* NULL: gone */
+bool lane_put(struct core *core, struct lane *lane, struct task *task); /* at len */
+void lane_forget(struct core *core, struct lane *lane, uint64_t position);
+
+/* --- ballot.c ------------------------------------------------------------------------
+ */
+
+void ballot_open(struct core *core, struct task *task, uint32_t winner,
+                 enum evidence evidence);
+/* A record of an older view, to the voters of this one (section 5, step 6). */
+void ballot_reaccept(struct core *core, struct task *task);
+void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
+                      const struct message_accept *accept);
+void ballot_on_ack(struct core *core, uint32_t from, struct task *task);
+
+/* --- quiet.c ------------------------------------------------------------------- */
+
+bool quiet_resting(const struct core *core);
+void quiet_turn(struct core *core); /* polls if it is this rank's turn to */
+uint64_t quiet_deadline(const struct core *core);
+void quiet_look_again(struct core *core); /* something changed: poll soon */
+void quiet_on_poll(struct core *core, uint32_t from, const struct message_poll *poll);
+void quiet_on_pollr(struct core *core, uint32_t from, const struct message *message);
+void quiet_on_resolve(struct core *core, const moot_hash *hash, enum resolve_what what);
+void quiet_on_chase(struct core *core, struct task *task,
+                    const struct message_chase *chase);
+void quiet_on_adjourn(struct core *core, const struct message_adjourn *adjourn);
+
+/* --- strict.c ------------------------------------------------------------------ */
+
+/* In strict mode a sum covers positions too, so that another order is a difference. */
+void strict_salt(moot_hash *hash, uint64_t position);
+void strict_on_hashes(struct core *core, uint32_t from,
+                      const struct message_hashes *hashes);
+void strict_turn(struct core *core);
+/* No comparison is under way that may still find a difference. */
+bool strict_settled(const struct core *core);
+uint64_t strict_deadline(const struct core *core);
+void strict_on_diverged(struct core *core, uint32_t from,
+                        const struct message_diverged *diverged);
+
+#endif
