@@ -13,11 +13,6 @@ moot_hash digest_bytes(const void *data, size_t size)
     return digest;
 }
 
-bool hash_equal(const moot_hash *a, const moot_hash *b)
-{
-    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
-}
-
 bool hash_is_zero(const moot_hash *hash)
 {
     static const moot_hash zero;
@@ -27,14 +22,6 @@ bool hash_is_zero(const moot_hash *hash)
 int hash_compare(const moot_hash *a, const moot_hash *b)
 {
     return memcmp(a->bytes, b->bytes, sizeof a->bytes);
-}
-
-uint64_t hash_word(const moot_hash *hash)
-{
-    uint64_t word = 0;
-    for (int i = 7; i >= 0; i--)
-        word = word << 8 | hash->bytes[i];
-    return word;
 }
 
 char *hash_format(const moot_hash *hash, char text[MOOT_HASH_TEXT_BYTES])

@@ -16,6 +16,7 @@
 #include "moot_hash.h"
 #include "rankset.h"
 #include <stddef.h>
+#include <string.h>
 
 struct identity {
     const char *kernel_name; /* NUL-terminated */
@@ -51,11 +52,23 @@ void hash_set_scope(moot_hash *hash, uint64_t scope);
  * results.  Its low bits are digest, not facts. */
 moot_hash digest_bytes(const void *data, size_t size);
 
-bool hash_equal(const moot_hash *a, const moot_hash *b);
 bool hash_is_zero(const moot_hash *hash);
 int hash_compare(const moot_hash *a, const moot_hash *b); /* as memcmp, a total order */
+
+/* Tables look for tasks with these two at every step: they are inlined. */
+static inline bool hash_equal(const moot_hash *a, const moot_hash *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
 /* The first 8 bytes, little-endian: good enough to index a table, not to identify. */
-uint64_t hash_word(const moot_hash *hash);
+static inline uint64_t hash_word(const moot_hash *hash)
+{
+    const uint8_t *b = hash->bytes;
+    return (uint64_t)b[0] | (uint64_t)b[1] << 8 | (uint64_t)b[2] << 16 |
+           (uint64_t)b[3] << 24 | (uint64_t)b[4] << 32 | (uint64_t)b[5] << 40 |
+           (uint64_t)b[6] << 48 | (uint64_t)b[7] << 56;
+}
+
 /* 32 lower-case hex digits and a NUL.  Returns text. */
 char *hash_format(const moot_hash *hash, char text[MOOT_HASH_TEXT_BYTES]);
 /* False, and out untouched, unless text is exactly 32 hex digits of either case. */
