@@ -9,51 +9,7 @@
 # did not finish (memory, depth) has failed.  The last line is `N passed, N failed`, and the
 # exit status is 0 iff nothing failed.  Needs spin and a C compiler (CC, gcc by default).
 #
-# Measured (SPIN 6.5.2, gcc 12, two shared cores, exhaustive, no compaction): all without
-# errors.  quick took 46 s and mutants 90 s in all; the searches of full add up to 609 s.
-#
-#   model  configuration                               states depth seconds    MB
-#   pure   -DN=3                                        50100    35    0.14    17
-#   pure   -DN=4                                      2054374    43     7.5   209
-#   pure   -DN=3 -DJOIN                                 89274    37     0.2    20
-#   pure   -DN=3 -DJOIN -DVIEWS=3                      595344    41    1.63    87
-#   pure   -DN=4 -DJOIN                               2981678    44    14.6   383
-#   pure   -DN=4 -DVIEWS=3                           13470278    47    58.6  1367
-#   pure   -DN=4 -DVIEWS=3 -DJOIN                    58381526    50     305  5865
-#   once   -DN=3 -DK=1 -DVIEWS=2                        55700    35    0.13    18
-#   once   -DN=3 -DK=2 -DVIEWS=2                        85726    38    0.24    21
-#   once   -DN=3 -DK=3 -DVIEWS=2                       146210    39    0.35    26
-#   once   -DN=4 -DK=3 -DVIEWS=1                       141634    41    0.45    26
-#   once   -DN=3 -DK=2 -DVIEWS=3 -DJOIN               1612736    47    9.47   305
-#   once   -DN=3 -DK=3 -DVIEWS=3 -DJOIN               2090318    48    6.97   356
-#   once   -DN=4 -DK=1 -DVIEWS=2                      1428256    42    6.17   274
-#   once   -DN=4 -DK=2 -DVIEWS=2                      2084640    46    8.03   340
-#   once   -DN=4 -DK=3 -DVIEWS=2                      5046084    48    21.1   634
-#   once   -DN=4 -DK=3 -DVIEWS=2 -DPEERSDOWN          5118758    48      25   641
-#   once   -DN=4 -DK=3 -DVIEWS=2 -DJOIN               9010154    52    36.7  1027
-#   lease  -DN=3 -DX=1 -DDEATHS=1                       17513    52    0.01    14
-#   lease  -DN=4 -DX=2                                 204383    71    0.37    25
-#   lease  -DN=4 -DX=0                                 219354    73    0.33   146
-#   lease  -DN=4 -DX=2 -DDEATHS=2                     2840417    72    4.55   306
-#   lease  -DN=5 -DX=2                               10657262    97    26.7   783
-#   view   -DN=2 -DBALLOTS=3                            12566    28    0.01    14
-#   view   -DN=3 -DBALLOTS=2                            65996    34    0.11    17
-#   view   -DN=4 -DBALLOTS=2 -DFIXED -DDEATHS=2        241704    41    0.62    33
-#   view   -DN=3 -DBALLOTS=3                          1939706    41    5.29   281
-#   view   -DN=4 -DBALLOTS=2                          4505308    46    14.8   511
-#   view   -DN=4 -DBALLOTS=3 -DFIXED -DDEATHS=2       4695310    48    17.5   563
-#   yield  -DR=2 -DT=2                                  15355    41    0.02    13
-#   yield  -DR=3 -DT=2 -DAGREE                          16423    43    0.03    14
-#   yield  -DR=2 -DT=3 -DAGREE                          29257    43    0.03    14
-#   yield  -DR=3 -DT=3 -DAGREE                        1072957    56    2.41   198
-#   yield  -DR=3 -DT=2                                1216888    55    2.09   198
-#   yield  -DR=2 -DT=3                                4806251    63    7.63   390
-#   quiet  -DN=2                                        15887    32    0.01    14
-#   quiet  -DN=3 -DMESSAGES=2                          432370    37     0.6    36
-#   quiet  -DN=3 -DMESSAGES=1 -DOLDRESULT              530168    40    0.87    41
-#   quiet  -DN=3 -DMESSAGES=3                         2914468    40    5.87   288
-#   quiet  -DN=3 -DMESSAGES=2 -DGOSSIP=2              5501163    43    8.33   427
-#   quiet  -DN=3 -DMESSAGES=2 -DOLDRESULT             5536121    43     8.8   428
+# README.md beside this file has the figures of both sets and of the mutants.
 set -u
 cd "$(dirname "$0")" || exit 2
 
