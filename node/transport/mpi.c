@@ -20,6 +20,7 @@
 #include "limits.h"
 #include "moot_mpi.h"
 #include "node/context_open.h"
+#include "sigpipe.h"
 #include "wire.h"
 #include <pthread.h>
 #include <sodium.h>
@@ -411,6 +412,7 @@ static void mpi_free(struct transport *base)
         if (t->owns_mpi)
             MPI_Finalize();
     }
+    sigpipe_end(together);
     flights_release(&t->flights);
     exchange_release(&t->exchange);
     free(t);
@@ -625,6 +627,7 @@ int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
     t->exchange.base.ops = &mpi_ops;
     t->exchange.post = piece_post;
     t->comm = MPI_COMM_NULL;
+    sigpipe_ignore();
     int code = enter_mpi(&o, options ? options->comm : NULL);
     if (code == MOOT_OK)
         code = join(&o, blob, blob_size);

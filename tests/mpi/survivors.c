@@ -172,7 +172,6 @@ struct play {
     moot *m;
     moot_kernel_id pure, once;
     moot_task handles[TASKS];
-
 };
 
 static void give_up(const struct play *play, const char *what, uint32_t task, int code)
