@@ -5,7 +5,7 @@
 #   make          the library, the command and the examples
 #   make bench-quick | bench   METG beside hand-written MPI
 #   make install DESTDIR= PREFIX=/usr/local
-#   make uninstall | layers | lint | soak | fuzz T=60 | mutants | model M=quick | clean
+#   make uninstall | layers | lint | soak | scale | fuzz T=60 | mutants | model M=quick | clean
 #
 # Variables: BUILD=build  CC=gcc  DEVELOPER=1 (warnings are errors)
 #            SANITIZE=address,undefined | thread (builds into its own BUILD)
@@ -207,6 +207,12 @@ mutants: deps-check
 	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)
 	$(MUTANT_BUILD)/tests/sim/trace_test --mutants
 	$(MUTANT_BUILD)/tests/sim/mutants
+
+# What a moot costs as it grows, to 10,000 ranks; takes minutes and 10 GB.
+.PHONY: scale
+scale:
+	@$(AGAIN) -s $(BUILD)/tests/sim/scale_test
+	$(BUILD)/tests/sim/scale_test --table
 
 # Speed, as ratios to what is written by hand; wants a machine that does nothing else.
 .PHONY: bench bench-quick

@@ -33,6 +33,8 @@ enum trial_faults {
       "the least between two tellings of a roll")                                      \
     X(VOTE_TIMEOUT, "vote-timeout", vote_timeout_ns, 0, 1, "MOOT_VOTE_TIMEOUT")        \
     X(VOTERS, "voters", voters, 1, 0, "MOOT_VOTERS")                                   \
+    X(DIRECT_MAX, "direct-max", direct_max, 1, 0,                                      \
+      "ranks up to which everyone tells everyone; 0: 64")                              \
     X(HEARTBEAT, "heartbeat", heartbeat_ns, 0, 0, "MOOT_HEARTBEAT")                    \
     X(SUSPECT, "suspect", suspect_ns, 0, 0, "MOOT_SUSPECT")                            \
     X(LEASE, "lease", lease_ns, 0, 0, "MOOT_LEASE")

@@ -37,7 +37,7 @@ const struct verb verb_sim = {
         "  --steady            an even network (default: drawn)\n"
         "  --latency T  --jitter T  --poll T  --step T  --workers N\n"
         "  --ask-delay T  --gossip-period T  --vote-timeout T  --voters N\n"
-        "  --heartbeat T  --suspect T  --lease T\n"
+        "  --heartbeat T  --suspect T  --lease T  --direct-max N\n"
         "  --trace             says what happens, sentence by sentence\n"
         "  --shrink            makes a failing run small\n"
         "  --sweep SETTING=V,V,...  a table over a setting\n"
