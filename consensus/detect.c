@@ -215,7 +215,7 @@ static const struct rankset *silent_members(struct core *core)
  * the others of its own view are gone, it may have only newcomers to hear it from. */
 static bool may_have_missed_the_view(const struct core *core, uint32_t rank)
 {
-    return core->options.joinable && core->past_count > 0 && !MUTANT(NOTELL) &&
+    return core->options.joinable && core->past_count > 0 &&
            peer_seen(core, rank)->spoke_epoch != core->epoch &&
            add_ns(core->entered_ns, core->options.heartbeat_ns) <= core->now_ns;
 }

@@ -60,10 +60,6 @@
     X(NOHIDDEN, "who left cannot have decided a view of their own")                    \
     X(HEARSAY, "heartbeats pass on suspicion that is hearsay")                         \
     X(NODRIVE, "a value that was accepted needs suspicion as any other")               \
-    X(VOTEDREST, "who has voted does not see to it that the slot is decided")          \
-    X(NOFORMER, "a view names only the newcomers that it lets in")                     \
-    X(NOTELL, "a view is not told to who was not heard in it")                         \
-    X(LEAVEBEHIND, "who speaks from an older view is not told the present one")        \
     X(NOHOLD, "what comes from a later epoch is dropped")                              \
     X(NOREASK, "needs are not asked for again in a new view")                          \
     X(COUNTOLD, "what was sent in another epoch counts for quiet rounds")              \

@@ -76,9 +76,7 @@ static void answer_the_late(struct core *core, uint32_t from,
         return;
     }
     if (rankset_has(&core->members, from)) {
-        if (!MUTANT(LEAVEBEHIND)) {
-            view_tell(core, from);
-        }
+        view_tell(core, from);
         return;
     }
     struct message *answer = out_send(core, from, MESSAGE_FENCED, NULL);

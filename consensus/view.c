@@ -77,8 +77,7 @@ static bool has_cause(const struct core *core)
     }
     /* Who has voted grants no lease in this view any more: only the next one heals it.
      */
-    return core->paxos.joiner_count > 0 ||
-           (core->paxos.accepted != 0 && !MUTANT(VOTEDREST));
+    return core->paxos.joiner_count > 0 || core->paxos.accepted != 0;
 }
 
 static uint32_t place_in_line(const struct core *core)

@@ -42,8 +42,7 @@ bool view_add_newcomer(struct view *view, struct message_newcomer newcomer)
 bool view_add_former_newcomers(const struct core *core, struct view *view)
 {
     bool good = true;
-    for (uint32_t rank = core->first_size;
-         good && rank < core->size && !MUTANT(NOFORMER); rank++) {
+    for (uint32_t rank = core->first_size; good && rank < core->size; rank++) {
         good =
             view_add_newcomer(view, (struct message_newcomer){.rank = rank,
                                                               .host = core->hosts[rank],

@@ -37,7 +37,8 @@ static const struct swarm_job storms[] = {
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */
-static const char *const benches[] = {"core_test", "view_test", "view_rules_test"};
+static const char *const benches[] = {"core_test", "view_test", "view_rules_test",
+                                      "scope_test"};
 
 struct killer {
     enum mutant mutant;
@@ -47,7 +48,70 @@ struct killer {
 };
 
 static const struct killer killers[] = {
+    {MUTANT_NOHIST,
+     {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
+     .seed = 3},
+    {MUTANT_LEASELESS, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 7},
+    {MUTANT_COUNTOLD,
+     {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
+     .seed = 11},
     {MUTANT_AMNESIA, {.ranks = 2, .tasks = 12}, .seed = 1},
+    {MUTANT_BLOCKEDONLY, {.ranks = 3, .tasks = 40, .agree = true}, .seed = 1},
+    {MUTANT_NORETEST, {.ranks = 8, .tasks = 60, .features = 151519}, .seed = 91},
+    {MUTANT_NOSEEK, {.ranks = 2, .tasks = 12}, .seed = 9},
+    {MUTANT_NOREFER, {.ranks = 4, .tasks = 12}, .seed = 14},
+    {MUTANT_NOSWEEP, {.ranks = 2, .tasks = 12}, .seed = 3},
+    {MUTANT_FORGETASKERS, {.ranks = 4, .tasks = 12}, .seed = 1},
+    {MUTANT_DECIDEONCE, {.ranks = 4, .tasks = 12}, .seed = 1},
+    {MUTANT_NOBALLOT, {.ranks = 2, .tasks = 12}, .seed = 7},
+    {MUTANT_SMALLQ, {.ranks = 2, .tasks = 12}, .seed = 7},
+    {MUTANT_NOTFOUND, {.ranks = 8, .tasks = 60}, .seed = 14},
+    {MUTANT_ONEROUND,
+     {.ranks = 4, .tasks = 40, .features = 262127, .agree = true, .calm = true},
+     .seed = 202},
+    {MUTANT_NOCOUNT, {.ranks = 3, .tasks = 40, .agree = true}, .seed = 15},
+    {MUTANT_RESTISPEACE, {.ranks = 8, .tasks = 60}, .seed = 14},
+    {MUTANT_NOCHASE, .bench = "core_test"},
+    {MUTANT_PUSHAGAIN, {.ranks = 3, .tasks = 40, .agree = true}, .seed = 1},
+    {MUTANT_ASKANYWAY,
+     {.ranks = 4, .tasks = 40, .features = 262127, .agree = true, .calm = true},
+     .seed = 1},
+    {MUTANT_NOPULL, {.ranks = 3, .tasks = 12, .features = 260095}, .seed = 1},
+    {MUTANT_STALEDEC, .bench = "view_rules_test"},
+    {MUTANT_STALERES, .bench = "view_rules_test"},
+    {MUTANT_PARTIAL, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 3},
+    {MUTANT_NOFREEZEDEAD,
+     {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
+     .seed = 8},
+    {MUTANT_JOINNOWAIT, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 1},
+    {MUTANT_NOOWNREP, {.ranks = 5, .tasks = 12, .storm = true}, .seed = 1},
+    {MUTANT_NOCONCL, {.ranks = 3, .tasks = 12, .storm = true}, .seed = 75},
+    {MUTANT_NOREACC, .bench = "view_rules_test"},
+    {MUTANT_FREEDEAD, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 7},
+    {MUTANT_NOPEND, {.ranks = 8, .tasks = 20, .storm = true}, .seed = 1},
+    {MUTANT_GRANTAFTERVOTE, {.ranks = 6, .tasks = 30, .storm = true}, .seed = 13},
+    {MUTANT_NOOWNWAIT,
+     {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
+     .seed = 176},
+    {MUTANT_MAJLIVE, .bench = "view_rules_test"},
+    {MUTANT_HALF, {.ranks = 3, .tasks = 12, .storm = true}, .seed = 1},
+    {MUTANT_NOPH1, {.ranks = 5, .tasks = 12, .storm = true}, .seed = 1},
+    {MUTANT_CERTDROP, .bench = "view_test"},
+    {MUTANT_CERTJOIN, .bench = "view_test"},
+    {MUTANT_NOMERGE, .bench = "view_rules_test"},
+    {MUTANT_FWDNOTDEC, .bench = "view_rules_test"},
+    {MUTANT_STALEACC, .bench = "view_rules_test"},
+    {MUTANT_ADOPTSTALE, .bench = "view_rules_test"},
+    {MUTANT_DROPREACC, {.ranks = 8, .tasks = 20, .storm = true}, .seed = 946},
+    {MUTANT_SHORTPAST,
+     {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
+     .seed = 3},
+    {MUTANT_MASKED, .bench = "view_rules_test"},
+    {MUTANT_NOLOSSES, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 1254},
+    {MUTANT_NOHIDDEN, .bench = "view_rules_test"},
+    {MUTANT_HEARSAY, {.ranks = 3, .tasks = 12, .storm = true}, .seed = 67},
+    {MUTANT_NODRIVE, {.ranks = 5, .tasks = 12, .storm = true}, .seed = 263},
+    {MUTANT_LEAVEPENDING, .bench = "core_test"},
 };
 
 #endif
