@@ -87,8 +87,9 @@ static void print_rules(const struct trial_result *result)
     for (uint32_t i = 0; i < result->plan.rule_count; i++) {
         char rule[256];
         plan_rule_format(&result->plan.rules[i], rule, sizeof rule);
-        printf("  %-12s %s fired %" PRIu64 " times\n", i == 0 ? "rules" : "", rule,
-               result->report.hits.fired[i]);
+        uint64_t fired = result->report.hits.fired[i];
+        printf("  %-12s %s fired %" PRIu64 " %s\n", i == 0 ? "rules" : "", rule, fired,
+               fired == 1 ? "time" : "times");
     }
 }
 
