@@ -276,7 +276,6 @@ struct lane {
     uint64_t announced; /* positions told to peers so far, partial chunk included */
     uint64_t *agreed;   /* per rank: its lane equals ours up to here */
     /* Above direct_max members, instead: */
-    struct chunk told; /* what was last told of the chunk that is not whole */
     struct chunk part[PARTS_MAX]; /* of chunks that were not whole when told */
     uint32_t part_count;
     uint32_t chunks_told; /* chunks before this one have been told to all partners */

@@ -129,6 +129,7 @@ static void compact(struct core *core, struct lane *lane)
     }
     lane->chunk_count = kept;
     lane->chunks_dead = 0;
+    lane->chunks_told = 0; /* their places are others now */
     memset(core->by_sum, 0, core->by_sum_room * sizeof(*core->by_sum));
     core->by_sum_count = 0;
     for (uint32_t number = 0; number < core->lane_count; number++) {

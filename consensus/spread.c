@@ -216,12 +216,16 @@ void spread_tell_part(struct core *core, struct lane *lane)
 /* --- Telling ------------------------------------------------------------------------
  */
 
+/* A chunk is of one scope; of one that has ended nothing is told any more. */
 static void tell(struct core *core, uint32_t number, const struct chunk *chunk,
                  uint32_t to, bool partial)
 {
-    struct message *message = out_send(core, to, MESSAGE_ROLL, NULL);
+    const struct task *task = lane_task(&core->lanes[number], chunk->first);
+    struct message *message =
+        task != NULL ? out_send(core, to, MESSAGE_ROLL, NULL) : NULL;
     if (message != NULL) {
         message->u.roll = (struct message_roll){.lane = number,
+                                                .scope = hash_scope(&task->hash),
                                                 .first = chunk->first,
                                                 .count = chunk->count,
                                                 .partial = partial,
