@@ -234,7 +234,7 @@ int sim_many(const struct sim_command *command)
                                     .trial = &command->trial,
                                     .seed_first = command->seed_first,
                                     .seed_last = command->seed_last};
-    struct sim_outcome *outcome = malloc(sizeof *outcome);
+    struct sim_outcome *outcome = calloc(1, sizeof *outcome);
     if (outcome == NULL)
         abort();
     double began_s = now_s();

@@ -63,7 +63,7 @@ int sim_sweep(const struct sim_command *command)
     bool one = command->lateness_word != NULL ||
                !workload_has_phases(command->trial.workload.kind);
     size_t count = one ? 1 : sizeof all / sizeof *all;
-    struct sim_outcome *outcome = malloc(sizeof *outcome);
+    struct sim_outcome *outcome = calloc(1, sizeof *outcome);
     if (outcome == NULL)
         abort();
     bool good = true;
