@@ -24,7 +24,8 @@ static bool options_are_sane(const struct core_options *options)
            (!joins || options->joinable);
 }
 
-/* A view is its number, its members' incarnations, and which quorums it knows. */
+/* A view is its number, its members' incarnations, which quorums it knows, and who
+ * decides about the next one. */
 void core_name_view(struct core *core)
 {
     uint64_t sum[3] = {core->epoch, 0, core->options.joinable};
@@ -33,6 +34,14 @@ void core_name_view(struct core *core)
         uint64_t member[2] = {rank, core->uids[rank]};
         moot_hash hash = digest_bytes(member, sizeof(member));
         sum[1] += hash_word(&hash);
+    }
+    FOR_COMMITTEE(core, rank)
+    {
+        if (core->large) {
+            uint64_t member[2] = {~(uint64_t)rank, core->uids[rank]};
+            moot_hash hash = digest_bytes(member, sizeof(member));
+            sum[1] += hash_word(&hash);
+        }
     }
     moot_hash view = digest_bytes(sum, sizeof(sum));
     core->view_id = hash_word(&view);
@@ -76,7 +85,10 @@ static bool core_fill(struct core *core, const struct core_options *options)
     core->options.uids = NULL; /* the caller's arrays need not outlive the call */
     core->options.hosts = NULL;
     core->member_count = rankset_count(&core->members);
-    core->settled = true;
+    core->settled = core->tally.all_settled = true;
+    if (!committee_take(core)) {
+        return false;
+    }
     core_name_view(core);
     if (core->epoch > 0) {
         spread_enter(core);
@@ -143,6 +155,7 @@ void core_free(struct core *core)
     rankset_release(&core->settled_peers);
     rankset_release(&core->suspects);
     rankset_release(&core->dead);
+    rankset_release(&core->committee);
     peers_release(core);
     free(core->children);
     census_reset(core);
@@ -236,10 +249,13 @@ static int on_dead(struct core *core, const struct core_event *event)
     if (rank >= core->size || rank == core->rank) {
         return MOOT_ERR_INVALID;
     }
-    if (!detect_certifies(core, rank)) {
+    if (!core->large && !detect_certifies(core, rank)) {
         return MOOT_ERR_STATE;
     }
-    return rankset_add(&core->dead, rank) ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+    struct rankset dead = {0};
+    bool good = rankset_add(&dead, rank) && detect_certify(core, &dead);
+    rankset_release(&dead);
+    return good ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
 static int on_cancel(struct core *core, const struct core_event *event)
@@ -358,7 +374,7 @@ static void begin(struct core *core)
     core->opened_ns =
         core->options.opened_ns != 0 ? core->options.opened_ns : core->now_ns;
     core->entered_ns = core->leased_ns = core->now_ns;
-    for (uint32_t rank = 0; rank < core->size && detect_is_on(core); rank++) {
+    for (uint32_t rank = 0; rank < core->size && detect_watches(core); rank++) {
         peer_of(core, rank)->heard_ns = core->now_ns;
     }
 }

@@ -42,8 +42,8 @@ struct core_options {
     uint64_t vote_timeout_ns;  /* T_vote; CORE_NEVER: evidence alone */
     uint64_t ask_delay_ns;     /* idle time before a motion for what should be pushed */
     uint64_t gossip_period_ns; /* shortest time between two partial announcements */
-    uint32_t
-        direct_max; /* up to so many members everyone speaks with everyone; 0: 64 */
+    uint32_t direct_max; /* up to so many members everyone speaks with everyone; 0: 64;
+                            alike on every rank */
     /* Failure detection and views; heartbeat_ns 0 or CORE_NEVER: membership is fixed.
      */
     uint64_t heartbeat_ns;   /* T_hb */

@@ -1,16 +1,17 @@
 /* detect.c - who is there: heartbeats, suspicion, leases.
  *
- * Every member tells every other that it is there, once in a heartbeat period; whatever
- * else it says counts as well.  Who has not been heard for the suspect time is
- * suspected, which starts a vote on the next view and decides nothing.
+ * Every member tells the committee (in a small view: every other member) that it is
+ * there, once in a heartbeat period; whatever else it says counts as well.  Who has not
+ * been heard for the suspect time is suspected, which starts a vote on the next view
+ * and decides nothing.
  *
  * A heartbeat also asks for a grant.  A rank holds a *lease* while a strict majority of
- * its view, itself included, granted heartbeats that it sent less than the lease time
- * ago.  A member that votes a rank out without a certificate first waits until every
- * grant that it gave to that rank has run out on the slowest clock (V2), and after its
- * vote grants nobody in this view: when the next view exists, the removed rank has no
- * lease any more.  The start of once tasks, and going on at all for long, need one
- * (V3).
+ * the committee, itself included if it serves, granted heartbeats that it sent less
+ * than the lease time ago.  A member that votes a rank out without a certificate first
+ * waits until every grant that it gave to that rank has run out on the slowest clock
+ * (V2), and after its vote grants nobody in this view: when the next view exists, the
+ * removed rank has no lease any more.  The start of once tasks, and going on at all for
+ * long, need one (V3).
  *
  * Times are local: nobody compares clocks, only rates, which may differ by CLOCK_DRIFT.
  */
@@ -23,6 +24,12 @@ bool detect_is_on(const struct core *core)
     return core->options.heartbeat_ns != CORE_NEVER && core->options.heartbeat_ns > 0;
 }
 
+/* Who decides about the members has to hear them. */
+bool detect_watches(const struct core *core)
+{
+    return detect_is_on(core) && (!core->large || committee_serves(core));
+}
+
 /* --- Leases -------------------------------------------------------------------------
  */
 
@@ -31,14 +38,15 @@ bool detect_lease(const struct core *core)
     if (!detect_is_on(core)) {
         return true;
     }
-    uint32_t granted = !core->voted_next || MUTANT(NOOWNWAIT) ? 1 : 0;
-    FOR_MEMBERS(core, rank)
+    bool counts = !core->voted_next || MUTANT(NOOWNWAIT);
+    uint32_t granted = committee_serves(core) && counts ? 1 : 0;
+    FOR_COMMITTEE(core, rank)
     {
         const struct peer *peer = peer_seen(core, rank);
         granted += rank != core->rank && peer->granted_epoch == core->epoch &&
                    add_ns(peer->grant_token_ns, core->options.lease_ns) > core->now_ns;
     }
-    return 2 * granted > core->member_count;
+    return 2 * granted > core->committee_count;
 }
 
 /* T': the lease as the slowest clock counts it, seen from the fastest. */
@@ -58,12 +66,12 @@ static bool is_silent(const struct core *core, uint32_t rank)
 /* Enough others suspect it: min(2, N-2) of them. */
 static bool is_denounced(const struct core *core, uint32_t rank)
 {
-    uint32_t enough = core->member_count > 3 ? 2 : core->member_count - 2;
+    uint32_t enough = core->committee_count > 3 ? 2 : core->committee_count - 2;
     uint32_t voices = 0;
-    if (core->member_count < 3) {
+    if (core->committee_count < 3) {
         return false;
     }
-    FOR_MEMBERS(core, other)
+    FOR_COMMITTEE(core, other)
     {
         voices += other != core->rank && other != rank &&
                   !rankset_has(&core->suspects, other) &&
@@ -115,6 +123,22 @@ bool detect_certifies(const struct core *core, uint32_t rank)
     return add_ns(since_ns, core->options.lease_ns) > core->now_ns;
 }
 
+bool detect_certify(struct core *core, const struct rankset *dead)
+{
+    for (uint32_t rank = rankset_next(dead, 0); rank != NOBODY;
+         rank = rankset_next(dead, rank + 1)) {
+        if (rankset_has(&core->dead, rank)) {
+            continue;
+        }
+        if (!rankset_add(&core->dead, rank)) {
+            core->broken = true;
+            return false;
+        }
+        core->certificate_due |= core->large && rankset_has(&core->members, rank);
+    }
+    return true;
+}
+
 void detect_on_heartbeat(struct core *core, uint32_t from,
                          const struct message_heartbeat *heartbeat)
 {
@@ -124,6 +148,15 @@ void detect_on_heartbeat(struct core *core, uint32_t from,
     if (heartbeat->suspects != NULL &&
         !rankset_copy(&peer->suspects, heartbeat->suspects)) {
         core->broken = true;
+        return;
+    }
+    if (heartbeat->dead != NULL && (rankset_has(heartbeat->dead, core->rank) ||
+                                    !detect_certify(core, heartbeat->dead))) {
+        core->stats.refused++;
+        return;
+    }
+    if (!committee_serves(core)) {
+        core->stats.refused++; /* no member of this view thinks otherwise */
         return;
     }
     if ((core->voted_next && !MUTANT(GRANTAFTERVOTE)) || view_withholds(core, from)) {
@@ -212,35 +245,63 @@ static const struct rankset *silent_members(struct core *core)
 }
 
 /* Has not been heard in this view, though there was time: it may not know of it, and if
- * the others of its own view are gone, it may have only newcomers to hear it from. */
+ * the others of its own view are gone, it may have only newcomers to hear it from; in a
+ * large one, who was to pass it on may be. */
 static bool may_have_missed_the_view(const struct core *core, uint32_t rank)
 {
-    return core->options.joinable && core->past_count > 0 &&
+    return (core->options.joinable || core->large) && core->past_count > 0 &&
            peer_seen(core, rank)->spoke_epoch != core->epoch &&
            add_ns(core->entered_ns, core->options.heartbeat_ns) <= core->now_ns;
 }
 
+/* In a small view certificates travel with the ballots of whoever has them. */
+static const struct rankset *dead_members(struct core *core)
+{
+    struct rankset dead = {0};
+    for (uint32_t rank = rankset_next(&core->dead, 0); core->large && rank != NOBODY;
+         rank = rankset_next(&core->dead, rank + 1)) {
+        if (rankset_has(&core->members, rank) && !rankset_add(&dead, rank)) {
+            core->broken = true;
+        }
+    }
+    const struct rankset *copy =
+        rankset_empty(&dead) ? NULL : out_copy_set(core, &dead);
+    rankset_release(&dead);
+    return copy;
+}
+
+/* Who may have missed this view is told of it. */
+static void remind(struct core *core)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank && !rankset_has(&core->dead, rank) &&
+            may_have_missed_the_view(core, rank)) {
+            view_tell(core, rank);
+        }
+    }
+}
+
 static void beat(struct core *core)
 {
-    const struct rankset *silent = silent_members(core);
+    const struct rankset *silent = detect_watches(core) ? silent_members(core) : NULL;
+    const struct rankset *dead = dead_members(core);
     uint32_t load = core->unfinished_count > UINT32_MAX
                         ? UINT32_MAX
                         : (uint32_t)core->unfinished_count;
-    FOR_MEMBERS(core, rank)
+    FOR_COMMITTEE(core, rank)
     {
         if (rank == core->rank || rankset_has(&core->dead, rank)) {
             continue;
-        }
-        if (may_have_missed_the_view(core, rank)) {
-            view_tell(core, rank);
         }
         struct message *message = out_send(core, rank, MESSAGE_HEARTBEAT, NULL);
         if (message == NULL) {
             return;
         }
         message->u.heartbeat = (struct message_heartbeat){
-            .token = core->now_ns, .load = load, .suspects = silent};
+            .token = core->now_ns, .load = load, .suspects = silent, .dead = dead};
     }
+    core->certificate_due = false;
     core->heartbeat_due_ns = add_ns(core->now_ns, core->options.heartbeat_ns);
 }
 
@@ -273,11 +334,20 @@ static void watch_quorum(struct core *core)
 
 void detect_turn(struct core *core)
 {
-    if (!detect_is_on(core) || core->member_count == 0) {
+    if (core->member_count == 0) {
+        return;
+    }
+    if (core->certificate_due) {
+        beat(core);
+    }
+    if (!detect_is_on(core)) {
         return;
     }
     if (core->now_ns >= core->heartbeat_due_ns) {
-        suspect(core);
+        if (detect_watches(core)) {
+            suspect(core);
+            remind(core);
+        }
         beat(core);
     }
     watch_quorum(core);

@@ -11,6 +11,9 @@
  *   once, accepted for one who left     it may have run: MAYBE
  *   once, nothing found                 silence.c says what that proves
  *
+ * Where members are many, only chairs that there is something to tell are told
+ * (tally.c).
+ *
  * Keys that did not move go on without a pause.  Everything that was asked is asked
  * again in the new view: askers re-send their motions, so a chair keeps nothing of the
  * old one.
@@ -147,11 +150,25 @@ static void send_report(struct core *core, uint32_t to, const struct outgoing *i
     out_note(core, CORE_POINT_REPORT_SENT, NULL, to, EVIDENCE_NONE);
 }
 
-static void send_mail(struct core *core, struct mail *mail)
+/* Large views: only chairs that there is something to tell hear of it directly. */
+static void send_some(struct core *core, const struct mail *mail)
 {
-    if (mail->count > 0) {
-        qsort(mail->items, mail->count, sizeof(*mail->items), by_addressee);
+    uint32_t chairs = 0;
+    for (uint32_t first = 0, end; first < mail->count; first = end) {
+        for (end = first + 1; end < mail->count; end++) {
+            if (mail->items[end].to != mail->items[first].to) {
+                break;
+            }
+        }
+        send_report(core, mail->items[first].to, mail->items + first, end - first);
+        chairs++;
     }
+    tally_reports_sent(core, chairs);
+}
+
+/* Small views: everyone hears from everyone, if only that there is nothing. */
+static void send_all(struct core *core, const struct mail *mail)
+{
     FOR_MEMBERS(core, rank)
     {
         uint32_t first = 0;
@@ -167,6 +184,18 @@ static void send_mail(struct core *core, struct mail *mail)
                 mail->items != NULL ? mail->items + first : NULL;
             send_report(core, rank, items, end - first);
         }
+    }
+}
+
+static void send_mail(struct core *core, struct mail *mail)
+{
+    if (mail->count > 0) {
+        qsort(mail->items, mail->count, sizeof(*mail->items), by_addressee);
+    }
+    if (core->large) {
+        send_some(core, mail);
+    } else {
+        send_all(core, mail);
     }
     free(mail->items);
 }
@@ -275,13 +304,13 @@ static void forget_removed(struct core *core)
 {
     for (uint32_t rank = 0; rank < core->size; rank++) {
         struct peer *peer =
-            detect_is_on(core) ? peer_of(core, rank) : core->peers[rank];
+            detect_watches(core) ? peer_of(core, rank) : core->peers[rank];
         if (peer == NULL) {
             continue;
         }
         peer->swept = false;
         peer->wins = 0;
-        peer->suspects.low = 0;
+        rankset_release(&peer->suspects);
         if (!rankset_has(&core->members, rank)) {
             peer->announced_count = 0;
             peer->state.closed = true; /* it says nothing more */
@@ -322,6 +351,9 @@ static bool take_view(struct core *core, const struct view *view)
         return false;
     }
     core->member_count = rankset_count(&core->members);
+    if (!committee_take(core)) {
+        return false;
+    }
     core_name_view(core);
     spread_enter(core);
     census_reset(core);
@@ -346,6 +378,9 @@ void epoch_enter(struct core *core, const struct view *view)
         output->u.view.members = &core->members;
     }
     scope_enter_view(core, view);
+    if (core->large) {
+        tally_enter(core);
+    }
     struct mail mail = {0};
     for (size_t i = 0; i < core->slot_count; i++) {
         if (core->slots[i] != NULL) {
@@ -359,5 +394,7 @@ void epoch_enter(struct core *core, const struct view *view)
             serve_decide_again(core, core->slots[i]);
         }
     }
-    recovery_reported(core, core->rank);
+    if (!core->large) {
+        recovery_reported(core, core->rank);
+    }
 }

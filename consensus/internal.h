@@ -36,7 +36,8 @@
  *   view.c      agreeing on the next view (V1); view_value.c, view_learn.c
  *   epoch.c     entering it; recovery.c decides the keys that moved; silence.c what the
  *               reports do not say
- *   tree.c      the tree along which many members are told and counted
+ *   committee.c who watches and decides where there are many; tally.c what all have
+ *               done, counted along tree.c's tree
  *   link.c      order and delivery over wires that lose; for hosts whose wire does
  */
 #ifndef CONSENSUS_INTERNAL_H
@@ -70,6 +71,12 @@ enum { ASK_BUSY_FACTOR = 100, ASK_BUSY_NS = 1000000 };
  * dissemination (spread.c), and what is kept per peer is kept of few. */
 enum { PEERS_ALL_MAX = 64, PARTNERS_MAX = 14, PARTS_MAX = 16 };
 static_assert(1u << PARTNERS_MAX >= LIMIT_RANKS, "every member is within reach");
+
+/* Who watches the members and decides about the next view: all members, or in a large
+ * view a few of them (committee.c). */
+#define FOR_COMMITTEE(core, rank)                                                      \
+    for (uint32_t rank = rankset_next(&(core)->committee, 0); rank != NOBODY;          \
+         rank = rankset_next(&(core)->committee, rank + 1))
 
 static inline uint64_t add_ns(uint64_t a, uint64_t b)
 {
@@ -383,6 +390,18 @@ struct held {
     struct message *message;
 };
 
+/* How far the members of a large view have come, as seen from one place in the tree. */
+struct tally_count {
+    bool mine, passed; /* this rank has; it has said so to its parent, or is the root */
+    uint32_t below;    /* a bit per child: everyone below it has */
+};
+
+struct view_tally {
+    uint32_t untaken; /* chairs that have not said that this rank's report is there */
+    bool all_settled;
+    struct tally_count counts[TALLY_END];
+};
+
 struct difference {
     bool found, declared;
     uint32_t lane;
@@ -409,12 +428,18 @@ struct core {
     bool losses_unknown; /* a newcomer: there may have been some before its time */
     bool settled; /* all have reported in this epoch, and frozen keys are decided */
     struct rankset reported, settled_peers;
+    bool large; /* more than direct_max members: a committee, and a tree */
+    struct rankset committee; /* of a small view: the members */
+    uint32_t committee_count;
+    bool certificate_due; /* the committee is yet to be told of one */
+    struct view_tally tally;
     uint32_t reaccepting; /* once records that wait for their voters, plus one */
     struct paxos paxos;
     struct rankset suspects, dead; /* dead: certified */
     bool begun, voted_next, no_quorum, fenced;
     uint64_t opened_ns; /* no member can have removed this rank before that + T_lease */
     uint64_t entered_ns, leased_ns, heartbeat_due_ns, join_due_ns;
+    uint32_t join_next; /* a newcomer: whom it asks next */
     struct held *held_first, **held_last;
     uint64_t sent_before[MESSAGE_TYPE_END], received_before[MESSAGE_TYPE_END];
     uint64_t now_ns;

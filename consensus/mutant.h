@@ -70,7 +70,8 @@
     X(FORGETFLYING, "a scope ends without asking whether messages are on their way")   \
     X(FORGETFED, "a scope ends although tasks outside take results from it")           \
     X(NOSCOPESWEEP, "chairs are not told of a scope's tasks that nobody waits for")    \
-    X(LATEFRESH, "a late message about a scope that has ended begins it anew")
+    X(LATEFRESH, "a late message about a scope that has ended begins it anew")         \
+    X(HASTYREPORT, "in a large view a member counts before its reports have arrived")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */
 #define LINK_MUTANTS(X)                                                                \

@@ -1,9 +1,10 @@
 /* recovery.c - deciding frozen keys when all have reported (section 5, steps 5 and 6).
  *
  * Reports are gathered per task.  Only when those of *all* members are in does a chair
- * decide, because the one that is missing could name the owner.  Once tasks that have
- * an owner are then accepted again by the voters of this view, so that the next view's
- * reports will find them; only after that is the chair SETTLED.
+ * decide, because the one that is missing could name the owner (in a large view it
+ * hears of that by the tally, tally.c).  Once tasks that have an owner are then
+ * accepted again by the voters of this view, so that the next view's reports will find
+ * them; only after that is the chair SETTLED.
  */
 #include "consensus/internal.h"
 
@@ -66,7 +67,9 @@ void recovery_on_report(struct core *core, uint32_t from,
     for (uint32_t i = 0; i < report->count && !core->broken; i++) {
         recovery_note(core, from, &report->entry[i]);
     }
-    if (report->last) {
+    if (report->last && core->large) {
+        tally_take_report(core, from);
+    } else if (report->last) {
         recovery_reported(core, from);
     }
 }
@@ -122,6 +125,17 @@ static void accept_again(struct core *core)
     }
 }
 
+static void tell_settled(struct core *core)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank) {
+            out_send(core, rank, MESSAGE_SETTLED, NULL);
+        }
+    }
+    recovery_on_settled(core, core->rank);
+}
+
 static void go_on(struct core *core)
 {
     core->settled = true;
@@ -130,13 +144,11 @@ static void go_on(struct core *core)
             core->slots[i]->frozen = false;
         }
     }
-    FOR_MEMBERS(core, rank)
-    {
-        if (rank != core->rank) {
-            out_send(core, rank, MESSAGE_SETTLED, NULL);
-        }
+    if (core->large) {
+        tally_settled(core);
+    } else {
+        tell_settled(core);
     }
-    recovery_on_settled(core, core->rank);
     recovery_take_up(core);
 }
 
@@ -159,6 +171,16 @@ void recovery_reaccepted(struct core *core)
     }
 }
 
+void recovery_decide(struct core *core)
+{
+    assert(!core->settled && core->reaccepting == 0);
+    decide_frozen(core);
+    core->reaccepting = 1; /* held until all are under way */
+    accept_again(core);
+    recovery_reaccepted(core);
+}
+
+/* In a small view: one more member has. */
 void recovery_reported(struct core *core, uint32_t from)
 {
     if (core->settled || core->reaccepting > 0) {
@@ -173,10 +195,7 @@ void recovery_reported(struct core *core, uint32_t from)
     if (missing > (MUTANT(PARTIAL) ? 1u : 0u)) {
         return;
     }
-    decide_frozen(core);
-    core->reaccepting = 1; /* held until all are under way */
-    accept_again(core);
-    recovery_reaccepted(core);
+    recovery_decide(core);
 }
 
 void recovery_on_settled(struct core *core, uint32_t from)
@@ -188,6 +207,9 @@ void recovery_on_settled(struct core *core, uint32_t from)
 
 bool recovery_all_settled(const struct core *core)
 {
+    if (core->large) {
+        return core->tally.all_settled;
+    }
     FOR_MEMBERS(core, rank)
     {
         if (!rankset_has(&core->settled_peers, rank)) {

@@ -86,16 +86,40 @@ void census_reset(struct core *core); /* another view, another tree */
 bool core_make_room(struct core *core, uint32_t size); /* for ranks 0..size-1 */
 void core_name_view(struct core *core);                /* its id, from its members */
 
+/* --- committee.c ------------------------------------------------------------------ */
+
+/* A view of so many members is large. */
+bool committee_is_due(const struct core *core, uint32_t member_count);
+/* Who decides about the view after one with these members.  False without memory. */
+bool committee_of(const struct core *core, const struct rankset *members,
+                  struct rankset *out);
+bool committee_take(struct core *core); /* that of the present view */
+bool committee_serves(const struct core *core);
+
+/* --- tally.c ---------------------------------------------------------------------- */
+
+/* On entering a large view: spreads it below this rank's place in the tree. */
+void tally_enter(struct core *core);
+/* This rank's reports are under way to so many chairs; then, that one came. */
+void tally_reports_sent(struct core *core, uint32_t chairs);
+void tally_take_report(struct core *core, uint32_t from);
+void tally_settled(struct core *core);
+void tally_on_tally(struct core *core, uint32_t from,
+                    const struct message_tally *tally);
+
 /* --- detect.c ------------------------------------------------------------------ */
 
 bool detect_is_on(const struct core *core);
-bool detect_lease(const struct core *core); /* this rank holds one now (V2) */
+bool detect_watches(const struct core *core); /* this rank listens to all members */
+bool detect_lease(const struct core *core);   /* this rank holds one now (V2) */
 uint64_t detect_may_remove_ns(const struct core *core, uint32_t rank, bool adopted);
 bool view_withholds(const struct core *core, uint32_t rank);
 void detect_on_heartbeat(struct core *core, uint32_t from,
                          const struct message_heartbeat *heartbeat);
 void detect_on_grant(struct core *core, uint32_t from,
                      const struct message_grant *grant);
+/* Takes certificates over.  False without memory. */
+bool detect_certify(struct core *core, const struct rankset *dead);
 void detect_vouch(struct core *core, uint32_t rank);
 /* Whether the end of its process certifies that it never voted this rank out. */
 bool detect_certifies(const struct core *core, uint32_t rank);
@@ -129,6 +153,8 @@ void view_on_view(struct core *core, const struct message_view *message);
 void view_on_join(struct core *core, const struct message_join *join);
 void view_enter(struct core *core, const struct view *view);
 void view_tell(struct core *core, uint32_t to);
+/* The present view as a message; NULL only if the core broke. */
+const struct message_view *view_present(struct core *core);
 void view_fence(struct core *core, uint64_t epoch, bool refused);
 void view_turn(struct core *core);
 uint64_t view_deadline(const struct core *core);
@@ -147,6 +173,7 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
 void recovery_on_report(struct core *core, uint32_t from,
                         const struct message_report *report);
 void recovery_reported(struct core *core, uint32_t from);
+void recovery_decide(struct core *core); /* all have reported */
 void recovery_take_up(struct core *core);
 void recovery_on_settled(struct core *core, uint32_t from);
 bool recovery_all_settled(const struct core *core);

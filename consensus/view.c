@@ -2,8 +2,10 @@
  *
  * The members of view e decide what view e+1 is: one classic single-decree Paxos per
  * view (Lamport, "The Part-Time Parliament", 1998), its acceptors the members of e, in
- * memory only.  A proposer batches every cause it knows: ranks that it suspects,
- * certificates of death, newcomers.  A quorum is a set S of members with
+ * memory only.  Where e is large, its committee (committee.c) is what is said of the
+ * members here: N of them propose and accept.  A proposer batches every cause it knows:
+ * ranks that it suspects, certificates of death, newcomers.  A quorum is a set S of
+ * members with
  *
  *     2|S| + [lowest rank in S] > N,   or   S and the certified dead together are all.
  *
@@ -37,22 +39,23 @@ static bool is_quorum(const struct core *core, const struct rankset *set,
                       const struct rankset *dead)
 {
     uint32_t count = 0, covered = 0, living = 0;
-    bool certificates = !core->options.joinable || MUTANT(CERTJOIN);
-    FOR_MEMBERS(core, rank)
+    bool certificates = (!core->options.joinable && !core->large) || MUTANT(CERTJOIN);
+    FOR_COMMITTEE(core, rank)
     {
         bool in = rankset_has(set, rank), gone = rankset_has(dead, rank);
         count += in;
         living += !gone;
         covered += in || (gone && certificates && !MUTANT(CERTDROP));
     }
-    uint32_t lowest = rankset_has(set, rankset_next(&core->members, 0));
+    uint32_t lowest = rankset_has(set, rankset_next(&core->committee, 0));
     if (MUTANT(HALF)) {
-        return 2 * count >= core->member_count;
+        return 2 * count >= core->committee_count;
     }
     if (MUTANT(MAJLIVE)) {
         return 2 * count > living;
     }
-    return 2 * count + lowest > core->member_count || covered == core->member_count;
+    return 2 * count + lowest > core->committee_count ||
+           covered == core->committee_count;
 }
 
 /* --- Causes, and whose turn it is
@@ -83,7 +86,7 @@ static bool has_cause(const struct core *core)
 static uint32_t place_in_line(const struct core *core)
 {
     uint32_t place = 0;
-    FOR_MEMBERS(core, rank)
+    FOR_COMMITTEE(core, rank)
     {
         if (rank == core->rank) {
             break;
@@ -171,7 +174,7 @@ static void to_all(struct core *core, enum message_type type,
                    const struct message_paxos *paxos)
 {
     uint64_t epoch = core->epoch;
-    FOR_MEMBERS(core, rank)
+    FOR_COMMITTEE(core, rank)
     {
         if (core->epoch != epoch) {
             return; /* alone, or with the dead: our own vote decided */
@@ -241,10 +244,7 @@ static bool merge_dead(struct core *core, const struct rankset *dead)
     if (dead == NULL || MUTANT(NOMERGE)) {
         return true;
     }
-    if (!rankset_merge(&core->dead, dead)) {
-        core->broken = true;
-    }
-    return !rankset_has(&core->dead, core->rank);
+    return detect_certify(core, dead) && !rankset_has(&core->dead, core->rank);
 }
 
 static void answer(struct core *core, uint32_t to, enum message_type type,
@@ -264,6 +264,10 @@ void view_on_prepare(struct core *core, uint32_t from,
                      const struct message_paxos *prepare)
 {
     struct paxos *paxos = &core->paxos;
+    if (!committee_serves(core)) {
+        core->stats.refused++;
+        return;
+    }
     if (!merge_dead(core, prepare->dead)) {
         return;
     }
@@ -352,6 +356,10 @@ void view_on_propose(struct core *core, uint32_t from,
                      const struct message_paxos *propose)
 {
     struct paxos *paxos = &core->paxos;
+    if (!committee_serves(core)) {
+        core->stats.refused++;
+        return;
+    }
     if (!merge_dead(core, propose->dead)) {
         return;
     }
@@ -380,19 +388,42 @@ void view_on_propose(struct core *core, uint32_t from,
 /* --- Answers to the proposer
  * ---------------------------------------------------------------- */
 
+/* Whom the decision is sent to.  The members of a large view pass it on to each other
+ * (tally.c); who begins that, and who has no part in it, is told directly. */
+static bool choose_told(const struct core *core, const struct view *view,
+                        struct rankset *out)
+{
+    if (!committee_is_due(core, rankset_count(&view->members))) {
+        return rankset_copy(out, &core->members) && rankset_merge(out, &view->members);
+    }
+    bool good = committee_of(core, &view->members, out) &&
+                rankset_merge(out, &core->committee) &&
+                rankset_add(out, rankset_next(&view->members, 0)); /* the tree's root */
+    FOR_MEMBERS(core, rank)
+    {
+        if (!rankset_has(&view->members, rank)) {
+            good = good && rankset_add(out, rank);
+        }
+    }
+    for (uint32_t i = 0; good && i < view->newcomer_count; i++) {
+        good = rankset_add(out, view->newcomers[i].rank);
+    }
+    return good;
+}
+
 static void decided(struct core *core)
 {
     struct paxos *paxos = &core->paxos;
     struct view view = paxos->proposal;
     paxos->proposal = (struct view){0};
-    struct rankset old = {0};
-    if (!rankset_copy(&old, &core->members) || !epoch_take_newcomers(core, &view)) {
+    struct rankset told = {0};
+    if (!epoch_take_newcomers(core, &view) || !choose_told(core, &view, &told)) {
         core->broken = true;
     }
     const struct message_view *value = view_to_message(core, &view);
-    for (uint32_t rank = 0; !core->broken && rank < core->size; rank++) {
-        bool told = rankset_has(&old, rank) || rankset_has(&view.members, rank);
-        if (rank == core->rank || !told || rankset_has(&core->dead, rank)) {
+    for (uint32_t rank = rankset_next(&told, 0); !core->broken && rank != NOBODY;
+         rank = rankset_next(&told, rank + 1)) {
+        if (rank == core->rank || rankset_has(&core->dead, rank)) {
             continue;
         }
         struct message *message = out_send(core, rank, MESSAGE_VIEW, NULL);
@@ -400,7 +431,7 @@ static void decided(struct core *core)
             message->u.view = *value;
         }
     }
-    rankset_release(&old);
+    rankset_release(&told);
     view_enter(core, &view);
     view_release(&view);
 }
@@ -474,19 +505,25 @@ void view_on_answer(struct core *core, uint32_t from, enum message_type type,
  * -----------------------------------------------------------------------------------
  */
 
-/* Who is in no view yet asks everyone whom it knows; any member may take it in. */
+/* Who is in no view yet asks those whom it knows, JOIN_WIDTH of them at a time; any
+ * member may take it in. */
 static void ask_to_join(struct core *core)
 {
+    enum { JOIN_WIDTH = PEERS_ALL_MAX };
     if (core->now_ns < core->join_due_ns) {
         return;
     }
-    for (uint32_t rank = 0; rank < core->size; rank++) {
+    uint32_t first = core->size > JOIN_WIDTH ? core->join_next % core->size : 0;
+    uint32_t count = core->size > JOIN_WIDTH ? JOIN_WIDTH : core->size;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rank = (first + i) % core->size;
         struct message *message = out_send(core, rank, MESSAGE_JOIN, NULL);
         if (message != NULL) {
             message->u.join = (struct message_join){.uid = core->uid,
                                                     .host = core->options.join_host};
         }
     }
+    core->join_next = first + count;
     core->join_due_ns = add_ns(core->now_ns, core->options.heartbeat_ns);
 }
 
@@ -498,6 +535,9 @@ void view_turn(struct core *core)
         return;
     }
     if (!detect_is_on(core) && rankset_empty(&core->dead) && paxos->joiner_count == 0) {
+        return;
+    }
+    if (!committee_serves(core)) {
         return;
     }
     if (paxos->pending_ballot != 0 && paxos->pending_due_ns <= core->now_ns) {
@@ -528,6 +568,9 @@ uint64_t view_deadline(const struct core *core)
     const struct paxos *paxos = &core->paxos;
     if (core->epoch == 0) {
         return core->join_due_ns;
+    }
+    if (!committee_serves(core)) {
+        return CORE_NEVER;
     }
     uint64_t due_ns = paxos->pending_ballot != 0 ? paxos->pending_due_ns : CORE_NEVER;
     if (paxos->cause_since_ns != CORE_NEVER) {

@@ -82,6 +82,20 @@ void view_on_view(struct core *core, const struct message_view *message)
     view_release(&view);
 }
 
+const struct message_view *view_present(struct core *core)
+{
+    struct view view = {.epoch = core->epoch};
+    bool good = rankset_copy(&view.members, &core->members);
+    for (uint32_t i = 0; good && i < core->past_count; i++) {
+        good = view_add_past(&view, core->past[i].epoch, &core->past[i].members);
+    }
+    good = good && view_add_former_newcomers(core, &view);
+    core->broken |= !good;
+    const struct message_view *value = good ? view_to_message(core, &view) : NULL;
+    view_release(&view);
+    return value;
+}
+
 /* A member that is still in an older view is told the present one. */
 void view_tell(struct core *core, uint32_t to)
 {
@@ -90,19 +104,12 @@ void view_tell(struct core *core, uint32_t to)
         return;
     }
     peer->told_view_ns = add_ns(core->now_ns, core->options.heartbeat_ns);
-    struct view view = {.epoch = core->epoch};
-    bool good = rankset_copy(&view.members, &core->members);
-    for (uint32_t i = 0; good && i < core->past_count; i++) {
-        good = view_add_past(&view, core->past[i].epoch, &core->past[i].members);
-    }
-    good = good && view_add_former_newcomers(core, &view);
-    const struct message_view *value = good ? view_to_message(core, &view) : NULL;
+    const struct message_view *value = view_present(core);
     struct message *message =
         value != NULL ? out_send(core, to, MESSAGE_VIEW, NULL) : NULL;
     if (message != NULL) {
         message->u.view = *value;
     }
-    view_release(&view);
 }
 
 void view_fence(struct core *core, uint64_t epoch, bool refused)
@@ -148,6 +155,17 @@ static bool may_grow(const struct core *core)
            core->size + core->paxos.joiner_count < LIMIT_RANKS;
 }
 
+static void pass_to_committee(struct core *core, const struct message_join *join)
+{
+    FOR_COMMITTEE(core, rank)
+    {
+        struct message *message = out_send(core, rank, MESSAGE_JOIN, NULL);
+        if (message != NULL) {
+            message->u.join = *join;
+        }
+    }
+}
+
 void view_on_join(struct core *core, const struct message_join *join)
 {
     struct paxos *paxos = &core->paxos;
@@ -168,6 +186,8 @@ void view_on_join(struct core *core, const struct message_join *join)
     }
     if (!may_grow(core)) {
         refuse(core, join->uid);
+    } else if (!committee_serves(core)) {
+        pass_to_committee(core, join);
     } else if (core_grow(core, &paxos->joiners, &paxos->joiner_room,
                          paxos->joiner_count + 1, sizeof(*paxos->joiners))) {
         paxos->joiners[paxos->joiner_count++] =

@@ -26,6 +26,9 @@ struct order_checker {
     struct said *tasks;
     struct speaker speakers[PROGRAM_RANKS_MAX];
     uint64_t members[VIEWS_MAX], view_id[VIEWS_MAX], settled_by[VIEWS_MAX];
+    uint64_t entered_by[VIEWS_MAX];
+    /* Whose reports are under way to each rank, by view. */
+    uint64_t reports_to[VIEWS_MAX][PROGRAM_RANKS_MAX];
 };
 
 static uint64_t bit(uint32_t rank) { return UINT64_C(1) << rank; }
@@ -59,6 +62,10 @@ static void check_view_id(struct order_checker *checker, struct sim *sim,
 static void note_received(struct order_checker *checker, const struct sight *sight)
 {
     struct speaker *speaker = &checker->speakers[sight->rank];
+    const struct message *message = sight->message;
+    if (message->type == MESSAGE_REPORT && message->u.report.last &&
+        message->epoch < VIEWS_MAX)
+        checker->reports_to[message->epoch][sight->rank] &= ~bit(sight->peer);
     bool stale = sight->message->epoch < speaker->epoch;
     speaker->stale_ns = stale ? sight->time_ns + 1 : 0;
     speaker->stale_task = sight->task;
@@ -164,8 +171,12 @@ static void check_send(struct order_checker *checker, struct sim *sim,
         return;
     if (message->type == MESSAGE_REPORT) {
         check_report(checker, sim, sight);
+        checker->reports_to[message->epoch][sight->peer] |= bit(sight->rank);
         if (message->u.report.last)
             count_once(sim, sight, &speaker->reported);
+    } else if (message->type == MESSAGE_TALLY) {
+        if (message->u.tally.what == TALLY_SETTLED)
+            checker->settled_by[message->epoch] |= bit(sight->rank);
     } else if (message->type == MESSAGE_SETTLED) {
         checker->settled_by[message->epoch] |= bit(sight->rank);
         count_once(sim, sight, &speaker->settled);
@@ -188,13 +199,28 @@ static uint32_t chair_in(const struct order_checker *checker, const struct sim *
                            among.low != 0 ? &among : NULL);
 }
 
+/* In a large view: all members have entered it, and no report is under way to the rank
+ * any more.  In a small one it tells that it has settled. */
+static bool has_settled(const struct order_checker *checker, const struct sim *sim,
+                        uint32_t rank, uint64_t epoch)
+{
+    uint32_t count = 0;
+    for (uint64_t rest = checker->members[epoch]; rest != 0; rest &= rest - 1)
+        count++;
+    if (count <= sim_direct_max(sim))
+        return checker->speakers[rank].settled != 0;
+    return (checker->members[epoch] & ~checker->entered_by[epoch]) == 0 &&
+           checker->reports_to[epoch][rank] == 0;
+}
+
 static void check_decision(const struct order_checker *checker, struct sim *sim,
                            const struct sight *sight)
 {
     const struct speaker *speaker = &checker->speakers[sight->rank];
     uint64_t epoch = speaker->epoch;
     if ((sight->point != CORE_POINT_CLAIM && sight->point != CORE_POINT_VOTE_CAST) ||
-        epoch < 2 || epoch >= VIEWS_MAX || speaker->settled != 0 ||
+        epoch < 2 || epoch >= VIEWS_MAX ||
+        has_settled(checker, sim, sight->rank, epoch) ||
         checker->members[epoch] == bit(sight->rank) || checker->members[epoch - 1] == 0)
         return;
     if (chair_in(checker, sim, sight->task, epoch - 1) != sight->rank)
@@ -213,8 +239,10 @@ static void enter_view(struct order_checker *checker, const struct sight *sight)
     speaker->epoch = sight->epoch;
     speaker->reported = speaker->settled = 0;
     speaker->stale_ns = 0;
-    if (sight->epoch < VIEWS_MAX)
+    if (sight->epoch < VIEWS_MAX) {
         checker->members[sight->epoch] = sight->members->low;
+        checker->entered_by[sight->epoch] |= bit(sight->rank);
+    }
 }
 
 static void see(void *context, struct sim *sim, const struct sight *sight)

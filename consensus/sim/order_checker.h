@@ -9,7 +9,9 @@
  *   one report    the reports of one epoch name one owner of a task, whoever runs it or
  *                 has its result (I7)
  *   settled first who chairs a key that it did not chair in the view before, a newcomer
- *                 above all, decides nothing about it before it has SETTLED (I8, I18)
+ *                 above all, decides nothing about it before it has SETTLED (I8, I18);
+ *                 in a large view: before all members have entered it and every report
+ *                 to that chair has arrived
  *   past          the past of a view starts at one that all its members had settled,
  *                 or at the first (I19)
  *   how often     per view, one report's end and one SETTLED to each member, and per

@@ -151,6 +151,12 @@ uint32_t sim_voters(const struct sim *sim) { return sim->weather.voters; }
 
 uint64_t sim_lease_ns(const struct sim *sim) { return sim->weather.lease_ns; }
 
+uint32_t sim_direct_max(const struct sim *sim)
+{
+    uint32_t most = sim->weather.direct_max;
+    return most != 0 ? most : 64;
+}
+
 const struct plan *sim_plan(const struct sim *sim) { return sim->options.plan; }
 
 const struct storm *sim_storm(const struct sim *sim) { return sim->options.storm; }

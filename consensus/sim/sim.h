@@ -123,7 +123,8 @@ const moot_hash *sim_hash(const struct sim *sim, uint32_t task);
 uint64_t sim_uid(const struct sim *sim, uint32_t rank);
 uint32_t sim_voters(const struct sim *sim); /* K */
 uint64_t sim_lease_ns(const struct sim *sim);
-const struct plan *sim_plan(const struct sim *sim);   /* NULL: no faults */
+uint32_t sim_direct_max(const struct sim *sim);     /* larger views have a committee */
+const struct plan *sim_plan(const struct sim *sim); /* NULL: no faults */
 const struct storm *sim_storm(const struct sim *sim); /* NULL: fixed membership */
 /* Ranks that there may be at most, and those numbered by now: the program's, and one
  * more for each that came back.  Which of the program's scripts a rank runs. */

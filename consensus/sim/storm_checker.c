@@ -1,5 +1,6 @@
 /* storm_checker.c - see storm_checker.h. */
 #include "storm_checker.h"
+#include "electorate.h"
 #include "hashing/placement.h"
 #include "order_checker.h"
 #include <inttypes.h>
@@ -32,6 +33,7 @@ struct party {
 
 struct view_seen {
     uint64_t epoch, members;
+    uint64_t electors; /* those of them who decide about the next view */
 };
 
 struct storm_checker {
@@ -65,6 +67,20 @@ static uint64_t members_of(const struct storm_checker *checker, uint64_t epoch)
     return epoch < VIEWS_MAX ? checker->views[epoch].members : 0;
 }
 
+static uint64_t electors_of(const struct storm_checker *checker, uint64_t epoch)
+{
+    return epoch < VIEWS_MAX ? checker->views[epoch].electors : 0;
+}
+
+static struct view_seen view_of(const struct sim *sim, uint64_t epoch, uint64_t members)
+{
+    struct rankset electors = {0};
+    const struct rankset all = {.low = members};
+    if (!electorate_of(&all, sim_machines(sim), sim_direct_max(sim), &electors))
+        abort();
+    return (struct view_seen){epoch, members, electors.low};
+}
+
 static uint64_t live(const struct storm_checker *checker)
 {
     uint64_t ranks = 0;
@@ -88,9 +104,9 @@ static bool holds_lease(const struct storm_checker *checker, const struct sim *s
                         uint32_t rank)
 {
     const struct party *party = &checker->parties[rank];
-    uint64_t view = members_of(checker, party->epoch);
+    uint64_t view = electors_of(checker, party->epoch);
     uint64_t now_ns = sim_clock_ns(sim, rank);
-    uint32_t granted = party->voted ? 0 : 1;
+    uint32_t granted = (view & bit(rank)) && !party->voted;
     for (uint32_t other = 0; other < checker->limit; other++)
         granted += (view & bit(other)) && party->grant_ns[other] != 0 &&
                    party->grant_ns[other] - 1 + sim_lease_ns(sim) > now_ns;
@@ -322,14 +338,15 @@ static bool may_lack_quorum(const struct storm_checker *checker, uint32_t rank)
 {
     const struct party *party = &checker->parties[rank];
     uint64_t view = members_of(checker, party->epoch);
-    uint64_t there = view & live(checker) & ~checker->adjourned;
+    uint64_t electors = electors_of(checker, party->epoch);
+    uint64_t there = electors & live(checker) & ~checker->adjourned;
     uint64_t steady = there & ~party->unreachable;
     for (uint32_t other = 0; other < checker->limit; other++)
         if (checker->parties[other].disturbed)
             steady &= ~bit(other);
     steady = mutual(checker, steady);
-    return party->disturbed || 2 * popcount(steady) <= popcount(view) ||
-           stands_between(checker, view & ~steady, steady) ||
+    return party->disturbed || 2 * popcount(steady) <= popcount(electors) ||
+           stands_between(checker, electors & ~steady, steady) ||
            (view & ~members_of(checker, checker->newest)) != 0;
 }
 
@@ -378,7 +395,7 @@ static void check_fair(struct storm_checker *checker, struct sim *sim, uint64_t 
     for (uint32_t rank = 0; rank < checker->limit; rank++)
         if (checker->parties[rank].disturbed && (before & bit(rank)))
             deceived |= bit(rank);
-    if (popcount(deceived) >= 2 || popcount(before) <= 3)
+    if (popcount(deceived) >= 2 || popcount(electors_of(checker, epoch - 1)) <= 3)
         removed = deceived != 0 ? 0 : removed; /* they suspect, and others believe it */
     for (uint32_t rank = 0; rank < checker->limit; rank++) {
         const struct party *party = &checker->parties[rank];
@@ -403,7 +420,7 @@ static void enter_view(struct storm_checker *checker, struct sim *sim,
     if (view->epoch != 0 && view->members != members)
         sim_fail(sim, "one view", "view %" PRIu64 " is {%" PRIx64 "} and {%" PRIx64 "}",
                  epoch, view->members, members);
-    *view = (struct view_seen){epoch, members};
+    *view = view_of(sim, epoch, members);
     if (!(members & bit(sight->rank)) || epoch <= party->epoch)
         sim_fail(sim, "one view", "rank %" PRIu32 " enters view %" PRIu64, sight->rank,
                  epoch);
@@ -537,6 +554,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct storm_checker *checker = context;
     struct party *party = &checker->parties[sight->rank];
+    if (checker->views[1].electors == 0)
+        checker->views[1] = view_of(sim, 1, checker->views[1].members);
     if (sight->type == SIGHT_SEND || sight->type == SIGHT_RECEIVE) {
         check_message(checker, sim, sight);
     } else if (sight->type == SIGHT_VIEW) {
@@ -607,7 +626,7 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
         checker->tasks[i].excused = options->program->tasks[i].cancellers != 0;
     checker->newest = 1;
     checker->views[1] = (struct view_seen){
-        1, UINT64_MAX >> (PROGRAM_RANKS_MAX - options->storm->first)};
+        1, UINT64_MAX >> (PROGRAM_RANKS_MAX - options->storm->first), 0};
     for (uint32_t rank = 0; rank < options->storm->first; rank++)
         checker->parties[rank].epoch = 1;
     for (size_t i = 0; i < options->watcher_count; i++)

@@ -52,7 +52,7 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
     const struct storm_request request = {job->ranks, job->newcomers, job->calm,
                                           job->plan};
     sim_weather_draw(seed, job->ranks, weather);
-    weather->direct_max = job->spread ? 1 : 0;
+    weather->direct_max = job->direct_max;
     storm_draw(seed, &request, weather, plan, storm);
 }
 
@@ -86,7 +86,7 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     }
     struct sim_weather weather;
     sim_weather_draw(seed, job->ranks, &weather);
-    weather.direct_max = job->spread ? 1 : 0;
+    weather.direct_max = job->direct_max;
     options.weather = &weather;
     if (is_calm(job, program))
         weather.ask_delay_ns = CALM_ASK_NS;
@@ -117,8 +117,8 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
         fprintf(to, " --agree");
     if (job->calm)
         fprintf(to, " --calm");
-    if (job->spread)
-        fprintf(to, " --spread");
+    if (job->direct_max != 0)
+        fprintf(to, " --direct-max %" PRIu32, job->direct_max);
     if (job->newcomers != 0)
         fprintf(to, " --newcomers %" PRIu32, job->newcomers);
     if (job->canary != SIM_CANARY_NONE)

@@ -14,7 +14,7 @@ struct swarm_job {
     /* Agreeing programs that wait alike, and no rank asks before a second has passed:
      * they must be over by then, with nothing but pushes. */
     bool calm;
-    bool spread; /* tell and count as among thousands: core_options.direct_max is 1 */
+    uint32_t direct_max; /* core_options: 1 is to tell and count as among thousands */
     /* Under a storm (with calm: one without faults), the last `newcomers` ranks of the
      * program joining in mid-run. */
     bool storm;

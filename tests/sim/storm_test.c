@@ -3,7 +3,7 @@
  *   storm_test                        the quick set of `make check`
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
- *              [--faults PLAN] [--spread]
+ *              [--faults PLAN] [--direct-max 3]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
  * of the plan that a seed draws; a failure prints that plan, and the line says the same
@@ -136,15 +136,19 @@ static void run_canaries(struct tally *tally)
     }
 }
 
-/* Each on 2 to 8 ranks, seeds 1..seeds. */
+/* Each on so many ranks, and seeds 1..seeds.  Where few members make a view large, its
+ * committee and its tree do what else only a view of hundreds would see. */
 static const struct {
     struct swarm_job job;
-    uint32_t seeds;
+    uint32_t seeds, ranks_first, ranks_last;
 } quick_set[] = {
-    {{.tasks = 12, .storm = true}, 60},
-    {{.tasks = 40, .storm = true}, 30},
-    {{.tasks = 20, .storm = true, .newcomers = 1}, 30},
-    {{.tasks = 30, .storm = true, .calm = true}, 15},
+    {{.tasks = 12, .storm = true}, 60, 2, 8},
+    {{.tasks = 40, .storm = true}, 30, 2, 8},
+    {{.tasks = 20, .storm = true, .newcomers = 1}, 30, 2, 8},
+    {{.tasks = 30, .storm = true, .calm = true}, 15, 2, 8},
+    {{.tasks = 20, .storm = true, .direct_max = 3}, 40, 4, 12},
+    {{.tasks = 20, .storm = true, .direct_max = 3, .newcomers = 2}, 20, 4, 12},
+    {{.tasks = 20, .storm = true, .direct_max = 3, .calm = true}, 5, 4, 12},
 };
 
 /* What once failed, and why. */
@@ -193,7 +197,8 @@ static void run_quick_set(struct tally *tally)
     run_canaries(tally);
     run_kept(tally);
     for (size_t i = 0; i < sizeof quick_set / sizeof quick_set[0]; i++)
-        for (uint32_t ranks = 2; ranks <= 8; ranks++) {
+        for (uint32_t ranks = quick_set[i].ranks_first;
+             ranks <= quick_set[i].ranks_last; ranks++) {
             struct batch batch = {
                 .job = quick_set[i].job,
                 .seed_first = 1,
@@ -238,8 +243,6 @@ static bool parse_flag(const char *word, struct batch *batch)
 {
     if (strcmp(word, "--calm") == 0)
         return batch->job.calm = true;
-    if (strcmp(word, "--spread") == 0)
-        return batch->job.spread = true;
     if (strcmp(word, "--verbose") == 0)
         return batch->verbose = true;
     if (strcmp(word, "--summary") == 0)
@@ -274,6 +277,8 @@ static bool parse_value(const char *word, const char *value, struct batch *batch
         return parse_faults(value, batch);
     if (strcmp(word, "--newcomers") == 0)
         return parse_count(value, 4, &job->newcomers);
+    if (strcmp(word, "--direct-max") == 0)
+        return parse_count(value, 64, &job->direct_max);
     if (strcmp(word, "--seed") == 0 || strcmp(word, "--seeds") == 0)
         return parse_seeds(value, batch);
     return false;

@@ -7,7 +7,8 @@
  * --tasks 0 draws 50 to 500.  --features takes a mask of enum program_feature: leaving
  * bits out makes a failing program smaller.  --calm lets no rank ask before a second
  * has passed: agreeing programs that wait alike must be over by then, with nothing but
- * pushes.  --spread runs the tree, the census and the gossip in turns of large moots.
+ * pushes.  --direct-max 1 runs the tree, the census and the gossip in turns of large
+ * moots.
  * --verbose prints the program and every sight.  --canary NAME breaks the
  * harness on purpose.  Every seed runs once, and one in 64 twice, to see that the
  * digest is the same.
@@ -114,9 +115,9 @@ static const struct {
     {{.tasks = 60, .agree = true}, 100},
     {{.tasks = 60, .agree = true, .calm = true}, 60},
     {{.tasks = 0, .agree = true}, 10},
-    {{.tasks = 12, .spread = true}, 250},
-    {{.tasks = 60, .spread = true}, 60},
-    {{.tasks = 60, .spread = true, .agree = true}, 25},
+    {{.tasks = 12, .direct_max = 1}, 250},
+    {{.tasks = 60, .direct_max = 1}, 60},
+    {{.tasks = 60, .direct_max = 1, .agree = true}, 25},
 };
 
 static void run_quick_set(struct tally *tally)
@@ -185,8 +186,8 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->agree = true;
         else if (strcmp(word, "--calm") == 0)
             good = flag = job->calm = true;
-        else if (strcmp(word, "--spread") == 0)
-            good = flag = job->spread = true;
+        else if (strcmp(word, "--direct-max") == 0)
+            good = parse_count(value, 64, &job->direct_max);
         else if (strcmp(word, "--verbose") == 0)
             good = flag = batch->verbose = true;
         else if (strcmp(word, "--ranks") == 0)
