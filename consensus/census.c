@@ -215,7 +215,7 @@ static void act(struct core *core)
         }
         core->stats.common += entry->holders == core->member_count;
         core->stats.partial += entry->holders != core->member_count;
-        if (entry->claimed) {
+        if (entry->claimed || MUTANT(CENSUSMUTE)) {
             continue;
         }
         if (entry->witness == core->rank) {
@@ -236,8 +236,9 @@ static void act(struct core *core)
 static bool is_like_ours(const struct core *core, const struct census_child *child,
                          const struct rollsum *sum)
 {
-    return child->alike && child->tasks == core->roll_len &&
-           rollsum_equal(&child->sum, sum);
+    return child->alike &&
+           ((child->tasks == core->roll_len && rollsum_equal(&child->sum, sum)) ||
+            MUTANT(CENSUSALIKE));
 }
 
 /* Asks children whose rolls are alike, but not like ours, for all of it.  True while an
@@ -272,7 +273,7 @@ void census_turn(struct core *core)
     uint32_t like_ours = 1;
     bool alike = true;
     for (uint32_t i = 0; i < core->tree.child_count; i++) {
-        if (!census->child[i].in) {
+        if (!census->child[i].in && !MUTANT(CENSUSEARLY)) {
             return;
         }
     }

@@ -28,6 +28,9 @@
     X(NOCOUNT, "quiet rounds do not compare messages sent and received")               \
     X(RESTISPEACE, "a rank with a lane that may wake counts as passive")               \
     X(NOCHASE, "circles of owned tasks are not looked for")                            \
+    X(CENSUSMUTE, "nobody is told of what the census shows that its chair lacks")      \
+    X(CENSUSALIKE, "a roll that differs is counted as one's own")                      \
+    X(CENSUSEARLY, "a rank tells its census before it has heard its children")         \
     X(PUSHAGAIN, "a result is pushed for every consumer, not once per rank")           \
     X(ASKANYWAY, "needs are asked for without the ask delay")                          \
     X(NOPULL, "a bare result's bytes are not asked for")                               \
