@@ -86,6 +86,7 @@ struct faults {
     struct plan_rank lived;
     struct plan_hits hits;
     uint64_t began_ns; /* the end of open; 0: before */
+    bool harms;        /* messages, so that links stand between */
     uint64_t struck_until_ns;
     uint64_t deaf_until_ns;
     uint64_t random;

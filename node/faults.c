@@ -72,6 +72,7 @@ int faults_open(struct moot *m, char *story, size_t story_size)
         }
     }
     if (code == MOOT_OK && plan_harms_wire(f->plan)) {
+        f->harms = true;
         code = faulty_wire_wrap(m);
     }
     if (code == MOOT_OK) {

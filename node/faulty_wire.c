@@ -144,24 +144,31 @@ static void fly(struct faulty *f, uint32_t to, uint64_t types, void *bytes, size
     }
 }
 
+static void launch(struct faulty *f, uint32_t to, const struct header *header,
+                   const void *payload, size_t size)
+{
+    unsigned char *bytes = malloc(sizeof(*header) + size);
+    if (bytes == NULL) {
+        return; /* lost */
+    }
+    memcpy(bytes, header, sizeof(*header));
+    if (size > 0) {
+        memcpy(bytes + sizeof(*header), payload, size);
+    }
+    fly(f, to, header->types, bytes, sizeof(*header) + size);
+}
+
 /* --- Through the link ------------------------------------------------------------- */
 
 static void transmit(struct faulty *f, uint32_t to, const struct link_transmission *out)
 {
     const struct packet *packet = out->frame;
     size_t size = packet != NULL ? packet->size : 0;
-    struct header header = {.sequence = out->sequence, .ack = out->ack};
-    unsigned char *bytes = malloc(sizeof(header) + size);
-    if (bytes == NULL) {
-        return;
-    }
-    if (packet != NULL) {
-        header.types = packet->types;
-        header.more = packet->more;
-        memcpy(bytes + sizeof(header), packet->bytes, size);
-    }
-    memcpy(bytes, &header, sizeof(header));
-    fly(f, to, header.types, bytes, sizeof(header) + size);
+    const struct header header = {.sequence = out->sequence,
+                                  .ack = out->ack,
+                                  .types = packet != NULL ? packet->types : 0,
+                                  .more = packet != NULL ? packet->more : 0};
+    launch(f, to, &header, packet != NULL ? packet->bytes : NULL, size);
 }
 
 static void pump(struct faulty *f, uint32_t to)
@@ -199,10 +206,22 @@ static struct packet *packet_new(uint64_t types, uint64_t more, const void *byte
     return packet;
 }
 
+/* What is worthless when late goes past the link. */
+static bool goes_past(uint64_t types)
+{
+    return types != 0 && (types & ~FAULTY_WIRE_PAST) == 0;
+}
+
 static int send_pieces(struct faulty *f, uint32_t to, const unsigned char *bytes,
                        size_t size)
 {
     uint64_t types = types_of(bytes, size);
+    if (goes_past(types)) {
+        const struct header header = {.ack = link_ack(f->peers[to].link),
+                                      .types = types};
+        launch(f, to, &header, bytes, size);
+        return MOOT_OK;
+    }
     while (size > 0) {
         size_t part = size < PIECE_BYTES_MAX ? size : PIECE_BYTES_MAX;
         struct packet *packet = packet_new(types, part < size, bytes, part);
@@ -251,6 +270,18 @@ static void join(struct faulty *f, struct faulty_peer *peer,
     }
 }
 
+/* A frame that went past the link. */
+static void past(struct faulty *f, uint32_t from, const struct header *header,
+                 const void *bytes, size_t size)
+{
+    void *copy = copy_of(bytes, size);
+    link_receive(f->peers[from].link, clock_ns(), 0, header->ack, NULL);
+    if (copy != NULL) {
+        f->calls++;
+        f->receiver->frame(f->receiver->context, f->peers[from].uid, copy, size);
+    }
+}
+
 static void on_frame(void *context, uint64_t from_uid, void *bytes, size_t size)
 {
     struct faulty *f = context;
@@ -268,6 +299,8 @@ static void on_frame(void *context, uint64_t from_uid, void *bytes, size_t size)
                     (header.sequence != 0 && packet == NULL);
         if (lost) {
             free(packet);
+        } else if (header.sequence == 0 && left > 0) {
+            past(f, from, &header, (unsigned char *)bytes + sizeof(header), left);
         } else {
             link_receive(f->peers[from].link, clock_ns(), header.sequence, header.ack,
                          packet);
@@ -449,9 +482,9 @@ int faulty_wire_wrap(struct moot *m)
     f->base.ops = &faulty_ops;
     f->m = m;
     f->size = m->group.size;
-    f->options = (struct link_options){.rto_initial_ns = MILLISECONDS(50),
-                                       .rto_min_ns = MILLISECONDS(10),
-                                       .rto_max_ns = MILLISECONDS(1000),
+    f->options = (struct link_options){.rto_initial_ns = MILLISECONDS(20),
+                                       .rto_min_ns = MILLISECONDS(5),
+                                       .rto_max_ns = MILLISECONDS(200),
                                        .ack_delay_ns = MILLISECONDS(2),
                                        .release = release_packet};
     if (!make_peers(f, &m->group)) {

@@ -7,6 +7,9 @@
  *
  *     engine -> frame -> [link] -> plan -> the real wire -> plan -> [link] -> engine
  *
+ * Heartbeats and grants are worthless when late and go past the link, in frames of
+ * their own; so does FENCED, which is said to one whose link nobody serves any more.
+ *
  * On the real wire a frame has a header of its own, and one that would be too long with
  * it goes in two.  Bulk results pass by: they move only after the frame that announces
  * them has come, so what harms that frame harms them.
@@ -15,6 +18,11 @@
 #define NODE_FAULTY_WIRE_H
 
 #include "node/context.h"
+
+/* The types of what goes past the link. */
+#define FAULTY_WIRE_PAST                                                               \
+    (PLAN_TYPE(MESSAGE_HEARTBEAT) | PLAN_TYPE(MESSAGE_GRANT) |                         \
+     PLAN_TYPE(MESSAGE_FENCED))
 
 /* Puts it around m->transport.  NO_MEMORY. */
 int faulty_wire_wrap(struct moot *m);

@@ -298,8 +298,8 @@ MOOT_API int moot_decline(moot *m, const moot_hash *hash);
 MOOT_API int moot_scope_open(moot *m, const char *name);
 /* Closes this thread's innermost scope: this rank spawns no more in it once every
  * thread has closed it.  When every rank has closed it and released its handles on the
- * scope's tasks, and they have run, the moot forgets them: a spawn that names one by its
- * hash is then SCOPE_CLOSED.  STATE if none is open. */
+ * scope's tasks, and they have run, the moot forgets them: a spawn that names one by
+ * its hash is then SCOPE_CLOSED.  STATE if none is open. */
 MOOT_API int moot_scope_close(moot *m);
 
 /* The bracket around code of this thread that may block outside moot (an MPI_Barrier, a

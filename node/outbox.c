@@ -2,6 +2,7 @@
 #include "outbox.h"
 
 #include "node/engine.h"
+#include "node/faulty_wire.h"
 #include "node/members.h"
 #include "proto/wire.h"
 
@@ -249,9 +250,21 @@ static void add_bulk(struct moot *m, uint32_t to, struct payload *payload)
     bulk_append(&m->outbox->peers[to].bulk, bulk);
 }
 
+/* On a faulty wire these have frames of their own (faulty_wire.h). */
+static bool goes_alone(const struct moot *m, enum message_type type)
+{
+    return m->faults.harms && (PLAN_TYPE(type) & FAULTY_WIRE_PAST) != 0;
+}
+
 void outbox_add(struct moot *m, uint32_t to, const struct message *message,
                 const struct task *task)
 {
+    if (goes_alone(m, message->type)) {
+        send_frame(m, to);
+        add_encoded(m, to, message);
+        send_frame(m, to);
+        return;
+    }
     if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE) {
         add_encoded(m, to, message);
         return;

@@ -398,6 +398,24 @@ static bool leave_together(struct mpi_transport *t)
     return false;
 }
 
+/* Transfers that MPI may still touch, for as long as the process lives. */
+static struct left_behind {
+    struct left_behind *next;
+    struct flights flights;
+} * left_behind;
+static pthread_mutex_t left_behind_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void leave_behind(const struct flights *flights)
+{
+    struct left_behind *left = malloc(sizeof *left);
+    if (!left)
+        return;
+    pthread_mutex_lock(&left_behind_lock);
+    *left = (struct left_behind){left_behind, *flights};
+    left_behind = left;
+    pthread_mutex_unlock(&left_behind_lock);
+}
+
 /* After a failure, or without the others, neither the communicator nor MPI is freed:
  * both calls may wait for ranks that are gone.  Frames that MPI still holds are left to
  * it as well, and the process ends without MPI_Finalize. */
@@ -413,7 +431,10 @@ static void mpi_free(struct transport *base)
             MPI_Finalize();
     }
     sigpipe_end(together);
-    flights_release(&t->flights);
+    if (together || t->flights.count == 0)
+        flights_release(&t->flights);
+    else
+        leave_behind(&t->flights);
     exchange_release(&t->exchange);
     free(t);
 }

@@ -1,0 +1,91 @@
+/* faulty_test.c - ranks of one process whose messages a fault plan harms: what is lost,
+ * repeated, late or out of order changes nothing, and who is cut off is told.
+ */
+#include "kernels.h"
+
+enum { TASKS = 40, BIG_BYTES = 300000 };
+
+/* Each task is spawned by one rank only, and summed up by all. */
+static void spread_and_sum(struct seat *seat)
+{
+    moot_task task;
+    for (uint64_t i = 0; i < TASKS; i++) {
+        moot_hash hash = hash_u64(seat, SQUARE, i);
+        if (i % (uint64_t)seat->size == (uint64_t)seat->rank)
+            task = spawn_u64(seat, SQUARE, i);
+        else
+            EXPECT(seat, moot_task_find(seat->m, &hash, &task), MOOT_OK);
+        CHECK(seat, fetch_u64(seat, task) == i * i);
+    }
+}
+
+/* Results that do not ride in their frames, and one that fills several. */
+static void big_results(struct seat *seat)
+{
+    for (uint64_t i = 0; i < 8; i++) {
+        moot_task task = spawn_u64(seat, BIG, BIG_BYTES + i);
+        const unsigned char *data = NULL;
+        size_t size = 0;
+        EXPECT(
+            seat,
+            moot_task_fetch(seat->m, task, MOOT_FOREVER, (const void **)&data, &size),
+            MOOT_OK);
+        CHECK(seat, size == BIG_BYTES + i && data != NULL);
+        for (size_t at = 0; data != NULL && at < size; at += 997)
+            CHECK(seat, data[at] == (unsigned char)(at * 31 + at / 251));
+    }
+}
+
+/* The last rank is cut off for good: the others go on, and it is told. */
+static void cut_off(struct seat *seat)
+{
+    bool last = seat->rank == seat->size - 1;
+    int code = MOOT_OK;
+    for (uint64_t i = 0; i < 4000 && code == MOOT_OK; i++) {
+        moot_task task = spawn_u64(seat, SQUARE, i);
+        code = moot_task_wait(seat->m, task, MOOT_FOREVER);
+        nap_ms(1);
+        if (!last && i == 1500)
+            break;
+    }
+    CHECK(seat, code == (last ? MOOT_ERR_NO_QUORUM : MOOT_OK));
+    CHECK(seat, last || moot_present(seat->m, seat->size - 1) == 0);
+    CHECK(seat, seat->rank != 0 || reported(seat, "go on in view 2"));
+}
+
+static void cut_off_after(struct seat *seat)
+{
+    bool last = seat->rank == seat->size - 1;
+    CHECK(seat, seat->close_code == (last ? MOOT_ERR_NO_QUORUM : MOOT_OK));
+}
+
+static const char *const harmed[] = {
+    "MOOT_FAULTS=seed:3,drop:0.1,dup:0.1,reorder:0.1:x2,delay:0.1:1ms+-1ms", NULL};
+static const char *const harmed_votes[] = {"MOOT_FAULTS=seed:4,drop:0.25/vote+result",
+                                           "MOOT_THREADS=2", NULL};
+static const char *const cut_for_a_while[] = {"MOOT_FAULTS=part:0@5ms+300ms", NULL};
+static const char *const cut_two[] = {"MOOT_FAULTS=part:2@20ms", "MOOT_SUSPECT=300ms",
+                                      NULL};
+
+static const struct scene scenes[] = {
+    SCENE(spread_and_sum, .knobs = harmed, .sizes = {2, 3, 4}),
+    {"spread_and_sum, a quarter of the votes lost",
+     spread_and_sum,
+     kernels,
+     harmed_votes,
+     closes_well,
+     {2, 4}},
+    {"spread_and_sum, rank 0 cut off for a while",
+     spread_and_sum,
+     kernels,
+     cut_for_a_while,
+     closes_well,
+     {2, 3}},
+    SCENE(big_results, .knobs = harmed, .sizes = {2, 3}),
+    {"cut_off", cut_off, kernels, cut_two, cut_off_after, {3}},
+};
+
+int main(int argc, char **argv)
+{
+    return play_all(scenes, sizeof(scenes) / sizeof(scenes[0]), argc, argv);
+}
