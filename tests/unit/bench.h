@@ -49,7 +49,8 @@ static struct bench {
     size_t held_count;
     struct rankset members[RANKS_MAX]; /* of the last view; none before */
     bool hold_runs;
-    bool joinable; /* set before it is opened, and kept */
+    bool joinable;       /* set before it is opened, and kept */
+    uint32_t direct_max; /* core_options; outlives bench_open */
 } bench;
 
 static int numbers[64];
@@ -282,8 +283,10 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                    uint64_t heartbeat_ns)
 {
     bool joinable = bench.joinable;
+    uint32_t direct_max = bench.direct_max;
     memset(&bench, 0, sizeof(bench));
     bench.joinable = joinable;
+    bench.direct_max = direct_max;
     bench.size = size;
     for (uint32_t rank = 0; rank < size; rank++) {
         bench.uids[rank] = 1000 + rank;
@@ -304,7 +307,8 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                              .stagger_ns = 1 * MS,
                                              .batch_ns = MS / 2,
                                              .quorum_wait_ns = 30 * heartbeat_ns,
-                                             .joinable = joinable};
+                                             .joinable = joinable,
+                                             .direct_max = direct_max};
         bench.core[rank] = core_new(&options);
         assert_non_null(bench.core[rank]);
     }
