@@ -211,8 +211,9 @@ mutants: deps-check
 # What a moot costs as it grows, to 10,000 ranks; takes minutes and 10 GB.
 .PHONY: scale
 scale:
-	@$(AGAIN) -s $(BUILD)/tests/sim/scale_test
+	@$(AGAIN) -s $(BUILD)/tests/sim/scale_test $(BUILD)/tests/sim/scale_view_test
 	$(BUILD)/tests/sim/scale_test --table
+	$(BUILD)/tests/sim/scale_view_test --table
 
 # Speed, as ratios to what is written by hand; wants a machine that does nothing else.
 .PHONY: bench bench-quick

@@ -36,6 +36,7 @@ static const struct swarm_job storms[] = {
     {.ranks = 6, .tasks = 30, .storm = true},
     {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
     {.ranks = 8, .tasks = 20, .storm = true},
+    {.ranks = 9, .tasks = 20, .storm = true, .direct_max = 3},
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */
@@ -50,6 +51,9 @@ struct killer {
 };
 
 static const struct killer killers[] = {
+    {MUTANT_HASTYREPORT,
+     {.ranks = 9, .tasks = 20, .storm = true, .direct_max = 3},
+     .seed = 107},
     {MUTANT_NOHIST,
      {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
      .seed = 3},

@@ -248,6 +248,8 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
            job->storm ? ", .storm = true" : "");
     if (job->newcomers != 0)
         printf(", .newcomers = %" PRIu32, job->newcomers);
+    if (job->direct_max != 0)
+        printf(", .direct_max = %" PRIu32, job->direct_max);
     printf("}, .seed = %" PRIu64 "},\n", hunt->seed);
 }
 
