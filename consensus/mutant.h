@@ -34,6 +34,12 @@
     X(PUSHAGAIN, "a result is pushed for every consumer, not once per rank")           \
     X(ASKANYWAY, "needs are asked for without the ask delay")                          \
     X(NOPULL, "a bare result's bytes are not asked for")                               \
+    X(FORGETHELD, "a scope ends although a program still uses its tasks")              \
+    X(FORGETBUSY, "a scope ends although tasks of it run or are waited for")           \
+    X(FORGETFLYING, "a scope ends without asking whether messages are on their way")   \
+    X(FORGETFED, "a scope ends although tasks outside take results from it")           \
+    X(NOSCOPESWEEP, "chairs are not told of a scope's tasks that nobody waits for")    \
+    X(LATEFRESH, "a late message about a scope that has ended begins it anew")         \
     X(STALEDEC, "a decision of an older epoch is accepted")                            \
     X(STALERES, "a result of an older epoch is accepted from whoever serves it")       \
     X(PARTIAL, "a chair decides frozen keys with one report missing")                  \
@@ -68,12 +74,6 @@
     X(COUNTOLD, "what was sent in another epoch counts for quiet rounds")              \
     X(LEASELESS, "once tasks start without a lease")                                   \
     X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")              \
-    X(FORGETHELD, "a scope ends although a program still uses its tasks")              \
-    X(FORGETBUSY, "a scope ends although tasks of it run or are waited for")           \
-    X(FORGETFLYING, "a scope ends without asking whether messages are on their way")   \
-    X(FORGETFED, "a scope ends although tasks outside take results from it")           \
-    X(NOSCOPESWEEP, "chairs are not told of a scope's tasks that nobody waits for")    \
-    X(LATEFRESH, "a late message about a scope that has ended begins it anew")         \
     X(HASTYREPORT, "in a large view a member counts before its reports have arrived")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */

@@ -258,6 +258,16 @@ static void check_send(struct checker *checker, struct sim *sim,
         check_data(checker, sim, sight);
 }
 
+/* What any rank has spawned has ended before anybody forgets it. */
+static void check_forget(struct checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    const struct seen *seen = &checker->tasks[sight->task];
+    if (!seen->ended && has_holder(checker, sight->task))
+        sim_fail(sim, "forgotten", "rank %" PRIu32 " forgets %s, which has not ended",
+                 sight->rank, name(checker, sight->task));
+}
+
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct checker *checker = context;
@@ -279,6 +289,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         check_keep(checker, sim, sight);
     } else if (sight->type == SIGHT_WAITED) {
         check_waited(checker, sim, sight);
+    } else if (sight->type == SIGHT_FORGET) {
+        check_forget(checker, sim, sight);
     } else if (sight->type == SIGHT_VERDICT) {
         check_verdict(checker, sim, sight);
     }

@@ -10,6 +10,14 @@ static void set_ranks(struct rankset *set, uint64_t ranks)
     *set = (struct rankset){.low = ranks};
 }
 
+moot_hash sim_scope(uint32_t scope)
+{
+    const moot_hash top = {{0}};
+    char name[24];
+    (void)snprintf(name, sizeof name, "phase %u", (unsigned)scope);
+    return identity_scope(&top, name);
+}
+
 static moot_hash identify(const struct program *program, uint32_t index,
                           const moot_hash *hashes)
 {
@@ -37,6 +45,8 @@ static moot_hash identify(const struct program *program, uint32_t index,
     };
     if (task->parent != PROGRAM_NONE)
         spec.scope = hashes[task->parent];
+    else if (task->scope != 0)
+        spec.scope = sim_scope(task->scope);
     moot_hash hash = identity_hash(&spec);
     free(inputs);
     return hash;
@@ -154,6 +164,8 @@ static void make_spec(struct sim *sim, uint32_t index)
     };
     if (task->parent != PROGRAM_NONE)
         sim->specs[index].scope = sim->specs[index].parent = sim->hashes[task->parent];
+    else if (task->scope != 0)
+        sim->specs[index].scope = sim_scope(task->scope);
 }
 
 void sim_identify(struct sim *sim)

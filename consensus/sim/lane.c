@@ -32,9 +32,87 @@ static uint64_t own_code_ns(struct host *host)
     return sim->weather.slow == host->role + 1 ? 30 * step_ns : step_ns;
 }
 
+/* --- Scopes ----------------------------------------------------------------------- */
+
+static void count_use(struct host *host, uint32_t task, uint32_t one)
+{
+    host->uses_left[host->sim->program->tasks[task].scope] += one;
+}
+
+/* What the step names; `one` is 1 before it, and -1 behind it. */
+static void count_step(struct host *host, const struct program_step *step, uint32_t one)
+{
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        const struct program_task *task =
+            &host->sim->program->tasks[step->tasks.items[i]];
+        count_use(host, step->tasks.items[i], one);
+        if (step->op != PROGRAM_SPAWN)
+            continue;
+        host->spawns_left[task->scope] += one;
+        for (uint32_t k = 0; k < task->inputs.count; k++)
+            count_use(host, task->inputs.items[k], one);
+        for (uint32_t k = 0; k < task->after.count; k++)
+            count_use(host, task->after.items[k], one);
+    }
+}
+
+static void tell_scope(struct host *host, uint32_t scope, enum core_event_type type)
+{
+    if (host->sim->options.storm == NULL)
+        host_step(host, &(struct core_event){.type = type, .hash = sim_scope(scope)});
+}
+
+/* Of what the step has named: the scopes that are over for this rank's program. */
+static void leave_scopes(struct host *host, const uint32_t spawns[],
+                         const uint32_t uses[])
+{
+    for (uint32_t scope = 1; scope <= PROGRAM_SCOPES_MAX; scope++) {
+        if (spawns[scope] > 0 && host->spawns_left[scope] == 0)
+            tell_scope(host, scope, CORE_EV_SCOPE_CLOSE);
+        if (uses[scope] > 0 && host->uses_left[scope] == 0)
+            tell_scope(host, scope, CORE_EV_SCOPE_RELEASE);
+    }
+}
+
+static void pass_step(struct host *host, const struct program_step *step)
+{
+    uint32_t spawns[PROGRAM_SCOPES_MAX + 1], uses[PROGRAM_SCOPES_MAX + 1];
+    memcpy(spawns, host->spawns_left, sizeof spawns);
+    memcpy(uses, host->uses_left, sizeof uses);
+    count_step(host, step, UINT32_MAX);
+    leave_scopes(host, spawns, uses);
+}
+
+/* A scope that this rank's program never names is closed at once. */
+static void begin_scopes(struct host *host)
+{
+    const struct program *program = host->sim->program;
+    bool used[PROGRAM_SCOPES_MAX + 1] = {false};
+    for (uint32_t i = 0; i < program->task_count; i++)
+        used[program->tasks[i].scope] = true;
+    for (uint32_t lane = 0; lane < program->lane_count; lane++) {
+        const struct program_script *script = program_script(program, host->rank, lane);
+        for (uint32_t i = 0; i < script->count; i++)
+            count_step(host, &script->steps[i], 1);
+    }
+    for (uint32_t scope = 1; scope <= PROGRAM_SCOPES_MAX; scope++) {
+        if (used[scope] && host->spawns_left[scope] == 0)
+            tell_scope(host, scope,
+                       host->uses_left[scope] == 0 ? CORE_EV_SCOPE_RELEASE
+                                                   : CORE_EV_SCOPE_CLOSE);
+    }
+}
+
+/* --- Steps that pass -------------------------------------------------------------- */
+
 static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
 {
+    const struct program_step *step = current(host, lane);
     host->lanes[lane].pc++;
+    if (step != NULL)
+        pass_step(host, step);
+    if (host_is_over(host))
+        return;
     schedule(host, lane, host->sim->now_ns + own_code_ns(host) + pause_ns);
 }
 
@@ -287,6 +365,7 @@ static void take_step(struct host *host, uint32_t lane)
 
 void lane_start(struct host *host)
 {
+    begin_scopes(host);
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         set_state(host, lane, CORE_LANE_RUNNING);
         schedule(host, lane, host->sim->now_ns + own_code_ns(host));

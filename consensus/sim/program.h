@@ -35,6 +35,9 @@
  * thread (a runtime must see to that), so a child's end rests on tasks of lower indices
  * alone, and the argument above covers it.
  *
+ * A rank closes a scope after its last spawn in it, and releases it after its last step
+ * that names a task of it, as what it spawns, waits for or takes as an input.
+ *
  * A *ghost* is a task that no rank spawns: a wait for one must end in
  * MOOT_ERR_NOT_HELD.  When all else is quiet, the moot may end any wait whose task
  * nobody holds *yet*, so a lane waits for ghosts, and for tasks that depend on them,
@@ -59,7 +62,8 @@ enum {
     PROGRAM_NEST_MAX = 3,
     PROGRAM_NAME_BYTES = 32,
     PROGRAM_ARGS_BYTES = 24,
-    PROGRAM_KEY_BYTES = 8
+    PROGRAM_KEY_BYTES = 8,
+    PROGRAM_SCOPES_MAX = 6
 };
 
 /* What may occur in a random program.  A failing seed is made smaller by taking
@@ -83,12 +87,14 @@ enum program_feature {
     PROGRAM_LACKS = 1 << 15,    /* inputs and waits that the rank itself never spawns */
     PROGRAM_POLLS = 1 << 16,    /* waits with a timeout */
     PROGRAM_CANCELS = 1 << 17,  /* ranks that cancel what they spawn */
-    PROGRAM_ALL = (1 << 18) - 1,
+    PROGRAM_SCOPES = 1 << 18,   /* phases that end, and are forgotten */
+    PROGRAM_ALL = (1 << 19) - 1,
     /* Of these, programs are plain (below). */
     PROGRAM_PLAIN = PROGRAM_ALL & ~(PROGRAM_CANDIDATES | PROGRAM_LANES |
                                     PROGRAM_BARRIERS | PROGRAM_LACKS | PROGRAM_POLLS),
     /* The agreeing variant: every rank runs the same script. */
-    PROGRAM_AGREEING = PROGRAM_WAITS | PROGRAM_ONCE | PROGRAM_AFTER | PROGRAM_LARGE
+    PROGRAM_AGREEING =
+        PROGRAM_WAITS | PROGRAM_ONCE | PROGRAM_AFTER | PROGRAM_LARGE | PROGRAM_SCOPES
 };
 
 struct program_options {
@@ -126,6 +132,7 @@ struct program_task {
     bool fails;   /* its kernel fails; it has no children */
     uint32_t result_bytes;
     uint32_t work_us; /* how long its kernel should take */
+    uint32_t scope;   /* top level: 1..PROGRAM_SCOPES_MAX; 0: in none */
     uint32_t salt;    /* part of its arguments: a scenario picks a chair with it */
 };
 

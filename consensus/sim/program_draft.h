@@ -16,6 +16,7 @@ enum {
     STREAM_SCRIPTS,
     STREAM_CHILDREN
 };
+#define STREAM_SCOPES (UINT64_MAX / 2) /* beyond those of all scripts */
 
 struct style {
     uint32_t tasks;

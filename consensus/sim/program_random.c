@@ -30,7 +30,7 @@ static uint32_t draw_features(struct random *random, uint32_t mask)
     for (uint32_t bit = 1; bit < PROGRAM_CANCELS; bit <<= 1)
         if (random_chance(random, bit <= PROGRAM_WAITS ? 850 : 450))
             drawn |= bit;
-    return (drawn | PROGRAM_CANCELS) & mask;
+    return (drawn | PROGRAM_CANCELS | PROGRAM_SCOPES) & mask;
 }
 
 static struct style draw_style(struct random *random, uint32_t tasks, bool agree)
@@ -275,6 +275,43 @@ static void draw_cancellers(struct draft *draft, const struct program_list *top)
     free(needed);
 }
 
+/* A kernel may name by its hash what is not its input: that must not have been
+ * forgotten. */
+static bool keep_for_children(struct program *program)
+{
+    bool changed = false;
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        uint32_t root = i;
+        while (program->tasks[root].parent != PROGRAM_NONE)
+            root = (uint32_t)program->tasks[root].parent;
+        const struct program_list *inputs = &program->tasks[i].inputs;
+        for (uint32_t k = 0; k < inputs->count && root != i; k++) {
+            struct program_task *input = &program->tasks[inputs->items[k]];
+            bool other = input->scope != program->tasks[root].scope;
+            changed = changed || (other && input->scope != 0);
+            input->scope = other ? 0 : input->scope;
+        }
+    }
+    return changed;
+}
+
+/* Half of the programs have phases: runs of tasks, but for some that are in none. */
+static void draw_scopes(struct draft *draft, const struct program_list *top)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_SCOPES);
+    bool any = random_chance(&random, 500);
+    uint32_t count = (uint32_t)random_between(&random, 1, PROGRAM_SCOPES_MAX);
+    uint32_t none_per_mille = pick(&random, 0, 0, 100, 500);
+    for (uint32_t i = 0; i < top->count; i++) {
+        bool none = random_chance(&random, none_per_mille);
+        if (any && !none && has(draft, PROGRAM_SCOPES))
+            program->tasks[top->items[i]].scope = 1 + i * count / top->count;
+    }
+    while (keep_for_children(program)) {
+    }
+}
+
 struct program *program_new(const struct program_options *options)
 {
     if (options->ranks < 1 || options->ranks > PROGRAM_RANKS_MAX)
@@ -299,6 +336,7 @@ struct program *program_new(const struct program_options *options)
     draw_tasks(&draft, &top);
     draw_divergence(&draft, &top);
     draw_cancellers(&draft, &top);
+    draw_scopes(&draft, &top);
     program_finish(draft.program);
     for (uint32_t rank = 0; rank < options->ranks; rank++)
         for (uint32_t lane = 0; lane < lanes; lane++)

@@ -104,6 +104,9 @@ struct host {
     struct lane lanes[PROGRAM_LANES_MAX];
     struct flight **inbox;
     size_t inbox_count, inbox_capacity;
+    /* Per scope: the spawns in it that are still to come, and the steps that name it.
+     */
+    uint32_t spawns_left[PROGRAM_SCOPES_MAX + 1], uses_left[PROGRAM_SCOPES_MAX + 1];
     bool poll_due, closed, adjourned;
     uint64_t deaf_until_ns, tick_ns; /* tick_ns: the armed one; CORE_NEVER */
     uint32_t slots_used;
@@ -193,6 +196,7 @@ char *dump_world(const struct sim *sim); /* the caller frees it */
 /* identify.c */
 void sim_identify(struct sim *sim);
 void sim_forget(struct sim *sim);
+moot_hash sim_scope(uint32_t scope); /* a program's, by number */
 
 /* network.c */
 bool event_is_own(const struct event *event); /* the program's: a lane, a kernel */
