@@ -394,6 +394,10 @@ int core_step(struct core *core, const struct core_event *event, uint64_t now_ns
         *out = (struct core_outputs){NULL, 0};
         return MOOT_OK; /* removed: nothing that happens here matters to anyone */
     }
+    bool cannot_fail = event->type == CORE_EV_TICK || event->type == CORE_EV_RECV;
+    if (core->scopes_dropping != NULL && cannot_fail) {
+        scope_forget(core);
+    }
     int error = dispatch(core, event);
     receive_held(core);
     if (error == MOOT_OK && !core->broken && !core->adjourned) {

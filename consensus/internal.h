@@ -486,6 +486,7 @@ struct core {
     uint64_t *marks; /* of those that have ended: open addressing */
     size_t mark_count, mark_room;
     bool scope_work; /* there is more to do at once */
+    bool forget_due; /* of what is dropped: with the next message or tick */
 
     struct task pending; /* list head: needs not asked for yet */
     uint64_t pending_due_ns;

@@ -373,7 +373,7 @@ void scope_drop(struct core *core, struct scope *scope, bool alike)
     forget_begin(core, scope);
     scope->next = core->scopes_dropping;
     core->scopes_dropping = scope;
-    core->scope_work = true;
+    core->forget_due = true;
 }
 
 /* --- Views ---------------------------------------------------------------------------
@@ -442,7 +442,7 @@ static void look_at_watched(struct core *core)
     core->asks_open = false;
 }
 
-static void forget_dropped(struct core *core)
+void scope_forget(struct core *core)
 {
     uint32_t budget = FORGET_PER_STEP;
     for (struct scope **link = &core->scopes_dropping; *link != NULL;) {
@@ -454,16 +454,16 @@ static void forget_dropped(struct core *core)
             link = &scope->next;
         }
     }
-    core->scope_work |= budget == 0;
+    core->forget_due = budget == 0;
+    core->stats.tasks = core->task_count;
 }
 
 void scope_turn(struct core *core)
 {
     core->scope_work = false;
-    if (core->epoch == 0 || core->scope_buckets == NULL) {
-        return;
+    if (core->epoch > 0 && core->scope_buckets != NULL) {
+        look_at_watched(core);
     }
-    look_at_watched(core);
-    forget_dropped(core);
+    core->scope_work |= core->forget_due;
     core->stats.tasks = core->task_count;
 }

@@ -88,10 +88,12 @@ static void begin_scopes(struct host *host)
 {
     const struct program *program = host->sim->program;
     bool used[PROGRAM_SCOPES_MAX + 1] = {false};
+    if (host->sim->options.storm != NULL)
+        return; /* storms leave scopes open */
     for (uint32_t i = 0; i < program->task_count; i++)
         used[program->tasks[i].scope] = true;
     for (uint32_t lane = 0; lane < program->lane_count; lane++) {
-        const struct program_script *script = program_script(program, host->rank, lane);
+        const struct program_script *script = program_script(program, host->role, lane);
         for (uint32_t i = 0; i < script->count; i++)
             count_step(host, &script->steps[i], 1);
     }
@@ -109,7 +111,7 @@ static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
 {
     const struct program_step *step = current(host, lane);
     host->lanes[lane].pc++;
-    if (step != NULL)
+    if (step != NULL && host->sim->options.storm == NULL)
         pass_step(host, step);
     if (host_is_over(host))
         return;

@@ -12,6 +12,8 @@
 static uint32_t features_of(const struct swarm_job *job)
 {
     uint32_t features = job->features != 0 ? job->features : PROGRAM_ALL;
+    if (job->storm) /* a newcomer begins with phases that are over for all others */
+        features &= ~(uint32_t)PROGRAM_SCOPES;
     return job->storm ? features & ~(uint32_t)PROGRAM_BARRIERS : job->features;
 }
 

@@ -51,6 +51,8 @@ static bool run_seed(const struct swarm_job *asked, uint64_t seed, struct tally 
     struct sim_watcher watcher = {trace_see, trace};
     struct swarm_job job = *asked;
     struct sim_report report;
+    if (job.features == 0)
+        job.features = PROGRAM_ALL & ~PROGRAM_SCOPES; /* the model has none */
     job.witness = &watcher;
     (void)swarm_run(&job, seed, verbose ? stdout : NULL, &report);
     bool good = !trace->rejected;
