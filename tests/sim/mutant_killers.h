@@ -24,8 +24,8 @@ static const struct swarm_job grounds[] = {
     {.ranks = 4, .tasks = 30, .features = PROGRAM_PLAIN},
     {.ranks = 8, .tasks = 60, .features = PROGRAM_PLAIN},
     {.ranks = 8, .tasks = 60},
-    {.ranks = 6, .tasks = 40, .spread = true},
-    {.ranks = 8, .tasks = 60, .spread = true, .features = PROGRAM_PLAIN},
+    {.ranks = 6, .tasks = 40, .direct_max = 1},
+    {.ranks = 8, .tasks = 60, .direct_max = 1, .features = PROGRAM_PLAIN},
 };
 
 /* Where the rules about views are hunted: nothing else knows that they are broken. */
@@ -78,10 +78,10 @@ static const struct killer killers[] = {
     {MUTANT_NOCOUNT, {.ranks = 3, .tasks = 40, .agree = true}, .seed = 15},
     {MUTANT_RESTISPEACE, {.ranks = 8, .tasks = 60}, .seed = 14},
     {MUTANT_NOCHASE, .bench = "core_test"},
-    {MUTANT_CENSUSMUTE, {.ranks = 6, .tasks = 40, .spread = true}, .seed = 3},
-    {MUTANT_CENSUSALIKE, {.ranks = 6, .tasks = 40, .spread = true}, .seed = 3},
+    {MUTANT_CENSUSMUTE, {.ranks = 6, .tasks = 40, .direct_max = 1}, .seed = 3},
+    {MUTANT_CENSUSALIKE, {.ranks = 6, .tasks = 40, .direct_max = 1}, .seed = 3},
     {MUTANT_CENSUSEARLY,
-     {.ranks = 8, .tasks = 60, .features = 151519, .spread = true},
+     {.ranks = 8, .tasks = 60, .features = 151519, .direct_max = 1},
      .seed = 1},
     {MUTANT_PUSHAGAIN, {.ranks = 3, .tasks = 40, .agree = true}, .seed = 1},
     {MUTANT_ASKANYWAY,
