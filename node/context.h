@@ -7,7 +7,8 @@
  *   engine.c    steps the core and carries out what it says
  *   progress.c  the one loop that moves messages; who drives it, who sleeps
  *   inbox.c     frames and bulk results that come in;  outbox.c those that go out
- *   exec.c      the ready queue, workers, running a kernel;  call.c what a kernel calls
+ *   exec.c      workers, running a kernel;  call.c what a kernel calls
+ *   ready.c     the tasks that wait for a thread
  *   strand.c    the stacks that kernels run on
  *   spawn.c     taking tasks in;  wait.c waiting for them;  scope.c phases
  *   members.c   who belongs to the moot; deaths, views, farewells
@@ -28,6 +29,7 @@
 #include "node/knobs.h"
 #include "node/lane.h"
 #include "node/pool.h"
+#include "node/ready.h"
 #include "node/task.h"
 #include "node/text.h"
 #include "node/transport/transport.h"
@@ -50,19 +52,6 @@ struct later {
     enum core_lane_state state;
     int32_t status;
     uint64_t size;
-};
-
-/* The ready queue (exec.c): a heap, least key first. */
-struct ready_item {
-    int32_t priority;
-    uint64_t order;
-    struct task *task;
-};
-struct ready {
-    struct ready_item *items;
-    size_t count, room;
-    size_t live;     /* without those that were cancelled in the queue */
-    uint64_t newest; /* spawn counter, for the order */
 };
 
 /* members.c: who belongs to the moot */

@@ -5,6 +5,7 @@
 #include "node/engine.h"
 #include "node/faults.h"
 #include "node/progress.h"
+#include "node/ready.h"
 #include "node/story.h"
 #include "node/strand.h"
 #include "node/wait.h"
@@ -27,100 +28,6 @@ struct run {
     int code;                /* the kernel's, once it has returned */
     bool active;             /* begun and not ended */
 };
-
-/* --- The ready queue ------------------------------------------------------------ */
-
-static bool before(const struct ready_item *a, const struct ready_item *b)
-{
-    return a->priority != b->priority ? a->priority > b->priority : a->order < b->order;
-}
-
-static void sift_up(struct ready *ready, size_t at)
-{
-    struct ready_item item = ready->items[at];
-    while (at > 0 && before(&item, &ready->items[(at - 1) / 2])) {
-        ready->items[at] = ready->items[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    ready->items[at] = item;
-}
-
-static void sift_down(struct ready *ready, size_t at)
-{
-    struct ready_item item = ready->items[at];
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= ready->count) {
-            break;
-        }
-        if (child + 1 < ready->count &&
-            before(&ready->items[child + 1], &ready->items[child])) {
-            child++;
-        }
-        if (!before(&ready->items[child], &item)) {
-            break;
-        }
-        ready->items[at] = ready->items[child];
-        at = child;
-    }
-    ready->items[at] = item;
-}
-
-static bool push(struct ready *ready, struct task *task)
-{
-    if (ready->count == ready->room) {
-        size_t room = ready->room ? ready->room * 2 : 256;
-        struct ready_item *grown = realloc(ready->items, room * sizeof(*grown));
-        if (grown == NULL) {
-            return false;
-        }
-        ready->items = grown;
-        ready->room = room;
-    }
-    uint64_t number = ++ready->newest;
-    ready->items[ready->count] = (struct ready_item){
-        .priority = task->priority,
-        .order = task->nested ? (UINT64_MAX >> 1) - number : number | 1ull << 63,
-        .task = task};
-    sift_up(ready, ready->count++);
-    ready->live++;
-    task->queued = true;
-    return true;
-}
-
-static struct task *take_at(struct ready *ready, size_t at)
-{
-    struct task *task = ready->items[at].task;
-    task->queued = false;
-    ready->items[at] = ready->items[--ready->count];
-    if (at < ready->count) {
-        sift_down(ready, at);
-        sift_up(ready, at);
-    }
-    return task;
-}
-
-static struct task *pop(struct ready *ready)
-{
-    while (ready->count > 0) {
-        struct task *task = take_at(ready, 0);
-        if (task->stage == TASK_READY) { /* else it was cancelled in the queue */
-            ready->live--;
-            return task;
-        }
-    }
-    return NULL;
-}
-
-void exec_unqueue(struct moot *m, const struct task *task)
-{
-    for (size_t i = 0; i < m->ready.count; i++) {
-        if (m->ready.items[i].task == task) {
-            take_at(&m->ready, i);
-            return;
-        }
-    }
-}
 
 /* --- How a task ends ------------------------------------------------------------ */
 
@@ -215,7 +122,7 @@ void exec_take(struct moot *m, struct task *task, bool cancelled)
         struct text story = {0};
         story_of_input(&story, m, task, failed);
         end_with_story(m, task, status_after(failed), &story);
-    } else if (push(&m->ready, task)) {
+    } else if (ready_push(&m->ready, task)) {
         task->stage = TASK_READY;
         pin_inputs(task);
         progress_wake(m);
@@ -438,7 +345,7 @@ static bool is_full(const struct moot *m)
 static bool is_reluctant(const struct moot *m, uint32_t idle_rounds)
 {
     return m->kernel_waits >= LIMIT_RUNS / 2 && idle_rounds < EXEC_RELUCTANT_ROUNDS &&
-           !m->ready.items[0].task->nested;
+           !ready_first(&m->ready)->nested;
 }
 
 bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
@@ -454,7 +361,7 @@ bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
         return false;
     }
     run = run_take(m);
-    struct task *task = pop(&m->ready);
+    struct task *task = ready_pop(&m->ready);
     if (run != NULL) {
         begin(m, lane, task, run);
     } else {
@@ -578,5 +485,5 @@ void exec_release(struct moot *m)
         run_free(m->runs[i]);
     }
     free(m->runs);
-    free(m->ready.items);
+    ready_release(&m->ready);
 }

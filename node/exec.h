@@ -1,7 +1,5 @@
 /* exec.h - tasks that are ready, and running them.
  *
- * The ready queue orders by priority, then nested tasks before the program's (depth
- * first keeps few results alive), nested ones newest first, the program's oldest first.
  * Callers run tasks while they wait, MOOT_THREADS workers always; the engine lock is
  * released around the kernel and nowhere else.
  *
@@ -38,8 +36,6 @@
 /* CORE_OUT_RUN and CORE_OUT_CANCEL.  Called while outputs are carried out. */
 void exec_take(struct moot *m, struct task *task, bool cancelled);
 void exec_cancel(struct moot *m, struct task *task);
-/* Takes what was cancelled out of the queue. */
-void exec_unqueue(struct moot *m, const struct task *task);
 
 /* What a thread calls from the bottom of its stack, between exec_here(true) and
  * exec_here(false): begins a task, or lets a run go on, until it ends or waits; false

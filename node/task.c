@@ -4,7 +4,6 @@
 #include "hashing/identity.h"
 #include "node/context.h"
 #include "node/engine.h"
-#include "node/exec.h"
 #include "node/text.h"
 
 #include <stdlib.h>
@@ -299,7 +298,7 @@ void task_forget(struct moot *m, struct task *task)
 {
     task->gone = true;
     if (task->queued) {
-        exec_unqueue(m, task);
+        ready_remove(&m->ready, task);
     }
     drop_own_bytes(m, task);
     task_try_free(m, task);

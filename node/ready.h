@@ -1,0 +1,34 @@
+/* ready.h - the queue of tasks that wait for nothing but a thread.
+ *
+ * Higher priority first; then nested tasks before the program's, since depth first
+ * keeps few results alive, nested ones newest first, the program's oldest first.  A
+ * task that is cancelled in the queue stays in it until it comes up; `live` does not
+ * count it.
+ */
+#ifndef NODE_READY_H
+#define NODE_READY_H
+
+#include "node/task.h"
+
+struct ready_item {
+    int32_t priority;
+    uint64_t order;
+    struct task *task;
+};
+/* All zero is an empty queue. */
+struct ready {
+    struct ready_item *items;
+    size_t count, room;
+    size_t live;     /* without those that were cancelled in the queue */
+    uint64_t newest; /* spawn counter, for the order */
+};
+
+bool ready_push(struct ready *ready, struct task *task); /* false without memory */
+struct task *ready_pop(struct ready *ready);             /* NULL if none is live */
+/* What comes up next, cancelled or not; the queue is not empty. */
+const struct task *ready_first(const struct ready *ready);
+/* Takes a task out that was cancelled. */
+void ready_remove(struct ready *ready, const struct task *task);
+void ready_release(struct ready *ready);
+
+#endif
