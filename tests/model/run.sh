@@ -30,6 +30,7 @@ quick|once |-DN=4 -DK=3 -DVIEWS=1|20
 quick|once |-DN=3 -DK=3 -DVIEWS=2 -DSTAYSOWN|20
 quick|lease|-DN=3 -DX=1 -DDEATHS=1|20
 quick|lease|-DN=4 -DX=2|20
+quick|committee|-DX=2|22
 quick|view |-DN=2 -DBALLOTS=3|20
 quick|view |-DN=3 -DBALLOTS=2|20
 quick|view |-DN=4 -DBALLOTS=2 -DFIXED -DDEATHS=2|20
@@ -52,6 +53,8 @@ full |once |-DN=4 -DK=3 -DVIEWS=2 -DJOIN -DSTAYSOWN|24
 full |lease|-DN=4 -DX=0|24
 full |lease|-DN=4 -DX=2 -DDEATHS=2|24
 full |lease|-DN=5 -DX=2|24
+full |committee|-DX=4 -DMAXT=5|24
+full |committee|-DX=2 -DMAXT=7|24
 full |view |-DN=3 -DBALLOTS=3|24
 full |view |-DN=4 -DBALLOTS=2|24
 full |view |-DN=4 -DBALLOTS=3 -DFIXED -DDEATHS=2|24
@@ -97,6 +100,11 @@ lease|GRANTAFTERVOTE|-DN=3 -DX=1
 lease|NOOWNWAIT     |-DN=3 -DX=1
 lease|NOWAIT        |-DN=3 -DX=1
 lease|NOSKEW        |-DN=3 -DX=1
+committee|NOPEND        |-DX=4
+committee|NOENTRY       |-DX=4
+committee|GRANTAFTERVOTE|-DX=4
+committee|SMALLQ        |-DX=4
+committee|DEADQUORUM    |-DX=4
 view |HALF          |-DN=2 -DBALLOTS=2
 view |MAJLIVE       |-DN=3 -DBALLOTS=2
 view |NOPH1         |-DN=2 -DBALLOTS=2
