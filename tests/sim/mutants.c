@@ -243,10 +243,8 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
            job->ranks, job->tasks);
     if (job->features != 0)
         printf(", .features = %" PRIu32, job->features);
-    printf("%s%s%s%s", job->agree ? ", .agree = true" : "",
-           job->calm ? ", .calm = true" : "",
-           job->direct_max == 1 ? ", .direct_max = 1" : "",
-           job->storm ? ", .storm = true" : "");
+    printf("%s%s%s", job->agree ? ", .agree = true" : "",
+           job->calm ? ", .calm = true" : "", job->storm ? ", .storm = true" : "");
     if (job->newcomers != 0)
         printf(", .newcomers = %" PRIu32, job->newcomers);
     if (job->direct_max != 0)
