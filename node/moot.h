@@ -91,9 +91,11 @@ MOOT_API int moot_open(const moot_options *options, moot **out);
  * INVALID for NULL and STATE below).  Tasks that nobody waited for run before it
  * returns.  Returns STATE, having done nothing, when called inside a kernel or while
  * another thread closes; threads that wait are woken with MOOT_ERR_CLOSED first.
- * Returns what had ended the moot for everyone, if something had: DIVERGED, STALLED,
- * TRANSPORT (so does a moot over which the program called MPI_Finalize), NO_MEMORY,
- * PROTOCOL; moot_last_error(NULL) has the story. */
+ * Waits for no rank that has died or was voted out, and after such a loss leaves MPI as
+ * it is: MPI_Finalize could wait for them, so do not call it, and end by exit().
+ * Returns what had ended the moot, if something had: for this rank FENCED or NO_QUORUM,
+ * for everyone DIVERGED, STALLED, TRANSPORT (so does a moot over which the program
+ * called MPI_Finalize), NO_MEMORY, PROTOCOL; moot_last_error(NULL) has the story. */
 MOOT_API int moot_close(moot *m);
 
 MOOT_API int moot_rank(const moot *m); /* 0 .. size-1, or MOOT_ERR_INVALID */

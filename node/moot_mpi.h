@@ -11,7 +11,8 @@ extern "C" {
 
 /* As moot_open, over the ranks of an intracommunicator; moot's ranks are its ranks.
  * Collective over `comm`, which is duplicated and may be freed at once.  MPI must be
- * initialised, and moot_close then leaves it so.  With less than MPI_THREAD_MULTIPLE no
+ * initialised, and moot_close then leaves it so.  After a rank has died do not call
+ * MPI_Finalize: it could wait for it for ever.  With less than MPI_THREAD_MULTIPLE no
  * helper thread drives progress (MOOT_PROGRESS=caller), which is said once.  Adds
  * INVALID for an intercommunicator or MPI_COMM_NULL. */
 MOOT_API int moot_open_comm(const moot_options *options, MPI_Comm comm, moot **out);
