@@ -164,6 +164,46 @@ static void deliver_of_views(struct core *core, uint32_t from,
     }
 }
 
+/* Of what ranks hold and do, and whether anything moves any more. */
+static void deliver_of_ranks(struct core *core, uint32_t from,
+                             const struct message *message)
+{
+    switch ((int)message->type) {
+    case MESSAGE_ROLL:
+        roll_on_roll(core, from, &message->u.roll);
+        break;
+    case MESSAGE_WANT:
+        roll_on_want(core, from, &message->u.want);
+        break;
+    case MESSAGE_HASHES:
+        roll_on_hashes(core, from, &message->u.hashes);
+        break;
+    case MESSAGE_STATE:
+        state_on_state(core, from, message);
+        break;
+    case MESSAGE_POLL:
+        quiet_on_poll(core, from, &message->u.poll);
+        break;
+    case MESSAGE_POLLR:
+        quiet_on_pollr(core, from, message);
+        break;
+    case MESSAGE_CENSUS:
+        census_on_census(core, from, &message->u.census);
+        break;
+    case MESSAGE_DIVERGED:
+        strict_on_diverged(core, from, &message->u.diverged);
+        break;
+    case MESSAGE_ADJOURN:
+        quiet_on_adjourn(core, &message->u.adjourn);
+        break;
+    case MESSAGE_RELEASED:
+        scope_on_released(core, from, message);
+        break;
+    default:
+        deliver_of_views(core, from, message);
+    }
+}
+
 /* `task` is that of the message's hash, or NULL if the type names none. */
 static void deliver(struct core *core, uint32_t from, struct task *task,
                     const struct message *message)
@@ -205,38 +245,8 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
     case MESSAGE_CANCEL:
         serve_cancel(core, task);
         break;
-    case MESSAGE_ROLL:
-        roll_on_roll(core, from, &message->u.roll);
-        break;
-    case MESSAGE_WANT:
-        roll_on_want(core, from, &message->u.want);
-        break;
-    case MESSAGE_HASHES:
-        roll_on_hashes(core, from, &message->u.hashes);
-        break;
-    case MESSAGE_STATE:
-        state_on_state(core, from, message);
-        break;
-    case MESSAGE_POLL:
-        quiet_on_poll(core, from, &message->u.poll);
-        break;
-    case MESSAGE_POLLR:
-        quiet_on_pollr(core, from, message);
-        break;
-    case MESSAGE_CENSUS:
-        census_on_census(core, from, &message->u.census);
-        break;
-    case MESSAGE_DIVERGED:
-        strict_on_diverged(core, from, &message->u.diverged);
-        break;
-    case MESSAGE_ADJOURN:
-        quiet_on_adjourn(core, &message->u.adjourn);
-        break;
-    case MESSAGE_RELEASED:
-        scope_on_released(core, from, message);
-        break;
     default:
-        deliver_of_views(core, from, message);
+        deliver_of_ranks(core, from, message);
     }
 }
 

@@ -79,18 +79,36 @@ static void line_read(struct sheet *sheet, const char *key, const char *value)
             sheet->stats.votes_by[i] = strtoull(value, NULL, 10);
 }
 
-/* Whether the line tells of a lost peer.  Without memory the loss goes untold. */
-static bool loss_read(struct sheet *sheet, const char *line)
+/* The next number of a line; 0 where there is none. */
+static uint64_t next_number(const char **at)
 {
-    struct sheet_loss loss;
-    if (sscanf(line, "lost_%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &loss.rank,
-               &loss.seen_ns, &loss.removed_ns, &loss.epoch) != 4)
+    char *end;
+    const uint64_t number = strtoull(*at, &end, 10);
+    *at = end;
+    return number;
+}
+
+struct losses {
+    struct sheet_loss *items;
+    size_t count;
+};
+
+/* Whether the line tells of a lost peer.  Without memory the loss goes untold. */
+static bool loss_read(struct losses *losses, const char *line)
+{
+    static const char lost[] = "lost_";
+    if (strncmp(line, lost, sizeof lost - 1) != 0)
         return false;
+    line += sizeof lost - 1;
+    struct sheet_loss loss = {.rank = next_number(&line)};
+    loss.seen_ns = next_number(&line);
+    loss.removed_ns = next_number(&line);
+    loss.epoch = next_number(&line);
     struct sheet_loss *grown =
-        realloc(sheet->losses, (sheet->loss_count + 1) * sizeof *grown);
+        realloc(losses->items, (losses->count + 1) * sizeof *grown);
     if (grown) {
-        grown[sheet->loss_count++] = loss;
-        sheet->losses = grown;
+        grown[losses->count++] = loss;
+        losses->items = grown;
     }
     return true;
 }
@@ -102,14 +120,19 @@ static bool file_read(const char *path, struct sheet *out)
     if (!file)
         return false;
     *out = (struct sheet){0};
+    struct losses losses = {0};
     while (fgets(line, sizeof line, file))
-        if (!loss_read(out, line) && sscanf(line, "%63s %63s", key, value) == 2)
+        if (!loss_read(&losses, line) && sscanf(line, "%63s %63s", key, value) == 2)
             line_read(out, key, value);
     fclose(file);
     out->present = out->size > 0 && out->size <= LIMIT_RANKS && out->rank < out->size;
-    if (!out->present)
-        free(out->losses);
-    return out->present;
+    if (!out->present) {
+        free(losses.items);
+        return false;
+    }
+    out->losses = losses.items;
+    out->loss_count = losses.count;
+    return true;
 }
 
 /* Puts a sheet in its place, making room for its moot; the last of a rank stays. */
@@ -140,9 +163,12 @@ bool sheets_read(const char *directory, struct sheets *out)
         struct sheet sheet;
         snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
         /* One that a rank did not get to rename is unfinished. */
-        if (strncmp(entry->d_name, "rank-", 5) == 0 &&
-            !strstr(entry->d_name, ".unfinished") && file_read(path, &sheet))
-            good = sheet_place(out, &sheet);
+        if (strncmp(entry->d_name, "rank-", 5) != 0 ||
+            strstr(entry->d_name, ".unfinished") || !file_read(path, &sheet))
+            continue;
+        good = sheet_place(out, &sheet);
+        if (!good)
+            free(sheet.losses);
     }
     if (dir)
         closedir(dir);

@@ -1,6 +1,7 @@
 /* spread_test.c - a few ranks that tell, count and close as thousands do: whom a chunk
  * reaches, what goes along the tree, and strict mode in it.  The simulator runs the
- * same with random programs (swarm_test --direct-max 1); here single rules are looked at.
+ * same with random programs (swarm_test --direct-max 1); here single rules are looked
+ * at.
  */
 #include "bench.h"
 
