@@ -337,5 +337,6 @@ struct program *workload_program(const struct workload *workload, uint64_t seed,
 struct program *workload_survivable(uint64_t seed, uint32_t ranks, uint32_t tasks,
                                     struct script_error *error)
 {
-    return draw(seed, ranks, tasks, PROGRAM_ALL & ~(uint32_t)PROGRAM_BARRIERS, error);
+    uint32_t features = PROGRAM_ALL & ~(uint32_t)(PROGRAM_BARRIERS | PROGRAM_SCOPES);
+    return draw(seed, ranks, tasks, features, error);
 }

@@ -64,7 +64,8 @@ struct program *workload_program(const struct workload *workload, uint64_t seed,
 /* What 0 tasks come to. */
 uint32_t workload_task_count(uint64_t seed, uint32_t tasks);
 
-/* A drawn program that outlives deaths: without barriers. */
+/* A drawn program that outlives deaths and restarts: without barriers, and without
+ * phases, which may be over for all others when a rank comes back. */
 struct program *workload_survivable(uint64_t seed, uint32_t ranks, uint32_t tasks,
                                     struct script_error *error);
 
