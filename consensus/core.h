@@ -230,7 +230,9 @@ struct core_output {
             struct message message;
         } send;
         struct {
-            bool cancelled; /* do not run it: end it with MOOT_ERR_CANCELLED */
+            int32_t code; /* not MOOT_OK: do not run it, end it with that: CANCELLED, or
+                             RESULT_LOST if an input's scope has ended since its result
+                             was lost */
         } run;
         struct message_result result; /* RESULT: as it is kept: the event's own, or,
                                          of one that came before this rank entered its

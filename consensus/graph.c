@@ -211,6 +211,16 @@ static void unfinished_remove(struct core *core, struct task *task)
     core->unfinished_count--;
 }
 
+/* It ran before, and what it took then has been forgotten with its scope. */
+static bool lacks_input(const struct task *task)
+{
+    bool lacks = false;
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        lacks |= task->inputs[i].from == NULL && !task->inputs[i].order_only;
+    }
+    return lacks;
+}
+
 static void run(struct core *core, struct task *task, bool cancelled)
 {
     assert(task->own == CORE_OWN_WAIT && task->missing == 0);
@@ -223,7 +233,9 @@ static void run(struct core *core, struct task *task, bool cancelled)
     core->running++;
     struct core_output *output = out_add(core, CORE_OUT_RUN, task);
     if (output != NULL) {
-        output->u.run.cancelled = cancelled;
+        output->u.run.code = cancelled           ? MOOT_ERR_CANCELLED
+                             : lacks_input(task) ? MOOT_ERR_RESULT_LOST
+                                                 : MOOT_OK;
     }
 }
 

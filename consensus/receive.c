@@ -349,6 +349,17 @@ int receive_event(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
+/* It, or what it takes, is of a scope that has ended everywhere. */
+static bool is_of_the_past(const struct core *core, const struct message *motion)
+{
+    const struct message_spec *spec = motion->u.motion.spec;
+    bool past = scope_is_dropped(core, &motion->hash);
+    for (uint32_t i = 0; !past && i < spec->input_count; i++) {
+        past = scope_is_dropped(core, &spec->inputs[i]);
+    }
+    return past;
+}
+
 bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
                       const struct message *motion)
 {
@@ -356,7 +367,7 @@ bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
                  rankset_has(&core->members, from);
     if ((rule_e(core, from, uid, motion) != E_TAKE && !stale) ||
         motion->type != MESSAGE_MOTION || motion->u.motion.spec == NULL ||
-        core->adjourned || scope_is_dropped(core, &motion->hash)) {
+        core->adjourned || is_of_the_past(core, motion)) {
         return false;
     }
     const struct task *task = table_find(core, &motion->hash);

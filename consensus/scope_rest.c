@@ -9,7 +9,7 @@
  * it has run.
  *
  * After a death a result may be lost with its owner, and made again only while the
- * scopes that it was made from have not ended.
+ * scopes that it was made from have not ended; else it ends with RESULT_LOST.
  */
 #include "consensus/internal.h"
 

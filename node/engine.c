@@ -102,7 +102,7 @@ static void carry_one(struct moot *m, const struct core_output *output)
         break;
     case CORE_OUT_RUN:
         members_note_run(m, task);
-        exec_take(m, task, output->u.run.cancelled);
+        exec_take(m, task, output->u.run.code);
         break;
     case CORE_OUT_CANCEL:
         exec_cancel(m, task);

@@ -111,13 +111,25 @@ static void end_cancelled(struct moot *m, struct task *task)
     end_with_story(m, task, MOOT_ERR_CANCELLED, &story);
 }
 
-void exec_take(struct moot *m, struct task *task, bool cancelled)
+static void end_lost(struct moot *m, struct task *task)
+{
+    struct text story = {0};
+    task_describe(&story, task);
+    text_add(&story,
+             " ran on a rank that is gone, and cannot run again: an input of it "
+             "belongs to a scope that has ended since");
+    end_with_story(m, task, MOOT_ERR_RESULT_LOST, &story);
+}
+
+void exec_take(struct moot *m, struct task *task, int code)
 {
     assert(task != NULL && task->stage == TASK_IDLE);
     task->own = true;
-    const struct task *failed = failed_input(task);
-    if (cancelled) {
+    const struct task *failed = code == MOOT_OK ? failed_input(task) : NULL;
+    if (code == MOOT_ERR_CANCELLED) {
         end_cancelled(m, task);
+    } else if (code != MOOT_OK) {
+        end_lost(m, task);
     } else if (failed != NULL) {
         struct text story = {0};
         story_of_input(&story, m, task, failed);

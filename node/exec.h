@@ -34,7 +34,8 @@
 #include "node/context.h"
 
 /* CORE_OUT_RUN and CORE_OUT_CANCEL.  Called while outputs are carried out. */
-void exec_take(struct moot *m, struct task *task, bool cancelled);
+/* `code` is not MOOT_OK if it is to end with that instead of running. */
+void exec_take(struct moot *m, struct task *task, int code);
 void exec_cancel(struct moot *m, struct task *task);
 
 /* What a thread calls from the bottom of its stack, between exec_here(true) and

@@ -56,9 +56,16 @@ static void count_step(struct host *host, const struct program_step *step, uint3
     }
 }
 
+/* Where ranks may join phases stay open: one may be over when a newcomer begins. */
+static bool ends_phases(const struct host *host)
+{
+    const struct storm *storm = host->sim->options.storm;
+    return storm == NULL || !storm->joinable;
+}
+
 static void tell_scope(struct host *host, uint32_t scope, enum core_event_type type)
 {
-    if (host->sim->options.storm == NULL)
+    if (ends_phases(host) && !host_is_over(host))
         host_step(host, &(struct core_event){.type = type, .hash = sim_scope(scope)});
 }
 
@@ -88,8 +95,8 @@ static void begin_scopes(struct host *host)
 {
     const struct program *program = host->sim->program;
     bool used[PROGRAM_SCOPES_MAX + 1] = {false};
-    if (host->sim->options.storm != NULL)
-        return; /* storms leave scopes open */
+    if (!ends_phases(host))
+        return;
     for (uint32_t i = 0; i < program->task_count; i++)
         used[program->tasks[i].scope] = true;
     for (uint32_t lane = 0; lane < program->lane_count; lane++) {
@@ -111,7 +118,7 @@ static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
 {
     const struct program_step *step = current(host, lane);
     host->lanes[lane].pc++;
-    if (step != NULL && host->sim->options.storm == NULL)
+    if (step != NULL && ends_phases(host))
         pass_step(host, step);
     if (host_is_over(host))
         return;

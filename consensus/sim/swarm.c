@@ -9,20 +9,21 @@
 #define CALM_ASK_NS UINT64_C(1000000000)
 
 /* A barrier of foreign code does not survive a death, and a storm is not about it. */
-static uint32_t features_of(const struct swarm_job *job)
+static uint32_t features_of(const struct swarm_job *job, const struct storm *storm)
 {
     uint32_t features = job->features != 0 ? job->features : PROGRAM_ALL;
-    if (job->storm) /* a newcomer begins with phases that are over for all others */
+    if (job->storm && storm->joinable) /* phases may be over when a newcomer begins */
         features &= ~(uint32_t)PROGRAM_SCOPES;
     return job->storm ? features & ~(uint32_t)PROGRAM_BARRIERS : job->features;
 }
 
-static struct program *make_program(const struct swarm_job *job, uint64_t seed)
+static struct program *make_program(const struct swarm_job *job,
+                                    const struct storm *storm, uint64_t seed)
 {
     return program_new(&(struct program_options){.seed = seed,
                                                  .ranks = job->ranks,
                                                  .tasks = job->tasks,
-                                                 .features = features_of(job),
+                                                 .features = features_of(job, storm),
                                                  .agree = job->agree});
 }
 
@@ -69,7 +70,14 @@ void swarm_plan(const struct swarm_job *job, uint64_t seed, struct plan *out)
 bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
                struct sim_report *report)
 {
-    struct program *program = make_program(job, seed);
+    struct sim_weather weather;
+    sim_weather_draw(seed, job->ranks, &weather);
+    weather.direct_max = job->direct_max;
+    struct storm storm = {0};
+    struct plan plan;
+    if (job->storm)
+        draw_storm(job, seed, &weather, &plan, &storm);
+    struct program *program = make_program(job, &storm, seed);
     if (program == NULL)
         abort();
     struct narrator *narrator = NULL;
@@ -86,16 +94,10 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
         narrator = narrator_new(program, story, NARRATOR_EVERYTHING);
         watchers[options.watcher_count++] = narrator_watcher(narrator);
     }
-    struct sim_weather weather;
-    sim_weather_draw(seed, job->ranks, &weather);
-    weather.direct_max = job->direct_max;
     options.weather = &weather;
     if (is_calm(job, program))
         weather.ask_delay_ns = CALM_ASK_NS;
-    struct storm storm = {0};
-    struct plan plan;
     if (job->storm) {
-        draw_storm(job, seed, &weather, &plan, &storm);
         options.storm = &storm;
         options.plan = &plan;
     }

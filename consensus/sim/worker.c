@@ -219,7 +219,9 @@ static void start(struct host *host, uint32_t task)
     struct sim *sim = host->sim;
     const struct program_task *spec = &sim->program->tasks[task];
     struct record *record = &host->records[task];
-    int32_t status = record->cancelled ? MOOT_ERR_CANCELLED : input_status(host, task);
+    int32_t status = record->cancelled ? MOOT_ERR_CANCELLED
+                     : record->lost    ? MOOT_ERR_RESULT_LOST
+                                       : input_status(host, task);
     record->started = true;
     record->started_ns = host->sim->now_ns;
     record->holds_slot = true;

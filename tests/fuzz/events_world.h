@@ -217,8 +217,8 @@ static inline void carry_run(struct host *host, const struct core_output *output
     require(task < TASKS && host->tasks[task].held && !host->tasks[task].running);
     require(!host->tasks[task].ran && !host->tasks[task].cancelled);
     host->tasks[task].running = true;
-    host->tasks[task].cancelled = output->u.run.cancelled;
-    if (!output->u.run.cancelled) {
+    host->tasks[task].cancelled = output->u.run.code != MOOT_OK;
+    if (output->u.run.code == MOOT_OK) {
         host->tasks[task].ran = true;
         world.started[task] |= 1u << host->rank;
     }

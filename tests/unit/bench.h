@@ -126,7 +126,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             if (!bench.hold_runs) {
                 struct core_event event = {.type = CORE_EV_DONE, .hash = items[i].hash};
                 event.u.done.size = 8;
-                if (items[i].u.run.cancelled) {
+                if (items[i].u.run.code != MOOT_OK) {
                     event.u.done.status = MOOT_ERR_CANCELLED;
                     bench.runs[number]--;
                 }
