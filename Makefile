@@ -175,7 +175,7 @@ run: deps
 
 # --- How it is tested ---------------------------------------------------------------
 
-TESTS ?= layers lint man unit conformance sim fuzz mpi cli
+TESTS ?= layers lint man unit conformance sim mutants fuzz mpi cli
 
 .PHONY: tests check soak fuzz layers
 tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS)

@@ -57,6 +57,7 @@ enum { SURVIVED = 0, KILLED = 1 };
 /* Does the bench's test fail?  It breaks the rule itself (tests/unit/bench.h). */
 static bool bench_fails(const char *test, enum mutant mutant)
 {
+    fflush(stdout); /* once, not by the child as well */
     pid_t child = fork();
     if (child == 0) {
         char path[sizeof tests_unit + 64];
@@ -196,7 +197,7 @@ static bool run_hunt(enum mutant mutant, bool anew, struct hunt *hunt)
                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         abort();
-    fflush(stdout);
+    fflush(stdout); /* once, not by the child as well */
     pid_t child = fork();
     if (child == 0) {
         if (freopen("/dev/null", "w", stderr) == NULL) /* assertions speak */
