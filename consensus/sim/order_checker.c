@@ -1,37 +1,53 @@
 /* order_checker.c - see order_checker.h. */
 #include "order_checker.h"
 #include "hashing/placement.h"
+#include "ranks.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
 enum { VIEWS_MAX = 64 };
 
-/* What has been said of one task; sets of ranks are one word. */
+/* What has been said of one task. */
 struct said {
     uint32_t owner[VIEWS_MAX]; /* 1 + whom that view's reports name; 0: nobody */
-    uint64_t epoch[PROGRAM_RANKS_MAX]; /* of the sets below, by who sent it */
-    uint64_t sought[PROGRAM_RANKS_MAX], proposed[PROGRAM_RANKS_MAX];
+    struct search {
+        uint32_t chair; /* or finder */
+        uint64_t epoch;
+        struct rankset sought, proposed; /* to whom, in that epoch */
+    } * searches;                        /* the latest of each who made any */
+    uint32_t search_count;
 };
 
 struct speaker {
-    uint64_t epoch;             /* of the view that it is in; 0: none yet */
-    uint64_t reported, settled; /* to whom, in this epoch */
+    uint64_t epoch;                   /* of the view that it is in; 0: none yet */
+    struct rankset reported, settled; /* to whom, in this epoch */
     /* The message that it handles, if it is of an older epoch. */
     uint64_t stale_ns;
     uint32_t stale_task, stale_from;
 };
 
-struct order_checker {
-    const struct program *program;
-    struct said *tasks;
-    struct speaker speakers[PROGRAM_RANKS_MAX];
-    uint64_t members[VIEWS_MAX], view_id[VIEWS_MAX], settled_by[VIEWS_MAX];
-    uint64_t entered_by[VIEWS_MAX];
-    /* Whose reports are under way to each rank, by view. */
-    uint64_t reports_to[VIEWS_MAX][PROGRAM_RANKS_MAX];
+struct view_said {
+    uint64_t id; /* 0: nobody has spoken from it */
+    struct rankset members, settled_by, entered_by;
+    struct rankset
+        *reports_to; /* by rank: whose reports are under way to it; or NULL */
 };
 
-static uint64_t bit(uint32_t rank) { return UINT64_C(1) << rank; }
+struct order_checker {
+    const struct program *program;
+    uint32_t limit; /* ranks that there may be */
+    struct said *tasks;
+    struct speaker *speakers;
+    struct view_said views[VIEWS_MAX];
+};
+
+static void *zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
 
 static bool is_known(const struct order_checker *checker, uint32_t task)
 {
@@ -52,11 +68,20 @@ static void check_view_id(struct order_checker *checker, struct sim *sim,
     const struct message *message = sight->message;
     if (message->epoch == 0 || message->epoch >= VIEWS_MAX)
         return;
-    uint64_t *id = &checker->view_id[message->epoch];
+    uint64_t *id = &checker->views[message->epoch].id;
     if (*id != 0 && *id != message->view_id)
         sim_fail(sim, "one view", "rank %" PRIu32 " speaks from another view %" PRIu64,
                  sight->rank, message->epoch);
     *id = message->view_id;
+}
+
+static struct rankset *reports_to(struct order_checker *checker, uint64_t epoch,
+                                  uint32_t rank)
+{
+    struct view_said *view = &checker->views[epoch];
+    if (view->reports_to == NULL)
+        view->reports_to = zeroed(checker->limit, sizeof *view->reports_to);
+    return &view->reports_to[rank];
 }
 
 static void note_received(struct order_checker *checker, const struct sight *sight)
@@ -65,7 +90,7 @@ static void note_received(struct order_checker *checker, const struct sight *sig
     const struct message *message = sight->message;
     if (message->type == MESSAGE_REPORT && message->u.report.last &&
         message->epoch < VIEWS_MAX)
-        checker->reports_to[message->epoch][sight->rank] &= ~bit(sight->peer);
+        rankset_remove(reports_to(checker, message->epoch, sight->rank), sight->peer);
     bool stale = sight->message->epoch < speaker->epoch;
     speaker->stale_ns = stale ? sight->time_ns + 1 : 0;
     speaker->stale_task = sight->task;
@@ -121,13 +146,13 @@ static void check_report(struct order_checker *checker, struct sim *sim,
 }
 
 /* Adds to the set; a second time to the same peer is once too often. */
-static void count_once(struct sim *sim, const struct sight *sight, uint64_t *set)
+static void count_once(struct sim *sim, const struct sight *sight, struct rankset *set)
 {
-    if (*set & bit(sight->peer))
+    if (rankset_has(set, sight->peer))
         sim_fail(sim, "how often",
                  "rank %" PRIu32 " sends rank %" PRIu32 " a second %s", sight->rank,
                  sight->peer, message_type_name(sight->message->type));
-    *set |= bit(sight->peer);
+    ranks_add(set, sight->peer);
 }
 
 static void check_past(const struct order_checker *checker, struct sim *sim,
@@ -137,28 +162,50 @@ static void check_past(const struct order_checker *checker, struct sim *sim,
     uint64_t start = view->history > 0 ? view->past[0].epoch : 1;
     if (start <= 1 || start >= VIEWS_MAX)
         return;
-    uint64_t members = checker->members[start];
-    bool alone = (members & (members - 1)) == 0; /* it tells nobody */
-    if (!alone && (members & ~checker->settled_by[start]) != 0)
-        sim_fail(sim, "past",
-                 "view %" PRIu64 " has a past from %" PRIu64 ", which {%" PRIx64
-                 "} have not settled",
-                 view->epoch, start, members & ~checker->settled_by[start]);
+    const struct view_said *first = &checker->views[start];
+    bool alone = rankset_count(&first->members) == 1; /* it tells nobody */
+    if (alone || ranks_within(&first->members, &first->settled_by))
+        return;
+    struct rankset unsettled = {0};
+    ranks_copy(&unsettled, &first->members);
+    ranks_drop(&unsettled, &first->settled_by);
+    sim_fail(sim, "past",
+             "view %" PRIu64 " has a past from %" PRIu64 ", which %s have not settled",
+             view->epoch, start, ranks_text(&unsettled).text);
+    rankset_release(&unsettled);
+}
+
+/* What the rank has said of the task in this epoch, as its chair or finder. */
+static struct search *search_of(struct said *said, uint32_t chair, uint64_t epoch)
+{
+    struct search *search = said->searches;
+    uint32_t i = 0;
+    while (i < said->search_count && search[i].chair != chair)
+        i++;
+    if (i == said->search_count) {
+        said->searches = realloc(search, (i + 1u) * sizeof *search);
+        if (said->searches == NULL)
+            abort();
+        said->searches[said->search_count++] = (struct search){.chair = chair};
+    }
+    search = &said->searches[i];
+    if (search->epoch != epoch) {
+        rankset_release(&search->sought);
+        rankset_release(&search->proposed);
+    }
+    search->epoch = epoch;
+    return search;
 }
 
 static void check_task_message(struct order_checker *checker, struct sim *sim,
                                const struct sight *sight)
 {
-    struct said *said = &checker->tasks[sight->task];
-    uint32_t rank = sight->rank;
-    if (said->epoch[rank] != sight->message->epoch) {
-        said->epoch[rank] = sight->message->epoch;
-        said->sought[rank] = said->proposed[rank] = 0;
-    }
-    if (sight->message->type == MESSAGE_SEEK)
-        count_once(sim, sight, &said->sought[rank]);
-    if (sight->message->type == MESSAGE_ACCEPT)
-        count_once(sim, sight, &said->proposed[rank]);
+    enum message_type type = sight->message->type;
+    if (type != MESSAGE_SEEK && type != MESSAGE_ACCEPT)
+        return;
+    struct search *search =
+        search_of(&checker->tasks[sight->task], sight->rank, sight->message->epoch);
+    count_once(sim, sight, type == MESSAGE_SEEK ? &search->sought : &search->proposed);
 }
 
 static void check_send(struct order_checker *checker, struct sim *sim,
@@ -169,16 +216,17 @@ static void check_send(struct order_checker *checker, struct sim *sim,
     check_view_id(checker, sim, sight);
     if (message->epoch == 0 || message->epoch >= VIEWS_MAX)
         return;
+    struct rankset *settled_by = &checker->views[message->epoch].settled_by;
     if (message->type == MESSAGE_REPORT) {
         check_report(checker, sim, sight);
-        checker->reports_to[message->epoch][sight->peer] |= bit(sight->rank);
+        ranks_add(reports_to(checker, message->epoch, sight->peer), sight->rank);
         if (message->u.report.last)
             count_once(sim, sight, &speaker->reported);
     } else if (message->type == MESSAGE_TALLY) {
         if (message->u.tally.what == TALLY_SETTLED)
-            checker->settled_by[message->epoch] |= bit(sight->rank);
+            ranks_add(settled_by, sight->rank);
     } else if (message->type == MESSAGE_SETTLED) {
-        checker->settled_by[message->epoch] |= bit(sight->rank);
+        ranks_add(settled_by, sight->rank);
         count_once(sim, sight, &speaker->settled);
     } else if (message->type == MESSAGE_VIEW) {
         check_past(checker, sim, sight);
@@ -193,9 +241,8 @@ static void check_send(struct order_checker *checker, struct sim *sim,
 static uint32_t chair_in(const struct order_checker *checker, const struct sim *sim,
                          uint32_t task, uint64_t epoch)
 {
-    const struct rankset members = {.low = checker->members[epoch]};
     const struct rankset among = {.low = checker->program->tasks[task].candidates};
-    return placement_chair(sim_hash(sim, task), &members,
+    return placement_chair(sim_hash(sim, task), &checker->views[epoch].members,
                            among.low != 0 ? &among : NULL);
 }
 
@@ -204,13 +251,11 @@ static uint32_t chair_in(const struct order_checker *checker, const struct sim *
 static bool has_settled(const struct order_checker *checker, const struct sim *sim,
                         uint32_t rank, uint64_t epoch)
 {
-    uint32_t count = 0;
-    for (uint64_t rest = checker->members[epoch]; rest != 0; rest &= rest - 1)
-        count++;
-    if (count <= sim_direct_max(sim))
-        return checker->speakers[rank].settled != 0;
-    return (checker->members[epoch] & ~checker->entered_by[epoch]) == 0 &&
-           checker->reports_to[epoch][rank] == 0;
+    const struct view_said *view = &checker->views[epoch];
+    if (rankset_count(&view->members) <= sim_direct_max(sim))
+        return !rankset_empty(&checker->speakers[rank].settled);
+    return ranks_within(&view->members, &view->entered_by) &&
+           (view->reports_to == NULL || rankset_empty(&view->reports_to[rank]));
 }
 
 static void check_decision(const struct order_checker *checker, struct sim *sim,
@@ -220,8 +265,10 @@ static void check_decision(const struct order_checker *checker, struct sim *sim,
     uint64_t epoch = speaker->epoch;
     if ((sight->point != CORE_POINT_CLAIM && sight->point != CORE_POINT_VOTE_CAST) ||
         epoch < 2 || epoch >= VIEWS_MAX ||
-        has_settled(checker, sim, sight->rank, epoch) ||
-        checker->members[epoch] == bit(sight->rank) || checker->members[epoch - 1] == 0)
+        has_settled(checker, sim, sight->rank, epoch))
+        return;
+    bool alone = rankset_count(&checker->views[epoch].members) == 1;
+    if (alone || rankset_empty(&checker->views[epoch - 1].members))
         return;
     if (chair_in(checker, sim, sight->task, epoch - 1) != sight->rank)
         sim_fail(sim, "settled first",
@@ -237,12 +284,13 @@ static void enter_view(struct order_checker *checker, const struct sight *sight)
 {
     struct speaker *speaker = &checker->speakers[sight->rank];
     speaker->epoch = sight->epoch;
-    speaker->reported = speaker->settled = 0;
+    rankset_release(&speaker->reported);
+    rankset_release(&speaker->settled);
     speaker->stale_ns = 0;
-    if (sight->epoch < VIEWS_MAX) {
-        checker->members[sight->epoch] = sight->members->low;
-        checker->entered_by[sight->epoch] |= bit(sight->rank);
-    }
+    if (sight->epoch >= VIEWS_MAX)
+        return;
+    ranks_copy(&checker->views[sight->epoch].members, sight->members);
+    ranks_add(&checker->views[sight->epoch].entered_by, sight->rank);
 }
 
 static void see(void *context, struct sim *sim, const struct sight *sight)
@@ -269,23 +317,49 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
 struct order_checker *order_checker_new(const struct program *program,
                                         const struct storm *storm)
 {
-    struct order_checker *checker = calloc(1, sizeof *checker);
-    if (checker == NULL)
-        abort();
+    struct order_checker *checker = zeroed(1, sizeof *checker);
     checker->program = program;
-    checker->tasks = calloc(program->task_count + 1, sizeof *checker->tasks);
-    if (checker->tasks == NULL)
-        abort();
-    checker->members[1] = UINT64_MAX >> (PROGRAM_RANKS_MAX - storm->first);
+    checker->limit = program->rank_count + storm->comebacks;
+    checker->tasks = zeroed(program->task_count + 1, sizeof *checker->tasks);
+    checker->speakers = zeroed(checker->limit, sizeof *checker->speakers);
+    ranks_fill(&checker->views[1].members, storm->first);
     for (uint32_t rank = 0; rank < storm->first; rank++)
         checker->speakers[rank].epoch = 1;
     return checker;
+}
+
+static void forget_view(const struct order_checker *checker, struct view_said *view)
+{
+    rankset_release(&view->members);
+    rankset_release(&view->settled_by);
+    rankset_release(&view->entered_by);
+    for (uint32_t i = 0; view->reports_to != NULL && i < checker->limit; i++)
+        rankset_release(&view->reports_to[i]);
+    free(view->reports_to);
+}
+
+static void forget_task(struct said *said)
+{
+    for (uint32_t i = 0; i < said->search_count; i++) {
+        rankset_release(&said->searches[i].sought);
+        rankset_release(&said->searches[i].proposed);
+    }
+    free(said->searches);
 }
 
 void order_checker_free(struct order_checker *checker)
 {
     if (checker == NULL)
         return;
+    for (int epoch = 0; epoch < VIEWS_MAX; epoch++)
+        forget_view(checker, &checker->views[epoch]);
+    for (uint32_t i = 0; i < checker->program->task_count; i++)
+        forget_task(&checker->tasks[i]);
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        rankset_release(&checker->speakers[rank].reported);
+        rankset_release(&checker->speakers[rank].settled);
+    }
+    free(checker->speakers);
     free(checker->tasks);
     free(checker);
 }

@@ -1,5 +1,7 @@
 /* storm.c - draws storms; their plans are storm_plan.c's. */
 #include "storm.h"
+#include "electorate.h"
+#include "ranks.h"
 #include "sim.h"
 #include "storm_plan.h"
 #include <stdlib.h>
@@ -71,8 +73,6 @@ void storm_default(const struct storm_request *request, struct sim_weather *weat
                           .hosts = by_rank(ranks, sizeof *out->hosts),
                           .ahead_ns = by_rank(ranks, sizeof *out->ahead_ns),
                           .join_ns = by_rank(ranks, sizeof *out->join_ns)};
-    if (ranks <= PROGRAM_RANKS_MAX && ranks + out->comebacks > PROGRAM_RANKS_MAX)
-        out->comebacks = PROGRAM_RANKS_MAX - ranks;
     set_detection(weather);
 }
 
@@ -95,6 +95,27 @@ static void draw_joins(struct random *random, uint32_t ranks, uint64_t horizon_n
     }
 }
 
+/* Among many ranks hardly a strike would hit one of the few that decide about views. */
+static void draw_plan(struct random *random, uint32_t ranks, uint64_t horizon_ns,
+                      const struct sim_weather *weather, const struct storm *storm,
+                      struct plan *plan)
+{
+    struct storm_scale scale = {.ranks = ranks,
+                                .horizon_ns = horizon_ns,
+                                .stop_ns = storm->stop_ns,
+                                .latency_ns = weather->latency_ns,
+                                .suspect_ns = weather->suspect_ns};
+    if (ranks > PROGRAM_RANKS_MAX) {
+        struct rankset members = {0};
+        ranks_fill(&members, ranks);
+        if (!electorate_of(&members, storm->hosts, PROGRAM_RANKS_MAX, &scale.favoured))
+            abort();
+        rankset_release(&members);
+    }
+    storm_plan_draw(random, &scale, plan);
+    rankset_release(&scale.favoured);
+}
+
 void storm_draw(uint64_t seed, const struct storm_request *request,
                 struct sim_weather *weather, struct plan *plan, struct storm *out)
 {
@@ -114,16 +135,11 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
     out->abandon = random_chance(&random, 500);
     out->stop_ns = horizon_ns + weather->suspect_ns * random_between(&random, 2, 24);
     *plan = (struct plan){.rule_count = 0};
-    const struct storm_scale scale = {.ranks = request->ranks,
-                                      .horizon_ns = horizon_ns,
-                                      .stop_ns = out->stop_ns,
-                                      .latency_ns = weather->latency_ns,
-                                      .suspect_ns = weather->suspect_ns};
     random = random_stream(seed, STREAM_PLAN);
     if (request->given != NULL)
         *plan = *request->given;
     else if (!request->calm)
-        storm_plan_draw(&random, &scale, plan);
+        draw_plan(&random, request->ranks, horizon_ns, weather, out, plan);
     out->joinable = out->joinable || lets_somebody_in(request, plan);
 }
 

@@ -9,6 +9,7 @@
 enum {
     RULES_DRAWN_MAX = 5,
     CLOCKS_MAX = 8,
+    STRETCHES_MAX = 6,
     DRIFT_MAX_PPM = 1000 /* rho */
 };
 
@@ -93,7 +94,10 @@ static void set_when(struct drafter *drafter, struct plan_rule *rule)
 
 static void set_one(struct drafter *drafter, struct plan_ranks *ranks)
 {
+    const struct rankset *favoured = &drafter->scale->favoured;
     uint32_t rank = (uint32_t)below(drafter, drafter->scale->ranks);
+    if (!rankset_empty(favoured) && chance(drafter, 500))
+        rank = rankset_at(favoured, (uint32_t)below(drafter, rankset_count(favoured)));
     *ranks = (struct plan_ranks){.count = 0};
     (void)plan_ranks_add(ranks, rank, rank);
 }
@@ -103,11 +107,32 @@ static void set_all(struct plan_ranks *ranks)
     *ranks = (struct plan_ranks){.all = true};
 }
 
+/* Of many ranks one side is a few stretches, as a set of ranks has limited room. */
+static void set_stretches(struct drafter *drafter, struct plan_rule *rule)
+{
+    uint32_t ranks = drafter->scale->ranks, rank = 0, cuts = 0;
+    bool first = chance(drafter, 500);
+    while (rank < ranks) {
+        uint32_t left = ranks - rank;
+        uint32_t length =
+            cuts++ < STRETCHES_MAX ? 1 + (uint32_t)below(drafter, left) : left;
+        (void)plan_ranks_add(first ? &rule->ranks : &rule->others, rank,
+                             rank + length - 1);
+        rank += length;
+        first = !first;
+    }
+}
+
 /* Two sides that are all ranks together; the first may be one rank.  False: one of them
  * is empty. */
 static bool set_sides(struct drafter *drafter, struct plan_rule *rule)
 {
     uint32_t alone = UINT32_MAX;
+    if (drafter->scale->ranks > PLAN_SPANS_MAX && chance(drafter, 500)) {
+        rule->ranks = rule->others = (struct plan_ranks){.count = 0};
+        set_stretches(drafter, rule);
+        return rule->ranks.count > 0 && rule->others.count > 0;
+    }
     if (chance(drafter, 500))
         alone = (uint32_t)below(drafter, drafter->scale->ranks);
     rule->ranks = rule->others = (struct plan_ranks){.count = 0};

@@ -2,6 +2,7 @@
 #ifndef CONSENSUS_SIM_STORM_PLAN_H
 #define CONSENSUS_SIM_STORM_PLAN_H
 
+#include "hashing/rankset.h"
 #include "plan.h"
 #include "random.h"
 
@@ -11,6 +12,8 @@ struct storm_scale {
     uint64_t horizon_ns; /* faults begin before it */
     uint64_t stop_ns;    /* and end before that */
     uint64_t latency_ns, suspect_ns;
+    /* Half of the strikes on one rank hit one of these few; empty: anybody. */
+    struct rankset favoured;
 };
 
 /* Adds rules to the plan.  Clocks stay within the drift that PROTOCOL.md assumes. */

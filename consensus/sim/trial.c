@@ -193,9 +193,6 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct script_error *er
 bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *error)
 {
     struct plan_error plan_error;
-    if (trial->faults != TRIAL_NONE && rank_count(trial) > PROGRAM_RANKS_MAX)
-        return refuse(error, "more than %d ranks need --faults none",
-                      PROGRAM_RANKS_MAX);
     if (trial->plan != NULL &&
         plan_check_ranks(trial->plan, rank_count(trial), &plan_error) != MOOT_OK)
         return refuse(error, "the plan does not fit %u ranks: %s",

@@ -65,7 +65,7 @@ done <<'TABLE'
 --ranks 3 --sweep colour=1|--sweep takes SETTING=VALUE,VALUE,.* such as vote-timeout
 --ranks 3 --sweep voters=1,x|--sweep: "x": a whole number should stand here
 --ranks 3 --canary parrot|there is no canary "parrot"; there are:
---ranks 65|more than 64 ranks need --faults none
+--ranks 65|random programs have at most 64 ranks
 --ranks 65 --faults none|random programs have at most 64 ranks
 --ranks 3 --drawn-storm|--drawn-storm belongs to --faults PLAN
 --ranks 3 --faults none --newcomers 1|--faults none fixes the members: no --newcomers

@@ -1,0 +1,347 @@
+/* storm_checker_tasks.c - owners, results and waits, under storm_checker.h's checks. */
+#include "hashing/placement.h"
+#include "storm_checker_private.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void storm_forget_task(struct seen *seen)
+{
+    rankset_release(&seen->spawned_by);
+    rankset_release(&seen->started_by);
+    rankset_release(&seen->ended_by);
+    rankset_release(&seen->kept_by);
+    for (int epoch = 0; seen->ballots != NULL && epoch < STORM_VIEWS_MAX; epoch++)
+        rankset_release(&seen->ballots[epoch].acked);
+    free(seen->ballots);
+    free(seen->kept);
+}
+
+static struct rankset candidates_of(const struct storm_checker *checker, uint32_t task)
+{
+    return (struct rankset){.low = checker->program->tasks[task].candidates};
+}
+
+/* --- Owners -------------------------------------------------------------------------
+ */
+
+static void check_given(struct storm_checker *checker, struct sim *sim,
+                        const struct sight *sight)
+{
+    const struct rankset candidates = candidates_of(checker, sight->task);
+    if (checker->program->tasks[sight->task].once &&
+        !checker->tasks[sight->task].excused &&
+        !storm_holds_lease(checker, sim, sight->rank))
+        sim_fail(sim, "lease", "rank %" PRIu32 " is to run once task %s without one",
+                 sight->rank, storm_task_name(checker, sight->task));
+    if (candidates.low != 0 && !rankset_has(&candidates, sight->rank))
+        sim_fail(sim, "ran once", "%s is given to rank %" PRIu32 ", no candidate",
+                 storm_task_name(checker, sight->task), sight->rank);
+}
+
+void storm_see_ballot(struct storm_checker *checker, const struct sight *sight)
+{
+    const struct message *message = sight->message;
+    struct seen *seen = &checker->tasks[sight->task];
+    bool acks = message->type == MESSAGE_ACK;
+    bool accepts = message->type == MESSAGE_ACCEPT && !message->u.accept.maybe;
+    if (!acks && !accepts)
+        return;
+    if (seen->ballots == NULL)
+        seen->ballots = calloc(STORM_VIEWS_MAX, sizeof *seen->ballots);
+    if (seen->ballots == NULL)
+        abort();
+    struct ballot *ballot = &seen->ballots[message->epoch];
+    if (acks)
+        ranks_add(&ballot->acked, sight->rank);
+    else
+        ballot->winner = message->u.accept.winner + 1;
+}
+
+static bool had_quorum_in(const struct storm_checker *checker, const struct sim *sim,
+                          const struct sight *sight, uint64_t epoch)
+{
+    static const struct ballot none;
+    const struct seen *seen = &checker->tasks[sight->task];
+    const struct ballot *ballot = seen->ballots != NULL ? &seen->ballots[epoch] : &none;
+    const struct rankset among = candidates_of(checker, sight->task);
+    const struct rankset *members = &storm_view(checker, epoch)->members;
+    const moot_hash *hash = sim_hash(sim, sight->task);
+    uint32_t voters[LIMIT_VOTERS];
+    uint32_t chair = placement_chair(hash, members, among.low != 0 ? &among : NULL);
+    uint32_t count = placement_voters(hash, chair, members, sim_machines(sim),
+                                      sim_voters(sim), voters);
+    uint32_t accepted = 1; /* the chair itself */
+    for (uint32_t i = 0; i < count; i++)
+        accepted += voters[i] != chair && rankset_has(&ballot->acked, voters[i]);
+    bool asked = count == 1 || ballot->winner == sight->rank + 1;
+    if (count > 0 && accepted >= count / 2 + 1 && asked)
+        return true;
+    return count > 0 && count / 2 + 1 == 1; /* the chair alone, and it says nothing */
+}
+
+/* A quorum of the voters of some view that the rank was in accepted it. */
+static bool has_quorum(const struct storm_checker *checker, const struct sim *sim,
+                       const struct sight *sight)
+{
+    for (uint64_t epoch = 1; epoch <= checker->parties[sight->rank].epoch; epoch++)
+        if (had_quorum_in(checker, sim, sight, epoch))
+            return true;
+    return false;
+}
+
+static void check_start(struct storm_checker *checker, struct sim *sim,
+                        const struct sight *sight)
+{
+    struct seen *seen = &checker->tasks[sight->task];
+    const char *name = storm_task_name(checker, sight->task);
+    bool once = checker->program->tasks[sight->task].once;
+    if (once && !rankset_empty(&seen->started_by))
+        sim_fail(sim, "once once", "once task %s starts again, at rank %" PRIu32, name,
+                 sight->rank);
+    else if (rankset_has(&checker->counting, sight->rank) &&
+             ranks_meet(&seen->started_by, &checker->counting))
+        sim_fail(sim, "ran once", "%s starts at rank %" PRIu32 ", and had at %s", name,
+                 sight->rank, ranks_text(&seen->started_by).text);
+    if (!program_runs(checker->program, sight->task))
+        sim_fail(sim, "ran once", "%s starts at rank %" PRIu32 " and must not", name,
+                 sight->rank);
+    if (once && !has_quorum(checker, sim, sight))
+        sim_fail(sim, "quorum", "once task %s starts at rank %" PRIu32 " without one",
+                 name, sight->rank);
+    ranks_add(&seen->started_by, sight->rank);
+}
+
+/* --- Results ------------------------------------------------------------------------
+ */
+
+bool storm_may_fail(const struct storm_checker *checker, uint32_t index)
+{
+    const struct program_task *task = &checker->program->tasks[index];
+    const struct program_list *lists[] = {&task->inputs, &task->after, &task->children};
+    if (checker->tasks[index].excused)
+        return true;
+    for (int list = 0; list < 3; list++)
+        for (uint32_t i = 0; i < lists[list]->count; i++)
+            if (checker->tasks[lists[list]->items[i]].excused)
+                return true;
+    return false;
+}
+
+/* It had run, its owner may be gone, and an input may be forgotten with its scope. */
+static bool may_be_lost(const struct storm_checker *checker, uint32_t index)
+{
+    const struct program_list *inputs = &checker->program->tasks[index].inputs;
+    bool scoped = false;
+    for (uint32_t i = 0; i < inputs->count; i++)
+        scoped |= checker->program->tasks[inputs->items[i]].scope != 0;
+    return scoped && checker->newest > 1 &&
+           !rankset_empty(&checker->tasks[index].ended_by);
+}
+
+static void check_result(struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight, const char *where)
+{
+    size_t size;
+    const char *name = storm_task_name(checker, sight->task);
+    const uint8_t *bytes = program_result(checker->program, sight->task, &size);
+    bool should = program_fails(checker->program, sight->task);
+    bool failed = sight->code != MOOT_OK;
+    if (sight->code == MOOT_ERR_RESULT_LOST && may_be_lost(checker, sight->task))
+        checker->tasks[sight->task].excused = true;
+    if (failed && !should && storm_may_fail(checker, sight->task))
+        checker->tasks[sight->task].excused = true;
+    else if (failed != should)
+        sim_fail(sim, "oracle", "%s at rank %" PRIu32 " (%s) has status %" PRId32, name,
+                 sight->rank, where, sight->code);
+    else if (!failed && sight->data != NULL &&
+             (sight->size != size || memcmp(sight->data, bytes, size) != 0))
+        sim_fail(sim, "oracle", "%s at rank %" PRIu32 " (%s) has other bytes", name,
+                 sight->rank, where);
+}
+
+static uint32_t rank_of(const struct storm_checker *checker, const struct sim *sim,
+                        uint64_t uid, uint32_t likely)
+{
+    if (likely < checker->limit && sim_uid(sim, likely) == uid)
+        return likely;
+    for (uint32_t rank = 0; rank < checker->limit; rank++)
+        if (sim_uid(sim, rank) == uid)
+            return rank;
+    return UINT32_MAX;
+}
+
+/* Those who count, and have it, have the same. */
+static void check_alike(const struct storm_checker *checker, struct sim *sim,
+                        const struct sight *sight)
+{
+    const struct seen *seen = &checker->tasks[sight->task];
+    const struct kept *here = &seen->kept[sight->rank];
+    if (!rankset_has(&checker->counting, sight->rank))
+        return;
+    FOR_RANKS(rank, &seen->kept_by)
+    {
+        const struct kept *there = &seen->kept[rank];
+        if (rankset_has(&checker->counting, rank) &&
+            (there->owner != here->owner || there->status != here->status))
+            sim_fail(sim, "one owner",
+                     "rank %" PRIu32 " has %s from %" PRIu32 ", rank %" PRIu32
+                     " from %" PRIu32,
+                     sight->rank, storm_task_name(checker, sight->task), here->owner,
+                     rank, there->owner);
+    }
+}
+
+/* The rank now has the result's bytes, made by the owner. */
+static void consume(struct storm_checker *checker, struct sim *sim,
+                    const struct sight *sight, uint32_t owner)
+{
+    struct seen *seen = &checker->tasks[sight->task];
+    const struct kept now = {.owner = owner, .status = sight->code};
+    if (owner == UINT32_MAX || !rankset_has(&seen->ended_by, owner)) {
+        sim_fail(sim, "one owner", "rank %" PRIu32 " keeps %s of an owner that is not",
+                 sight->rank, storm_task_name(checker, sight->task));
+        return;
+    }
+    if (seen->kept == NULL)
+        seen->kept = calloc(checker->limit, sizeof *seen->kept);
+    if (seen->kept == NULL)
+        abort();
+    uint32_t any = rankset_next(&seen->kept_by, 0);
+    seen->disputed |= any != UINT32_MAX && (seen->kept[any].owner != now.owner ||
+                                            seen->kept[any].status != now.status);
+    ranks_add(&seen->kept_by, sight->rank);
+    seen->kept[sight->rank] = now;
+    if (seen->disputed)
+        check_alike(checker, sim, sight);
+}
+
+static void check_end(struct storm_checker *checker, struct sim *sim,
+                      const struct sight *sight)
+{
+    check_result(checker, sim, sight, "made");
+    ranks_add(&checker->tasks[sight->task].ended_by, sight->rank);
+    consume(checker, sim, sight, sight->rank);
+}
+
+static void check_keep(struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    const struct message_result *result = &sight->message->u.result;
+    check_result(checker, sim, sight, "kept");
+    if (result->data != RESULT_BARE)
+        consume(checker, sim, sight,
+                rank_of(checker, sim, result->owner_uid, sight->peer));
+}
+
+/* --- Verdicts -----------------------------------------------------------------------
+ */
+
+static void check_not_held(struct storm_checker *checker, struct sim *sim,
+                           const struct sight *sight)
+{
+    const struct rankset candidates = candidates_of(checker, sight->task);
+    struct rankset holders = {0};
+    ranks_copy(&holders, &checker->tasks[sight->task].spawned_by);
+    if (candidates.low != 0)
+        ranks_keep(&holders, &candidates);
+    ranks_keep(&holders, &storm_view_at(checker, sight->rank)->members);
+    ranks_keep(&holders, &storm_view(checker, checker->newest)->members);
+    storm_keep_running(checker, &holders);
+    if (!rankset_empty(&holders))
+        sim_fail(sim, "not held",
+                 "rank %" PRIu32 " is told that nobody holds %s, but %s do",
+                 sight->rank, storm_task_name(checker, sight->task),
+                 ranks_text(&holders).text);
+    rankset_release(&holders);
+}
+
+static void check_maybe(struct storm_checker *checker, struct sim *sim,
+                        const struct sight *sight)
+{
+    const struct seen *seen = &checker->tasks[sight->task];
+    const struct rankset *view = &storm_view_at(checker, sight->rank)->members;
+    struct rankset here = {0};
+    ranks_copy(&here, &seen->started_by);
+    ranks_merge(&here, &seen->kept_by);
+    ranks_keep(&here, view);
+    ranks_keep(&here, &storm_view(checker, checker->newest)->members);
+    ranks_drop(&here, &checker->gone);
+    bool removed =
+        !ranks_within(&storm_view(checker, 1)->members, view) || checker->newest > 2;
+    if (!checker->program->tasks[sight->task].once || !removed || !rankset_empty(&here))
+        sim_fail(sim, "verdict",
+                 "rank %" PRIu32 " gets MAYBE_RAN on %s, which %s ran or have",
+                 sight->rank, storm_task_name(checker, sight->task),
+                 ranks_text(&here).text);
+    rankset_release(&here);
+}
+
+static void check_verdict(struct storm_checker *checker, struct sim *sim,
+                          const struct sight *sight)
+{
+    const struct rankset candidates = candidates_of(checker, sight->task);
+    checker->tasks[sight->task].excused = true;
+    if (sight->code == MOOT_ERR_NOT_HELD)
+        check_not_held(checker, sim, sight);
+    else if (sight->code == MOOT_ERR_MAYBE_RAN)
+        check_maybe(checker, sim, sight);
+    else if (sight->code != MOOT_ERR_NO_CANDIDATE || candidates.low == 0 ||
+             ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members))
+        sim_fail(sim, "verdict", "rank %" PRIu32 " gets verdict %" PRId32 " on %s",
+                 sight->rank, sight->code, storm_task_name(checker, sight->task));
+}
+
+/* --- Waits --------------------------------------------------------------------------
+ */
+
+static void check_waited(struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    bool good = true;
+    if (sight->code == MOOT_OK)
+        good = !program_fails(checker->program, sight->task);
+    else if (sight->code == MOOT_ERR_FENCED)
+        good = true; /* the end of the run shows whether it was removed */
+    else if (sight->code == MOOT_ERR_NO_QUORUM)
+        good = checker->parties[sight->rank].lacked_quorum;
+    else
+        good = program_fails(checker->program, sight->task) ||
+               storm_may_fail(checker, sight->task);
+    if (!good)
+        sim_fail(sim, "wait code", "rank %" PRIu32 "'s wait for %s ends with %" PRId32,
+                 sight->rank, storm_task_name(checker, sight->task), sight->code);
+    else if (sight->code == MOOT_OK)
+        check_result(checker, sim, sight, "waited for");
+}
+
+static void refuse(struct storm_checker *checker, struct sim *sim,
+                   const struct sight *sight)
+{
+    const struct rankset candidates = candidates_of(checker, sight->task);
+    rankset_remove(&checker->tasks[sight->task].spawned_by, sight->rank);
+    if (ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members))
+        sim_fail(sim, "verdict", "rank %" PRIu32 " may not spawn %s", sight->rank,
+                 storm_task_name(checker, sight->task));
+}
+
+void storm_see_task(struct storm_checker *checker, struct sim *sim,
+                    const struct sight *sight)
+{
+    if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_ADOPT)
+        ranks_add(&checker->tasks[sight->task].spawned_by, sight->rank);
+    else if (sight->type == SIGHT_REFUSED)
+        refuse(checker, sim, sight);
+    else if (sight->type == SIGHT_RUN)
+        check_given(checker, sim, sight);
+    else if (sight->type == SIGHT_START)
+        check_start(checker, sim, sight);
+    else if (sight->type == SIGHT_END)
+        check_end(checker, sim, sight);
+    else if (sight->type == SIGHT_KEEP)
+        check_keep(checker, sim, sight);
+    else if (sight->type == SIGHT_WAITED)
+        check_waited(checker, sim, sight);
+    else if (sight->type == SIGHT_VERDICT)
+        check_verdict(checker, sim, sight);
+}
