@@ -54,6 +54,7 @@ enum plan_group plan_group(enum message_type type)
     case MESSAGE_RESOLVE:
     case MESSAGE_CHASE:
     case MESSAGE_CENSUS:
+    case MESSAGE_RELEASED:
         return PLAN_GROUP_QUIET;
     case MESSAGE_CANCEL:
     case MESSAGE_DIVERGED:
@@ -73,7 +74,6 @@ enum plan_group plan_group(enum message_type type)
     case MESSAGE_FENCED:
     case MESSAGE_JOIN:
     case MESSAGE_LEAVE:
-    case MESSAGE_RELEASED:
     case MESSAGE_TALLY:
         return PLAN_GROUP_VIEW;
     case MESSAGE_NONE:

@@ -145,7 +145,7 @@ enum plan_fault {
     X(RESULT, "result") /* results and requests for their bytes */                     \
     X(GOSSIP, "gossip") /* rolls, and what a rank is doing */                          \
     X(VIEW, "view")     /* membership */                                               \
-    X(QUIET, "quiet")   /* finding out that nothing moves any more */                  \
+    X(QUIET, "quiet")   /* finding out that nothing moves, or nothing of a scope */    \
     X(NOTICE, "notice") /* all else: cancellation, adjournment, kernels */
 
 enum plan_group {

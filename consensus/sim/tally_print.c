@@ -34,6 +34,12 @@ static double share(uint64_t part, uint64_t of)
     return of == 0 ? 0 : (double)part / (double)of;
 }
 
+/* "1 view", "2 views", and what follows. */
+static void print_counted(uint64_t count, const char *what, const char *then, FILE *to)
+{
+    fprintf(to, "%" PRIu64 " %s%s%s", count, what, count == 1 ? "" : "s", then);
+}
+
 static void print_faults(const struct tally *tally, FILE *to)
 {
     if (tally_total(tally->fired, PLAN_FAULT_END) == 0 || tally->runs < 2)
@@ -42,9 +48,9 @@ static void print_faults(const struct tally *tally, FILE *to)
     fputs("  faults       ", to);
     for (int fault = 0; fault < PLAN_FAULT_END; fault++)
         if (tally->fired[fault] != 0) {
-            fprintf(to, "%s%s %" PRIu64 " (%" PRIu64 " runs)", separator,
-                    plan_fault_name((enum plan_fault)fault), tally->fired[fault],
-                    tally->struck[fault]);
+            fprintf(to, "%s%s %" PRIu64 " (", separator,
+                    plan_fault_name((enum plan_fault)fault), tally->fired[fault]);
+            print_counted(tally->struck[fault], "run", ")", to);
             separator = ", ";
         }
     fputc('\n', to);
@@ -56,11 +62,12 @@ static void print_members(const struct tally *tally, FILE *to)
             tally->quorums_lost ==
         0)
         return;
-    fprintf(to,
-            "  membership   %" PRIu64 " views, %" PRIu64 " deaths, %" PRIu64
-            " removed alive, %" PRIu64 " joined, %" PRIu64 " times without a quorum\n",
-            tally->views, tally->deaths, tally->removed, tally->joined,
-            tally->quorums_lost);
+    fputs("  membership   ", to);
+    print_counted(tally->views, "view", ", ", to);
+    print_counted(tally->deaths, "death", ", ", to);
+    fprintf(to, "%" PRIu64 " removed alive, %" PRIu64 " joined, ", tally->removed,
+            tally->joined);
+    print_counted(tally->quorums_lost, "time", " without a quorum\n", to);
 }
 
 static void print_votes(const struct tally *tally, FILE *to)
@@ -83,6 +90,10 @@ static void print_votes(const struct tally *tally, FILE *to)
     fprintf(to, "  per vote     %.1f messages, ",
             share(tally->vote_messages, tally->voted));
     print_bytes(share(tally->vote_bytes, tally->voted), to);
+    if (tally->vote_asks == 0) {
+        fputc('\n', to);
+        return;
+    }
     fprintf(to, ", for %.1f who ask: %.2f messages and ",
             share(tally->vote_asks, tally->voted),
             share(tally->vote_messages, tally->vote_asks));

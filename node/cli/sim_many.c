@@ -217,8 +217,9 @@ static void print_summary(const struct sim_outcome *outcome, double took_s)
     tally_time_format(tally->time_ns, span, sizeof span);
     if (tally->violations > TOLD_MOST)
         printf("... and %" PRIu64 " more\n", tally->violations - TOLD_MOST);
-    printf("%" PRIu64 " seeds: %" PRIu64 " good, %" PRIu64 " violations, in %.1f s\n",
-           tally->runs, tally->runs - tally->violations, tally->violations, took_s);
+    printf("%" PRIu64 " seed%s: %" PRIu64 " good, %" PRIu64 " violation%s, in %.1f s\n",
+           tally->runs, tally->runs == 1 ? "" : "s", tally->runs - tally->violations,
+           tally->violations, tally->violations == 1 ? "" : "s", took_s);
     printf("  events       %" PRIu64 " in %s of virtual time; digest of all ",
            tally->events, span);
     for (int i = 0; i < SIM_DIGEST_BYTES; i++)

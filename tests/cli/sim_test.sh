@@ -108,7 +108,7 @@ expect a_plan_is_carried_out 0 --ranks 5 --workload skip --tasks 60 --steady \
     --faults drop:0.1/vote,kill:r2@100us
 says out '^  rules        drop:0.1/vote fired [1-9][0-9]* times$'
 says out '^               kill:r2@100us fired 1 time$'
-says out '^  membership   1 views, 1 deaths, '
+says out '^  membership   1 view, 1 death, '
 
 expect a_rule_that_never_fires_is_an_error 3 --ranks 3 --workload agree --tasks 12 \
     --steady --faults kill:r2@vote.cast#50
