@@ -3,17 +3,18 @@
  * The spec is streamed into BLAKE2b; no encoded copy of it exists.  What enters is
  *
  *   u32 format version
- *   u64 n, n bytes      kernel name           u32 kernel version
- *   u64 n, n bytes      arguments
- *   u64 n, 16 n bytes   input hashes, in order
- *   u8 present, u64 n, n bytes   key          (no key: 0, 0)
+ *   u32 n, n bytes      kernel name           u32 kernel version
+ *   u32 n, n bytes      arguments
+ *   u32 n, 16 n bytes   input hashes, in order
+ *   u8 present, u32 n, n bytes   key          (no key: 0, 0)
  *   u8 once
- *   u8 present, u64 n, n u32     candidates, ascending (all ranks: 0, 0)
+ *   u8 present, u32 n, n u32     candidates, ascending (all ranks: 0, 0)
  *   16 bytes scope
  *
- * with little-endian integers.  A scope is hashed likewise: u32 format version, the
- * parent's 16 bytes, u64 n and the name.  BLAKE2b's personalisation keeps tasks, scopes
- * and plain digests apart: no task has the hash of a scope or of a file.
+ * with little-endian integers; most specs then fit into one block of BLAKE2b.  A scope
+ * is hashed likewise: u32 format version, the parent's 16 bytes, u32 n and the name.
+ * BLAKE2b's personalisation keeps tasks, scopes and plain digests apart: no task has
+ * the hash of a scope or of a file.
  *
  * Whether a task is nested is not in the digest but in its facts: the scope of a nested
  * task is its parent's hash, which is the hash of no scope.
@@ -30,7 +31,7 @@
 #include <string.h>
 
 enum {
-    IDENTITY_FORMAT = 1,
+    IDENTITY_FORMAT = 2,
     SCOPE_BYTES = 6,
     SCOPE_AT = MOOT_HASH_BYTES - 1 - SCOPE_BYTES
 };
@@ -39,52 +40,79 @@ static_assert(crypto_generichash_blake2b_PERSONALBYTES == 16, "as below");
 static const unsigned char personal_task[16] = "moot task";
 static const unsigned char personal_scope[16] = "moot scope";
 
-typedef crypto_generichash_blake2b_state digest_state;
+/* Small fields are gathered: a call of the library for each costs more than its bytes.
+ */
+typedef struct {
+    crypto_generichash_blake2b_state blake;
+    size_t gathered;
+    unsigned char bytes[256];
+} digest_state;
 
 static void digest_begin(digest_state *state, const unsigned char personal[16])
 {
-    crypto_generichash_blake2b_init_salt_personal(state, NULL, 0, MOOT_HASH_BYTES, NULL,
-                                                  personal);
+    crypto_generichash_blake2b_init_salt_personal(&state->blake, NULL, 0,
+                                                  MOOT_HASH_BYTES, NULL, personal);
+    state->gathered = 0;
+}
+
+static void hand_over(digest_state *state, const void *bytes, size_t size)
+{
+    crypto_generichash_blake2b_update(&state->blake, bytes, size);
 }
 
 static moot_hash digest_end(digest_state *state)
 {
     moot_hash hash;
-    crypto_generichash_blake2b_final(state, hash.bytes, sizeof hash.bytes);
+    hand_over(state, state->bytes, state->gathered);
+    crypto_generichash_blake2b_final(&state->blake, hash.bytes, sizeof hash.bytes);
     hash.bytes[MOOT_HASH_BYTES - 1] &= (uint8_t)~MOOT_HASH_FACTS;
     return hash;
 }
 
 static void put_bytes(digest_state *state, const void *bytes, size_t size)
 {
-    if (size > 0)
-        crypto_generichash_blake2b_update(state, bytes, size);
+    if (size > sizeof state->bytes - state->gathered) {
+        hand_over(state, state->bytes, state->gathered);
+        state->gathered = 0;
+    }
+    if (size > sizeof state->bytes) {
+        hand_over(state, bytes, size);
+    } else if (size > 0) {
+        memcpy(state->bytes + state->gathered, bytes, size);
+        state->gathered += size;
+    }
 }
 
-/* The lowest `size` bytes of value, least significant first. */
-static void put_integer(digest_state *state, uint64_t value, size_t size)
+static void put_byte(digest_state *state, bool value)
 {
-    unsigned char bytes[8];
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (unsigned char)(value >> (8 * i));
-    put_bytes(state, bytes, size);
+    const unsigned char byte = value;
+    put_bytes(state, &byte, 1);
+}
+
+static void put_u32(digest_state *state, size_t value)
+{
+    assert(value <= UINT32_MAX);
+    const unsigned char bytes[4] = {(unsigned char)value, (unsigned char)(value >> 8),
+                                    (unsigned char)(value >> 16),
+                                    (unsigned char)(value >> 24)};
+    put_bytes(state, bytes, sizeof bytes);
 }
 
 static void put_counted(digest_state *state, const void *bytes, size_t size)
 {
-    put_integer(state, size, 8);
+    put_u32(state, size);
     put_bytes(state, bytes, size);
 }
 
 static void put_candidates(digest_state *state, const struct rankset *candidates)
 {
-    put_integer(state, candidates != NULL, 1);
-    put_integer(state, candidates != NULL ? rankset_count(candidates) : 0, 8);
+    put_byte(state, candidates != NULL);
+    put_u32(state, candidates != NULL ? rankset_count(candidates) : 0);
     if (candidates == NULL)
         return;
     for (uint32_t rank = rankset_next(candidates, 0); rank != UINT32_MAX;
          rank = rankset_next(candidates, rank + 1))
-        put_integer(state, rank, 4);
+        put_u32(state, rank);
 }
 
 static void put_scope(moot_hash *hash, const moot_hash *scope)
@@ -99,15 +127,15 @@ moot_hash identity_hash(const struct identity *spec)
 {
     digest_state state;
     digest_begin(&state, personal_task);
-    put_integer(&state, IDENTITY_FORMAT, 4);
+    put_u32(&state, IDENTITY_FORMAT);
     put_counted(&state, spec->kernel_name, strlen(spec->kernel_name));
-    put_integer(&state, spec->kernel_version, 4);
+    put_u32(&state, spec->kernel_version);
     put_counted(&state, spec->args, spec->args_size);
-    put_integer(&state, spec->input_count, 8);
+    put_u32(&state, spec->input_count);
     put_bytes(&state, spec->inputs, spec->input_count * sizeof *spec->inputs);
-    put_integer(&state, spec->key != NULL, 1);
+    put_byte(&state, spec->key != NULL);
     put_counted(&state, spec->key, spec->key != NULL ? spec->key_size : 0);
-    put_integer(&state, spec->once, 1);
+    put_byte(&state, spec->once);
     put_candidates(&state, spec->candidates);
     put_bytes(&state, spec->scope.bytes, sizeof spec->scope.bytes);
     moot_hash hash = digest_end(&state);
@@ -124,7 +152,7 @@ moot_hash identity_scope(const moot_hash *parent, const char *name)
 {
     digest_state state;
     digest_begin(&state, personal_scope);
-    put_integer(&state, IDENTITY_FORMAT, 4);
+    put_u32(&state, IDENTITY_FORMAT);
     put_bytes(&state, parent->bytes, sizeof parent->bytes);
     put_counted(&state, name, strlen(name));
     moot_hash hash = digest_end(&state);
