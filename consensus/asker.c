@@ -31,7 +31,8 @@ void asker_drop_need(struct core *core, struct task *task, enum want want)
     assert(*needs > 0 && core->open_needs > 0);
     (*needs)--;
     core->open_needs--;
-    if (task->needs_done + task->needs_data == 0 && !task->owed) {
+    bool tells = task->owed && task->held; /* its chair is to know of a holder (T1a) */
+    if (task->needs_done + task->needs_data == 0 && !tells) {
         asker_forget_pending(core, task);
     }
 }

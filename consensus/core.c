@@ -1,9 +1,11 @@
 /* core.c - the step: one event in, outputs out.
  *
- * Everything the core does happens inside core_step, on one thread, in three parts:
- * take the event to its room; let the rooms react to what it changed (a lane that
- * blocked is evidence, knowledge that grew allows pushes); then see what is due by the
- * clock.  No room calls back into the step.
+ * Everything the core does happens inside core_step, on one thread: take the event to
+ * its room, and let the rooms react to what it changed (a lane that blocked is
+ * evidence, knowledge that grew allows pushes).  What is due by the clock, and what
+ * can be said once for many events, waits for the next TICK, which an event makes due
+ * at once: a host that steps a hundred events in a turn pays for one look at the
+ * clock's work.  No room calls back into the step.
  */
 #include "consensus/internal.h"
 #include "proto/copy.h"
@@ -344,6 +346,7 @@ static void see_what_changed(struct core *core)
 
 static void do_what_is_due(struct core *core)
 {
+    core->turn_due = false;
     if (chair_deadline(core) <= core->now_ns) {
         core->votes_tested_ns = core->now_ns;
         chair_retest_all(core);
@@ -399,10 +402,15 @@ int core_step(struct core *core, const struct core_event *event, uint64_t now_ns
         scope_forget(core);
     }
     int error = dispatch(core, event);
-    receive_held(core);
+    if (core->held_first != NULL) {
+        receive_held(core);
+    }
+    core->turn_due = true;
     if (error == MOOT_OK && !core->broken && !core->adjourned) {
         see_what_changed(core);
-        do_what_is_due(core);
+        if (event->type == CORE_EV_TICK) {
+            do_what_is_due(core);
+        }
     }
     if (core->broken) {
         error = MOOT_ERR_NO_MEMORY;
@@ -424,7 +432,7 @@ uint64_t core_deadline(const struct core *core)
     if (core->epoch == 0) {
         return view_deadline(core); /* a newcomer does nothing but ask to be let in */
     }
-    if (core->scope_work) {
+    if (core->scope_work || core->turn_due) {
         return core->now_ns;
     }
     uint64_t due = earlier(asker_deadline(core), state_deadline(core));

@@ -90,7 +90,8 @@ enum core_event_type {
                       STATE: it may have removed this rank before, so that its death
                       certifies nothing here */
     CORE_EV_RECV,  /* a message from a peer */
-    CORE_EV_TICK   /* time has passed; due at core_deadline() */
+    CORE_EV_TICK   /* a turn: what is due by the clock, and what was put off until the
+                      host had no more events at hand; due at core_deadline() */
 };
 
 enum {
@@ -280,7 +281,8 @@ struct core_outputs {
 int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
               struct core_outputs *out);
 
-/* When the next TICK is due; CORE_NEVER if nothing is timed. */
+/* When the next TICK is due: at once after any other event, so that a host steps what
+ * it has and then ticks; CORE_NEVER if nothing is timed. */
 uint64_t core_deadline(const struct core *core);
 
 /* The present view, which frames and the host's own messages carry. */

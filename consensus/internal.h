@@ -507,7 +507,8 @@ struct core {
     struct difference difference;
     struct outputs out;
     struct core_stats stats;
-    bool broken; /* out of memory in mid-step: every later step fails */
+    bool turn_due; /* something happened since the last TICK */
+    bool broken;   /* out of memory in mid-step: every later step fails */
 };
 
 #include "consensus/rooms.h"
