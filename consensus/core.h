@@ -233,7 +233,7 @@ struct core_output {
         struct {
             int32_t code; /* not MOOT_OK: do not run it, end it with that: CANCELLED, or
                              RESULT_LOST if an input's scope has ended since its result
-                             was lost */
+                             was lost, and what is left here of the input does not do */
         } run;
         struct message_result result; /* RESULT: as it is kept: the event's own, or,
                                          of one that came before this rank entered its

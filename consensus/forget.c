@@ -82,6 +82,8 @@ static void unlink_edges(struct task *task)
         }
     }
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        bool ended_well = task->have != CORE_HAVE_NOTHING && task->status == MOOT_OK;
+        edge->lost = !edge->order_only || !ended_well;
         edge->from = NULL;
     }
 }

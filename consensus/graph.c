@@ -216,7 +216,7 @@ static bool lacks_input(const struct task *task)
 {
     bool lacks = false;
     for (uint32_t i = 0; i < task->input_count; i++) {
-        lacks |= task->inputs[i].from == NULL && !task->inputs[i].order_only;
+        lacks |= task->inputs[i].lost;
     }
     return lacks;
 }

@@ -91,6 +91,7 @@ struct edge {
     struct edge *next, **link; /* in from's consumer list; what points here */
     bool order_only;
     bool waiting; /* counted in to->missing */
+    bool lost;    /* forgotten, and with it what `to` would have to know to run */
 };
 
 /* Someone who asked the chair, or whom a decision told the owner about. */

@@ -131,10 +131,12 @@ bool storm_may_fail(const struct storm_checker *checker, uint32_t index)
 /* It had run, its owner may be gone, and an input may be forgotten with its scope. */
 static bool may_be_lost(const struct storm_checker *checker, uint32_t index)
 {
-    const struct program_list *inputs = &checker->program->tasks[index].inputs;
+    const struct program_task *task = &checker->program->tasks[index];
+    const struct program_list *lists[] = {&task->inputs, &task->after};
     bool scoped = false;
-    for (uint32_t i = 0; i < inputs->count; i++)
-        scoped |= checker->program->tasks[inputs->items[i]].scope != 0;
+    for (int list = 0; list < 2; list++)
+        for (uint32_t i = 0; i < lists[list]->count; i++)
+            scoped |= checker->program->tasks[lists[list]->items[i]].scope != 0;
     return scoped && checker->newest > 1 &&
            !rankset_empty(&checker->tasks[index].ended_by);
 }
