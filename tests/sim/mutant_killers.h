@@ -113,7 +113,7 @@ static const struct killer killers[] = {
     {MUTANT_FWDNOTDEC, .bench = "view_rules_test"},
     {MUTANT_STALEACC, .bench = "view_rules_test"},
     {MUTANT_ADOPTSTALE, .bench = "view_rules_test"},
-    {MUTANT_DROPREACC, {.ranks = 8, .tasks = 20, .storm = true}, .seed = 946},
+    {MUTANT_DROPREACC, {.ranks = 8, .tasks = 20, .storm = true}, .seed = 2490},
     {MUTANT_SHORTPAST,
      {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
      .seed = 3},
