@@ -103,6 +103,10 @@ static void carry_send(struct host *host, const struct core_output *output)
     show_send(host, to, &message, parcel_bytes(parcel));
     if (is_dropped(sim, &message))
         parcel_free(parcel);
+    else if (message.type == MESSAGE_RESULT && sim_canary(sim, SIM_CANARY_LATE_RESULT))
+        network_launch(sim, network_pair(sim, host->rank, to),
+                       flight_new(sim, host->rank, to, parcel),
+                       3 * liveness_bound_ns(sim), true);
     else
         carrier_send(host, parcel);
 }

@@ -47,6 +47,7 @@ static struct fate draw_fate(struct sim *sim, const struct flight *flight)
             fate.waits_for = rule->times;
         } else if (rule->fault == PLAN_DELAY) {
             fate.delay_ns += plan_spread_ns(&rule->spread, random_next(&sim->faults));
+            liveness_harmed(sim, sim->now_ns + fate.delay_ns);
             fate.overtaken = true;
         } else {
             fate.lost = true;
@@ -78,6 +79,7 @@ static void let_go(struct sim *sim, struct pair *pair, uint32_t at)
     struct flight *flight = pair->held[at].flight;
     for (pair->held_count--; at < pair->held_count; at++)
         pair->held[at] = pair->held[at + 1];
+    liveness_harmed(sim, sim->now_ns);
     network_launch(sim, pair, flight, 0, false);
 }
 

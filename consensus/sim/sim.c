@@ -5,6 +5,7 @@
  * nowhere for STILL_NS of virtual time beyond what the plan and failure detection may
  * take (timers alone keep the heap filled): that is the check "quiescence", and its
  * dump says who waits for what.  A program whose own code or kernels run is not stuck.
+ * Once no fault strikes any more the program may stand still for much less: liveness.c.
  */
 #include "hashing/identity.h"
 #include "hashing/placement.h"
@@ -286,6 +287,8 @@ static void turn(struct sim *sim)
         }
         if (event_is_own(&event))
             sim->moved_ns = event.time_ns;
+        else
+            liveness_watch(sim, event.time_ns);
         bool still = sim->heap.own == 0 && event.time_ns > sim->moved_ns &&
                      event.time_ns - sim->moved_ns > still_max_ns;
         if (still || ++sim->report->counts.events > events_max) {
@@ -359,6 +362,7 @@ static void open_world(struct sim *sim)
     for (uint32_t rank = 0; rank < first; rank++)
         lane_start(&sim->hosts[rank]);
     strike_schedule(sim);
+    liveness_open(sim);
 }
 
 static void close_world(struct sim *sim)

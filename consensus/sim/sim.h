@@ -34,13 +34,14 @@ enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
     X(RUN_ELSEWHERE, "run-elsewhere", "ran once")                                      \
     X(CORRUPT_RESULT, "corrupt-result", "oracle")                                      \
     X(CORRUPT_OWNER, "corrupt-owner", "one owner")                                     \
-    X(DROP_DECISION, "drop-decision", "quiescence")                                    \
-    X(DROP_RESULT, "drop-result", "quiescence")                                        \
-    X(FORGET_TASK, "forget-task", "quiescence")                                        \
+    X(DROP_DECISION, "drop-decision", "bound")                                         \
+    X(DROP_RESULT, "drop-result", "bound")                                             \
+    X(FORGET_TASK, "forget-task", "bound")                                             \
     X(LOSE_ACK, "lose-ack", "quorum")                                                  \
     X(END_WAIT, "end-wait", "wait code")                                               \
     X(VOTE, "vote", "no votes")                                                        \
     X(SECOND_RESULT, "second-result", "one result")                                    \
+    X(LATE_RESULT, "late-result", "bound")                                             \
     /* From here on under a storm only. */                                             \
     X(FALSE_VERDICT, "false-verdict", "not held")                                      \
     X(FALSE_MAYBE, "false-maybe", "verdict")                                           \
@@ -184,6 +185,11 @@ struct sim_counts {
     uint64_t resent, acks;        /* of these, by the links of a harmed wire */
 };
 
+/* The standstill (liveness.h) that came nearest to its bound; 0, 0: there was none. */
+struct sim_standstill {
+    uint64_t lasted_ns, bound_ns;
+};
+
 struct sim_report {
     bool failed;
     char check[32]; /* the check that failed */
@@ -192,6 +198,7 @@ struct sim_report {
     uint64_t end_ns;
     uint8_t digest[SIM_DIGEST_BYTES];
     struct sim_counts counts;
+    struct sim_standstill standstill;
     struct plan_hits hits; /* how often each rule of the plan fired (plan_unfired) */
 };
 

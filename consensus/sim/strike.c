@@ -59,6 +59,7 @@ static void show(struct sim *sim, enum sight_type type, uint32_t rank, uint32_t 
 static void count(struct sim *sim, uint32_t rule, uint32_t rank, uint32_t peer)
 {
     sim->report->hits.fired[rule]++;
+    liveness_harmed(sim, sim->now_ns);
     show(sim, SIGHT_FAULT, rank, peer, rule);
 }
 
@@ -144,6 +145,7 @@ static void strike(struct host *host, plan_rules rules)
         if (rule->fault == PLAN_PAUSE) {
             host->paused_until_ns =
                 later(host->paused_until_ns, end_ns(sim, rule->lasts_ns));
+            liveness_harmed(sim, host->paused_until_ns);
             continue;
         }
         crash(host);
@@ -213,6 +215,7 @@ void strike_after_turn(struct host *host)
         uint64_t gap_ns = plan_spread_ns(&sim->options.plan->rules[i].spread,
                                          random_next(&sim->faults));
         host->deaf_until_ns = later(host->deaf_until_ns, end_ns(sim, gap_ns));
+        liveness_harmed(sim, host->deaf_until_ns);
     }
 }
 

@@ -68,6 +68,12 @@ uint64_t tally_total(const uint64_t *numbers, int count)
     return total;
 }
 
+static double share_of(const struct sim_standstill *still)
+{
+    return still->bound_ns == 0 ? 0
+                                : (double)still->lasted_ns / (double)still->bound_ns;
+}
+
 void tally_add(struct tally *to, const struct tally *more)
 {
     to->runs += more->runs;
@@ -80,6 +86,8 @@ void tally_add(struct tally *to, const struct tally *more)
     to->removed += more->removed;
     to->joined += more->joined;
     to->quorums_lost += more->quorums_lost;
+    if (share_of(&more->standstill) > share_of(&to->standstill))
+        to->standstill = more->standstill;
     numbers_add(to->fired, more->fired, PLAN_FAULT_END);
     numbers_add(to->struck, more->struck, PLAN_FAULT_END);
     to->spawns += more->spawns;
@@ -339,6 +347,7 @@ void tally_watch_end(struct tally_watch *watch, const struct sim_report *report,
     tally->removed = report->counts.fenced;
     tally->joined = report->counts.joined;
     tally->quorums_lost = report->counts.no_quorum;
+    tally->standstill = report->standstill;
     count_faults(tally, report, plan);
     count_votes(watch);
     for (uint32_t rank = 0; rank < watch->rank_count; rank++) {

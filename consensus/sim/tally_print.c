@@ -117,6 +117,18 @@ static void print_spread(const char *what, const struct tally_spread *spread, FI
             spread->count);
 }
 
+static void print_standstill(const struct tally *tally, FILE *to)
+{
+    const struct sim_standstill *still = &tally->standstill;
+    char lasted[32], bound[32];
+    if (still->bound_ns == 0)
+        return;
+    tally_time_format(still->lasted_ns, lasted, sizeof lasted);
+    tally_time_format(still->bound_ns, bound, sizeof bound);
+    fprintf(to, "  standstill   %s at most, %.0f%% of the bound of %s\n", lasted,
+            100 * share(still->lasted_ns, still->bound_ns), bound);
+}
+
 static void print_messages(const struct tally *tally, FILE *to)
 {
     uint64_t messages = tally_total(tally->messages, MESSAGE_TYPE_END);
@@ -152,5 +164,6 @@ void tally_print(const struct tally *tally, FILE *to)
     print_votes(tally, to);
     print_spread("vote latency", &tally->vote_asks_ns, to);
     print_spread("ask latency", &tally->asks, to);
+    print_standstill(tally, to);
     print_messages(tally, to);
 }

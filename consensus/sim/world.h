@@ -10,6 +10,7 @@
  *     carry.c     carries its outputs out
  *     lane.c      steps the scripts
  *     worker.c    runs tasks
+ *     liveness.c  how long the program may stand still
  *     strike.c    what a plan does to ranks and their clocks; newcomers
  *
  * The world is single-threaded; time moves only when the crank takes the next event
@@ -22,6 +23,7 @@
 #define CONSENSUS_SIM_WORLD_H
 
 #include "consensus/link.h"
+#include "liveness.h"
 #include "parcel.h"
 #include "random.h"
 #include "sim.h"
@@ -148,6 +150,10 @@ struct sim {
     struct sim_weather weather;
     struct sim_report *report;
     uint64_t now_ns, moved_ns; /* moved_ns: when the program last got anywhere */
+    /* liveness.h: when the last fault was over; parts of the bound that stay; and the
+     * bound after so many changes of membership. */
+    uint64_t healed_ns, longest_chain, slowest_ppm;
+    uint64_t bound_ns, bound_changes;
     struct heap heap;
     struct pair **pairs; /* hash table by from and to; a power of two of room */
     uint32_t pair_count, pair_room;

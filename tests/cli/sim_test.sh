@@ -117,6 +117,10 @@ expect in_many_runs_too 3 --ranks 3 --workload agree --tasks 12 --steady \
     --faults kill:r2@vote.cast#50 --seeds 1..4
 says err 'in 4 runs a rule that had to fire never did'
 
+expect a_wait_that_faults_never_let_end_is_told 1 --ranks 3 --workload agree --tasks 12 \
+    --steady --faults drop:1/result
+says out '^FAILED quiescence: the program got nowhere for '
+
 # --- Many runs ----------------------------------------------------------------------
 
 expect many_seeds 0 --ranks 4 --seeds 1..40 --jobs 2

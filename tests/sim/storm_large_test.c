@@ -98,7 +98,8 @@ int main(void)
     static const enum sim_canary canaries[] = {
         SIM_CANARY_RUN_TWICE,     SIM_CANARY_CORRUPT_RESULT, SIM_CANARY_CORRUPT_OWNER,
         SIM_CANARY_FALSE_VERDICT, SIM_CANARY_FALSE_MAYBE,    SIM_CANARY_FALSE_ALARM,
-        SIM_CANARY_NEEDLESS_VIEW, SIM_CANARY_OTHER_VIEW,     SIM_CANARY_LOSE_ACK};
+        SIM_CANARY_NEEDLESS_VIEW, SIM_CANARY_OTHER_VIEW,     SIM_CANARY_LOSE_ACK,
+        SIM_CANARY_LATE_RESULT};
     uint32_t passed = 0, failed = 0;
     if (!hashing_init())
         return 2;

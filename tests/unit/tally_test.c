@@ -202,6 +202,22 @@ static void percentiles_are_exact_to_a_sixteenth(void **state)
     free(none);
 }
 
+static void the_standstill_nearest_to_its_bound_stays(void **state)
+{
+    (void)state;
+    static struct tally sum, more;
+    sum.standstill = (struct sim_standstill){.lasted_ns = 10, .bound_ns = 100};
+    tally_add(&sum, &more); /* a run without any */
+    assert_int_equal(sum.standstill.lasted_ns, 10);
+    more.standstill = (struct sim_standstill){.lasted_ns = 11, .bound_ns = 200};
+    tally_add(&sum, &more);
+    assert_int_equal(sum.standstill.lasted_ns, 10);
+    more.standstill.bound_ns = 20;
+    tally_add(&sum, &more);
+    assert_int_equal(sum.standstill.lasted_ns, 11);
+    assert_int_equal(sum.standstill.bound_ns, 20);
+}
+
 static void times_are_told_in_the_unit_that_fits(void **state)
 {
     (void)state;
@@ -230,6 +246,7 @@ int main(void)
         TOLD(ranks_beyond_the_program_count_too),
         TOLD(sums_add_up),
         TOLD(percentiles_are_exact_to_a_sixteenth),
+        cmocka_unit_test(the_standstill_nearest_to_its_bound_stays),
         cmocka_unit_test(times_are_told_in_the_unit_that_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
