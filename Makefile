@@ -52,7 +52,7 @@ SIM_TEST_SRC := $(wildcard tests/sim/*_test.c)
 MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
 MPI_PART_SRC := $(wildcard tests/mpi/*/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
-BENCH_PART_SRC := $(addprefix tests/bench/,pattern.c graph.c by_hand.c by_moot.c)
+BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c search.c)
 BENCH_SRC := $(filter-out $(BENCH_PART_SRC),$(wildcard tests/bench/*.c))
 
 GEN_C := $(BUILD)/gen/moot.pb-c.c
@@ -178,7 +178,7 @@ run: deps
 TESTS ?= layers lint man unit conformance sim mutants fuzz mpi cli
 
 .PHONY: tests check soak fuzz layers
-tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS)
+tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS) $(BENCHES)
 
 check: deps-check
 	@$(AGAIN) -s DEVELOPER=1 BUILD=$(CHECK_BUILD) tests $(if $(filter fuzz,$(TESTS)),fuzzers)

@@ -28,7 +28,7 @@ static void add(struct transfer **list, int *count, long point, int peer)
             return;
     *list = realloc(*list, (size_t)(*count + 1) * sizeof(**list));
     if (*list == NULL)
-        MPI_Abort(MPI_COMM_WORLD, 1);
+        bench_die("no memory for a plan");
     (*list)[(*count)++] = (struct transfer){point, peer};
 }
 
@@ -36,12 +36,11 @@ static void add(struct transfer **list, int *count, long point, int peer)
 static void plan_row(const struct graph *graph, long step, struct plan *receives,
                      struct plan *sends)
 {
-    long inputs[PATTERN_WIDTH_MAX];
-    struct row row = pattern_row(graph->pattern, graph->steps, graph->width, step);
+    struct row row = graph_row(graph, step);
     for (long point = row.first; point < row.first + row.count; point++) {
         int owner = graph_owner(graph, point);
-        long count = pattern_inputs(graph->pattern, graph->steps, graph->width, step,
-                                    point, inputs);
+        long count;
+        const long *inputs = graph_inputs(graph, step, point, &count);
         for (long i = 0; i < count; i++) {
             int from = graph_owner(graph, inputs[i]);
             if (from == owner)
@@ -56,9 +55,7 @@ static void plan_row(const struct graph *graph, long step, struct plan *receives
 
 static struct plan *make_plans(const struct graph *graph)
 {
-    struct plan *plans = calloc((size_t)graph->steps, sizeof(*plans));
-    if (plans == NULL)
-        MPI_Abort(MPI_COMM_WORLD, 1);
+    struct plan *plans = bench_alloc((size_t)graph->steps, sizeof(*plans));
     for (long step = 1; step < graph->steps; step++)
         plan_row(graph, step, &plans[step], &plans[step - 1]);
     return plans;
@@ -84,14 +81,13 @@ static void run_points(const struct graph *graph, const struct plan *plan,
                        struct state *state, long step)
 {
     struct token *now = state->tokens[step % 2], *before = state->tokens[1 - step % 2];
-    struct row row = pattern_row(graph->pattern, graph->steps, graph->width, step);
-    long takes[PATTERN_WIDTH_MAX];
+    struct row row = graph_row(graph, step);
     const struct token *inputs[PATTERN_WIDTH_MAX];
     for (long point = row.first; point < row.first + row.count; point++) {
         if (graph_owner(graph, point) != graph->rank)
             continue;
-        long count = pattern_inputs(graph->pattern, graph->steps, graph->width, step,
-                                    point, takes);
+        long count;
+        const long *takes = graph_inputs(graph, step, point, &count);
         for (long i = 0; i < count; i++)
             inputs[i] = &before[takes[i]];
         graph_execute(graph, step, point, inputs, (size_t)count, &now[point]);
@@ -121,17 +117,17 @@ static void run_row(const struct graph *graph, const struct plan *plan,
 
 double graph_by_hand(const struct graph *graph)
 {
-    struct plan *plans = make_plans(graph);
     static struct state state;
+    struct plan *plans = make_plans(graph);
     memset(&state, 0, sizeof(state));
     MPI_Barrier(MPI_COMM_WORLD);
-    double begin = MPI_Wtime();
+    double begun_s = bench_now_s();
     for (long step = 0; step < graph->steps; step++)
         run_row(graph, &plans[step], &state, step);
     for (int i = 0; i < 2; i++)
         MPI_Waitall(state.send_count[i], state.sends[i], MPI_STATUSES_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD);
-    double took = MPI_Wtime() - begin;
+    double took_s = bench_took_s(begun_s);
     free_plans(graph, plans);
-    return took;
+    graph_check_executed(graph);
+    return took_s;
 }

@@ -1,27 +1,52 @@
-/* by_moot.c - the graph as a moot program: every rank spawns all of it, each task on
- * the rank that has its point, and waits for its own. */
+/* by_moot.c - the graph as a moot program.
+ *
+ * Every rank spawns all of it, row by row, each task on the rank that has its point,
+ * and lets a row's handles go as soon as the next row has taken them as inputs.
+ *
+ * How does it know that all is done?  By waiting for the sinks, whose results no task
+ * takes: the last row, half of each row of `tree`, every task of `trivial`.  A wait for
+ * a sink itself makes its owner tell every rank of it, a message for each, and in
+ * `trivial` that would be all there is to measure.  So a rank's sinks are gathered by
+ * tasks of that rank that run after them and give nothing, each after up to
+ * GATHER_TASKS sinks and after the one before it; the last of each rank is what all
+ * ranks wait for.  That takes one message for each pair of ranks, whatever the pattern.
+ */
 #include "graph.h"
 
-#include <moot.h>
 #include <moot_mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { GATHER_TASKS = 1024 };
+
+/* Padding would be part of a task's identity: there is none. */
 struct place {
-    int64_t step, point;
+    int64_t run, step, point;
 };
 
-static void check(moot *m, int code, const char *what)
-{
-    if (code != MOOT_OK) {
-        fprintf(stderr, "%s: %s\n", what, moot_last_error(m));
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-}
+/* A rank's sinks that are not gathered yet. */
+struct sheaf {
+    moot_task sinks[GATHER_TASKS + 1]; /* the last one's place is the gatherer's */
+    size_t count;
+    moot_task gatherer; /* the latest; 0: none */
+    int64_t gatherers;
+};
+
+struct by_moot {
+    moot *m;
+    moot_kernel_id execute, gather;
+    const struct graph *graph; /* that runs, and how */
+    struct divergence divergence;
+    int64_t run;
+    uint64_t draws; /* this rank's random state */
+    struct sheaf *sheaves;
+};
+
+/* --- Kernels ---------------------------------------------------------------------- */
 
 static int execute(moot_call *call, void *user)
 {
-    const struct graph *graph = user;
+    const struct by_moot *by_moot = user;
     const struct place *place = moot_call_args(call, NULL);
     const struct token *inputs[PATTERN_WIDTH_MAX];
     size_t count = moot_call_input_count(call);
@@ -30,85 +55,225 @@ static int execute(moot_call *call, void *user)
     struct token *out = moot_call_output(call, sizeof(*out));
     if (out == NULL)
         return MOOT_ERR_NO_MEMORY;
-    graph_execute(graph, place->step, place->point, inputs, count, out);
+    graph_execute(by_moot->graph, place->step, place->point, inputs, count, out);
     return MOOT_OK;
 }
 
-static void spawn_row(moot *m, const struct graph *graph, moot_kernel_id kernel,
-                      long step, const moot_task *before, moot_task *now)
+static int gather(moot_call *call, void *user)
 {
-    struct row row = pattern_row(graph->pattern, graph->steps, graph->width, step);
-    long takes[PATTERN_WIDTH_MAX];
-    moot_task inputs[PATTERN_WIDTH_MAX];
-    for (long point = row.first; point < row.first + row.count; point++) {
-        long count = pattern_inputs(graph->pattern, graph->steps, graph->width, step,
-                                    point, takes);
-        for (long i = 0; i < count; i++)
-            inputs[i] = before[takes[i]];
-        struct place place = {step, point};
-        check(m,
-              moot_task_spawn(
-                  m,
-                  &(moot_task_spec){.kernel = kernel,
-                                    .args = &place,
-                                    .args_size = sizeof(place),
-                                    .inputs = inputs,
-                                    .input_count = (size_t)count,
-                                    .owner = MOOT_ON(graph_owner(graph, point))},
-                  &now[point]),
-              "moot_task_spawn");
+    (void)user;
+    return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+/* --- Divergence ------------------------------------------------------------------- */
+
+/* xorshift64 (Marsaglia, 2003). */
+static bool draws_below(struct by_moot *by_moot, double share)
+{
+    uint64_t x = by_moot->draws;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    by_moot->draws = x;
+    return (double)(x >> 11) * 0x1p-53 < share;
+}
+
+/* The order in which this rank spawns the points of a row. */
+static void order_row(struct by_moot *by_moot, struct row row, long *order)
+{
+    for (long i = 0; i < row.count; i++)
+        order[i] = row.first + i;
+    if (by_moot->divergence.shuffled <= 0 ||
+        !draws_below(by_moot, by_moot->divergence.shuffled))
+        return;
+    for (long i = row.count - 1; i > 0; i--) {
+        (void)draws_below(by_moot, 0);
+        long other = (long)(by_moot->draws % (uint64_t)(i + 1)), point = order[i];
+        order[i] = order[other];
+        order[other] = point;
     }
 }
 
-/* Spawns all, keeping the handles of this rank's own tasks, and waits for those. */
-static void run(moot *m, const struct graph *graph, moot_kernel_id kernel,
-                moot_task *own)
+/* --- Spawning --------------------------------------------------------------------- */
+
+static moot_task name_by_hash(struct by_moot *by_moot, const moot_task_spec *spec)
 {
+    moot_hash hash;
+    moot_task task;
+    bench_check(by_moot->m, moot_spec_hash(by_moot->m, spec, &hash), "moot_spec_hash");
+    bench_check(by_moot->m, moot_task_find(by_moot->m, &hash, &task), "moot_task_find");
+    return task;
+}
+
+static moot_task spawn_point(struct by_moot *by_moot, long step, long point,
+                             const moot_task *before)
+{
+    const struct graph *graph = by_moot->graph;
+    const struct divergence *divergence = &by_moot->divergence;
+    moot_task inputs[PATTERN_WIDTH_MAX], task;
+    long count;
+    const long *takes = graph_inputs(graph, step, point, &count);
+    for (long i = 0; i < count; i++)
+        inputs[i] = before[takes[i]];
+    struct place place = {by_moot->run, step, point};
+    int owner = graph_owner(graph, point);
+    moot_task_spec spec = {.kernel = by_moot->execute,
+                           .args = &place,
+                           .args_size = sizeof(place),
+                           .inputs = inputs,
+                           .input_count = (size_t)count};
+    if (!divergence->free)
+        spec.owner = MOOT_ON(owner);
+    if (divergence->skipped > 0 && owner != graph->rank &&
+        draws_below(by_moot, divergence->skipped))
+        return name_by_hash(by_moot, &spec);
+    bench_check(by_moot->m, moot_task_spawn(by_moot->m, &spec, &task),
+                "moot_task_spawn");
+    return task;
+}
+
+static void release(struct by_moot *by_moot, moot_task task)
+{
+    bench_check(by_moot->m, moot_task_release(by_moot->m, task), "moot_task_release");
+}
+
+/* Spawns what runs after the sinks in rank `owner`'s sheaf. */
+static void bind_sheaf(struct by_moot *by_moot, int owner)
+{
+    struct sheaf *sheaf = &by_moot->sheaves[owner];
+    struct place place = {by_moot->run, -1 - sheaf->gatherers++, owner};
+    if (sheaf->gatherer.id != 0)
+        sheaf->sinks[sheaf->count++] = sheaf->gatherer;
+    bench_check(by_moot->m,
+                moot_task_spawn(by_moot->m,
+                                &(moot_task_spec){.kernel = by_moot->gather,
+                                                  .args = &place,
+                                                  .args_size = sizeof(place),
+                                                  .after = sheaf->sinks,
+                                                  .after_count = sheaf->count,
+                                                  .owner = MOOT_ON(owner)},
+                                &sheaf->gatherer),
+                "moot_task_spawn");
+    for (size_t i = 0; i < sheaf->count; i++)
+        release(by_moot, sheaf->sinks[i]);
+    sheaf->count = 0;
+}
+
+/* A row that the next has taken from, or the last. */
+static void let_go(struct by_moot *by_moot, long step, const moot_task *tasks)
+{
+    const struct graph *graph = by_moot->graph;
+    struct row row = graph_row(graph, step);
+    for (long point = row.first; point < row.first + row.count; point++) {
+        if (!graph_is_sink(graph, step, point)) {
+            release(by_moot, tasks[point]);
+            continue;
+        }
+        int owner = graph_owner(graph, point);
+        struct sheaf *sheaf = &by_moot->sheaves[owner];
+        sheaf->sinks[sheaf->count++] = tasks[point];
+        if (sheaf->count == GATHER_TASKS)
+            bind_sheaf(by_moot, owner);
+    }
+}
+
+static void spawn_all(struct by_moot *by_moot)
+{
+    const struct graph *graph = by_moot->graph;
     moot_task rows[2][PATTERN_WIDTH_MAX];
-    size_t own_count = 0;
+    long order[PATTERN_WIDTH_MAX];
     for (long step = 0; step < graph->steps; step++) {
         moot_task *now = rows[step % 2], *before = rows[1 - step % 2];
-        spawn_row(m, graph, kernel, step, before, now);
-        struct row row = pattern_row(graph->pattern, graph->steps, graph->width, step);
-        struct row last =
-            pattern_row(graph->pattern, graph->steps, graph->width, step - 1);
-        for (long point = last.first; point < last.first + last.count; point++)
-            if (graph_owner(graph, point) != graph->rank)
-                check(m, moot_task_release(m, before[point]), "moot_task_release");
-        for (long point = row.first; point < row.first + row.count; point++)
-            if (graph_owner(graph, point) == graph->rank)
-                own[own_count++] = now[point];
+        struct row row = graph_row(graph, step);
+        order_row(by_moot, row, order);
+        for (long i = 0; i < row.count; i++)
+            now[order[i]] = spawn_point(by_moot, step, order[i], before);
+        let_go(by_moot, step - 1, before);
     }
-    check(m, moot_task_wait_all(m, own, own_count, MOOT_FOREVER), "moot_task_wait_all");
+    let_go(by_moot, graph->steps - 1, rows[(graph->steps - 1) % 2]);
 }
 
-double graph_by_moot(const struct graph *graph, const char *mode)
+/* --- A run ------------------------------------------------------------------------ */
+
+/* Spawns the last gatherers and waits for them; returns how many there are. */
+static size_t finish(struct by_moot *by_moot, moot_task *last)
 {
+    size_t count = 0;
+    for (int rank = 0; rank < by_moot->graph->ranks; rank++) {
+        struct sheaf *sheaf = &by_moot->sheaves[rank];
+        if (sheaf->count > 0)
+            bind_sheaf(by_moot, rank);
+        if (sheaf->gatherer.id != 0)
+            last[count++] = sheaf->gatherer;
+        sheaf->gatherer.id = 0;
+        sheaf->gatherers = 0;
+    }
+    bench_check(by_moot->m, moot_task_wait_all(by_moot->m, last, count, MOOT_FOREVER),
+                "moot_task_wait_all");
+    return count;
+}
+
+double by_moot_run(struct by_moot *by_moot, const struct graph *graph,
+                   const struct divergence *divergence)
+{
+    static const struct divergence none;
+    moot_task *last = bench_alloc((size_t)graph->ranks, sizeof(*last));
+    by_moot->graph = graph;
+    by_moot->divergence = divergence != NULL ? *divergence : none;
+    by_moot->run++;
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begun_s = bench_now_s();
+    spawn_all(by_moot);
+    size_t count = finish(by_moot, last);
+    double mine_s = bench_now_s() - begun_s, took_s;
+    bench_meet(by_moot->m, last[0]);
+    MPI_Allreduce(&mine_s, &took_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    for (size_t i = 0; i < count; i++)
+        release(by_moot, last[i]);
+    free(last);
+    graph_check_executed(graph);
+    return took_s;
+}
+
+/* --- Opening and closing ---------------------------------------------------------- */
+
+static moot_kernel_id register_kernel(struct by_moot *by_moot, const char *name,
+                                      moot_kernel_fn fn)
+{
+    moot_kernel_id id;
+    moot_kernel kernel = {.name = name, .fn = fn, .user = by_moot};
+    bench_check(by_moot->m, moot_kernel_register(by_moot->m, &kernel, &id), name);
+    return id;
+}
+
+struct by_moot *by_moot_open(const char *mode)
+{
+    struct by_moot *by_moot = bench_alloc(1, sizeof(*by_moot));
     char knob[64];
     (void)snprintf(knob, sizeof(knob), "MOOT_DIVERGENCE=%s", mode);
     const char *const knobs[] = {knob, NULL};
-    moot *m = NULL;
-    check(NULL, moot_open_comm(&(moot_options){.knobs = knobs}, MPI_COMM_WORLD, &m),
-          "moot_open_comm");
-    moot_kernel_id kernel;
-    check(m,
-          moot_kernel_register(m,
-                               &(moot_kernel){.name = "execute",
-                                              .fn = execute,
-                                              .user = (void *)(uintptr_t)graph},
-                               &kernel),
-          "moot_kernel_register");
-    moot_task *own = calloc((size_t)graph_own_tasks(graph) + 1, sizeof(*own));
-    if (own == NULL)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    MPI_Barrier(MPI_COMM_WORLD);
-    double begin = MPI_Wtime();
-    run(m, graph, kernel, own);
-    check(m, moot_park(m), "moot_park");
-    MPI_Barrier(MPI_COMM_WORLD);
-    double took = MPI_Wtime() - begin;
-    check(m, moot_unpark(m), "moot_unpark");
-    free(own);
-    check(NULL, moot_close(m), "moot_close");
-    return took;
+    bench_check(
+        NULL,
+        moot_open_comm(&(moot_options){.knobs = knobs}, MPI_COMM_WORLD, &by_moot->m),
+        "moot_open_comm");
+    by_moot->execute = register_kernel(by_moot, "execute", execute);
+    by_moot->gather = register_kernel(by_moot, "gather", gather);
+    by_moot->draws = 0x9e3779b97f4a7c15u * (uint64_t)(moot_rank(by_moot->m) + 1);
+    by_moot->sheaves =
+        bench_alloc((size_t)moot_size(by_moot->m), sizeof(*by_moot->sheaves));
+    return by_moot;
+}
+
+moot_stats by_moot_stats(const struct by_moot *by_moot)
+{
+    moot_stats stats;
+    bench_check(by_moot->m, moot_stats_get(by_moot->m, &stats), "moot_stats_get");
+    return stats;
+}
+
+void by_moot_close(struct by_moot *by_moot)
+{
+    bench_check(NULL, moot_close(by_moot->m), "moot_close");
+    free(by_moot->sheaves);
+    free(by_moot);
 }

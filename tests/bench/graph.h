@@ -1,23 +1,25 @@
-/* graph.h - one run of a task graph, by hand and by moot.
+/* graph.h - one task graph, run by hand and by moot.
  *
  * Points are dealt to ranks in blocks.  Every task runs the same compute kernel, checks
  * that each input is the result it should be, and counts itself, so a run that skipped
- * or repeated work is seen.  Both ways compute the same and are timed alike: from a
- * barrier to a barrier, without setting up.
+ * or repeated work is seen.  Both ways take the edges from the same tables, which are
+ * made before any clock starts, and are timed alike: from a barrier until the last rank
+ * has seen the end of all that it waits for.
  */
 #ifndef TESTS_BENCH_GRAPH_H
 #define TESTS_BENCH_GRAPH_H
 
+#include "bench.h"
 #include "pattern.h"
 
-#include <mpi.h>
-#include <stddef.h>
+struct graph_tables;
 
 struct graph {
     enum pattern pattern;
     long steps, width;
-    long iterations; /* of the compute kernel, per task */
     int rank, ranks;
+    long iterations; /* of the compute kernel, per task */
+    struct graph_tables *tables;
 };
 
 /* What a task gives its consumers. */
@@ -25,26 +27,59 @@ struct token {
     int64_t step, point;
 };
 
-int graph_owner(const struct graph *graph, long point);
-long graph_tasks(const struct graph *graph);     /* in the whole graph */
-long graph_own_tasks(const struct graph *graph); /* of them, this rank's */
+/* A graph of no iterations; release it. */
+struct graph graph_new(const struct bench *bench, enum pattern pattern, long steps,
+                       long width);
+void graph_release(struct graph *graph);
 
-/* The compute kernel: 64 fused multiply-adds an iteration. */
+int graph_owner(const struct graph *graph, long point);
+struct row graph_row(const struct graph *graph, long step);
+/* The points of the row before that (step, point) takes, ascending; borrowed. */
+const long *graph_inputs(const struct graph *graph, long step, long point, long *count);
+/* Whether no task takes its result. */
+bool graph_is_sink(const struct graph *graph, long step, long point);
+long graph_tasks(const struct graph *graph);
+
+/* The compute kernel: 64 multiply-adds an iteration, and, as in Task Bench, one product
+ * of all 64 at the end. */
 void graph_compute(long iterations);
-/* Seconds that an iteration takes on this rank when nothing else is done. */
-double graph_iteration_s(void);
+/* The peak that an efficiency is measured against, as core seconds per iteration: the
+ * kernel alone, on all ranks at once, for as long as many tasks; the best of several
+ * runs.  Collective. */
+double graph_iteration_s(const struct bench *bench);
 
 /* The body of every task.  Ends the job with a message if an input is not the result
  * of its task. */
 void graph_execute(const struct graph *graph, long step, long point,
                    const struct token *const *inputs, size_t input_count,
                    struct token *out);
-/* How many tasks this rank has executed since this was last called. */
-long graph_take_executed(void);
+/* Ends the job unless each task has run once, on some rank, since the last call.
+ * Collective. */
+void graph_check_executed(const struct graph *graph);
 
-/* Runs the graph once and returns the seconds that it took, on rank 0.  Collective. */
+/* --- The two ways ----------------------------------------------------------------- */
+
+/* Runs the graph once and returns the seconds that it took.  Collective. */
 double graph_by_hand(const struct graph *graph);
-/* `mode` is the value of MOOT_DIVERGENCE; `knobs` as in moot_options, or NULL. */
-double graph_by_moot(const struct graph *graph, const char *mode);
+
+/* How ranks differ in what they spawn.  Zero: they do not. */
+struct divergence {
+    double skipped;  /* of the tasks that are another's by graph_owner, the share that
+                        this rank names by their hash instead of spawning them */
+    double shuffled; /* of the rows, the share that this rank spawns in an order of its
+                        own */
+    bool free;       /* tasks are not bound to graph_owner: their hash says who runs
+                        them, and there is something to vote about */
+};
+
+/* A moot to run graphs in, many one after the other. */
+struct by_moot;
+/* `mode` is a value of MOOT_DIVERGENCE.  Collective. */
+struct by_moot *by_moot_open(const char *mode);
+double by_moot_run(struct by_moot *by_moot, const struct graph *graph,
+                   const struct divergence *divergence);
+/* What this rank has counted since by_moot_open. */
+moot_stats by_moot_stats(const struct by_moot *by_moot);
+void by_moot_close(struct by_moot *by_moot);
 
 #endif

@@ -40,9 +40,9 @@ struct row pattern_row(enum pattern pattern, long steps, long width, long step)
 
 /* --- Inputs ----------------------------------------------------------------------- */
 
-/* Which of several sets of connections a step uses: fft one per bit of a point, spread
- * and random_nearest one per step of their period. */
-static long connection_set(enum pattern pattern, long width, long step)
+/* fft has a set for each bit of a point, spread and random_nearest one for each step of
+ * their period. */
+long pattern_sets(enum pattern pattern, long width)
 {
     long sets = 1;
     if (pattern == PATTERN_fft)
@@ -50,7 +50,14 @@ static long connection_set(enum pattern pattern, long width, long step)
             sets++;
     else if (pattern == PATTERN_spread || pattern == PATTERN_random_nearest)
         sets = PATTERN_RADIX;
-    return (step + sets - 1) % sets;
+    return sets;
+}
+
+long pattern_set(enum pattern pattern, long sets, long step)
+{
+    if (sets == 1)
+        return 0;
+    return (pattern == PATTERN_fft ? step + sets - 1 : step) % sets;
 }
 
 static uint64_t mix(uint64_t x)
@@ -69,8 +76,8 @@ static bool connects(long set, long from, long to)
     return mix(key) >> 62 == 0;
 }
 
-/* Whether `input` is among the point's inputs where both rows are whole. */
-static bool is_input(enum pattern pattern, long width, long set, long point, long input)
+bool pattern_connects(enum pattern pattern, long width, long set, long point,
+                      long input)
 {
     long apart = input - point;
     switch (pattern) {
@@ -104,23 +111,4 @@ static bool is_input(enum pattern pattern, long width, long set, long point, lon
     default:
         return false;
     }
-}
-
-bool pattern_takes(enum pattern pattern, long steps, long width, long step, long point,
-                   long input)
-{
-    struct row before = pattern_row(pattern, steps, width, step - 1);
-    return input >= before.first && input < before.first + before.count &&
-           is_input(pattern, width, connection_set(pattern, width, step), point, input);
-}
-
-long pattern_inputs(enum pattern pattern, long steps, long width, long step, long point,
-                    long *inputs)
-{
-    struct row before = pattern_row(pattern, steps, width, step - 1);
-    long set = connection_set(pattern, width, step), count = 0;
-    for (long input = before.first; input < before.first + before.count; input++)
-        if (is_input(pattern, width, set, point, input))
-            inputs[count++] = input;
-    return count;
 }

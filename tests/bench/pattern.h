@@ -43,13 +43,13 @@ struct row {
 };
 struct row pattern_row(enum pattern pattern, long steps, long width, long step);
 
-/* The points of row step - 1 that (step, point) takes, ascending, each once: writes
- * them (at most width) and returns how many. */
-long pattern_inputs(enum pattern pattern, long steps, long width, long step, long point,
-                    long *inputs);
+/* A step connects its points to those of the row before by one of a few sets of
+ * connections, taken in turn: how many there are, and which a step uses. */
+long pattern_sets(enum pattern pattern, long width);
+long pattern_set(enum pattern pattern, long sets, long step);
 
-/* Whether (step, point) takes (step - 1, input). */
-bool pattern_takes(enum pattern pattern, long steps, long width, long step, long point,
-                   long input);
+/* Whether by that set `point` takes the result of `input`, if the row before has it. */
+bool pattern_connects(enum pattern pattern, long width, long set, long point,
+                      long input);
 
 #endif

@@ -1,0 +1,78 @@
+/* search.c - see search.h. */
+#include "search.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { RUNS_MIN = 3, RUNS_MAX = 12 };
+
+/* Where a search begins, and where it stops looking: on a machine that is taken away
+ * for milliseconds, estimates know no end. */
+static const double GRAIN_FIRST_S[] = {
+    [BY_HAND] = 1e-6, [BY_MOOT] = 4e-6, [BY_TRUST] = 4e-6};
+static const double GRAIN_MOST_S = 1e-4;
+
+static struct by_moot *open_way(enum way way)
+{
+    if (way == BY_HAND)
+        return NULL;
+    return by_moot_open(way == BY_MOOT ? "repair" : "trust");
+}
+
+double search_turn_s(enum way way, const struct graph *graph)
+{
+    double best_s = INFINITY, all_s = 0;
+    struct by_moot *by_moot = open_way(way);
+    for (int i = 0; i <= RUNS_MIN || (i <= RUNS_MAX && all_s < SEARCH_TURN_S); i++) {
+        double took_s =
+            way == BY_HAND ? graph_by_hand(graph) : by_moot_run(by_moot, graph, NULL);
+        if (i > 0) {
+            best_s = fmin(best_s, took_s);
+            all_s += took_s;
+        }
+    }
+    if (by_moot != NULL)
+        by_moot_close(by_moot);
+    return best_s;
+}
+
+double search_grain_s(const struct search *search)
+{
+    double last[3];
+    size_t count = search->count < 3 ? search->count : 3;
+    if (count == 0)
+        return GRAIN_FIRST_S[search->way];
+    memcpy(last, search->metg_s + search->count - count, count * sizeof(*last));
+    return fmin(figure_of(last, count).median / 2, GRAIN_MOST_S);
+}
+
+void search_round(struct search *search, const struct bench *bench, struct graph *graph,
+                  double iteration_s)
+{
+    if (search->count == SEARCH_ROUNDS_MAX)
+        bench_die("a search has at most %d rounds", SEARCH_ROUNDS_MAX);
+    graph->iterations = lrint(fmax(1, search_grain_s(search) / iteration_s));
+    double grain_s = (double)graph->iterations * iteration_s;
+    double task_s =
+        search_turn_s(search->way, graph) * bench->cores / (double)graph_tasks(graph);
+    search->efficiency[search->count] = grain_s / task_s;
+    search->metg_s[search->count++] = 2 * fmax(task_s - grain_s, 1e-9);
+}
+
+static struct figure settled(const struct search *search, const double *values)
+{
+    double copy[SEARCH_ROUNDS_MAX];
+    size_t count = search->count - SEARCH_ROUNDS_TO_SETTLE;
+    memcpy(copy, values + SEARCH_ROUNDS_TO_SETTLE, count * sizeof(*copy));
+    return figure_of(copy, count);
+}
+
+struct figure search_metg_s(const struct search *search)
+{
+    return settled(search, search->metg_s);
+}
+
+struct figure search_efficiency(const struct search *search)
+{
+    return settled(search, search->efficiency);
+}

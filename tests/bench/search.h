@@ -1,0 +1,51 @@
+/* search.h - METG(50%): the smallest tasks that still pay.
+ *
+ * METG(50%) of Task Bench: wall time x cores / tasks, at the grain at which a run
+ * reaches half of the peak.  The peak is the compute kernel alone, measured here and
+ * now on all cores at once (graph_iteration_s), as Task Bench measures its machine's.
+ *
+ * How the grain is found.  A run at g seconds of kernel per task takes T core seconds
+ * per task, of which o = T - g are overhead; at half of the peak g = o, so 2 o is an
+ * estimate of METG from a single run, the better the nearer g is to o, and exact where
+ * they meet.  So each round runs at the grain that the three rounds before suggest, and
+ * gives one estimate; no slope is taken between two noisy points, as a bisection does.
+ * The first rounds find the grain, and the others' estimates count.
+ *
+ * A round is a turn of one way: it runs the graph for SEARCH_TURN_S, or a few times at
+ * least, and the fastest run counts, for what can disturb a run only makes it slower.
+ * moot's turn opens a moot, runs once to warm up, and closes it after the last run: an
+ * idle moot beside the hand-written run would disturb that.  Neither opening nor
+ * closing is timed.
+ */
+#ifndef TESTS_BENCH_SEARCH_H
+#define TESTS_BENCH_SEARCH_H
+
+#include "graph.h"
+
+enum { SEARCH_ROUNDS_TO_SETTLE = 5, SEARCH_ROUNDS_MAX = 64 };
+#define SEARCH_TURN_S 0.06
+
+enum way { BY_HAND, BY_MOOT, BY_TRUST };
+
+/* Zero-initialise, and set the way. */
+struct search {
+    enum way way;
+    double metg_s[SEARCH_ROUNDS_MAX]; /* a round's estimate */
+    double efficiency[SEARCH_ROUNDS_MAX];
+    size_t count;
+};
+
+/* Seconds of the fastest run of a turn.  Collective. */
+double search_turn_s(enum way way, const struct graph *graph);
+
+/* The grain of the next round, in seconds per task. */
+double search_grain_s(const struct search *search);
+/* One round.  Changes the graph's iterations.  Collective. */
+void search_round(struct search *search, const struct bench *bench, struct graph *graph,
+                  double iteration_s);
+
+/* Of the rounds after those to settle; there must be one. */
+struct figure search_metg_s(const struct search *search);
+struct figure search_efficiency(const struct search *search);
+
+#endif
