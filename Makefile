@@ -52,7 +52,7 @@ SIM_TEST_SRC := $(wildcard tests/sim/*_test.c)
 MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
 MPI_PART_SRC := $(wildcard tests/mpi/*/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
-BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c search.c)
+BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c search.c kit.c)
 BENCH_SRC := $(filter-out $(BENCH_PART_SRC),$(wildcard tests/bench/*.c))
 
 GEN_C := $(BUILD)/gen/moot.pb-c.c

@@ -1,17 +1,20 @@
 #!/bin/sh
-# run.sh BUILD [quick|all] - what moot costs, beside what is written by hand.
+# run.sh BUILD [quick|costs|all] - what moot costs, beside what is written by hand.
 #
 #   quick   METG rows, and repair against trust; under three minutes
-#   all     every row; METG of every pattern at three sizes as CSV too, in
-#           BUILD/bench.csv, and a plot of it if gnuplot is there (BUILD/bench.svg)
+#   costs   one cost each: spawns, messages, votes, being idle, a long run
+#   all     both, at more sizes, and what divergence costs; METG as CSV too, in
+#           BUILD/bench.csv, divergence in BUILD/bench-diverge.csv, and a plot of both
+#           if gnuplot is there (BUILD/bench.svg)
 #
 # A row is `name value target`, less is better, and what is behind a # is for people.
 # Exit status 1 if a row misses its target, or is missing; 2 if a program fails.
 set -eu
-BUILD=${1:?usage: run.sh BUILD [quick|all]}
+BUILD=${1:?usage: run.sh BUILD [quick|costs|all]}
 what=${2:-quick}
 rows=$BUILD/bench.rows
 csv=$BUILD/bench.csv
+diverge_csv=$BUILD/bench-diverge.csv
 export OMPI_MCA_btl_base_warn_component_unused=0
 : >"$rows"
 
@@ -47,24 +50,40 @@ quick() {
     on 2 trust --pattern some --pairs 7 --target 1.03
 }
 
+# One cost each.
+costs() {
+    voters=$(nproc)
+    [ "$voters" -lt 3 ] || voters=3
+    [ "$voters" -gt 1 ] || voters=2
+    on 1 spawning
+    on 2 spawning
+    on 2 wire
+    on "$voters" voting
+    on 2 idling
+    on 1 longrun --tasks 10000000
+    on 2 longrun --tasks 10000000
+}
+
 all() {
-    rm -f "$csv"
+    rm -f "$csv" "$diverge_csv"
     metg --rounds 15 --csv "$csv"
     on 2 metg --pattern others --width 2 --csv "$csv"
     on 4 metg --pattern others --width 16 --csv "$csv"
     on 2 trust --pattern all --pairs 31 --target 1.03
+    costs
+    on 2 diverge --pattern some --csv "$diverge_csv"
     command -v gnuplot >/dev/null || return 0
-    gnuplot -e "csv='$csv'; out='$BUILD/bench.svg'" tests/bench/plot.gp
-    echo "plot: $BUILD/bench.svg"
+    gnuplot -e "csv='$csv'; diverge_csv='$diverge_csv'; out='$BUILD/bench.svg'" \
+        tests/bench/plot.gp
+    echo "# plot: $BUILD/bench.svg"
 }
 
 echo "# $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
     "load $(cut -d' ' -f1 /proc/loadavg)"
 case $what in
-quick) quick ;;
-all) all ;;
+quick | costs | all) "$what" ;;
 *)
-    echo "run.sh: unknown part \"$what\": quick or all" >&2
+    echo "run.sh: unknown part \"$what\": quick, costs or all" >&2
     exit 2
     ;;
 esac

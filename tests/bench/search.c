@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+/* At least so many runs, unless they take too long: then one. */
 enum { RUNS_MIN = 3, RUNS_MAX = 12 };
+static const double RUNS_LONG_S = 0.5;
 
 /* Where a search begins, and where it stops looking: on a machine that is taken away
  * for milliseconds, estimates know no end. */
@@ -19,17 +21,24 @@ static struct by_moot *open_way(enum way way)
     return by_moot_open(way == BY_MOOT ? "repair" : "trust");
 }
 
+static bool is_enough(int runs, double all_s)
+{
+    if (runs < RUNS_MIN)
+        return runs > 0 && all_s > RUNS_LONG_S;
+    return runs == RUNS_MAX || all_s > SEARCH_TURN_S;
+}
+
 double search_turn_s(enum way way, const struct graph *graph)
 {
     double best_s = INFINITY, all_s = 0;
     struct by_moot *by_moot = open_way(way);
-    for (int i = 0; i <= RUNS_MIN || (i <= RUNS_MAX && all_s < SEARCH_TURN_S); i++) {
+    for (int run = -1; !is_enough(run, all_s); run++) {
         double took_s =
             way == BY_HAND ? graph_by_hand(graph) : by_moot_run(by_moot, graph, NULL);
-        if (i > 0) {
-            best_s = fmin(best_s, took_s);
-            all_s += took_s;
-        }
+        if (run < 0)
+            continue; /* that was to warm up */
+        best_s = fmin(best_s, took_s);
+        all_s += took_s;
     }
     if (by_moot != NULL)
         by_moot_close(by_moot);
@@ -62,9 +71,10 @@ void search_round(struct search *search, const struct bench *bench, struct graph
 static struct figure settled(const struct search *search, const double *values)
 {
     double copy[SEARCH_ROUNDS_MAX];
-    size_t count = search->count - SEARCH_ROUNDS_TO_SETTLE;
-    memcpy(copy, values + SEARCH_ROUNDS_TO_SETTLE, count * sizeof(*copy));
-    return figure_of(copy, count);
+    size_t from = search->count > SEARCH_ROUNDS_TO_SETTLE ? SEARCH_ROUNDS_TO_SETTLE
+                                                          : search->count - 1;
+    memcpy(copy, values + from, (search->count - from) * sizeof(*copy));
+    return figure_of(copy, search->count - from);
 }
 
 struct figure search_metg_s(const struct search *search)

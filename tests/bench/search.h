@@ -44,7 +44,7 @@ double search_grain_s(const struct search *search);
 void search_round(struct search *search, const struct bench *bench, struct graph *graph,
                   double iteration_s);
 
-/* Of the rounds after those to settle; there must be one. */
+/* Of the rounds after those to settle, or of the last if there is none. */
 struct figure search_metg_s(const struct search *search);
 struct figure search_efficiency(const struct search *search);
 
