@@ -53,7 +53,7 @@ int asker_need(struct core *core, const struct core_event *event)
     if (scope_is_dropped(core, &event->hash)) {
         return MOOT_ERR_SCOPE_CLOSED;
     }
-    struct task *task = table_enter(core, &event->hash);
+    struct task *task = event_enter(core, event);
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
@@ -88,7 +88,7 @@ int asker_need(struct core *core, const struct core_event *event)
 int asker_unneed(struct core *core, const struct core_event *event)
 {
     enum want want = event->u.need.want;
-    struct task *task = table_find(core, &event->hash);
+    struct task *task = event_find(core, event);
     if (task == NULL && scope_is_dropped(core, &event->hash)) {
         return MOOT_OK; /* its end was told with a verdict */
     }

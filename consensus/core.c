@@ -211,7 +211,7 @@ static int on_decline(struct core *core, const struct core_event *event)
     if (scope_is_dropped(core, &event->hash)) {
         return MOOT_OK;
     }
-    struct task *task = table_enter(core, &event->hash);
+    struct task *task = event_enter(core, event);
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
@@ -226,7 +226,7 @@ static int on_decline(struct core *core, const struct core_event *event)
 
 static int on_release(struct core *core, const struct core_event *event)
 {
-    struct task *task = table_find(core, &event->hash);
+    struct task *task = event_find(core, event);
     if (task == NULL || task->own != CORE_OWN_NONE || task->have != CORE_HAVE_DATA ||
         task->needs_data > 0 || task->users > 0) {
         return MOOT_ERR_STATE;
@@ -238,7 +238,7 @@ static int on_release(struct core *core, const struct core_event *event)
 
 static int on_done(struct core *core, const struct core_event *event)
 {
-    struct task *task = table_find(core, &event->hash);
+    struct task *task = event_find(core, event);
     if (task == NULL || task->own != CORE_OWN_RUNNING) {
         return MOOT_ERR_STATE;
     }
@@ -265,7 +265,7 @@ static int on_cancel(struct core *core, const struct core_event *event)
     if (scope_is_dropped(core, &event->hash)) {
         return MOOT_OK; /* it has ended */
     }
-    struct task *task = table_enter(core, &event->hash);
+    struct task *task = event_enter(core, event);
     return task != NULL ? asker_cancel(core, task) : MOOT_ERR_NO_MEMORY;
 }
 
@@ -276,7 +276,7 @@ static int dispatch(struct core *core, const struct core_event *event)
 {
     switch (event->type) {
     case CORE_EV_REGISTER:
-        return graph_register(core, &event->hash, &event->u.reg);
+        return graph_register(core, event);
     case CORE_EV_NEED:
         return asker_need(core, event);
     case CORE_EV_UNNEED:

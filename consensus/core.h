@@ -110,6 +110,7 @@ struct core_register {
     uint32_t lane;    /* that spawns it; ignored if NESTED or ADOPTED */
     uint32_t flags;
     const moot_hash *inputs;          /* data inputs, then `after`; copied */
+    void *const *input_entries;       /* NULL, or theirs */
     size_t input_count;               /* of both kinds */
     size_t after_count;               /* how many at the end are order only */
     const struct rankset *candidates; /* NULL: all; copied */
@@ -130,6 +131,7 @@ enum core_lane_state {
 struct core_event {
     enum core_event_type type;
     moot_hash hash; /* the task; for SCOPE_CLOSE and _RELEASE the scope */
+    void *entry;    /* of that task, which saves looking it up; or NULL */
     union {
         struct core_register reg;
         struct {
@@ -297,9 +299,13 @@ bool core_forgotten(const struct core *core, const moot_hash *hash);
 /* This rank has closed the scope, by name. */
 bool core_scope_closed(const struct core *core, const moot_hash *scope);
 
-/* Attaches `user` to a task that is known but not held (a pushed result, a wait for a
- * hash).  Makes the entry if there is none; false without memory. */
-bool core_set_user(struct core *core, const moot_hash *hash, void *user);
+/* The core's entry of a task, made if there is none: NULL without memory, or if its
+ * scope has ended on every rank.  It stands until CORE_OUT_FORGET, and carries the
+ * host's pointer from before the task is registered (a pushed result, a wait for a
+ * hash). */
+void *core_enter(struct core *core, const moot_hash *hash);
+void *core_entry_user(const void *entry);
+void core_entry_set_user(void *entry, void *user);
 
 /* True if a MOTION that carries a spec should be adopted: it passes Rule E, this rank
  * chairs the task and does not hold it.  The host then registers it with

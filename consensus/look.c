@@ -10,15 +10,17 @@ void *core_user(const struct core *core, const moot_hash *hash)
     return task != NULL ? task->user : NULL;
 }
 
-bool core_set_user(struct core *core, const moot_hash *hash, void *user)
+void *core_enter(struct core *core, const moot_hash *hash)
 {
-    struct task *task =
-        core->broken || scope_is_dropped(core, hash) ? NULL : table_enter(core, hash);
-    if (task == NULL) {
-        return false;
-    }
-    task->user = user;
-    return true;
+    return core->broken || scope_is_dropped(core, hash) ? NULL
+                                                        : table_enter(core, hash);
+}
+
+void *core_entry_user(const void *entry) { return ((const struct task *)entry)->user; }
+
+void core_entry_set_user(void *entry, void *user)
+{
+    ((struct task *)entry)->user = user;
 }
 
 static void look_at_others(const struct core *core, const struct task *task,

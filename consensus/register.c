@@ -29,7 +29,9 @@ static bool link_inputs(struct core *core, struct task *task,
     }
     task->input_count = (uint32_t)reg->input_count;
     for (size_t i = 0; i < reg->input_count; i++) {
-        struct task *from = table_enter(core, &reg->inputs[i]);
+        struct task *from = reg->input_entries != NULL
+                                ? reg->input_entries[i]
+                                : table_enter(core, &reg->inputs[i]);
         if (from == NULL) {
             return false;
         }
@@ -115,9 +117,10 @@ static bool scope_has_ended(const struct core *core, const moot_hash *hash,
     return ended;
 }
 
-int graph_register(struct core *core, const moot_hash *hash,
-                   const struct core_register *reg)
+int graph_register(struct core *core, const struct core_event *event)
 {
+    const moot_hash *hash = &event->hash;
+    const struct core_register *reg = &event->u.reg;
     if (reg->user == NULL || reg->after_count > reg->input_count ||
         reg->input_count > LIMIT_INPUTS || !facts_match(hash, reg) ||
         (!on_this_roll(reg) ? false : reg->lane >= LIMIT_LANES)) {
@@ -128,13 +131,14 @@ int graph_register(struct core *core, const moot_hash *hash,
     }
     /* Before anything is learned of the task: a wait that has gone to its finder is
      * told by the finder. */
-    if (placement_chair(hash, &core->members, reg->candidates) == NOBODY) {
+    if ((reg->candidates != NULL || core->member_count == 0) &&
+        placement_chair(hash, &core->members, reg->candidates) == NOBODY) {
         return MOOT_ERR_NO_CANDIDATE;
     }
     if (scope_has_ended(core, hash, reg)) {
         return MOOT_ERR_SCOPE_CLOSED;
     }
-    struct task *task = table_enter(core, hash);
+    struct task *task = event_enter(core, event);
     if (task == NULL || !task_learn_candidates(core, task, reg->candidates)) {
         return MOOT_ERR_NO_MEMORY;
     }

@@ -185,6 +185,17 @@ void recovery_reaccepted(struct core *core); /* one more of core->reaccepting */
 struct task *table_find(const struct core *core, const moot_hash *hash);
 /* Finds or makes; a new record has its chair.  NULL without memory. */
 struct task *table_enter(struct core *core, const moot_hash *hash);
+/* Those of an event's task, by its entry if the host gave it. */
+static inline struct task *event_find(const struct core *core,
+                                      const struct core_event *event)
+{
+    return event->entry != NULL ? event->entry : table_find(core, &event->hash);
+}
+static inline struct task *event_enter(struct core *core,
+                                       const struct core_event *event)
+{
+    return event->entry != NULL ? event->entry : table_enter(core, &event->hash);
+}
 void table_forget(struct core *core, struct task *task);
 void table_release(struct core *core);
 /* Learns the candidates of a task: the chair is then final. */
@@ -229,8 +240,7 @@ void state_on_state(struct core *core, uint32_t from, const struct message *mess
 /* --- register.c ---------------------------------------------------------------------
  */
 
-int graph_register(struct core *core, const moot_hash *hash,
-                   const struct core_register *reg);
+int graph_register(struct core *core, const struct core_event *event);
 
 /* --- graph.c ------------------------------------------------------------------------
  */

@@ -85,9 +85,8 @@ bool task_learn_candidates(struct core *core, struct task *task,
     if (!task->finder || candidates == NULL) {
         return true;
     }
-    struct rankset *copy = core_alloc(core, sizeof(*copy));
+    struct rankset *copy = memory_take(core, sizeof(*copy));
     if (copy == NULL || !rankset_copy(copy, candidates)) {
-        free(copy);
         core->broken = true;
         return false;
     }
@@ -109,7 +108,6 @@ static void task_release(struct task *task)
     free(task->docket);
     if (task->candidates != NULL) {
         rankset_release(task->candidates);
-        free(task->candidates);
     }
     rankset_release(&task->holders);
     rankset_release(&task->pushed);
@@ -141,6 +139,7 @@ void table_forget(struct core *core, struct task *task)
     table_remove(core, task);
     core->task_count--;
     task_release(task);
+    memory_give(core, task->candidates, sizeof(*task->candidates));
     memory_give(core, task->inputs, task->input_count * sizeof(*task->inputs));
     memory_give(core, task, sizeof(*task));
 }

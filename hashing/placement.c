@@ -178,6 +178,11 @@ uint32_t placement_chair(const moot_hash *hash, const struct rankset *members,
 {
     struct search search = {
         .seed = seed_of(hash), .members = members, .candidates = candidates};
+    if (candidates != NULL && candidates->high_words == 0 && candidates->low != 0 &&
+        (candidates->low & (candidates->low - 1)) == 0) {
+        uint32_t only = rankset_next(candidates, 0); /* the search would find it, too */
+        return rankset_has(members, only) ? only : PLACEMENT_NOBODY;
+    }
     return search_run(&search);
 }
 

@@ -33,7 +33,8 @@ bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
         call->inputs[i] = task->inputs[i]->payload;
     }
     call->input_count = count;
-    return true;
+    call->small = payloads_take(&m->payloads);
+    return call->small != NULL;
 }
 
 void call_end(struct moot_call *call)
@@ -46,6 +47,14 @@ void call_end(struct moot_call *call)
     }
     for (size_t i = 0; i < call->borrowed_count; i++) {
         payload_drop(call->borrowed[i]);
+    }
+    if (call->small != call->output) {
+        payload_drop(call->small);
+    }
+    while (call->discarded != NULL) {
+        struct payload *next = call->discarded->next;
+        payload_drop(call->discarded);
+        call->discarded = next;
     }
     free(call->children);
     free(call->borrowed);
@@ -90,12 +99,20 @@ void *moot_call_output(moot_call *call, size_t size)
     if (call == NULL) {
         return NULL;
     }
-    struct payload *output = payload_new(size);
+    struct payload *output = call->small;
+    if (size <= PAYLOAD_SMALL_BYTES) {
+        payload_fit(output, size);
+    } else {
+        output = payload_new(size);
+    }
     if (output == NULL) {
         call->no_memory = true;
         return NULL;
     }
-    payload_drop(call->output);
+    if (call->output != NULL && call->output != call->small) {
+        call->output->next = call->discarded;
+        call->discarded = call->output;
+    }
     call->output = output;
     call->no_memory = false;
     return output->data;

@@ -20,7 +20,9 @@ struct moot_call {
     size_t input_count; /* data inputs */
     const struct payload *inline_inputs[CALL_INPUTS_INLINE];
     struct payload *output;
-    bool no_memory; /* an output could not be had */
+    struct payload *small;     /* the output if it is small */
+    struct payload *discarded; /* outputs that another took the place of: list */
+    bool no_memory;            /* an output could not be had */
     struct text why;
     const char *mishap; /* what moot_call_wait or _spawn met last; NULL: nothing, */
     struct text mishap_story; /* and its story */

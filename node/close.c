@@ -152,7 +152,7 @@ static void free_tasks(struct moot *m)
     for (struct task *task = m->tasks; task != NULL; task = task->next_of_context) {
         task_drop_args(task);
         free(task->verdict_story);
-        free(task->payload); /* borrowed or not: nobody is left to read it */
+        payload_free(task->payload); /* borrowed or not: nobody is left to read it */
     }
 }
 
@@ -177,6 +177,7 @@ void context_free(struct moot *m)
     transport_group_release(&m->group);
     free(m->sites);
     pool_release(&m->pool);
+    payloads_release(&m->payloads);
     free(m->laters);
     for (uint32_t i = 0; i < m->report_count; i++) {
         text_release(&m->reports[i]);

@@ -54,7 +54,7 @@ static struct moot *context_new(const moot_options *options)
         context_free(m);
         return NULL;
     }
-    m->opened_ns = clock_ns();
+    m->opened_ns = m->now_ns = clock_ns();
     m->stall_due_ns = CORE_NEVER;
     m->signals_seen = usr1_count();
     m->report = options->report != NULL ? options->report : report_to_stderr;

@@ -47,6 +47,7 @@ struct run;
 struct later {
     enum core_event_type type;
     moot_hash hash;
+    void *entry; /* of a task that cannot be forgotten meanwhile, or NULL */
     enum want want;
     uint32_t lane;
     enum core_lane_state state;
@@ -92,10 +93,13 @@ struct moot {
     moot_report_fn report;
     void *report_user;
     uint64_t opened_ns;
+    uint64_t now_ns; /* when the lock was taken, or the turn began: time for what is
+                        done under it */
 
     struct handles handles;
     struct kernels kernels;
     struct pool pool;
+    struct payloads payloads;
     struct task *tasks;      /* all records, through next_of_context */
     struct site_name *sites; /* task.c: each spelling once */
     uint32_t site_count, site_room;

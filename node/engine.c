@@ -24,7 +24,11 @@ uint64_t clock_ns(void)
 
 /* --- The lock ------------------------------------------------------------------- */
 
-void engine_lock(struct moot *m) { pthread_mutex_lock(&m->bond->lock); }
+void engine_lock(struct moot *m)
+{
+    pthread_mutex_lock(&m->bond->lock);
+    m->now_ns = clock_ns();
+}
 
 void engine_unlock(struct moot *m)
 {
@@ -55,7 +59,7 @@ struct lane *engine_enter(struct moot *m)
         return NULL;
     }
     engine_lock(m);
-    lane->seen_ns = clock_ns();
+    lane->seen_ns = m->now_ns;
     return lane;
 }
 
@@ -148,7 +152,7 @@ static void carry_one(struct moot *m, const struct core_output *output)
 static int step_one(struct moot *m, const struct core_event *event)
 {
     struct core_outputs outputs;
-    int error = core_step(m->core, event, clock_ns(), &outputs);
+    int error = core_step(m->core, event, m->now_ns, &outputs);
     if (error == MOOT_ERR_NO_MEMORY && event->type != CORE_EV_REGISTER) {
         engine_fail_all(m, error, "no memory for the protocol's state");
     }
@@ -162,7 +166,8 @@ static int step_one(struct moot *m, const struct core_event *event)
 
 static void step_later(struct moot *m, const struct later *later)
 {
-    struct core_event event = {.type = later->type, .hash = later->hash};
+    struct core_event event = {
+        .type = later->type, .hash = later->hash, .entry = later->entry};
     if (later->type == CORE_EV_DONE) {
         event.u.done.status = later->status;
         event.u.done.size = later->size;

@@ -44,11 +44,12 @@ static void end_task(struct moot *m, struct task *task, int status,
     task->stage = TASK_ENDED;
     m->counts.failed += status != MOOT_OK;
     m->end_count++;
-    m->ended_ns = clock_ns();
+    m->ended_ns = m->now_ns;
     task_drop_args(task);
     progress_wake(m);
     engine_later(m, (struct later){.type = CORE_EV_DONE,
                                    .hash = task->hash,
+                                   .entry = task->entry,
                                    .status = status,
                                    .size = task->size});
 }
@@ -406,7 +407,10 @@ static void *worker_main(void *argument)
     engine_lock(m);
     exec_here(lane, true);
     while (!m->stop) {
-        if (exec_one(m, lane, idle.rounds) || progress_drive_free(m)) {
+        if (exec_one(m, lane, idle.rounds)) {
+            progress_send_free(m);
+            idle.rounds = 0;
+        } else if (progress_drive_free(m)) {
             idle.rounds = 0;
         } else {
             progress_idle(m, &idle, CORE_NEVER);

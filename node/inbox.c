@@ -214,7 +214,8 @@ static void take_result(struct moot *m, uint32_t from, const struct message *mes
     if (result->data == RESULT_BULK) {
         expect_bulk(m, from, message);
     } else if (result->data == RESULT_EAGER) {
-        feed_result(m, from, message, payload_copy(result->payload, result->size));
+        feed_result(m, from, message,
+                    payloads_copy(&m->payloads, result->payload, result->size));
     } else {
         feed(m, from, message);
     }

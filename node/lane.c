@@ -86,6 +86,8 @@ static void lane_free(struct lane *lane)
     bond_drop(bond);
     text_release(&lane->error);
     free(lane->hashes);
+    free(lane->inputs);
+    free(lane->entries);
     free(lane);
 }
 
@@ -229,7 +231,7 @@ void lane_set_state(struct moot *m, struct lane *lane, enum core_lane_state stat
         return;
     }
     lane->state = state;
-    lane->seen_ns = clock_ns();
+    lane->seen_ns = m->now_ns;
     struct core_event event = {.type = CORE_EV_LANE};
     event.u.lane.lane = lane->number;
     event.u.lane.state = state;

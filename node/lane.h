@@ -46,8 +46,12 @@ struct lane {
     const char *spawn_site; /* of its last top-level spawn, the context's; NULL: none */
     moot_hash scopes[LIMIT_SCOPE_DEPTH];
     uint32_t scope_depth;
-    moot_hash *hashes; /* scratch of a spawn */
-    size_t hash_room;
+    /* Scratch of a spawn, input_room of each: its inputs' hashes, records if known, and
+     * the core's entries. */
+    moot_hash *hashes;
+    struct task **inputs;
+    void **entries;
+    size_t input_room;
 };
 
 struct bond *bond_new(struct moot *m); /* NULL without memory */

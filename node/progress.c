@@ -15,6 +15,7 @@
 #include <time.h>
 
 enum {
+    BUSY_NS = 4000, /* between tasks the wire is looked at this often */
     SPIN_ROUNDS = 40,
     YIELD_ROUNDS = 80,
     SLEEP_NS_MIN = 50000,
@@ -27,7 +28,7 @@ enum {
 
 bool progress_drive(struct moot *m)
 {
-    uint64_t now_ns = clock_ns();
+    uint64_t now_ns = m->now_ns = clock_ns();
     atomic_store_explicit(&m->driven_ns, now_ns, memory_order_relaxed);
     if (!faults_look(m, now_ns)) {
         return false;
@@ -45,6 +46,22 @@ bool progress_drive(struct moot *m)
 }
 
 bool progress_drive_free(struct moot *m) { return !m->driven && progress_drive(m); }
+
+bool progress_drive_between(struct moot *m)
+{
+    uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+    if (m->ready.live > 0 && m->now_ns - driven_ns < BUSY_NS) {
+        return false;
+    }
+    return progress_drive_free(m);
+}
+
+void progress_send_free(struct moot *m)
+{
+    if (!m->driven && m->faults.plan == NULL && !outbox_empty(m)) {
+        outbox_flush(m);
+    }
+}
 
 void progress_wake(struct moot *m)
 {
@@ -73,6 +90,7 @@ static void sleep_until(struct moot *m, uint64_t until_ns)
     struct timespec until = time_of(until_ns);
     m->sleepers++;
     pthread_cond_timedwait(&m->changed, &m->bond->lock, &until);
+    m->now_ns = clock_ns();
     m->sleepers--;
 }
 

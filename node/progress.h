@@ -21,6 +21,10 @@
 bool progress_drive(struct moot *m);
 /* The same, unless another thread is driving. */
 bool progress_drive_free(struct moot *m);
+/* Likewise, between two kernels: not if it was done a moment ago and more are ready. */
+bool progress_drive_between(struct moot *m);
+/* Sends what a kernel's end gave rise to, unless another thread is driving. */
+void progress_send_free(struct moot *m);
 
 /* How long a thread has found nothing to do.  Zero-initialise, and again after work. */
 struct idle {

@@ -103,23 +103,28 @@ static int add_handles(struct moot *m, struct lane *lane, const char *field,
         if (error != MOOT_OK) {
             return lane_fail(lane, error, ".%s[%zu]: %s", field, i, error_text(error));
         }
+        lane->inputs[*at] = handle->task;
         lane->hashes[(*at)++] = handle->task->hash;
     }
     return MOOT_OK;
 }
 
-static bool hash_room(struct lane *lane, size_t count)
+static bool input_room(struct lane *lane, size_t count)
 {
-    if (count <= lane->hash_room) {
+    if (count <= lane->input_room) {
         return true;
     }
     size_t room = count < 64 ? 64 : count;
-    moot_hash *grown = realloc(lane->hashes, room * sizeof(*grown));
-    if (grown == NULL) {
+    moot_hash *hashes = realloc(lane->hashes, room * sizeof(*hashes));
+    lane->hashes = hashes != NULL ? hashes : lane->hashes;
+    struct task **inputs = realloc(lane->inputs, room * sizeof(struct task *));
+    lane->inputs = inputs != NULL ? inputs : lane->inputs;
+    void **entries = realloc(lane->entries, room * sizeof(*entries));
+    lane->entries = entries != NULL ? entries : lane->entries;
+    if (hashes == NULL || inputs == NULL || entries == NULL) {
         return false;
     }
-    lane->hashes = grown;
-    lane->hash_room = room;
+    lane->input_room = room;
     return true;
 }
 
@@ -128,7 +133,7 @@ static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec 
                         struct task_facts *facts)
 {
     size_t total = spec->input_count + spec->input_hash_count + spec->after_count;
-    if (!hash_room(lane, total)) {
+    if (!input_room(lane, total)) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the inputs");
     }
     size_t at = 0;
@@ -139,12 +144,14 @@ static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec 
                              "input_hashes[%zu]: the hash is zero, which no task has",
                              i);
         }
+        lane->inputs[at] = NULL;
         lane->hashes[at++] = spec->input_hashes[i];
     }
     if (error == MOOT_OK) {
         error = add_handles(m, lane, "after", spec->after, spec->after_count, &at);
     }
     facts->inputs = lane->hashes;
+    facts->input_tasks = lane->inputs;
     facts->input_count = total;
     facts->after_count = spec->after_count;
     return error;
@@ -263,16 +270,23 @@ static uint32_t core_flags(const struct task_facts *facts)
            (facts->hint ? CORE_TASK_HINT : 0u);
 }
 
+/* `entries`: room for the core's entries of the inputs, or NULL. */
 static int register_task(struct moot *m, struct task *task,
-                         const struct task_facts *facts, uint32_t lane, bool adopted)
+                         const struct task_facts *facts, uint32_t lane, void **entries,
+                         bool adopted)
 {
-    struct core_event event = {.type = CORE_EV_REGISTER, .hash = task->hash};
+    struct core_event event = {
+        .type = CORE_EV_REGISTER, .hash = task->hash, .entry = task->entry};
+    for (uint32_t i = 0; entries != NULL && i < task->input_count; i++) {
+        entries[i] = task->inputs[i]->entry;
+    }
     event.u.reg = (struct core_register){.scope = facts->scope,
                                          .parent = facts->parent_hash,
                                          .lane = lane,
                                          .flags = core_flags(facts) |
                                                   (adopted ? CORE_TASK_ADOPTED : 0u),
                                          .inputs = facts->inputs,
+                                         .input_entries = entries,
                                          .input_count = facts->input_count,
                                          .after_count = facts->after_count,
                                          .candidates = facts->candidates,
@@ -301,7 +315,7 @@ static int hold(struct moot *m, struct task *task, const struct task_facts *fact
     if (!task->held && !task_fill(m, task, facts)) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = register_task(m, task, facts, lane->number, false);
+    int error = register_task(m, task, facts, lane->number, lane->entries, false);
     m->counts.spawned += error == MOOT_OK;
     return error;
 }
@@ -378,7 +392,7 @@ int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
     }
     rankset_release(&spawn.candidates);
     uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
-    if (clock_ns() - driven_ns > SPAWN_DRIVE_NS) {
+    if (m->now_ns > driven_ns + SPAWN_DRIVE_NS) {
         progress_drive_free(m);
     }
     return error;
@@ -442,6 +456,6 @@ void spawn_adopt(struct moot *m, const struct message *motion)
         if (facts.nested) {
             task->parent = core_user(m->core, &facts.parent_hash);
         }
-        register_task(m, task, &facts, 0, true);
+        register_task(m, task, &facts, 0, NULL, true);
     }
 }

@@ -4,6 +4,7 @@
 #include "proto/limits.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,9 +22,8 @@ struct payload *payload_new(uint64_t size)
         return NULL;
     }
     struct payload *payload = block;
-    payload->references = 1;
-    payload->size = size;
-    payload->data = (unsigned char *)block + PAYLOAD_ALIGN;
+    *payload = (struct payload){
+        .references = 1, .size = size, .data = (unsigned char *)block + PAYLOAD_ALIGN};
     payload->data[size] = 0;
     return payload;
 }
@@ -50,8 +50,96 @@ void payload_drop(struct payload *payload)
     }
     assert(payload->references > 0);
     if (--payload->references == 0) {
+        payload_free(payload);
+    }
+}
+
+void payload_free(struct payload *payload)
+{
+    if (payload != NULL && payload->home != NULL) {
+        payload->next = payload->home->spare;
+        payload->home->spare = payload;
+    } else {
         free(payload);
     }
+}
+
+/* --- Small ones ---------------------------------------------------------------------
+ */
+
+enum { PAYLOADS_PER_BLOCK = 256, PAYLOAD_BYTES = 2 * PAYLOAD_ALIGN };
+
+struct payload_block {
+    struct payload_block *next;
+};
+
+static_assert(sizeof(struct payload_block) <= PAYLOAD_BYTES, "it takes one's place");
+
+static bool add_block(struct payloads *payloads)
+{
+    void *memory;
+    if (posix_memalign(&memory, PAYLOAD_ALIGN,
+                       (PAYLOADS_PER_BLOCK + 1) * PAYLOAD_BYTES) != 0) {
+        return false;
+    }
+    struct payload_block *block = memory;
+    block->next = payloads->blocks;
+    payloads->blocks = block;
+    for (int i = PAYLOADS_PER_BLOCK; i > 0; i--) {
+        struct payload *payload =
+            (struct payload *)((unsigned char *)memory + (size_t)i * PAYLOAD_BYTES);
+        *payload = (struct payload){.data = (unsigned char *)payload + PAYLOAD_ALIGN,
+                                    .home = payloads,
+                                    .next = payloads->spare};
+        payloads->spare = payload;
+    }
+    return true;
+}
+
+struct payload *payloads_take(struct payloads *payloads)
+{
+    if (payloads->spare == NULL && !add_block(payloads)) {
+        return NULL;
+    }
+    struct payload *payload = payloads->spare;
+    payloads->spare = payload->next;
+    payload->next = NULL;
+    payload->references = 1;
+    payload_fit(payload, 0);
+    return payload;
+}
+
+void payload_fit(struct payload *small, uint64_t size)
+{
+    assert(size <= PAYLOAD_SMALL_BYTES);
+    small->size = size;
+    small->data[size] = 0;
+}
+
+struct payload *payloads_copy(struct payloads *payloads, const void *data,
+                              uint64_t size)
+{
+    if (size > PAYLOAD_SMALL_BYTES) {
+        return payload_copy(data, size);
+    }
+    struct payload *payload = payloads_take(payloads);
+    if (payload != NULL) {
+        payload_fit(payload, size);
+        if (size > 0) {
+            memcpy(payload->data, data, (size_t)size);
+        }
+    }
+    return payload;
+}
+
+void payloads_release(struct payloads *payloads)
+{
+    while (payloads->blocks != NULL) {
+        struct payload_block *next = payloads->blocks->next;
+        free(payloads->blocks);
+        payloads->blocks = next;
+    }
+    payloads->spare = NULL;
 }
 
 /* The kernel allows some 65,000 mappings a process: windows grow with the transfer. */

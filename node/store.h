@@ -6,6 +6,9 @@
  * each transfer that sends it.  References are counted under the engine lock; making
  * one and freeing one that was never shared may happen outside.
  *
+ * Small results come from blocks that are used again, which only whoever holds the
+ * lock may touch: a kernel is given one before it begins.
+ *
  * A buffer is aligned to 64 bytes and followed by a zero byte that size does not count,
  * so that an error's story can be read as text.
  */
@@ -17,17 +20,40 @@
 
 enum { PAYLOAD_ALIGN = 64 };
 
+/* Most results are a few numbers: they share a cache line, and their header another. */
+enum { PAYLOAD_SMALL_BYTES = PAYLOAD_ALIGN - 1 };
+
 struct payload {
     uint32_t references;
     uint64_t size; /* bytes */
     unsigned char *data;
+    struct payloads *home; /* NULL: allocated for itself */
+    struct payload *next;
+};
+
+/* Small buffers.  Zero-initialise. */
+struct payloads {
+    struct payload *spare;
+    struct payload_block *blocks;
 };
 
 /* With one reference; NULL without memory or above LIMIT_RESULT_BYTES. */
 struct payload *payload_new(uint64_t size);
 struct payload *payload_copy(const void *data, uint64_t size);
+
+/* A buffer for up to PAYLOAD_SMALL_BYTES, to be sized by payload_fit(); NULL without
+ * memory.  Under the lock. */
+struct payload *payloads_take(struct payloads *payloads);
+void payload_fit(struct payload *small, uint64_t size);
+/* As payload_copy, small ones from there.  Under the lock. */
+struct payload *payloads_copy(struct payloads *payloads, const void *data,
+                              uint64_t size);
+/* Frees the blocks; none of their buffers may be in use. */
+void payloads_release(struct payloads *payloads);
+
 struct payload *payload_hold(struct payload *payload); /* returns it */
 void payload_drop(struct payload *payload);            /* accepts NULL */
+void payload_free(struct payload *payload); /* whoever refers to it; accepts NULL */
 
 /* A place that takes `size` bytes and keeps none of them, for a transfer that has to be
  * received and cannot be stored: a range of addresses that all lie on the same small

@@ -14,7 +14,11 @@ enum { ARGS_ALONE_BYTES = 256 };
 
 struct task *task_enter(struct moot *m, const moot_hash *hash)
 {
-    struct task *task = core_user(m->core, hash);
+    void *entry = core_enter(m->core, hash);
+    if (entry == NULL) {
+        return NULL;
+    }
+    struct task *task = core_entry_user(entry);
     if (task != NULL) {
         return task;
     }
@@ -23,10 +27,8 @@ struct task *task_enter(struct moot *m, const moot_hash *hash)
         return NULL;
     }
     task->hash = *hash;
-    if (!core_set_user(m->core, hash, task)) {
-        pool_give(&m->pool, task, sizeof(*task));
-        return NULL;
-    }
+    task->entry = entry;
+    core_entry_set_user(entry, task);
     task->next_of_context = m->tasks;
     if (m->tasks != NULL) {
         m->tasks->prev_of_context = task;
@@ -130,7 +132,8 @@ static bool fill_inputs(struct moot *m, struct task *task,
         return false;
     }
     for (size_t i = 0; i < facts->input_count; i++) {
-        inputs[i] = task_enter(m, &facts->inputs[i]);
+        struct task *known = facts->input_tasks != NULL ? facts->input_tasks[i] : NULL;
+        inputs[i] = known != NULL ? known : task_enter(m, &facts->inputs[i]);
         if (inputs[i] == NULL) {
             return false;
         }
@@ -297,6 +300,7 @@ static void drop_own_bytes(struct moot *m, struct task *task)
 void task_forget(struct moot *m, struct task *task)
 {
     task->gone = true;
+    task->entry = NULL;
     if (task->queued) {
         ready_remove(&m->ready, task);
     }
@@ -320,7 +324,8 @@ void task_try_release(struct moot *m, struct task *task)
         task->pins > 0 || task->status != MOOT_OK || m->fatal != 0) {
         return;
     }
-    struct core_event event = {.type = CORE_EV_RELEASE, .hash = task->hash};
+    struct core_event event = {
+        .type = CORE_EV_RELEASE, .hash = task->hash, .entry = task->entry};
     if (engine_step(m, &event) == MOOT_OK) {
         payload_drop(task->payload);
         task->payload = NULL;

@@ -27,6 +27,7 @@ enum task_stage {
 
 struct task {
     moot_hash hash;
+    void *entry;           /* the core's; NULL: it has forgotten the task */
     struct kernel *kernel; /* NULL: known by its hash alone */
     void *args;            /* aligned for any type; kept while it may still run */
     size_t args_size;
@@ -76,7 +77,8 @@ struct task_facts {
     struct kernel *kernel;
     const void *args;
     size_t args_size;
-    const moot_hash *inputs; /* data inputs, then `after` */
+    const moot_hash *inputs;         /* data inputs, then `after` */
+    struct task *const *input_tasks; /* theirs, where known; or NULL */
     size_t input_count, after_count;
     const void *key; /* portable kernels: goes into the spec that peers are sent */
     size_t key_size;

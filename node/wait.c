@@ -115,7 +115,8 @@ void wait_release_ended(struct moot *m)
 static void tell_need(struct moot *m, struct wait *wait, struct wait_item *item,
                       enum core_event_type type)
 {
-    struct core_event event = {.type = type, .hash = item->task->hash};
+    struct core_event event = {
+        .type = type, .hash = item->task->hash, .entry = item->task->entry};
     event.u.need.want = wait->want;
     event.u.need.by_task = wait->waiter != NULL;
     if (wait->waiter != NULL) {
@@ -222,17 +223,18 @@ static int loop(struct moot *m, struct wait *wait)
             return lane_fail(wait->lane, MOOT_ERR_CLOSED,
                              "another thread closes this context");
         }
-        bool moved = progress_drive_free(m);
+        bool moved = progress_drive_between(m);
         if (wait_ended(m, wait)) {
             break;
         }
         if (exec_one(m, wait->lane, idle.rounds)) {
+            progress_send_free(m);
             moved = true;
             if (wait_ended(m, wait)) {
                 break;
             }
         }
-        if (wait->deadline_ns != CORE_NEVER && clock_ns() >= wait->deadline_ns) {
+        if (wait->deadline_ns != CORE_NEVER && m->now_ns >= wait->deadline_ns) {
             return lane_fail(wait->lane, MOOT_ERR_TIMEOUT,
                              "the wait's timeout passed before the task ended");
         }
@@ -260,7 +262,7 @@ static int stop(struct moot *m, struct wait *wait)
 
 static void link_wait(struct moot *m, struct wait *wait)
 {
-    wait->since_ns = clock_ns();
+    wait->since_ns = m->now_ns;
     wait->prev = NULL;
     wait->next = m->waits;
     if (wait->next != NULL) {
@@ -356,7 +358,7 @@ int wait_tell(struct moot *m, struct lane *lane, const struct task *task, int co
 void wait_task_done(struct moot *m, struct task *task)
 {
     m->end_count++;
-    m->ended_ns = clock_ns();
+    m->ended_ns = m->now_ns;
     if (task != NULL && task->lingers &&
         (task->status != MOOT_OK || task->linger_want == WANT_DONE ||
          task->payload != NULL)) {
@@ -380,7 +382,7 @@ void wait_task_verdict(struct moot *m, struct task *task, int code,
     task->verdict = code;
     task->verdict_count++;
     m->end_count++;
-    m->ended_ns = clock_ns();
+    m->ended_ns = m->now_ns;
     if (task->lingers) {
         wait_end_linger(m, task);
         task->verdict_waits = true;

@@ -120,6 +120,14 @@ static void set_bytes(struct record *record, const void *data, uint64_t size)
 }
 
 /* Keeps the result in the message just received. */
+static void set_user(struct host *host, const moot_hash *hash, struct record *record)
+{
+    void *entry = core_enter(host->core, hash);
+    if (entry == NULL)
+        abort();
+    core_entry_set_user(entry, record);
+}
+
 static void carry_result(struct host *host, const struct core_output *output,
                          const struct core_event *event)
 {
@@ -145,8 +153,8 @@ static void carry_result(struct host *host, const struct core_output *output,
         if (result->size > 0 && sim_canary(host->sim, SIM_CANARY_CORRUPT_RESULT))
             ((uint8_t *)record->bytes)[0] ^= 1;
     }
-    if (output->user == NULL && !core_set_user(host->core, &output->hash, record))
-        abort();
+    if (output->user == NULL)
+        set_user(host, &output->hash, record);
     if (sim_canary(host->sim, SIM_CANARY_CORRUPT_OWNER))
         result->owner_uid++;
     struct sight sight = host_sight(host, SIGHT_KEEP, record->task);
