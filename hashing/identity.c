@@ -69,33 +69,42 @@ static moot_hash digest_end(digest_state *state)
     return hash;
 }
 
-static void put_bytes(digest_state *state, const void *bytes, size_t size)
+/* Where `size` bytes are to be written next; at most what the gathering room holds. */
+static inline unsigned char *gather(digest_state *state, size_t size)
 {
     if (size > sizeof state->bytes - state->gathered) {
         hand_over(state, state->bytes, state->gathered);
         state->gathered = 0;
     }
+    unsigned char *at = state->bytes + state->gathered;
+    state->gathered += size;
+    return at;
+}
+
+static inline void put_bytes(digest_state *state, const void *bytes, size_t size)
+{
     if (size > sizeof state->bytes) {
+        hand_over(state, state->bytes, state->gathered);
+        state->gathered = 0;
         hand_over(state, bytes, size);
     } else if (size > 0) {
-        memcpy(state->bytes + state->gathered, bytes, size);
-        state->gathered += size;
+        memcpy(gather(state, size), bytes, size);
     }
 }
 
-static void put_byte(digest_state *state, bool value)
+static inline void put_byte(digest_state *state, bool value)
 {
-    const unsigned char byte = value;
-    put_bytes(state, &byte, 1);
+    *gather(state, 1) = value;
 }
 
-static void put_u32(digest_state *state, size_t value)
+static inline void put_u32(digest_state *state, size_t value)
 {
     assert(value <= UINT32_MAX);
-    const unsigned char bytes[4] = {(unsigned char)value, (unsigned char)(value >> 8),
-                                    (unsigned char)(value >> 16),
-                                    (unsigned char)(value >> 24)};
-    put_bytes(state, bytes, sizeof bytes);
+    unsigned char *at = gather(state, 4);
+    at[0] = (unsigned char)value;
+    at[1] = (unsigned char)(value >> 8);
+    at[2] = (unsigned char)(value >> 16);
+    at[3] = (unsigned char)(value >> 24);
 }
 
 static void put_counted(digest_state *state, const void *bytes, size_t size)

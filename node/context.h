@@ -103,6 +103,7 @@ struct moot {
     struct task *tasks;      /* all records, through next_of_context */
     struct site_name *sites; /* task.c: each spelling once */
     uint32_t site_count, site_room;
+    const char *site_last; /* of the last spawn: a loop spawns from one place */
     struct lane *lanes;
     uint8_t lane_numbers[LIMIT_LANES]; /* 1: in use */
     uint32_t lane_number_count;        /* ever used */

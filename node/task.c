@@ -79,6 +79,9 @@ static bool sites_grow(struct moot *m)
 /* The context's copy; NULL without memory: a report then says less. */
 static const char *site_intern(struct moot *m, const char *site)
 {
+    if (m->site_last != NULL && strcmp(m->site_last, site) == 0) {
+        return m->site_last;
+    }
     size_t length = strnlen(site, LIMIT_SITE_BYTES);
     uint64_t hash = site_hash(site, length);
     if (m->site_count * 2 >= m->site_room && !sites_grow(m)) {
@@ -89,12 +92,14 @@ static const char *site_intern(struct moot *m, const char *site)
         const char *name = m->sites[at].name;
         if (m->sites[at].hash == hash && strncmp(name, site, length) == 0 &&
             name[length] == '\0') {
+            m->site_last = name;
             return name;
         }
         at = (at + 1) & (m->site_room - 1);
     }
     m->sites[at] = (struct site_name){hash, pool_string(&m->pool, site, length)};
     m->site_count += m->sites[at].name != NULL;
+    m->site_last = m->sites[at].name;
     return m->sites[at].name;
 }
 
