@@ -314,11 +314,10 @@ struct peer {
 };
 
 /* Memory that is used again, by size. */
-enum { MEMORY_CLASSES = 14, MEMORY_BYTES_MIN = 64 };
+enum { MEMORY_STEP_BYTES = 16, MEMORY_STEPS = 64, MEMORY_CLASSES = MEMORY_STEPS + 12 };
 struct memory {
     struct block *blocks;
-    void
-        *free[MEMORY_CLASSES]; /* of MEMORY_BYTES_MIN << i bytes, linked by the first */
+    void *free[MEMORY_CLASSES]; /* linked by their first bytes */
 };
 
 struct outputs {

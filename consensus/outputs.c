@@ -80,18 +80,25 @@ void block_free(struct block *list)
 /* --- Memory that is used again ------------------------------------------------------
  */
 
-static unsigned class_of(size_t size)
+/* Classes are 16 bytes apart up to 1024, then each is twice the one before. */
+static unsigned class_of(size_t size, size_t *bytes)
 {
-    unsigned class = 0;
-    while (((size_t)MEMORY_BYTES_MIN << class) < size) {
-        class ++;
+    unsigned class = (unsigned)((size + MEMORY_STEP_BYTES - 1) / MEMORY_STEP_BYTES);
+    *bytes = (size_t) class * MEMORY_STEP_BYTES;
+    if (class <= MEMORY_STEPS) {
+        return class > 0 ? class - 1 : 0;
+    }
+    *bytes = MEMORY_STEPS * MEMORY_STEP_BYTES;
+    for (class = MEMORY_STEPS - 1; *bytes < size; class ++) {
+        *bytes *= 2;
     }
     return class;
 }
 
 void *memory_take(struct core *core, size_t size)
 {
-    unsigned class = class_of(size);
+    size_t bytes;
+    unsigned class = class_of(size, &bytes);
     assert(class < MEMORY_CLASSES);
     struct memory *memory = &core->memory;
     void *taken = memory->free[class];
@@ -99,7 +106,7 @@ void *memory_take(struct core *core, size_t size)
         memcpy(&memory->free[class], taken, sizeof(void *));
         return memset(taken, 0, size);
     }
-    taken = block_take(&memory->blocks, (size_t)MEMORY_BYTES_MIN << class);
+    taken = block_take(&memory->blocks, bytes);
     if (taken == NULL) {
         core->broken = true;
     }
@@ -111,7 +118,8 @@ void memory_give(struct core *core, void *memory, size_t size)
     if (memory == NULL) {
         return;
     }
-    unsigned class = class_of(size);
+    size_t bytes;
+    unsigned class = class_of(size, &bytes);
     memcpy(memory, &core->memory.free[class], sizeof(void *));
     core->memory.free[class] = memory;
 }
