@@ -98,6 +98,7 @@ void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
     task->accepted = winner;
     task->accepted_epoch = core->epoch;
     task->maybe = accept->maybe;
+    core->leave.accepts_told = false;
     out_send(core, from, MESSAGE_ACK, task);
 }
 

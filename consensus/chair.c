@@ -86,20 +86,29 @@ static enum evidence evidence_for(const struct core *core, const struct task *ta
 
 /* --- Holders (G4) -------------------------------------------------------------- */
 
+static bool is_leaving(const struct core *core, uint32_t rank)
+{
+    return rankset_has(&core->leavers, rank) ||
+           (rank == core->rank && core->leave.going);
+}
+
 static bool may_own(const struct core *core, const struct task *task, uint32_t rank)
 {
-    return rankset_has(&core->members, rank) &&
+    bool refused = task->docket != NULL && rankset_has(&task->docket->never, rank);
+    return rankset_has(&core->members, rank) && !refused &&
+           !(rank == core->rank && core->leave.ready) &&
            (task->candidates == NULL || rankset_has(task->candidates, rank)) &&
            roll_knows_holder(core, task, rank);
 }
 
 /* The least loaded holder; ties: fewest wins, lowest rank. */
-static uint32_t preferred_holder(const struct core *core, const struct task *task)
+static uint32_t best_holder(const struct core *core, const struct task *task,
+                            bool leaving)
 {
     uint32_t best = NOBODY;
     FOR_MEMBERS(core, rank)
     {
-        if (!may_own(core, task, rank)) {
+        if (is_leaving(core, rank) != leaving || !may_own(core, task, rank)) {
             continue;
         }
         const struct peer *peer = peer_seen(core, rank);
@@ -110,6 +119,13 @@ static uint32_t preferred_holder(const struct core *core, const struct task *tas
         }
     }
     return best;
+}
+
+/* Who leaves is the last resort. */
+static uint32_t preferred_holder(const struct core *core, const struct task *task)
+{
+    uint32_t best = best_holder(core, task, false);
+    return best != NOBODY ? best : best_holder(core, task, true);
 }
 
 bool chair_has_holder(const struct core *core, const struct task *task)
@@ -143,11 +159,36 @@ void chair_decided(struct core *core, struct task *task, uint32_t owner,
     }
 }
 
+static bool asks(const struct docket *docket, uint32_t rank)
+{
+    for (uint32_t i = 0; i < docket->asker_count; i++) {
+        if (docket->askers[i].rank == rank) {
+            return docket->askers[i].want != WANT_NOTHING;
+        }
+    }
+    return false;
+}
+
+/* One proposal in an epoch: what its winner has returned it may get back, because it
+ * needs it or nobody else holds it; another owner takes the next view. */
+static void propose_to_voters(struct core *core, struct task *task, uint32_t owner,
+                              enum evidence evidence)
+{
+    const struct docket *docket = task->docket;
+    uint32_t winner = docket != NULL ? docket->winner : NOBODY;
+    if (winner != NOBODY && winner < core->size &&
+        (winner == owner || asks(docket, winner))) {
+        chair_decided(core, task, winner, docket->evidence);
+    } else if (winner == NOBODY) {
+        ballot_open(core, task, owner, evidence);
+    }
+}
+
 static void propose(struct core *core, struct task *task, uint32_t owner,
                     enum evidence evidence)
 {
     if (is_once(task) && !MUTANT(NOBALLOT)) {
-        ballot_open(core, task, owner, evidence);
+        propose_to_voters(core, task, owner, evidence);
     } else {
         chair_decided(core, task, owner, evidence);
     }
@@ -158,7 +199,7 @@ void chair_claim(struct core *core, struct task *task)
     bool balloting = task->docket != NULL && task->docket->balloting;
     if (task->chair == core->rank && task->held && !task->finder &&
         (task->rec == NOBODY || MUTANT(AMNESIA)) && !balloting && !task->frozen &&
-        !core->no_quorum) {
+        !core->no_quorum && !leave_forbids_claim(core, task)) {
         propose(core, task, core->rank, EVIDENCE_CLAIM);
     }
 }

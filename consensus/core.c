@@ -157,6 +157,9 @@ void core_free(struct core *core)
     rankset_release(&core->settled_peers);
     rankset_release(&core->suspects);
     rankset_release(&core->dead);
+    rankset_release(&core->leavers);
+    rankset_release(&core->leavers_ready);
+    rankset_release(&core->retired);
     rankset_release(&core->committee);
     peers_release(core);
     free(core->children);
@@ -206,6 +209,12 @@ static int on_close(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
+static int on_leave(struct core *core, const struct core_event *event)
+{
+    int error = leave_begin(core);
+    return error == MOOT_OK ? on_close(core, event) : error;
+}
+
 static int on_decline(struct core *core, const struct core_event *event)
 {
     if (scope_is_dropped(core, &event->hash)) {
@@ -228,7 +237,7 @@ static int on_release(struct core *core, const struct core_event *event)
 {
     struct task *task = event_find(core, event);
     if (task == NULL || task->own != CORE_OWN_NONE || task->have != CORE_HAVE_DATA ||
-        task->needs_data > 0 || task->users > 0) {
+        task->needs_data > 0 || task->users > 0 || task->entrusted) {
         return MOOT_ERR_STATE;
     }
     task->have = CORE_HAVE_BARE;
@@ -299,6 +308,8 @@ static int dispatch(struct core *core, const struct core_event *event)
         return scope_on_release(core, &event->hash);
     case CORE_EV_CLOSE:
         return on_close(core, event);
+    case CORE_EV_LEAVE:
+        return on_leave(core, event);
     case CORE_EV_DEAD:
         return on_dead(core, event);
     case CORE_EV_RECV:
@@ -356,6 +367,7 @@ static void do_what_is_due(struct core *core)
     if (core->epoch == 0 || core->fenced) {
         return;
     }
+    leave_turn(core);
     asker_flush(core);
     strict_turn(core);
     if (core->closed && census_is_on(core)) {

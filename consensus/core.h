@@ -81,11 +81,14 @@ enum core_event_type {
     CORE_EV_DONE,          /* a task that CORE_OUT_RUN gave to the host has ended */
     CORE_EV_DECLINE,       /* the program took the other branch */
     CORE_EV_CANCEL,        /* wanted by this rank; decided once, at the task's owner */
-    CORE_EV_RELEASE,       /* the host dropped its copy of a result's bytes */
+    CORE_EV_RELEASE,       /* the host dropped its copy of a result's bytes; STATE: they
+                              are to stay */
     CORE_EV_SCOPE_CLOSE,   /* no more top-level spawns in this scope on this rank */
     CORE_EV_SCOPE_RELEASE, /* likewise, and the program uses none of its tasks any more
                             */
     CORE_EV_CLOSE, /* all lanes have ended for good: serve until all have closed */
+    CORE_EV_LEAVE, /* no wait of a lane is open; like CLOSE, but go as soon as nothing
+                      is lost by it; UNSUPPORTED in strict mode */
     CORE_EV_DEAD,  /* a member is certainly dead: reaped by its host, not guessed.
                       STATE: it may have removed this rank before, so that its death
                       certifies nothing here */
@@ -188,6 +191,8 @@ enum core_output_type {
     CORE_OUT_QUORUM,   /* cut off from the majority (waits end with NO_QUORUM); back */
     CORE_OUT_FENCED,   /* removed while alive, or not let in: waits end with the code,
                           start nothing */
+    CORE_OUT_LEFT,     /* after LEAVE: a view without this rank was decided; start
+                          nothing */
     CORE_OUT_REFUSE,  /* a JOIN came to a moot that takes no newcomers: send the message
                          to the incarnation that asked, which has no rank */
     CORE_OUT_FORGET,  /* the task's scope has ended on every rank: nothing is said of it
@@ -359,6 +364,7 @@ struct core_stats {
     uint64_t owned_by_decision;
     uint64_t motions_sent, results_pushed, results_answered, pulls_sent;
     uint64_t seeks_sent, polls_sent, verdicts;
+    uint64_t returned, handed_over; /* leaving: tasks not started; results */
     uint64_t sent[MESSAGE_TYPE_END], received[MESSAGE_TYPE_END];
     uint64_t results_dropped; /* a second copy, or nobody wanted it */
     uint64_t refused;         /* messages that Rule E or a check turned away */

@@ -33,7 +33,7 @@ bool detect_watches(const struct core *core)
 /* --- Leases -------------------------------------------------------------------------
  */
 
-bool detect_lease(const struct core *core)
+static bool is_quorate(const struct core *core)
 {
     if (!detect_is_on(core)) {
         return true;
@@ -47,6 +47,12 @@ bool detect_lease(const struct core *core)
                    add_ns(peer->grant_token_ns, core->options.lease_ns) > core->now_ns;
     }
     return 2 * granted > core->committee_count;
+}
+
+/* Who is ready to leave has forsworn it. */
+bool detect_lease(const struct core *core)
+{
+    return is_quorate(core) && !core->leave.ready;
 }
 
 /* T': the lease as the slowest clock counts it, seen from the fastest. */
@@ -307,7 +313,7 @@ static void beat(struct core *core)
 
 static void watch_quorum(struct core *core)
 {
-    if (detect_lease(core)) {
+    if (is_quorate(core)) {
         core->leased_ns = core->now_ns;
         if (core->no_quorum) {
             core->no_quorum = false;

@@ -346,7 +346,8 @@ static void reset_epoch(struct core *core)
 static bool take_view(struct core *core, const struct view *view)
 {
     core->epoch = view->epoch;
-    if (!rankset_copy(&core->members, &view->members) || !view_take_past(core, view)) {
+    if (!rankset_copy(&core->members, &view->members) ||
+        !rankset_merge(&core->retired, &view->left) || !view_take_past(core, view)) {
         core->broken = true;
         return false;
     }
@@ -370,6 +371,7 @@ void epoch_enter(struct core *core, const struct view *view)
         return;
     }
     reset_epoch(core);
+    leave_enter_view(core);
     forget_removed(core);
     silence_note_losses(core, newcomer);
     struct core_output *output = out_add(core, CORE_OUT_VIEW, NULL);

@@ -120,6 +120,7 @@ static bool forget_task(struct core *core, struct task *task, bool alike)
         roll_count_task(core, task, alike);
         roll_forget(core, task);
     }
+    leave_forget(core, task);
     unlink_edges(task);
     unlink_from_scope(task);
     if (task->user != NULL) {

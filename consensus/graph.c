@@ -57,6 +57,18 @@ static enum result_data result_form(const struct task *task, enum want want,
     return pushed ? RESULT_BARE : RESULT_BULK;
 }
 
+static struct message_result result_of(const struct core *core, const struct task *task,
+                                       enum result_data data)
+{
+    return (struct message_result){
+        .owner_uid = core->uids[task->owner],
+        .evidence = (enum evidence)task->evidence,
+        .status = task->status,
+        .data = data,
+        .size = task->size,
+    };
+}
+
 void graph_send_result(struct core *core, struct task *task, uint32_t to,
                        enum want want, bool pushed)
 {
@@ -64,19 +76,26 @@ void graph_send_result(struct core *core, struct task *task, uint32_t to,
     if (message == NULL) {
         return;
     }
-    message->u.result = (struct message_result){
-        .owner_uid = core->uids[task->owner],
-        .evidence = (enum evidence)task->evidence,
-        .status = task->status,
-        .data = result_form(task, want, pushed),
-        .size = task->size,
-    };
+    message->u.result = result_of(core, task, result_form(task, want, pushed));
     if (pushed) {
         core->stats.results_pushed++;
     } else {
         core->stats.results_answered++;
     }
     out_note(core, CORE_POINT_RESULT_SENT, task, to, EVIDENCE_NONE);
+}
+
+/* This rank leaves: its heir keeps the bytes. */
+void graph_hand_over(struct core *core, struct task *task, uint32_t heir)
+{
+    struct message *message = out_send(core, heir, MESSAGE_RESULT, task);
+    if (message == NULL) {
+        return;
+    }
+    message->u.result = result_of(core, task, result_form(task, WANT_DATA, false));
+    message->u.result.handover = true;
+    core->stats.handed_over++;
+    out_note(core, CORE_POINT_RESULT_SENT, task, heir, EVIDENCE_NONE);
 }
 
 static void push(struct core *core, struct task *task, uint32_t to, enum want want)
@@ -324,6 +343,30 @@ static void end_edge(struct core *core, struct edge *edge)
     }
 }
 
+static void stop_waiting(struct core *core, struct task *task)
+{
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        struct edge *edge = &task->inputs[i];
+        if (edge->waiting) {
+            edge->waiting = false;
+            asker_drop_need(core, edge->from, edge_want(edge));
+        }
+    }
+    task->missing = 0;
+}
+
+/* It has not started here, and another is to run it. */
+void graph_disown(struct core *core, struct task *task)
+{
+    assert(task->own == CORE_OWN_WAIT);
+    stop_waiting(core, task);
+    task->own = CORE_OWN_NONE;
+    task->owner = NOBODY;
+    task->asked = false;
+    unfinished_remove(core, task);
+    count_users(task, UINT32_MAX); /* one less */
+}
+
 void graph_cancel_own(struct core *core, struct task *task)
 {
     if (task->own == CORE_OWN_RUNNING) {
@@ -333,14 +376,7 @@ void graph_cancel_own(struct core *core, struct task *task)
     if (task->own != CORE_OWN_WAIT) {
         return;
     }
-    for (uint32_t i = 0; i < task->input_count; i++) {
-        struct edge *edge = &task->inputs[i];
-        if (edge->waiting) {
-            edge->waiting = false;
-            asker_drop_need(core, edge->from, edge_want(edge));
-        }
-    }
-    task->missing = 0;
+    stop_waiting(core, task);
     run(core, task, true);
 }
 
@@ -477,6 +513,9 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
     bool bare = result->data == RESULT_BARE;
     if (task->have == CORE_HAVE_DATA || (bare && task->have == CORE_HAVE_BARE)) {
         core->stats.results_dropped++;
+        if (result->handover) {
+            leave_on_result(core, from, task);
+        }
         return;
     }
     task->owner = owner;
@@ -491,6 +530,9 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
         output->u.result = *result;
     }
     out_note(core, CORE_POINT_RESULT_RECV, task, from, EVIDENCE_NONE);
+    if (result->handover) {
+        leave_on_result(core, from, task);
+    }
     graph_spread(core, task);
     asker_consider(core, task);
 }
@@ -519,6 +561,9 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
         return;
     }
     out_note(core, CORE_POINT_DECISION_RECV, task, from, EVIDENCE_NONE);
+    if (leave_declines(core, from, task)) {
+        return;
+    }
     struct docket *docket = docket_of(core, task);
     uint64_t need = NEED_NONE;
     for (size_t i = 0; docket != NULL && i < decision->asker_count; i++) {

@@ -34,6 +34,7 @@
  *
  *   detect.c    heartbeats, suspicion, leases (V2, V3)
  *   view.c      agreeing on the next view (V1); view_value.c, view_learn.c
+ *   leave.c     draining and going in good order
  *   epoch.c     entering it; recovery.c decides the keys that moved; silence.c what the
  *               reports do not say
  *   committee.c who watches and decides where there are many; tally.c what all have
@@ -123,6 +124,7 @@ struct view {
     uint32_t past_count;
     struct message_newcomer *newcomers;
     uint32_t newcomer_count;
+    struct rankset left; /* ranks that left earlier views in good order */
 };
 
 /* What the reports of this epoch say of one task. */
@@ -186,6 +188,7 @@ struct task {
     uint32_t lane_needs; /* those of lanes and of running parents */
     uint32_t users;      /* owned tasks, not done, that take its bytes */
     uint32_t accepted;   /* voter: the winner accepted in this epoch; NOBODY */
+    uint32_t heir;       /* leaver: whom the result was handed to; NOBODY */
     int32_t status;
     uint8_t own, have, evidence, asked_want;
     bool held, declined;
@@ -199,6 +202,11 @@ struct task {
     bool demanded;     /* a remote rank waits for it, or for what it feeds */
     bool push_holders; /* a lane here waits for it: push it to all who hold it */
     bool on_push_list, on_unfinished_list;
+    bool handing;   /* leaver: its heir has not said that it has it */
+    bool returned;  /* leaver: it was returned to its chair in this epoch, */
+    bool returning; /* which has not answered */
+    bool sees_out;  /* leaver: it waits for the end of this task, which it spawned */
+    bool entrusted; /* heir: its bytes are kept for one who leaves */
     struct task *push_next, *visit_next;
     struct scope *scope; /* NULL: none */
     struct task *scope_prev, *scope_next;
@@ -360,6 +368,15 @@ struct census {
     uint32_t index_size;
 };
 
+/* This rank drains and goes (leave.c). */
+struct leave {
+    bool going;
+    bool told;         /* the members of this view know */
+    bool accepts_told; /* what it accepted as a voter is handed over */
+    bool ready;        /* nothing is left to hand over: it does no more */
+    uint64_t untaken;  /* what heirs have not said that they have */
+};
+
 enum paxos_phase { PAXOS_IDLE, PAXOS_PREPARING, PAXOS_PROPOSING };
 
 /* The slot of the next view (view.c). */
@@ -436,6 +453,10 @@ struct core {
     uint32_t reaccepting; /* once records that wait for their voters, plus one */
     struct paxos paxos;
     struct rankset suspects, dead; /* dead: certified */
+    struct leave leave;
+    struct rankset leavers;       /* members that drain, as far as this rank knows, */
+    struct rankset leavers_ready; /* and those that have, in this view */
+    struct rankset retired;       /* who left in good order, ever */
     bool begun, voted_next, no_quorum, fenced;
     uint64_t opened_ns; /* no member can have removed this rank before that + T_lease */
     uint64_t entered_ns, leased_ns, heartbeat_due_ns, join_due_ns;

@@ -74,6 +74,11 @@
     X(COUNTOLD, "what was sent in another epoch counts for quiet rounds")              \
     X(LEASELESS, "once tasks start without a lease")                                   \
     X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")              \
+    X(NOHANDOVER, "who leaves keeps its results to itself")                            \
+    X(NOACCEPTOVER, "who leaves keeps to itself what it has accepted as a voter")      \
+    X(LEAVECLAIM, "who leaves owns tasks as ever")                                     \
+    X(LEAVELOSES, "who leaves in good order counts as lost")                           \
+    X(RETURNDROP, "a chair does not hear of tasks that are returned")                  \
     X(HASTYREPORT, "in a large view a member counts before its reports have arrived")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */

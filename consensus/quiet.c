@@ -31,7 +31,7 @@ bool quiet_resting(const struct core *core)
     return core->blocked && core->running == 0 &&
            core->pending.pending_next == &core->pending && roll_is_told(core) &&
            (!core->closed || asker_swept(core)) && strict_settled(core) &&
-           core->settled && !core->deferred &&
+           core->settled && !core->deferred && !core->leave.ready &&
            (core->options.mode != CORE_STRICT || spread_is_done(core));
 }
 

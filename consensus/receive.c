@@ -156,6 +156,12 @@ static void deliver_of_views(struct core *core, uint32_t from,
     case MESSAGE_SETTLED:
         recovery_on_settled(core, from);
         break;
+    case MESSAGE_LEAVE:
+        leave_on_leave(core, from, message);
+        break;
+    case MESSAGE_HANDOVER:
+        leave_on_handover(core, from, &message->u.report);
+        break;
     case MESSAGE_TALLY:
         tally_on_tally(core, from, &message->u.tally);
         break;
@@ -367,7 +373,7 @@ bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
                  rankset_has(&core->members, from);
     if ((rule_e(core, from, uid, motion) != E_TAKE && !stale) ||
         motion->type != MESSAGE_MOTION || motion->u.motion.spec == NULL ||
-        core->adjourned || is_of_the_past(core, motion)) {
+        core->adjourned || core->leave.going || is_of_the_past(core, motion)) {
         return false;
     }
     const struct task *task = table_find(core, &motion->hash);

@@ -159,6 +159,26 @@ void view_fence(struct core *core, uint64_t epoch, bool refused);
 void view_turn(struct core *core);
 uint64_t view_deadline(const struct core *core);
 
+/* --- leave.c ------------------------------------------------------------------------
+ */
+
+int leave_begin(struct core *core);
+/* Looks whether this rank has drained, and hands over what it has. */
+void leave_turn(struct core *core);
+void leave_enter_view(struct core *core);
+void leave_on_leave(struct core *core, uint32_t from, const struct message *message);
+void leave_on_handover(struct core *core, uint32_t from,
+                       const struct message_report *handover);
+/* A result came with the word that its sender leaves. */
+void leave_on_result(struct core *core, uint32_t from, struct task *task);
+/* The decision is for who would rather not: it is returned; true. */
+bool leave_declines(struct core *core, uint32_t from, struct task *task);
+/* The task is about to be forgotten. */
+void leave_forget(struct core *core, struct task *task);
+/* Another that does not leave can run it, so a leaving chair does not claim it. */
+bool leave_forbids_claim(const struct core *core, const struct task *task);
+void leave_done(struct core *core);
+
 /* --- epoch.c, recovery.c, silence.c
  * --------------------------------------------------------- */
 
@@ -269,6 +289,8 @@ void graph_send_result(struct core *core, struct task *task, uint32_t to,
 /* Once tasks that were ready while this rank held no lease (V3). */
 void graph_start_leased(struct core *core);
 void graph_cancel_own(struct core *core, struct task *task);
+void graph_disown(struct core *core, struct task *task); /* not started */
+void graph_hand_over(struct core *core, struct task *task, uint32_t heir);
 bool task_satisfied(const struct task *task);
 
 /* --- asker.c ------------------------------------------------------------------------

@@ -40,11 +40,13 @@ static struct loss *loss_enter(struct core *core, const struct past *past)
     return loss;
 }
 
+/* Who left in good order took nothing along. */
 static bool anyone_left(const struct core *core, const struct rankset *before)
 {
     for (uint32_t rank = rankset_next(before, 0); rank != NOBODY;
          rank = rankset_next(before, rank + 1)) {
-        if (!rankset_has(&core->members, rank)) {
+        bool retired = rankset_has(&core->retired, rank) && !MUTANT(LEAVELOSES);
+        if (!rankset_has(&core->members, rank) && !retired) {
             return true;
         }
     }
@@ -66,7 +68,8 @@ void silence_note_losses(struct core *core, bool newcomer)
     for (uint32_t rank = 0; newcomer && core->past_count > 0 && rank < core->size;
          rank++) {
         core->losses_unknown |= !rankset_has(&core->past[0].members, rank) &&
-                                !rankset_has(&core->members, rank);
+                                !rankset_has(&core->members, rank) &&
+                                !rankset_has(&core->retired, rank);
     }
 }
 
@@ -131,6 +134,22 @@ static bool is_conclusive(const struct core *core, const struct task *task,
     return !core->losses_unknown || since > 0;
 }
 
+/* Accepted for one who has left in good order since, when nobody else was lost: had it
+ * run the task, an heir would have reported the result. */
+static bool was_returned(const struct core *core, const struct recovery *found)
+{
+    if (!rankset_has(&core->retired, found->accepted) || core->past_count == 0 ||
+        found->accepted_epoch < core->past[0].epoch) {
+        return false;
+    }
+    for (uint32_t i = 0; i < core->past_count; i++) {
+        if (anyone_left(core, &core->past[i].members)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* NOBODY if the task may be decided anew, REC_MAYBE if not. */
 uint32_t silence_judge(const struct core *core, const struct task *task)
 {
@@ -145,7 +164,8 @@ uint32_t silence_judge(const struct core *core, const struct task *task)
     }
     bool accepted = found != NULL && found->accepted != NOBODY;
     if (found != NULL &&
-        (found->maybe || (accepted && !rankset_has(&core->members, found->accepted)))) {
+        (found->maybe || (accepted && !rankset_has(&core->members, found->accepted) &&
+                          !was_returned(core, found)))) {
         return REC_MAYBE;
     }
     if (accepted && MUTANT(MASKED)) {

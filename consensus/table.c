@@ -67,6 +67,7 @@ struct task *table_enter(struct core *core, const moot_hash *hash)
     task->owner = NOBODY;
     task->rec = NOBODY;
     task->accepted = NOBODY;
+    task->heir = NOBODY;
     task->chair = placement_chair(hash, &core->members, NULL);
     task->finder = (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0;
     task->frozen = !core->settled && epoch_moved(core, task);

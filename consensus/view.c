@@ -66,6 +66,27 @@ static bool unwanted(const struct core *core, uint32_t rank)
     return rankset_has(&core->dead, rank) || rankset_has(&core->suspects, rank);
 }
 
+/* Who is ready to leave goes in a view that removes nobody else: what it has handed
+ * over must not be lost with an heir before anybody was told of it. */
+static bool leavers_may_go(const struct core *core)
+{
+    bool may = !rankset_empty(&core->leavers_ready) && core->member_count > 1;
+    FOR_MEMBERS(core, rank) { may = may && !unwanted(core, rank); }
+    return may;
+}
+
+/* Somebody stays. */
+static uint32_t first_to_stay(const struct core *core)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (!rankset_has(&core->leavers_ready, rank)) {
+            return rank;
+        }
+    }
+    return rankset_next(&core->members, 0);
+}
+
 static bool has_cause(const struct core *core)
 {
     bool doubt = !rankset_empty(&core->dead) || !rankset_empty(&core->suspects);
@@ -80,7 +101,8 @@ static bool has_cause(const struct core *core)
     }
     /* Who has voted grants no lease in this view any more: only the next one heals it.
      */
-    return core->paxos.joiner_count > 0 || core->paxos.accepted != 0;
+    return core->paxos.joiner_count > 0 || core->paxos.accepted != 0 ||
+           (!rankset_empty(&core->leavers_ready) && core->member_count > 1);
 }
 
 static uint32_t place_in_line(const struct core *core)
@@ -120,11 +142,15 @@ static bool make_proposal(struct core *core, struct view *view)
 {
     struct paxos *paxos = &core->paxos;
     *view = (struct view){.epoch = core->epoch + 1};
-    bool good = true;
+    bool good = rankset_copy(&view->left, &core->retired);
+    bool leaving = leavers_may_go(core);
+    uint32_t stays = first_to_stay(core);
     FOR_MEMBERS(core, rank)
     {
         if (!unwanted(core, rank)) {
-            good = good && rankset_add(&view->members, rank);
+            bool goes =
+                leaving && rank != stays && rankset_has(&core->leavers_ready, rank);
+            good = good && rankset_add(goes ? &view->left : &view->members, rank);
         }
     }
     good = good && view_add_former_newcomers(core, view);
@@ -297,8 +323,8 @@ static uint64_t may_vote_ns(struct core *core, const struct view *value,
     uint64_t due_ns = 0;
     FOR_MEMBERS(core, rank)
     {
-        if (rankset_has(&value->members, rank)) {
-            continue;
+        if (rankset_has(&value->members, rank) || rankset_has(&value->left, rank)) {
+            continue; /* who has left holds no lease, and says so itself */
         }
         uint64_t mine_ns =
             detect_may_remove_ns(core, rank, core->paxos.pending_adopted);
@@ -534,7 +560,8 @@ void view_turn(struct core *core)
         ask_to_join(core);
         return;
     }
-    if (!detect_is_on(core) && rankset_empty(&core->dead) && paxos->joiner_count == 0) {
+    if (!detect_is_on(core) && rankset_empty(&core->dead) && paxos->joiner_count == 0 &&
+        rankset_empty(&core->leavers_ready)) {
         return;
     }
     if (!committee_serves(core)) {

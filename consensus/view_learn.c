@@ -85,7 +85,8 @@ void view_on_view(struct core *core, const struct message_view *message)
 const struct message_view *view_present(struct core *core)
 {
     struct view view = {.epoch = core->epoch};
-    bool good = rankset_copy(&view.members, &core->members);
+    bool good = rankset_copy(&view.members, &core->members) &&
+                rankset_copy(&view.left, &core->retired);
     for (uint32_t i = 0; good && i < core->past_count; i++) {
         good = view_add_past(&view, core->past[i].epoch, &core->past[i].members);
     }
@@ -115,6 +116,10 @@ void view_tell(struct core *core, uint32_t to)
 void view_fence(struct core *core, uint64_t epoch, bool refused)
 {
     if (core->fenced || epoch <= core->epoch || (refused && core->epoch > 0)) {
+        return;
+    }
+    if (core->leave.ready) {
+        leave_done(core);
         return;
     }
     core->fenced = true;

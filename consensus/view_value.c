@@ -11,6 +11,7 @@ void view_release(struct view *view)
     free(view->past);
     free(view->newcomers);
     rankset_release(&view->members);
+    rankset_release(&view->left);
     *view = (struct view){0};
 }
 
@@ -79,7 +80,8 @@ bool view_is_known(const struct core *core, const struct message_view *message)
 bool view_from_message(struct view *view, const struct message_view *message)
 {
     *view = (struct view){.epoch = message->epoch};
-    bool good = rankset_copy(&view->members, message->members);
+    bool good = rankset_copy(&view->members, message->members) &&
+                (message->left == NULL || rankset_copy(&view->left, message->left));
     for (uint32_t i = 0; good && i < message->history; i++) {
         good = view_add_past(view, message->past[i].epoch, message->past[i].members);
     }
@@ -109,12 +111,14 @@ const struct message_view *view_to_message(struct core *core, const struct view 
     for (uint32_t i = 0; i < view->newcomer_count; i++) {
         newcomers[i] = view->newcomers[i];
     }
-    *message = (struct message_view){.epoch = view->epoch,
-                                     .members = out_copy_set(core, &view->members),
-                                     .newcomers = view->newcomer_count,
-                                     .newcomer = newcomers,
-                                     .history = view->past_count,
-                                     .past = past};
+    *message = (struct message_view){
+        .epoch = view->epoch,
+        .members = out_copy_set(core, &view->members),
+        .newcomers = view->newcomer_count,
+        .newcomer = newcomers,
+        .history = view->past_count,
+        .left = rankset_empty(&view->left) ? NULL : out_copy_set(core, &view->left),
+        .past = past};
     return message;
 }
 

@@ -139,6 +139,7 @@ static void carry_one(struct moot *m, const struct core_output *output)
         break;
     case CORE_OUT_REFUSE: /* no transport brings a JOIN yet */
         break;
+    case CORE_OUT_LEFT:
     case CORE_OUT_ADJOURN:
         m->adjourned = true;
         progress_wake(m);

@@ -95,6 +95,7 @@ static void put_view(struct copier *copier, struct message_view *to)
     }
     to->past = copies;
     to->members = put_set(copier, to->members);
+    to->left = put_set(copier, to->left);
     to->newcomer = PUT_LIST(copier, to->newcomer, to->newcomers);
 }
 
@@ -167,6 +168,7 @@ static void put_borrowed(struct copier *copier, struct message *to)
         put_view(copier, &to->u.view);
         break;
     case MESSAGE_REPORT:
+    case MESSAGE_HANDOVER:
         to->u.report.entry = PUT_LIST(copier, to->u.report.entry, to->u.report.count);
         break;
     case MESSAGE_CENSUS:

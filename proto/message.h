@@ -53,7 +53,8 @@
     X(LEAVE)                                                                           \
     X(RELEASED)                                                                        \
     X(TALLY)                                                                           \
-    X(CENSUS)
+    X(CENSUS)                                                                          \
+    X(HANDOVER)
 
 enum message_type {
     MESSAGE_NONE,
@@ -156,6 +157,7 @@ struct message_result {
     enum result_data data;
     uint64_t size;       /* of the result, bytes */
     const void *payload; /* RESULT_EAGER: size bytes */
+    bool handover;       /* the sender leaves: keep the bytes in its stead */
 };
 
 /* REFER finder -> asker: the chair is drawn from these. */
@@ -305,6 +307,8 @@ struct message_view {
         uint64_t epoch;
         const struct rankset *members;
     } * past;
+    const struct rankset *left; /* members of earlier views that left in good order;
+                                   NULL: nobody */
 };
 
 /* A ballot is round << BALLOT_RANK_BITS | proposer's rank, with rounds from 1. */
@@ -322,7 +326,8 @@ struct message_paxos {
     const struct message_view *value; /* PROMISE with accepted, PROPOSE */
 };
 
-/* REPORT member -> chair: what it has of the keys that the chair took over. */
+/* REPORT member -> chair: what it has of the keys that the chair took over.
+ * HANDOVER leaver -> next chair: what it has accepted as a voter (ACCEPTED, MAYBE). */
 enum report_what { REPORT_OWN, REPORT_RESULT, REPORT_ACCEPTED, REPORT_MAYBE };
 struct message_report {
     bool last; /* of this epoch from this sender to this receiver */
@@ -347,6 +352,23 @@ struct message_fenced {
 struct message_join {
     uint64_t uid; /* not 0 */
     uint32_t host;
+};
+
+/* LEAVE: a member drains and goes. */
+enum leave_what {
+    LEAVE_GOING,  /* leaver -> members: decide nothing for me that another can run */
+    LEAVE_RETURN, /* leaver -> chair: this task is not started, and will not be */
+    LEAVE_REFUSE, /* likewise, and it will take it no more */
+    LEAVE_TAKEN,  /* heir -> leaver: the result's bytes, or a HANDOVER, are here;
+                     chair -> leaver: the task is another's from now on */
+    LEAVE_AGAIN,  /* heir -> leaver: the result came without its bytes */
+    LEAVE_READY,  /* leaver -> who decides views: nothing of mine is left here; I start
+                     nothing more, and hold no lease */
+    LEAVE_END
+};
+
+struct message_leave {
+    enum leave_what what;
 };
 
 /* TALLY, in a large view: how far its members have come, counted along a tree.  A child
@@ -433,6 +455,7 @@ struct message {
         struct message_fenced fenced;
         struct message_join join;
         struct message_tally tally;
+        struct message_leave leave;
         struct message_census census;
         struct message_released released;
     } u;

@@ -272,10 +272,11 @@ static const struct rule {
     [MESSAGE_SETTLED] = {check_nothing, false},
     [MESSAGE_FENCED] = {wire_check_fenced, false},
     [MESSAGE_JOIN] = {wire_check_join, false},
-    [MESSAGE_LEAVE] = {check_nothing, false},
+    [MESSAGE_LEAVE] = {wire_check_leave, false},
     [MESSAGE_RELEASED] = {check_released, true},
     [MESSAGE_TALLY] = {wire_check_tally, false},
     [MESSAGE_CENSUS] = {wire_check_census, false},
+    [MESSAGE_HANDOVER] = {wire_check_report, false},
 };
 
 const char *message_check(const struct message *message)

@@ -166,6 +166,7 @@ static bool get_result(struct reader *reader, const Moot__Message *message,
     to->status = from->status;
     to->data = (enum result_data)from->data;
     to->size = from->size;
+    to->handover = from->handover;
     to->payload = NULL;
     if (to->data != RESULT_EAGER)
         return true;
@@ -422,6 +423,8 @@ static const struct {
     [MESSAGE_JOIN] = {wire_get_join, MOOT__MESSAGE__BODY_JOIN},
     [MESSAGE_TALLY] = {wire_get_tally, MOOT__MESSAGE__BODY_TALLY},
     [MESSAGE_CENSUS] = {wire_get_census, MOOT__MESSAGE__BODY_CENSUS},
+    [MESSAGE_LEAVE] = {wire_get_leave, MOOT__MESSAGE__BODY_LEAVE},
+    [MESSAGE_HANDOVER] = {wire_get_report, MOOT__MESSAGE__BODY_REPORT},
     [MESSAGE_RELEASED] = {get_released, MOOT__MESSAGE__BODY_RELEASED},
 };
 

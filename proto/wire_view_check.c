@@ -48,11 +48,24 @@ static const char *check_past(const struct message_view *view)
     return NULL;
 }
 
+static const char *check_left(const struct message_view *view)
+{
+    const char *why = wire_check_set_or_null(view->left);
+    for (uint32_t rank = view->left != NULL ? rankset_next(view->left, 0) : UINT32_MAX;
+         why == NULL && rank != UINT32_MAX; rank = rankset_next(view->left, rank + 1)) {
+        if (rankset_has(view->members, rank))
+            why = "a member of a view has left it";
+    }
+    return why;
+}
+
 static const char *check_view_value(const struct message_view *view)
 {
     if (view->members == NULL)
         return "a view has no members";
     const char *why = wire_check_set(view->members);
+    if (why == NULL)
+        why = check_left(view);
     if (why == NULL)
         why = check_newcomers(view);
     if (why == NULL)
@@ -136,4 +149,9 @@ const char *wire_check_join(const struct message *message)
 const char *wire_check_tally(const struct message *message)
 {
     return (unsigned)message->u.tally.what < TALLY_END ? NULL : "no such tally";
+}
+
+const char *wire_check_leave(const struct message *message)
+{
+    return (unsigned)message->u.leave.what < LEAVE_END ? NULL : "no such leave";
 }

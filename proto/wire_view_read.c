@@ -100,6 +100,7 @@ static bool get_view_value(struct reader *reader, const Moot__View *from,
 {
     to->epoch = from->epoch;
     return wire_get_set(reader, &from->members, &to->members) &&
+           wire_get_set(reader, &from->left, &to->left) &&
            get_newcomers(reader, from, to) && get_past(reader, from, to);
 }
 
@@ -180,5 +181,13 @@ bool wire_get_tally(struct reader *reader, const Moot__Message *message,
 {
     (void)reader;
     out->u.tally.what = (enum tally_what)message->tally->what;
+    return true;
+}
+
+bool wire_get_leave(struct reader *reader, const Moot__Message *message,
+                    struct message *out)
+{
+    (void)reader;
+    out->u.leave.what = (enum leave_what)message->leave->what;
     return true;
 }

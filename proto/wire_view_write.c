@@ -83,6 +83,7 @@ static Moot__View *put_view_value(struct encoder *encoder,
     moot__view__init(to);
     to->epoch = view->epoch;
     to->members = wire_put_set(encoder, view->members);
+    to->left = wire_put_set(encoder, view->left);
     put_past(encoder, view, to);
     put_newcomers(encoder, view, to);
     return to;
@@ -90,7 +91,7 @@ static Moot__View *put_view_value(struct encoder *encoder,
 
 static size_t view_bytes(const struct message_view *view)
 {
-    return wire_set_scratch_bytes(view->members) +
+    return wire_set_scratch_bytes(view->members) + wire_set_scratch_bytes(view->left) +
            view->history * (1 + (size_t)past_words(view)) * sizeof(uint64_t) +
            view->newcomers * (size_t)ENCODER_NEWCOMER_BYTES;
 }
@@ -164,6 +165,13 @@ void wire_put_tally(struct encoder *encoder, const struct message *message)
     to->what = message->u.tally.what;
 }
 
+void wire_put_leave(struct encoder *encoder, const struct message *message)
+{
+    Moot__Leave *to = encoder->message.leave = &encoder->body.leave;
+    moot__leave__init(to);
+    to->what = message->u.leave.what;
+}
+
 size_t wire_view_scratch_bytes(const struct message *message)
 {
     const struct message_paxos *paxos = &message->u.paxos;
@@ -182,6 +190,7 @@ size_t wire_view_scratch_bytes(const struct message *message)
     case MESSAGE_VIEW:
         return view_bytes(&message->u.view);
     case MESSAGE_REPORT:
+    case MESSAGE_HANDOVER:
         return message->u.report.count * (size_t)ENCODER_ENTRY_BYTES;
     default:
         return 0;

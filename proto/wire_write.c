@@ -127,6 +127,7 @@ static void put_result(struct encoder *encoder, const struct message *message)
     to->status = result->status;
     to->data = result->data;
     to->size = result->size;
+    to->handover = result->handover;
 }
 
 static void put_refer(struct encoder *encoder, const struct message *message)
@@ -352,6 +353,8 @@ static const struct {
     [MESSAGE_JOIN] = {wire_put_join, MOOT__MESSAGE__BODY_JOIN},
     [MESSAGE_TALLY] = {wire_put_tally, MOOT__MESSAGE__BODY_TALLY},
     [MESSAGE_CENSUS] = {wire_put_census, MOOT__MESSAGE__BODY_CENSUS},
+    [MESSAGE_LEAVE] = {wire_put_leave, MOOT__MESSAGE__BODY_LEAVE},
+    [MESSAGE_HANDOVER] = {wire_put_report, MOOT__MESSAGE__BODY_REPORT},
     [MESSAGE_RELEASED] = {put_released, MOOT__MESSAGE__BODY_RELEASED},
 };
 

@@ -263,6 +263,17 @@ static void carry_fenced(struct host *host)
     sim_moved(host->sim);
 }
 
+/* All that it had is with others. */
+static void carry_departed(struct host *host)
+{
+    struct sight sight =
+        host_sight(host, SIGHT_DEPARTED, host->sim->program->task_count);
+    sim_see(host->sim, &sight);
+    host->sim->report->counts.departed++;
+    host->left = true;
+    sim_moved(host->sim);
+}
+
 /* Its bytes go, and with them what a lane could still read. */
 static void carry_forget(struct host *host, const struct core_output *output)
 {
@@ -324,6 +335,9 @@ void carry(struct host *host, const struct core_output *output,
         break;
     case CORE_OUT_FENCED:
         carry_fenced(host);
+        break;
+    case CORE_OUT_LEFT:
+        carry_departed(host);
         break;
     case CORE_OUT_FORGET:
         carry_forget(host, output);

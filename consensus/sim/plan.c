@@ -75,6 +75,7 @@ enum plan_group plan_group(enum message_type type)
     case MESSAGE_JOIN:
     case MESSAGE_LEAVE:
     case MESSAGE_TALLY:
+    case MESSAGE_HANDOVER:
         return PLAN_GROUP_VIEW;
     case MESSAGE_NONE:
     case MESSAGE_TYPE_END:

@@ -266,6 +266,7 @@ static inline void carry(struct host *host, const struct core_output *output)
         host->members = output->u.view.members->low;
         break;
     case CORE_OUT_FENCED:
+    case CORE_OUT_LEFT:
         host->over = true;
         break;
     case CORE_OUT_ADJOURN:

@@ -123,6 +123,11 @@ static const struct killer killers[] = {
     {MUTANT_HEARSAY, {.ranks = 3, .tasks = 12, .storm = true}, .seed = 67},
     {MUTANT_NODRIVE, {.ranks = 5, .tasks = 12, .storm = true}, .seed = 263},
     {MUTANT_LEAVEPENDING, .bench = "core_test"},
+    {MUTANT_NOHANDOVER, .bench = "leave_test"},
+    {MUTANT_NOACCEPTOVER, .bench = "leave_test"},
+    {MUTANT_LEAVECLAIM, .bench = "leave_test"},
+    {MUTANT_LEAVELOSES, .bench = "leave_test"},
+    {MUTANT_RETURNDROP, .bench = "leave_test"},
 };
 
 #endif

@@ -40,7 +40,7 @@ static struct bench {
     uint32_t chain_count;
     bool forgotten[RANKS_MAX][64];
     bool adjourned[RANKS_MAX], diverged[RANKS_MAX];
-    bool fenced[RANKS_MAX], no_quorum[RANKS_MAX];
+    bool fenced[RANKS_MAX], left[RANKS_MAX], no_quorum[RANKS_MAX];
     uint64_t epoch[RANKS_MAX];        /* as the last CORE_OUT_VIEW said; 0: none */
     bool crashed[RANKS_MAX];          /* neither acts nor is reached */
     bool deaf[RANKS_MAX];             /* cut off: nothing to or from it arrives */
@@ -158,6 +158,9 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             break;
         case CORE_OUT_FENCED:
             bench.fenced[rank] = true;
+            break;
+        case CORE_OUT_LEFT:
+            bench.left[rank] = true;
             break;
         case CORE_OUT_SEND:
         case CORE_OUT_REFUSE:

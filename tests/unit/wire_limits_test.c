@@ -81,6 +81,7 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(HEARTBEAT)->heartbeat.suspects = &nobody;
     ROW(HEARTBEAT)->heartbeat.dead = &beyond;
     ROW(TALLY)->tally.what = TALLY_END;
+    ROW(LEAVE)->leave.what = LEAVE_END;
     ROW(PREPARE)->paxos.ballot = 0;
     ROW(PREPARE)->paxos.dead = &beyond;
     ROW(PREPARE)->paxos.accepted = 1u << BALLOT_RANK_BITS;
@@ -92,6 +93,8 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     struct message_view *view = &ROW(VIEW)->view;
     view->newcomer = newcomers;
     view->newcomers = LIMIT_NEWCOMERS + 1;
+    view = &ROW(VIEW)->view;
+    view->left = view->members;
     view = &ROW(VIEW)->view;
     view->past = past;
     view->history = LIMIT_PAST_VIEWS + 1;

@@ -66,6 +66,7 @@ static bool same_result(const struct message_result *a, const struct message_res
 {
     return a->owner_uid == b->owner_uid && a->evidence == b->evidence &&
            a->status == b->status && a->data == b->data && a->size == b->size &&
+           a->handover == b->handover &&
            (a->data != RESULT_EAGER ||
             same_bytes(a->payload, a->size, b->payload, b->size));
 }
@@ -132,7 +133,8 @@ static bool same_view(const struct message_view *a, const struct message_view *b
     if (a == NULL || b == NULL)
         return a == b;
     bool same = a->epoch == b->epoch && same_set(a->members, b->members) &&
-                a->newcomers == b->newcomers && a->history == b->history;
+                same_set(a->left, b->left) && a->newcomers == b->newcomers &&
+                a->history == b->history;
     for (uint32_t i = 0; same && i < a->newcomers; i++)
         same = a->newcomer[i].rank == b->newcomer[i].rank &&
                a->newcomer[i].host == b->newcomer[i].host &&
@@ -215,6 +217,8 @@ static bool same_small(const struct message *a, const struct message *b)
                a->u.fenced.refused == b->u.fenced.refused;
     if (a->type == MESSAGE_TALLY)
         return a->u.tally.what == b->u.tally.what;
+    if (a->type == MESSAGE_LEAVE)
+        return a->u.leave.what == b->u.leave.what;
     if (a->type == MESSAGE_JOIN)
         return a->u.join.uid == b->u.join.uid && a->u.join.host == b->u.join.host;
     return true; /* without a body: the type and the hash say it all */
@@ -247,7 +251,7 @@ static bool message_same(const struct message *a, const struct message *b)
         return same_view(&a->u.view, &b->u.view);
     if (a->type == MESSAGE_RELEASED)
         return same_released(&a->u.released, &b->u.released);
-    if (a->type == MESSAGE_REPORT)
+    if (a->type == MESSAGE_REPORT || a->type == MESSAGE_HANDOVER)
         return same_report(&a->u.report, &b->u.report);
     if (a->type == MESSAGE_CENSUS)
         return same_census(&a->u.census, &b->u.census);

@@ -35,6 +35,7 @@ static struct {
     char label[LIMIT_LABEL_BYTES + 1];
     char site[LIMIT_SITE_BYTES + 1];
     struct rankset sets[LEVELS];
+    struct rankset left; /* in none of the smaller ones */
     struct message_spec specs[LEVELS];
     struct message_newcomer newcomers[LIMIT_NEWCOMERS];
     struct message_past past[LEVELS][LIMIT_PAST_VIEWS];
@@ -96,6 +97,7 @@ static void samples_init_views(void)
         samples.views[level] = (struct message_view){
             .epoch = epoch,
             .members = &samples.sets[level],
+            .left = level == TYPICAL ? &samples.left : NULL,
             .newcomers = newcomers[level],
             .newcomer = level == LEAST ? NULL : samples.newcomers,
             .history = history[level],
@@ -139,6 +141,7 @@ static void samples_init(void)
     memset(samples.label, 'l', LIMIT_LABEL_BYTES);
     memset(samples.site, 's', LIMIT_SITE_BYTES);
     rankset_add(&samples.sets[LEAST], 0);
+    rankset_add(&samples.left, 77);
     rankset_add(&samples.sets[TYPICAL], 1);
     rankset_add(&samples.sets[TYPICAL], 200);
     for (uint32_t rank = 0; rank < LIMIT_RANKS; rank++)
@@ -179,6 +182,7 @@ static void sample_result(enum level level, struct message_result *result)
         .data = (enum result_data)level, /* BARE, EAGER, BULK */
         .size = sizes[level],
         .payload = level == TYPICAL ? samples.payload : NULL,
+        .handover = level != LEAST,
     };
 }
 
@@ -268,7 +272,9 @@ static void sample_view_message(enum message_type type, enum level level,
         sample_paxos(type, level, &m->u.paxos);
     else if (type == MESSAGE_VIEW)
         m->u.view = samples.views[level];
-    else if (type == MESSAGE_REPORT)
+    else if (type == MESSAGE_LEAVE)
+        m->u.leave.what = (enum leave_what)(level * LEAVE_READY / MOST);
+    else if (type == MESSAGE_REPORT || type == MESSAGE_HANDOVER)
         m->u.report = (struct message_report){level != TYPICAL, entries[level],
                                               level == LEAST ? NULL : samples.entries};
     else if (type == MESSAGE_FENCED)
