@@ -3,7 +3,7 @@
 #   make run      install what is missing, build, run tsp on real input on 4 ranks
 #   make check    all tests, the repository's own lint included
 #   make          the library, the command and the examples
-#   make bench-quick | bench   METG beside hand-written MPI
+#   make bench-quick | bench   METG beside hand-written MPI; bench-costs | bench-micro
 #   make install DESTDIR= PREFIX=/usr/local
 #   make uninstall | layers | lint | soak | scale | fuzz T=60 | mutants | model M=quick | clean
 #
@@ -52,7 +52,8 @@ SIM_TEST_SRC := $(wildcard tests/sim/*_test.c)
 MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
 MPI_PART_SRC := $(wildcard tests/mpi/*/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
-BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c search.c kit.c)
+BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c search.c \
+  kit.c micro_codec.c micro_core.c micro_spawn.c)
 BENCH_SRC := $(filter-out $(BENCH_PART_SRC),$(wildcard tests/bench/*.c))
 
 GEN_C := $(BUILD)/gen/moot.pb-c.c
@@ -216,10 +217,10 @@ scale:
 	$(BUILD)/tests/sim/scale_view_test --table
 
 # Speed, as ratios to what is written by hand; wants a machine that does nothing else.
-.PHONY: bench bench-quick
-bench bench-quick: deps
+.PHONY: bench bench-quick bench-costs bench-micro
+bench bench-quick bench-costs bench-micro: deps
 	@$(AGAIN) -s $(BENCHES)
-	tests/bench/run.sh $(BUILD) $(if $(filter bench,$@),all,quick)
+	@tests/bench/run.sh $(BUILD) $(or $(patsubst bench-%,%,$(filter bench-%,$@)),all)
 
 # The protocol's models, by SPIN: M=quick (minutes), full (hours) or mutants.
 M ?= quick

@@ -1,0 +1,149 @@
+/* micro_codec.c - the parts below the core: a task's hash, a frame written and read,
+ * the ready queue. */
+#include "micro.h"
+
+#include "hashing/identity.h"
+#include "node/ready.h"
+#include "proto/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *begin_none(long count)
+{
+    (void)count;
+    return NULL;
+}
+
+static void end_none(void *state) { (void)state; }
+
+/* --- The hash of a spec ----------------------------------------------------------- */
+
+static volatile uint64_t sink;
+
+/* 32 bytes of arguments, two inputs, an owner. */
+static void hash_spec(void *state, long i)
+{
+    (void)state;
+    const int64_t args[4] = {i, 1, 2, 3};
+    const moot_hash inputs[2] = {{{1}}, {{2}}};
+    const struct rankset owner = {.low = 2};
+    moot_hash hash = identity_hash(&(struct identity){.kernel_name = "execute",
+                                                      .args = args,
+                                                      .args_size = sizeof(args),
+                                                      .inputs = inputs,
+                                                      .input_count = 2,
+                                                      .candidates = &owner});
+    sink = hash_word(&hash);
+}
+
+/* --- Frames ----------------------------------------------------------------------- */
+
+struct frame_state {
+    struct wire_writer *writer;
+    void *frame; /* the last that was written */
+    size_t size;
+    uint8_t payload[64];
+};
+
+static void write_result(struct frame_state *state, long i)
+{
+    struct message message = {
+        .type = MESSAGE_RESULT, .epoch = 1, .view_id = 2, .hash = micro_hash(i)};
+    message.u.result = (struct message_result){.owner_uid = 7,
+                                               .evidence = EVIDENCE_CLAIM,
+                                               .data = RESULT_EAGER,
+                                               .size = sizeof(state->payload),
+                                               .payload = state->payload};
+    micro_check(wire_writer_add(state->writer, &message) == MOOT_OK, "writing fails");
+}
+
+static void finish_frame(struct frame_state *state)
+{
+    const struct wire_envelope envelope = {
+        .src_uid = 7, .dst_uid = 8, .epoch = 1, .view_id = 2};
+    free(state->frame);
+    state->frame = NULL;
+    micro_check(wire_writer_finish(state->writer, &envelope, &state->frame,
+                                   &state->size) == MOOT_OK,
+                "finishing a frame fails");
+}
+
+static void *begin_frame(long count)
+{
+    (void)count;
+    struct frame_state *state = micro_alloc(1, sizeof(*state));
+    state->writer = wire_writer_new();
+    micro_check(state->writer != NULL, "no memory");
+    write_result(state, 0);
+    finish_frame(state);
+    return state;
+}
+
+static void encode_frame(void *argument, long i)
+{
+    write_result(argument, i);
+    finish_frame(argument);
+}
+
+static void decode_frame(void *argument, long i)
+{
+    const struct frame_state *state = argument;
+    struct wire_frame frame;
+    const char *why;
+    (void)i;
+    micro_check(wire_frame_decode(state->frame, state->size, &frame, &why) == MOOT_OK,
+                "a frame is refused");
+    wire_frame_release(&frame);
+}
+
+static void end_frame(void *argument)
+{
+    struct frame_state *state = argument;
+    wire_writer_free(state->writer);
+    free(state->frame);
+    free(state);
+}
+
+/* --- The ready queue -------------------------------------------------------------- */
+
+enum { READY_DEPTH = 64 };
+
+struct ready_state {
+    struct ready ready;
+    struct task tasks[READY_DEPTH];
+};
+
+static void *begin_ready(long count)
+{
+    (void)count;
+    struct ready_state *state = micro_alloc(1, sizeof(*state));
+    for (int i = 0; i < READY_DEPTH; i++) {
+        state->tasks[i].stage = TASK_READY;
+        micro_check(ready_push(&state->ready, &state->tasks[i]), "no memory");
+    }
+    return state;
+}
+
+/* One out and in again, among so many others. */
+static void pop_and_push(void *argument, long i)
+{
+    struct ready_state *state = argument;
+    (void)i;
+    struct task *task = ready_pop(&state->ready);
+    micro_check(task != NULL && ready_push(&state->ready, task), "the queue is empty");
+}
+
+static void end_ready(void *argument)
+{
+    struct ready_state *state = argument;
+    ready_release(&state->ready);
+    free(state);
+}
+
+const struct micro micro_codec[] = {
+    {"hash", begin_none, hash_spec, end_none},
+    {"encode", begin_frame, encode_frame, end_frame},
+    {"decode", begin_frame, decode_frame, end_frame},
+    {"ready-pop-push", begin_ready, pop_and_push, end_ready},
+    {0}};
