@@ -126,7 +126,11 @@ $(BUILD)/libmpitest.a: $(MPI_PART_SRC:%.c=$(BUILD)/%.o)
 $(MPI_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmpitest.a $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
-$(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(BENCH_PART_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libmoot.a
+$(BUILD)/libbench.a: $(BENCH_PART_SRC:%.c=$(BUILD)/%.o)
+	rm -f $@
+	ar rcs $@ $^
+
+$(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lm
 
 # Fuzzers have instrumented objects of their own: what each may drive, built once.

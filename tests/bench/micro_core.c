@@ -173,7 +173,9 @@ static void *begin_pair(long count)
 static void insert(void *argument, long i)
 {
     struct pair *pair = argument;
-    micro_check(core_set_user(pair->core[0], &pair->hashes[0][i], &user), "no memory");
+    void *entry = core_enter(pair->core[0], &pair->hashes[0][i]);
+    micro_check(entry != NULL, "no memory");
+    core_entry_set_user(entry, &user);
 }
 
 static void *begin_find(long count)
