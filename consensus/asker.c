@@ -53,6 +53,9 @@ int asker_need(struct core *core, const struct core_event *event)
     if (scope_is_dropped(core, &event->hash)) {
         return MOOT_ERR_SCOPE_CLOSED;
     }
+    if (drop_once_is_gone(core, &event->hash)) {
+        return MOOT_ERR_RESULT_LOST;
+    }
     struct task *task = event_enter(core, event);
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
@@ -101,6 +104,7 @@ int asker_unneed(struct core *core, const struct core_event *event)
         core->last_wait = NULL;
     }
     asker_drop_need(core, task, want);
+    drop_news(core);
     return MOOT_OK;
 }
 
@@ -242,7 +246,7 @@ static enum want present_want(const struct task *task)
 }
 
 /* The message is whole before the note is put out: outputs move when more are added. */
-static bool send_motion(struct core *core, const struct task *task, uint32_t to,
+static bool send_motion(struct core *core, struct task *task, uint32_t to,
                         enum want want, bool final)
 {
     struct message *message = out_send(core, to, MESSAGE_MOTION, task);

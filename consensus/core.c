@@ -107,6 +107,7 @@ static void core_make_lists(struct core *core)
     core->undecided_docket.undecided_next = &core->undecided;
     core->undecided_docket.undecided_prev = &core->undecided;
     core->held_last = &core->held_first;
+    core->drop.held_last = &core->drop.held_first;
 }
 
 struct core *core_new(const struct core_options *options)
@@ -147,6 +148,8 @@ void core_free(struct core *core)
     table_release(core);
     view_release_slot(core);
     silence_release(core);
+    drop_release(core);
+    free(core->mail.items);
     while (core->held_first != NULL) {
         struct held *held = core->held_first;
         core->held_first = held->next;
@@ -352,6 +355,7 @@ static void see_what_changed(struct core *core)
     if (core->knowledge_grew) {
         core->knowledge_grew = false;
         graph_push_to_holders(core);
+        drop_news(core);
     }
 }
 
@@ -370,7 +374,9 @@ static void do_what_is_due(struct core *core)
     leave_turn(core);
     asker_flush(core);
     strict_turn(core);
-    if (core->closed && census_is_on(core)) {
+    if (core->closed && core->drop.leaving > 0) {
+        /* What is on the roll is about to be known. */
+    } else if (core->closed && census_is_on(core)) {
         census_turn(core);
     } else if (core->closed) {
         roll_want_of_closed(core);
@@ -380,6 +386,7 @@ static void do_what_is_due(struct core *core)
     state_announce(core);
     quiet_turn(core);
     scope_turn(core);
+    drop_turn(core);
 }
 
 /* Clocks start anywhere: silence counts from the first step. */
@@ -450,6 +457,6 @@ uint64_t core_deadline(const struct core *core)
     uint64_t due = earlier(asker_deadline(core), state_deadline(core));
     due = earlier(due, earlier(chair_deadline(core), quiet_deadline(core)));
     due = earlier(due, earlier(detect_deadline(core), view_deadline(core)));
-    due = earlier(due, spread_deadline(core));
+    due = earlier(due, earlier(spread_deadline(core), drop_deadline(core)));
     return earlier(due, strict_deadline(core));
 }

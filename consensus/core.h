@@ -61,7 +61,12 @@ struct core_options {
                           it asks them to let it in, as this incarnation; takes
                           .joinable */
     uint32_t join_host;
-    bool notes; /* emit CORE_OUT_NOTE */
+    uint64_t drop_above; /* what all members have released is dropped while this rank
+                            has records of more tasks than so many; 0: only with its
+                            scope.  Zero or not alike on every rank */
+    uint8_t chunk_mask;  /* a roll is cut where a hash's first byte has none of these
+                            bits; 0: 0xff; alike on every rank */
+    bool notes;          /* emit CORE_OUT_NOTE */
 };
 
 struct core;
@@ -197,7 +202,9 @@ enum core_output_type {
                          to the incarnation that asked, which has no rank */
     CORE_OUT_FORGET,  /* the task's scope has ended on every rank: nothing is said of it
                          any more, `user` and its bytes may go.  Events about it are
-                         answered with SCOPE_CLOSED */
+                         answered with SCOPE_CLOSED.  Or all members have released and
+                         dropped it: then it may be registered again, and is another
+                         task, unless it is once (RESULT_LOST) */
     CORE_OUT_ADJOURN, /* all have closed: send what is queued and leave */
     CORE_OUT_NOTE     /* a protocol point was passed (options.notes) */
 };
@@ -301,6 +308,13 @@ void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
 void *core_user(const struct core *core, const moot_hash *hash);
 /* The task belongs to a scope that has ended on every rank: nothing is known of it. */
 bool core_forgotten(const struct core *core, const moot_hash *hash);
+/* The program uses the task no more: it may be dropped when all members say so.  To
+ * register it again takes that back. */
+void core_let_go(struct core *core, const moot_hash *hash);
+/* The members are deciding whether to drop it: until that is over (some messages, with
+ * no help by this rank's lanes) it is neither to be registered nor named as an input.
+ */
+bool core_is_leaving(const struct core *core, const moot_hash *hash);
 /* This rank has closed the scope, by name. */
 bool core_scope_closed(const struct core *core, const moot_hash *scope);
 
@@ -371,6 +385,8 @@ struct core_stats {
     uint64_t violations;      /* a peer broke an invariant (I1, I6) */
     uint64_t tasks;           /* records now; SCOPED ones go when their scope ends */
     uint64_t forgotten, scopes_ended, late; /* tasks; scopes; messages about these */
+    uint64_t dropped;                       /* of those forgotten, before their scope */
+    uint64_t let_go;                        /* of `tasks`: the program uses them no more */
     uint64_t common, partial; /* at adjourn: tasks of this roll that all / not all held,
                                  as far as gossip told */
 };

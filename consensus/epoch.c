@@ -62,11 +62,6 @@ struct outgoing {
     struct message_entry entry;
 };
 
-struct mail {
-    struct outgoing *items;
-    uint32_t count, room;
-};
-
 static void mail_add(struct core *core, struct mail *mail, uint32_t to,
                      struct message_entry entry)
 {
@@ -198,6 +193,7 @@ static void send_mail(struct core *core, struct mail *mail)
         send_all(core, mail);
     }
     free(mail->items);
+    *mail = (struct mail){0};
 }
 
 /* --- Entering --------------------------------------------------------------------- */
@@ -232,6 +228,15 @@ static void enter_as_chair(struct core *core, struct task *task, bool moved,
     }
 }
 
+/* The bytes went with their owner. */
+static void lose_bare(const struct core *core, struct task *task)
+{
+    if (task->have == CORE_HAVE_BARE && left(core, task->owner)) {
+        task->have = CORE_HAVE_NOTHING;
+        task->owner = NOBODY;
+    }
+}
+
 static void enter_task(struct core *core, struct task *task, struct mail *mail)
 {
     bool unfinished_ballot = false;
@@ -246,20 +251,22 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
     }
     task->asked = false;
     task->pulled = false;
+    task->said = task->heard = 0;
     task->asked_need = NEED_NONE;
     task->chair = placement_chair(&task->hash, &core->members, task->candidates);
     bool moved = epoch_moved(core, task);
-    report_task(core, mail, task, moved);
+    if (!task->leaving) {
+        report_task(core, mail, task, moved);
+    }
     enter_as_chair(core, task, moved, unfinished_ballot);
-    if (task->have == CORE_HAVE_BARE && left(core, task->owner)) {
-        task->have = CORE_HAVE_NOTHING; /* the bytes went with it */
-        task->owner = NOBODY;
+    if (!task->leaving) {
+        lose_bare(core, task);
     }
 }
 
 static void ask_again(struct core *core, struct task *task)
 {
-    if (task->own != CORE_OWN_NONE || MUTANT(NOREASK)) {
+    if (task->own != CORE_OWN_NONE || task->leaving || MUTANT(NOREASK)) {
         return;
     }
     if (task->needs_done + task->needs_data > 0) {
@@ -374,6 +381,7 @@ void epoch_enter(struct core *core, const struct view *view)
     leave_enter_view(core);
     forget_removed(core);
     silence_note_losses(core, newcomer);
+    core->entering = true;
     struct core_output *output = out_add(core, CORE_OUT_VIEW, NULL);
     if (output != NULL) {
         output->u.view.epoch = core->epoch;
@@ -383,20 +391,54 @@ void epoch_enter(struct core *core, const struct view *view)
     if (core->large) {
         tally_enter(core);
     }
-    struct mail mail = {0};
+    free(core->mail.items);
+    core->mail = (struct mail){0};
+    core->mail_waits = true;
+    drop_enter_view(core);
     for (size_t i = 0; i < core->slot_count; i++) {
         if (core->slots[i] != NULL) {
-            enter_task(core, core->slots[i], &mail);
+            enter_task(core, core->slots[i], &core->mail);
         }
     }
-    send_mail(core, &mail);
+    epoch_reports_ready(core);
     for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
         if (core->slots[i] != NULL) {
             ask_again(core, core->slots[i]);
             serve_decide_again(core, core->slots[i]);
         }
     }
-    if (!core->large) {
+    core->entering = false;
+    if (core->mail_waits) {
+        drop_doubt(core);
+    } else if (!core->large) {
+        recovery_reported(core, core->rank);
+    }
+}
+
+/* --- What was leaving ---------------------------------------------------------------
+ */
+
+void epoch_report_chunk(struct core *core, const struct lane *lane,
+                        const struct chunk *chunk)
+{
+    for (uint32_t i = 0; core->mail_waits && i < chunk->count; i++) {
+        struct task *task = lane_task(lane, chunk->first + i);
+        if (task != NULL) {
+            report_task(core, &core->mail, task, epoch_moved(core, task));
+            lose_bare(core, task);
+            ask_again(core, task);
+        }
+    }
+}
+
+void epoch_reports_ready(struct core *core)
+{
+    if (!core->mail_waits || core->drop.leaving > 0) {
+        return;
+    }
+    core->mail_waits = false;
+    send_mail(core, &core->mail);
+    if (!core->entering && !core->large) {
         recovery_reported(core, core->rank);
     }
 }

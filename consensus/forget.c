@@ -91,6 +91,16 @@ static void unlink_edges(struct task *task)
 static void unlink_from_scope(struct task *task)
 {
     struct scope *scope = task->scope;
+    if (scope == NULL) {
+        return;
+    }
+    if (scope->cursor == task) {
+        scope->cursor = task->scope_next;
+    }
+    if (scope->feeder == task) {
+        scope->feeder = task->scope_next;
+        scope->feeding = NULL;
+    }
     if (task->scope_prev != NULL) {
         task->scope_prev->scope_next = task->scope_next;
     } else {
@@ -101,8 +111,7 @@ static void unlink_from_scope(struct task *task)
     }
 }
 
-/* False if it must stay for a while: its kernel runs. */
-static bool forget_task(struct core *core, struct task *task, bool alike)
+bool forget_task(struct core *core, struct task *task, bool alike)
 {
     if (task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING) {
         return false;
@@ -127,6 +136,7 @@ static bool forget_task(struct core *core, struct task *task, bool alike)
         out_add(core, CORE_OUT_FORGET, task);
     }
     core->stats.forgotten++;
+    core->stats.let_go -= task->let_go;
     table_forget(core, task);
     return true;
 }

@@ -412,6 +412,7 @@ int graph_done(struct core *core, struct task *task, int32_t status, uint64_t si
     graph_spread(core, task);
     answer_askers(core, task);
     push_to_consumers(core, task);
+    drop_news(core);
     if (task->push_holders) {
         watch_for_holders(core, task);
     }
@@ -535,6 +536,7 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
     }
     graph_spread(core, task);
     asker_consider(core, task);
+    drop_news(core);
 }
 
 static void serve_copy(struct core *core, struct task *task,

@@ -27,6 +27,8 @@
  *   census.c    what all have closed with and nobody has run (T1a)
  *   scope.c     scopes, until they have ended everywhere; scope_rest.c whether one has
  *               here, scope_count.c on all ranks; forget.c drops what is kept of it
+ *   drop.c      what all have released leaves before its scope ends; drop_round.c the
+ *               lowest member asks all whether it may
  *   strict.c    the first difference between rolls (strict mode)
  *   look.c      views for reports
  *
@@ -85,6 +87,7 @@ static inline uint64_t add_ns(uint64_t a, uint64_t b)
 }
 
 struct task;
+struct outgoing;
 
 /* An input of `to`: a node in the consumer list of `from`. */
 struct edge {
@@ -207,6 +210,9 @@ struct task {
     bool returning; /* which has not answered */
     bool sees_out;  /* leaver: it waits for the end of this task, which it spawned */
     bool entrusted; /* heir: its bytes are kept for one who leaves */
+    bool let_go;          /* the program uses it no more */
+    bool leaving;         /* whether all drop it is being decided */
+    uint32_t said, heard; /* messages about it, in this epoch */
     struct task *push_next, *visit_next;
     struct scope *scope; /* NULL: none */
     struct task *scope_prev, *scope_next;
@@ -250,11 +256,21 @@ struct scope {
     bool round_failed, sweep_sent;
 };
 
+/* On its way out of a scope that goes on (drop.c). */
+enum chunk_stage {
+    CHUNK_STAYS,
+    CHUNK_OFFERED, /* this rank has said that all of it is released here */
+    CHUNK_LEAVING  /* asked again, it has said that this stays so until the outcome */
+};
+
 struct chunk {
     uint64_t first;
     uint32_t count;
     struct rollsum sum;
-    uint32_t live;          /* tasks not forgotten */
+    uint8_t stage;     /* enum chunk_stage */
+    bool all_ready;    /* lowest member: every member has offered it */
+    uint32_t released; /* of its tasks, so many from the first were, when looked at */
+    uint32_t live;     /* tasks not forgotten */
     struct rankset holders; /* ranks with an equal chunk, wherever it stands there */
     /* Above direct_max members (spread.c): */
     uint32_t before; /* so many members before this rank have it, without a gap */
@@ -375,6 +391,42 @@ struct leave {
     bool accepts_told; /* what it accepted as a voter is handed over */
     bool ready;        /* nothing is left to hand over: it does no more */
     uint64_t untaken;  /* what heirs have not said that they have */
+};
+
+/* A chunk, wherever it stands on a roll. */
+struct chunk_name {
+    struct rollsum sum;
+    uint32_t count;
+};
+
+/* What the lowest member knows of one that may be dropped (drop_round.c). */
+struct offer {
+    struct chunk_name name;
+    struct rankset ready;    /* members that have offered it */
+    bool doubted;            /* of an older view: has anyone dropped it? */
+    bool asked;              /* in the present round, and so far: */
+    bool all_agree, dropped; /* all still offer it; somebody has dropped it */
+    uint32_t answers;
+    uint64_t sent, received;
+};
+
+/* What leaves before its scope ends (drop.c). */
+struct drop {
+    uint64_t news;        /* what may let a chunk go, since this rank looked last */
+    uint64_t looked_ns;   /* when that was */
+    uint32_t lane, chunk; /* where it looks on */
+    uint32_t leaving;     /* chunks */
+    struct held *held_first, **held_last; /* what came about these meanwhile */
+    struct chunk_name *recent; /* dropped, perhaps not yet by all: of one round */
+    uint32_t recent_count, recent_room;
+    uint64_t recent_round, recent_epoch;
+    moot_hash *once; /* once tasks that were dropped: open addressing */
+    size_t once_count, once_room;
+    /* The lowest member. */
+    struct offer *offers;
+    uint32_t offer_count, offer_room;
+    uint64_t round;
+    uint32_t answers_open; /* of the round; 0: none is open */
 };
 
 enum paxos_phase { PAXOS_IDLE, PAXOS_PREPARING, PAXOS_PROPOSING };
@@ -506,6 +558,12 @@ struct core {
     bool asks_open;  /* some of those watched are to ANSWER */
     uint64_t *marks; /* of those that have ended: open addressing */
     size_t mark_count, mark_room;
+    struct drop drop;
+    struct mail {
+        struct outgoing *items;
+        uint32_t count, room;
+    } mail; /* reports that wait until it is known what has left */
+    bool mail_waits, entering;
     bool scope_work; /* there is more to do at once */
     bool forget_due; /* of what is dropped: with the next message or tick */
 

@@ -40,6 +40,11 @@
     X(FORGETFED, "a scope ends although tasks outside take results from it")           \
     X(NOSCOPESWEEP, "chairs are not told of a scope's tasks that nobody waits for")    \
     X(LATEFRESH, "a late message about a scope that has ended begins it anew")         \
+    X(DROPEARLY, "a chunk is dropped although some have not released it")              \
+    X(DROPFED, "a chunk is dropped although what takes its results has not run")       \
+    X(DROPFLYING, "a chunk is dropped while messages about it are on their way")       \
+    X(DROPDOUBT,                                                                       \
+      "a new view does not ask whether anyone has dropped what was leaving")           \
     X(STALEDEC, "a decision of an older epoch is accepted")                            \
     X(STALERES, "a result of an older epoch is accepted from whoever serves it")       \
     X(PARTIAL, "a chair decides frozen keys with one report missing")                  \

@@ -185,7 +185,7 @@ void out_note(struct core *core, enum core_point point, const struct task *task,
 }
 
 struct message *out_send(struct core *core, uint32_t to, enum message_type type,
-                         const struct task *task)
+                         struct task *task)
 {
     assert(to != core->rank && to < core->size);
     struct core_output *item = out_add(core, CORE_OUT_SEND, task);

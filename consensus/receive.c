@@ -85,7 +85,14 @@ static void answer_the_late(struct core *core, uint32_t from,
     }
 }
 
-static void hold(struct core *core, uint64_t uid, const struct message *message)
+static void hold(struct core *core, struct held *held)
+{
+    *core->held_last = held;
+    core->held_last = &held->next;
+}
+
+static void keep(struct core *core, uint64_t uid, const struct message *message,
+                 void (*where)(struct core *core, struct held *held))
 {
     struct held *held = core_alloc(core, sizeof(*held));
     struct message *copy = held != NULL ? message_copy(message) : NULL;
@@ -95,8 +102,7 @@ static void hold(struct core *core, uint64_t uid, const struct message *message)
         return;
     }
     *held = (struct held){.uid = uid, .message = copy};
-    *core->held_last = held;
-    core->held_last = &held->next;
+    where(core, held);
 }
 
 static bool names_a_task(enum message_type type)
@@ -258,6 +264,11 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
 
 static void take(struct core *core, uint32_t from, const struct message *message)
 {
+    if (core->drop.leaving > 0 && names_a_task(message->type) &&
+        core_is_leaving(core, &message->hash)) {
+        keep(core, core->uids[from], message, drop_hold);
+        return;
+    }
     core->stats.received[message->type]++;
     if (message->epoch != core->epoch && !MUTANT(COUNTOLD)) {
         core->received_before[message->type]++; /* it was sent in another epoch */
@@ -270,6 +281,10 @@ static void take(struct core *core, uint32_t from, const struct message *message
     if (names_a_task(message->type)) {
         if (scope_is_dropped(core, &message->hash) && !MUTANT(LATEFRESH)) {
             scope_late(core, from, message);
+            return;
+        }
+        if (drop_once_is_gone(core, &message->hash)) {
+            drop_late(core, from, message);
             return;
         }
         task = table_enter(core, &message->hash);
@@ -340,7 +355,7 @@ int receive_event(struct core *core, const struct core_event *event)
         if (MUTANT(NOHOLD)) {
             break;
         }
-        hold(core, event->u.recv.uid, message);
+        keep(core, event->u.recv.uid, message, hold);
         break;
     case E_DROP:
         core->stats.refused++;
@@ -355,13 +370,19 @@ int receive_event(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
+static bool is_gone(const struct core *core, const moot_hash *hash)
+{
+    return scope_is_dropped(core, hash) || drop_once_is_gone(core, hash) ||
+           core_is_leaving(core, hash);
+}
+
 /* It, or what it takes, is of a scope that has ended everywhere. */
 static bool is_of_the_past(const struct core *core, const struct message *motion)
 {
     const struct message_spec *spec = motion->u.motion.spec;
-    bool past = scope_is_dropped(core, &motion->hash);
+    bool past = is_gone(core, &motion->hash);
     for (uint32_t i = 0; !past && i < spec->input_count; i++) {
-        past = scope_is_dropped(core, &spec->inputs[i]);
+        past = is_gone(core, &spec->inputs[i]);
     }
     return past;
 }

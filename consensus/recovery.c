@@ -17,7 +17,7 @@ static bool is_once(const struct task *task)
 
 void recovery_note(struct core *core, uint32_t from, const struct message_entry *entry)
 {
-    if (scope_is_dropped(core, &entry->hash)) {
+    if (scope_is_dropped(core, &entry->hash) || drop_once_is_gone(core, &entry->hash)) {
         return;
     }
     struct task *task = table_enter(core, &entry->hash);

@@ -69,6 +69,8 @@ static int register_again(struct core *core, struct task *task,
                           const struct core_register *reg)
 {
     task->flags |= reg->flags & (CORE_TASK_HINT);
+    core->stats.let_go -= task->let_go;
+    task->let_go = false;
     if (!on_this_roll(reg) || task->position != 0) {
         return MOOT_OK;
     }
@@ -117,6 +119,17 @@ static bool scope_has_ended(const struct core *core, const moot_hash *hash,
     return ended;
 }
 
+/* A once task that has run and been dropped, or what takes its result. */
+static bool once_is_gone(const struct core *core, const moot_hash *hash,
+                         const struct core_register *reg)
+{
+    bool gone = drop_once_is_gone(core, hash);
+    for (size_t i = 0; i < reg->input_count && !gone; i++) {
+        gone = drop_once_is_gone(core, &reg->inputs[i]);
+    }
+    return gone;
+}
+
 int graph_register(struct core *core, const struct core_event *event)
 {
     const moot_hash *hash = &event->hash;
@@ -137,6 +150,9 @@ int graph_register(struct core *core, const struct core_event *event)
     }
     if (scope_has_ended(core, hash, reg)) {
         return MOOT_ERR_SCOPE_CLOSED;
+    }
+    if (once_is_gone(core, hash, reg)) {
+        return MOOT_ERR_RESULT_LOST;
     }
     struct task *task = event_enter(core, event);
     if (task == NULL || !task_learn_candidates(core, task, reg->candidates)) {

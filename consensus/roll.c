@@ -102,14 +102,15 @@ static void by_sum_add(struct core *core, struct chunk_place place)
 }
 
 static const struct chunk_place *by_sum_find(const struct core *core,
-                                             const struct announced *what)
+                                             const struct chunk_name *what)
 {
     size_t mask = core->by_sum_room - 1;
     for (size_t slot = (size_t)what->sum.low & mask;
          core->by_sum_room > 0 && core->by_sum[slot].chunk_plus_one != 0;
          slot = (slot + 1) & mask) {
         const struct chunk *chunk = chunk_at(core, core->by_sum[slot]);
-        if (rollsum_equal(&chunk->sum, &what->sum) && chunk->count == what->count) {
+        if (rollsum_equal(&chunk->sum, &what->sum) && chunk->count == what->count &&
+            chunk->live > 0) {
             return &core->by_sum[slot];
         }
     }
@@ -160,6 +161,37 @@ static struct chunk *chunk_of(const struct lane *lane, uint64_t position)
         return NULL;
     }
     return &lane->chunks[low - 1];
+}
+
+struct chunk *roll_chunk_of(const struct core *core, const struct task *task)
+{
+    return task->position != 0 ? chunk_of(&core->lanes[task->lane], task->lane_position)
+                               : NULL;
+}
+
+struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *name,
+                              uint32_t *lane)
+{
+    const struct chunk_place *place = by_sum_find(core, name);
+    if (place == NULL) {
+        return NULL;
+    }
+    *lane = place->lane;
+    return chunk_at(core, *place);
+}
+
+bool roll_all_hold(const struct core *core, uint32_t number, const struct chunk *chunk)
+{
+    const struct lane *lane = &core->lanes[number];
+    uint64_t last = chunk->first + chunk->count - 1;
+    FOR_MEMBERS(core, rank)
+    {
+        bool agrees = lane->agreed != NULL && lane->agreed[rank] >= last;
+        if (rank != core->rank && !agrees && !rankset_has(&chunk->holders, rank)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank)
@@ -255,7 +287,8 @@ static bool sum_of(const struct core *core, const struct lane *lane, uint64_t fi
 /* True if the announcement matches what we have, and is now known to match. */
 static bool resolve(struct core *core, uint32_t from, struct announced *what)
 {
-    const struct chunk_place *place = what->partial ? NULL : by_sum_find(core, what);
+    const struct chunk_name name = {what->sum, what->count};
+    const struct chunk_place *place = what->partial ? NULL : by_sum_find(core, &name);
     if (place != NULL) {
         struct chunk *chunk = chunk_at(core, *place);
         if (spread_is_on(core)) {
@@ -337,7 +370,11 @@ void roll_forget(struct core *core, struct task *task)
     }
     struct chunk *chunk = chunk_of(lane, task->lane_position);
     assert(chunk != NULL && chunk->live > 0);
-    if (--chunk->live == 0 && ++lane->chunks_dead >= CHUNKS_DEAD_MIN &&
+    if (--chunk->live > 0) {
+        return;
+    }
+    drop_left(core, chunk);
+    if (++lane->chunks_dead >= CHUNKS_DEAD_MIN &&
         lane->chunks_dead * 2 > lane->chunk_count) {
         compact(core, lane);
     }
@@ -416,8 +453,10 @@ bool roll_append(struct core *core, struct lane *lane, uint32_t number,
         strict_salt(&hash, lane->len);
     }
     rollsum_add(&lane->open_sum, &hash);
-    if (rollsum_ends_chunk(&task->hash) ||
-        lane->len - lane->open_first + 1 >= ROLL_CHUNK_TASKS_MAX) {
+    bool ends = core->options.chunk_mask != 0
+                    ? (task->hash.bytes[0] & core->options.chunk_mask) == 0
+                    : rollsum_ends_chunk(&task->hash);
+    if (ends || lane->len - lane->open_first + 1 >= ROLL_CHUNK_TASKS_MAX) {
         cut_chunk(core, lane, number);
     }
     return true;

@@ -21,7 +21,7 @@ void out_note(struct core *core, enum core_point point, const struct task *task,
               uint32_t peer, enum evidence evidence);
 /* A message to fill in; NULL only if the core broke.  Never to oneself. */
 struct message *out_send(struct core *core, uint32_t to, enum message_type type,
-                         const struct task *task);
+                         struct task *task);
 /* Bump allocation: zeroed, aligned for any type, freed all at once. */
 struct block {
     struct block *next;
@@ -185,6 +185,10 @@ void leave_done(struct core *core);
 bool epoch_moved(const struct core *core, const struct task *task);
 bool epoch_take_newcomers(struct core *core, const struct view *view);
 void epoch_enter(struct core *core, const struct view *view);
+/* It stays after all: what was left out of the reports. */
+void epoch_report_chunk(struct core *core, const struct lane *lane,
+                        const struct chunk *chunk);
+void epoch_reports_ready(struct core *core); /* sends them, if nothing is leaving */
 void silence_note_losses(struct core *core, bool newcomer);
 uint32_t silence_judge(const struct core *core, const struct task *task);
 void silence_judge_late(const struct core *core, struct task *task);
@@ -244,6 +248,13 @@ void roll_count_common(struct core *core);
 /* Up to which position a peer's lane is known to equal ours. */
 uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank);
 void roll_count_task(struct core *core, const struct task *task, bool alike);
+/* NULL if it is in none yet, or on no roll. */
+struct chunk *roll_chunk_of(const struct core *core, const struct task *task);
+/* The one that has not been dropped; NULL if there is none. */
+struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *name,
+                              uint32_t *lane);
+/* Every member is known to have an equal one. */
+bool roll_all_hold(const struct core *core, uint32_t lane, const struct chunk *chunk);
 /* The task's scope has ended. */
 void roll_forget(struct core *core, struct task *task);
 void roll_release(struct core *core);
@@ -375,8 +386,8 @@ void scope_add_task(struct scope *scope, struct task *task);
 int scope_on_close(struct core *core, const moot_hash *hash);
 int scope_on_release(struct core *core, const moot_hash *hash);
 void scope_on_rank_close(struct core *core);
-void scope_sent(struct core *core, const struct task *task, enum message_type type);
-void scope_received(struct core *core, const struct task *task,
+void scope_sent(struct core *core, struct task *task, enum message_type type);
+void scope_received(struct core *core, struct task *task,
                     const struct message *message);
 /* A message about a task of a scope that has ended: its sender is told. */
 void scope_late(struct core *core, uint32_t from, const struct message *message);
@@ -409,6 +420,35 @@ void forget_begin(struct core *core, struct scope *scope);
 struct task *lane_task(const struct lane *lane, uint64_t position);     /* NULL: gone */
 bool lane_put(struct core *core, struct lane *lane, struct task *task); /* at len */
 void lane_forget(struct core *core, struct lane *lane, uint64_t position);
+
+/* False if it must stay for a while: its kernel runs. */
+bool forget_task(struct core *core, struct task *task, bool alike);
+
+/* --- drop.c, drop_round.c -----------------------------------------------------------
+ */
+
+bool drop_is_on(const struct core *core);
+void drop_news(struct core *core); /* something may have become droppable */
+void drop_turn(struct core *core);
+uint64_t drop_deadline(const struct core *core);
+void drop_take(struct core *core, uint32_t from, const struct message_released *said);
+void drop_say(struct core *core, uint32_t to, enum released_what what,
+              const struct chunk_name *name, struct message_released said);
+bool drop_was_recent(const struct core *core, const struct chunk_name *name);
+/* A once task that was dropped; what comes about it is late. */
+bool drop_once_is_gone(const struct core *core, const moot_hash *hash);
+void drop_late(struct core *core, uint32_t from, const struct message *message);
+/* Until the outcome; takes it. */
+void drop_hold(struct core *core, struct held *held);
+void drop_left(struct core *core, struct chunk *chunk);
+void drop_enter_view(struct core *core);
+void drop_doubt(struct core *core); /* behind the rest of entering a view */
+void drop_release(struct core *core);
+/* Of the lowest member. */
+void drop_begin_round(struct core *core); /* if none is open, and there is reason */
+void drop_take_account(struct core *core, uint32_t from,
+                       const struct message_released *said);
+void drop_forget_offers(struct core *core);
 
 /* --- ballot.c ------------------------------------------------------------------------
  */

@@ -278,17 +278,18 @@ static void touch(struct core *core, struct scope *scope)
     }
 }
 
-void scope_sent(struct core *core, const struct task *task, enum message_type type)
+void scope_sent(struct core *core, struct task *task, enum message_type type)
 {
+    task->said += counts(type);
     if (task->scope != NULL && counts(type)) {
         task->scope->sent++;
         touch(core, task->scope);
     }
 }
 
-void scope_received(struct core *core, const struct task *task,
-                    const struct message *message)
+void scope_received(struct core *core, struct task *task, const struct message *message)
 {
+    task->heard += counts(message->type) && message->epoch == core->epoch;
     if (task->scope != NULL && counts(message->type) && message->epoch == core->epoch) {
         task->scope->received++;
         touch(core, task->scope);
@@ -323,6 +324,10 @@ void scope_late(struct core *core, uint32_t from, const struct message *message)
 void scope_on_released(struct core *core, uint32_t from, const struct message *message)
 {
     const struct message_released *said = &message->u.released;
+    if (said->what >= RELEASED_CHUNK_READY) {
+        drop_take(core, from, said);
+        return;
+    }
     bool lowest = rankset_next(&core->members, 0) == core->rank;
     if (scope_is_dropped(core, &message->hash)) {
         if (said->what != RELEASED_DROP) {
@@ -335,7 +340,7 @@ void scope_on_released(struct core *core, uint32_t from, const struct message *m
         core->stats.refused++;
         return;
     }
-    switch (said->what) {
+    switch ((int)said->what) {
     case RELEASED_READY:
     case RELEASED_ANSWER:
         if (lowest) {

@@ -404,23 +404,32 @@ struct message_census {
 };
 
 /* RELEASED: ending a scope that all have closed; the message's hash is the scope's, or
- * one of a task in it.  The lowest member counts what the others say. */
+ * one of a task in it.  Or dropping a chunk of the roll; then there is no hash.  The
+ * lowest member counts what the others say. */
 enum released_what {
     RELEASED_READY,  /* member -> lowest: it rests here, and perhaps may end */
     RELEASED_SWEEP,  /* lowest -> all: rolls differ; tell chairs what they may lack */
     RELEASED_ASK,    /* lowest -> all: is it still so? */
     RELEASED_ANSWER, /* member -> lowest */
     RELEASED_REST,   /* lowest -> all: it rests everywhere */
-    RELEASED_DROP    /* to all, and to who is late: it is over, forget it */
+    RELEASED_DROP,   /* to all, and to who is late: it is over, forget it */
+    /* Of a chunk of the roll, named by `sum` and `count`, in a scope that goes on: */
+    RELEASED_CHUNK_READY,  /* member -> lowest: all of it is released here */
+    RELEASED_CHUNK_ASK,    /* lowest -> all: is it still so? */
+    RELEASED_CHUNK_ANSWER, /* member -> lowest; what it says holds until the outcome */
+    RELEASED_CHUNK_DOUBT,  /* member -> lowest of a new view: what was the outcome? */
+    RELEASED_CHUNK_DROP,   /* lowest -> all, or to who doubts: forget it */
+    RELEASED_CHUNK_KEEP    /* likewise: go on */
 };
 struct message_released {
     enum released_what what;
     bool rests;              /* READY, ANSWER: nothing of it moves there, */
     bool ready, swept;       /* and nothing of it is used; T1a is done */
-    bool alike;              /* DROP: all held the same tasks of it */
-    uint64_t round;          /* ASK, ANSWER */
+    bool alike;              /* DROP: all held the same tasks of it; CHUNK_ANSWER: the
+                                member has dropped it */
+    uint64_t round;          /* ASK, ANSWER, and those of a chunk */
     uint64_t count;          /* READY, ANSWER: tasks of it on the member's roll, */
-    struct rollsum sum;      /* and their sum */
+    struct rollsum sum;      /* and their sum; so for all about a chunk */
     uint64_t sent, received; /* messages about its tasks, in this epoch */
 };
 

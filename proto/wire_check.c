@@ -225,7 +225,15 @@ static const char *check_kernel(const struct message *message)
 
 static const char *check_released(const struct message *message)
 {
-    return message->u.released.what <= RELEASED_DROP ? NULL : "RELEASED: no such thing";
+    const struct message_released *released = &message->u.released;
+    if (released->what > RELEASED_CHUNK_KEEP)
+        return "RELEASED: no such thing";
+    bool of_chunk = released->what >= RELEASED_CHUNK_READY;
+    if (of_chunk && (released->count == 0 || released->count > ROLL_CHUNK_TASKS_MAX))
+        return "RELEASED: no chunk has so many tasks";
+    return of_chunk || !hash_is_zero(&message->hash)
+               ? NULL
+               : "a message about a task has no hash";
 }
 
 static const char *check_nothing(const struct message *message)
@@ -273,7 +281,7 @@ static const struct rule {
     [MESSAGE_FENCED] = {wire_check_fenced, false},
     [MESSAGE_JOIN] = {wire_check_join, false},
     [MESSAGE_LEAVE] = {wire_check_leave, false},
-    [MESSAGE_RELEASED] = {check_released, true},
+    [MESSAGE_RELEASED] = {check_released, false},
     [MESSAGE_TALLY] = {wire_check_tally, false},
     [MESSAGE_CENSUS] = {wire_check_census, false},
     [MESSAGE_HANDOVER] = {wire_check_report, false},

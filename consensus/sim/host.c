@@ -62,6 +62,8 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
         .ask_delay_ns = weather->ask_delay_ns,
         .gossip_period_ns = weather->gossip_period_ns,
         .direct_max = weather->direct_max,
+        .drop_above = weather->drop_above,
+        .chunk_mask = weather->drop_above > 0 ? 7 : 0,
         .notes = sim->options.notes || sim->options.plan != NULL,
     };
     host->sim = sim;
@@ -90,6 +92,7 @@ void host_release(struct host *host)
         free(host->records[i].bytes);
     for (size_t i = 0; i < host->inbox_count; i++)
         flight_free(host->inbox[i]);
+    free(host->task_uses_left);
     rankset_release(&host->members);
     free(host->inbox);
     free(host->ready);

@@ -112,6 +112,71 @@ static void begin_scopes(struct host *host)
     }
 }
 
+/* --- Letting go ------------------------------------------------------------------- */
+
+static bool lets_go(const struct host *host) { return host->task_uses_left != NULL; }
+
+static void count_task_uses(struct host *host, const struct program_step *step,
+                            uint32_t one)
+{
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        uint32_t index = step->tasks.items[i];
+        const struct program_task *task = &host->sim->program->tasks[index];
+        host->task_uses_left[index] += one;
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++)
+            host->task_uses_left[task->inputs.items[k]] += one;
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++)
+            host->task_uses_left[task->after.items[k]] += one;
+    }
+}
+
+/* What a kernel names when it runs, which may be late, the program keeps. */
+static void keep_for_kernels(struct host *host)
+{
+    const struct program *program = host->sim->program;
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const struct program_task *task = &program->tasks[i];
+        for (uint32_t k = 0; task->depth > 0 && k < task->inputs.count; k++)
+            host->task_uses_left[task->inputs.items[k]]++;
+        for (uint32_t k = 0; task->depth > 0 && k < task->after.count; k++)
+            host->task_uses_left[task->after.items[k]]++;
+    }
+}
+
+static void begin_uses(struct host *host)
+{
+    const struct program *program = host->sim->program;
+    if (host->sim->weather.drop_above == 0)
+        return;
+    host->task_uses_left = sim_alloc(program->task_count, sizeof *host->task_uses_left);
+    for (uint32_t lane = 0; lane < program->lane_count; lane++) {
+        const struct program_script *script = program_script(program, host->role, lane);
+        for (uint32_t i = 0; i < script->count; i++)
+            count_task_uses(host, &script->steps[i], 1);
+    }
+    keep_for_kernels(host);
+}
+
+static void let_go_if_unused(struct host *host, uint32_t task)
+{
+    if (host->task_uses_left[task] == 0 && host->sim->program->tasks[task].depth == 0)
+        core_let_go(host->core, &host->sim->hashes[task]);
+}
+
+static void let_go(struct host *host, const struct program_step *step)
+{
+    count_task_uses(host, step, UINT32_MAX);
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        const struct program_task *task =
+            &host->sim->program->tasks[step->tasks.items[i]];
+        let_go_if_unused(host, step->tasks.items[i]);
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++)
+            let_go_if_unused(host, task->inputs.items[k]);
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++)
+            let_go_if_unused(host, task->after.items[k]);
+    }
+}
+
 /* --- Steps that pass -------------------------------------------------------------- */
 
 static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
@@ -120,6 +185,8 @@ static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
     host->lanes[lane].pc++;
     if (step != NULL && ends_phases(host))
         pass_step(host, step);
+    if (step != NULL && lets_go(host))
+        let_go(host, step);
     if (host_is_over(host))
         return;
     schedule(host, lane, host->sim->now_ns + own_code_ns(host) + pause_ns);
@@ -375,6 +442,7 @@ static void take_step(struct host *host, uint32_t lane)
 void lane_start(struct host *host)
 {
     begin_scopes(host);
+    begin_uses(host);
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         set_state(host, lane, CORE_LANE_RUNNING);
         schedule(host, lane, host->sim->now_ns + own_code_ns(host));

@@ -56,6 +56,7 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                                           job->plan};
     sim_weather_draw(seed, job->ranks, weather);
     weather->direct_max = job->direct_max;
+    weather->drop_above = job->drops ? 1 : 0;
     storm_draw(seed, &request, weather, plan, storm);
 }
 
@@ -73,6 +74,7 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     struct sim_weather weather;
     sim_weather_draw(seed, job->ranks, &weather);
     weather.direct_max = job->direct_max;
+    weather.drop_above = job->drops ? 1 : 0;
     struct storm storm = {0};
     struct plan plan;
     if (job->storm)
@@ -123,6 +125,8 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
         fprintf(to, " --calm");
     if (job->direct_max != 0)
         fprintf(to, " --direct-max %" PRIu32, job->direct_max);
+    if (job->drops)
+        fprintf(to, " --drops");
     if (job->newcomers != 0)
         fprintf(to, " --newcomers %" PRIu32, job->newcomers);
     if (job->canary != SIM_CANARY_NONE)

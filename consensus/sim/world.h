@@ -110,6 +110,7 @@ struct host {
     /* Per scope: the spawns in it that are still to come, and the steps that name it.
      */
     uint32_t spawns_left[PROGRAM_SCOPES_MAX + 1], uses_left[PROGRAM_SCOPES_MAX + 1];
+    uint32_t *task_uses_left; /* per task, if programs let go */
     bool poll_due, closed, adjourned;
     uint64_t deaf_until_ns, tick_ns; /* tick_ns: the armed one; CORE_NEVER */
     uint32_t slots_used;

@@ -26,6 +26,8 @@ static const struct swarm_job grounds[] = {
     {.ranks = 8, .tasks = 60},
     {.ranks = 6, .tasks = 40, .direct_max = 1},
     {.ranks = 8, .tasks = 60, .direct_max = 1, .features = PROGRAM_PLAIN},
+    {.ranks = 4, .tasks = 60, .drops = true},
+    {.ranks = 3, .tasks = 120, .drops = true, .agree = true},
 };
 
 /* Where the rules about views are hunted: nothing else knows that they are broken. */
@@ -37,11 +39,12 @@ static const struct swarm_job storms[] = {
     {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
     {.ranks = 8, .tasks = 20, .storm = true},
     {.ranks = 9, .tasks = 20, .storm = true, .direct_max = 3},
+    {.ranks = 4, .tasks = 60, .storm = true, .drops = true},
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */
 static const char *const benches[] = {"core_test", "view_test", "view_rules_test",
-                                      "scope_test"};
+                                      "scope_test", "drop_test"};
 
 struct killer {
     enum mutant mutant;

@@ -3,7 +3,7 @@
  *   storm_test                        the quick set of `make check`
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
- *              [--faults PLAN] [--direct-max 3]
+ *              [--faults PLAN] [--direct-max 3] [--drops]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
  * of the plan that a seed draws; a failure prints that plan, and the line says the same
@@ -144,6 +144,7 @@ static const struct {
 } quick_set[] = {
     {{.tasks = 12, .storm = true}, 60, 2, 8},
     {{.tasks = 40, .storm = true}, 30, 2, 8},
+    {{.tasks = 60, .storm = true, .drops = true}, 30, 2, 8},
     {{.tasks = 20, .storm = true, .newcomers = 1}, 30, 2, 8},
     {{.tasks = 30, .storm = true, .calm = true}, 15, 2, 8},
     {{.tasks = 20, .storm = true, .direct_max = 3}, 40, 4, 12},
@@ -241,6 +242,8 @@ static bool parse_count(const char *text, uint64_t max, uint32_t *out)
 
 static bool parse_flag(const char *word, struct batch *batch)
 {
+    if (strcmp(word, "--drops") == 0)
+        return batch->job.drops = true;
     if (strcmp(word, "--calm") == 0)
         return batch->job.calm = true;
     if (strcmp(word, "--verbose") == 0)

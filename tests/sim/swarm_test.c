@@ -115,6 +115,8 @@ static const struct {
     {{.tasks = 60, .agree = true}, 100},
     {{.tasks = 60, .agree = true, .calm = true}, 60},
     {{.tasks = 0, .agree = true}, 10},
+    {{.tasks = 60, .drops = true}, 60},
+    {{.tasks = 120, .drops = true, .agree = true}, 25},
     {{.tasks = 12, .direct_max = 1}, 250},
     {{.tasks = 60, .direct_max = 1}, 60},
     {{.tasks = 60, .direct_max = 1, .agree = true}, 25},
@@ -184,6 +186,8 @@ static bool parse(int count, char **words, struct batch *batch)
         bool good = false, flag = false;
         if (strcmp(word, "--agree") == 0)
             good = flag = job->agree = true;
+        else if (strcmp(word, "--drops") == 0)
+            good = flag = job->drops = true;
         else if (strcmp(word, "--calm") == 0)
             good = flag = job->calm = true;
         else if (strcmp(word, "--direct-max") == 0)

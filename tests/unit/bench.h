@@ -51,6 +51,7 @@ static struct bench {
     bool hold_runs;
     bool joinable;       /* set before it is opened, and kept */
     uint32_t direct_max; /* core_options; outlives bench_open */
+    bool drops;          /* all released is dropped, in small chunks; likewise */
 } bench;
 
 static int numbers[64];
@@ -287,9 +288,11 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
 {
     bool joinable = bench.joinable;
     uint32_t direct_max = bench.direct_max;
+    bool drops = bench.drops;
     memset(&bench, 0, sizeof(bench));
     bench.joinable = joinable;
     bench.direct_max = direct_max;
+    bench.drops = drops;
     bench.size = size;
     for (uint32_t rank = 0; rank < size; rank++) {
         bench.uids[rank] = 1000 + rank;
@@ -311,7 +314,9 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                              .batch_ns = MS / 2,
                                              .quorum_wait_ns = 30 * heartbeat_ns,
                                              .joinable = joinable,
-                                             .direct_max = direct_max};
+                                             .direct_max = direct_max,
+                                             .drop_above = drops ? 1 : 0,
+                                             .chunk_mask = drops ? 7 : 0};
         bench.core[rank] = core_new(&options);
         assert_non_null(bench.core[rank]);
     }

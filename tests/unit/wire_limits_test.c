@@ -106,6 +106,10 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(CENSUS)->census.count = LIMIT_CENSUS_ENTRIES + 1;
     ROW(CENSUS)->census.ranks = LIMIT_RANKS + 1;
     ROW(ROLL)->roll.before = LIMIT_RANKS;
+    ROW(RELEASED)->released =
+        (struct message_released){.what = RELEASED_CHUNK_ASK, .count = 0};
+    ROW(RELEASED)->released = (struct message_released){
+        .what = RELEASED_CHUNK_ASK, .count = ROLL_CHUNK_TASKS_MAX + 1};
     next_row(m, &n, MESSAGE_PULL)->hash = (moot_hash){{0}};
     next_row(m, &n, MESSAGE_RELEASED)->hash = (moot_hash){{0}};
     next_row(m, &n, MESSAGE_TYPE_END);

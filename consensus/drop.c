@@ -1,0 +1,485 @@
+/* drop.c - what all members have released leaves before its scope ends (G5).
+ *
+ * A program that never opens a scope, or stays in one for long, releases its handles as
+ * it goes.  What it has released still costs a record on every rank, because a chair
+ * that forgot one would let the task run again.  So all members forget together, and
+ * the unit is a chunk of the roll, which is known to be equal by the gossip that goes
+ * anyway:
+ *
+ *     CHUNK_READY   each member, when it knows that all members hold the chunk, and all
+ *                   of it is released here
+ *     CHUNK_ASK     the lowest, when all have said so: is it still so?
+ *     CHUNK_ANSWER  each; what it says then stays so until it has heard the
+ *     CHUNK_DROP    outcome: forget it,
+ *     CHUNK_KEEP    or do not
+ *
+ * A task is *released* here if the program has let it go; nothing here waits for it,
+ * asks for it or will still read it; its result is known here, or its chair, which
+ * holds it, is another rank and sees to it; and each consumer has its result, or is in
+ * a chunk that all hold.  The lowest member (drop_round.c) asks only once the
+ * consumers' chunks are offered by all as well: they have run.  Together with equal
+ * sums of the messages said and heard about the chunk (Mattern, 1987) nothing about it
+ * is on its way.
+ *
+ * Between answer and outcome the chunk is *leaving*: what comes about it from ranks
+ * that know the outcome already is kept until it is known here, and the host does not
+ * let the program name its tasks (core_is_leaving).  Afterwards a pure hash that is
+ * spawned again is a new task; of a once task 16 bytes stay, and a refusal.
+ *
+ * A new view asks first and reports then: a member with a chunk that is leaving says
+ * CHUNK_DOUBT, and if anyone has dropped it, all do.  All had answered, so that none of
+ * them needs it; and a report about it could only mislead a chair that has forgotten.
+ *
+ * Where newcomers may join (they run the program from its beginning), in strict mode,
+ * and among so many members that not everyone speaks with everyone, nothing is dropped
+ * before its scope has ended.
+ */
+#include "consensus/internal.h"
+
+#include <stdlib.h>
+
+enum { NEWS_MIN = 256, LOOK_TASKS_MAX = 2048, LOOK_CHUNKS_MAX = 128 };
+
+bool drop_is_on(const struct core *core)
+{
+    return core->options.drop_above > 0 && core->options.mode == CORE_REPAIR &&
+           !core->options.joinable && !spread_is_on(core) && !core->large;
+}
+
+void drop_news(struct core *core) { core->drop.news++; }
+
+/* --- Once tasks that are gone -------------------------------------------------------
+ */
+
+static size_t once_slot(const moot_hash *once, size_t room, const moot_hash *hash)
+{
+    size_t slot = (size_t)hash_word(hash) & (room - 1);
+    while (!hash_is_zero(&once[slot]) && !hash_equal(&once[slot], hash)) {
+        slot = (slot + 1) & (room - 1);
+    }
+    return slot;
+}
+
+bool drop_once_is_gone(const struct core *core, const moot_hash *hash)
+{
+    const struct drop *drop = &core->drop;
+    return drop->once_count > 0 &&
+           (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0 &&
+           hash_equal(&drop->once[once_slot(drop->once, drop->once_room, hash)], hash);
+}
+
+static void once_add(struct core *core, const moot_hash *hash)
+{
+    struct drop *drop = &core->drop;
+    if (drop->once_count * 2 >= drop->once_room) {
+        size_t room = drop->once_room ? drop->once_room * 2 : 64;
+        moot_hash *once = core_alloc(core, room * sizeof(*once));
+        if (once == NULL) {
+            return;
+        }
+        for (size_t i = 0; i < drop->once_room; i++) {
+            if (!hash_is_zero(&drop->once[i])) {
+                once[once_slot(once, room, &drop->once[i])] = drop->once[i];
+            }
+        }
+        free(drop->once);
+        drop->once = once;
+        drop->once_room = room;
+    }
+    drop->once[once_slot(drop->once, drop->once_room, hash)] = *hash;
+    drop->once_count++;
+}
+
+void drop_late(struct core *core, uint32_t from, const struct message *message)
+{
+    core->stats.late++;
+    if (message->type != MESSAGE_MOTION || message->u.motion.want == WANT_NOTHING) {
+        return;
+    }
+    struct message *answer = out_send(core, from, MESSAGE_VERDICT, NULL);
+    if (answer != NULL) {
+        answer->hash = message->hash;
+        answer->u.verdict.code = MOOT_ERR_RESULT_LOST;
+    }
+}
+
+/* --- Is it released here? -----------------------------------------------------------
+ */
+
+static bool has_ended(const struct task *task)
+{
+    return task->own == CORE_OWN_DONE ||
+           (task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING);
+}
+
+/* Its chair holds it, and cannot have released it before it has ended. */
+static bool is_seen_to(const struct core *core, const struct task *task)
+{
+    return has_ended(task) || (task->own == CORE_OWN_NONE && !task->finder &&
+                               task->chair != core->rank && task->chair != NOBODY);
+}
+
+static bool consumers_are_known(const struct core *core, const struct task *task)
+{
+    for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        const struct task *to = edge->to;
+        const struct chunk *chunk = has_ended(to) ? NULL : roll_chunk_of(core, to);
+        if (!has_ended(to) &&
+            (chunk == NULL || (chunk != roll_chunk_of(core, task) &&
+                               !roll_all_hold(core, to->lane, chunk)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_released(const struct core *core, const struct task *task)
+{
+    bool busy = task->needs_done + task->needs_data > 0 || task->users > 0 ||
+                task->pending || task->owed || task->frozen || task->on_push_list ||
+                (task->pulled && task->have != CORE_HAVE_DATA) ||
+                !rankset_empty(&task->seekers) || docket_is_open(core, task);
+    return task->let_go && !busy && is_seen_to(core, task) &&
+           consumers_are_known(core, task);
+}
+
+static bool all_released(struct core *core, const struct lane *lane,
+                         const struct chunk *chunk, uint64_t *sent, uint64_t *received)
+{
+    *sent = *received = 0;
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        const struct task *task = lane_task(lane, chunk->first + i);
+        if (task == NULL || !is_released(core, task)) {
+            return false;
+        }
+        *sent += task->said;
+        *received += task->heard;
+    }
+    return true;
+}
+
+/* --- Saying so ----------------------------------------------------------------------
+ */
+
+void drop_say(struct core *core, uint32_t to, enum released_what what,
+              const struct chunk_name *name, struct message_released said)
+{
+    said.what = what;
+    said.count = name->count;
+    said.sum = name->sum;
+    if (to == core->rank) {
+        drop_take(core, core->rank, &said);
+        return;
+    }
+    struct message *message = out_send(core, to, MESSAGE_RELEASED, NULL);
+    if (message != NULL) {
+        message->u.released = said;
+    }
+}
+
+static uint32_t lowest(const struct core *core)
+{
+    return rankset_next(&core->members, 0);
+}
+
+static struct chunk_name name_of(const struct chunk *chunk)
+{
+    return (struct chunk_name){chunk->sum, chunk->count};
+}
+
+/* Goes on where it stopped before: what was released then seldom is not any more, and
+ * is looked at again before it is answered for. */
+static void look_at(struct core *core, uint32_t number, struct chunk *chunk,
+                    uint32_t *budget)
+{
+    const struct lane *lane = &core->lanes[number];
+    if (chunk->stage != CHUNK_STAYS || chunk->live != chunk->count ||
+        !roll_all_hold(core, number, chunk)) {
+        return;
+    }
+    while (chunk->released<chunk->count && * budget> 0) {
+        const struct task *task = lane_task(lane, chunk->first + chunk->released);
+        if (!is_released(core, task)) {
+            return;
+        }
+        chunk->released++;
+        (*budget)--;
+    }
+    if (chunk->released == chunk->count) {
+        const struct chunk_name name = name_of(chunk);
+        chunk->stage = CHUNK_OFFERED;
+        drop_say(core, lowest(core), RELEASED_CHUNK_READY, &name,
+                 (struct message_released){0});
+    }
+}
+
+/* True if it has looked at all. */
+static bool look(struct core *core)
+{
+    struct drop *drop = &core->drop;
+    uint32_t tasks = LOOK_TASKS_MAX, chunks = LOOK_CHUNKS_MAX;
+    while (drop->lane < core->lane_count) {
+        if (drop->chunk >= core->lanes[drop->lane].chunk_count) {
+            drop->lane++;
+            drop->chunk = 0;
+            continue;
+        }
+        if (tasks == 0 || chunks-- == 0) {
+            return false;
+        }
+        look_at(core, drop->lane, &core->lanes[drop->lane].chunks[drop->chunk], &tasks);
+        drop->chunk += tasks > 0;
+    }
+    drop->lane = drop->chunk = 0;
+    return true;
+}
+
+static bool may_look(const struct core *core)
+{
+    return core->drop.news > 0 && core->task_count > core->options.drop_above &&
+           core->settled && !core->closed && drop_is_on(core);
+}
+
+static uint64_t look_due_ns(const struct core *core)
+{
+    return core->drop.news >= NEWS_MIN
+               ? core->now_ns
+               : add_ns(core->drop.looked_ns, core->options.gossip_period_ns);
+}
+
+void drop_turn(struct core *core)
+{
+    if (!may_look(core) || look_due_ns(core) > core->now_ns) {
+        return;
+    }
+    if (look(core)) {
+        core->drop.looked_ns = core->now_ns;
+        core->drop.news = 0;
+    }
+    drop_begin_round(core);
+}
+
+uint64_t drop_deadline(const struct core *core)
+{
+    return may_look(core) ? look_due_ns(core) : CORE_NEVER;
+}
+
+void core_let_go(struct core *core, const moot_hash *hash)
+{
+    struct task *task = table_find(core, hash);
+    if (task != NULL && !task->let_go) {
+        task->let_go = true;
+        core->stats.let_go++;
+        drop_news(core);
+    }
+}
+
+/* --- Asked, and until the outcome ---------------------------------------------------
+ */
+
+bool core_is_leaving(const struct core *core, const moot_hash *hash)
+{
+    const struct task *task = core->drop.leaving > 0 ? table_find(core, hash) : NULL;
+    return task != NULL && task->leaving;
+}
+
+static void set_leaving(struct core *core, struct lane *lane, struct chunk *chunk,
+                        bool leaving)
+{
+    chunk->stage = leaving ? CHUNK_LEAVING : CHUNK_STAYS;
+    chunk->released = 0;
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        struct task *task = lane_task(lane, chunk->first + i);
+        if (task != NULL) {
+            task->leaving = leaving;
+        }
+    }
+    core->drop.leaving += leaving ? 1 : UINT32_MAX;
+}
+
+bool drop_was_recent(const struct core *core, const struct chunk_name *name)
+{
+    for (uint32_t i = 0; i < core->drop.recent_count; i++) {
+        const struct chunk_name *one = &core->drop.recent[i];
+        if (one->count == name->count && rollsum_equal(&one->sum, &name->sum)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void answer(struct core *core, uint32_t from,
+                   const struct message_released *asked)
+{
+    const struct chunk_name name = {asked->sum, (uint32_t)asked->count};
+    uint32_t number;
+    struct chunk *chunk = roll_find_chunk(core, &name, &number);
+    struct message_released said = {.round = asked->round};
+    if (chunk == NULL) {
+        said.alike = drop_was_recent(core, &name);
+    } else if (chunk->stage == CHUNK_LEAVING) {
+        said.ready = true; /* of an older view */
+    } else if (core->settled && !core->closed && drop_is_on(core)) {
+        struct lane *lane = &core->lanes[number];
+        said.ready = roll_all_hold(core, number, chunk) &&
+                     all_released(core, lane, chunk, &said.sent, &said.received);
+        if (said.ready) {
+            set_leaving(core, lane, chunk, true);
+        }
+    }
+    drop_say(core, from, RELEASED_CHUNK_ANSWER, &name, said);
+}
+
+/* What came about a chunk while it was leaving: taken up behind this. */
+static void take_up_held(struct core *core)
+{
+    struct drop *drop = &core->drop;
+    if (drop->held_first != NULL) {
+        *core->held_last = drop->held_first;
+        core->held_last = drop->held_last;
+        drop->held_first = NULL;
+        drop->held_last = &drop->held_first;
+    }
+}
+
+/* Who hears of a round's outcome knows that all have heard those of the one before. */
+static void note_recent(struct core *core, uint64_t round,
+                        const struct chunk_name *name)
+{
+    struct drop *drop = &core->drop;
+    if (core->settled &&
+        (round != drop->recent_round || core->epoch != drop->recent_epoch)) {
+        drop->recent_count = 0;
+        drop->recent_round = round;
+        drop->recent_epoch = core->epoch;
+    }
+    if (core_grow(core, &drop->recent, &drop->recent_room, drop->recent_count + 1,
+                  sizeof(*drop->recent))) {
+        drop->recent[drop->recent_count++] = *name;
+    }
+}
+
+static void forget(struct core *core, struct lane *lane, const struct chunk *chunk)
+{
+    uint64_t first = chunk->first;
+    uint32_t count = chunk->count; /* the chunk itself may go with its last task */
+    for (uint32_t i = 0; i < count; i++) {
+        struct task *task = lane_task(lane, first + i);
+        if (task == NULL) {
+            continue;
+        }
+        if ((task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0) {
+            once_add(core, &task->hash);
+        }
+        core->stats.dropped++;
+        forget_task(core, task, true);
+    }
+    core->stats.tasks = core->task_count;
+}
+
+static void outcome(struct core *core, const struct message_released *said)
+{
+    const struct chunk_name name = {said->sum, (uint32_t)said->count};
+    bool drops = said->what == RELEASED_CHUNK_DROP;
+    uint32_t number;
+    struct chunk *chunk = roll_find_chunk(core, &name, &number);
+    bool leaving = chunk != NULL && chunk->stage == CHUNK_LEAVING;
+    if (drops && (leaving || MUTANT(DROPEARLY)) && chunk != NULL) {
+        note_recent(core, said->round, &name);
+        forget(core, &core->lanes[number], chunk);
+    } else if (leaving) {
+        set_leaving(core, &core->lanes[number], chunk, false);
+        epoch_report_chunk(core, &core->lanes[number], chunk);
+        drop_news(core);
+    } else if (chunk != NULL && !drops) {
+        chunk->stage = CHUNK_STAYS;
+        chunk->released = 0;
+        drop_news(core);
+    }
+    if (leaving && !drops) {
+        take_up_held(core);
+        epoch_reports_ready(core);
+    }
+}
+
+/* Nothing is left of it, because it was dropped or its scope has ended. */
+void drop_left(struct core *core, struct chunk *chunk)
+{
+    if (chunk->stage == CHUNK_LEAVING) {
+        chunk->stage = CHUNK_STAYS;
+        core->drop.leaving--;
+        take_up_held(core);
+        epoch_reports_ready(core);
+    }
+}
+
+void drop_hold(struct core *core, struct held *held)
+{
+    struct drop *drop = &core->drop;
+    if (drop->held_first == NULL) {
+        drop->held_last = &drop->held_first;
+    }
+    *drop->held_last = held;
+    drop->held_last = &held->next;
+}
+
+void drop_take(struct core *core, uint32_t from, const struct message_released *said)
+{
+    switch ((int)said->what) {
+    case RELEASED_CHUNK_ASK:
+        answer(core, from, said);
+        break;
+    case RELEASED_CHUNK_DROP:
+    case RELEASED_CHUNK_KEEP:
+        outcome(core, said);
+        break;
+    default:
+        drop_take_account(core, from, said);
+    }
+}
+
+/* --- Views --------------------------------------------------------------------------
+ */
+
+/* What was offered is offered anew; what is leaving is asked for. */
+void drop_enter_view(struct core *core)
+{
+    drop_forget_offers(core);
+    for (uint32_t number = 0; number < core->lane_count; number++) {
+        struct lane *lane = &core->lanes[number];
+        for (uint32_t i = 0; i < lane->chunk_count; i++) {
+            struct chunk *chunk = &lane->chunks[i];
+            chunk->all_ready = false;
+            if (chunk->stage == CHUNK_OFFERED) {
+                chunk->stage = CHUNK_STAYS;
+                chunk->released = 0;
+            }
+        }
+    }
+    drop_news(core);
+}
+
+/* Once all of this view has been entered: an outcome may come at once. */
+void drop_doubt(struct core *core)
+{
+    for (uint32_t number = 0; number < core->lane_count; number++) {
+        for (uint32_t i = 0; i < core->lanes[number].chunk_count; i++) {
+            const struct chunk *chunk = &core->lanes[number].chunks[i];
+            if (chunk->stage == CHUNK_LEAVING) {
+                const struct chunk_name name = name_of(chunk);
+                drop_say(core, lowest(core), RELEASED_CHUNK_DOUBT, &name,
+                         (struct message_released){0});
+            }
+        }
+    }
+}
+
+void drop_release(struct core *core)
+{
+    struct drop *drop = &core->drop;
+    drop_forget_offers(core);
+    free(drop->offers);
+    free(drop->recent);
+    free(drop->once);
+    take_up_held(core); /* freed with the others */
+}
