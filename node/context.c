@@ -102,7 +102,9 @@ static int make_core(struct moot *m, char *story)
         .vote_timeout_ns = vote_never ? CORE_NEVER : (uint64_t)knobs->vote_timeout_ns,
         .ask_delay_ns = ask_auto ? ASK_DELAY_AUTO_NS : (uint64_t)knobs->ask_delay_ns,
         .gossip_period_ns = GOSSIP_PERIOD_NS,
+        .drop_above = (uint64_t)knobs->window / 2,
         .notes = m->faults.plan != NULL};
+    m->window_bound = (uint64_t)knobs->window;
     int error = members_options(m, &options, story, STORY_BYTES);
     m->core = error == MOOT_OK ? core_new(&options) : NULL;
     return error == MOOT_OK && m->core == NULL ? MOOT_ERR_NO_MEMORY : error;

@@ -108,6 +108,7 @@ struct moot {
     uint8_t lane_numbers[LIMIT_LANES]; /* 1: in use */
     uint32_t lane_number_count;        /* ever used */
     struct scope **scopes;             /* scope.c: those in use, by mark */
+    uint64_t window_bound;             /* window.c: a spawn waits at so many tasks */
 
     /* engine.c */
     bool stepping;

@@ -52,6 +52,10 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                     "majority or, of two halves, the lowest rank (majority), or every "
                     "side for itself, which is unsafe (solo)",
                     AT(split)},
+    [KNOB_WINDOW] = {"MOOT_WINDOW", KNOB_INTEGER, "65536", NULL, 0, 1 << 28, false,
+                     "how many tasks a rank remembers, roughly, while what all ranks "
+                     "have released can be dropped; 0 keeps them all",
+                     AT(window)},
     [KNOB_THREADS] = {"MOOT_THREADS", KNOB_INTEGER, "0", NULL, 0, 256, false,
                       "workers per rank, beside the caller, who runs tasks while it "
                       "waits",

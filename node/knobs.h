@@ -34,6 +34,7 @@ enum knob {
     KNOB_SUSPECT,
     KNOB_LEASE,
     KNOB_SPLIT,
+    KNOB_WINDOW,
     KNOB_THREADS,
     KNOB_PROGRESS,
     KNOB_STALL,
@@ -79,6 +80,7 @@ struct knobs {
     int64_t suspect_ns;   /* or KNOB_AUTO */
     int64_t lease_ns;     /* or KNOB_AUTO */
     int64_t split;
+    int64_t window; /* tasks; 0: none */
     int64_t threads;
     int64_t progress;
     int64_t stall_ns; /* or KNOB_NEVER */

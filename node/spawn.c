@@ -8,6 +8,7 @@
 #include "node/progress.h"
 #include "node/story.h"
 #include "node/task_handle.h"
+#include "node/window.h"
 #include "proto/error.h"
 
 #include <assert.h>
@@ -309,8 +310,13 @@ static int register_task(struct moot *m, struct task *task,
 static int hold(struct moot *m, struct task *task, const struct task_facts *facts,
                 const struct lane *lane)
 {
-    if (task->held && (!task->adopted || facts->nested)) {
+    bool taken = task->held && (!task->adopted || facts->nested);
+    if (taken && !task->let_go) {
         return MOOT_OK;
+    }
+    task->let_go = false;
+    if (taken) {
+        return register_task(m, task, facts, lane->number, false);
     }
     if (!task->held && !task_fill(m, task, facts)) {
         return MOOT_ERR_NO_MEMORY;
@@ -341,6 +347,29 @@ static bool is_forgotten(const struct moot *m, const moot_hash *hash,
     return forgotten;
 }
 
+static bool is_leaving(const struct moot *m, const moot_hash *hash,
+                       const struct task_facts *facts)
+{
+    bool leaving = core_is_leaving(m->core, hash);
+    for (size_t i = 0; i < facts->input_count && !leaving; i++) {
+        leaving = core_is_leaving(m->core, &facts->inputs[i]);
+    }
+    return leaving;
+}
+
+/* The ranks have agreed that all have released it, and are about to drop it: a few
+ * messages, with nothing of this thread in between. */
+static void wait_while_leaving(struct moot *m, const moot_hash *hash,
+                               const struct task_facts *facts)
+{
+    struct idle idle = {0};
+    while (is_leaving(m, hash, facts) && m->fatal == 0 && !m->closing) {
+        if (!progress_drive_free(m)) {
+            progress_idle(m, &idle, CORE_NEVER);
+        }
+    }
+}
+
 static int spawn_checked(struct moot *m, struct lane *lane,
                          const struct task_facts *facts, moot_task *out)
 {
@@ -359,6 +388,7 @@ static int spawn_checked(struct moot *m, struct lane *lane,
     if (is_forgotten(m, &hash, facts)) {
         return explain(m, lane, &hash, facts->label, MOOT_ERR_SCOPE_CLOSED);
     }
+    wait_while_leaving(m, &hash, facts);
     struct task *task = task_enter(m, &hash);
     uint64_t id = task != NULL ? task_handle_new(m, task, facts->parent) : 0;
     if (id == 0) {
@@ -394,6 +424,9 @@ int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
     uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
     if (m->now_ns > driven_ns + SPAWN_DRIVE_NS) {
         progress_drive_free(m);
+    }
+    if (parent == NULL && error == MOOT_OK) {
+        window_make_room(m, lane);
     }
     return error;
 }

@@ -56,6 +56,7 @@ struct task {
     bool queued;      /* in the ready queue, if only as what was cancelled there */
     bool own;         /* ran here: peers may ask for its bytes */
     bool known;       /* the result's status and size are known here */
+    bool let_go;      /* the core knows that the program uses it no more */
     bool lane_waited; /* the core knows that a lane here waited for it */
     bool args_alone;  /* args are malloc'd, not in the pool */
     /* A wait on it timed out: its need stays with the core, so that a program that

@@ -28,6 +28,10 @@ void task_handle_end(struct moot *m, struct handle *handle)
     if (--task->handle_count == 0) {
         wait_end_linger(m, task);
         task_try_release(m, task);
+        if (task->held && !task->gone) {
+            task->let_go = true;
+            core_let_go(m->core, &task->hash);
+        }
         task_try_free(m, task);
     }
     if (mark != 0) {

@@ -1,0 +1,62 @@
+/* window.c - see window.h. */
+#include "window.h"
+
+#include "node/exec.h"
+#include "node/progress.h"
+
+enum { WINDOW_PARTS = 8 };
+
+static bool is_full(const struct moot *m, uint64_t bound)
+{
+    return core_stats(m->core)->tasks >= bound;
+}
+
+static bool can_help(const struct moot *m)
+{
+    const struct core_stats *stats = core_stats(m->core);
+    return stats->let_go * 2 > stats->tasks && m->fatal == 0 && !m->closing;
+}
+
+/* True if there is room now. */
+static bool wait_for_room(struct moot *m, struct lane *lane, uint64_t target)
+{
+    struct idle idle = {0};
+    uint64_t forgotten = core_stats(m->core)->forgotten, since_ns = clock_ns();
+    while (is_full(m, target) && can_help(m)) {
+        bool moved = progress_drive_free(m);
+        bool ran = exec_one(m, lane, idle.rounds);
+        uint64_t now_ns = clock_ns();
+        if (ran || m->running > 0 || core_stats(m->core)->forgotten != forgotten) {
+            forgotten = core_stats(m->core)->forgotten;
+            since_ns = now_ns;
+        }
+        if (now_ns - since_ns > WINDOW_PATIENCE_NS) {
+            return false;
+        }
+        if (moved || ran) {
+            idle.rounds = 0;
+        } else {
+            progress_idle(m, &idle, since_ns + WINDOW_PATIENCE_NS);
+        }
+    }
+    return !is_full(m, target);
+}
+
+void window_make_room(struct moot *m, struct lane *lane)
+{
+    uint64_t window = (uint64_t)m->knobs.window;
+    if (window == 0 || !is_full(m, m->window_bound)) {
+        return;
+    }
+    uint64_t part = window / WINDOW_PARTS + 1;
+    lane_set_state(m, lane, CORE_LANE_TIMED);
+    exec_here(lane, true);
+    bool room = can_help(m) && wait_for_room(m, lane, m->window_bound - part);
+    exec_here(lane, false);
+    lane_set_state(m, lane, CORE_LANE_RUNNING);
+    if (!room) {
+        m->window_bound = core_stats(m->core)->tasks + part;
+    } else {
+        m->window_bound = window;
+    }
+}

@@ -1,0 +1,26 @@
+/* window.h - a spawn waits until the ranks have dropped enough of what was before.
+ *
+ * MOOT_WINDOW is how many tasks a rank remembers.  From half of it on the core drops
+ * what all ranks have released (consensus/drop.c).  A program that spawns faster than
+ * its tasks end, or than the other ranks spawn, stays in its spawn while the rank
+ * remembers a whole window: it moves messages and runs tasks, as a wait does, until an
+ * eighth of the window is free.
+ *
+ * The bound is exceeded, so that a program never hangs in a spawn, when waiting would
+ * not help:
+ *   - more than half of what is remembered is in use by the program (handles), or
+ *   - for WINDOW_PATIENCE_NS nothing has been dropped and nothing has run here.
+ * Then the bound grows by an eighth of the window, and falls back as soon as there is
+ * room.  Spawns by running tasks do not wait.
+ */
+#ifndef NODE_WINDOW_H
+#define NODE_WINDOW_H
+
+#include "node/context.h"
+
+#define WINDOW_PATIENCE_NS 20000000u
+
+/* Under the engine lock, which it releases while there is nothing to do. */
+void window_make_room(struct moot *m, struct lane *lane);
+
+#endif

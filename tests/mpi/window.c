@@ -1,0 +1,137 @@
+/* window.c - a program that releases its handles as it goes runs in constant memory.
+ *
+ *   mpirun -n 4 window [--tasks N]
+ *
+ * N small tasks (1,000,000 if not given) and no scope: row by row of WIDTH, each task
+ * of a row takes two results of the row before, and as soon as a row is spawned the
+ * handles of the one before are released.  Every CHECK_ROWS rows the first result is
+ * fetched and compared.
+ *
+ * What must be true: every result is right, and between task EARLY_TASKS and the end of
+ * the run no rank's resident memory grows by more than GROWTH_BYTES_MAX.  Kept, a task
+ * would take some 700 bytes on every rank.
+ */
+#include "support/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    WIDTH = 64,
+    CHECK_ROWS = 16,
+    EARLY_TASKS = 200000,
+    DEADLINE_S = 280,
+    GROWTH_BYTES_MAX = 8 << 20
+};
+
+static uint64_t mix(uint64_t row, uint64_t column, uint64_t left, uint64_t right)
+{
+    return (left * 31 + right) * 1000003 + row * 131 + column;
+}
+
+static int kernel(moot_call *call, void *user)
+{
+    (void)user;
+    uint64_t place[2], inputs[2] = {0, 0};
+    size_t size = 0;
+    memcpy(place, moot_call_args(call, &size), sizeof place);
+    for (size_t i = 0; i < moot_call_input_count(call); i++)
+        memcpy(&inputs[i], moot_call_input(call, i, &size), sizeof inputs[i]);
+    uint64_t sum = mix(place[0], place[1], inputs[0], inputs[1]);
+    void *output = moot_call_output(call, sizeof sum);
+    if (output == NULL)
+        return MOOT_ERR_NO_MEMORY;
+    memcpy(output, &sum, sizeof sum);
+    return MOOT_OK;
+}
+
+static uint64_t resident_bytes(void)
+{
+    long pages = 0, unused = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%ld %ld", &unused, &pages) != 2)
+        pages = 0;
+    if (file != NULL)
+        (void)fclose(file);
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+struct rows {
+    moot_task handles[2][WIDTH];
+    uint64_t expected[2][WIDTH];
+};
+
+static void spawn_row(moot *m, moot_kernel_id id, struct rows *rows, uint64_t row)
+{
+    moot_task *now = rows->handles[row % 2], *before = rows->handles[(row + 1) % 2];
+    const uint64_t *left = rows->expected[(row + 1) % 2];
+    for (uint64_t i = 0; i < WIDTH; i++) {
+        uint64_t place[2] = {row, i};
+        const moot_task inputs[2] = {before[i], before[(i + 1) % WIDTH]};
+        CHECK_OK(moot_task_spawn(m,
+                                 &(moot_task_spec){.kernel = id,
+                                                   .args = place,
+                                                   .args_size = sizeof place,
+                                                   .inputs = inputs,
+                                                   .input_count = row > 0 ? 2 : 0},
+                                 &now[i]));
+        rows->expected[row % 2][i] =
+            row > 0 ? mix(row, i, left[i], left[(i + 1) % WIDTH]) : mix(row, i, 0, 0);
+    }
+    for (uint64_t i = 0; row > 0 && i < WIDTH; i++)
+        CHECK_OK(moot_task_release(m, before[i]));
+}
+
+static void check_row(moot *m, const struct rows *rows, uint64_t row)
+{
+    const void *data = NULL;
+    size_t size = 0;
+    CHECK_OK(moot_task_fetch(m, rows->handles[row % 2][0], MOOT_FOREVER, &data, &size));
+    CHECK(data != NULL && size == sizeof(uint64_t) &&
+              memcmp(data, &rows->expected[row % 2][0], size) == 0,
+          "row %llu is wrong", (unsigned long long)row);
+}
+
+static void run(uint64_t tasks)
+{
+    static struct rows rows;
+    uint64_t count = tasks / WIDTH, base = 0, begun_ns = harness_now_ns();
+    moot *m = NULL;
+    moot_kernel_id id = {0};
+    CHECK_OK(moot_open_comm(NULL, harness_comm(), &m));
+    harness_explain_with(m);
+    CHECK_OK(moot_kernel_register(m, &(moot_kernel){.name = "mix", .fn = kernel}, &id));
+    for (uint64_t row = 0; row < count && harness_case_is_good(); row++) {
+        spawn_row(m, id, &rows, row);
+        if (row % CHECK_ROWS == 0 || row + 1 == count)
+            check_row(m, &rows, row);
+        if (row == EARLY_TASKS / WIDTH)
+            base = resident_bytes();
+    }
+    uint64_t most[3] = {resident_bytes(), 0, harness_now_ns() - begun_ns};
+    most[1] = base > 0 && most[0] > base ? most[0] - base : 0;
+    CHECK(most[1] <= GROWTH_BYTES_MAX, "grew by %llu bytes from %llu",
+          (unsigned long long)most[1], (unsigned long long)base);
+    harness_explain_with(NULL);
+    CHECK_OK(moot_close(m));
+    harness_maximum(most, 3);
+    if (harness_rank() == 0)
+        printf("window: %llu tasks in %.1f s, at most %.1f MB a rank, of which %.2f MB "
+               "came after the first %d tasks\n",
+               (unsigned long long)(count * WIDTH), (double)most[2] / 1e9,
+               (double)most[0] / 1e6, (double)most[1] / 1e6, EARLY_TASKS);
+}
+
+int main(int argc, char **argv)
+{
+    harness_open(&argc, &argv, "window");
+    uint64_t tasks = 1000000;
+    if (argc == 3 && strcmp(argv[1], "--tasks") == 0)
+        tasks = strtoull(argv[2], NULL, 10);
+    harness_case_begin("what is released as one goes is dropped", DEADLINE_S);
+    run(tasks);
+    harness_case_end();
+    return harness_close();
+}
