@@ -35,7 +35,7 @@
     X(NO_OUTPUT, -24, "the kernel returned without setting its output")                \
     X(SCOPE_CLOSED, -25, "the task's scope is closed")                                 \
     X(MAYBE_RAN, -26, "the owner died; the once task may have run")                    \
-    X(RESULT_LOST, -27, "the result is lost, and must not be made again")         \
+    X(RESULT_LOST, -27, "the result is lost, and must not be made again")              \
     X(NO_QUORUM, -28, "this rank is cut off from the majority")                        \
     X(FENCED, -29, "this rank was removed from the moot")                              \
     X(STALLED, -30, "the job stalled and MOOT_STALL_ABORT ended it")                   \
