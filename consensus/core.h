@@ -308,9 +308,11 @@ void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
 void *core_user(const struct core *core, const moot_hash *hash);
 /* The task belongs to a scope that has ended on every rank: nothing is known of it. */
 bool core_forgotten(const struct core *core, const moot_hash *hash);
-/* The program uses the task no more: it may be dropped when all members say so.  To
- * register it again takes that back. */
-void core_let_go(struct core *core, const moot_hash *hash);
+/* A once task that has run and been dropped: it is not to be spawned again. */
+bool core_lost(const struct core *core, const moot_hash *hash);
+/* The program uses the task, of which entry may be NULL, no more: it may be dropped
+ * when all members say so.  To register it again takes that back. */
+void core_let_go(struct core *core, const moot_hash *hash, void *entry);
 /* The members are deciding whether to drop it: until that is over (some messages, with
  * no help by this rank's lanes) it is neither to be registered nor named as an input.
  */

@@ -264,9 +264,14 @@ uint64_t drop_deadline(const struct core *core)
     return may_look(core) ? look_due_ns(core) : CORE_NEVER;
 }
 
-void core_let_go(struct core *core, const moot_hash *hash)
+bool core_lost(const struct core *core, const moot_hash *hash)
 {
-    struct task *task = table_find(core, hash);
+    return drop_once_is_gone(core, hash);
+}
+
+void core_let_go(struct core *core, const moot_hash *hash, void *entry)
+{
+    struct task *task = entry != NULL ? entry : table_find(core, hash);
     if (task != NULL && !task->let_go) {
         task->let_go = true;
         core->stats.let_go++;

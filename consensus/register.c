@@ -151,7 +151,8 @@ int graph_register(struct core *core, const struct core_event *event)
     if (scope_has_ended(core, hash, reg)) {
         return MOOT_ERR_SCOPE_CLOSED;
     }
-    if (once_is_gone(core, hash, reg)) {
+    const struct task *before = event_find(core, event);
+    if ((before == NULL || !before->held) && once_is_gone(core, hash, reg)) {
         return MOOT_ERR_RESULT_LOST;
     }
     struct task *task = event_enter(core, event);

@@ -316,7 +316,7 @@ static int hold(struct moot *m, struct task *task, const struct task_facts *fact
     }
     task->let_go = false;
     if (taken) {
-        return register_task(m, task, facts, lane->number, false);
+        return register_task(m, task, facts, lane->number, NULL, false);
     }
     if (!task->held && !task_fill(m, task, facts)) {
         return MOOT_ERR_NO_MEMORY;
@@ -336,15 +336,21 @@ static int explain(struct moot *m, struct lane *lane, const moot_hash *hash,
                      error_name(error));
 }
 
-/* It, or one of its inputs, belongs to a scope that has ended on every rank. */
-static bool is_forgotten(const struct moot *m, const moot_hash *hash,
-                         const struct task_facts *facts)
+/* Why it cannot be spawned any more: it, or one of its inputs, belongs to a scope that
+ * has ended on every rank, or is a once task that was dropped; MOOT_OK: it can. */
+static int refusal(const struct moot *m, const moot_hash *hash,
+                   const struct task_facts *facts)
 {
-    bool forgotten = core_forgotten(m->core, hash);
-    for (size_t i = 0; i < facts->input_count && !forgotten; i++) {
-        forgotten = core_forgotten(m->core, &facts->inputs[i]);
+    const struct task *task = core_user(m->core, hash);
+    if (task != NULL && task->held) {
+        return MOOT_OK;
     }
-    return forgotten;
+    bool forgotten = core_forgotten(m->core, hash), lost = core_lost(m->core, hash);
+    for (size_t i = 0; i < facts->input_count && !forgotten && !lost; i++) {
+        forgotten = core_forgotten(m->core, &facts->inputs[i]);
+        lost = core_lost(m->core, &facts->inputs[i]);
+    }
+    return forgotten ? MOOT_ERR_SCOPE_CLOSED : lost ? MOOT_ERR_RESULT_LOST : MOOT_OK;
 }
 
 static bool is_leaving(const struct moot *m, const moot_hash *hash,
@@ -385,10 +391,11 @@ static int spawn_checked(struct moot *m, struct lane *lane,
         outbox_tell_kernel(m, facts->kernel);
     }
     moot_hash hash = hash_of(facts);
-    if (is_forgotten(m, &hash, facts)) {
-        return explain(m, lane, &hash, facts->label, MOOT_ERR_SCOPE_CLOSED);
-    }
     wait_while_leaving(m, &hash, facts);
+    error = refusal(m, &hash, facts);
+    if (error != MOOT_OK) {
+        return explain(m, lane, &hash, facts->label, error);
+    }
     struct task *task = task_enter(m, &hash);
     uint64_t id = task != NULL ? task_handle_new(m, task, facts->parent) : 0;
     if (id == 0) {
@@ -481,7 +488,7 @@ void spawn_adopt(struct moot *m, const struct message *motion)
     if (!hash_equal(&hash, &motion->hash)) {
         return; /* not the task that it says it is */
     }
-    if (is_forgotten(m, &hash, &facts)) {
+    if (refusal(m, &hash, &facts) != MOOT_OK) {
         return;
     }
     struct task *task = task_enter(m, &hash);

@@ -160,7 +160,7 @@ static void begin_uses(struct host *host)
 static void let_go_if_unused(struct host *host, uint32_t task)
 {
     if (host->task_uses_left[task] == 0 && host->sim->program->tasks[task].depth == 0)
-        core_let_go(host->core, &host->sim->hashes[task]);
+        core_let_go(host->core, &host->sim->hashes[task], NULL);
 }
 
 static void let_go(struct host *host, const struct program_step *step)

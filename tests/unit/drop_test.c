@@ -47,7 +47,7 @@ static void let_go_all(uint32_t rank, int count)
 {
     for (int i = 0; i < count; i++) {
         moot_hash hash = task(i);
-        core_let_go(bench.core[rank], &hash);
+        core_let_go(bench.core[rank], &hash, NULL);
     }
 }
 
@@ -136,7 +136,7 @@ static void a_pure_task_may_run_again_and_a_once_task_not(void **state)
     settle();
     for (uint32_t rank = 0; rank < 3; rank++) {
         let_go_all(rank, 8);
-        core_let_go(bench.core[rank], &once);
+        core_let_go(bench.core[rank], &once, NULL);
         set_lane(rank, CORE_LANE_BLOCKED);
     }
     settle();
@@ -212,7 +212,7 @@ static void what_is_spawned_again_in_time_stays(void **state)
     assert_int_equal(dropped_by(0), 0);
     assert_int_equal(dropped_by(1), 0);
     moot_hash again = task(2);
-    core_let_go(bench.core[0], &again);
+    core_let_go(bench.core[0], &again, NULL);
     settle();
     assert_int_equal(dropped_by(0), 8);
     assert_int_equal(dropped_by(1), 8);
