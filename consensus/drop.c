@@ -30,6 +30,9 @@
  * CHUNK_DOUBT, and if anyone has dropped it, all do.  All had answered, so that none of
  * them needs it; and a report about it could only mislead a chair that has forgotten.
  *
+ * A member that is leaving the moot (leave.c) agrees to nothing more; it goes when it
+ * has heard all outcomes.
+ *
  * Where newcomers may join (they run the program from its beginning), in strict mode,
  * and among so many members that not everyone speaks with everyone, nothing is dropped
  * before its scope has ended.
@@ -237,7 +240,7 @@ static bool look(struct core *core)
 static bool may_look(const struct core *core)
 {
     return core->drop.news > 0 && core->task_count > core->options.drop_above &&
-           core->settled && !core->closed && drop_is_on(core);
+           core->settled && !core->closed && !core->leave.going && drop_is_on(core);
 }
 
 static uint64_t look_due_ns(const struct core *core)
@@ -324,7 +327,8 @@ static void answer(struct core *core, uint32_t from,
         said.alike = drop_was_recent(core, &name);
     } else if (chunk->stage == CHUNK_LEAVING) {
         said.ready = true; /* of an older view */
-    } else if (core->settled && !core->closed && drop_is_on(core)) {
+    } else if (core->settled && !core->closed && !core->leave.going &&
+               drop_is_on(core)) {
         struct lane *lane = &core->lanes[number];
         said.ready = roll_all_hold(core, number, chunk) &&
                      all_released(core, lane, chunk, &said.sent, &said.received);

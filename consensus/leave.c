@@ -36,8 +36,7 @@ static bool is_needed_here(const struct task *task)
     return task->needs_done + task->needs_data > 0;
 }
 
-static void say(struct core *core, uint32_t to, enum leave_what what,
-                const struct task *task)
+static void say(struct core *core, uint32_t to, enum leave_what what, struct task *task)
 {
     struct message *message = out_send(core, to, MESSAGE_LEAVE, task);
     if (message != NULL) {
@@ -361,7 +360,8 @@ void leave_turn(struct core *core)
         leave->told = true;
         say_to_committee(core, LEAVE_GOING);
     }
-    if (core->unfinished_count > 0 || leave->untaken > 0 || sees_any_out(core)) {
+    if (core->unfinished_count > 0 || leave->untaken > 0 || core->drop.leaving > 0 ||
+        sees_any_out(core)) {
         return;
     }
     struct rankset staying = {0};
@@ -395,8 +395,9 @@ void leave_on_result(struct core *core, uint32_t from, struct task *task)
 /* The heir remembers it as if it had accepted it itself. */
 static void remember(struct core *core, const struct message_entry *entry)
 {
-    struct task *task =
-        scope_is_dropped(core, &entry->hash) ? NULL : table_enter(core, &entry->hash);
+    bool gone =
+        scope_is_dropped(core, &entry->hash) || drop_once_is_gone(core, &entry->hash);
+    struct task *task = gone ? NULL : table_enter(core, &entry->hash);
     bool known = task == NULL ||
                  (task->accepted != NOBODY && task->accepted_epoch >= entry->epoch);
     if (known || entry->owner >= core->size) {
