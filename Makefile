@@ -118,6 +118,9 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 $(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test: \
   LDFLAGS_ALL += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 
+# The benchmark's graphs are tested without MPI.
+$(BUILD)/tests/unit/pattern_test: $(BUILD)/tests/bench/pattern.o
+
 # Programs under mpirun, and what they share.
 $(BUILD)/libmpitest.a: $(MPI_PART_SRC:%.c=$(BUILD)/%.o)
 	rm -f $@

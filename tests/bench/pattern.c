@@ -1,8 +1,6 @@
 /* pattern.c - see pattern.h. */
 #include "pattern.h"
 
-#include <string.h>
-
 static long least(long a, long b) { return a < b ? a : b; }
 static long most(long a, long b) { return a > b ? a : b; }
 
@@ -14,15 +12,6 @@ const char *pattern_name(enum pattern pattern)
 #undef X
     };
     return pattern < PATTERN_END ? names[pattern] : "?";
-}
-
-enum pattern pattern_find(const char *name)
-{
-    int pattern = 0;
-    while (pattern < PATTERN_END &&
-           strcmp(pattern_name((enum pattern)pattern), name) != 0)
-        pattern++;
-    return (enum pattern)pattern;
 }
 
 struct row pattern_row(enum pattern pattern, long steps, long width, long step)

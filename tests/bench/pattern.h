@@ -35,7 +35,6 @@ enum pattern {
 enum { PATTERN_WIDTH_MAX = 256, PATTERN_RADIX = 3 };
 
 const char *pattern_name(enum pattern pattern);
-enum pattern pattern_find(const char *name); /* PATTERN_END: none */
 
 /* The points of a row are first .. first + count - 1. */
 struct row {
