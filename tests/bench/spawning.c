@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 5, BATCH = 1000 };
+enum { REPEATS = 7, BATCH = 1000 };
 
 /* --- Local ------------------------------------------------------------------------ */
 
@@ -133,8 +133,7 @@ int main(int argc, char **argv)
     (void)argc;
     struct bench bench;
     bench_open(&bench, "spawning");
-    long tasks =
-        bench_number(argv, "--tasks", 100000, BATCH, 100000000) / BATCH * BATCH;
+    long tasks = bench_number(argv, "--tasks", 50000, BATCH, 100000000) / BATCH * BATCH;
     if (bench.ranks == 1)
         measure_local(&bench, tasks);
     else

@@ -1,13 +1,13 @@
 /* trust.c - what it costs ranks that agree that they could repair a divergence.
  *
  *   mpirun -n 2 trust [--pattern NAME|all|some] [--width W] [--steps S] [--pairs N]
- *                     [--target RATIO]
+ *                     [--seconds N] [--target RATIO]
  *
  * The same graph in the modes `repair` and `trust`, the second of which neither votes
  * nor asks, at the grain that is METG(50%) for `repair`, where overhead is half of
  * everything.  The two take turns, the first of a pair by turns, too; a pair gives one
- * ratio of times, and the median of the pairs is the row.  `some` are four patterns
- * that differ in what they send.
+ * ratio of times, and the median of the pairs is the row: N pairs, or as many as begin
+ * within so many seconds.  `some` are four patterns that differ in what they send.
  */
 #include "search.h"
 
@@ -20,7 +20,7 @@ enum { PAIRS_MAX = 101 };
 struct options {
     const char *pattern;
     long width, steps, pairs;
-    double target;
+    double seconds, target;
 };
 
 static bool is_wanted(const struct options *options, enum pattern pattern)
@@ -51,15 +51,20 @@ static void measure(const struct bench *bench, const struct options *options,
     struct search search = {.way = BY_MOOT};
     for (int round = 0; round < SEARCH_ROUNDS_TO_SETTLE; round++)
         search_round(&search, bench, &graph, iteration_s);
-    for (long i = 0; i < options->pairs; i++)
-        ratios[i] = pair_ratio(&graph, i % 2 == 0);
-    struct figure ratio = figure_of(ratios, (size_t)options->pairs);
+    double begun_s = bench_now_s();
+    long pairs = 0;
+    while (pairs < options->pairs &&
+           (pairs == 0 || bench_took_s(begun_s) < options->seconds)) {
+        ratios[pairs] = pair_ratio(&graph, pairs % 2 == 0);
+        pairs++;
+    }
+    struct figure ratio = figure_of(ratios, (size_t)pairs);
     char name[96];
     (void)snprintf(name, sizeof(name), "repair-trust-%s-%dranks-width%ld",
                    pattern_name(pattern), bench->ranks, options->width);
     bench_row(bench, name, ratio.median, options->target,
               "%.3f-%.3f in %ld pairs at %.2f us of kernel", ratio.least, ratio.most,
-              options->pairs, 1e6 * (double)graph.iterations * iteration_s);
+              pairs, 1e6 * (double)graph.iterations * iteration_s);
     graph_release(&graph);
 }
 
@@ -73,6 +78,7 @@ int main(int argc, char **argv)
         .width = bench_number(argv, "--width", 8, 1, PATTERN_WIDTH_MAX),
         .steps = bench_number(argv, "--steps", 1000, 2, 1000000),
         .pairs = bench_number(argv, "--pairs", 15, 1, PAIRS_MAX),
+        .seconds = strtod(bench_text(argv, "--seconds", "60"), NULL),
         .target = strtod(bench_text(argv, "--target", "0"), NULL),
     };
     for (int pattern = 0; pattern < PATTERN_END; pattern++)
