@@ -121,10 +121,12 @@ static void check_keep(const struct order_checker *checker, struct sim *sim,
 /* --- Reports ------------------------------------------------------------------------
  */
 
-static uint32_t owner_of(const struct message_entry *entry)
+/* Whom an entry of this rank's report says to be the owner; UINT32_MAX: nobody. */
+static uint32_t owner_of(const struct message_entry *entry, uint32_t rank)
 {
-    return entry->what == REPORT_RESULT || entry->what == REPORT_OWN ? entry->owner
-                                                                     : UINT32_MAX;
+    return entry->what == REPORT_RESULT ? entry->owner
+           : entry->what == REPORT_OWN  ? rank
+                                        : UINT32_MAX;
 }
 
 static void check_report(struct order_checker *checker, struct sim *sim,
@@ -133,7 +135,7 @@ static void check_report(struct order_checker *checker, struct sim *sim,
     const struct message_report *report = &sight->message->u.report;
     for (uint32_t i = 0; i < report->count; i++) {
         uint32_t task = sim_task(sim, &report->entry[i].hash);
-        uint32_t owner = owner_of(&report->entry[i]);
+        uint32_t owner = owner_of(&report->entry[i], sight->rank);
         if (!is_known(checker, task) || owner == UINT32_MAX)
             continue;
         uint32_t *said = &checker->tasks[task].owner[sight->message->epoch];
