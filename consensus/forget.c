@@ -122,6 +122,7 @@ bool forget_task(struct core *core, struct task *task, bool alike)
     core->open_needs -= task->needs_done + task->needs_data;
     asker_forget_pending(core, task);
     undecided_remove(task);
+    recovery_forget(core, task);
     if (core->last_wait == task) {
         core->last_wait = NULL;
     }

@@ -113,13 +113,19 @@ static bool is_accepted_here(const struct core *core, const struct task *task)
     return task->accepted == task->rec && task->accepted_epoch == core->epoch;
 }
 
+/* Its scope has ended: voters know nothing of it any more, and nobody asks. */
+static bool is_over(const struct core *core, const struct task *task)
+{
+    return task->scope != NULL && scope_is_dropped(core, &task->hash);
+}
+
 static void accept_again(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
         struct task *task = core->slots[i];
         if (task != NULL && is_once(task) && task->chair == core->rank &&
             !task->finder && task->rec != NOBODY && !is_accepted_here(core, task) &&
-            !MUTANT(NOREACC)) {
+            !is_over(core, task) && !MUTANT(NOREACC)) {
             ballot_reaccept(core, task);
         }
     }
@@ -157,10 +163,20 @@ void recovery_take_up(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
         struct task *task = core->slots[i];
-        if (task != NULL && task->chair == core->rank) {
+        if (task != NULL && task->chair == core->rank && !is_over(core, task)) {
             chair_claim(core, task);
             chair_retest(core, task);
         }
+    }
+}
+
+/* The scope ended in an older view, of which this rank has heard only now. */
+void recovery_forget(struct core *core, struct task *task)
+{
+    struct docket *docket = task->docket;
+    if (docket != NULL && docket->reaccepting) {
+        docket->balloting = docket->reaccepting = false;
+        recovery_reaccepted(core);
     }
 }
 

@@ -202,6 +202,7 @@ void recovery_take_up(struct core *core);
 void recovery_on_settled(struct core *core, uint32_t from);
 bool recovery_all_settled(const struct core *core);
 void recovery_reaccepted(struct core *core); /* one more of core->reaccepting */
+void recovery_forget(struct core *core, struct task *task); /* its scope is over */
 
 /* --- table.c ------------------------------------------------------------------------
  */

@@ -131,6 +131,12 @@ static void arm_tick(struct host *host)
                                          .ticket = due_ns});
 }
 
+static bool is_newcomer(const struct host *host)
+{
+    const struct storm *storm = host->sim->options.storm;
+    return storm != NULL && host->rank >= storm->first;
+}
+
 int host_step(struct host *host, const struct core_event *event)
 {
     if (host_is_over(host))
@@ -141,6 +147,8 @@ int host_step(struct host *host, const struct core_event *event)
         return code;
     if (code == MOOT_ERR_STATE && event->type == CORE_EV_DEAD)
         return code; /* it had lost touch: no certificate */
+    if (code == MOOT_ERR_SCOPE_CLOSED && is_newcomer(host))
+        return code; /* that phase was over when it came */
     if (code != MOOT_OK) {
         sim_fail(host->sim, "contract", "rank %u: the core refuses event %d with %d",
                  (unsigned)host->rank, (int)event->type, code);
@@ -231,7 +239,8 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     sim_see(sim, &sight);
     if (sim->options.storm != NULL)
         show_canaries(host, index);
-    if (host_step(host, &event) == MOOT_OK)
+    sight.code = host_step(host, &event);
+    if (sight.code == MOOT_OK)
         return;
     record->registered = record->adopted = false;
     sight.type = SIGHT_REFUSED;

@@ -56,16 +56,9 @@ static void count_step(struct host *host, const struct program_step *step, uint3
     }
 }
 
-/* Where ranks may join phases stay open: one may be over when a newcomer begins. */
-static bool ends_phases(const struct host *host)
-{
-    const struct storm *storm = host->sim->options.storm;
-    return storm == NULL || !storm->joinable;
-}
-
 static void tell_scope(struct host *host, uint32_t scope, enum core_event_type type)
 {
-    if (ends_phases(host) && !host_is_over(host))
+    if (!host_is_over(host))
         host_step(host, &(struct core_event){.type = type, .hash = sim_scope(scope)});
 }
 
@@ -95,8 +88,6 @@ static void begin_scopes(struct host *host)
 {
     const struct program *program = host->sim->program;
     bool used[PROGRAM_SCOPES_MAX + 1] = {false};
-    if (!ends_phases(host))
-        return;
     for (uint32_t i = 0; i < program->task_count; i++)
         used[program->tasks[i].scope] = true;
     for (uint32_t lane = 0; lane < program->lane_count; lane++) {
@@ -183,7 +174,7 @@ static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
 {
     const struct program_step *step = current(host, lane);
     host->lanes[lane].pc++;
-    if (step != NULL && ends_phases(host))
+    if (step != NULL)
         pass_step(host, step);
     if (step != NULL && lets_go(host))
         let_go(host, step);
@@ -237,7 +228,10 @@ static void tell_need(struct host *host, uint32_t lane, uint32_t task, enum want
     struct core_event event = {.type = type, .hash = host->sim->hashes[task]};
     event.u.need.want = want;
     event.u.need.lane = lane;
-    host_step(host, &event);
+    if (host_step(host, &event) != MOOT_ERR_SCOPE_CLOSED)
+        return;
+    host->records[task].verdict = MOOT_ERR_SCOPE_CLOSED;
+    host->woken = true;
 }
 
 static void show_wait(struct host *host, uint32_t lane, uint32_t task, enum want want,

@@ -306,6 +306,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         note_received(checker, sight);
     else if (!is_known(checker, sight->task))
         return;
+    else if (sight->type == SIGHT_ADOPT) /* because of the message that comes next */
+        checker->speakers[sight->rank].stale_ns = 0;
     else if (sight->type == SIGHT_KEEP)
         check_keep(checker, sim, sight);
     else if (sight->type == SIGHT_NOTE)

@@ -15,7 +15,9 @@
  * core's links, below which they are lost, repeated, delayed and passed by others.  A
  * plan also kills, restarts, pauses and slows ranks, and skews their clocks.
  * Membership is fixed, and nobody is ever suspected, except in a *storm* (storm.h).
- * Scopes, releases and the modes other than repair are not drawn.
+ * Scopes begin and end with the program's phases; what a newcomer would do in one that
+ * is over is refused, and its program goes on.  The modes other than repair are not
+ * drawn.
  */
 #ifndef CONSENSUS_SIM_SIM_H
 #define CONSENSUS_SIM_SIM_H

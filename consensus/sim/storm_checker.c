@@ -135,6 +135,7 @@ static struct storm_checker *checker_new(const struct sim_options *options)
     struct storm_checker *checker = zeroed(1, sizeof *checker);
     const struct program *program = options->program;
     checker->program = program;
+    checker->first = options->storm->first;
     checker->limit = program->rank_count + options->storm->comebacks;
     checker->tasks = zeroed(program->task_count + 1, sizeof *checker->tasks);
     checker->parties = zeroed(checker->limit, sizeof *checker->parties);

@@ -15,7 +15,8 @@ enum { STORM_VIEWS_MAX = 64 };
 /* What has been seen of one task. */
 struct seen {
     struct rankset spawned_by, started_by, ended_by;
-    struct rankset kept_by; /* with its bytes */
+    struct rankset adopted_by; /* of spawned_by, who was only brought it */
+    struct rankset kept_by;    /* with its bytes */
     struct kept {
         uint32_t owner; /* whose result it is */
         int32_t status;
@@ -50,6 +51,7 @@ struct view_seen {
 
 struct storm_checker {
     const struct program *program;
+    uint32_t first; /* ranks of the first view; who comes later is a newcomer */
     uint32_t limit; /* ranks that there may be */
     struct seen *tasks;
     struct party *parties;

@@ -8,6 +8,7 @@
 void storm_forget_task(struct seen *seen)
 {
     rankset_release(&seen->spawned_by);
+    rankset_release(&seen->adopted_by);
     rankset_release(&seen->started_by);
     rankset_release(&seen->ended_by);
     rankset_release(&seen->kept_by);
@@ -128,17 +129,34 @@ bool storm_may_fail(const struct storm_checker *checker, uint32_t index)
     return false;
 }
 
-/* It had run, its owner may be gone, and an input may be forgotten with its scope. */
-static bool may_be_lost(const struct storm_checker *checker, uint32_t index)
+static bool takes_from_scope(const struct storm_checker *checker, uint32_t index)
 {
-    const struct program_task *task = &checker->program->tasks[index];
-    const struct program_list *lists[] = {&task->inputs, &task->after};
+    const struct program_task *tasks = checker->program->tasks;
+    const struct program_list *lists[] = {&tasks[index].inputs, &tasks[index].after};
     bool scoped = false;
     for (int list = 0; list < 2; list++)
         for (uint32_t i = 0; i < lists[list]->count; i++)
-            scoped |= checker->program->tasks[lists[list]->items[i]].scope != 0;
-    return scoped && checker->newest > 1 &&
-           !rankset_empty(&checker->tasks[index].ended_by);
+            scoped |= tasks[lists[list]->items[i]].scope != 0;
+    return scoped;
+}
+
+/* A newcomer may begin when a phase is over for all others: what it would spawn in it,
+ * or with results from it, and waits for there, ends with SCOPE_CLOSED. */
+static bool missed_phase(const struct storm_checker *checker, const struct sight *sight)
+{
+    bool scoped = checker->program->tasks[sight->task].scope != 0 ||
+                  takes_from_scope(checker, sight->task);
+    return scoped && sight->rank >= checker->first;
+}
+
+/* An input may be forgotten with its scope: of what had run, and its owner may be gone,
+ * or of what a newcomer spawned before it had heard that the scope was over. */
+static bool may_be_lost(const struct storm_checker *checker, uint32_t index)
+{
+    const struct seen *seen = &checker->tasks[index];
+    uint32_t newcomer = rankset_next(&seen->spawned_by, checker->first);
+    return takes_from_scope(checker, index) && checker->newest > 1 &&
+           (!rankset_empty(&seen->ended_by) || newcomer != UINT32_MAX);
 }
 
 static void check_result(struct storm_checker *checker, struct sim *sim,
@@ -243,8 +261,15 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
                            const struct sight *sight)
 {
     const struct rankset candidates = candidates_of(checker, sight->task);
+    const struct seen *seen = &checker->tasks[sight->task];
+    const struct party *told = &checker->parties[sight->rank];
     struct rankset holders = {0};
-    ranks_copy(&holders, &checker->tasks[sight->task].spawned_by);
+    ranks_copy(&holders, &seen->spawned_by);
+    FOR_RANKS(rank, &seen->adopted_by)
+    {
+        if (checker->parties[rank].epoch > told->epoch)
+            rankset_remove(&holders, rank); /* after it was said, perhaps */
+    }
     if (candidates.low != 0)
         ranks_keep(&holders, &candidates);
     ranks_keep(&holders, &storm_view_at(checker, sight->rank)->members);
@@ -284,6 +309,8 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
 {
     const struct rankset candidates = candidates_of(checker, sight->task);
     checker->tasks[sight->task].excused = true;
+    if (sight->code == MOOT_ERR_SCOPE_CLOSED && missed_phase(checker, sight))
+        return;
     if (sight->code == MOOT_ERR_NOT_HELD)
         check_not_held(checker, sim, sight);
     else if (sight->code == MOOT_ERR_MAYBE_RAN)
@@ -305,6 +332,8 @@ static void check_waited(struct storm_checker *checker, struct sim *sim,
         good = !program_fails(checker->program, sight->task);
     else if (sight->code == MOOT_ERR_FENCED)
         good = true; /* the end of the run shows whether it was removed */
+    else if (sight->code == MOOT_ERR_SCOPE_CLOSED)
+        good = missed_phase(checker, sight);
     else if (sight->code == MOOT_ERR_NO_QUORUM)
         good = checker->parties[sight->rank].lacked_quorum;
     else
@@ -322,7 +351,11 @@ static void refuse(struct storm_checker *checker, struct sim *sim,
 {
     const struct rankset candidates = candidates_of(checker, sight->task);
     rankset_remove(&checker->tasks[sight->task].spawned_by, sight->rank);
-    if (ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members))
+    bool good =
+        sight->code == MOOT_ERR_SCOPE_CLOSED
+            ? missed_phase(checker, sight)
+            : !ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members);
+    if (!good)
         sim_fail(sim, "verdict", "rank %" PRIu32 " may not spawn %s", sight->rank,
                  storm_task_name(checker, sight->task));
 }
@@ -330,8 +363,15 @@ static void refuse(struct storm_checker *checker, struct sim *sim,
 void storm_see_task(struct storm_checker *checker, struct sim *sim,
                     const struct sight *sight)
 {
+    struct seen *seen = &checker->tasks[sight->task];
     if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_ADOPT)
-        ranks_add(&checker->tasks[sight->task].spawned_by, sight->rank);
+        ranks_add(&seen->spawned_by, sight->rank);
+    if (sight->type == SIGHT_ADOPT)
+        ranks_add(&seen->adopted_by, sight->rank);
+    else if (sight->type == SIGHT_SPAWN)
+        rankset_remove(&seen->adopted_by, sight->rank);
+    else if (sight->type == SIGHT_FORGET && sight->rank >= checker->first)
+        rankset_remove(&seen->spawned_by, sight->rank); /* it came too late for it */
     else if (sight->type == SIGHT_REFUSED)
         refuse(checker, sim, sight);
     else if (sight->type == SIGHT_RUN)

@@ -9,21 +9,18 @@
 #define CALM_ASK_NS UINT64_C(1000000000)
 
 /* A barrier of foreign code does not survive a death, and a storm is not about it. */
-static uint32_t features_of(const struct swarm_job *job, const struct storm *storm)
+static uint32_t features_of(const struct swarm_job *job)
 {
     uint32_t features = job->features != 0 ? job->features : PROGRAM_ALL;
-    if (job->storm && storm->joinable) /* phases may be over when a newcomer begins */
-        features &= ~(uint32_t)PROGRAM_SCOPES;
     return job->storm ? features & ~(uint32_t)PROGRAM_BARRIERS : job->features;
 }
 
-static struct program *make_program(const struct swarm_job *job,
-                                    const struct storm *storm, uint64_t seed)
+static struct program *make_program(const struct swarm_job *job, uint64_t seed)
 {
     return program_new(&(struct program_options){.seed = seed,
                                                  .ranks = job->ranks,
                                                  .tasks = job->tasks,
-                                                 .features = features_of(job, storm),
+                                                 .features = features_of(job),
                                                  .agree = job->agree});
 }
 
@@ -79,7 +76,7 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     struct plan plan;
     if (job->storm)
         draw_storm(job, seed, &weather, &plan, &storm);
-    struct program *program = make_program(job, &storm, seed);
+    struct program *program = make_program(job, seed);
     if (program == NULL)
         abort();
     struct narrator *narrator = NULL;

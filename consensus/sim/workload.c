@@ -337,6 +337,6 @@ struct program *workload_program(const struct workload *workload, uint64_t seed,
 struct program *workload_survivable(uint64_t seed, uint32_t ranks, uint32_t tasks,
                                     struct script_error *error)
 {
-    uint32_t features = PROGRAM_ALL & ~(uint32_t)(PROGRAM_BARRIERS | PROGRAM_SCOPES);
+    uint32_t features = PROGRAM_ALL & ~(uint32_t)PROGRAM_BARRIERS;
     return draw(seed, ranks, tasks, features, error);
 }

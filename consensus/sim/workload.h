@@ -64,8 +64,7 @@ struct program *workload_program(const struct workload *workload, uint64_t seed,
 /* What 0 tasks come to. */
 uint32_t workload_task_count(uint64_t seed, uint32_t tasks);
 
-/* A drawn program that outlives deaths and restarts: without barriers, and without
- * phases, which may be over for all others when a rank comes back. */
+/* A drawn program that outlives deaths and restarts: without barriers. */
 struct program *workload_survivable(uint64_t seed, uint32_t ranks, uint32_t tasks,
                                     struct script_error *error);
 

@@ -178,6 +178,11 @@ static const struct {
      "clock:x0.999111/r0,clock:x1.000102/r1,clock:x1.000305/r2,clock:x0.999452/r3,"
      "clock:x0.999685/r4,gap:0.014:1549887ns/r0@207902ns+9561375ns,"
      "gap:0.047:1680317ns+-1426277ns@2856079ns+53788753ns"},
+    /* A scope had ended in an older view, and a chair that heard it only in the new one
+     * waited for ever for voters, who had forgotten it, to accept a once task again. */
+    {{.ranks = 5, .tasks = 13, .newcomers = 2, .storm = true},
+     631,
+     "pause:r0@task.end+8046452ns,drop:0.083/r1"},
 };
 
 static void run_kept(struct tally *tally)
