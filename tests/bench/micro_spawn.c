@@ -4,7 +4,7 @@
  * that both can join, and then does nothing: the first spawns, with nobody else on its
  * core, tasks of 32 bytes of arguments and two inputs, for the other or for itself.
  * Neither has a helper thread.  What is spawned for the other is not run; what is
- * spawned for itself runs in the wait that each operation ends with.
+ * spawned for itself runs in a wait, which each operation ends with, or one in so many.
  */
 #include "micro.h"
 
@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { RANKS = 2 };
+enum { RANKS = 2, BATCH = 500 };
 
 struct seat {
     struct inproc_hub *hub;
@@ -133,6 +133,15 @@ static void spawn_local(void *argument, long i)
     shift(spawning, task);
 }
 
+static void spawn_in_batch(void *argument, long i)
+{
+    struct spawning *spawning = argument;
+    if (i % BATCH == BATCH - 1)
+        spawn_local(argument, i);
+    else
+        shift(spawning, spawn(spawning, i, 0));
+}
+
 static void end_spawning(void *argument)
 {
     struct spawning *spawning = argument;
@@ -145,4 +154,5 @@ static void end_spawning(void *argument)
 const struct micro micro_spawn[] = {
     {"spawn-remote-release", begin_remote, spawn_remote, end_spawning},
     {"spawn-local-run-release", begin_local, spawn_local, end_spawning},
+    {"spawn-local-in-batches", begin_local, spawn_in_batch, end_spawning},
     {0}};

@@ -9,6 +9,7 @@
 #           if gnuplot is there (BUILD/bench.svg)
 #
 # A row is `name value target`, less is better, and what is behind a # is for people.
+# BUILD/bench.md has them as a table.
 # Exit status 1 if a row misses its target, or is missing; 2 if a program fails.
 set -eu
 BUILD=${1:?usage: run.sh BUILD [quick|costs|micro|all]}
@@ -82,7 +83,7 @@ costs() {
 }
 
 all() {
-    rm -f "$csv" "$diverge_csv"
+    rm -f "$csv"
     metg --rounds 15 --csv "$csv"
     on 2 metg --pattern others --width 2 --csv "$csv"
     on 4 metg --pattern others --width 16 --csv "$csv"
@@ -105,6 +106,11 @@ quick | costs | micro | all) "$what" ;;
     exit 2
     ;;
 esac
+
+# The rows as a table, for README.md.
+awk -F' *# ' 'BEGIN { print "| what | value | target | |\n|---|---|---|---|" }
+    { split($1, row, " "); print "| " row[1] " | " row[2] " | " row[3] " | " $2 " |" }' \
+    "$rows" >"$BUILD/bench.md"
 
 awk '$3 != "-" { n++ } $3 != "-" && !($2 > 0 && $2 <= $3) { missed++ }
     END {
