@@ -214,7 +214,8 @@ void asker_flush(struct core *core)
             bool send = (task->owed && task->have == CORE_HAVE_NOTHING) ||
                         wants_something(task);
             asker_forget_pending(core, task);
-            if (send && task->own == CORE_OWN_NONE) {
+            bool chaired = task->chair != NOBODY; /* its last candidate may have left */
+            if (send && chaired && task->own == CORE_OWN_NONE) {
                 asker_send_motion(core, task, task->chair);
             }
             if (task->chair == core->rank) {

@@ -183,6 +183,10 @@ static const struct {
     {{.ranks = 5, .tasks = 13, .newcomers = 2, .storm = true},
      631,
      "pause:r0@task.end+8046452ns,drop:0.083/r1"},
+    /* A motion about a hinted task was due when the only candidate was removed. */
+    {{.ranks = 5, .tasks = 38, .storm = true},
+     21198,
+     "gap:0.037:14712845ns@343562ns+237971432ns,kill:r2@32073ns"},
 };
 
 static void run_kept(struct tally *tally)
