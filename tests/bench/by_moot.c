@@ -3,13 +3,16 @@
  * Every rank spawns all of it, row by row, each task on the rank that has its point,
  * and lets a row's handles go as soon as the next row has taken them as inputs.
  *
- * How does it know that all is done?  By waiting for the sinks, whose results no task
- * takes: the last row, half of each row of `tree`, every task of `trivial`.  A wait for
- * a sink itself makes its owner tell every rank of it, a message for each, and in
- * `trivial` that would be all there is to measure.  So a rank's sinks are gathered by
- * tasks of that rank that run after them and give nothing, each after up to
- * GATHER_TASKS sinks and after the one before it; the last of each rank is what all
- * ranks wait for.  That takes one message for each pair of ranks, whatever the pattern.
+ * How does it know that all is done?  The sinks, whose results no task takes, are the
+ * last row, half of each row of `tree`, and every task of `trivial`.  A wait for a sink
+ * itself makes its owner tell every rank of it, a message for each, and in `trivial`
+ * that would be all there is to measure.  So a rank's sinks are gathered by tasks of
+ * that rank that run after them and give nothing, each after up to GATHER_TASKS sinks
+ * and after the one before it.  Behind the last gatherers of all ranks every rank has
+ * one task more, its end, and waits for that: owners know from the graph whose ends
+ * follow their gatherers, and push, one message for each pair of ranks whatever the
+ * pattern.  (Who waits for another rank's task that nothing of its own takes has it
+ * pushed only once that rank has heard that it is held here, or must ask.)
  */
 #include "graph.h"
 
@@ -137,23 +140,30 @@ static void release(struct by_moot *by_moot, moot_task task)
     bench_check(by_moot->m, moot_task_release(by_moot->m, task), "moot_task_release");
 }
 
-/* Spawns what runs after the sinks in rank `owner`'s sheaf. */
+static moot_task spawn_behind(struct by_moot *by_moot, int64_t step, int owner,
+                              const moot_task *after, size_t count)
+{
+    struct place place = {by_moot->run, step, owner};
+    moot_task_spec spec = {.kernel = by_moot->gather,
+                           .args = &place,
+                           .args_size = sizeof(place),
+                           .after = after,
+                           .after_count = count,
+                           .owner = MOOT_ON(owner)};
+    moot_task task;
+    bench_check(by_moot->m, moot_task_spawn(by_moot->m, &spec, &task),
+                "moot_task_spawn");
+    return task;
+}
+
+/* Gathers the sinks in rank `owner`'s sheaf. */
 static void bind_sheaf(struct by_moot *by_moot, int owner)
 {
     struct sheaf *sheaf = &by_moot->sheaves[owner];
-    struct place place = {by_moot->run, -1 - sheaf->gatherers++, owner};
     if (sheaf->gatherer.id != 0)
         sheaf->sinks[sheaf->count++] = sheaf->gatherer;
-    bench_check(by_moot->m,
-                moot_task_spawn(by_moot->m,
-                                &(moot_task_spec){.kernel = by_moot->gather,
-                                                  .args = &place,
-                                                  .args_size = sizeof(place),
-                                                  .after = sheaf->sinks,
-                                                  .after_count = sheaf->count,
-                                                  .owner = MOOT_ON(owner)},
-                                &sheaf->gatherer),
-                "moot_task_spawn");
+    sheaf->gatherer = spawn_behind(by_moot, -1 - sheaf->gatherers++, owner,
+                                   sheaf->sinks, sheaf->count);
     for (size_t i = 0; i < sheaf->count; i++)
         release(by_moot, sheaf->sinks[i]);
     sheaf->count = 0;
@@ -195,8 +205,8 @@ static void spawn_all(struct by_moot *by_moot)
 
 /* --- A run ------------------------------------------------------------------------ */
 
-/* Spawns the last gatherers and waits for them; returns how many there are. */
-static size_t finish(struct by_moot *by_moot, moot_task *last)
+/* The last gatherers; returns how many there are. */
+static size_t bind_all(struct by_moot *by_moot, moot_task *last)
 {
     size_t count = 0;
     for (int rank = 0; rank < by_moot->graph->ranks; rank++) {
@@ -208,29 +218,46 @@ static size_t finish(struct by_moot *by_moot, moot_task *last)
         sheaf->gatherer.id = 0;
         sheaf->gatherers = 0;
     }
-    bench_check(by_moot->m, moot_task_wait_all(by_moot->m, last, count, MOOT_FOREVER),
-                "moot_task_wait_all");
     return count;
+}
+
+/* Waits until all is done on all ranks; returns this rank's end, which is to be
+ * released. */
+static moot_task finish(struct by_moot *by_moot)
+{
+    const struct graph *graph = by_moot->graph;
+    moot_task *last = bench_alloc((size_t)graph->ranks, sizeof(*last)), mine = {0};
+    size_t count = bind_all(by_moot, last);
+    for (int rank = 0; rank < graph->ranks; rank++) {
+        moot_task end = spawn_behind(by_moot, graph->steps, rank, last, count);
+        if (rank == graph->rank)
+            mine = end;
+        else
+            release(by_moot, end);
+    }
+    for (size_t i = 0; i < count; i++)
+        release(by_moot, last[i]);
+    free(last);
+    bench_check(by_moot->m, moot_task_wait(by_moot->m, mine, MOOT_FOREVER),
+                "moot_task_wait");
+    return mine;
 }
 
 double by_moot_run(struct by_moot *by_moot, const struct graph *graph,
                    const struct divergence *divergence)
 {
     static const struct divergence none;
-    moot_task *last = bench_alloc((size_t)graph->ranks, sizeof(*last));
     by_moot->graph = graph;
     by_moot->divergence = divergence != NULL ? *divergence : none;
     by_moot->run++;
     MPI_Barrier(MPI_COMM_WORLD);
     double begun_s = bench_now_s();
     spawn_all(by_moot);
-    size_t count = finish(by_moot, last);
+    moot_task end = finish(by_moot);
     double mine_s = bench_now_s() - begun_s, took_s;
-    bench_meet(by_moot->m, last[0]);
+    bench_meet(by_moot->m, end);
     MPI_Allreduce(&mine_s, &took_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    for (size_t i = 0; i < count; i++)
-        release(by_moot, last[i]);
-    free(last);
+    release(by_moot, end);
     graph_check_executed(graph);
     return took_s;
 }

@@ -1,4 +1,4 @@
-/* wire.c - from the end of a producer to the start of its consumer on another rank.
+/* wire.c - how long a result is on its way to who takes it, or waits for it.
  *
  *   mpirun -n 2 wire [--rounds R]
  *
@@ -10,6 +10,11 @@
  * large result its buffer, fresh memory included.  It stands beside half a round trip
  * of MPI alone with as many bytes, from one buffer to another, taken in the same run
  * before and after; the lesser counts.
+ *
+ * Who waits for a result of which no task of its own takes anything is told less
+ * directly: its owner must learn first that it is held there, or be asked.  That is the
+ * row without a target: empty tasks of the two ranks by turns, each spawned and waited
+ * for by both, the time for each.
  */
 #include "kit.h"
 
@@ -125,6 +130,32 @@ static void measure_bandwidth(const struct bench *bench, const char *name, size_
               1e-9 * (double)size / raw_s);
 }
 
+static void measure_waits(const struct bench *bench)
+{
+    enum { TASKS = 400, BYTES = 64, ROUNDS = 2000 };
+    double took_s[TASKS], raw_s = kit_half_round_trip_s(bench, BYTES, ROUNDS);
+    struct kit kit = kit_open(bench, NULL);
+    kit_meet(&kit, 0);
+    for (int64_t i = 0; i < TASKS; i++) {
+        double begun_s = bench_now_s();
+        moot_task task =
+            kit_spawn(&kit, &(moot_task_spec){.kernel = kit.empty,
+                                              .args = &i,
+                                              .args_size = sizeof(i),
+                                              .owner = MOOT_ON((int)(i % 2))});
+        kit_wait(&kit, task);
+        kit_release(&kit, task);
+        took_s[i / 2 + i % 2 * TASKS / 2] = bench_now_s() - begun_s;
+    }
+    kit_meet(&kit, 1);
+    kit_close(&kit);
+    struct figure way_s =
+        figure_of(took_s + TASKS / 2, TASKS / 2); /* of rank 1's tasks */
+    bench_row(bench, "wait-for-others-task-us", 1e6 * way_s.median, 0,
+              "least %.2f us, most %.0f us; half a round trip of MPI: %.2f us",
+              1e6 * way_s.least, 1e6 * way_s.most, 1e6 * raw_s);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -134,6 +165,7 @@ int main(int argc, char **argv)
         bench_die("wire: it takes two ranks");
     int runs = (int)bench_number(argv, "--rounds", 10, 1, 1000);
     measure_latency(&bench, runs);
+    measure_waits(&bench);
     measure_bandwidth(&bench, "result-of-1MiB-time-to-raw", (size_t)1 << 20, 60, 3);
     measure_bandwidth(&bench, "result-of-64MiB-time-to-raw", (size_t)64 << 20, 6, 2);
     bench_close(&bench);
