@@ -313,7 +313,7 @@ static void beat(struct core *core)
 
 static void watch_quorum(struct core *core)
 {
-    if (is_quorate(core)) {
+    if (is_quorate(core) && !view_is_last(core)) {
         core->leased_ns = core->now_ns;
         if (core->no_quorum) {
             core->no_quorum = false;

@@ -157,6 +157,7 @@ void view_tell(struct core *core, uint32_t to);
 const struct message_view *view_present(struct core *core);
 void view_fence(struct core *core, uint64_t epoch, bool refused);
 void view_turn(struct core *core);
+bool view_is_last(const struct core *core); /* none may follow until it is settled */
 uint64_t view_deadline(const struct core *core);
 
 /* --- leave.c ------------------------------------------------------------------------

@@ -553,6 +553,14 @@ static void ask_to_join(struct core *core)
     core->join_due_ns = add_ns(core->now_ns, core->options.heartbeat_ns);
 }
 
+/* A view names LIMIT_PAST_VIEWS at most that not all had settled, and so many have
+ * passed: nobody can leave or come before the present one is settled.  Where it cannot
+ * be, as a member is gone, that is as if there were no quorum for the next. */
+bool view_is_last(const struct core *core)
+{
+    return core->past_count >= LIMIT_PAST_VIEWS && !recovery_all_settled(core);
+}
+
 void view_turn(struct core *core)
 {
     struct paxos *paxos = &core->paxos;
@@ -586,7 +594,11 @@ void view_turn(struct core *core)
     }
     if (paxos->phase == PAXOS_IDLE && core->now_ns >= paxos->next_try_ns &&
         !unwanted(core, core->rank)) {
-        start_ballot(core);
+        if (view_is_last(core)) {
+            wait_for_turn(core, core->options.stagger_ns);
+        } else {
+            start_ballot(core);
+        }
     }
 }
 

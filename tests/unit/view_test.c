@@ -1,5 +1,6 @@
 /* view_test.c - the rules of PROTOCOL.md sections 5 and 6, on the bench. */
 #include "bench.h"
+#include "proto/limits.h"
 
 #define HEARTBEAT_NS (10 * (uint64_t)MS)
 
@@ -52,6 +53,45 @@ static void a_certificate_needs_no_suspicion(void **state)
     certify(0);
     pass(10 * MS);
     assert_int_equal(bench.epoch[1], 2);
+    bench_close();
+}
+
+/* 0 and 1 learn of a view with so long a past; 2, its third member, is dead. */
+static void open_with_past(uint32_t views)
+{
+    struct message_past past[LIMIT_PAST_VIEWS];
+    struct rankset all = {.low = 7};
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    crash(2);
+    for (uint32_t i = 0; i < views; i++) {
+        past[i] = (struct message_past){.epoch = i + 1, .members = &all};
+    }
+    const struct message_view view = {
+        .epoch = views + 1, .members = &all, .history = views, .past = past};
+    const struct message message = {
+        .type = MESSAGE_VIEW, .epoch = views + 1, .u.view = view};
+    post(0, 1, &message);
+    post(1, 0, &message);
+    deliver_all();
+    assert_int_equal(bench.epoch[0], views + 1);
+    assert_int_equal(bench.epoch[1], views + 1);
+    pass(1000 * MS);
+}
+
+static void a_past_that_is_full_ends_without_a_quorum(void **state)
+{
+    (void)state;
+    open_with_past(LIMIT_PAST_VIEWS - 1);
+    assert_int_equal(bench.epoch[0], LIMIT_PAST_VIEWS + 1);
+    assert_int_equal(bench.epoch[1], LIMIT_PAST_VIEWS + 1);
+    assert_false(bench.no_quorum[0] || bench.no_quorum[1]);
+    bench_close();
+    open_with_past(LIMIT_PAST_VIEWS);
+    assert_int_equal(bench.epoch[0], LIMIT_PAST_VIEWS + 1);
+    assert_int_equal(bench.epoch[1], LIMIT_PAST_VIEWS + 1);
+    assert_true(bench.no_quorum[0] && bench.no_quorum[1]);
+    assert_int_equal(sum_sent(MESSAGE_PREPARE), 0);
     bench_close();
 }
 
@@ -258,6 +298,7 @@ int main(void)
         cmocka_unit_test(nothing_happens_without_a_fault),
         cmocka_unit_test(survivors_agree_on_a_view_without_the_dead),
         cmocka_unit_test(a_certificate_needs_no_suspicion),
+        cmocka_unit_test(a_past_that_is_full_ends_without_a_quorum),
         cmocka_unit_test(of_two_ranks_the_lowest_goes_on),
         cmocka_unit_test(a_dead_chairs_task_is_run_by_a_survivor),
         cmocka_unit_test(a_delivered_result_is_not_run_again),
