@@ -13,31 +13,51 @@
 
 enum { BATCH = 1000 };
 
-/* One batch: as many tasks, and a gatherer of each rank's. */
-static void run_batch(struct kit *kit, int64_t batch)
+static moot_task spawn_behind(struct kit *kit, int64_t batch, int64_t number, int owner,
+                              const moot_task *after, size_t count)
 {
-    moot_task tasks[BATCH], last;
-    for (int64_t i = 0; i < BATCH; i++) {
-        const int64_t args[2] = {batch, i};
-        tasks[i] = kit_spawn(
-            kit, &(moot_task_spec){.kernel = kit->empty,
-                                   .args = args,
-                                   .args_size = sizeof(args),
-                                   .owner = MOOT_ON((int)(i * kit->ranks / BATCH))});
-    }
+    const int64_t args[2] = {batch, number};
+    return kit_spawn(kit, &(moot_task_spec){.kernel = kit->empty,
+                                            .args = args,
+                                            .args_size = sizeof(args),
+                                            .after = after,
+                                            .after_count = count,
+                                            .owner = MOOT_ON(owner)});
+}
+
+/* Waits for all of a batch: each rank's share is gathered by a task of that rank, and
+ * behind these stands one of every rank, of which this rank waits for its own. */
+static void wait_batch(struct kit *kit, int64_t batch, const moot_task *tasks)
+{
+    moot_task *gatherers = bench_alloc((size_t)kit->ranks, sizeof(*gatherers)),
+              mine = {0};
     for (int64_t rank = 0; rank < kit->ranks; rank++) {
         int64_t from = (rank * BATCH + kit->ranks - 1) / kit->ranks;
         int64_t to = ((rank + 1) * BATCH + kit->ranks - 1) / kit->ranks;
-        const int64_t args[2] = {batch, -1 - rank};
-        last = kit_spawn(kit, &(moot_task_spec){.kernel = kit->empty,
-                                                .args = args,
-                                                .args_size = sizeof(args),
-                                                .after = tasks + from,
-                                                .after_count = (size_t)(to - from),
-                                                .owner = MOOT_ON((int)rank)});
-        kit_wait(kit, last);
-        kit_release(kit, last);
+        gatherers[rank] = spawn_behind(kit, batch, -1 - rank, (int)rank, tasks + from,
+                                       (size_t)(to - from));
     }
+    for (int rank = 0; rank < kit->ranks; rank++) {
+        moot_task end = spawn_behind(kit, batch, -1 - kit->ranks - rank, rank,
+                                     gatherers, (size_t)kit->ranks);
+        if (rank == kit->rank)
+            mine = end;
+        else
+            kit_release(kit, end);
+    }
+    kit_wait(kit, mine);
+    kit_release(kit, mine);
+    for (int rank = 0; rank < kit->ranks; rank++)
+        kit_release(kit, gatherers[rank]);
+    free(gatherers);
+}
+
+static void run_batch(struct kit *kit, int64_t batch)
+{
+    moot_task tasks[BATCH];
+    for (int64_t i = 0; i < BATCH; i++)
+        tasks[i] = spawn_behind(kit, batch, i, (int)(i * kit->ranks / BATCH), NULL, 0);
+    wait_batch(kit, batch, tasks);
     for (int64_t i = 0; i < BATCH; i++)
         kit_release(kit, tasks[i]);
 }
