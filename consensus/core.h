@@ -394,4 +394,7 @@ struct core_stats {
 };
 const struct core_stats *core_stats(const struct core *core);
 
+/* How many tasks this rank owns and has not finished. */
+uint64_t core_unfinished(const struct core *core);
+
 #endif

@@ -113,3 +113,5 @@ void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id)
     *epoch = core->epoch;
     *view_id = core->view_id;
 }
+
+uint64_t core_unfinished(const struct core *core) { return core->unfinished_count; }

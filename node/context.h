@@ -10,7 +10,8 @@
  *   exec.c      workers, running a kernel;  call.c what a kernel calls
  *   ready.c     the tasks that wait for a thread
  *   strand.c    the stacks that kernels run on
- *   spawn.c     taking tasks in;  wait.c waiting for them;  scope.c phases
+ *   spawn.c     taking tasks in;  window.c not too many at a time
+ *   wait.c      waiting for them;  scope.c phases
  *   members.c   who belongs to the moot; deaths, views, farewells
  *   faults.c    what a fault plan does to this rank;  faulty_wire.c to its messages
  *   report.c    stalls and divergence, told to people;  story.c causes of errors

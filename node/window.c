@@ -4,7 +4,7 @@
 #include "node/exec.h"
 #include "node/progress.h"
 
-enum { WINDOW_PARTS = 8 };
+enum { WINDOW_PARTS = 8, WINDOW_AHEAD = 64 };
 
 static bool is_full(const struct moot *m, uint64_t bound)
 {
@@ -42,10 +42,29 @@ static bool wait_for_room(struct moot *m, struct lane *lane, uint64_t target)
     return !is_full(m, target);
 }
 
+/* Runs what is ready until a quarter of what may be unfinished is free. */
+static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
+{
+    if (core_unfinished(m->core) <= ahead || lane->call != NULL) {
+        return;
+    }
+    exec_here(lane, true);
+    while (core_unfinished(m->core) > ahead - ahead / 4 && !m->closing &&
+           exec_one(m, lane, 0)) {
+        progress_send_free(m);
+        progress_drive_between(m);
+    }
+    exec_here(lane, false);
+}
+
 void window_make_room(struct moot *m, struct lane *lane)
 {
     uint64_t window = (uint64_t)m->knobs.window;
-    if (window == 0 || !is_full(m, m->window_bound)) {
+    if (window == 0) {
+        return;
+    }
+    run_some(m, lane, window / WINDOW_AHEAD + 1);
+    if (!is_full(m, m->window_bound)) {
         return;
     }
     uint64_t part = window / WINDOW_PARTS + 1;

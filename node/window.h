@@ -1,4 +1,9 @@
-/* window.h - a spawn waits until the ranks have dropped enough of what was before.
+/* window.h - how far a program may spawn ahead.
+ *
+ * A loop that spawns a hundred million tasks before it waits would keep them all in
+ * memory, and touch each of them twice, once when it is spawned and once, long out of
+ * every cache, when it runs.  So a top-level spawn that finds more than a 64th of
+ * MOOT_WINDOW unfinished on this rank runs what is ready.
  *
  * MOOT_WINDOW is how many tasks a rank remembers.  From half of it on the core drops
  * what all ranks have released (consensus/drop.c).  A program that spawns faster than
@@ -20,7 +25,8 @@
 
 #define WINDOW_PATIENCE_NS 20000000u
 
-/* Under the engine lock, which it releases while there is nothing to do. */
+/* Under the engine lock, which it releases around kernels and while there is nothing to
+ * do. */
 void window_make_room(struct moot *m, struct lane *lane);
 
 #endif

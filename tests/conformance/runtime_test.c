@@ -483,9 +483,54 @@ static void many_waiters(struct seat *seat)
     CHECK(seat, fetch_u64(seat, last) == 9);
 }
 
+/* A program that spawns ahead runs what it has spawned. */
+static void spawns_ahead(struct seat *seat)
+{
+    enum { EACH = 50, AHEAD = 9 }; /* with small_window */
+    moot_task last = {0};
+    for (uint64_t i = 0; i < EACH; i++)
+        for (int rank = 0; rank < seat->size; rank++) {
+            uint64_t args[] = {i, (uint64_t)rank};
+            if (last.id != 0)
+                EXPECT(seat, moot_task_release(seat->m, last), MOOT_OK);
+            EXPECT(seat,
+                   moot_task_spawn(seat->m,
+                                   &(moot_task_spec){.kernel = seat->kernels[EMPTY],
+                                                     .args = args,
+                                                     .args_size = sizeof(args),
+                                                     .owner = MOOT_ON(rank)},
+                                   &last),
+                   MOOT_OK);
+        }
+    CHECK(seat, stats_of(seat).tasks_run + AHEAD >= EACH);
+    EXPECT(seat, moot_task_wait(seat->m, last, MOOT_FOREVER), MOOT_OK);
+}
+
+/* What is unfinished may wait for what has yet to be spawned. */
+static void spawns_what_all_wait_for_last(struct seat *seat)
+{
+    moot_hash source = hash_u64(seat, SQUARE, 3);
+    moot_task sums[40];
+    for (uint64_t i = 0; i < 40; i++)
+        EXPECT(seat,
+               moot_task_spawn(seat->m,
+                               &(moot_task_spec){.kernel = seat->kernels[SUM],
+                                                 .args = &i,
+                                                 .args_size = sizeof(i),
+                                                 .input_hashes = &source,
+                                                 .input_hash_count = 1},
+                               &sums[i]),
+               MOOT_OK);
+    moot_task last = spawn_u64(seat, SQUARE, 3);
+    for (uint64_t i = 0; i < 40; i++)
+        CHECK(seat, fetch_u64(seat, sums[i]) == 9 + i);
+    EXPECT(seat, moot_task_release(seat->m, last), MOOT_OK);
+}
+
 /* --- All of them ---------------------------------------------------------------- */
 
 static const char *const with_workers[] = {"MOOT_THREADS=3", NULL};
+static const char *const small_window[] = {"MOOT_WINDOW=512", NULL};
 static const char *const with_caller[] = {"MOOT_PROGRESS=caller", NULL};
 
 static const struct scene scenes[] = {
@@ -531,6 +576,8 @@ static const struct scene scenes[] = {
      with_workers,
      closes_well,
      {0}},
+    SCENE(spawns_ahead, .knobs = small_window),
+    SCENE(spawns_what_all_wait_for_last, .knobs = small_window),
     {"close_with_waiters", close_with_waiters, kernels, NULL, NULL, {0}},
 };
 

@@ -73,8 +73,11 @@ static struct scene *grow_trees(struct tree *tree, uint32_t flags, const char *k
                           .user = tree,
                           .flags = flags};
     CHECK_OK(moot_kernel_register(scene->m, &kernel, &tree->kernel));
+    /* A worker may run a part of a peer's tree before this rank has spawned its own. */
+    uint32_t first = scene_ids(scene, (uint32_t)(scene->size + 1) * TREE_NODES);
+    MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i <= scene->size; i++) {
-        struct node_args args = {scene_ids(scene, TREE_NODES), 0, 0};
+        struct node_args args = {first + (uint32_t)i * TREE_NODES, 0, 0};
         moot_task_spec spec = {
             .kernel = tree->kernel, .args = &args, .args_size = sizeof args};
         moot_hash hash;
