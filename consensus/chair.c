@@ -329,6 +329,10 @@ void chair_retest(struct core *core, struct task *task)
         chair_fail(core, task, MOOT_ERR_MAYBE_RAN, UINT64_MAX);
         return;
     }
+    if (task->rec == REC_LOST) {
+        chair_fail(core, task, MOOT_ERR_RESULT_LOST, UINT64_MAX);
+        return;
+    }
     if (task->rec == NOBODY && !docket->balloting && docket->asker_count > 0 &&
         !core->no_quorum) {
         yield_to(core, task, evidence_for(core, task));

@@ -101,6 +101,9 @@ static void report_task(struct core *core, struct mail *mail, const struct task 
         entry.owner = task->owner;
         entry.has_payload = task->have == CORE_HAVE_DATA;
         mail_to_chair(core, mail, task, entry);
+    } else if (task->lost) {
+        entry.what = REPORT_LOST;
+        mail_to_chair(core, mail, task, entry);
     }
     if (task->maybe) {
         entry.what = REPORT_MAYBE;
@@ -234,6 +237,7 @@ static void lose_bare(const struct core *core, struct task *task)
     if (task->have == CORE_HAVE_BARE && left(core, task->owner)) {
         task->have = CORE_HAVE_NOTHING;
         task->owner = NOBODY;
+        task->lost = (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
     }
 }
 

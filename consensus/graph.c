@@ -520,6 +520,7 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
         return;
     }
     task->owner = owner;
+    task->lost = false;
     task->evidence = (uint8_t)result->evidence;
     task->status = result->status;
     task->size = result->size;

@@ -55,6 +55,7 @@
 
 #define NOBODY ((uint32_t)PLACEMENT_NOBODY)
 #define REC_MAYBE (NOBODY - 1) /* a chair's record: a once task that may have run */
+#define REC_LOST (NOBODY - 2)  /* one whose result is lost, and not to be made again */
 
 /* A push that can be expected is waited for this many ask delays before it is asked for
  * after all: the delay must be bounded (T3a).  Its chair, known to hold the task,
@@ -136,7 +137,7 @@ struct recovery {
     uint32_t accepted;       /* voter: the winner last accepted; NOBODY */
     uint64_t accepted_epoch;
     enum evidence evidence;
-    bool maybe;
+    bool maybe, lost;
     struct rankset at; /* who has the result's bytes */
 };
 
@@ -197,6 +198,7 @@ struct task {
     bool held, declined;
     bool frozen; /* as chair: nothing is decided before all have reported */
     bool maybe;  /* once: it may have run (as chair, and as voter) */
+    bool lost;   /* its result is, and another run would give another */
     uint64_t accepted_epoch;
     struct recovery *recovery; /* NULL: nothing was reported */
     bool finder; /* the chair is provisional: candidates exist and are unknown */
@@ -210,8 +212,8 @@ struct task {
     bool returning; /* which has not answered */
     bool sees_out;  /* leaver: it waits for the end of this task, which it spawned */
     bool entrusted; /* heir: its bytes are kept for one who leaves */
-    bool let_go;          /* the program uses it no more */
-    bool leaving;         /* whether all drop it is being decided */
+    bool let_go;    /* the program uses it no more */
+    bool leaving;   /* whether all drop it is being decided */
     uint32_t said, heard; /* messages about it, in this epoch */
     struct task *push_next, *visit_next;
     struct scope *scope; /* NULL: none */

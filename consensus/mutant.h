@@ -45,6 +45,7 @@
     X(DROPFLYING, "a chunk is dropped while messages about it are on their way")       \
     X(DROPDOUBT,                                                                       \
       "a new view does not ask whether anyone has dropped what was leaving")           \
+    X(LOSTRERUN, "a lost result is made again although another run gives another")     \
     X(STALEDEC, "a decision of an older epoch is accepted")                            \
     X(STALERES, "a result of an older epoch is accepted from whoever serves it")       \
     X(PARTIAL, "a chair decides frozen keys with one report missing")                  \

@@ -124,6 +124,7 @@ static void on_verdict(struct core *core, struct task *task,
                        const struct message_verdict *verdict)
 {
     if (!task_satisfied(task)) {
+        task->lost |= verdict->code == MOOT_ERR_RESULT_LOST;
         graph_verdict(core, task, verdict->code, NULL, 0);
     }
 }

@@ -58,6 +58,9 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
         }
         found->maybe |= entry->what == REPORT_MAYBE;
         break;
+    case REPORT_LOST:
+        found->lost = true;
+        break;
     }
 }
 
@@ -76,6 +79,16 @@ void recovery_on_report(struct core *core, uint32_t from,
 
 /* --- Deciding --------------------------------------------------------------------- */
 
+/* Somebody had it, nobody has its bytes, and another run would give others.  (Of a once
+ * task that is MAYBE, by the silence of those who ran it.) */
+static bool is_lost(const struct task *task)
+{
+    const struct recovery *found = task->recovery;
+    bool varies = (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
+    return (found->lost || (varies && found->owner != NOBODY)) && !is_once(task) &&
+           !MUTANT(LOSTRERUN);
+}
+
 static uint32_t judge(const struct core *core, const struct task *task)
 {
     const struct recovery *found = task->recovery;
@@ -84,9 +97,12 @@ static uint32_t judge(const struct core *core, const struct task *task)
         if (payload || rankset_has(&core->members, found->owner)) {
             return found->owner;
         }
-        /* No copy is left: a pure task is run again. */
+        /* No copy is left: a pure task is run again, unless that would tell. */
     } else if (found != NULL && found->running != NOBODY) {
         return found->running;
+    }
+    if (found != NULL && is_lost(task)) {
+        return REC_LOST;
     }
     /* Who cannot tell that it is the chair takes only what was found for an answer. */
     return task->finder ? NOBODY : silence_judge(core, task);
@@ -101,6 +117,7 @@ static void decide_frozen(struct core *core)
         }
         task->rec = judge(core, task);
         task->maybe |= task->rec == REC_MAYBE;
+        task->lost |= task->rec == REC_LOST;
         if (task->recovery != NULL && task->rec < core->size) {
             task->evidence = (uint8_t)task->recovery->evidence;
         }

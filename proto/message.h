@@ -328,7 +328,13 @@ struct message_paxos {
 
 /* REPORT member -> chair: what it has of the keys that the chair took over.
  * HANDOVER leaver -> next chair: what it has accepted as a voter (ACCEPTED, MAYBE). */
-enum report_what { REPORT_OWN, REPORT_RESULT, REPORT_ACCEPTED, REPORT_MAYBE };
+enum report_what {
+    REPORT_OWN,
+    REPORT_RESULT,
+    REPORT_ACCEPTED,
+    REPORT_MAYBE,
+    REPORT_LOST /* it had a result, whose bytes are gone, that cannot be made again */
+};
 struct message_report {
     bool last; /* of this epoch from this sender to this receiver */
     uint32_t count;

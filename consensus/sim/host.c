@@ -221,6 +221,7 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
                  (nested ? (uint32_t)CORE_TASK_NESTED : 0u) |
                  (task->hint ? (uint32_t)CORE_TASK_HINT : 0u) |
                  (task->portable ? (uint32_t)CORE_TASK_PORTABLE : 0u) |
+                 (task->varies ? (uint32_t)CORE_TASK_NONDETERMINISTIC : 0u) |
                  (adopted ? (uint32_t)CORE_TASK_ADOPTED : 0u),
         .inputs = spec->inputs,
         .input_count = spec->input_count,

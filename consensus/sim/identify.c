@@ -152,6 +152,7 @@ static void make_spec(struct sim *sim, uint32_t index)
         .kernel_name = program_kernel_name(program_kernel(sim->program, index)),
         .kernel_version = 1,
         .flags = (task->once ? (uint32_t)CORE_TASK_ONCE : 0u) | CORE_TASK_PORTABLE |
+                 (task->varies ? (uint32_t)CORE_TASK_NONDETERMINISTIC : 0u) |
                  (task->parent != PROGRAM_NONE ? (uint32_t)CORE_TASK_NESTED : 0u),
         .args = sim->args[index],
         .args_size = PROGRAM_ARGS_BYTES,

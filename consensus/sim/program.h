@@ -126,6 +126,7 @@ struct program_task {
     uint64_t cancellers; /* ranks that may cancel it, as soon as they have spawned it;
                             then it may end in MOOT_ERR_CANCELLED.  Nothing needs it */
     bool once;
+    bool varies; /* said to give another result with each run */
     bool portable;
     bool hint;
     bool awaited; /* nested: its parent waits for it and uses its result */

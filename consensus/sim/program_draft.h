@@ -17,6 +17,7 @@ enum {
     STREAM_CHILDREN
 };
 #define STREAM_SCOPES (UINT64_MAX / 2) /* beyond those of all scripts */
+#define STREAM_VARIES (STREAM_SCOPES + 1)
 
 struct style {
     uint32_t tasks;

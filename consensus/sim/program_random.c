@@ -312,6 +312,15 @@ static void draw_scopes(struct draft *draft, const struct program_list *top)
     }
 }
 
+static void draw_varying(struct draft *draft)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_VARIES);
+    for (uint32_t i = 0; i < program->task_count; i++)
+        program->tasks[i].varies =
+            random_chance(&random, 150) && !program->tasks[i].once;
+}
+
 struct program *program_new(const struct program_options *options)
 {
     if (options->ranks < 1 || options->ranks > PROGRAM_RANKS_MAX)
@@ -337,6 +346,7 @@ struct program *program_new(const struct program_options *options)
     draw_divergence(&draft, &top);
     draw_cancellers(&draft, &top);
     draw_scopes(&draft, &top);
+    draw_varying(&draft);
     program_finish(draft.program);
     for (uint32_t rank = 0; rank < options->ranks; rank++)
         for (uint32_t lane = 0; lane < lanes; lane++)

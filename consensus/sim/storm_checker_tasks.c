@@ -304,6 +304,24 @@ static void check_maybe(struct storm_checker *checker, struct sim *sim,
     rankset_release(&here);
 }
 
+/* It ran, on nobody who is still there, and nobody who is has its bytes. */
+static void check_lost(struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    const struct seen *seen = &checker->tasks[sight->task];
+    struct rankset here = {0};
+    ranks_copy(&here, &seen->kept_by);
+    ranks_keep(&here, &storm_view_at(checker, sight->rank)->members);
+    ranks_keep(&here, &storm_view(checker, checker->newest)->members);
+    ranks_drop(&here, &checker->gone);
+    if (!checker->program->tasks[sight->task].varies ||
+        rankset_empty(&seen->ended_by) || checker->newest == 1 || !rankset_empty(&here))
+        sim_fail(sim, "verdict",
+                 "rank %" PRIu32 " gets RESULT_LOST on %s, which %s have", sight->rank,
+                 storm_task_name(checker, sight->task), ranks_text(&here).text);
+    rankset_release(&here);
+}
+
 static void check_verdict(struct storm_checker *checker, struct sim *sim,
                           const struct sight *sight)
 {
@@ -315,6 +333,8 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
         check_not_held(checker, sim, sight);
     else if (sight->code == MOOT_ERR_MAYBE_RAN)
         check_maybe(checker, sim, sight);
+    else if (sight->code == MOOT_ERR_RESULT_LOST)
+        check_lost(checker, sim, sight);
     else if (sight->code != MOOT_ERR_NO_CANDIDATE || candidates.low == 0 ||
              ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members))
         sim_fail(sim, "verdict", "rank %" PRIu32 " gets verdict %" PRId32 " on %s",

@@ -1,0 +1,129 @@
+/* lost_test.c - a result that is lost is made again, unless that would give another. */
+#include "bench.h"
+
+static void spawn_flagged(uint32_t rank, moot_hash hash, uint32_t flags)
+{
+    assert_int_equal(spawn_with(rank, 1, hash, (struct core_register){.flags = flags}),
+                     MOOT_OK);
+}
+
+static void wait_and_release(uint32_t rank, moot_hash hash)
+{
+    begin_wait(rank, hash);
+    pass(50 * MS);
+    assert_int_equal(bench.ended[rank][1], 1);
+    end_wait(rank, hash);
+    struct core_event release = {.type = CORE_EV_RELEASE, .hash = hash};
+    assert_int_equal(step(rank, &release), MOOT_OK);
+}
+
+static void kill_rank(uint32_t rank)
+{
+    bench.crashed[rank] = bench.deaf[rank] = true;
+    for (uint32_t each = 0; each < bench.size; each++) {
+        if (!bench.crashed[each]) {
+            certify_at(each, rank);
+        }
+    }
+    pass(200 * MS);
+}
+
+static void wait_for_its_loss(uint32_t rank, moot_hash hash)
+{
+    bench.ended[rank][1] = 0;
+    begin_wait(rank, hash);
+    pass(100 * MS);
+    assert_int_equal(bench.ended[rank][1], MOOT_ERR_RESULT_LOST);
+    end_wait(rank, hash);
+}
+
+/* Rank 0 runs it, rank 1 has read its result and released it; then rank 0 dies. */
+static moot_hash lose(uint32_t flags)
+{
+    bench_open_with(4, CORE_REPAIR, 10 * MS);
+    moot_hash hash = chaired_by(0, 0, 0);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        spawn_flagged(rank, hash, flags);
+    }
+    wait_and_release(1, hash);
+    set_lane(0, CORE_LANE_BLOCKED);
+    kill_rank(0);
+    return hash;
+}
+
+static void a_pure_task_is_run_again(void **state)
+{
+    (void)state;
+    moot_hash hash = lose(0);
+    begin_wait(2, hash);
+    pass(100 * MS);
+    assert_int_equal(bench.ended[2][1], 1);
+    assert_int_equal(bench.runs[1], 2);
+    bench_close();
+}
+
+static void one_that_varies_is_lost_in_every_view_after(void **state)
+{
+    (void)state;
+    moot_hash hash = lose(CORE_TASK_NONDETERMINISTIC);
+    for (uint32_t rank = 1; rank < 4; rank++) {
+        wait_for_its_loss(rank, hash);
+    }
+    kill_rank(1); /* the only one that had it */
+    for (uint32_t rank = 2; rank < 4; rank++) {
+        wait_for_its_loss(rank, hash);
+    }
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
+static void one_that_nobody_has_read_is_run_again(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    moot_hash hash = chaired_by(0, 0, 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_flagged(rank, hash, CORE_TASK_NONDETERMINISTIC);
+    }
+    pass(20 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    kill_rank(0);
+    begin_wait(2, hash);
+    pass(100 * MS);
+    assert_int_equal(bench.ended[2][1], 1);
+    assert_int_equal(bench.runs[1], 2);
+    bench_close();
+}
+
+static void a_copy_is_served_and_the_last_is_kept(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    moot_hash hash = chaired_by(0, 0, 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_flagged(rank, hash, CORE_TASK_NONDETERMINISTIC);
+    }
+    begin_wait(1, hash);
+    pass(50 * MS);
+    end_wait(1, hash);
+    kill_rank(0);
+    struct core_event release = {.type = CORE_EV_RELEASE, .hash = hash};
+    assert_int_equal(step(1, &release), MOOT_ERR_STATE);
+    begin_wait(2, hash);
+    pass(100 * MS);
+    assert_int_equal(bench.ended[2][1], 1);
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
+int main(void)
+{
+    numbers_init();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pure_task_is_run_again),
+        cmocka_unit_test(one_that_varies_is_lost_in_every_view_after),
+        cmocka_unit_test(one_that_nobody_has_read_is_run_again),
+        cmocka_unit_test(a_copy_is_served_and_the_last_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
