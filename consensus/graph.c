@@ -463,10 +463,12 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
             asker_consider(core, task);
         }
         for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
-            struct task *from = task->inputs[i].from;
+            struct task *from = task->inputs[i].from; /* NULL: forgotten */
+            if (!task->inputs[i].waiting) {
+                continue;
+            }
             uint64_t bound = MUTANT(NOBOUND) ? from->need : input_bound(from, task);
-            bool changes = bound < from->need || (task->demanded && !from->demanded);
-            if (!task->inputs[i].waiting || !changes) {
+            if (bound >= from->need && (!task->demanded || from->demanded)) {
                 continue;
             }
             from->need = bound < from->need ? bound : from->need;

@@ -25,6 +25,8 @@ program() {
     tsp) command="tsp deploy/examples/burma14.tsp" ;;
     tree) command="tree $2 128" ;;
     cholesky) command="cholesky 4 32" ;;
+    steady) command="$build/tests/mpi/steady" ;;
+    released) command="$build/tests/mpi/steady 40000 released" ;;
     survivors) command="$build/tests/mpi/survivors $scratch/ledger $2" ;;
     esac
 }
@@ -124,6 +126,16 @@ stopped() {
     says 'rank 0 was removed alive'
 }
 
+# Whoever dies early, the others' memory stays as it is then (steady.c).
+memory() {
+    for victim in 0 1 3; do
+        row 0 4 "kill:r$victim@task.start#600" steady 1
+        says 'grew by'
+        row 0 4 "kill:r$victim@task.start#600" released 1 MOOT_WINDOW=4096
+        says 'grew by'
+    done
+}
+
 # Two ranks: a death that is seen is survived by either; a silence by rank 0 alone.
 pairs() {
     row 0 2 kill:r0@task.start#2 survivors 21
@@ -154,6 +166,7 @@ full)
     row 0 4 pause:r1@task.start#2+5s survivors 14
     row 0 4 pause:r1@task.start#2+30s survivors 15
     stopped
+    memory
     pairs
     wires
     ;;
@@ -162,6 +175,7 @@ full)
     matrix 8 "0 5" "tsp tree survivors" 7
     several survivors
     stopped
+    memory
     pairs
     wires
     ;;

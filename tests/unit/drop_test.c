@@ -368,6 +368,63 @@ static void what_was_not_decided_is_decided_anew(void **state)
     bench_close();
 }
 
+/* A task that takes 2 and 10, ran on rank 0, and will be rank 2's. */
+static moot_hash orphan_to_be(void)
+{
+    for (int i = 0;; i++) {
+        moot_hash hash = hash_of(100 + 8 * i, 0, 0);
+        struct rankset rest = {0};
+        rankset_add(&rest, 1);
+        rankset_add(&rest, 2);
+        uint32_t chair = placement_chair(&hash, &rest, NULL);
+        rankset_release(&rest);
+        if (chair == 2) {
+            return hash;
+        }
+    }
+}
+
+/* One input was dropped, the other is elsewhere: it cannot run again, and says so. */
+static void who_lacks_what_was_dropped_ends_with_its_loss(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    const moot_hash orphan = orphan_to_be(), inputs[2] = {task(2), task(10)};
+    const moot_hash middle = task(11);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < 24; i++) {
+            struct core_register reg = {0};
+            if (i == 12) {
+                reg.inputs = inputs;
+                reg.input_count = 2;
+            } else if (i == 16) {
+                reg.inputs = &middle;
+                reg.input_count = 1;
+            }
+            moot_hash hash = i == 12 ? orphan : task(i);
+            assert_int_equal(spawn_with(rank, i, hash, reg), MOOT_OK);
+        }
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(20 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        let_go_all(rank, rank == 1 ? 16 : 24); /* 16 is kept, and so what it takes */
+        core_let_go(bench.core[rank], &orphan, NULL);
+    }
+    pass(20 * MS);
+    assert_int_equal(dropped_by(1), 8);
+    assert_int_equal(dropped_by(2), 8);
+    assert_int_equal(bench.ran_on[12], 0);
+    int runs = bench.runs[12];
+    kill_the_lowest();
+    begin_wait(2, orphan);
+    pass(50 * MS);
+    assert_int_equal(bench.ended[2][12], 1);
+    assert_int_equal(bench.runs[12], runs); /* it was given out with RESULT_LOST */
+    end_wait(2, orphan);
+    bench_close();
+}
+
 int main(void)
 {
     numbers_init();
@@ -383,6 +440,7 @@ int main(void)
         cmocka_unit_test(what_is_on_its_way_is_waited_for),
         cmocka_unit_test(who_missed_the_outcome_asks_in_the_next_view),
         cmocka_unit_test(what_was_not_decided_is_decided_anew),
+        cmocka_unit_test(who_lacks_what_was_dropped_ends_with_its_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

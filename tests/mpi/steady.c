@@ -1,0 +1,146 @@
+/* steady.c - survivors of a death do not grow.
+ *
+ *     steady [TASKS [released]]      a rank of the job; 40,000 if not given
+ *
+ * Phases of 500 tasks: 499 that take the sum of the phase before, and one that adds
+ * them up and is fetched by all, so that every phase can be made again from what each
+ * rank has.  Each phase is a scope; or, with `released`, there is none, and what is let
+ * go has to be dropped (MOOT_WINDOW should then be small).
+ *
+ * What must be true, whoever dies in the first fifth: every sum is right, and from then
+ * on no survivor's resident memory grows by more than GROWTH_BYTES_MAX.  Kept, the
+ * other tasks would take some 20 MB.  There is no call of MPI's here: after a death
+ * none is relied on.
+ */
+#include "node/moot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WIDTH = 499, GROWTH_BYTES_MAX = 4 << 20 };
+
+static int add_up(moot_call *call, void *user)
+{
+    (void)user;
+    size_t size = 0;
+    uint64_t sum = 0, word;
+    memcpy(&word, moot_call_args(call, &size), sizeof word);
+    sum += word;
+    for (size_t i = 0; i < moot_call_input_count(call); i++) {
+        memcpy(&word, moot_call_input(call, i, &size), sizeof word);
+        sum = sum * 31 + word;
+    }
+    void *output = moot_call_output(call, sizeof sum);
+    if (output == NULL)
+        return MOOT_ERR_NO_MEMORY;
+    memcpy(output, &sum, sizeof sum);
+    return MOOT_OK;
+}
+
+/* What the phase's last task must give. */
+static uint64_t expected(uint64_t phase, uint64_t before)
+{
+    uint64_t sum = phase;
+    for (uint64_t i = 0; i < WIDTH; i++)
+        sum = sum * 31 + (phase > 0 ? (phase * WIDTH + i) * 31 + before : i);
+    return sum;
+}
+
+static uint64_t resident_bytes(void)
+{
+    long pages = 0, unused = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%ld %ld", &unused, &pages) != 2)
+        pages = 0;
+    if (file != NULL)
+        (void)fclose(file);
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Ends the rank if the call failed: `moot run` then says so. */
+static void must(moot *m, int code, const char *what)
+{
+    if (code != MOOT_OK) {
+        fprintf(stderr, "steady: rank %d: %s: %s\n", moot_rank(m), what,
+                moot_last_error(m));
+        exit(1);
+    }
+}
+
+static moot_task spawn(moot *m, moot_kernel_id kernel, uint64_t number,
+                       const moot_task *inputs, size_t count)
+{
+    moot_task task = {0};
+    must(m,
+         moot_task_spawn(m,
+                         &(moot_task_spec){.kernel = kernel,
+                                           .args = &number,
+                                           .args_size = sizeof number,
+                                           .inputs = inputs,
+                                           .input_count = count},
+                         &task),
+         "spawn");
+    return task;
+}
+
+/* One phase; *last is the sum of the one before and then of this. */
+static void run_phase(moot *m, moot_kernel_id kernel, uint64_t phase, moot_task *last,
+                      uint64_t *sum)
+{
+    static moot_task tasks[WIDTH];
+    for (uint64_t i = 0; i < WIDTH; i++)
+        tasks[i] = spawn(m, kernel, phase * WIDTH + i, last, phase > 0);
+    if (phase > 0)
+        must(m, moot_task_release(m, *last), "release");
+    *last = spawn(m, kernel, phase, tasks, WIDTH);
+    const void *data = NULL;
+    size_t size = 0;
+    must(m, moot_task_fetch(m, *last, MOOT_FOREVER, &data, &size), "fetch");
+    *sum = expected(phase, *sum);
+    if (size != sizeof *sum || memcmp(data, sum, size) != 0) {
+        fprintf(stderr, "steady: rank %d: phase %llu is wrong\n", moot_rank(m),
+                (unsigned long long)phase);
+        exit(1);
+    }
+    for (uint64_t i = 0; i < WIDTH; i++)
+        must(m, moot_task_release(m, tasks[i]), "release");
+}
+
+static void run_scope(moot *m, moot_kernel_id kernel, uint64_t phase, moot_task *last,
+                      uint64_t *sum)
+{
+    char name[32];
+    (void)snprintf(name, sizeof name, "phase %llu", (unsigned long long)phase);
+    must(m, moot_scope_open(m, name), "scope");
+    run_phase(m, kernel, phase, last, sum);
+    must(m, moot_scope_close(m), "scope");
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t tasks = argc > 1 ? strtoull(argv[1], NULL, 10) : 40000;
+    bool released = argc > 2 && strcmp(argv[2], "released") == 0;
+    uint64_t phases = tasks / (WIDTH + 1), sum = 0, base = 0;
+    moot *m = NULL;
+    moot_kernel_id kernel = {0};
+    moot_task last = {0};
+    if (moot_open(NULL, &m) != MOOT_OK)
+        return 1;
+    must(m,
+         moot_kernel_register(m, &(moot_kernel){.name = "add-up", .fn = add_up},
+                              &kernel),
+         "kernel");
+    for (uint64_t phase = 0; phase < phases; phase++) {
+        (released ? run_phase : run_scope)(m, kernel, phase, &last, &sum);
+        if (phase == phases / 5)
+            base = resident_bytes();
+    }
+    uint64_t now = resident_bytes(), growth = now > base ? now - base : 0;
+    printf("steady: rank %d grew by %.2f MB over the last %llu tasks\n", moot_rank(m),
+           (double)growth / 1e6,
+           (unsigned long long)((phases - phases / 5) * (WIDTH + 1)));
+    bool good = growth <= GROWTH_BYTES_MAX;
+    return moot_close(m) == MOOT_OK && good ? 0 : 1;
+}
