@@ -53,6 +53,8 @@ static inline void gather(struct trace *trace, uint32_t rank, uint32_t from,
                 entry->what == REPORT_MAYBE ? REC_MAYBE : (int)entry->owner;
         }
         break;
+    case REPORT_LOST: /* not in the models: it keeps a chair from running it again */
+        break;
     }
 }
 

