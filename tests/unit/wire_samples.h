@@ -107,7 +107,7 @@ static void samples_init_views(void)
     for (uint32_t i = 0; i < LIMIT_REPORT_ENTRIES; i++)
         samples.entries[i] = (struct message_entry){
             .hash = digest_bytes(&i, sizeof i),
-            .what = (enum report_what)(i % (REPORT_MAYBE + 1)),
+            .what = (enum report_what)(i % (REPORT_LOST + 1)),
             .owner = LIMIT_RANKS - 1 - i,
             .epoch = UINT64_MAX - i,
             .has_payload = i % 2 == 0,
