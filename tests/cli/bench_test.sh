@@ -1,0 +1,75 @@
+#!/bin/sh
+# bench_test.sh - the benchmarks run, check what they run, and judge by their targets.
+#
+# Each program at its smallest: it must end well and print the rows that it is for.  No
+# figure is looked at, since a machine that runs tests is busy.  Then run.sh is given
+# programs that only print rows, and must fail where, and only where, one misses its
+# target.
+#
+# Finds the programs in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_base_warn_component_unused=0
+launcher="mpirun --oversubscribe"
+[ "$(id -u)" -ne 0 ] || launcher="$launcher --allow-run-as-root"
+failed=0
+
+fail() {
+    echo "FAIL  $1"
+    failed=1
+}
+
+# rows RANKS "ROW..." PROGRAM ARGUMENTS...
+rows() {
+    ranks=$1 wanted=$2 program=$3
+    shift 3
+    # shellcheck disable=SC2086 # a launcher's words are meant to split
+    timeout -k 5 120 $launcher -n "$ranks" "$build/tests/bench/$program" "$@" \
+        >"$scratch/out" 2>"$scratch/err" </dev/null || {
+        fail "$program on $ranks ranks: exit $?"
+        tail -n 5 "$scratch/err"
+    }
+    for row in $wanted; do
+        grep -qE "^$row +[0-9a-z.+-]+ +[0-9.-]+( |\$)" "$scratch/out" ||
+            fail "$program on $ranks ranks: no row $row"
+    done
+    echo "ok    $program on $ranks ranks: $(wc -l <"$scratch/out") rows"
+}
+
+patterns="trivial no_comm stencil_1d stencil_1d_periodic dom tree fft all_to_all nearest
+    spread random_nearest"
+metg=$(for p in $patterns; do echo "metg-$p-3ranks-width7"; done)
+rows 3 "$metg" metg --pattern all --width 7 --steps 12 --rounds 1 --seconds 0.01
+rows 2 "repair-trust-fft-2ranks-width8" trust --steps 12 --pairs 1
+rows 3 "skip-10%-tree-3ranks-width5 shuffle-10%-fft-3ranks-width5" \
+    diverge --width 5 --steps 20 --repeat 1
+rows 1 "empty-local-task-ns" spawning --tasks 2000
+rows 2 "spawn-remote-task-ns memory-per-remote-task-bytes" spawning --tasks 2000
+rows 2 "consumer-after-producer-us wait-for-others-task-us result-of-1MiB-time-to-raw
+    result-of-64MiB-time-to-raw" wire --rounds 1
+rows 3 "vote-pure-us vote-once-us branch-of-10000-alone-to-agreed" voting
+rows 2 "idle-core-share-after-1s idle-wake-up-us" idling --rounds 1
+rows 2 "long-run-growth-bytes-per-task" longrun --tasks 20000
+rows 1 "micro-hash-ns micro-push-ns micro-spawn-remote-release-ns" \
+    micro --count 200 --repeat 1
+
+# verdict STATUS VALUE: of a bench-quick in which one program prints this value
+verdict() {
+    mkdir -p "$scratch/b/tests/bench"
+    printf '#!/bin/sh\necho "good 1 1 # as wanted"\n' >"$scratch/b/tests/bench/trust"
+    printf '#!/bin/sh\necho "row %s 2.5"\n' "$2" >"$scratch/b/tests/bench/metg"
+    chmod +x "$scratch/b/tests/bench/trust" "$scratch/b/tests/bench/metg"
+    tests/bench/run.sh "$scratch/b" quick >"$scratch/out" 2>&1
+    code=$?
+    [ "$code" -eq "$1" ] || fail "run.sh: exit $code, not $1, for a row of $2"
+}
+
+verdict 0 2.5
+verdict 1 2.51
+verdict 1 nan
+verdict 1 0
+[ "$failed" -eq 0 ] && echo "ok    run.sh fails where, and only where, a target is missed"
+exit "$failed"
