@@ -328,8 +328,10 @@ static void watch_quorum(struct core *core)
     }
     uint64_t since_ns =
         core->leased_ns > core->entered_ns ? core->leased_ns : core->entered_ns;
-    if (!core->no_quorum &&
-        add_ns(since_ns, core->options.quorum_wait_ns) <= core->now_ns) {
+    bool lost = add_ns(since_ns, core->options.quorum_wait_ns) <= core->now_ns;
+    if (lost && core->leave.ready) {
+        leave_done(core); /* others have all that it had; the view may have been lost */
+    } else if (lost && !core->no_quorum) {
         core->no_quorum = true;
         struct core_output *output = out_add(core, CORE_OUT_QUORUM, NULL);
         if (output != NULL) {

@@ -274,7 +274,7 @@ static void ask_again(struct core *core, struct task *task)
         return;
     }
     if (task->needs_done + task->needs_data > 0) {
-        if (task->chair == NOBODY) {
+        if (task->chair == NOBODY && !task_satisfied(task)) {
             graph_verdict(core, task, MOOT_ERR_NO_CANDIDATE, NULL, 0);
         } else {
             asker_consider(core, task);

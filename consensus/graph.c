@@ -566,9 +566,6 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
         return;
     }
     out_note(core, CORE_POINT_DECISION_RECV, task, from, EVIDENCE_NONE);
-    if (leave_declines(core, from, task)) {
-        return;
-    }
     struct docket *docket = docket_of(core, task);
     uint64_t need = NEED_NONE;
     for (size_t i = 0; docket != NULL && i < decision->asker_count; i++) {
@@ -585,6 +582,9 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
         need = told->need < need ? told->need : need;
     }
     graph_demand(core, task, need, decision->asker_count > 0);
+    if (leave_declines(core, from, task, decision->evidence)) {
+        return;
+    }
     if (task->own == CORE_OWN_NONE) {
         core->stats.owned_by_decision++;
         graph_own(core, task, decision->evidence);

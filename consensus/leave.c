@@ -105,7 +105,7 @@ static void reopen(struct core *core, struct task *task, uint32_t from)
     }
 }
 
-/* The chair answers, with TAKEN or with the same decision again. */
+/* The chair answers, with TAKEN or KEEP. */
 static void send_back(struct core *core, struct task *task, uint32_t chair)
 {
     task->returned = task->returning = true;
@@ -140,7 +140,10 @@ static void give_all_back(struct core *core)
     }
 }
 
-bool leave_declines(struct core *core, uint32_t from, struct task *task)
+/* While the chair has not answered a return, a decision may be of the time before it:
+ * KEEP says whether the chair means it. */
+bool leave_declines(struct core *core, uint32_t from, struct task *task,
+                    enum evidence evidence)
 {
     const struct leave *leave = &core->leave;
     if (!leave->going || task->own != CORE_OWN_NONE || MUTANT(LEAVECLAIM)) {
@@ -150,15 +153,25 @@ bool leave_declines(struct core *core, uint32_t from, struct task *task)
         say(core, from, LEAVE_REFUSE, task);
         return true;
     }
-    if (task->returning) {
-        task->returning = false;
-        core->leave.untaken--;
-    }
-    if (task->returned || is_nested(task) || is_needed_here(task)) {
+    if (!task->returning &&
+        (task->returned || is_nested(task) || is_needed_here(task))) {
         return false;
     }
-    send_back(core, task, from);
+    task->evidence = (uint8_t)evidence;
+    if (!task->returning) {
+        send_back(core, task, from);
+    }
     return true;
+}
+
+static void keep(struct core *core, struct task *task)
+{
+    if (task->returning) {
+        leave_forget(core, task);
+        if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING) {
+            graph_own(core, task, (enum evidence)task->evidence);
+        }
+    }
 }
 
 /* At the chair. */
@@ -213,7 +226,8 @@ void leave_enter_view(struct core *core)
     for (size_t i = 0; i < core->slot_count; i++) {
         struct task *task = core->slots[i];
         if (task != NULL) {
-            bool lost = task->handing || !rankset_has(&core->members, task->heir);
+            bool lost = task->handing || task->heir == NOBODY ||
+                        !rankset_has(&core->members, task->heir);
             task->heir = lost ? NOBODY : task->heir;
             task->handing = task->returned = task->returning = false;
         }
@@ -258,7 +272,8 @@ static bool sees_any_out(struct core *core)
 /* --- Handing over --------------------------------------------------------------------
  */
 
-/* Who stays, as far as this rank knows. */
+/* Who stays, as far as this rank knows.  Where nobody does, the lowest that is not
+ * ready keeps everything until it is alone. */
 static bool choose_staying(const struct core *core, struct rankset *out)
 {
     bool good = rankset_copy(out, &core->members);
@@ -267,7 +282,16 @@ static bool choose_staying(const struct core *core, struct rankset *out)
          rank = rankset_next(&core->leavers, rank + 1)) {
         rankset_remove(out, rank);
     }
-    return good;
+    if (!good || !rankset_empty(out)) {
+        return good;
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        if (!rankset_has(&core->leavers_ready, rank)) {
+            return rankset_add(out, rank);
+        }
+    }
+    return true;
 }
 
 static uint32_t heir_of(const struct task *task, const struct rankset *staying)
@@ -277,22 +301,20 @@ static uint32_t heir_of(const struct task *task, const struct rankset *staying)
 }
 
 /* Its own, and copies of what others made who have left or are about to. */
-static bool is_to_hand_over(const struct core *core, const struct task *task,
-                            const struct rankset *staying)
+static bool is_to_hand_over(const struct task *task, const struct rankset *staying)
 {
     if (task->have != CORE_HAVE_DATA || task->owner == NOBODY) {
         return false;
     }
-    bool owner_stays = rankset_has(staying, task->owner);
-    bool handed = task->heir != NOBODY && rankset_has(staying, task->heir);
-    return !owner_stays && !handed && core->rank != NOBODY && !MUTANT(NOHANDOVER);
+    bool owner_stays = rankset_has(staying, task->owner) && !task->entrusted;
+    return !owner_stays && task->heir == NOBODY && !MUTANT(NOHANDOVER);
 }
 
 static void hand_over_results(struct core *core, const struct rankset *staying)
 {
     for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
         struct task *task = core->slots[i];
-        if (task == NULL || !is_to_hand_over(core, task, staying)) {
+        if (task == NULL || !is_to_hand_over(task, staying)) {
             continue;
         }
         task->heir = heir_of(task, staying);
@@ -367,12 +389,14 @@ void leave_turn(struct core *core)
     struct rankset staying = {0};
     if (!choose_staying(core, &staying)) {
         core->broken = true;
-    } else if (!rankset_empty(&staying)) {
+    }
+    bool keeper = rankset_has(&staying, core->rank);
+    if (!keeper && !rankset_empty(&staying)) {
         hand_over_results(core, &staying);
         hand_over_acceptances(core, &staying);
     }
     rankset_release(&staying);
-    if (leave->untaken == 0 && !core->broken) {
+    if (leave->untaken == 0 && (!keeper || core->member_count == 1) && !core->broken) {
         become_ready(core);
     }
 }
@@ -380,10 +404,18 @@ void leave_turn(struct core *core)
 /* --- Being an heir -------------------------------------------------------------------
  */
 
+static void on_going(struct core *core, uint32_t from)
+{
+    if (!rankset_add(&core->leavers, from)) {
+        core->broken = true;
+    }
+}
+
 void leave_on_result(struct core *core, uint32_t from, struct task *task)
 {
-    if (core->leave.going) {
-        say(core, from, LEAVE_GOING, NULL);
+    on_going(core, from); /* in a large view it has told the committee alone */
+    if (core->leave.ready) {
+        say(core, from, LEAVE_READY, NULL);
     } else if (task->have == CORE_HAVE_DATA) {
         task->entrusted = true;
         say(core, from, LEAVE_TAKEN, task);
@@ -414,9 +446,9 @@ void leave_on_handover(struct core *core, uint32_t from,
     for (uint32_t i = 0; i < handover->count && !core->leave.ready; i++) {
         remember(core, &handover->entry[i]);
     }
-    if (core->leave.going) { /* it goes on with our own, or to another */
-        core->leave.accepts_told = false;
-        say(core, from, LEAVE_GOING, NULL);
+    core->leave.accepts_told = false; /* if it leaves, it hands them on with its own */
+    if (core->leave.ready) {
+        say(core, from, LEAVE_READY, NULL);
     }
     say(core, from, LEAVE_TAKEN, NULL);
 }
@@ -424,20 +456,24 @@ void leave_on_handover(struct core *core, uint32_t from,
 /* --- What the others say -------------------------------------------------------------
  */
 
-/* An heir that leaves itself is none. */
-static void on_going(struct core *core, uint32_t from)
+/* Who is ready takes nothing more; what it has taken before it has handed on. */
+static void on_ready(struct core *core, uint32_t from)
 {
-    if (!rankset_add(&core->leavers, from)) {
+    if (rankset_has(&core->leavers_ready, from)) {
+        return;
+    }
+    on_going(core, from);
+    if (!rankset_add(&core->leavers_ready, from)) {
         core->broken = true;
     }
-    core->leave.accepts_told = false;
     for (size_t i = 0; core->leave.going && i < core->slot_count; i++) {
         struct task *task = core->slots[i];
-        if (task != NULL && task->heir == from) {
+        if (task != NULL && task->heir == from && task->handing) {
             leave_forget(core, task);
             task->heir = NOBODY;
         }
     }
+    core->leave.accepts_told = false;
 }
 
 static void on_taken(struct core *core, uint32_t from, struct task *task)
@@ -458,12 +494,13 @@ static void on_return(struct core *core, uint32_t from, const struct message *me
     if (task != NULL) {
         take_back(core, from, task, message->u.leave.what == LEAVE_REFUSE);
     }
-    if (message->u.leave.what == LEAVE_RETURN && (task == NULL || task->rec != from)) {
-        struct message *answer = out_send(core, from, MESSAGE_LEAVE, task);
-        if (answer != NULL) {
-            answer->hash = message->hash;
-            answer->u.leave.what = LEAVE_TAKEN;
-        }
+    bool again = task != NULL && task->chair == core->rank && task->rec == from;
+    struct message *answer = message->u.leave.what == LEAVE_RETURN
+                                 ? out_send(core, from, MESSAGE_LEAVE, task)
+                                 : NULL;
+    if (answer != NULL) {
+        answer->hash = message->hash;
+        answer->u.leave.what = again ? LEAVE_KEEP : LEAVE_TAKEN;
     }
 }
 
@@ -473,14 +510,10 @@ void leave_on_leave(struct core *core, uint32_t from, const struct message *mess
     struct task *task = names ? table_find(core, &message->hash) : NULL;
     switch (message->u.leave.what) {
     case LEAVE_READY:
-        if (!rankset_add(&core->leavers_ready, from)) {
-            core->broken = true;
-        }
+        on_ready(core, from);
         break;
     case LEAVE_GOING:
-        if (!rankset_has(&core->leavers, from)) {
-            on_going(core, from);
-        }
+        on_going(core, from);
         break;
     case LEAVE_RETURN:
     case LEAVE_REFUSE:
@@ -489,6 +522,11 @@ void leave_on_leave(struct core *core, uint32_t from, const struct message *mess
     case LEAVE_TAKEN:
         if (task != NULL || !names) {
             on_taken(core, from, task);
+        }
+        break;
+    case LEAVE_KEEP:
+        if (task != NULL) {
+            keep(core, task);
         }
         break;
     case LEAVE_AGAIN:

@@ -172,8 +172,9 @@ void leave_on_handover(struct core *core, uint32_t from,
                        const struct message_report *handover);
 /* A result came with the word that its sender leaves. */
 void leave_on_result(struct core *core, uint32_t from, struct task *task);
-/* The decision is for who would rather not: it is returned; true. */
-bool leave_declines(struct core *core, uint32_t from, struct task *task);
+/* The decision is for who would rather not, or has returned the task: true. */
+bool leave_declines(struct core *core, uint32_t from, struct task *task,
+                    enum evidence evidence);
 /* The task is about to be forgotten. */
 void leave_forget(struct core *core, struct task *task);
 /* Another that does not leave can run it, so a leaving chair does not claim it. */

@@ -370,6 +370,7 @@ enum leave_what {
     LEAVE_AGAIN,  /* heir -> leaver: the result came without its bytes */
     LEAVE_READY,  /* leaver -> who decides views: nothing of mine is left here; I start
                      nothing more, and hold no lease */
+    LEAVE_KEEP,   /* chair -> leaver: nobody else can run it, so it stays yours */
     LEAVE_END
 };
 

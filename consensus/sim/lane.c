@@ -376,6 +376,27 @@ static void end_lane(struct host *host, uint32_t lane)
     worker_fill(host);
 }
 
+/* Whatever the lanes were about to do, they do not. */
+void lane_leave(struct host *host)
+{
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        struct lane *state = &host->lanes[lane];
+        const struct program_step *step = current(host, lane);
+        bool waits = state->state == LANE_WAITS || state->state == LANE_WOKEN;
+        state->ticket++; /* calls that are due are off */
+        state->cut = MOOT_ERR_CLOSED;
+        for (uint32_t i = 0; waits && step != NULL && i < step->tasks.count; i++) {
+            show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAITED);
+            tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_UNNEED);
+        }
+        state->state = LANE_OVER;
+    }
+    host->closed = true;
+    sim_moved(host->sim);
+    host_step(host, &(struct core_event){.type = CORE_EV_LEAVE});
+    worker_fill(host);
+}
+
 /* --- Steps ------------------------------------------------------------------------ */
 
 static void spawn(struct host *host, uint32_t lane, uint32_t task)

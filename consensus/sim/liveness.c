@@ -40,7 +40,7 @@ static uint64_t way_ns(const struct sim_weather *weather)
 static uint64_t changes(const struct sim *sim)
 {
     const struct sim_counts *counts = &sim->report->counts;
-    return counts->crashes + counts->fenced + counts->joined;
+    return counts->crashes + counts->fenced + counts->joined + counts->departed;
 }
 
 static uint64_t views_ns(const struct sim *sim, uint64_t round_ns)

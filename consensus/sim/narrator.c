@@ -124,6 +124,11 @@ static void say_decision(const struct narrator *narrator, const struct sight *si
 static void say_result(const struct narrator *narrator, const struct sight *sight)
 {
     const struct message_result *result = &sight->message->u.result;
+    if (result->handover && result->status == MOOT_OK) {
+        say(narrator, sight, "hands the result of \"%s\" over to rank %" PRIu32,
+            name(narrator, sight->task), sight->peer);
+        return;
+    }
     static const char *const ways[] = {"without its bytes", "with its bytes",
                                        "with its bytes to follow in bulk"};
     if (result->status != MOOT_OK)
@@ -167,6 +172,26 @@ static void say_ballot(const struct narrator *narrator, const struct sight *sigh
         paxos->ballot & ((UINT64_C(1) << BALLOT_RANK_BITS) - 1), members, heard);
 }
 
+static void say_leave(const struct narrator *narrator, const struct sight *sight)
+{
+    static const char *const words[LEAVE_END] = {
+        [LEAVE_GOING] = "it is about to leave",
+        [LEAVE_RETURN] = "it returns",
+        [LEAVE_REFUSE] = "it will not run",
+        [LEAVE_TAKEN] = "it has taken",
+        [LEAVE_AGAIN] = "no bytes have come of",
+        [LEAVE_READY] = "it is ready to leave, and starts nothing more",
+        [LEAVE_KEEP] = "it is to keep"};
+    enum leave_what what = sight->message->u.leave.what;
+    bool of_task = sight->task < narrator->program->task_count;
+    say(narrator, sight, "tells rank %" PRIu32 " that %s%s%s%s", sight->peer,
+        words[what],
+        of_task               ? " \""
+        : what == LEAVE_TAKEN ? " what was accepted"
+                              : "",
+        of_task ? name(narrator, sight->task) : "", of_task ? "\"" : "");
+}
+
 static void say_other_send(const struct narrator *narrator, const struct sight *sight)
 {
     const char *task = name(narrator, sight->task);
@@ -194,6 +219,8 @@ static void say_other_send(const struct narrator *narrator, const struct sight *
         say(narrator, sight, "asks rank %" PRIu32 " what \"%s\" waits for", peer, task);
     else if (type == MESSAGE_CANCEL)
         say(narrator, sight, "asks rank %" PRIu32 " to cancel \"%s\"", peer, task);
+    else if (type == MESSAGE_LEAVE)
+        say_leave(narrator, sight);
     else if (type >= MESSAGE_PREPARE && type <= MESSAGE_REJECT)
         say_ballot(narrator, sight);
     else if (type == MESSAGE_POLLR)
@@ -337,6 +364,12 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
         break;
     case SIGHT_LEFT:
         say(narrator, sight, "gives up without a quorum");
+        break;
+    case SIGHT_LEAVE:
+        say(narrator, sight, "ends its program early, to leave");
+        break;
+    case SIGHT_DEPARTED:
+        say(narrator, sight, "has left in good order");
         break;
     case SIGHT_CRASH:
         say(narrator, sight, "dies");

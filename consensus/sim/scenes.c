@@ -6,6 +6,7 @@
 #include "scenes.h"
 #include "checker.h"
 #include "narrator.h"
+#include "storm_checker.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@ struct scene {
     void (*write)(struct program *program);
     bool fails;               /* its waits may end in errors */
     uint64_t vote_timeout_ns; /* 0: never */
+    uint64_t leave_ns;        /* when rank 1 leaves; 0: it does not */
 };
 
 /* --- Writing programs ------------------------------------------------------------- */
@@ -290,85 +292,107 @@ static void write_timeout(struct program *p)
     compute(p, 1, 1000);
 }
 
+static void write_leave(struct program *program)
+{
+    uint32_t a = add(program, "a", 1), b = add(program, "b", 1);
+    uint32_t d = add(program, "d", 2), c = add_consumer(program, "c", d, 1);
+    program->tasks[b].work_us = 120;
+    program->tasks[d].work_us = 200;
+    const uint32_t tasks[] = {a, b, d, c};
+    for (uint32_t rank = 0; rank < 3; rank++)
+        for (int i = 0; i < 4; i++)
+            spawn(program, rank, tasks[i]);
+    fetch(program, 1, c);
+    fetch(program, 2, c);
+    compute(program, 0, 400);
+    fetch(program, 0, c);
+    fetch(program, 0, a);
+    fetch(program, 0, b);
+}
+
 static const struct scene scenes[] = {
     {"claim", "Both ranks spawn both tasks, and each runs the one that it chairs (T2).",
-     2, write_claim, false, 0},
+     2, write_claim, false, 0, 0},
     {"push", "Task b needs a, on another rank: a's owner sends it unasked (T3a).", 2,
-     write_push, false, 0},
+     write_push, false, 0, 0},
     {"offer",
      "As push, but the result is large: the push is an offer, and the bytes\n"
      "follow when the consumer has asked for them (T3a).",
-     2, write_offer, false, 0},
+     2, write_offer, false, 0, 0},
     {"ask",
      "Rank 1 waits for a task of rank 0, and rank 0's program does not show it:\n"
      "after the ask delay rank 1 sends a motion (T3).",
-     2, write_ask, false, 0},
+     2, write_ask, false, 0, 0},
     {"chair-skips",
      "Rank 1 chairs b and skips it.  Rank 0, which runs c, needs b; rank 1 waits\n"
      "for c.  Blocked at or past the place of whoever waits, rank 1 will not\n"
      "spawn b in time: it yields b to a rank that holds it (T5).",
-     2, write_skips, false, 0},
+     2, write_skips, false, 0, 0},
     {"chair-closed", "The chair's program is over when somebody asks (T5).", 2,
-     write_closed, false, 0},
+     write_closed, false, 0, 0},
     {"hint",
      "Rank 0 says that its spawn is conditional: the chair, busy with something\n"
      "else, need not be blocked (T5).",
-     2, write_hint, false, 0},
+     2, write_hint, false, 0, 0},
     {"decline", "The chair takes the other branch and says so (T5).", 2, write_decline,
-     false, 0},
+     false, 0, 0},
     {"vote-timeout",
      "The chair is busy in its own code for a long time, and a vote timeout of\n"
      "0.1 ms is set (T5).",
-     2, write_timeout, false, 100000},
+     2, write_timeout, false, 100000, 0},
     {"nested",
      "A running task spawns a child that another rank chairs: only the spawner\n"
      "holds it, so the chair yields at once (T5).",
-     2, write_nested, false, 0},
+     2, write_nested, false, 0, 0},
     {"once", "A once task starts after a majority of its three voters accepts (T8).", 3,
-     write_once, false, 0},
+     write_once, false, 0, 0},
     {"once-yielded",
      "As once, but the chair skips it: the winner starts after the vote and the\n"
      "decision (T5, T8).",
-     3, write_once_yielded, false, 0},
+     3, write_once_yielded, false, 0, 0},
     {"two-waiters",
      "The chair has yielded; another rank asks later, and the owner hears of it\n"
      "(T6).",
-     3, write_two_waiters, false, 0},
+     3, write_two_waiters, false, 0, 0},
     {"late-registration",
      "Rank 1 is blocked and yields a; then it spawns a after all, and is one more\n"
      "holder that does not run it (T2).",
-     3, write_late, false, 0},
+     3, write_late, false, 0, 0},
     {"seek",
      "Rank 0 waits for the hash of a task that it never spawned; the chair does\n"
      "not hold it either, and asks around.",
-     3, write_seek, false, 0},
+     3, write_seek, false, 0, 0},
     {"candidates",
      "Rank 0 waits for a task whose owner must be rank 1 or 2, which its hash\n"
      "does not tell: rank 3, the finder, learns the candidates from a holder and\n"
      "refers rank 0 to the chair.",
-     4, write_candidates, false, 0},
+     4, write_candidates, false, 0, 0},
     {"portable",
      "The spec of a portable task travels with the motion: the chair adopts the\n"
      "task, and is a holder like any other.",
-     2, write_portable, false, 0},
+     2, write_portable, false, 0, 0},
     {"nobody-waits", "A task that nobody waits for runs too (T1a).", 2,
-     write_nobody_waits, false, 0},
+     write_nobody_waits, false, 0, 0},
     {"failure", "A failed task has a result too: its error, which fails its consumer.",
-     2, write_failure, false, 0},
+     2, write_failure, false, 0, 0},
     {"not-held",
      "Rank 0 waits for what no rank holds, and rank 1 for what rank 0 would spawn\n"
      "next.  When nothing moves any more, first what is held is yielded; when\n"
      "nothing moves again, rank 0's wait ends, and the program goes on (QUIET).",
-     2, write_not_held, true, 0},
+     2, write_not_held, true, 0, 0},
     {"nobody-will",
      "As not-held, but every rank has said that it never will hold it: no need to\n"
      "wait until all is quiet.",
-     2, write_nobody_will, true, 0},
+     2, write_nobody_will, true, 0, 0},
     {"cycle",
      "Two tasks are declared to come after each other.  (Ranks may differ in what\n"
      "they declare, so no rank alone can see it.)  A chase from owner to owner\n"
      "finds the circle.",
-     2, write_cycle, true, 0},
+     2, write_cycle, true, 0, 0},
+    {"leave",
+     "Rank 1 leaves: it has run a, runs b, and has not started c.  It gives c\n"
+     "up, which rank 0 then runs; finishes b; hands a and b over; and goes.",
+     3, write_leave, false, 0, 60000},
 };
 enum { SCENE_COUNT = sizeof scenes / sizeof scenes[0] };
 
@@ -377,6 +401,20 @@ size_t scene_count(void) { return SCENE_COUNT; }
 const char *scene_name(size_t index)
 {
     return index < SCENE_COUNT ? scenes[index].name : NULL;
+}
+
+/* A scene that somebody leaves is under a storm without faults. */
+static bool run_with_leaver(const struct scene *scene, struct sim_options *options,
+                            struct sim_weather *weather, struct sim_report *report)
+{
+    struct storm storm;
+    const struct storm_request request = {.ranks = scene->ranks};
+    storm_default(&request, weather, &storm);
+    storm.leave_ns[1] = scene->leave_ns;
+    options->storm = &storm;
+    bool good = storm_checker_run(options, report);
+    storm_release(&storm);
+    return good;
 }
 
 /* --- Running a scene -------------------------------------------------------------- */
@@ -407,7 +445,7 @@ static void expect_any(struct checker *checker, const struct program *program)
 bool scene_tell(size_t index, FILE *to, struct sim_report *report)
 {
     const struct scene *scene = &scenes[index];
-    const struct sim_weather weather = {
+    struct sim_weather weather = {
         .latency_ns = 2000,
         .bulk_ns = 0,
         .step_ns = 1000,
@@ -428,14 +466,15 @@ bool scene_tell(size_t index, FILE *to, struct sim_report *report)
     struct narrator *narrator = narrator_new(program, to, NARRATOR_STORY);
     const struct sim_watcher watchers[] = {narrator_watcher(narrator),
                                            checker_watcher(checker)};
-    bool good = sim_run(&(struct sim_options){.program = program,
-                                              .seed = 1,
-                                              .weather = &weather,
-                                              .notes = true,
-                                              .watchers = watchers,
-                                              .watcher_count = 2},
-                        report) &&
-                checker_finish(checker, report);
+    struct sim_options options = {.program = program,
+                                  .seed = 1,
+                                  .weather = &weather,
+                                  .notes = true,
+                                  .watchers = watchers,
+                                  .watcher_count = scene->leave_ns != 0 ? 1 : 2};
+    bool good = scene->leave_ns != 0
+                    ? run_with_leaver(scene, &options, &weather, report)
+                    : sim_run(&options, report) && checker_finish(checker, report);
     print_sum(report, to);
     narrator_free(narrator);
     checker_free(checker);

@@ -216,6 +216,8 @@ static bool handle_fate(struct sim *sim, const struct event *event)
 {
     if (event->kind == EVENT_STRIKE)
         strike_at_time(sim, event->index);
+    else if (event->kind == EVENT_LEAVE)
+        strike_leave(sim, event->index);
     else if (event->kind == EVENT_JOIN)
         strike_join(sim, event->index);
     else if (event->kind == EVENT_LET_GO)
@@ -255,6 +257,7 @@ static void handle(struct sim *sim, struct event *event)
         break;
     case EVENT_STRIKE:
     case EVENT_JOIN:
+    case EVENT_LEAVE:
     case EVENT_LET_GO:
     default:
         abort();

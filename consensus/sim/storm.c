@@ -8,7 +8,7 @@
 
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
 
-enum { STREAM_STORM = 201, STREAM_PLAN, COMEBACKS_MAX = 8 };
+enum { STREAM_STORM = 201, STREAM_PLAN, STREAM_LEAVES, COMEBACKS_MAX = 8 };
 
 /* --- Failure detection --------------------------------------------------------------
  */
@@ -72,7 +72,10 @@ void storm_default(const struct storm_request *request, struct sim_weather *weat
                           .abandon = true,
                           .hosts = by_rank(ranks, sizeof *out->hosts),
                           .ahead_ns = by_rank(ranks, sizeof *out->ahead_ns),
-                          .join_ns = by_rank(ranks, sizeof *out->join_ns)};
+                          .join_ns = by_rank(ranks, sizeof *out->join_ns),
+                          .leave_ns = by_rank(ranks, sizeof *out->leave_ns)};
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        out->leave_ns[rank] = CORE_NEVER;
     set_detection(weather);
 }
 
@@ -116,6 +119,21 @@ static void draw_plan(struct random *random, uint32_t ranks, uint64_t horizon_ns
     rankset_release(&scale.favoured);
 }
 
+/* From one rank to all of them, at once or one by one. */
+static void draw_leaves(uint64_t seed, uint32_t ranks, uint64_t horizon_ns,
+                        struct storm *storm)
+{
+    struct random random = random_stream(seed, STREAM_LEAVES);
+    if (!random_chance(&random, 300))
+        return;
+    uint32_t per_mille = (uint32_t)random_between(&random, 1000 / ranks, 1000);
+    uint64_t first_ns = random_below(&random, horizon_ns);
+    uint64_t spread_ns = random_below(&random, horizon_ns >> random_below(&random, 8));
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        if (random_chance(&random, per_mille))
+            storm->leave_ns[rank] = first_ns + random_below(&random, spread_ns + 1);
+}
+
 void storm_draw(uint64_t seed, const struct storm_request *request,
                 struct sim_weather *weather, struct plan *plan, struct storm *out)
 {
@@ -141,6 +159,8 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
     else if (!request->calm)
         draw_plan(&random, request->ranks, horizon_ns, weather, out, plan);
     out->joinable = out->joinable || lets_somebody_in(request, plan);
+    if (request->leaves)
+        draw_leaves(seed, request->ranks, horizon_ns, out);
 }
 
 void storm_release(struct storm *storm)
@@ -148,5 +168,6 @@ void storm_release(struct storm *storm)
     free(storm->hosts);
     free(storm->ahead_ns);
     free(storm->join_ns);
+    free(storm->leave_ns);
     *storm = (struct storm){0};
 }

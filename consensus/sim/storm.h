@@ -8,6 +8,9 @@
  * Each seed draws its own mix of kinds (swarm testing: Groce et al., 2012): kinds of
  * faults that are absent make others go further.  No drawn rule has to fire.
  *
+ * Some programs end early: the rank then drains and leaves (LEAVE of PROTOCOL.md) while
+ * the others go on.
+ *
  * Program ranks from `first` on are newcomers: each asks to be let in at its time, but
  * not before the one that asked earlier was let in, and runs its whole script.  Who is
  * let in gets the next number.  Numbers are never used again: a rank that a plan
@@ -34,6 +37,8 @@ struct storm {
     uint32_t *hosts;    /* on which machine */
     uint64_t *ahead_ns; /* what its clock shows at the start */
     uint64_t *join_ns;  /* newcomers: when to ask */
+    uint64_t *leave_ns; /* when its program ends early, so that it leaves; CORE_NEVER:
+                           it does not */
 };
 
 struct storm_request {
@@ -42,6 +47,7 @@ struct storm_request {
     bool calm;                /* nothing goes wrong, and failure detection must find
                                  nothing */
     const struct plan *given; /* NULL: draw one */
+    bool leaves;              /* some seeds have ranks leave */
 };
 
 /* Draws a storm and the plan (or copies the one that is given, under the same storm),

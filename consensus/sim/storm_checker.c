@@ -50,7 +50,7 @@ static void see_end(struct storm_checker *checker, const struct sight *sight)
     ranks_add(&checker->gone, sight->rank);
     if (sight->type == SIGHT_FENCED)
         ranks_add(&checker->fenced, sight->rank);
-    else
+    else if (sight->type != SIGHT_DEPARTED)
         checker->faulty = true;
     storm_count_anew(checker);
 }
@@ -68,10 +68,15 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         storm_see_quorum(checker, sim, sight);
     else if (sight->type == SIGHT_FAULT)
         storm_see_fault(checker, sim, sight);
+    else if (sight->type == SIGHT_LEAVE)
+        ranks_add(&checker->leaving, sight->rank);
     else if (sight->type == SIGHT_CRASH || sight->type == SIGHT_LEFT ||
-             sight->type == SIGHT_FENCED || sight->type == SIGHT_ADJOURN)
+             sight->type == SIGHT_FENCED || sight->type == SIGHT_ADJOURN ||
+             sight->type == SIGHT_DEPARTED) {
+        if (sight->type == SIGHT_DEPARTED)
+            storm_see_departure(checker, sim, sight);
         see_end(checker, sight);
-    else if (sight->task < checker->program->task_count)
+    } else if (sight->task < checker->program->task_count)
         storm_see_task(checker, sim, sight);
 }
 
@@ -106,6 +111,7 @@ static bool finish(const struct storm_checker *checker, struct sim_report *repor
     bool good = true;
     ranks_copy(&saw_the_end, &checker->adjourned);
     ranks_keep(&saw_the_end, last);
+    ranks_drop(&saw_the_end, &checker->leaving);
     FOR_RANKS(rank, &checker->fenced)
     {
         if (good && !rankset_empty(&saw_the_end) && rankset_has(last, rank) &&
@@ -160,8 +166,9 @@ static void checker_free(struct storm_checker *checker)
         rankset_release(&checker->views[epoch].members);
         rankset_release(&checker->views[epoch].electors);
     }
-    struct rankset *sets[] = {&checker->gone, &checker->adjourned, &checker->fenced,
-                              &checker->disturbed, &checker->counting};
+    struct rankset *sets[] = {&checker->gone,     &checker->adjourned,
+                              &checker->fenced,   &checker->disturbed,
+                              &checker->counting, &checker->leaving};
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
         rankset_release(sets[i]);
     free(checker->tasks);

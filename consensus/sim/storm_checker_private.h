@@ -17,6 +17,7 @@ struct seen {
     struct rankset spawned_by, started_by, ended_by;
     struct rankset adopted_by; /* of spawned_by, who was only brought it */
     struct rankset kept_by;    /* with its bytes */
+    struct rankset heirs; /* who said that it has them in place of one who leaves */
     struct kept {
         uint32_t owner; /* whose result it is */
         int32_t status;
@@ -32,6 +33,7 @@ struct seen {
 /* What has been seen of one rank. */
 struct party {
     bool voted, lacked_quorum;
+    bool ready; /* it has said, in this view, that it is ready to leave */
     uint64_t epoch;
     struct rankset unreachable; /* whom it was ever cut off from */
     struct rankset proposed;    /* members of the next view, by the latest proposal */
@@ -59,6 +61,7 @@ struct storm_checker {
     uint64_t newest;
     bool faulty; /* some fault has begun */
     struct rankset gone, adjourned, fenced, disturbed;
+    struct rankset leaving;  /* their programs ended early */
     struct rankset counting; /* members of the newest view who live, or adjourned */
 };
 
@@ -85,6 +88,9 @@ void storm_see_task(struct storm_checker *checker, struct sim *sim,
 void storm_see_ballot(struct storm_checker *checker, const struct sight *sight);
 /* Something that it depends on ended in a verdict, or failed because of one. */
 bool storm_may_fail(const struct storm_checker *checker, uint32_t task);
+/* The rank leaves in good order: others have what it had. */
+void storm_see_departure(struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight);
 void storm_forget_task(struct seen *seen); /* frees what it owns */
 
 /* --- storm_checker_views.c ----------------------------------------------------------

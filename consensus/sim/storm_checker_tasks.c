@@ -12,6 +12,7 @@ void storm_forget_task(struct seen *seen)
     rankset_release(&seen->started_by);
     rankset_release(&seen->ended_by);
     rankset_release(&seen->kept_by);
+    rankset_release(&seen->heirs);
     for (int epoch = 0; seen->ballots != NULL && epoch < STORM_VIEWS_MAX; epoch++)
         rankset_release(&seen->ballots[epoch].acked);
     free(seen->ballots);
@@ -44,6 +45,9 @@ void storm_see_ballot(struct storm_checker *checker, const struct sight *sight)
 {
     const struct message *message = sight->message;
     struct seen *seen = &checker->tasks[sight->task];
+    if (message->type == MESSAGE_LEAVE && message->u.leave.what == LEAVE_TAKEN &&
+        rankset_has(&seen->kept_by, sight->rank))
+        ranks_add(&seen->heirs, sight->rank);
     bool acks = message->type == MESSAGE_ACK;
     bool accepts = message->type == MESSAGE_ACCEPT && !message->u.accept.maybe;
     if (!acks && !accepts)
@@ -104,6 +108,10 @@ static void check_start(struct storm_checker *checker, struct sim *sim,
              ranks_meet(&seen->started_by, &checker->counting))
         sim_fail(sim, "ran once", "%s starts at rank %" PRIu32 ", and had at %s", name,
                  sight->rank, ranks_text(&seen->started_by).text);
+    if (rankset_has(&checker->counting, sight->rank) &&
+        ranks_meet(&seen->heirs, &checker->counting))
+        sim_fail(sim, "handed over", "%s starts at rank %" PRIu32 ", and %s have it",
+                 name, sight->rank, ranks_text(&seen->heirs).text);
     if (!program_runs(checker->program, sight->task))
         sim_fail(sim, "ran once", "%s starts at rank %" PRIu32 " and must not", name,
                  sight->rank);
@@ -275,6 +283,11 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
     ranks_keep(&holders, &storm_view_at(checker, sight->rank)->members);
     ranks_keep(&holders, &storm_view(checker, checker->newest)->members);
     storm_keep_running(checker, &holders);
+    FOR_RANKS(rank, &checker->leaving)
+    {
+        if (checker->parties[rank].ready)
+            rankset_remove(&holders, rank); /* it runs nothing more */
+    }
     if (!rankset_empty(&holders))
         sim_fail(sim, "not held",
                  "rank %" PRIu32 " is told that nobody holds %s, but %s do",
@@ -341,6 +354,30 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
                  sight->rank, sight->code, storm_task_name(checker, sight->task));
 }
 
+/* --- Leaving ------------------------------------------------------------------------
+ */
+
+/* What a scope's end has made everybody forget needs no heir, and what a crash may take
+ * along is nobody's fault. */
+void storm_see_departure(struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    struct rankset others = {0};
+    ranks_copy(&others, &checker->counting);
+    rankset_remove(&others, sight->rank);
+    ranks_drop(&others, &checker->leaving);
+    bool nobody = rankset_empty(&others);
+    for (uint32_t i = 0; i < checker->program->task_count; i++) {
+        const struct seen *seen = &checker->tasks[i];
+        if (!checker->faulty && !nobody && checker->program->tasks[i].scope == 0 &&
+            rankset_has(&seen->kept_by, sight->rank) &&
+            !ranks_meet(&seen->kept_by, &checker->counting))
+            sim_fail(sim, "handed over", "rank %" PRIu32 " takes %s along", sight->rank,
+                     storm_task_name(checker, i));
+    }
+    rankset_release(&others);
+}
+
 /* --- Waits --------------------------------------------------------------------------
  */
 
@@ -350,6 +387,8 @@ static void check_waited(struct storm_checker *checker, struct sim *sim,
     bool good = true;
     if (sight->code == MOOT_OK)
         good = !program_fails(checker->program, sight->task);
+    else if (sight->code == MOOT_ERR_CLOSED)
+        good = rankset_has(&checker->leaving, sight->rank);
     else if (sight->code == MOOT_ERR_FENCED)
         good = true; /* the end of the run shows whether it was removed */
     else if (sight->code == MOOT_ERR_SCOPE_CLOSED)

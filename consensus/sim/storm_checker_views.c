@@ -27,7 +27,7 @@ bool storm_holds_lease(const struct storm_checker *checker, const struct sim *si
     for (uint32_t i = 0; i < party->grant_count; i++)
         granted += rankset_has(electors, party->grants[i].from) &&
                    party->grants[i].token_ns + sim_lease_ns(sim) > now_ns;
-    return party->epoch > 0 && 2 * granted > rankset_count(electors);
+    return party->epoch > 0 && !party->ready && 2 * granted > rankset_count(electors);
 }
 
 static void check_leases(struct storm_checker *checker, struct sim *sim,
@@ -151,7 +151,7 @@ static void check_removed(struct storm_checker *checker, struct sim *sim,
     {
         if (!rankset_has(&checker->gone, rank) &&
             !rankset_has(&checker->disturbed, rank) &&
-            !rankset_has(&checker->adjourned, rank) &&
+            !rankset_has(&checker->adjourned, rank) && !checker->parties[rank].ready &&
             rankset_empty(&checker->parties[rank].unreachable))
             sim_fail(sim, "fair view",
                      "view %" PRIu64 " removes rank %" PRIu32 ", which nothing befell",
@@ -167,7 +167,8 @@ static void check_fair(struct storm_checker *checker, struct sim *sim, uint64_t 
     struct rankset removed = {0};
     ranks_copy(&removed, before);
     ranks_drop(&removed, now);
-    if (!checker->faulty && !joins)
+    bool leaves = ranks_meet(&removed, &checker->leaving);
+    if (!checker->faulty && !joins && !leaves)
         sim_fail(sim, "fair view", "view %" PRIu64 " without a fault", epoch);
     if (rankset_empty(&removed) && !joins)
         sim_fail(sim, "fair view", "view %" PRIu64 " changes nothing", epoch);
@@ -209,7 +210,7 @@ void storm_enter_view(struct storm_checker *checker, struct sim *sim,
         sim_fail(sim, "one view", "rank %" PRIu32 " enters view %" PRIu64, sight->rank,
                  epoch);
     party->epoch = epoch;
-    party->voted = false;
+    party->voted = party->ready = false;
     party->grant_count = 0;
     if (epoch > checker->newest)
         begin_view(checker, sim, epoch);
@@ -248,6 +249,9 @@ void storm_see_message(struct storm_checker *checker, struct sim *sim,
 {
     const struct message *message = sight->message;
     note_vote(checker, sight);
+    if (sight->type == SIGHT_SEND && message->type == MESSAGE_LEAVE &&
+        message->u.leave.what == LEAVE_READY)
+        checker->parties[sight->rank].ready = true;
     if (sight->type == SIGHT_SEND && sight->task < checker->program->task_count &&
         message->epoch > 0 && message->epoch < STORM_VIEWS_MAX)
         storm_see_ballot(checker, sight);

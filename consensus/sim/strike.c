@@ -162,8 +162,37 @@ static void schedule(struct sim *sim, uint32_t role, uint64_t from_ns)
                            .time_ns = next_ns, .kind = EVENT_STRIKE, .index = role});
 }
 
+static void schedule_leaves(struct sim *sim)
+{
+    const struct storm *storm = storm_of(sim);
+    for (uint32_t role = 0; storm->leave_ns != NULL && role < sim->program->rank_count;
+         role++)
+        if (storm->leave_ns[role] != CORE_NEVER)
+            heap_push(sim, &(struct event){.time_ns = storm->leave_ns[role],
+                                           .kind = EVENT_LEAVE,
+                                           .index = role});
+}
+
+/* Whose program is over anyway has nothing to leave early. */
+void strike_leave(struct sim *sim, uint32_t role)
+{
+    uint32_t rank = sim->player[role];
+    struct host *host = rank != UINT32_MAX ? &sim->hosts[rank] : NULL;
+    if (host == NULL || !host_is_there(host) || host->epoch == 0 || host->closed)
+        return;
+    if (host->paused_until_ns > sim->now_ns) {
+        heap_push(sim, &(struct event){.time_ns = host->paused_until_ns,
+                                       .kind = EVENT_LEAVE,
+                                       .index = role});
+        return;
+    }
+    show(sim, SIGHT_LEAVE, rank, UINT32_MAX, 0);
+    lane_leave(host);
+}
+
 void strike_schedule(struct sim *sim)
 {
+    schedule_leaves(sim);
     const struct storm *storm = storm_of(sim);
     uint32_t parts = sim->program->rank_count;
     for (uint32_t role = 0; sim->options.plan != NULL && role < parts; role++)

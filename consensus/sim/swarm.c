@@ -49,8 +49,11 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                        struct sim_weather *weather, struct plan *plan,
                        struct storm *storm)
 {
-    const struct storm_request request = {job->ranks, job->newcomers, job->calm,
-                                          job->plan};
+    const struct storm_request request = {.ranks = job->ranks,
+                                          .newcomers = job->newcomers,
+                                          .calm = job->calm,
+                                          .given = job->plan,
+                                          .leaves = job->leaves};
     sim_weather_draw(seed, job->ranks, weather);
     weather->direct_max = job->direct_max;
     weather->drop_above = job->drops ? 1 : 0;
@@ -126,6 +129,8 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
         fprintf(to, " --drops");
     if (job->newcomers != 0)
         fprintf(to, " --newcomers %" PRIu32, job->newcomers);
+    if (job->leaves)
+        fprintf(to, " --leaves");
     if (job->canary != SIM_CANARY_NONE)
         fprintf(to, " --canary %s", sim_canary_name(job->canary));
     if (job->storm) {

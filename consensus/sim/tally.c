@@ -85,6 +85,7 @@ void tally_add(struct tally *to, const struct tally *more)
     to->deaths += more->deaths;
     to->removed += more->removed;
     to->joined += more->joined;
+    to->departed += more->departed;
     to->quorums_lost += more->quorums_lost;
     if (share_of(&more->standstill) > share_of(&to->standstill))
         to->standstill = more->standstill;
@@ -346,6 +347,7 @@ void tally_watch_end(struct tally_watch *watch, const struct sim_report *report,
     tally->deaths = report->counts.crashes;
     tally->removed = report->counts.fenced;
     tally->joined = report->counts.joined;
+    tally->departed = report->counts.departed;
     tally->quorums_lost = report->counts.no_quorum;
     tally->standstill = report->standstill;
     count_faults(tally, report, plan);

@@ -32,7 +32,7 @@ struct tally {
     uint64_t runs, violations; /* of these, that failed */
     uint64_t ranks;            /* of all runs, as are the sums below */
     uint64_t events, time_ns;
-    uint64_t views, deaths, removed, joined, quorums_lost;
+    uint64_t views, deaths, removed, joined, departed, quorums_lost;
     struct sim_standstill standstill; /* the nearest to its bound */
     uint64_t fired[PLAN_FAULT_END];   /* by kind */
     uint64_t struck[PLAN_FAULT_END];  /* runs in which one of the kind fired */

@@ -59,14 +59,14 @@ static void print_faults(const struct tally *tally, FILE *to)
 static void print_members(const struct tally *tally, FILE *to)
 {
     if (tally->views + tally->deaths + tally->removed + tally->joined +
-            tally->quorums_lost ==
+            tally->departed + tally->quorums_lost ==
         0)
         return;
     fputs("  membership   ", to);
     print_counted(tally->views, "view", ", ", to);
     print_counted(tally->deaths, "death", ", ", to);
-    fprintf(to, "%" PRIu64 " removed alive, %" PRIu64 " joined, ", tally->removed,
-            tally->joined);
+    fprintf(to, "%" PRIu64 " removed alive, %" PRIu64 " joined, %" PRIu64 " left, ",
+            tally->removed, tally->joined, tally->departed);
     print_counted(tally->quorums_lost, "time", " without a quorum\n", to);
 }
 

@@ -76,6 +76,30 @@ size_t trial_setting_format(enum trial_setting setting, uint64_t value, char *te
                             units[unit].name);
 }
 
+bool trial_leave_parse(struct trial *trial, const char *word, struct plan_error *error)
+{
+    struct lexer lexer = {.text = word, .end = strlen(word), .error = error};
+    uint64_t rank, time_ns;
+    if (!lex_skip(&lexer, "r"))
+        return lex_expected(&lexer, "a rank", "r0, r1, ...");
+    if (!lex_integer(&lexer, &rank))
+        return false;
+    if (!lex_skip(&lexer, "@"))
+        return lex_expected(&lexer, "a time", "@2s");
+    if (!lex_time(&lexer, &time_ns))
+        return false;
+    if (lexer.at < lexer.end)
+        return lex_wrong(&lexer, lexer.at, lexer.end - lexer.at, "",
+                         "that is too much");
+    if (trial->leave_count == TRIAL_LEAVES_MAX)
+        return lex_wrong(&lexer, 0, lexer.end, "", "at most %d ranks leave",
+                         TRIAL_LEAVES_MAX);
+    if (rank >= LIMIT_RANKS)
+        return lex_wrong(&lexer, 0, lexer.end, "", "there is no such rank");
+    trial->leaves[trial->leave_count++] = (struct trial_leave){(uint32_t)rank, time_ns};
+    return true;
+}
+
 static void apply_settings(const struct trial *trial, struct sim_weather *weather)
 {
     for (int i = 0; i < TRIAL_SETTING_END; i++) {
@@ -119,6 +143,7 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
 {
     const struct storm_request request = {.ranks = rank_count(trial),
                                           .newcomers = trial->newcomers,
+                                          .leaves = trial->leave_count == 0,
                                           .given = trial->faults == TRIAL_PLAN ||
                                                            trial->faults == TRIAL_STORM
                                                        ? trial->plan
@@ -138,6 +163,8 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
         storm_draw(seed, &request, weather, plan, storm);
     }
     apply_settings(trial, weather);
+    for (uint32_t i = 0; i < trial->leave_count; i++)
+        storm->leave_ns[trial->leaves[i].rank] = trial->leaves[i].time_ns;
     return true;
 }
 
@@ -197,6 +224,10 @@ bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *
         plan_check_ranks(trial->plan, rank_count(trial), &plan_error) != MOOT_OK)
         return refuse(error, "the plan does not fit %u ranks: %s",
                       (unsigned)rank_count(trial), plan_error.wrong);
+    for (uint32_t i = 0; i < trial->leave_count; i++)
+        if (trial->leaves[i].rank >= rank_count(trial))
+            return refuse(error, "there is no rank %u to leave",
+                          (unsigned)trial->leaves[i].rank);
     struct program *program = make_program(trial, seed, error);
     if (program == NULL)
         return false;

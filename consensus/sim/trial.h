@@ -46,6 +46,8 @@ enum trial_setting {
         TRIAL_SETTING_END
 };
 
+enum { TRIAL_LEAVES_MAX = 16 };
+
 struct trial {
     struct workload workload;
     uint32_t ranks;     /* of the first view */
@@ -53,7 +55,12 @@ struct trial {
     uint32_t tasks;     /* 0: drawn, 12 to 60 */
     enum trial_faults faults;
     const struct plan *plan; /* PLAN, STORM; NULL: drawn */
-    bool steady;             /* an even network instead of a drawn one */
+    struct trial_leave {
+        uint32_t rank;
+        uint64_t time_ns;
+    } leaves[TRIAL_LEAVES_MAX]; /* with faults; none: each seed draws its own */
+    uint32_t leave_count;
+    bool steady; /* an even network instead of a drawn one */
     bool set[TRIAL_SETTING_END];
     uint64_t settings[TRIAL_SETTING_END]; /* where set; ns, or a count */
     enum sim_canary canary;
@@ -62,6 +69,8 @@ struct trial {
 const char *trial_setting_name(enum trial_setting setting);
 const char *trial_setting_text(enum trial_setting setting); /* what it is */
 /* Reads "5ms", "3", "never": what the setting takes.  False, and *error says what. */
+/* Reads "r2@2s" into the next of trial->leaves. */
+bool trial_leave_parse(struct trial *trial, const char *word, struct plan_error *error);
 bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t *out,
                          struct plan_error *error);
 size_t trial_setting_format(enum trial_setting setting, uint64_t value, char *text,

@@ -40,6 +40,7 @@ enum event_kind {
     EVENT_LINK,   /* host's link to rank `index` has something to do */
     /* Of no host. */
     EVENT_STRIKE, /* the plan strikes whoever plays part `index` */
+    EVENT_LEAVE,  /* who plays part `index` ends its program early */
     EVENT_JOIN,   /* part `index` of the program asks to be let in */
     EVENT_LET_GO  /* flight `ticket`, held back on rank's way to `index`, goes on */
 };
@@ -271,6 +272,7 @@ void strike_at_point(struct host *host, enum core_point point);
 void strike_after_turn(struct host *host); /* of its progress */
 /* How much longer its kernel takes, now that it took so long. */
 uint64_t strike_slow_ns(struct host *host, uint64_t took_ns);
+void strike_leave(struct sim *sim, uint32_t role);
 void strike_reap(struct host *host, uint32_t dead);
 void strike_join(struct sim *sim, uint32_t role); /* UINT32_MAX: whose turn it is */
 void strike_enter_view(struct host *host, const struct rankset *members);
@@ -284,6 +286,7 @@ void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket);
 void lane_wake(struct host *host, uint32_t task); /* a wait for it ended */
 void lane_settle(struct host *host); /* tells the core of lanes that were woken */
 void lane_cut(struct host *host, int32_t code); /* every wait ends with it */
+void lane_leave(struct host *host);             /* the program ends here and now */
 uint32_t lane_idle_count(const struct host *host);
 
 /* worker.c */

@@ -34,6 +34,7 @@ const struct verb verb_sim = {
         "own)\n"
         "  --drawn-storm       the plan in the storm that the seed draws\n"
         "  --newcomers K       so many ranks more ask to join\n"
+        "  --leave rR@T        rank R drains and leaves at T; may be repeated\n"
         "  --steady            an even network (default: drawn)\n"
         "  --latency T  --jitter T  --poll T  --step T  --workers N\n"
         "  --ask-delay T  --gossip-period T  --vote-timeout T  --voters N\n"

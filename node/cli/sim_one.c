@@ -53,6 +53,9 @@ void sim_replay_print(const struct sim_command *command, const struct trial *tri
         fprintf(to, " --tasks %" PRIu32, trial->tasks);
     if (trial->newcomers != 0)
         fprintf(to, " --newcomers %" PRIu32, trial->newcomers);
+    for (uint32_t i = 0; i < trial->leave_count; i++)
+        fprintf(to, " --leave r%" PRIu32 "@%" PRIu64 "ns", trial->leaves[i].rank,
+                trial->leaves[i].time_ns);
     if (trial->steady)
         fputs(" --steady", to);
     for (int i = 0; i < TRIAL_SETTING_END; i++) {

@@ -58,6 +58,14 @@ static int take_newcomers(struct sim_command *command, const char *word)
     return bad_count("--newcomers", "ranks", 0, NEWCOMERS_MAX, word);
 }
 
+static int take_leave(struct sim_command *command, const char *word)
+{
+    struct plan_error error;
+    if (trial_leave_parse(&command->trial, word, &error))
+        return CLI_OK;
+    return cli_usage(&verb_sim, "--leave: \"%s\": %s", word, error.wrong);
+}
+
 static int take_tasks(struct sim_command *command, const char *word)
 {
     if (read_count(word, 1, TASKS_MAX, &command->trial.tasks))
@@ -302,7 +310,7 @@ static const struct {
     {"--seed", take_seed},         {"--seeds", take_seeds},
     {"--faults", take_faults},     {"--lateness", take_lateness},
     {"--workload", take_workload}, {"--sweep", take_sweep},
-    {"--canary", take_canary},
+    {"--canary", take_canary},     {"--leave", take_leave},
 };
 
 static bool take_flag(struct sim_command *command, const char *word)
@@ -345,6 +353,8 @@ static int check(struct sim_command *command)
         return cli_usage(&verb_sim, "--drawn-storm belongs to --faults PLAN");
     if (trial->faults == TRIAL_NONE && trial->newcomers > 0)
         return cli_usage(&verb_sim, "--faults none fixes the members: no --newcomers");
+    if (trial->faults == TRIAL_NONE && trial->leave_count > 0)
+        return cli_usage(&verb_sim, "--faults none fixes the members: no --leave");
     if (command->trace && command->many)
         return cli_usage(&verb_sim, "--trace tells one run: give --seed, not --seeds");
     if (command->lateness_word != NULL && !workload_has_phases(trial->workload.kind))

@@ -3,7 +3,7 @@
  *   storm_test                        the quick set of `make check`
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
- *              [--faults PLAN] [--direct-max 3] [--drops]
+ *              [--faults PLAN] [--direct-max 3] [--drops] [--leaves]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
  * of the plan that a seed draws; a failure prints that plan, and the line says the same
@@ -36,6 +36,7 @@ static void add_counts(struct sim_counts *sum, const struct sim_counts *counts)
     sum->fenced += counts->fenced;
     sum->no_quorum += counts->no_quorum;
     sum->joined += counts->joined;
+    sum->departed += counts->departed;
     sum->events += counts->events;
     sum->resent += counts->resent;
 }
@@ -53,9 +54,9 @@ static void print_counts(const struct sim_counts *counts)
 {
     printf("%" PRIu64 " events, %" PRIu64 " crashes, %" PRIu64 " views, %" PRIu64
            " false removals, %" PRIu64 " quorums lost, %" PRIu64 " joins, %" PRIu64
-           " frames sent again\n",
+           " leaves, %" PRIu64 " frames sent again\n",
            counts->events, counts->crashes, counts->views, counts->fenced,
-           counts->no_quorum, counts->joined, counts->resent);
+           counts->no_quorum, counts->joined, counts->departed, counts->resent);
 }
 
 static void print_fired(const struct tally *tally)
@@ -150,6 +151,9 @@ static const struct {
     {{.tasks = 20, .storm = true, .direct_max = 3}, 40, 4, 12},
     {{.tasks = 20, .storm = true, .direct_max = 3, .newcomers = 2}, 20, 4, 12},
     {{.tasks = 20, .storm = true, .direct_max = 3, .calm = true}, 5, 4, 12},
+    {{.tasks = 20, .storm = true, .calm = true, .leaves = true}, 60, 2, 8},
+    {{.tasks = 20, .storm = true, .newcomers = 1, .leaves = true}, 40, 2, 8},
+    {{.tasks = 20, .storm = true, .direct_max = 3, .leaves = true}, 30, 4, 12},
 };
 
 /* What once failed, and why. */
@@ -189,6 +193,20 @@ static const struct {
      "gap:0.037:14712845ns@343562ns+237971432ns,kill:r2@32073ns"},
 };
 
+/* Likewise, without a plan of its own. */
+static const struct {
+    struct swarm_job job;
+    uint64_t seed;
+} kept_leaves[] = {
+    /* All leave: nobody took over what a once task's owner had, which ran again. */
+    {{.ranks = 5, .tasks = 20, .storm = true, .calm = true, .leaves = true}, 348},
+    /* A decision that was sent before the chair heard of the return was taken for a
+     * second one. */
+    {{.ranks = 3, .tasks = 20, .storm = true, .calm = true, .leaves = true}, 281},
+    /* No candidate of a task is left, and its result is with an heir that waits. */
+    {{.ranks = 7, .tasks = 20, .storm = true, .calm = true, .leaves = true}, 310},
+};
+
 static void run_kept(struct tally *tally)
 {
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
@@ -199,6 +217,10 @@ static void run_kept(struct tally *tally)
         batch.job.plan = plan;
         run_seed(&batch, kept[i].seed, tally);
         plan_free(plan);
+    }
+    for (size_t i = 0; i < sizeof kept_leaves / sizeof kept_leaves[0]; i++) {
+        struct batch batch = {.job = kept_leaves[i].job};
+        run_seed(&batch, kept_leaves[i].seed, tally);
     }
 }
 
@@ -255,6 +277,8 @@ static bool parse_flag(const char *word, struct batch *batch)
         return batch->job.drops = true;
     if (strcmp(word, "--calm") == 0)
         return batch->job.calm = true;
+    if (strcmp(word, "--leaves") == 0)
+        return batch->job.leaves = true;
     if (strcmp(word, "--verbose") == 0)
         return batch->verbose = true;
     if (strcmp(word, "--summary") == 0)

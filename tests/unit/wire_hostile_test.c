@@ -327,7 +327,7 @@ static const struct {
     {"0821d201021001", "JOIN: a newcomer without a uid"},
     {"0822", "a message has not the body of its type"},
     {"0822f20100", NULL},
-    {"0822f201020806", "no such leave"},
+    {"0822f201020807", "no such leave"},
     {"0825e20100", NULL},
     {"0825e2011742100102030405060708090a0b0c0d0e0f104a01005200",
      "CENSUS: the lists of entries differ in length"},
