@@ -52,20 +52,20 @@ quick() {
     on 2 trust --pattern some --pairs 15 --seconds 7 --target 1.03
 }
 
-# What the parts cost, in time, and in instructions if valgrind is there.
+# Of one operation, under callgrind; nothing without it.
+instructions() {
+    command -v valgrind >/dev/null || return 0
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+        --toggle-collect=micro_loop "$BUILD/tests/bench/micro" --only "$1" \
+        --count 2000 --repeat 1 2>&1 >/dev/null |
+        awk '/Collected/ { printf "; %.0f instructions", $NF / 2000 }'
+}
+
+# What the parts cost: a row is a time, and behind it instructions.
 micro() {
-    "$BUILD/tests/bench/micro" | tee -a "$rows"
-    command -v valgrind >/dev/null || {
-        echo "# no valgrind: instructions are not counted"
-        return 0
-    }
     for name in $("$BUILD/tests/bench/micro" --list); do
-        valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-            --toggle-collect=micro_loop "$BUILD/tests/bench/micro" --only "$name" \
-            --count 2000 --repeat 1 2>&1 >/dev/null |
-            awk -v name="micro-$name-instructions" '/Collected/ {
-                printf "%-38s %8.0f      -\n", name, $NF / 2000 }' | tee -a "$rows"
-    done
+        echo "$("$BUILD/tests/bench/micro" --only "$name")$(instructions "$name")"
+    done | tee -a "$rows"
 }
 
 # One cost each.
