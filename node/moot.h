@@ -204,8 +204,9 @@ typedef struct moot_task_spec {
  * promised, but the same task is, and each spawn has its own reference to release.
  *
  * Errors: INVALID, STALE or FOREIGN (an input), UNKNOWN_KERNEL, KERNEL_MISMATCH,
- * NO_KEY, LIMIT, DECLINED, SCOPE_CLOSED, CLOSED, DIVERGED, STALLED, TRANSPORT,
- * NO_MEMORY; STATE inside a kernel, where moot_call_spawn is the call. */
+ * NO_KEY, LIMIT, DECLINED, SCOPE_CLOSED, RESULT_LOST (a once task that has been
+ * forgotten), CLOSED, DIVERGED, STALLED, TRANSPORT, NO_MEMORY; STATE inside a kernel,
+ * where moot_call_spawn is the call. */
 #define moot_task_spawn(m, ...) moot_task_spawn_at((m), __VA_ARGS__, MOOT_SITE)
 #define MOOT_SITE MOOT_SITE_(__FILE__, __LINE__)
 #define MOOT_SITE_(file, line) MOOT_SITE__(file, line)
@@ -252,7 +253,9 @@ MOOT_API int moot_task_wait_any(moot *m, const moot_task *t, size_t count,
 MOOT_API int moot_task_fetch(moot *m, moot_task t, moot_duration timeout,
                              const void **data, size_t *size);
 /* Ends the borrow and the handle; the task goes on.  Handles not released are by
- * moot_close. */
+ * moot_close.  When every rank has spawned and released a task, and what takes its
+ * result, the ranks forget it once they remember many (MOOT_WINDOW): spawned again it
+ * is run again or, if it is a once task, refused with RESULT_LOST. */
 MOOT_API int moot_task_release(moot *m, moot_task t);
 /* Asks the task's owner, whoever that is, to drop it if it has not started.  Returns at
  * once; the task's wait tells how it went: CANCELLED, or its result if it was too late.

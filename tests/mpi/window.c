@@ -22,7 +22,7 @@ enum {
     WIDTH = 64,
     CHECK_ROWS = 16,
     EARLY_TASKS = 200000,
-    DEADLINE_S = 280,
+    DEADLINE_S = 3300,
     GROWTH_BYTES_MAX = 8 << 20
 };
 
