@@ -353,29 +353,6 @@ static int refusal(const struct moot *m, const moot_hash *hash,
     return forgotten ? MOOT_ERR_SCOPE_CLOSED : lost ? MOOT_ERR_RESULT_LOST : MOOT_OK;
 }
 
-static bool is_leaving(const struct moot *m, const moot_hash *hash,
-                       const struct task_facts *facts)
-{
-    bool leaving = core_is_leaving(m->core, hash);
-    for (size_t i = 0; i < facts->input_count && !leaving; i++) {
-        leaving = core_is_leaving(m->core, &facts->inputs[i]);
-    }
-    return leaving;
-}
-
-/* The ranks have agreed that all have released it, and are about to drop it: a few
- * messages, with nothing of this thread in between. */
-static void wait_while_leaving(struct moot *m, const moot_hash *hash,
-                               const struct task_facts *facts)
-{
-    struct idle idle = {0};
-    while (is_leaving(m, hash, facts) && m->fatal == 0 && !m->closing) {
-        if (!progress_drive_free(m)) {
-            progress_idle(m, &idle, CORE_NEVER);
-        }
-    }
-}
-
 static int spawn_checked(struct moot *m, struct lane *lane,
                          const struct task_facts *facts, moot_task *out)
 {
@@ -391,7 +368,7 @@ static int spawn_checked(struct moot *m, struct lane *lane,
         outbox_tell_kernel(m, facts->kernel);
     }
     moot_hash hash = hash_of(facts);
-    wait_while_leaving(m, &hash, facts);
+    window_wait_while_leaving(m, &hash, facts);
     error = refusal(m, &hash, facts);
     if (error != MOOT_OK) {
         return explain(m, lane, &hash, facts->label, error);

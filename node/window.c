@@ -6,6 +6,27 @@
 
 enum { WINDOW_PARTS = 8, WINDOW_AHEAD = 64 };
 
+static bool is_leaving(const struct moot *m, const moot_hash *hash,
+                       const struct task_facts *facts)
+{
+    bool leaving = core_is_leaving(m->core, hash);
+    for (size_t i = 0; i < facts->input_count && !leaving; i++) {
+        leaving = core_is_leaving(m->core, &facts->inputs[i]);
+    }
+    return leaving;
+}
+
+void window_wait_while_leaving(struct moot *m, const moot_hash *hash,
+                               const struct task_facts *facts)
+{
+    struct idle idle = {0};
+    while (is_leaving(m, hash, facts) && m->fatal == 0 && !m->closing) {
+        if (!progress_drive_free(m)) {
+            progress_idle(m, &idle, CORE_NEVER);
+        }
+    }
+}
+
 static bool is_full(const struct moot *m, uint64_t bound)
 {
     return core_stats(m->core)->tasks >= bound;
