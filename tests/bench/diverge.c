@@ -127,7 +127,7 @@ int main(int argc, char **argv)
         .grain_s = 1e-6 * strtod(bench_text(argv, "--grain-us", "5"), NULL),
         .csv = open_csv(&bench, bench_text(argv, "--csv", NULL)),
     };
-    double iteration_s = graph_iteration_s(&bench);
+    double iteration_s = graph_iteration_s();
     for (int pattern = 0; pattern < PATTERN_END; pattern++) {
         if (!is_wanted(&options, (enum pattern)pattern))
             continue;

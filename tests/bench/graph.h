@@ -45,8 +45,8 @@ long graph_tasks(const struct graph *graph);
 void graph_compute(long iterations);
 /* The peak that an efficiency is measured against, as core seconds per iteration: the
  * kernel alone, on all ranks at once, for as long as many tasks; the best of several
- * runs.  Collective. */
-double graph_iteration_s(const struct bench *bench);
+ * runs.  In processor time, which others on the core do not lengthen.  Collective. */
+double graph_iteration_s(void);
 
 /* The body of every task.  Ends the job with a message if an input is not the result
  * of its task. */

@@ -46,7 +46,7 @@ static void write_csv(const struct bench *bench, const struct options *options,
 static void search_both(const struct bench *bench, const struct options *options,
                         struct graph *graph, struct search search[WAYS])
 {
-    double iteration_s = graph_iteration_s(bench), begun_s = bench_now_s();
+    double iteration_s = graph_iteration_s(), begun_s = bench_now_s();
     long most = SEARCH_ROUNDS_TO_SETTLE + options->rounds;
     for (long round = 0; round < most; round++) {
         if (round > 0 && bench_took_s(begun_s) > options->seconds)

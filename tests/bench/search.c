@@ -52,7 +52,7 @@ double search_grain_s(const struct search *search)
     if (count == 0)
         return GRAIN_FIRST_S[search->way];
     memcpy(last, search->metg_s + search->count - count, count * sizeof(*last));
-    return fmin(figure_of(last, count).median / 2, GRAIN_MOST_S);
+    return fmin(figure_of(last, count).least / 2, GRAIN_MOST_S);
 }
 
 void search_round(struct search *search, const struct bench *bench, struct graph *graph,

@@ -7,8 +7,9 @@
  * How the grain is found.  A run at g seconds of kernel per task takes T core seconds
  * per task, of which o = T - g are overhead; at half of the peak g = o, so 2 o is an
  * estimate of METG from a single run, the better the nearer g is to o, and exact where
- * they meet.  So each round runs at the grain that the three rounds before suggest, and
- * gives one estimate; no slope is taken between two noisy points, as a bisection does.
+ * they meet.  So each round runs at the grain that the least of the three rounds before
+ * suggests, and gives one estimate; no slope is taken between two noisy points, as a
+ * bisection does, and a round that was disturbed leads nowhere.
  * The first rounds find the grain, and the others' estimates count.
  *
  * A round is a turn of one way: it runs the graph for SEARCH_TURN_S, or a few times at

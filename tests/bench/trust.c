@@ -47,7 +47,7 @@ static void measure(const struct bench *bench, const struct options *options,
                     enum pattern pattern)
 {
     struct graph graph = graph_new(bench, pattern, options->steps, options->width);
-    double iteration_s = graph_iteration_s(bench), ratios[PAIRS_MAX];
+    double iteration_s = graph_iteration_s(), ratios[PAIRS_MAX];
     struct search search = {.way = BY_MOOT};
     for (int round = 0; round < SEARCH_ROUNDS_TO_SETTLE; round++)
         search_round(&search, bench, &graph, iteration_s);
