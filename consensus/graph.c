@@ -139,7 +139,8 @@ static bool push_to_known_holders(struct core *core, struct task *task)
         if (rank == core->rank || !rankset_has(&core->members, rank)) {
             continue;
         }
-        if (roll_knows_holder(core, task, rank)) {
+        if (roll_knows_holder(core, task, rank) ||
+            roll_agrees_so_far(core, task, rank)) {
             push(core, task, rank, WANT_DATA);
         } else {
             all = false;

@@ -216,6 +216,23 @@ bool roll_knows_holder(const struct core *core, const struct task *task, uint32_
     return chunk != NULL && rankset_has(&chunk->holders, rank);
 }
 
+bool roll_agrees_so_far(const struct core *core, const struct task *task, uint32_t rank)
+{
+    const struct peer *peer = core->peers[rank];
+    unsigned own_way = CORE_TASK_NESTED | CORE_TASK_HINT | CORE_TASK_ADOPTED;
+    if (spread_is_on(core) || peer == NULL || peer->state.closed ||
+        task->position == 0 || (task->flags & own_way) != 0 ||
+        task->evidence != EVIDENCE_CLAIM) {
+        return false;
+    }
+    for (uint32_t i = 0; i < peer->announced_count; i++) {
+        if (peer->announced[i].differs) {
+            return false;
+        }
+    }
+    return true;
+}
+
 uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank)
 {
     if (!spread_is_on(core)) {

@@ -236,6 +236,10 @@ struct lane *lane_enter(struct core *core, uint32_t number); /* NULL: limit, mem
 bool roll_append(struct core *core, struct lane *lane, uint32_t number,
                  struct task *task);
 bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank);
+/* Nothing says that it will not hold it: so far its roll is ours, or shorter.  A guess,
+ * good for pushes only. */
+bool roll_agrees_so_far(const struct core *core, const struct task *task,
+                        uint32_t rank);
 void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *roll);
 void roll_on_want(struct core *core, uint32_t from, const struct message_want *want);
 void roll_on_hashes(struct core *core, uint32_t from,
