@@ -39,7 +39,6 @@ static const struct swarm_job storms[] = {
     {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
     {.ranks = 8, .tasks = 20, .storm = true},
     {.ranks = 9, .tasks = 20, .storm = true, .direct_max = 3},
-    {.ranks = 4, .tasks = 60, .storm = true, .drops = true},
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */
