@@ -66,7 +66,7 @@ struct core_options {
                             scope.  Zero or not alike on every rank */
     uint8_t chunk_mask;  /* a roll is cut where a hash's first byte has none of these
                             bits; 0: 0xff; alike on every rank */
-    bool notes;          /* emit CORE_OUT_NOTE */
+    uint32_t notes;      /* emit CORE_OUT_NOTE at these points: CORE_NOTE(point) */
 };
 
 struct core;
@@ -234,6 +234,9 @@ enum core_point {
         CORE_POINT_END
 };
 const char *core_point_name(enum core_point point);
+
+#define CORE_NOTE(point) (UINT32_C(1) << (point))
+#define CORE_NOTES_ALL (CORE_NOTE(CORE_POINT_END) - 1)
 
 struct core_output {
     enum core_output_type type;

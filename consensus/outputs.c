@@ -173,7 +173,7 @@ struct core_output *out_add(struct core *core, enum core_output_type type,
 void out_note(struct core *core, enum core_point point, const struct task *task,
               uint32_t peer, enum evidence evidence)
 {
-    if (!core->options.notes) {
+    if ((core->options.notes & CORE_NOTE(point)) == 0) {
         return;
     }
     struct core_output *item = out_add(core, CORE_OUT_NOTE, task);

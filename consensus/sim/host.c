@@ -33,7 +33,7 @@ static void set_detection(struct host *host, struct core_options *options)
     options->stagger_ns = weather->stagger_ns;
     options->batch_ns = weather->batch_ns;
     options->quorum_wait_ns = weather->quorum_wait_ns;
-    options->notes = true;
+    options->notes = CORE_NOTES_ALL;
     options->joinable = storm->joinable;
     options->size = storm->first;
     if (host->rank >= storm->first) {
@@ -64,7 +64,7 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
         .direct_max = weather->direct_max,
         .drop_above = weather->drop_above,
         .chunk_mask = weather->drop_above > 0 ? 7 : 0,
-        .notes = sim->options.notes || sim->options.plan != NULL,
+        .notes = sim->options.notes || sim->options.plan != NULL ? CORE_NOTES_ALL : 0,
     };
     host->sim = sim;
     host->rank = rank;

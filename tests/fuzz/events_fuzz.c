@@ -320,7 +320,7 @@ static void open_world(void)
                                    .batch_ns = MS / 2,
                                    .quorum_wait_ns = 300 * MS,
                                    .joinable = world.joins || draw(2) != 0,
-                                   .notes = (shape >> 7 & 1) != 0};
+                                   .notes = (shape >> 7 & 1) != 0 ? CORE_NOTES_ALL : 0};
     world.repairs = options.mode == CORE_REPAIR;
     name_tasks();
     for (uint32_t rank = 0; rank < world.size; rank++)
