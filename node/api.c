@@ -16,6 +16,7 @@
 #include "node/spawn.h"
 #include "node/summary.h"
 #include "node/task_handle.h"
+#include "node/trace.h"
 #include "node/wait.h"
 #include "proto/error.h"
 
@@ -307,6 +308,7 @@ static int set_parked(struct moot *m, struct lane *lane, bool parked)
         return lane_fail(lane, error, "%s", error_text(error));
     }
     lane->parked = parked;
+    trace_park(m, parked);
     lane_set_state(m, lane, parked ? CORE_LANE_PARKED : CORE_LANE_RUNNING);
     progress_drive_free(m); /* peers should hear of it before the thread blocks */
     return MOOT_OK;

@@ -16,11 +16,13 @@
 #include "node/faults.h"
 #include "node/inbox.h"
 #include "node/members.h"
+#include "node/metrics.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
 #include "node/scope.h"
 #include "node/summary.h"
+#include "node/trace.h"
 #include "node/usr1.h"
 #include "node/wait.h"
 
@@ -118,6 +120,7 @@ int close_context(struct moot *m, struct lane *lane)
 {
     m->closing = true;
     m->closing_ns = clock_ns();
+    trace_closing(m);
     m->end_count++;
     report_wait_begins(m, m->closing_ns);
     progress_wake(m);
@@ -137,6 +140,8 @@ int close_context(struct moot *m, struct lane *lane)
         thread_fail(code, "%s", text_get(&m->fatal_story));
     }
     summary_write(m, code);
+    metrics_write(m, code);
+    trace_close(m);
     stop_threads(m);
     engine_lock(m);
     lanes_leave(m);
@@ -165,6 +170,7 @@ void context_free(struct moot *m)
         m->transport->ops->free(m->transport);
     }
     faults_release(m);
+    trace_abandon(m);
     outbox_free(m->outbox);
     inbox_free(m->inbox);
     members_release(m);

@@ -17,6 +17,7 @@
 #include "node/progress.h"
 #include "node/report.h"
 #include "node/summary.h"
+#include "node/trace.h"
 #include "node/transport/mpi.h"
 #include "node/usr1.h"
 #include "proto/error.h"
@@ -103,7 +104,8 @@ static int make_core(struct moot *m, char *story)
         .ask_delay_ns = ask_auto ? ASK_DELAY_AUTO_NS : (uint64_t)knobs->ask_delay_ns,
         .gossip_period_ns = GOSSIP_PERIOD_NS,
         .drop_above = (uint64_t)knobs->window / 2,
-        .notes = m->faults.plan != NULL};
+        .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |
+                 (knobs->trace[0] != '\0' ? TRACE_NOTES : 0)};
     m->window_bound = (uint64_t)knobs->window;
     int error = members_options(m, &options, story, STORY_BYTES);
     m->core = error == MOOT_OK ? core_new(&options) : NULL;
@@ -121,6 +123,7 @@ static int make_parts(struct moot *m, char *story)
     }
     m->outbox = outbox_new(m->group.size);
     m->inbox = inbox_new(&m->group);
+    trace_open(m);
     handles_init(&m->handles, m->group.uids[m->group.rank]);
     bool made = members_open(m) && m->outbox != NULL && m->inbox != NULL;
     return made ? MOOT_OK : MOOT_ERR_NO_MEMORY;

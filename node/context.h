@@ -14,6 +14,7 @@
  *   wait.c      waiting for them;  scope.c phases
  *   members.c   who belongs to the moot; deaths, views, farewells
  *   faults.c    what a fault plan does to this rank;  faulty_wire.c to its messages
+ *   trace.c     records of all this;  metrics.c  figures for Prometheus
  *   report.c    stalls and divergence, told to people;  story.c causes of errors
  *
  * Calls go from the top of this list's users (api.c) down; nothing below engine_step()
@@ -43,6 +44,7 @@ struct wait;
 struct outbox;
 struct inbox;
 struct run;
+struct trace;
 
 /* An event that arose while outputs were carried out.  It borrows nothing. */
 struct later {
@@ -91,6 +93,7 @@ struct moot {
     struct knobs knobs;
     struct members members;
     struct faults faults;
+    struct trace *trace; /* trace.c; NULL: none */
     moot_report_fn report;
     void *report_user;
     uint64_t opened_ns;

@@ -8,6 +8,7 @@
 #include "node/progress.h"
 #include "node/report.h"
 #include "node/story.h"
+#include "node/trace.h"
 #include "node/wait.h"
 
 #include <assert.h>
@@ -100,6 +101,9 @@ static void carry_one(struct moot *m, const struct core_output *output)
     struct task *task = output->user;
     switch (output->type) {
     case CORE_OUT_SEND:
+        if (output->u.send.message.type == MESSAGE_HEARTBEAT) {
+            trace_suspects(m, output->u.send.message.u.heartbeat.suspects);
+        }
         if (members_may_send(m, output->u.send.to, output->u.send.message.type)) {
             outbox_add(m, output->u.send.to, &output->u.send.message, task);
         }
@@ -145,6 +149,7 @@ static void carry_one(struct moot *m, const struct core_output *output)
         progress_wake(m);
         break;
     case CORE_OUT_NOTE:
+        trace_note(m, output);
         faults_at_point(m, output->u.note.point);
         break;
     }
@@ -229,6 +234,7 @@ __attribute__((format(printf, 3, 0))) static void fail(struct moot *m, int code,
     m->fatal = code;
     m->end_count++;
     text_add_args(&m->fatal_story, format, args);
+    trace_fatal(m);
     progress_wake(m);
 }
 

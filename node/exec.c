@@ -8,6 +8,7 @@
 #include "node/ready.h"
 #include "node/story.h"
 #include "node/strand.h"
+#include "node/trace.h"
 #include "node/wait.h"
 
 #include <assert.h>
@@ -137,6 +138,7 @@ void exec_take(struct moot *m, struct task *task, int code)
         end_with_story(m, task, status_after(failed), &story);
     } else if (ready_push(&m->ready, task)) {
         task->stage = TASK_READY;
+        trace_ready(m, task);
         pin_inputs(task);
         progress_wake(m);
     } else {
@@ -259,6 +261,7 @@ static void end_run(struct moot *m, struct run *run)
     struct task *task = run->call.task;
     call_end(&run->call);
     end_of_kernel(m, &run->call, run->code);
+    trace_end(m, task);
     text_release(&run->call.why);
     text_release(&run->call.mishap_story);
     unpin_inputs(m, task);
@@ -304,6 +307,7 @@ static void begin(struct moot *m, struct lane *lane, struct task *task, struct r
     m->counts.run++;
     m->running++;
     faults_at_point(m, CORE_POINT_TASK_START);
+    trace_start(m, task);
     strand_begin(run->strand, run_kernel, run);
     run_on(m, lane, run);
 }

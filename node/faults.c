@@ -5,6 +5,7 @@
 #include "node/faulty_wire.h"
 #include "node/outbox.h"
 #include "node/summary.h"
+#include "node/trace.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -120,6 +121,7 @@ static bool fires(struct moot *m, plan_rules rules, uint32_t index)
         return false;
     }
     f->hits.fired[index]++;
+    trace_fault(m, index);
     return true;
 }
 
@@ -138,6 +140,7 @@ static void die(struct moot *m)
 {
     outbox_flush(m);
     summary_write_struck(m);
+    trace_out(m);
     kill(getpid(), SIGKILL);
     for (;;) {
         pause(); /* until it arrives */

@@ -7,6 +7,7 @@
 #include "node/progress.h"
 #include "node/report.h"
 #include "node/spawn.h"
+#include "node/trace.h"
 #include "proto/error.h"
 #include "proto/wire.h"
 
@@ -243,6 +244,9 @@ static void take_message(struct moot *m, uint32_t from, const struct message *me
                     "rank %u ended the moot for everyone: %s (%s)", from,
                     error_text(code), error_name(code));
         return;
+    }
+    if (message->type == MESSAGE_HEARTBEAT) {
+        trace_heartbeat(m, from, message);
     }
     if (core_would_adopt(m->core, from, m->group.uids[from], message)) {
         spawn_adopt(m, message);

@@ -77,6 +77,14 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                       AT(summary)},
     [KNOB_FAULTS] = {"MOOT_FAULTS", KNOB_TEXT, "", NULL, 0, 0, true,
                      "a fault plan that the ranks carry out on themselves", AT(faults)},
+    [KNOB_TRACE] = {"MOOT_TRACE", KNOB_TEXT, "", NULL, 0, 0, false,
+                    "directory in which each rank records what happens; `moot report` "
+                    "and `moot trace export` read it",
+                    AT(trace)},
+    [KNOB_METRICS] = {"MOOT_METRICS", KNOB_TEXT, "", NULL, 0, 0, true,
+                      "file in which each rank leaves its figures at close as "
+                      "Prometheus text; of several ranks, with the rank in its name",
+                      AT(metrics)},
 };
 
 /* Units, a longer one before its suffix ("ms" before "s" before "m"). */
@@ -200,8 +208,6 @@ void knobs_default(struct knobs *out)
 
 /* --- Names ------------------------------------------------------------------------ */
 
-const char *const knobs_unsupported[] = {"MOOT_TRACE", NULL};
-
 enum { NAME_BYTES = 32 };
 
 /* How many letters differ (Levenshtein's distance); names of NAME_BYTES and more are
@@ -232,12 +238,6 @@ static unsigned distance(const char *a, const char *b)
 
 static int refuse_name(const char *name, char *story, size_t story_size)
 {
-    for (int i = 0; knobs_unsupported[i]; i++) {
-        if (strcmp(name, knobs_unsupported[i]) == 0) {
-            snprintf(story, story_size, "%s is not supported by this release", name);
-            return MOOT_ERR_CONFIG;
-        }
-    }
     const char *near = NULL;
     unsigned nearest = 4; /* what is further off is another word */
     for (int i = 0; i < KNOB_COUNT; i++) {

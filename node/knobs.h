@@ -41,6 +41,8 @@ enum knob {
     KNOB_STALL_ABORT,
     KNOB_SUMMARY,
     KNOB_FAULTS,
+    KNOB_TRACE,
+    KNOB_METRICS,
     KNOB_COUNT
 };
 
@@ -87,6 +89,8 @@ struct knobs {
     int64_t stall_abort;
     char summary[KNOB_TEXT_BYTES]; /* "": none */
     char faults[KNOB_TEXT_BYTES];  /* "": none */
+    char trace[KNOB_TEXT_BYTES];   /* "": none */
+    char metrics[KNOB_TEXT_BYTES]; /* "": none */
     struct knob_origin origins[KNOB_COUNT];
 };
 
@@ -105,10 +109,6 @@ struct knob_row {
     size_t offset;        /* in struct knobs */
 };
 extern const struct knob_row knob_table[KNOB_COUNT];
-
-/* Names that are spoken for and that nothing honours in this release: setting one is an
- * error rather than a surprise.  NULL-terminated. */
-extern const char *const knobs_unsupported[];
 
 void knobs_default(struct knobs *out);
 

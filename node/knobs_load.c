@@ -170,8 +170,6 @@ static int environment_load(const struct loading *l)
     int code = MOOT_OK;
     for (int i = 0; code == MOOT_OK && i < KNOB_COUNT; i++)
         code = variable_load(l, knob_table[i].name);
-    for (int i = 0; code == MOOT_OK && knobs_unsupported[i]; i++)
-        code = variable_load(l, knobs_unsupported[i]);
     return code;
 }
 

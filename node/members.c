@@ -6,6 +6,7 @@
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
+#include "node/trace.h"
 #include "node/watch.h"
 
 #include <stdio.h>
@@ -130,6 +131,9 @@ static void lose(struct moot *m, uint32_t rank, enum member_state state)
     struct member *member = &m->members.all[rank];
     m->members.lost += member->state == MEMBER_HERE;
     member->state = state;
+    if (state == MEMBER_DEAD) {
+        trace_lost(m, rank, true);
+    }
     outbox_void(m, rank);
     m->transport->ops->go_alone(m->transport);
     if (state == MEMBER_DEAD) {
@@ -236,6 +240,7 @@ void members_carry_view(struct moot *m, uint64_t epoch, const struct rankset *me
         }
         member->removed_ns = now_ns;
         member->epoch = epoch;
+        trace_lost(m, rank, false);
         if (member->state == MEMBER_HERE) {
             outbox_hurry(m, rank); /* the view itself may be among it */
             lose(m, rank, MEMBER_REMOVED);

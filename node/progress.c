@@ -8,6 +8,7 @@
 #include "node/members.h"
 #include "node/outbox.h"
 #include "node/report.h"
+#include "node/trace.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -41,6 +42,7 @@ bool progress_drive(struct moot *m)
     any |= !outbox_empty(m);
     outbox_flush(m);
     report_look(m, now_ns);
+    trace_look(m);
     faults_after_turn(m, now_ns);
     return any;
 }

@@ -4,6 +4,7 @@
 #include "hashing/identity.h"
 #include "node/engine.h"
 #include "node/stall.h"
+#include "node/trace.h"
 #include "node/usr1.h"
 #include "node/wait.h"
 
@@ -114,6 +115,7 @@ static void report_stall(struct moot *m, uint64_t now_ns)
 {
     struct text text = {0};
     stall_compose(&text, m, now_ns);
+    trace_stall(m, text_get(&text));
     queue(m, text);
 }
 

@@ -8,6 +8,7 @@
 #include "node/progress.h"
 #include "node/story.h"
 #include "node/task_handle.h"
+#include "node/trace.h"
 #include "node/window.h"
 #include "proto/error.h"
 
@@ -297,6 +298,7 @@ static int register_task(struct moot *m, struct task *task,
     bool held = task->held, was_adopted = task->adopted;
     task->held = true; /* the core's answer may run it at once */
     task->adopted = adopted;
+    trace_spawn(m, task, facts, lane, adopted);
     int error = engine_step(m, &event);
     if (error != MOOT_OK) {
         task->held = held;

@@ -4,6 +4,7 @@
 #include "node/members.h"
 #include "node/report.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,15 +44,12 @@ void stats_fill(const struct moot *m, moot_stats *out)
     }
 }
 
-static void write_figures(FILE *file, const struct moot *m, int close_code)
+size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
 {
     moot_stats stats;
     stats_fill(m, &stats);
     const struct core_stats *core = core_stats(m->core);
-    const struct {
-        const char *key;
-        uint64_t value;
-    } lines[] = {
+    const struct figure figures[] = {
         {"rank", m->group.rank},
         {"size", m->group.size},
         {"wall_ns", clock_ns() - m->opened_ns},
@@ -83,9 +81,20 @@ static void write_figures(FILE *file, const struct moot *m, int close_code)
         {"ranks_lost", stats.ranks_lost},
         {"tasks_taken_over", stats.tasks_taken_over},
     };
+    static_assert(sizeof(figures) <= SUMMARY_FIGURES * sizeof(figures[0]),
+                  "there is room for all figures");
+    memcpy(out, figures, sizeof(figures));
+    return sizeof(figures) / sizeof(figures[0]);
+}
+
+static void write_figures(FILE *file, const struct moot *m, int close_code)
+{
+    struct figure figures[SUMMARY_FIGURES];
+    size_t count = summary_figures(m, figures);
     fprintf(file, "close_code %d\n", close_code);
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        fprintf(file, "%s %llu\n", lines[i].key, (unsigned long long)lines[i].value);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(file, "%s %llu\n", figures[i].key,
+                (unsigned long long)figures[i].value);
     }
 }
 

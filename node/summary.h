@@ -12,6 +12,15 @@
 
 void stats_fill(const struct moot *m, moot_stats *out);
 
+/* A rank's figures, as the sheet, the trace and the metrics have them; returns how
+ * many. */
+enum { SUMMARY_FIGURES = 40 };
+struct figure {
+    const char *key;
+    uint64_t value;
+};
+size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES]);
+
 /* At open: leaves the empty `rank-<number>.unfinished`, which says that a moot is open.
  */
 void summary_begin(const struct moot *m);

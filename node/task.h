@@ -47,6 +47,7 @@ struct task {
     uint32_t handle_count;
     uint32_t pins;    /* ready and running consumers here, and itself while it runs */
     uint32_t used_by; /* records that have it as an input */
+    uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
 
     uint8_t stage; /* enum task_stage */
     bool held;     /* registered with the core */

@@ -8,6 +8,7 @@
 #include "node/progress.h"
 #include "node/report.h"
 #include "node/story.h"
+#include "node/trace.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -275,6 +276,7 @@ static void link_wait(struct moot *m, struct wait *wait)
         m->program_waits++;
     }
     report_wait_begins(m, wait->since_ns);
+    trace_wait(m, wait, false, MOOT_OK);
 }
 
 static void unlink_wait(struct moot *m, struct wait *wait)
@@ -337,6 +339,7 @@ int wait_run(struct moot *m, struct wait *wait)
         lane_set_state(m, wait->lane, CORE_LANE_RUNNING);
     }
     end_needs(m, wait, code == MOOT_ERR_TIMEOUT);
+    trace_wait(m, wait, true, code);
     unlink_wait(m, wait);
     outbox_flush(m); /* the program may be gone for long */
     progress_hand_over(m);
@@ -376,6 +379,7 @@ void wait_task_verdict(struct moot *m, struct task *task, int code,
         return;
     }
     struct text story = {0};
+    trace_verdict(m, task, code);
     story_of_verdict(&story, m, task, code, chain, chain_count);
     free(task->verdict_story);
     task->verdict_story = story.bytes;

@@ -21,7 +21,8 @@ struct verb {
     int (*run)(int argc, char **argv); /* argv[0] is the verb; an exit status */
 };
 
-extern const struct verb verb_run, verb_sim, verb_info, verb_hash, verb_faults;
+extern const struct verb verb_run, verb_sim, verb_info, verb_hash, verb_faults,
+    verb_trace, verb_report;
 extern const struct verb verb_rank; /* for `moot run` alone: not in the list */
 
 /* Says on standard error what is wrong with the command line and where help is; returns

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -34,6 +35,7 @@ struct job {
     struct knobs knobs;
     char path[LAUNCH_PATH_BYTES];
     const char *faults; /* the plan's text; NULL: none was given here */
+    const char *trace;  /* the folder for records; likewise */
     struct plan *plan;  /* NULL: none */
     char self[LAUNCH_PATH_BYTES];
     char directory[KNOB_TEXT_BYTES]; /* our own: where the ends go */
@@ -57,18 +59,28 @@ static bool ranks_parse(const char *text, int *out)
 /* Takes the option at argv[*i], and its value, which may stand in the next word. */
 static int option_parse(int argc, char **argv, int *i, struct job *job)
 {
-    static const char faults[] = "--faults";
+    static const char *const names[] = {"-n", "--faults", "--trace"};
+    enum { RANKS, FAULTS, TRACE, NAMES };
     const char *option = argv[*i];
-    const bool counts = strncmp(option, "-n", 2) == 0;
-    const size_t length = counts ? 2 : sizeof faults - 1;
-    if (!counts && (strncmp(option, faults, length) != 0 ||
-                    (option[length] != '\0' && option[length] != '=')))
+    int name = 0;
+    size_t length = 0;
+    for (; name < NAMES; name++) {
+        length = strlen(names[name]);
+        if (strncmp(option, names[name], length) == 0 &&
+            (name == RANKS || option[length] == '\0' || option[length] == '='))
+            break;
+    }
+    if (name == NAMES)
         return cli_usage(&verb_run, "unknown option %s", option);
-    const char *value = option + length + (!counts && option[length] == '=');
+    const char *value = option + length + (name != RANKS && option[length] == '=');
     if (option[length] == '\0')
         value = ++*i < argc ? argv[*i] : "";
-    if (!counts)
+    if (name == FAULTS)
         job->faults = value;
+    else if (name == TRACE && *value == '\0')
+        return cli_usage(&verb_run, "--trace names no folder");
+    else if (name == TRACE)
+        job->trace = value;
     else if (!ranks_parse(value, &job->ranks))
         return cli_usage(&verb_run, "-n '%s' is no number of ranks, 1 to %u", value,
                          LIMIT_RANKS);
@@ -266,6 +278,18 @@ static bool settings_export(const struct job *job)
     return true;
 }
 
+/* The ranks may work elsewhere: the folder is made here, and they get its whole name.
+ */
+static bool trace_export(const struct job *job)
+{
+    char path[LAUNCH_PATH_BYTES];
+    if ((mkdir(job->trace, 0777) == 0 || errno == EEXIST) &&
+        realpath(job->trace, path) && strlen(path) < KNOB_TEXT_BYTES)
+        return setenv("MOOT_TRACE", path, 1) == 0;
+    cli_complain(&verb_run, "%s: %s", job->trace, strerror(errno));
+    return false;
+}
+
 /* The status of the whole: what the ranks say, else the launcher's. */
 static int outcome_judge(const struct job *job, const struct outcome *outcome,
                          const struct sheets *sheets, int status)
@@ -335,6 +359,8 @@ static int job_prepare(struct job *job)
             cli_complain(&verb_run, "there is no program %s", job->program[0]);
         return CLI_NOT_FOUND;
     }
+    if (job->trace && !trace_export(job))
+        return CLI_FAILED;
     if (!settings_export(job) || !directory_make(job)) {
         cli_complain(&verb_run, "no folder for the summary: %s", strerror(errno));
         return CLI_FAILED;
@@ -364,14 +390,16 @@ const struct verb verb_run = {
     .name = "run",
     .line = "starts an SPMD program on N ranks and sums up its run",
     .usage =
-        "run -n N [--faults PLAN] [--] [MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
+        "run -n N [--faults PLAN] [--trace DIR] [--] [MOOT_NAME=VALUE ...] PROGRAM "
+        "[ARGUMENTS]\n"
         "\n"
         "Starts PROGRAM on N ranks with mpirun (or mpiexec) and the options that this\n"
         "takes here.  A PROGRAM without a slash is looked for in PATH, beside this\n"
         "command, and among the examples.  Then prints a summary on standard error.\n"
         "MOOT_NAME=VALUE sets a knob for this run; `moot info` lists them.\n"
         "--faults PLAN has the ranks kill, stop and cut off themselves as it says:\n"
-        "moot-fault-plan(7).\n"
+        "moot-fault-plan(7).  --trace DIR has each rank record what happens, for\n"
+        "`moot report` and `moot trace export`.\n"
         "\n"
         "Exit status: 0 if at least one rank ended well, and every other one did or\n"
         "died or was voted out; else that of the first rank that failed (1 if it has\n"

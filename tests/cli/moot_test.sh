@@ -114,8 +114,6 @@ echo "MOOT_VOTERS = many" >"$scratch/config/moot/moot.conf"
 expect info_of_a_mistake 1 "$moot" info
 says err "moot.conf:1: MOOT_VOTERS is 'many', but may be 1 to 15"
 rm "$scratch/config/moot/moot.conf"
-expect info_of_what_is_not_there_yet 1 env MOOT_TRACE=here "$moot" info
-says err "MOOT_TRACE is not supported by this release"
 expect info_argument 2 "$moot" info now
 
 # --- run: the command line ---

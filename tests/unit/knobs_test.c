@@ -157,7 +157,6 @@ static int clear(void **state)
     for (int i = 0; i < KNOB_COUNT; i++)
         unsetenv(knob_table[i].name);
     unsetenv("MOOT_CONFIG");
-    unsetenv("MOOT_TRACE");
     unsetenv("MOOT_VOTRES");
     return setenv("XDG_CONFIG_HOME", directory, 1);
 }
@@ -228,19 +227,14 @@ static void a_mistake_is_told_with_its_place(void **state)
         {"= 3\n", NULL, NULL, NULL, "moot.conf:1", "unknown knob"},
         {"MOOT_VOTERS =\n", NULL, NULL, NULL, "moot.conf:1", "1 to 15"},
         {"MOOT_CONFIG = x\n", NULL, NULL, NULL, "moot.conf:1", "no place in a file"},
-        {"MOOT_TRACE = 2s\n", NULL, NULL, NULL, "moot.conf:1",
-         "MOOT_TRACE is not supported by this release"},
         {"", "MOOT_DIVERGENCE", "maybe", NULL, "environment",
          "MOOT_DIVERGENCE is 'maybe', but may be repair, strict or trust"},
-        {"", "MOOT_TRACE", "there", NULL, "environment",
-         "MOOT_TRACE is not supported by this release"},
         {"", "MOOT_CONFIG", "/nowhere/moot.conf", NULL, "/nowhere/moot.conf",
          "No such"},
         {"", "MOOT_CONFIG", "/tmp", NULL, "/tmp", "directory"},
         {"", NULL, NULL, "MOOT_THREADS=many", "'MOOT_THREADS=many'", "0 to 256"},
         {"", NULL, NULL, "MOOT_THREADS", "'MOOT_THREADS'", "MOOT_NAME=value"},
         {"", NULL, NULL, "", "''", "MOOT_NAME=value"},
-        {"", NULL, NULL, "MOOT_TRACE=x", "'MOOT_TRACE=x'", "not supported"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct knobs knobs, before;

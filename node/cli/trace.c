@@ -1,0 +1,103 @@
+/* trace.c - `moot trace export`: a folder of records as other tools read them. */
+#include "cli.h"
+#include "trace_export.h"
+#include "trace_told.h"
+#include <errno.h>
+#include <string.h>
+
+static const struct format {
+    const char *name;
+    bool (*write)(const struct model *model, FILE *file);
+} formats[] = {{"chrome", export_chrome},
+               {"dot", export_dot},
+               {"paje", export_paje},
+               {"csv", export_csv},
+               {"prometheus", export_prometheus}};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+static const struct format *format_find(const char *name)
+{
+    for (int i = 0; i < FORMATS; i++)
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    return NULL;
+}
+
+static int write_to(const struct format *format, const struct model *model,
+                    const char *path)
+{
+    const bool standard = path == NULL || strcmp(path, "-") == 0;
+    FILE *file = standard ? stdout : fopen(path, "w");
+    if (file == NULL) {
+        cli_complain(&verb_trace, "%s: %s", path, strerror(errno));
+        return CLI_FAILED;
+    }
+    const bool made = format->write(model, file);
+    const bool written = fflush(file) == 0 && ferror(file) == 0;
+    const int error = errno;
+    if (!standard)
+        fclose(file);
+    if (!made)
+        cli_complain(&verb_trace, "out of memory");
+    else if (!written)
+        cli_complain(&verb_trace, "%s: %s", standard ? "standard output" : path,
+                     strerror(error));
+    return made && written ? CLI_OK : CLI_FAILED;
+}
+
+static int export(const struct format *format, const char *directory, const char *path)
+{
+    struct told told;
+    if (!told_read(&verb_trace, directory, &told))
+        return CLI_FAILED;
+    const int status = write_to(format, &told.model, path);
+    told_release(&told);
+    return status;
+}
+
+static int trace_run(int argc, char **argv)
+{
+    const char *directory = NULL, *path = NULL, *name = NULL;
+    if (argc < 2 || strcmp(argv[1], "export") != 0)
+        return cli_usage(&verb_trace, "what?  `moot trace export DIR` is all there is");
+    for (int i = 2; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--format") == 0 || strcmp(argv[i], "-o") == 0) {
+            if (value == NULL)
+                return cli_usage(&verb_trace, "%s lacks its value", argv[i]);
+            *(argv[i][1] == 'o' ? &path : &name) = value;
+            i++;
+        } else if (argv[i][0] == '-' || directory != NULL) {
+            return cli_usage(&verb_trace, "unknown argument %s", argv[i]);
+        } else {
+            directory = argv[i];
+        }
+    }
+    const struct format *format = name ? format_find(name) : &formats[0];
+    if (directory == NULL)
+        return cli_usage(&verb_trace, "which folder?");
+    if (format == NULL)
+        return cli_usage(&verb_trace,
+                         "no format '%s': chrome, dot, paje, csv or prometheus", name);
+    return export(format, directory, path);
+}
+
+const struct verb verb_trace = {
+    .name = "trace",
+    .line = "gives out what ranks recorded, as other tools read it",
+    .usage =
+        "trace export DIR [--format chrome|dot|paje|csv|prometheus] [-o FILE]\n"
+        "\n"
+        "DIR is a folder of records, by `moot run --trace DIR` or MOOT_TRACE.\n"
+        "\n"
+        "chrome      for Perfetto and chrome://tracing: kernels and waits as slices,\n"
+        "            votes as spans, messages as flows; the default\n"
+        "dot         the task graph, for graphviz\n"
+        "paje        the ranks' states over time, for ViTE and pj_dump\n"
+        "csv         a line for each task; times in ns since the moot was opened\n"
+        "prometheus  the ranks' figures\n"
+        "\n"
+        "Exit status: 0; 1 if there is no trace or FILE cannot be written; 2 if the\n"
+        "command line is wrong.  A trace that is torn, or lacks ranks, is said.",
+    .run = trace_run,
+};

@@ -1,0 +1,392 @@
+/* trace_read.c - the ranks' files, record by record, to one trace.
+ *
+ * A file ends where its rank did: in good order, or, if that was killed, with what had
+ * been written by then.  A record that is cut short, and all behind one that cannot be
+ * unpacked, is not read and counted as torn.
+ */
+#include "cli.h"
+#include "trace_data.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORMAT = 1, RECORD_BYTES_MAX = 1 << 20, NAME_MAX_COUNT = 1 << 16 };
+
+/* One file while it is read: its own numbers. */
+struct reader {
+    struct trace *trace;
+    struct trace_rank *rank;
+    uint32_t number;    /* the rank */
+    int64_t now_ns;     /* the rank's clock */
+    uint32_t *tasks;    /* by the file's number, from 1 */
+    uint32_t *open_run; /* run of a task that is ready or runs here; TRACE_NONE */
+    uint64_t task_room, open_room;
+    uint32_t task_count;
+    const char **names;
+    uint64_t name_room;
+    uint32_t name_count;
+    struct trace_event *events;
+    uint64_t event_room;
+};
+
+static const char *text_of(struct reader *reader, const ProtobufCBinaryData *bytes)
+{
+    return trace_text(reader->trace, bytes->data, bytes->len);
+}
+
+static uint32_t task_of(const struct reader *reader, uint32_t number)
+{
+    return number > 0 && number <= reader->task_count ? reader->tasks[number - 1]
+                                                      : TRACE_NONE;
+}
+
+static const char *name_of(const struct reader *reader, uint32_t number)
+{
+    return number > 0 && number <= reader->name_count ? reader->names[number - 1] : "";
+}
+
+/* Numbers come in order; false if one does not. */
+static bool number_add(struct reader *reader, uint32_t number, const uint8_t *hash)
+{
+    if (number <= reader->task_count)
+        return number > 0;
+    if (number != reader->task_count + 1)
+        return false;
+    uint32_t *tasks = trace_grow(reader->trace, reader->tasks, reader->task_count,
+                                 &reader->task_room, sizeof *tasks);
+    uint32_t *runs = trace_grow(reader->trace, reader->open_run, reader->task_count,
+                                &reader->open_room, sizeof *runs);
+    reader->tasks = tasks ? tasks : reader->tasks;
+    reader->open_run = runs ? runs : reader->open_run;
+    if (tasks == NULL || runs == NULL)
+        return false;
+    tasks[reader->task_count] = trace_task_enter(reader->trace, hash);
+    runs[reader->task_count++] = TRACE_NONE;
+    return true;
+}
+
+static bool name_add(struct reader *reader, const Moot__Record *record)
+{
+    if (record->value != reader->name_count + 1u || record->value > NAME_MAX_COUNT)
+        return false;
+    const char **names =
+        trace_grow(reader->trace, (void *)reader->names, reader->name_count,
+                   &reader->name_room, sizeof *names);
+    if (names == NULL)
+        return false;
+    reader->names = names;
+    names[reader->name_count++] = text_of(reader, &record->text);
+    return true;
+}
+
+/* --- Tasks ------------------------------------------------------------------------ */
+
+static void inputs_take(struct reader *reader, struct trace_task *task,
+                        const Moot__Record *record)
+{
+    task->inputs = trace_take(reader->trace, record->n_inputs * sizeof(uint32_t));
+    if (task->inputs == NULL)
+        return;
+    for (size_t i = 0; i < record->n_inputs; i++) {
+        const uint32_t input = task_of(reader, record->inputs[i]);
+        if (input != TRACE_NONE)
+            task->inputs[task->input_count++] = input;
+    }
+    task->after_count =
+        record->after_count <= task->input_count ? record->after_count : 0;
+    task->edges_from = reader->number;
+}
+
+static bool spawn_take(struct reader *reader, const Moot__Record *record)
+{
+    if (record->hash.len != MOOT_HASH_BYTES ||
+        !number_add(reader, record->task, record->hash.data))
+        return false;
+    const uint32_t at = task_of(reader, record->task);
+    if (at == TRACE_NONE)
+        return false;
+    struct trace_task *task = &reader->trace->tasks[at];
+    if (task->edges_from == TRACE_NONE) {
+        task->kernel = name_of(reader, record->kernel);
+        task->site = name_of(reader, record->site);
+        task->label = text_of(reader, &record->label);
+        task->parent = task_of(reader, record->parent);
+        inputs_take(reader, task, record);
+    }
+    task->flags |= record->flags;
+    if (!(record->flags & MOOT__RECORD__FLAG__ADOPTED) &&
+        !rankset_add(&task->spawners, reader->number))
+        reader->trace->out_of_memory = true;
+    return true;
+}
+
+static uint32_t run_add(struct reader *reader, uint32_t task)
+{
+    struct trace *trace = reader->trace;
+    uint64_t room = trace->run_room;
+    struct trace_run *runs =
+        trace_grow(trace, trace->runs, trace->run_count, &room, sizeof *runs);
+    if (runs == NULL)
+        return TRACE_NONE;
+    trace->runs = runs;
+    trace->run_room = (uint32_t)room;
+    runs[trace->run_count] = (struct trace_run){.task = task,
+                                                .rank = reader->number,
+                                                .ready_ns = reader->now_ns,
+                                                .start_ns = TRACE_NEVER,
+                                                .end_ns = TRACE_NEVER};
+    return trace->run_count++;
+}
+
+static void run_take(struct reader *reader, const Moot__Record *record)
+{
+    const uint32_t task = task_of(reader, record->task);
+    if (task == TRACE_NONE)
+        return;
+    uint32_t *open = &reader->open_run[record->task - 1];
+    if (record->kind == MOOT__RECORD__KIND__READY || *open == TRACE_NONE)
+        *open = run_add(reader, task);
+    if (*open == TRACE_NONE)
+        return;
+    struct trace_run *run = &reader->trace->runs[*open];
+    if (record->kind == MOOT__RECORD__KIND__START) {
+        run->start_ns = reader->now_ns;
+    } else if (record->kind == MOOT__RECORD__KIND__END) {
+        run->end_ns = reader->now_ns;
+        run->code = record->code;
+        *open = TRACE_NONE;
+    }
+}
+
+/* --- Other records ---------------------------------------------------------------- */
+
+static void figures_take(struct reader *reader, const char *text)
+{
+    struct trace_rank *rank = reader->rank;
+    free(rank->figures);
+    rank->figures = calloc(SUMMARY_FIGURES, sizeof *rank->figures);
+    rank->figure_count = 0;
+    rank->whole = true;
+    while (rank->figures != NULL && rank->figure_count < SUMMARY_FIGURES && *text) {
+        const size_t key = strcspn(text, " \n");
+        struct figure *figure = &rank->figures[rank->figure_count++];
+        figure->key = trace_text(reader->trace, text, key);
+        figure->value = strtoull(text + key, NULL, 10);
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+}
+
+static bool event_take(struct reader *reader, const Moot__Record *record)
+{
+    struct trace_event *events =
+        trace_grow(reader->trace, reader->rank->events, reader->rank->event_count,
+                   &reader->event_room, sizeof *events);
+    if (events == NULL)
+        return false;
+    reader->rank->events = events;
+    events[reader->rank->event_count++] = (struct trace_event){
+        .at_ns = reader->now_ns,
+        .kind = record->kind,
+        .task = task_of(reader, record->task),
+        .parent = task_of(reader, record->parent),
+        .peer = record->peer,
+        .lane = record->lane,
+        .value = record->n_words > 0 ? record->words[0] : record->value,
+        .code = record->code,
+        .text = record->text.len > 0 ? text_of(reader, &record->text) : NULL};
+    if (record->kind == MOOT__RECORD__KIND__FIGURES) {
+        reader->rank->close_code = record->code;
+        figures_take(reader, events[reader->rank->event_count - 1].text
+                                 ? events[reader->rank->event_count - 1].text
+                                 : "");
+    }
+    if (record->kind == MOOT__RECORD__KIND__CLOSE)
+        reader->rank->close_ns = reader->now_ns;
+    return true;
+}
+
+static const char *command_of(struct reader *reader, const Moot__Process *process)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < process->n_command; i++)
+        size += process->command[i].len + 1;
+    char *text = trace_take(reader->trace, size);
+    for (size_t i = 0, at = 0; text != NULL && i < process->n_command; i++) {
+        if (i > 0)
+            text[at++] = ' ';
+        memcpy(text + at, process->command[i].data, process->command[i].len);
+        at += process->command[i].len;
+    }
+    return text != NULL ? text : "";
+}
+
+static void knobs_take(struct reader *reader, const Moot__Process *process)
+{
+    struct trace *trace = reader->trace;
+    trace->vote_timeout_ns = process->vote_timeout_ns;
+    trace->knobs = calloc(process->n_knobs + 1, sizeof *trace->knobs);
+    for (size_t i = 0; trace->knobs != NULL && i < process->n_knobs; i++)
+        trace->knobs[trace->knob_count++] =
+            (struct trace_knob){text_of(reader, &process->knobs[i]->name),
+                                text_of(reader, &process->knobs[i]->value),
+                                text_of(reader, &process->knobs[i]->origin)};
+}
+
+static bool ranks_make(struct trace *trace, uint32_t size)
+{
+    trace->ranks = calloc(size, sizeof *trace->ranks);
+    if (trace->ranks == NULL)
+        return false;
+    trace->rank_count = size;
+    for (uint32_t r = 0; r < size; r++)
+        trace->ranks[r] = (struct trace_rank){.dead_ns = TRACE_NEVER,
+                                              .close_ns = TRACE_NEVER,
+                                              .version = "",
+                                              .host_name = "",
+                                              .transport = "",
+                                              .compiler = "",
+                                              .command = ""};
+    return true;
+}
+
+/* The first record; false if it is not a trace of this run, or of another format. */
+static bool process_take(struct reader *reader, const Moot__Record *record)
+{
+    const Moot__Process *process = record->process;
+    struct trace *trace = reader->trace;
+    if (record->kind != MOOT__RECORD__KIND__PROCESS || process == NULL ||
+        process->format != FORMAT || process->rank != reader->number ||
+        process->size == 0 || process->size > 1u << 20)
+        return false;
+    if (trace->rank_count == 0 && !ranks_make(trace, process->size))
+        return false;
+    if (process->size != trace->rank_count || reader->number >= process->size)
+        return false;
+    struct trace_rank *rank = reader->rank = &trace->ranks[reader->number];
+    rank->present = true;
+    rank->version = text_of(reader, &process->version);
+    rank->host_name = text_of(reader, &process->host_name);
+    rank->transport = text_of(reader, &process->transport);
+    rank->compiler = text_of(reader, &process->compiler);
+    rank->command = command_of(reader, process);
+    rank->wire_version = process->wire_version;
+    rank->host = process->host;
+    rank->uid = process->uid;
+    rank->pid = process->pid;
+    rank->wall_ns = process->wall_ns;
+    rank->opened_ns = rank->first_ns = reader->now_ns;
+    trace->present_count++;
+    if (trace->knobs == NULL)
+        knobs_take(reader, process);
+    return true;
+}
+
+static bool record_take(struct reader *reader, const Moot__Record *record)
+{
+    reader->now_ns += (int64_t)record->after_ns;
+    if (reader->rank == NULL)
+        return process_take(reader, record);
+    reader->rank->last_ns = reader->now_ns;
+    if (record->kind == MOOT__RECORD__KIND__NAME)
+        return name_add(reader, record);
+    if (record->kind == MOOT__RECORD__KIND__TASK)
+        return record->hash.len == MOOT_HASH_BYTES &&
+               number_add(reader, record->task, record->hash.data);
+    if (record->kind == MOOT__RECORD__KIND__SPAWN && !spawn_take(reader, record))
+        return false;
+    if (record->kind >= MOOT__RECORD__KIND__READY &&
+        record->kind <= MOOT__RECORD__KIND__END)
+        run_take(reader, record);
+    return event_take(reader, record);
+}
+
+/* --- Files ------------------------------------------------------------------------ */
+
+/* A record's length; false at the end of the bytes. */
+static bool length_read(const uint8_t *bytes, size_t size, size_t *at, size_t *length)
+{
+    *length = 0;
+    for (unsigned shift = 0; shift < 35 && *at < size; shift += 7) {
+        const uint8_t byte = bytes[(*at)++];
+        *length |= (size_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return *length <= RECORD_BYTES_MAX && *length <= size - *at;
+    }
+    return false;
+}
+
+static bool bytes_read(struct reader *reader, const uint8_t *bytes, size_t size)
+{
+    size_t at = 0, good = 0, length;
+    bool ok = true;
+    while (ok && good < size && length_read(bytes, size, &at, &length)) {
+        Moot__Record *record = moot__record__unpack(NULL, length, bytes + at);
+        ok = record != NULL && record_take(reader, record) &&
+             !reader->trace->out_of_memory;
+        moot__record__free_unpacked(record, NULL);
+        at += length;
+        good = ok ? at : good;
+    }
+    if (reader->rank != NULL) {
+        reader->rank->torn_bytes = size - good;
+        reader->rank->bytes = size;
+    }
+    return reader->rank != NULL;
+}
+
+static uint8_t *file_load(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return NULL;
+    uint8_t *bytes = NULL;
+    if (fseek(file, 0, SEEK_END) == 0 && ftell(file) >= 0) {
+        *size = (size_t)ftell(file);
+        rewind(file);
+        bytes = malloc(*size + 1);
+        if (bytes != NULL)
+            *size = fread(bytes, 1, *size, file);
+    }
+    fclose(file);
+    return bytes;
+}
+
+static bool rank_read(struct trace *trace, const char *directory, uint32_t number)
+{
+    char path[4200];
+    size_t size = 0;
+    struct reader reader = {.trace = trace, .number = number};
+    snprintf(path, sizeof path, "%s/rank-%u.trace", directory, number);
+    uint8_t *bytes = file_load(path, &size);
+    const bool good = bytes != NULL && bytes_read(&reader, bytes, size);
+    free(bytes);
+    free(reader.tasks);
+    free(reader.open_run);
+    free((void *)reader.names);
+    return good;
+}
+
+bool trace_read(const char *directory, struct trace *out, char *story,
+                size_t story_size)
+{
+    *out = (struct trace){0};
+    enum { LOOK_MAX = 4096 }; /* a folder that lacks the first ranks' files */
+    uint32_t first = 0;
+    while (first < LOOK_MAX && !rank_read(out, directory, first))
+        first++;
+    for (uint32_t r = first + 1; r < out->rank_count; r++)
+        rank_read(out, directory, r);
+    if (out->out_of_memory)
+        snprintf(story, story_size, "out of memory");
+    else if (out->present_count == 0)
+        snprintf(story, story_size, "there is no trace in %s", directory);
+    if (out->out_of_memory || out->present_count == 0) {
+        trace_release(out);
+        return false;
+    }
+    trace_align(out);
+    trace_pair_messages(out);
+    return true;
+}

@@ -1,0 +1,48 @@
+/* trace_told.c - see trace_told.h. */
+#include "trace_told.h"
+
+#include <inttypes.h>
+
+static void lacks_tell(const struct verb *verb, const struct trace *trace)
+{
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
+        const struct trace_rank *rank = &trace->ranks[r];
+        if (!rank->present)
+            cli_complain(verb, "rank %u left no trace here", r);
+        else if (rank->torn_bytes > 0)
+            cli_complain(verb,
+                         "the trace of rank %u is torn: its last %" PRIu64
+                         " bytes of %" PRIu64 " are no whole record, and are not read",
+                         r, rank->torn_bytes, rank->bytes);
+        else if (!rank->whole)
+            cli_complain(verb, "the trace of rank %u breaks off at %.3f s", r,
+                         (double)rank->last_ns / 1e9);
+    }
+    if (trace->backward > 0)
+        cli_complain(verb,
+                     "clocks differ: %" PRIu64
+                     " messages came before they were sent, by up to %.3f ms",
+                     trace->backward, (double)trace->backward_most_ns / 1e6);
+}
+
+bool told_read(const struct verb *verb, const char *directory, struct told *out)
+{
+    char story[4300];
+    if (!trace_read(directory, &out->trace, story, sizeof story)) {
+        cli_complain(verb, "%s", story);
+        return false;
+    }
+    lacks_tell(verb, &out->trace);
+    if (!model_make(&out->trace, &out->model)) {
+        cli_complain(verb, "out of memory");
+        told_release(out);
+        return false;
+    }
+    return true;
+}
+
+void told_release(struct told *told)
+{
+    model_release(&told->model);
+    trace_release(&told->trace);
+}

@@ -1,0 +1,18 @@
+/* trace_told.h - reading a trace for a verb, and telling what it lacks. */
+#ifndef NODE_CLI_TRACE_TOLD_H
+#define NODE_CLI_TRACE_TOLD_H
+
+#include "cli.h"
+#include "trace_model.h"
+
+struct told {
+    struct trace trace;
+    struct model model;
+};
+
+/* Reads and models it.  What is missing or torn is said on standard error, for the
+ * verb; false if there is nothing to go on with, and that has been said. */
+bool told_read(const struct verb *verb, const char *directory, struct told *out);
+void told_release(struct told *told);
+
+#endif

@@ -1,0 +1,508 @@
+/* trace.c - see trace.h. */
+#include "trace.h"
+
+#include "hashing/identity.h"
+#include "node/call.h"
+#include "node/members.h"
+#include "node/report.h"
+#include "node/summary.h"
+#include "node/trace_file.h"
+#include "proto/wire.h"
+
+#include "moot.pb-c.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { COMMAND_BYTES = 32 << 10, NAMES_MAX = 8192, SUSPECT_WORDS = LIMIT_RANKS / 64 };
+
+/* The fields of a Record, by their numbers in moot.proto. */
+enum {
+    FIELD_TASK = 3,
+    FIELD_PEER = 4,
+    FIELD_VALUE = 5,
+    FIELD_CODE = 6,
+    FIELD_HASH = 7,
+    FIELD_KERNEL = 8,
+    FIELD_SITE = 9,
+    FIELD_LABEL = 10,
+    FIELD_FLAGS = 11,
+    FIELD_PARENT = 12,
+    FIELD_LANE = 13,
+    FIELD_INPUTS = 14,
+    FIELD_AFTER_COUNT = 15,
+    FIELD_TEXT = 16,
+    FIELD_WORDS = 17
+};
+
+#define KIND(name) MOOT__RECORD__KIND__##name
+
+struct trace {
+    struct trace_file file;
+    uint64_t flushed_ns;
+    uint32_t tasks; /* that have a number */
+    const void **names;
+    uint32_t name_count, name_last[2];
+    uint64_t suspects[SUSPECT_WORDS];
+};
+
+static void begin(struct moot *m, unsigned kind)
+{
+    trace_record_begin(&m->trace->file, kind, m->now_ns);
+}
+
+static void end(struct moot *m) { trace_record_end(&m->trace->file); }
+
+static void put(struct moot *m, unsigned field, uint64_t value)
+{
+    trace_put(&m->trace->file, field, value);
+}
+
+/* --- Numbers --------------------------------------------------------------------- */
+
+/* The task's number here; 0 for NULL.  Not while a record is begun. */
+static uint32_t number_of(struct moot *m, struct task *task)
+{
+    if (task == NULL || task->trace_number != 0) {
+        return task != NULL ? task->trace_number : 0;
+    }
+    task->trace_number = ++m->trace->tasks;
+    begin(m, KIND(TASK));
+    put(m, FIELD_TASK, task->trace_number);
+    trace_put_bytes(&m->trace->file, FIELD_HASH, task->hash.bytes, MOOT_HASH_BYTES);
+    end(m);
+    return task->trace_number;
+}
+
+/* A text that lives as long as the context, told once; 0: none.  `kind` parts kernels
+ * and sites, which alternate.  Not while a record is begun. */
+static uint32_t name_of(struct moot *m, const void *key, const char *text,
+                        unsigned kind)
+{
+    struct trace *trace = m->trace;
+    uint32_t number = trace->name_last[kind];
+    if (text == NULL || (number != 0 && trace->names[number - 1] == key)) {
+        return text != NULL ? number : 0;
+    }
+    for (number = 1; number <= trace->name_count; number++) {
+        if (trace->names[number - 1] == key) {
+            trace->name_last[kind] = number;
+            return number;
+        }
+    }
+    if (trace->name_count == NAMES_MAX) {
+        return 0;
+    }
+    trace->names[trace->name_count++] = key;
+    trace->name_last[kind] = number;
+    begin(m, KIND(NAME));
+    put(m, FIELD_VALUE, number);
+    trace_put_bytes(&trace->file, FIELD_TEXT, text, strlen(text));
+    end(m);
+    return number;
+}
+
+/* --- Tasks ------------------------------------------------------------------------ */
+
+static void put_inputs(struct moot *m, const struct task *task)
+{
+    struct trace_file *file = &m->trace->file;
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        trace_put(file, FIELD_INPUTS, task->inputs[i]->trace_number);
+    }
+    trace_put(file, FIELD_AFTER_COUNT, task->after_count);
+}
+
+static unsigned flags_of(const struct task_facts *facts, bool adopted)
+{
+    return (facts->kernel->flags & MOOT_KERNEL_ONCE ? MOOT__RECORD__FLAG__ONCE : 0u) |
+           (facts->nested ? MOOT__RECORD__FLAG__NESTED : 0u) |
+           (facts->hint ? MOOT__RECORD__FLAG__CONDITIONAL : 0u) |
+           (adopted ? MOOT__RECORD__FLAG__ADOPTED : 0u) |
+           (facts->candidates != NULL ? MOOT__RECORD__FLAG__CANDIDATES : 0u);
+}
+
+void trace_write_spawn(struct moot *m, struct task *task,
+                       const struct task_facts *facts, uint32_t lane, bool adopted)
+{
+    struct trace_file *file = &m->trace->file;
+    uint32_t kernel = name_of(m, task->kernel, task->kernel->name, 0);
+    uint32_t site = name_of(m, task->site, task->site, 1);
+    uint32_t parent = number_of(m, task->parent);
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        number_of(m, task->inputs[i]);
+    }
+    if (task->trace_number == 0) {
+        task->trace_number = ++m->trace->tasks;
+    }
+    begin(m, KIND(SPAWN));
+    trace_put(file, FIELD_TASK, task->trace_number);
+    trace_put_bytes(file, FIELD_HASH, task->hash.bytes, MOOT_HASH_BYTES);
+    trace_put(file, FIELD_KERNEL, kernel);
+    trace_put(file, FIELD_SITE, site);
+    if (task->label != NULL) {
+        trace_put_bytes(file, FIELD_LABEL, task->label, strlen(task->label));
+    }
+    trace_put(file, FIELD_FLAGS, flags_of(facts, adopted));
+    trace_put(file, FIELD_PARENT, parent);
+    trace_put(file, FIELD_LANE, lane != LANE_NO_NUMBER ? lane + 1u : 0);
+    put_inputs(m, task);
+    end(m);
+}
+
+static void write_task(struct moot *m, unsigned kind, struct task *task,
+                       uint64_t now_ns)
+{
+    uint32_t number = number_of(m, task);
+    trace_record_begin(&m->trace->file, kind, now_ns);
+    put(m, FIELD_TASK, number);
+}
+
+void trace_write_ready(struct moot *m, struct task *task)
+{
+    write_task(m, KIND(READY), task, m->now_ns);
+    end(m);
+}
+
+void trace_write_start(struct moot *m, struct task *task)
+{
+    write_task(m, KIND(START), task, clock_ns());
+    end(m);
+}
+
+void trace_write_end(struct moot *m, struct task *task)
+{
+    write_task(m, KIND(END), task, m->now_ns);
+    trace_put_signed(&m->trace->file, FIELD_CODE, task->status);
+    end(m);
+}
+
+void trace_write_verdict(struct moot *m, struct task *task, int code)
+{
+    write_task(m, KIND(VERDICT), task, m->now_ns);
+    trace_put_signed(&m->trace->file, FIELD_CODE, code);
+    end(m);
+}
+
+void trace_write_wait(struct moot *m, const struct wait *wait, bool over, int code)
+{
+    size_t last = wait->any ? wait->which : wait->next_open - (over && code == 0);
+    struct task *task = last < wait->count ? wait->items[last].task : NULL;
+    struct task *waiter = wait->waiter != NULL ? wait->waiter->task : NULL;
+    uint32_t parent = number_of(m, waiter);
+    write_task(m, over ? KIND(WAITED) : KIND(WAIT), task, m->now_ns);
+    put(m, FIELD_PARENT, parent);
+    put(m, FIELD_LANE, waiter == NULL ? wait->lane->number + 1u : 0);
+    trace_put_signed(&m->trace->file, FIELD_CODE, over ? code : 0);
+    end(m);
+}
+
+/* --- What the protocol does ------------------------------------------------------- */
+
+static unsigned kind_of(enum core_point point)
+{
+    static const uint8_t kinds[CORE_POINT_END] = {
+        [CORE_POINT_MOTION_SENT] = KIND(MOTION_SENT),
+        [CORE_POINT_MOTION_RECV] = KIND(MOTION_RECEIVED),
+        [CORE_POINT_VOTE_CAST] = KIND(VOTE),
+        [CORE_POINT_DECISION_SENT] = KIND(DECISION_SENT),
+        [CORE_POINT_DECISION_RECV] = KIND(DECISION_RECEIVED),
+        [CORE_POINT_RESULT_SENT] = KIND(RESULT_SENT),
+        [CORE_POINT_RESULT_RECV] = KIND(RESULT_RECEIVED),
+        [CORE_POINT_VIEW_PROPOSE] = KIND(VIEW_PROPOSED),
+        [CORE_POINT_VIEW_ENTER] = KIND(VIEW),
+    };
+    return kinds[point];
+}
+
+void trace_write_note(struct moot *m, const struct core_output *output)
+{
+    unsigned kind = kind_of(output->u.note.point);
+    if (kind == 0) {
+        return; /* a fault plan's */
+    }
+    bool about_task = !hash_is_zero(&output->hash);
+    struct task *task = output->user;
+    if (task == NULL && about_task) {
+        task = task_enter(m, &output->hash);
+    }
+    write_task(m, kind, task, m->now_ns);
+    uint32_t peer = output->u.note.peer;
+    put(m, FIELD_PEER, peer != UINT32_MAX ? peer : 0);
+    if (kind == KIND(VOTE)) {
+        put(m, FIELD_VALUE, output->u.note.evidence);
+    } else if (kind == KIND(RESULT_SENT) || kind == KIND(RESULT_RECEIVED)) {
+        put(m, FIELD_VALUE, task != NULL ? task->size : 0);
+    } else if (kind == KIND(VIEW)) {
+        uint64_t epoch, view_id;
+        core_view(m->core, &epoch, &view_id);
+        put(m, FIELD_VALUE, epoch);
+    }
+    end(m);
+}
+
+static void write_peer(struct moot *m, unsigned kind, uint32_t peer, uint64_t value)
+{
+    begin(m, kind);
+    put(m, FIELD_PEER, peer);
+    put(m, FIELD_VALUE, value);
+    end(m);
+}
+
+void trace_write_heartbeat(struct moot *m, uint32_t from,
+                           const struct message *heartbeat)
+{
+    write_peer(m, KIND(HEARD), from, heartbeat->u.heartbeat.token);
+}
+
+/* What a heartbeat that leaves says; a record if that is news. */
+void trace_write_suspects(struct moot *m, const struct rankset *suspects)
+{
+    uint32_t words = suspects != NULL ? rankset_words(suspects) : 0;
+    uint32_t all = (m->group.size + 63) / 64;
+    bool news = false;
+    for (uint32_t i = 0; i < all && i < SUSPECT_WORDS; i++) {
+        uint64_t word = i < words ? rankset_word(suspects, i) : 0;
+        news |= word != m->trace->suspects[i];
+        m->trace->suspects[i] = word;
+    }
+    if (!news) {
+        return;
+    }
+    begin(m, KIND(SUSPECTS));
+    for (uint32_t i = 0; i < words; i++) {
+        uint8_t bytes[8];
+        for (unsigned j = 0; j < 8; j++) {
+            bytes[j] = (uint8_t)(rankset_word(suspects, i) >> (8 * j));
+        }
+        trace_put_fixed(&m->trace->file, FIELD_WORDS, bytes);
+    }
+    end(m);
+}
+
+void trace_write_lost(struct moot *m, uint32_t rank, bool dead)
+{
+    write_peer(m, dead ? KIND(DEAD) : KIND(REMOVED), rank, dead ? 0 : m->members.epoch);
+}
+
+/* --- What befalls the rank -------------------------------------------------------- */
+
+void trace_write_fault(struct moot *m, uint32_t rule)
+{
+    write_peer(m, KIND(FAULT), 0, rule);
+}
+
+void trace_write_park(struct moot *m, bool parked)
+{
+    write_peer(m, KIND(PARK), 0, parked);
+}
+
+void trace_write_closing(struct moot *m) { write_peer(m, KIND(CLOSE), 0, 0); }
+
+static void write_text(struct moot *m, unsigned kind, int code, const char *text)
+{
+    begin(m, kind);
+    trace_put_signed(&m->trace->file, FIELD_CODE, code);
+    trace_put_bytes(&m->trace->file, FIELD_TEXT, text, strlen(text));
+    end(m);
+    trace_write_out(m);
+}
+
+void trace_write_stall(struct moot *m, const char *text)
+{
+    write_text(m, KIND(STALL), 0, text);
+}
+
+void trace_write_fatal(struct moot *m)
+{
+    write_text(m, KIND(FATAL), m->fatal, text_get(&m->fatal_story));
+}
+
+void trace_write_out(struct moot *m)
+{
+    trace_file_flush(&m->trace->file);
+    m->trace->flushed_ns = m->now_ns;
+}
+
+void trace_write_look(struct moot *m)
+{
+    if (m->now_ns - m->trace->flushed_ns > TRACE_LOOK_NS) {
+        trace_write_out(m);
+    }
+}
+
+/* --- The first record and the last ------------------------------------------------ */
+
+static ProtobufCBinaryData borrow(const char *text)
+{
+    return (ProtobufCBinaryData){.len = strlen(text),
+                                 .data = (uint8_t *)(uintptr_t)text};
+}
+
+/* The words of this process's command line; returns how many. */
+static size_t command_read(char *text, size_t size, ProtobufCBinaryData *words,
+                           size_t words_max)
+{
+    FILE *file = fopen("/proc/self/cmdline", "r");
+    size_t used = file != NULL ? fread(text, 1, size - 1, file) : 0, count = 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    text[used] = '\0';
+    for (size_t at = 0; at < used && count < words_max; at += strlen(text + at) + 1) {
+        words[count++] = borrow(text + at);
+    }
+    return count;
+}
+
+static int64_t wall_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+struct knob_lines {
+    char value[KNOB_COUNT][KNOB_TEXT_BYTES], origin[KNOB_COUNT][KNOB_TEXT_BYTES];
+    Moot__Knob knobs[KNOB_COUNT], *list[KNOB_COUNT];
+};
+
+static void knobs_fill(const struct moot *m, struct knob_lines *lines)
+{
+    for (int i = 0; i < KNOB_COUNT; i++) {
+        enum knob knob = (enum knob)i;
+        moot__knob__init(&lines->knobs[i]);
+        lines->list[i] = &lines->knobs[i];
+        lines->knobs[i].name = borrow(knob_table[i].name);
+        lines->knobs[i].value = borrow(
+            knobs_format(&m->knobs, knob, lines->value[i], sizeof(lines->value[i])));
+        lines->knobs[i].origin = borrow(
+            knobs_origin(&m->knobs, knob, lines->origin[i], sizeof(lines->origin[i])));
+    }
+}
+
+static void write_packed(struct moot *m, const Moot__Record *record)
+{
+    size_t size = moot__record__get_packed_size(record);
+    uint8_t *bytes = malloc(size);
+    if (bytes != NULL) {
+        moot__record__pack(record, bytes);
+        trace_file_append(&m->trace->file, bytes, size, record->after_ns);
+        free(bytes);
+    }
+}
+
+static void write_process(struct moot *m, struct knob_lines *lines, char *command)
+{
+    enum { WORDS_MAX = 256 };
+    ProtobufCBinaryData words[WORDS_MAX];
+    char host[256] = "", version[48];
+    Moot__Record record = MOOT__RECORD__INIT;
+    Moot__Process process = MOOT__PROCESS__INIT;
+    (void)gethostname(host, sizeof(host) - 1);
+    snprintf(version, sizeof(version), "%d.%d.%d", MOOT_VERSION_MAJOR,
+             MOOT_VERSION_MINOR, MOOT_VERSION_PATCH);
+    knobs_fill(m, lines);
+    record.kind = KIND(PROCESS);
+    record.after_ns = m->opened_ns;
+    record.process = &process;
+    process.format = TRACE_FORMAT;
+    process.version = borrow(version);
+    process.wire_version = WIRE_VERSION;
+    process.rank = m->group.rank;
+    process.size = m->group.size;
+    process.uid = m->group.uids[m->group.rank];
+    process.host = m->group.hosts != NULL ? m->group.hosts[m->group.rank] : 0;
+    process.host_name = borrow(host);
+    process.pid = (uint64_t)getpid();
+    process.wall_ns = wall_ns() - (int64_t)(clock_ns() - m->opened_ns);
+    process.n_command = command_read(command, COMMAND_BYTES, words, WORDS_MAX);
+    process.command = words;
+    process.n_knobs = KNOB_COUNT;
+    process.knobs = lines->list;
+    process.vote_timeout_ns =
+        m->knobs.vote_timeout_ns == KNOB_NEVER ? 0 : (uint64_t)m->knobs.vote_timeout_ns;
+    process.transport = borrow(m->transport->ops->name);
+    process.compiler = borrow(__VERSION__);
+    write_packed(m, &record);
+}
+
+static bool open_parts(struct moot *m, struct trace *trace)
+{
+    struct text path = {0};
+    text_add(&path, "%s/rank-%u.trace", m->knobs.trace, m->group.rank);
+    bool folder = mkdir(m->knobs.trace, 0755) == 0 || errno == EEXIST;
+    trace->names = calloc(NAMES_MAX, sizeof(*trace->names));
+    bool good = folder && trace->names != NULL &&
+                trace_file_open(&trace->file, text_get(&path));
+    if (!good) {
+        report_add(m, "moot: rank %u cannot record to %s: %s\n", m->group.rank,
+                   text_get(&path), strerror(errno));
+    }
+    text_release(&path);
+    return good;
+}
+
+static void trace_free(struct trace *trace)
+{
+    if (trace != NULL) {
+        free(trace->names);
+        free(trace);
+    }
+}
+
+void trace_abandon(struct moot *m)
+{
+    if (m->trace != NULL) {
+        trace_file_close(&m->trace->file);
+        trace_free(m->trace);
+        m->trace = NULL;
+    }
+}
+
+void trace_open(struct moot *m)
+{
+    if (m->knobs.trace[0] == '\0') {
+        return;
+    }
+    struct trace *trace = calloc(1, sizeof(*trace));
+    struct knob_lines *lines = calloc(1, sizeof(*lines));
+    char *command = calloc(1, COMMAND_BYTES);
+    if (trace != NULL && lines != NULL && command != NULL && open_parts(m, trace)) {
+        m->trace = trace;
+        write_process(m, lines, command);
+        trace_write_out(m);
+    } else {
+        trace_free(trace);
+    }
+    free(lines);
+    free(command);
+}
+
+void trace_close(struct moot *m)
+{
+    struct trace *trace = m->trace;
+    if (trace == NULL) {
+        return;
+    }
+    struct text figures = {0};
+    struct figure list[SUMMARY_FIGURES];
+    size_t count = summary_figures(m, list);
+    for (size_t i = 0; i < count; i++) {
+        text_add(&figures, "%s %llu\n", list[i].key, (unsigned long long)list[i].value);
+    }
+    m->now_ns = clock_ns();
+    write_text(m, KIND(FIGURES), m->fatal, text_get(&figures));
+    text_release(&figures);
+    trace_file_close(&trace->file);
+    if (trace->file.error != 0) {
+        report_add(m, "moot: rank %u could not record all that happened: %s\n",
+                   m->group.rank, strerror(trace->file.error));
+    }
+    trace_abandon(m);
+}

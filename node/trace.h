@@ -1,0 +1,96 @@
+/* trace.h - what happens on this rank, recorded for `moot report`.
+ *
+ * With MOOT_TRACE each rank appends records (moot.proto) to `rank-N.trace` in that
+ * folder: what it spawned and ran, what it waited for, votes, results, views, deaths,
+ * faults, stalls.  The functions below are hooks, one line where the thing happens;
+ * each costs a look at m->trace if there is no trace.
+ *
+ * A record carries the time at which the thread last took the engine's lock or began a
+ * turn (m->now_ns): that is when a thing that happens under the lock is noticed, and it
+ * costs nothing.  Only the start of a kernel reads the clock.
+ *
+ * What is in the buffer is written out when it is worth a write, and every
+ * TRACE_LOOK_NS by whoever drives progress: so much is lost if the process is killed.
+ *
+ * Clocks are not set right here.  A rank records what its peers' heartbeats say of
+ * theirs; the reader has all files, and puts the ranks' times in line.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_TRACE_H
+#define NODE_TRACE_H
+
+#include "node/context.h"
+#include "node/wait.h"
+
+#define TRACE_LOOK_NS UINT64_C(20000000)
+
+/* The points that the core must note. */
+#define TRACE_NOTES                                                                    \
+    (CORE_NOTE(CORE_POINT_MOTION_SENT) | CORE_NOTE(CORE_POINT_MOTION_RECV) |           \
+     CORE_NOTE(CORE_POINT_VOTE_CAST) | CORE_NOTE(CORE_POINT_DECISION_SENT) |           \
+     CORE_NOTE(CORE_POINT_DECISION_RECV) | CORE_NOTE(CORE_POINT_RESULT_SENT) |         \
+     CORE_NOTE(CORE_POINT_RESULT_RECV) | CORE_NOTE(CORE_POINT_VIEW_PROPOSE) |          \
+     CORE_NOTE(CORE_POINT_VIEW_ENTER))
+
+/* Begins the trace if the knobs ask for one.  A folder that cannot be written to is
+ * reported, and nothing fails. */
+void trace_open(struct moot *m);
+/* The last record, and whether all could be written; accepts that there is no trace. */
+void trace_close(struct moot *m);
+void trace_abandon(struct moot *m); /* likewise, without a last record */
+
+void trace_write_spawn(struct moot *m, struct task *task,
+                       const struct task_facts *facts, uint32_t lane, bool adopted);
+void trace_write_ready(struct moot *m, struct task *task);
+void trace_write_start(struct moot *m, struct task *task);
+void trace_write_end(struct moot *m, struct task *task);
+void trace_write_wait(struct moot *m, const struct wait *wait, bool over, int code);
+void trace_write_note(struct moot *m, const struct core_output *output);
+void trace_write_verdict(struct moot *m, struct task *task, int code);
+void trace_write_heartbeat(struct moot *m, uint32_t from,
+                           const struct message *heartbeat);
+void trace_write_suspects(struct moot *m, const struct rankset *suspects);
+void trace_write_lost(struct moot *m, uint32_t rank, bool dead);
+void trace_write_fault(struct moot *m, uint32_t rule);
+void trace_write_park(struct moot *m, bool parked);
+void trace_write_stall(struct moot *m, const char *text);
+void trace_write_fatal(struct moot *m);
+void trace_write_closing(struct moot *m);
+void trace_write_out(struct moot *m);  /* what is in the buffer, now */
+void trace_write_look(struct moot *m); /* likewise, if that was last done long ago */
+
+#define TRACE_HOOK(name, parameters, arguments)                                        \
+    static inline void trace_##name parameters                                         \
+    {                                                                                  \
+        if (m->trace != NULL) {                                                        \
+            trace_write_##name arguments;                                              \
+        }                                                                              \
+    }
+
+TRACE_HOOK(spawn,
+           (struct moot * m, struct task *task, const struct task_facts *facts,
+            uint32_t lane, bool adopted),
+           (m, task, facts, lane, adopted))
+TRACE_HOOK(ready, (struct moot * m, struct task *task), (m, task))
+TRACE_HOOK(start, (struct moot * m, struct task *task), (m, task))
+TRACE_HOOK(end, (struct moot * m, struct task *task), (m, task))
+TRACE_HOOK(wait, (struct moot * m, const struct wait *wait, bool over, int code),
+           (m, wait, over, code))
+TRACE_HOOK(note, (struct moot * m, const struct core_output *output), (m, output))
+TRACE_HOOK(verdict, (struct moot * m, struct task *task, int code), (m, task, code))
+TRACE_HOOK(heartbeat, (struct moot * m, uint32_t from, const struct message *heartbeat),
+           (m, from, heartbeat))
+TRACE_HOOK(suspects, (struct moot * m, const struct rankset *suspects), (m, suspects))
+TRACE_HOOK(lost, (struct moot * m, uint32_t rank, bool dead), (m, rank, dead))
+TRACE_HOOK(fault, (struct moot * m, uint32_t rule), (m, rule))
+TRACE_HOOK(park, (struct moot * m, bool parked), (m, parked))
+TRACE_HOOK(stall, (struct moot * m, const char *text), (m, text))
+TRACE_HOOK(fatal, (struct moot * m), (m))
+TRACE_HOOK(closing, (struct moot * m), (m))
+TRACE_HOOK(out, (struct moot * m), (m))
+TRACE_HOOK(look, (struct moot * m), (m))
+
+#undef TRACE_HOOK
+
+#endif
