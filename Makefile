@@ -59,7 +59,7 @@ BENCH_SRC := $(filter-out $(BENCH_PART_SRC),$(wildcard tests/bench/*.c))
 GEN_C := $(BUILD)/gen/moot.pb-c.c
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/moot.pb-c.o
 SIM_OBJ := $(SIM_SRC:%.c=$(BUILD)/%.o)
-CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/report_page.o
 EXAMPLES := $(EXAMPLE_SRC:deploy/examples/%.c=$(BUILD)/examples/%)
 UNIT_TESTS := $(UNIT_SRC:%.c=$(BUILD)/%)
 CONFORMANCE_TESTS := $(CONFORMANCE_SRC:%.c=$(BUILD)/%)
@@ -84,6 +84,19 @@ $(BUILD)/gen/moot.pb-c.c: proto/moot.proto
 # Generated code is not held to our warnings.
 $(BUILD)/gen/moot.pb-c.o: $(BUILD)/gen/moot.pb-c.c
 	$(CC) $(CFLAGS_ALL) -w -MMD -MP -c $< -o $@
+
+# The page of `moot report`: its files as arrays.
+PAGE := $(addprefix node/cli/report.,html css js)
+$(BUILD)/gen/report_page.c: $(PAGE)
+	@mkdir -p $(@D)
+	{ echo '#include "node/cli/report_page.h"'; for file in $(PAGE); do \
+	  name=report_$${file##*.}; echo "const unsigned char $$name[] = {"; \
+	  od -An -v -tu1 $$file | sed 's/\([0-9][0-9]*\)/\1,/g'; \
+	  echo "0};"; echo "const size_t $${name}_size = sizeof $$name - 1;"; done; } >$@.new
+	mv $@.new $@
+
+$(BUILD)/gen/report_page.o: $(BUILD)/gen/report_page.c
+	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
 $(BUILD)/%.o: %.c | $(BUILD)/gen/moot.pb-c.c
 	@mkdir -p $(@D)

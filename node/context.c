@@ -234,6 +234,7 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     say_strangers(m);
     summary_begin(m);
     faults_begin(m);
+    trace_opened(m);
     engine_unlock(m); /* gives out what was queued for the report hook */
     *out = m;
     return MOOT_OK;

@@ -302,6 +302,8 @@ void trace_write_park(struct moot *m, bool parked)
     write_peer(m, KIND(PARK), 0, parked);
 }
 
+void trace_write_opened(struct moot *m) { write_peer(m, KIND(OPENED), 0, 0); }
+
 void trace_write_closing(struct moot *m) { write_peer(m, KIND(CLOSE), 0, 0); }
 
 static void write_text(struct moot *m, unsigned kind, int code, const char *text)

@@ -283,6 +283,7 @@ static void times_shift(struct trace *trace, int64_t start_ns)
         rank->first_ns += by_ns;
         rank->last_ns += by_ns;
         shift(&rank->close_ns, by_ns);
+        shift(&rank->ready_ns, by_ns);
     }
     for (uint32_t i = 0; i < trace->run_count; i++) {
         struct trace_run *run = &trace->runs[i];
@@ -345,6 +346,30 @@ static void runs_choose(struct trace *trace)
     }
 }
 
+/* A kernel's waits for its children are no time of its own. */
+static void kernel_wait_add(struct trace *trace, uint32_t rank,
+                            const struct trace_event *event)
+{
+    const uint32_t at =
+        event->parent != TRACE_NONE ? trace->tasks[event->parent].run : TRACE_NONE;
+    struct trace_run *run = at != TRACE_NONE ? &trace->runs[at] : NULL;
+    if (run == NULL || run->rank != rank)
+        return;
+    if (event->kind == MOOT__RECORD__KIND__WAIT)
+        run->since_ns = event->at_ns;
+    else if (event->kind == MOOT__RECORD__KIND__WAITED && run->since_ns > 0) {
+        run->waited_ns += event->at_ns - run->since_ns;
+        run->since_ns = 0;
+    }
+}
+
+static void kernel_waits_add(struct trace *trace)
+{
+    for (uint32_t r = 0; r < trace->rank_count; r++)
+        for (size_t i = 0; i < trace->ranks[r].event_count; i++)
+            kernel_wait_add(trace, r, &trace->ranks[r].events[i]);
+}
+
 void trace_align(struct trace *trace)
 {
     int64_t start_ns = TRACE_NEVER;
@@ -365,4 +390,5 @@ void trace_align(struct trace *trace)
             event_apply(trace, r, &rank->events[i]);
     }
     runs_choose(trace);
+    kernel_waits_add(trace);
 }

@@ -39,6 +39,8 @@ struct trace_task {
 struct trace_run {
     uint32_t task, rank;
     int64_t ready_ns, start_ns, end_ns;
+    int64_t waited_ns; /* for its children */
+    int64_t since_ns;  /* while that is added up: the beginning of a wait */
     int32_t code;
 };
 
@@ -74,6 +76,7 @@ struct trace_rank {
     int64_t wall_ns, opened_ns; /* CLOCK_REALTIME; of the rank's own clock */
     int64_t offset_ns;          /* added to its clock */
     int64_t first_ns, last_ns;
+    int64_t ready_ns; /* moot_open had returned; TRACE_NEVER: it never did */
     int64_t dead_ns;  /* a peer saw it dead, or removed it; TRACE_NEVER: no */
     bool is_dead;     /* the former */
     int64_t close_ns; /* moot_close was called */

@@ -12,7 +12,8 @@ int64_t model_ran_ns(const struct trace *trace, uint32_t task)
     if (at == TRACE_NONE || trace->runs[at].end_ns == TRACE_NEVER ||
         trace->runs[at].start_ns == TRACE_NEVER)
         return 0;
-    return trace->runs[at].end_ns - trace->runs[at].start_ns;
+    return trace->runs[at].end_ns - trace->runs[at].start_ns -
+           trace->runs[at].waited_ns;
 }
 
 static int64_t end_of(const struct trace *trace, uint32_t task)
@@ -95,18 +96,34 @@ static void wait_add(struct model *model, uint32_t rank, int64_t from_ns, int64_
 
 /* What a rank is at, event by event. */
 struct at {
-    uint32_t running; /* kernels begun, not ended, and not waiting */
+    uint32_t running; /* kernels begun, not ended, and not waiting: */
+    uint32_t tasks[WAITS_MAX];
     struct {
         uint32_t lane, task;
     } waits[WAITS_MAX];
     uint32_t wait_count;
-    bool closing;
+    bool open, closing;
 };
+
+static void kernel_on(struct at *at, uint32_t task)
+{
+    if (at->running < WAITS_MAX)
+        at->tasks[at->running++] = task;
+}
+
+static void kernel_off(struct at *at, uint32_t task)
+{
+    for (uint32_t i = 0; i < at->running; i++)
+        if (at->tasks[i] == task) {
+            at->tasks[i] = at->tasks[--at->running];
+            return;
+        }
+}
 
 static void lane_waits(struct at *at, const struct trace_event *event)
 {
     if (event->parent != TRACE_NONE || event->lane == 0) { /* a kernel's */
-        at->running -= at->running > 0;
+        kernel_off(at, event->parent);
     } else if (at->wait_count < WAITS_MAX) {
         at->waits[at->wait_count].lane = event->lane;
         at->waits[at->wait_count++].task = event->task;
@@ -116,7 +133,7 @@ static void lane_waits(struct at *at, const struct trace_event *event)
 static void lane_goes_on(struct at *at, const struct trace_event *event)
 {
     if (event->parent != TRACE_NONE || event->lane == 0) {
-        at->running++;
+        kernel_on(at, event->parent);
         return;
     }
     for (uint32_t i = 0; i < at->wait_count; i++)
@@ -129,15 +146,17 @@ static void lane_goes_on(struct at *at, const struct trace_event *event)
 static void event_step(struct at *at, const struct trace_event *event)
 {
     if (event->kind == MOOT__RECORD__KIND__START)
-        at->running++;
+        kernel_on(at, event->task);
     else if (event->kind == MOOT__RECORD__KIND__END)
-        at->running -= at->running > 0;
+        kernel_off(at, event->task);
     else if (event->kind == MOOT__RECORD__KIND__WAIT)
         lane_waits(at, event);
     else if (event->kind == MOOT__RECORD__KIND__WAITED)
         lane_goes_on(at, event);
     else if (event->kind == MOOT__RECORD__KIND__CLOSE)
         at->closing = true;
+    else if (event->kind == MOOT__RECORD__KIND__OPENED)
+        at->open = true;
 }
 
 static void span_add(struct model *model, uint32_t rank, const struct at *at,
@@ -149,17 +168,18 @@ static void span_add(struct model *model, uint32_t rank, const struct at *at,
         wait_add(model, rank, from_ns, to_ns, at->waits[0].task, 0);
         return;
     }
-    const enum model_state state = at->running > 0 ? STATE_RUN
-                                   : at->closing   ? STATE_IDLE
-                                                   : STATE_OWN;
-    segment_add(model, rank, (struct model_segment){from_ns, to_ns, state, TRACE_NONE});
+    const enum model_state state = at->running > 0            ? STATE_RUN
+                                   : at->closing || !at->open ? STATE_IDLE
+                                                              : STATE_OWN;
+    const uint32_t task = at->running > 0 ? at->tasks[at->running - 1] : TRACE_NONE;
+    segment_add(model, rank, (struct model_segment){from_ns, to_ns, state, task});
 }
 
 static bool changes_state(Moot__Record__Kind kind)
 {
     return kind == MOOT__RECORD__KIND__START || kind == MOOT__RECORD__KIND__END ||
            kind == MOOT__RECORD__KIND__WAIT || kind == MOOT__RECORD__KIND__WAITED ||
-           kind == MOOT__RECORD__KIND__CLOSE;
+           kind == MOOT__RECORD__KIND__CLOSE || kind == MOOT__RECORD__KIND__OPENED;
 }
 
 static void rank_model(struct model *model, uint32_t rank)
@@ -242,15 +262,18 @@ static int compare_ends(const void *a, const void *b)
 }
 
 /* An input ends before what takes it starts, so in the order of ends each task's inputs
- * have their chains already. */
+ * have their chains already.  A child that ended within its parent may have run beside
+ * it: of the two the heavier chain counts, and not the sum, which would be no bound. */
 static void path_find(struct model *model)
 {
     const struct trace *trace = model->trace;
     struct link *links = calloc(trace->task_count + 1u, sizeof *links);
     uint32_t *place = calloc(trace->task_count + 1u, sizeof *place), count = 0;
+    uint32_t *inner =
+        calloc(trace->task_count + 1u, sizeof *inner); /* heaviest child */
     uint32_t heaviest = TRACE_NONE;
     model->path = calloc(trace->task_count + 1u, sizeof *model->path);
-    if (links == NULL || place == NULL || model->path == NULL) {
+    if (links == NULL || place == NULL || inner == NULL || model->path == NULL) {
         model->out_of_memory = true;
         goto done;
     }
@@ -272,6 +295,15 @@ static void path_find(struct model *model)
             }
         }
         link->chain_ns += model_ran_ns(trace, link->task);
+        const uint32_t child = inner[link->task];
+        if (child != 0 && links[child - 1].chain_ns > link->chain_ns) {
+            link->chain_ns = links[child - 1].chain_ns;
+            link->before = child - 1;
+        }
+        if (task->parent != TRACE_NONE && place[task->parent] == 0 &&
+            (inner[task->parent] == 0 ||
+             links[inner[task->parent] - 1].chain_ns < link->chain_ns))
+            inner[task->parent] = i + 1;
         if (heaviest == TRACE_NONE || link->chain_ns > links[heaviest].chain_ns)
             heaviest = i;
     }
@@ -286,6 +318,7 @@ static void path_find(struct model *model)
 done:
     free(links);
     free(place);
+    free(inner);
 }
 
 /* --- All of it -------------------------------------------------------------------- */
@@ -301,6 +334,8 @@ bool model_make(const struct trace *trace, struct model *out)
         rank_model(out, r);
         for (int state = 0; state < STATES; state++)
             all_ns += out->ranks[r].total_ns[state];
+        if (trace->ranks[r].ready_ns != TRACE_NEVER) /* opening is the launcher's */
+            all_ns -= trace->ranks[r].ready_ns - trace->ranks[r].first_ns;
         busy_ns +=
             out->ranks[r].total_ns[STATE_RUN] + out->ranks[r].total_ns[STATE_OWN];
     }
@@ -308,7 +343,8 @@ bool model_make(const struct trace *trace, struct model *out)
     for (uint32_t i = 0; i < trace->run_count; i++)
         if (trace->runs[i].end_ns != TRACE_NEVER &&
             trace->runs[i].start_ns != TRACE_NEVER)
-            out->work_ns += trace->runs[i].end_ns - trace->runs[i].start_ns;
+            out->work_ns += trace->runs[i].end_ns - trace->runs[i].start_ns -
+                            trace->runs[i].waited_ns;
     causes_find(out);
     path_find(out);
     return !out->out_of_memory;

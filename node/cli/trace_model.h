@@ -8,7 +8,7 @@
  *          that, and so on, had its inputs but no owner yet: a vote gave it one later
  *   DATA   none is; its program waits for what is run, or sent, elsewhere
  *   OWN    the program's own code: it spawns, computes, or is parked
- *   IDLE   it has called moot_close and serves its peers, or is over
+ *   IDLE   moot_open has not returned, or it has called moot_close and serves its peers
  */
 #ifndef NODE_CLI_TRACE_MODEL_H
 #define NODE_CLI_TRACE_MODEL_H
@@ -46,7 +46,7 @@ struct model {
     size_t path_count;
     int64_t path_ns; /* its kernels' times: nothing can be faster with these kernels */
     int64_t work_ns; /* of all kernels */
-    double idle_share; /* of all ranks' time: everything but RUN and OWN */
+    double idle_share; /* of all ranks' time since moot_open returned: not RUN or OWN */
     bool out_of_memory;
 };
 

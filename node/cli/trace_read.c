@@ -202,6 +202,8 @@ static bool event_take(struct reader *reader, const Moot__Record *record)
                                  ? events[reader->rank->event_count - 1].text
                                  : "");
     }
+    if (record->kind == MOOT__RECORD__KIND__OPENED)
+        reader->rank->ready_ns = reader->now_ns;
     if (record->kind == MOOT__RECORD__KIND__CLOSE)
         reader->rank->close_ns = reader->now_ns;
     return true;
@@ -242,6 +244,7 @@ static bool ranks_make(struct trace *trace, uint32_t size)
     trace->rank_count = size;
     for (uint32_t r = 0; r < size; r++)
         trace->ranks[r] = (struct trace_rank){.dead_ns = TRACE_NEVER,
+                                              .ready_ns = TRACE_NEVER,
                                               .close_ns = TRACE_NEVER,
                                               .version = "",
                                               .host_name = "",

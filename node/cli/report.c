@@ -1,0 +1,95 @@
+/* report.c - `moot report`: a folder of records as one page.
+ *
+ * The page is one file that needs nothing but a browser: report.html with report.css,
+ * report.js and the data (report_data.c) put in.  These are files beside this one,
+ * built in as bytes.
+ */
+#include "report_data.h"
+#include "report_page.h"
+#include "trace_told.h"
+#include <errno.h>
+#include <string.h>
+
+/* Replaces `@NAME@` in the page by what belongs there. */
+static const char *page_until(FILE *file, const char *page, const char *mark)
+{
+    const char *at = strstr(page, mark);
+    if (at == NULL)
+        return page;
+    fwrite(page, 1, (size_t)(at - page), file);
+    return at + strlen(mark);
+}
+
+static bool page_write(const struct model *model, FILE *file)
+{
+    const char *page = (const char *)report_html;
+    page = page_until(file, page, "@STYLE@");
+    fwrite(report_css, 1, report_css_size, file);
+    page = page_until(file, page, "@DATA@");
+    const bool good = report_data_write(model, file);
+    page = page_until(file, page, "@SCRIPT@");
+    fwrite(report_js, 1, report_js_size, file);
+    fputs(page, file);
+    return good;
+}
+
+static int report_write(const struct model *model, const char *path)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdout : fopen(path, "w");
+    if (file == NULL) {
+        cli_complain(&verb_report, "%s: %s", path, strerror(errno));
+        return CLI_FAILED;
+    }
+    const bool made = page_write(model, file);
+    const bool written = fflush(file) == 0 && ferror(file) == 0;
+    const int error = errno;
+    if (!standard)
+        fclose(file);
+    if (!made)
+        cli_complain(&verb_report, "out of memory");
+    else if (!written)
+        cli_complain(&verb_report, "%s: %s", standard ? "standard output" : path,
+                     strerror(error));
+    return made && written ? CLI_OK : CLI_FAILED;
+}
+
+static int report_run(int argc, char **argv)
+{
+    const char *directory = NULL, *path = "report.html";
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-o") == 0) {
+            if (++i == argc)
+                return cli_usage(&verb_report, "-o lacks its file");
+            path = argv[i];
+        } else if (argv[i][0] == '-' || directory != NULL) {
+            return cli_usage(&verb_report, "unknown argument %s", argv[i]);
+        } else {
+            directory = argv[i];
+        }
+    }
+    if (directory == NULL)
+        return cli_usage(&verb_report, "which folder?");
+    struct told told;
+    if (!told_read(&verb_report, directory, &told))
+        return CLI_FAILED;
+    const int status = report_write(&told.model, path);
+    told_release(&told);
+    return status;
+}
+
+const struct verb verb_report = {
+    .name = "report",
+    .line = "makes one page of what ranks recorded: timeline, waits, votes, graph",
+    .usage =
+        "report DIR [-o FILE]\n"
+        "\n"
+        "DIR is a folder of records, by `moot run --trace DIR` or MOOT_TRACE; FILE is\n"
+        "report.html if none is given, and - is standard output.  The page is one "
+        "file\n"
+        "that loads nothing: it can be opened anywhere, and mailed.\n"
+        "\n"
+        "Exit status: 0; 1 if there is no trace or FILE cannot be written; 2 if the\n"
+        "command line is wrong.  A trace that is torn, or lacks ranks, is said.",
+    .run = report_run,
+};

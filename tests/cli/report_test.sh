@@ -1,0 +1,188 @@
+#!/bin/sh
+# report_test.sh - what ranks record, and what moot report and moot trace export make of
+# it: held against moot run's own summary, against other programs' parsers where they are
+# installed, and, if there is a Chromium, against a browser.  BUILD says where the command
+# is.
+set -u
+
+build=$(cd "${BUILD:-build}" && pwd)
+moot=$build/moot
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0
+unset MOOT_CONFIG MOOT_TRACE MOOT_METRICS MOOT_SUMMARY
+export XDG_CONFIG_HOME="$scratch/none" OMPI_MCA_mpi_yield_when_idle=1
+
+# expect NAME STATUS COMMAND...: runs it; out and err are in $scratch.
+expect() {
+    name=$1 status=$2
+    shift 2
+    timeout -k 5 60 "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    got=$?
+    [ "$got" -eq "$status" ]
+    note $? "exit $got, not $status: $*"
+}
+note() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: $2"
+        sed 's/^/    err: /' "$scratch/err"
+    fi
+}
+says() {
+    grep -qF -e "$2" "$scratch/$1"
+    note $? "std$1 lacks: $2"
+}
+equal() { # WHAT A B
+    [ "$2" = "$3" ]
+    note $? "$1: '$2' is not '$3'"
+}
+# figure NAME FILE: a number of the page's verdict
+figure() {
+    sed -n '/id="data"/,/<\/script>/s/.*"verdict":{[^}]*"'"$1"'":\([0-9.]*\).*/\1/p' "$2"
+}
+
+# prometheus FILE: the rules of the exposition format that a scrape would refuse
+prometheus() {
+    awk '
+        /^# HELP / { if ($3 in help) bad = "HELP twice"; help[$3]; next }
+        /^# TYPE / {
+            if ($3 in type) bad = "TYPE twice"
+            if ($4 != "counter" && $4 != "gauge") bad = "no such type"
+            type[$3] = $4; now = $3; next
+        }
+        !/^[a-zA-Z_:][a-zA-Z0-9_:]*{([a-z_]+="[^"\\]*",?)*} [0-9]+(\.[0-9]+)?$/ { bad = "form" }
+        {
+            metric = $0; sub(/{.*/, "", metric)
+            sample = $0; sub(/ [^ ]*$/, "", sample)
+            if (metric != now) bad = "a sample outside of its metric"
+            if (sample in seen) bad = "a sample twice"
+            if ((metric ~ /_total$/) != (type[metric] == "counter")) bad = "a counter is _total"
+            seen[sample]; n++
+        }
+        bad { print "line " FNR ": " bad ": " $0; exit }
+        END { exit bad != "" || n == 0 }' "$1"
+    note $? "no Prometheus text"
+}
+
+# drawn FILE: a browser draws all of the page and complains of nothing
+drawn() {
+    browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+    [ -n "$browser" ] || return 0
+    timeout -k 5 90 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
+        --user-data-dir="$scratch/browser" --enable-logging=stderr --v=0 --dump-dom \
+        "file://$1" >"$scratch/dom" 2>"$scratch/browser.err" </dev/null
+    grep -q 'data-drawn="yes"' "$scratch/dom"
+    note $? "the page's script did not come to its end"
+    ! grep 'CONSOLE' "$scratch/browser.err"
+    note $? "the browser's console is not silent"
+    for mark in '<b>.*task' 'timeline-chart.*<rect' 'id="totals"><table' 'ready-chart.*<path' \
+        'path-table.*<table' 'graph-chart.*class="node' 'settings-told.*MOOT_TRACE'; do
+        tr '\n' ' ' <"$scratch/dom" | grep -q "$mark"
+        note $? "not drawn: $mark"
+    done
+}
+
+# --- A run that agrees in the end: tsp ---
+
+trace=$scratch/t page=$scratch/run.html
+expect run 0 "$moot" run -n 4 --trace "$trace" tsp deploy/examples/burma14.tsp
+ran=$(sed -n 's/^ *tasks run *\([0-9]*\),.*/\1/p' "$scratch/err")
+votes=$(sed -n 's/^ *votes *\([0-9]*\).*/\1/p' "$scratch/err")
+motions=$(sed -n 's/.*(\([0-9]*\) motions).*/\1/p' "$scratch/err")
+wall_s=$(sed -n 's/^moot: 4 ranks, \([0-9.]*\) s.*/\1/p' "$scratch/err")
+equal "files of records" "$(find "$trace" -name 'rank-[0-3].trace' | wc -l)" 4
+
+expect report 0 "$moot" report "$trace" -o "$page"
+equal "what it says beside" "$(cat "$scratch/err")" ""
+equal "tasks run" "$(figure runs "$page")" "$ran"
+equal "votes" "$(figure votes "$page")" "$votes"
+equal "motions" "$(figure motions "$page")" "$motions"
+equal "deaths" "$(figure dead "$page")" 0
+equal "ranks with a trace" "$(figure whole "$page")" 4
+awk -v us="$(figure makespan "$page")" -v s="$wall_s" \
+    'BEGIN { r = us / 1e6 / s; exit !(r > 0.9 && r < 1.1) }'
+note $? "the makespan is $(figure makespan "$page") us, and the summary has $wall_s s"
+sections=$(sed -n 's/^<section id="\([a-z]*\)".*/\1/p' "$page" | tr '\n' ' ')
+equal "sections" "$sections" "timeline waits ready path graph votes faults settings "
+! grep -nE '@[A-Z]+@|<(script|img|iframe|link)[^>]*(src|href)="[^d]|@import|url\(|fetch\(' "$page"
+note $? "the page is not whole, or loads something"
+if command -v python3 >/dev/null; then
+    sed -n '/id="data"/,/<\/script>/p' "$page" | sed '1d; s,</script>.*,,' |
+        python3 -m json.tool >/dev/null
+    note $? "the page's data are no JSON"
+fi
+drawn "$page"
+
+# --- Exports ---
+
+expect chrome 0 "$moot" trace export "$trace" --format chrome -o "$scratch/chrome.json"
+equal "slices of tasks" "$(grep -c '"cat":"task"' "$scratch/chrome.json")" "$ran"
+equal "votes begun" "$(grep -c '"ph":"b","cat":"vote"' "$scratch/chrome.json")" "$votes"
+equal "flows" "$(grep -c '"ph":"s"' "$scratch/chrome.json")" \
+    "$(grep -c '"ph":"f"' "$scratch/chrome.json")"
+if command -v python3 >/dev/null; then
+    python3 -m json.tool "$scratch/chrome.json" >/dev/null
+    note $? "no JSON"
+fi
+expect dot 0 "$moot" trace export "$trace" --format dot
+if command -v dot >/dev/null; then
+    timeout 60 dot -Tsvg "$scratch/out" -o "$scratch/graph.svg" 2>"$scratch/err"
+    note $? "graphviz refuses it"
+fi
+expect csv 0 "$moot" trace export "$trace" --format csv
+equal "lines" "$(tail -n +2 "$scratch/out" | wc -l)" "$ran"
+equal "kinds of lines" "$(awk -F, '{ print NF }' "$scratch/out" | sort -u | wc -l)" 1
+expect paje 0 "$moot" trace export "$trace" --format paje
+awk '/^5 / { if ($2 < last) exit 1; last = $2; n++ } END { exit n == 0 }' "$scratch/out"
+note $? "states are not in the order of time"
+expect prometheus 0 "$moot" trace export "$trace" --format prometheus
+prometheus "$scratch/out"
+equal "tasks" "$(awk '/^moot_tasks_run_total/ { n += $2 } END { print n }' "$scratch/out")" "$ran"
+
+# --- Torn, absent, wrong ---
+
+truncate -s -5 "$trace/rank-2.trace"
+expect torn 0 "$moot" report "$trace" -o "$page"
+says err "the trace of rank 2 is torn"
+equal "tasks run" "$(figure runs "$page")" "$ran"
+rm "$trace/rank-0.trace"
+expect absent 0 "$moot" report "$trace" -o "$page"
+says err "rank 0 left no trace here"
+expect nothing 1 "$moot" report "$scratch/absent" -o "$page"
+says err "there is no trace in"
+expect no_folder 2 "$moot" report
+expect no_format 2 "$moot" trace export "$trace" --format xml
+says err "no format 'xml'"
+expect no_place 1 "$moot" report "$trace" -o "$scratch/absent/page.html"
+expect no_trace_folder 1 "$moot" run -n 1 --trace "$scratch/absent/t" tsp
+expect trace_of_nothing 2 "$moot" run -n 1 --trace= tsp
+
+# --- Two deaths ---
+
+expect deaths 0 "$moot" run -n 4 --trace "$scratch/d" \
+    --faults kill:r1@task.start#3,kill:r2@task.end#5 tree 7 128
+died=$(grep -c 'died after' "$scratch/err")
+expect report_of_deaths 0 "$moot" report "$scratch/d" -o "$page"
+equal "deaths" "$(figure dead "$page")" "$died"
+equal "faults" "$(figure faults "$page")" 2
+says err "the trace of rank 1 breaks off at"
+grep -q '"kill:r1@task.start#3",1' "$page"
+note $? "the rules that fired are not in the page"
+drawn "$page"
+
+# --- Metrics ---
+
+expect metrics 0 env MOOT_METRICS="$scratch/m.prom" "$moot" run -n 2 cholesky 4 16
+for rank in 0 1; do
+    prometheus "$scratch/m-$rank.prom"
+done
+equal "tasks" "$(cat "$scratch"/m-?.prom | awk '/^moot_tasks_run/ { n += $2 } END { print n }')" \
+    "$(sed -n 's/^ *tasks run *\([0-9]*\),.*/\1/p' "$scratch/err")"
+
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
+    command -v google-chrome >/dev/null || echo "no Chromium here: no page was drawn"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
