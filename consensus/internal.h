@@ -228,6 +228,11 @@ struct tally {
     struct rollsum sum;
 };
 
+/* A scope that has ended, and in which view this rank heard of it. */
+struct ended {
+    uint64_t mark, epoch;
+};
+
 /* A scope that this rank has met and that has not ended everywhere (scope.c). */
 struct scope {
     uint64_t mark;  /* hash_scope() of its tasks */
@@ -557,8 +562,10 @@ struct core {
     int32_t exit_code;
     struct scope **scope_buckets; /* those that have not ended, by mark */
     struct scope *scopes_watched, *watched_last, *scopes_dropping;
-    bool asks_open;  /* some of those watched are to ANSWER */
-    uint64_t *marks; /* of those that have ended: open addressing */
+    bool asks_open;      /* some of those watched are to ANSWER */
+    uint64_t *marks;     /* of those that have ended: open addressing */
+    struct ended *ended; /* those of which a member of this view may not know yet */
+    uint32_t ended_count, ended_room;
     size_t mark_count, mark_room;
     struct drop drop;
     struct mail {

@@ -19,8 +19,9 @@
  *
  * A view starts the counting anew.  Some may have heard of a DROP before it and others
  * not: in a later epoch the lowest member asks all at the first READY, and who has
- * dropped the scope says so.  Newcomers are told all marks before the reports, so that
- * none claims, as its new chair, what has run long ago.
+ * dropped the scope says so.  In a small view each member first tells all others which
+ * scopes have ended since the last that settled, and newcomers all, before the reports,
+ * so that none claims, as its new chair, what has run long ago.
  *
  * In strict mode nothing is forgotten: a difference is found by comparing whole rolls.
  */
@@ -178,6 +179,7 @@ void scope_release_all(struct core *core)
     }
     free(core->scope_buckets);
     free(core->marks);
+    free(core->ended);
 }
 
 void scope_add_task(struct scope *scope, struct task *task)
@@ -370,8 +372,19 @@ void scope_on_released(struct core *core, uint32_t from, const struct message *m
 /* --- The end ------------------------------------------------------------------------
  */
 
+/* The next view is told, unless the views between are settled: then all know. */
+static void note_ended(struct core *core, uint64_t mark)
+{
+    if (core->member_count > 1 &&
+        core_grow(core, &core->ended, &core->ended_room, core->ended_count + 1,
+                  sizeof(*core->ended))) {
+        core->ended[core->ended_count++] = (struct ended){mark, core->epoch};
+    }
+}
+
 void scope_drop(struct core *core, struct scope *scope, bool alike)
 {
+    note_ended(core, scope->mark);
     scope->dropping = true;
     scope->alike = alike;
     mark_add(core, scope->mark);
@@ -407,8 +420,37 @@ static moot_hash hash_of_mark(uint64_t mark)
     return hash;
 }
 
+static void tell_ended(struct core *core, uint32_t rank, uint64_t mark)
+{
+    moot_hash hash = hash_of_mark(mark);
+    scope_send(core, rank, &hash, (struct message_released){.what = RELEASED_DROP});
+}
+
+/* Who was to tell some of them may be gone: a chair must not find a task that has run,
+ * and that the others have forgotten, as new as one that nobody ever had. */
+static void tell_members(struct core *core)
+{
+    uint32_t kept = 0;
+    uint64_t settled = core->past_count > 0 ? core->past[0].epoch : 0;
+    for (uint32_t i = 0; i < core->ended_count; i++) {
+        if (core->ended[i].epoch >= settled) {
+            core->ended[kept++] = core->ended[i];
+        }
+    }
+    core->ended_count = kept;
+    FOR_MEMBERS(core, rank)
+    {
+        for (uint32_t i = 0; i < kept && rank != core->rank && !core->large; i++) {
+            tell_ended(core, rank, core->ended[i].mark);
+        }
+    }
+}
+
 void scope_enter_view(struct core *core, const struct view *view)
 {
+    if (!MUTANT(SCOPEDOUBT)) {
+        tell_members(core);
+    }
     for (size_t i = 0; core->scope_buckets != NULL && i < BUCKETS; i++) {
         for (struct scope *scope = core->scope_buckets[i]; scope != NULL;
              scope = scope->bucket_next) {
@@ -419,9 +461,7 @@ void scope_enter_view(struct core *core, const struct view *view)
         uint32_t rank = view->newcomers[i].rank;
         for (size_t k = 0; k < core->mark_room && rank != core->rank; k++) {
             if (core->marks[k] != 0 && rankset_has(&core->members, rank)) {
-                moot_hash hash = hash_of_mark(core->marks[k]);
-                scope_send(core, rank, &hash,
-                           (struct message_released){.what = RELEASED_DROP});
+                tell_ended(core, rank, core->marks[k]);
             }
         }
     }

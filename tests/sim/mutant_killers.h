@@ -111,6 +111,7 @@ static const struct killer killers[] = {
     {MUTANT_HALF, {.ranks = 3, .tasks = 12, .storm = true}, .seed = 1},
     {MUTANT_NOPH1, {.ranks = 5, .tasks = 12, .storm = true}, .seed = 1},
     {MUTANT_CERTDROP, .bench = "view_test"},
+    {MUTANT_SCOPEDOUBT, .bench = "scope_test"},
     {MUTANT_CERTJOIN, .bench = "view_test"},
     {MUTANT_NOMERGE, .bench = "view_rules_test"},
     {MUTANT_FWDNOTDEC, .bench = "view_rules_test"},

@@ -302,6 +302,70 @@ static void a_long_run_keeps_as_much_as_one_phase(void **state)
     bench_close();
 }
 
+/* The n-th that will be rank 1's when rank 0 is gone. */
+static moot_hash orphan(const moot_hash *scope, uint64_t n)
+{
+    struct rankset rest = {0};
+    rankset_add(&rest, 1);
+    rankset_add(&rest, 2);
+    for (uint64_t i = 0;; i++) {
+        moot_hash hash = in_scope(scope, 0, i, 0);
+        if (placement_chair(&hash, &rest, NULL) == 1 && n-- == 0) {
+            rankset_release(&rest);
+            return hash;
+        }
+    }
+}
+
+/* Rank 0 tells rank 2 that the scope has ended, and dies before it tells rank 1: what
+ * ran in it does not run again. */
+static void who_missed_the_end_runs_nothing_again(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    moot_hash scope = phase(1);
+    moot_hash tasks[] = {orphan(&scope, 0), orphan(&scope, 1)};
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < 2; i++) {
+            spawn_in(rank, i, tasks[i], &scope);
+        }
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(20 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        end_scope(rank, &scope);
+    }
+    for (int i = 0; i < 4000 && !core_forgotten(bench.core[0], &tasks[0]); i++) {
+        if (bench.head < bench.tail) {
+            deliver_one();
+            continue;
+        }
+        bench.now += MS / 4;
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            struct core_event tick = {.type = CORE_EV_TICK};
+            assert_int_equal(step(rank, &tick), MOOT_OK);
+        }
+    }
+    bench.holds[0][1] = true;
+    pass(MS / 4);
+    assert_true(core_forgotten(bench.core[2], &tasks[0]));
+    assert_false(core_forgotten(bench.core[1], &tasks[0]));
+    bench.crashed[0] = bench.deaf[0] = true;
+    certify_at(1, 0);
+    certify_at(2, 0);
+    pass(200 * MS);
+    assert_int_equal(bench.epoch[2], 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(bench.runs[i], 1);
+    }
+    assert_true(core_forgotten(bench.core[1], &tasks[0]));
+    close_rank(1);
+    close_rank(2);
+    pass(500 * MS);
+    assert_true(bench.adjourned[1] && bench.adjourned[2]);
+    bench_close();
+}
+
 int main(void)
 {
     numbers_init();
@@ -318,6 +382,7 @@ int main(void)
         cmocka_unit_test(children_go_with_the_scope),
         cmocka_unit_test(a_closed_rank_holds_nothing_up),
         cmocka_unit_test(a_long_run_keeps_as_much_as_one_phase),
+        cmocka_unit_test(who_missed_the_end_runs_nothing_again),
     };
     return cmocka_run_group_tests_name("scope", tests, NULL, NULL);
 }
