@@ -131,6 +131,10 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 $(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test: \
   LDFLAGS_ALL += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 
+# What the command reads is tested without the command.
+$(BUILD)/tests/unit/trace_test: $(addprefix $(BUILD)/node/cli/,trace_align.o trace_read.o trace_store.o)
+$(BUILD)/tests/unit/trace_test: LIBS += $(BUILD)/libmoot.a -lprotobuf-c -lsodium
+
 # The benchmark's graphs are tested without MPI.
 $(BUILD)/tests/unit/pattern_test: $(BUILD)/tests/bench/pattern.o
 

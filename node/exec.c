@@ -154,6 +154,7 @@ void exec_cancel(struct moot *m, struct task *task)
     m->ready.live--;
     unpin_inputs(m, task);
     end_cancelled(m, task);
+    trace_end(m, task);
 }
 
 /* --- Running -------------------------------------------------------------------- */

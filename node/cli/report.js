@@ -4,7 +4,7 @@
 (() => {
 const D = JSON.parse(document.getElementById("data").textContent);
 const V = D.verdict, END = Math.max(V.makespan, 1);
-const STATES = ["run a kernel", "wait for a vote", "wait for data", "own code", "open or close",
+const STATES = ["run a kernel", "wait for a vote", "wait for data", "program or moot", "open or close",
   "suspected by a peer"];
 const $ = (id) => document.getElementById(id);
 
@@ -296,7 +296,7 @@ const graph = () => {
   const diverge = G.nodes.reduce((n, node) => n + node[4], 0);
   $("graph-told").textContent = (G.nodes.length === 0 && D.names.length !== 0
     ? "There are too many kinds of tasks to draw. "
-    : G.merged ? count(tasks, "task") + " in " + count(G.nodes.length, "box") +
+    : G.merged ? count(tasks, "task") + " in " + G.nodes.length + " boxes" +
       (G.merged === 1 ? ": of one kernel, place, depth and spawners each. "
         : ": of one kernel and place each. ")
       : count(tasks, "task") + ". ") +
@@ -332,7 +332,7 @@ const graph = () => {
       (spawners || "a task")), el("rect", { x: at.x, y: at.y, width: BOX, height: HIGH, rx: 4 }),
     el("text", { x: at.x + 6, y: at.y + 16 }, cut),
     el("text", { x: at.x + 6, y: at.y + 32, class: "soft" },
-      about + (diverges ? " by " + spawners : ""))));
+      about.replace(" tasks", "×") + (diverges ? " by " + spawners : ""))));
   });
   $("graph-chart").append(svg);
 };

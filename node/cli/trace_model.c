@@ -98,6 +98,7 @@ static void wait_add(struct model *model, uint32_t rank, int64_t from_ns, int64_
 struct at {
     uint32_t running; /* kernels begun, not ended, and not waiting: */
     uint32_t tasks[WAITS_MAX];
+    uint32_t ready; /* kernels that could begin */
     struct {
         uint32_t lane, task;
     } waits[WAITS_MAX];
@@ -111,13 +112,26 @@ static void kernel_on(struct at *at, uint32_t task)
         at->tasks[at->running++] = task;
 }
 
-static void kernel_off(struct at *at, uint32_t task)
+static bool kernel_off(struct at *at, uint32_t task)
 {
     for (uint32_t i = 0; i < at->running; i++)
         if (at->tasks[i] == task) {
             at->tasks[i] = at->tasks[--at->running];
-            return;
+            return true;
         }
+    return false;
+}
+
+static void kernel_begins(struct at *at, uint32_t task)
+{
+    at->ready -= at->ready > 0;
+    kernel_on(at, task);
+}
+
+static void kernel_ends(struct at *at, uint32_t task)
+{
+    if (!kernel_off(at, task)) /* it was cancelled before it began */
+        at->ready -= at->ready > 0;
 }
 
 static void lane_waits(struct at *at, const struct trace_event *event)
@@ -145,10 +159,12 @@ static void lane_goes_on(struct at *at, const struct trace_event *event)
 
 static void event_step(struct at *at, const struct trace_event *event)
 {
-    if (event->kind == MOOT__RECORD__KIND__START)
-        kernel_on(at, event->task);
+    if (event->kind == MOOT__RECORD__KIND__READY)
+        at->ready++;
+    else if (event->kind == MOOT__RECORD__KIND__START)
+        kernel_begins(at, event->task);
     else if (event->kind == MOOT__RECORD__KIND__END)
-        kernel_off(at, event->task);
+        kernel_ends(at, event->task);
     else if (event->kind == MOOT__RECORD__KIND__WAIT)
         lane_waits(at, event);
     else if (event->kind == MOOT__RECORD__KIND__WAITED)
@@ -164,11 +180,12 @@ static void span_add(struct model *model, uint32_t rank, const struct at *at,
 {
     if (to_ns <= from_ns)
         return;
-    if (at->running == 0 && at->wait_count > 0) {
+    if (at->running == 0 && at->ready == 0 && at->wait_count > 0) {
         wait_add(model, rank, from_ns, to_ns, at->waits[0].task, 0);
         return;
     }
     const enum model_state state = at->running > 0            ? STATE_RUN
+                                   : at->ready > 0            ? STATE_OWN
                                    : at->closing || !at->open ? STATE_IDLE
                                                               : STATE_OWN;
     const uint32_t task = at->running > 0 ? at->tasks[at->running - 1] : TRACE_NONE;
@@ -177,9 +194,10 @@ static void span_add(struct model *model, uint32_t rank, const struct at *at,
 
 static bool changes_state(Moot__Record__Kind kind)
 {
-    return kind == MOOT__RECORD__KIND__START || kind == MOOT__RECORD__KIND__END ||
-           kind == MOOT__RECORD__KIND__WAIT || kind == MOOT__RECORD__KIND__WAITED ||
-           kind == MOOT__RECORD__KIND__CLOSE || kind == MOOT__RECORD__KIND__OPENED;
+    return kind == MOOT__RECORD__KIND__READY || kind == MOOT__RECORD__KIND__START ||
+           kind == MOOT__RECORD__KIND__END || kind == MOOT__RECORD__KIND__WAIT ||
+           kind == MOOT__RECORD__KIND__WAITED || kind == MOOT__RECORD__KIND__CLOSE ||
+           kind == MOOT__RECORD__KIND__OPENED;
 }
 
 static void rank_model(struct model *model, uint32_t rank)

@@ -207,7 +207,7 @@ static const char paje_head[] = "%EventDef PajeDefineContainerType 0\n"
                                 "2 run STATE \"run\" \"0.2 0.6 0.2\"\n"
                                 "2 vote STATE \"wait for a vote\" \"0.9 0.6 0.0\"\n"
                                 "2 data STATE \"wait for data\" \"0.3 0.5 0.9\"\n"
-                                "2 own STATE \"own code\" \"0.6 0.6 0.6\"\n"
+                                "2 own STATE \"program or moot\" \"0.6 0.6 0.6\"\n"
                                 "2 idle STATE \"idle\" \"0.9 0.9 0.9\"\n";
 
 /* The next segment of a rank, by time over all ranks, as Paje wants it. */

@@ -1,0 +1,210 @@
+/* trace_test.c - records, as the file of a rank has them, read back: every field and
+ * length, a torn end, and clocks that differ between hosts.
+ */
+#include "node/cli/trace_data.h"
+#include "node/trace_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MS INT64_C(1000000)
+
+enum {
+    FIELD_TASK = 3,
+    FIELD_PEER = 4,
+    FIELD_VALUE = 5,
+    FIELD_HASH = 7,
+    FIELD_TEXT = 16
+};
+#define KIND(name) MOOT__RECORD__KIND__##name
+
+static char directory[64];
+
+static void path_of(uint32_t rank, char path[128])
+{
+    snprintf(path, 128, "%s/rank-%u.trace", directory, rank);
+}
+
+static struct trace_file file_begin(uint32_t rank, uint32_t host, int64_t clock_ns)
+{
+    char path[128];
+    struct trace_file file;
+    Moot__Record record = MOOT__RECORD__INIT;
+    Moot__Process process = MOOT__PROCESS__INIT;
+    uint8_t bytes[256];
+    path_of(rank, path);
+    assert_true(trace_file_open(&file, path));
+    record.kind = KIND(PROCESS);
+    record.after_ns = (uint64_t)clock_ns;
+    record.process = &process;
+    process.format = TRACE_FORMAT;
+    process.rank = rank;
+    process.size = 2;
+    process.host = host;
+    size_t size = moot__record__pack(&record, bytes);
+    trace_file_append(&file, bytes, size, record.after_ns);
+    return file;
+}
+
+static void heard(struct trace_file *file, uint32_t from, int64_t sent_ns,
+                  int64_t at_ns)
+{
+    trace_record_begin(file, KIND(HEARD), (uint64_t)at_ns);
+    trace_put(file, FIELD_PEER, from);
+    trace_put(file, FIELD_VALUE, (uint64_t)sent_ns);
+    trace_record_end(file);
+}
+
+static void result(struct trace_file *file, unsigned kind, uint32_t peer, int64_t at_ns)
+{
+    static const uint8_t hash[MOOT_HASH_BYTES] = {7};
+    trace_record_begin(file, KIND(TASK), (uint64_t)at_ns);
+    trace_put(file, FIELD_TASK, 1);
+    trace_put_bytes(file, FIELD_HASH, hash, sizeof(hash));
+    trace_record_end(file);
+    trace_record_begin(file, kind, (uint64_t)at_ns);
+    trace_put(file, FIELD_TASK, 1);
+    trace_put(file, FIELD_PEER, peer);
+    trace_record_end(file);
+}
+
+static struct trace read_back(void)
+{
+    struct trace trace;
+    char story[256] = "";
+    if (!trace_read(directory, &trace, story, sizeof(story)))
+        fail_msg("%s", story);
+    return trace;
+}
+
+/* Rank 1's clock is this much ahead.  A message takes 1 ms one way and 3 the other. */
+static void clocks_are_put_in_line(void **state)
+{
+    (void)state;
+    static const int64_t ahead_ns[] = {0, 5 * MS, 3600000 * MS, -7 * MS};
+    for (size_t i = 0; i < sizeof(ahead_ns) / sizeof(ahead_ns[0]); i++) {
+        const int64_t start_ns = 10000000 * MS, ahead = ahead_ns[i];
+        struct trace_file file = file_begin(0, 0, start_ns);
+        heard(&file, 1, start_ns + 20 * MS + ahead, start_ns + 23 * MS);
+        result(&file, KIND(RESULT_SENT), 1, start_ns + 30 * MS);
+        trace_file_close(&file);
+        file = file_begin(1, 1, start_ns + ahead);
+        heard(&file, 0, start_ns + 10 * MS, start_ns + 11 * MS + ahead);
+        result(&file, KIND(RESULT_RECEIVED), 0, start_ns + 31 * MS + ahead);
+        trace_file_close(&file);
+        struct trace trace = read_back();
+        assert_int_equal(trace.message_count, 1);
+        assert_int_equal(trace.backward, 0);
+        const int64_t error_ns =
+            trace.ranks[1].offset_ns - trace.ranks[0].offset_ns + ahead;
+        assert_int_equal(error_ns, 1 * MS); /* half of what the ways differ by */
+        assert_in_range(trace.messages[0].received_ns - trace.messages[0].sent_ns,
+                        1 * MS, 3 * MS);
+        trace_release(&trace);
+    }
+}
+
+static void ranks_of_one_host_have_one_clock(void **state)
+{
+    (void)state;
+    struct trace_file file = file_begin(0, 4, 100 * MS);
+    heard(&file, 1, 150 * MS, 190 * MS); /* slow, which says nothing of clocks */
+    trace_file_close(&file);
+    file = file_begin(1, 4, 120 * MS);
+    trace_file_close(&file);
+    struct trace trace = read_back();
+    assert_int_equal(trace.ranks[1].offset_ns, trace.ranks[0].offset_ns);
+    assert_int_equal(trace.ranks[1].first_ns, 20 * MS);
+    trace_release(&trace);
+}
+
+/* Texts of all lengths at which a length takes another byte. */
+static void what_was_written_is_read(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 100, 120, 127, 128, 200, 16370, 16384, 40000};
+    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+    char *text = malloc(40001);
+    assert_non_null(text);
+    struct trace_file file = file_begin(0, 0, 1000);
+    for (size_t i = 0; i < SIZES; i++) {
+        memset(text, 'a' + (int)i, sizes[i]);
+        trace_record_begin(&file, KIND(STALL), 1000 + 10 * (i + 1));
+        trace_put_bytes(&file, FIELD_TEXT, text, sizes[i]);
+        trace_record_end(&file);
+    }
+    trace_file_close(&file);
+    struct trace trace = read_back();
+    assert_int_equal(trace.ranks[0].event_count, SIZES);
+    assert_int_equal(trace.ranks[0].torn_bytes, 0);
+    for (size_t i = 0; i < SIZES; i++) {
+        const struct trace_event *event = &trace.ranks[0].events[i];
+        assert_int_equal(event->at_ns, 10 * (i + 1));
+        assert_int_equal(event->text != NULL ? strlen(event->text) : 0, sizes[i]);
+    }
+    trace_release(&trace);
+    free(text);
+}
+
+/* Cut at every byte, the whole records before are there, and the rest is counted. */
+static void a_torn_end_is_skipped(void **state)
+{
+    (void)state;
+    enum { RECORDS = 4 };
+    long ends[RECORDS + 1];
+    char path[128];
+    struct trace_file file = file_begin(0, 0, 1000);
+    for (int i = 0; i <= RECORDS; i++) {
+        if (i > 0)
+            heard(&file, 1, 1000000 + i, 2000 + i);
+        ends[i] = (long)file.used;
+    }
+    trace_file_close(&file);
+    path_of(0, path);
+    for (long size = ends[RECORDS]; size >= ends[0]; size--) {
+        assert_int_equal(truncate(path, size), 0);
+        struct trace trace = read_back();
+        size_t whole = 0;
+        while (whole < RECORDS && ends[whole + 1] <= size)
+            whole++;
+        assert_int_equal(trace.ranks[0].event_count, whole);
+        assert_int_equal(trace.ranks[0].torn_bytes, size - ends[whole]);
+        trace_release(&trace);
+    }
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(directory, sizeof(directory), "/tmp/moot-trace-XXXXXX");
+    return mkdtemp(directory) != NULL ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        char path[128];
+        path_of(rank, path);
+        unlink(path);
+    }
+    return rmdir(directory);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        TEST(clocks_are_put_in_line),
+        TEST(ranks_of_one_host_have_one_clock),
+        TEST(what_was_written_is_read),
+        TEST(a_torn_end_is_skipped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
