@@ -176,8 +176,10 @@ static void propose_to_voters(struct core *core, struct task *task, uint32_t own
 {
     const struct docket *docket = task->docket;
     uint32_t winner = docket != NULL ? docket->winner : NOBODY;
+    bool last_resort =
+        evidence == EVIDENCE_QUIET && winner != NOBODY && may_own(core, task, winner);
     if (winner != NOBODY && winner < core->size &&
-        (winner == owner || asks(docket, winner))) {
+        (winner == owner || asks(docket, winner) || last_resort)) {
         chair_decided(core, task, winner, docket->evidence);
     } else if (winner == NOBODY) {
         ballot_open(core, task, owner, evidence);

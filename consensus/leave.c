@@ -109,6 +109,7 @@ static void reopen(struct core *core, struct task *task, uint32_t from)
 static void send_back(struct core *core, struct task *task, uint32_t chair)
 {
     task->returned = task->returning = true;
+    task->asked = false; /* the chair counts it among those who wait no more (reopen) */
     core->leave.untaken++;
     core->stats.returned++;
     say(core, chair, LEAVE_RETURN, task);
