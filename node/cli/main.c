@@ -71,7 +71,7 @@ static int is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-int main(int argc, char **argv)
+static int command_run(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     if (*word == '\0') {
@@ -95,3 +95,15 @@ int main(int argc, char **argv)
         return verb_help_print(verb);
     return verb->run(argc - 1, argv + 1);
 }
+
+/* An answer that could not be written is not given: a full disk or a closed output must
+ * not look like a success. */
+static int output_end(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "moot: standard output could not be written\n");
+    return status == CLI_OK ? CLI_FAILED : status;
+}
+
+int main(int argc, char **argv) { return output_end(command_run(argc, argv)); }

@@ -190,5 +190,17 @@ says out '^  vote-timeout  *votes  *needless  *asks |'
     [ "$(grep -c '^  5ms ' "$scratch/out")" -eq 5 ]
 note $? "a value has no row"
 
+# --- Standard output that takes nothing ------------------------------------------------
+
+for arguments in "--seed 1" "--seeds 1..3" "--trace"; do
+    name="no room for $arguments"
+    # shellcheck disable=SC2086 # words are meant to split
+    timeout 60 "$moot" sim --ranks 3 $arguments >/dev/full 2>"$scratch/err"
+    got=$?
+    [ "$got" -eq 1 ]
+    note $? "exit $got, not 1"
+    says err '^moot: standard output could not be written$'
+done
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
