@@ -301,14 +301,18 @@ static uint32_t heir_of(const struct task *task, const struct rankset *staying)
     return chair != NOBODY ? chair : placement_chair(&task->hash, staying, NULL);
 }
 
-/* Its own, and copies of what others made who have left or are about to. */
+/* Its own, and copies of what others made who have left or are about to.  An heir that
+ * has taken it and then leaves, too, might have this rank for an heir: then it goes to
+ * one who stays. */
 static bool is_to_hand_over(const struct task *task, const struct rankset *staying)
 {
     if (task->have != CORE_HAVE_DATA || task->owner == NOBODY) {
         return false;
     }
     bool owner_stays = rankset_has(staying, task->owner) && !task->entrusted;
-    return !owner_stays && task->heir == NOBODY && !MUTANT(NOHANDOVER);
+    bool in_good_hands =
+        task->heir != NOBODY && (task->handing || rankset_has(staying, task->heir));
+    return !owner_stays && !in_good_hands && !MUTANT(NOHANDOVER);
 }
 
 static void hand_over_results(struct core *core, const struct rankset *staying)
