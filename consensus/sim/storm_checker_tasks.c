@@ -357,6 +357,14 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
 /* --- Leaving ------------------------------------------------------------------------
  */
 
+/* Nested tasks are in the scope of what spawned them. */
+static bool is_scoped(const struct program *program, uint32_t task)
+{
+    while (program->tasks[task].parent != PROGRAM_NONE)
+        task = (uint32_t)program->tasks[task].parent;
+    return program->tasks[task].scope != 0;
+}
+
 /* What a scope's end has made everybody forget needs no heir, and what a crash may take
  * along is nobody's fault. */
 void storm_see_departure(struct storm_checker *checker, struct sim *sim,
@@ -369,7 +377,7 @@ void storm_see_departure(struct storm_checker *checker, struct sim *sim,
     bool nobody = rankset_empty(&others);
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
         const struct seen *seen = &checker->tasks[i];
-        if (!checker->faulty && !nobody && checker->program->tasks[i].scope == 0 &&
+        if (!checker->faulty && !nobody && !is_scoped(checker->program, i) &&
             rankset_has(&seen->kept_by, sight->rank) &&
             !ranks_meet(&seen->kept_by, &checker->counting))
             sim_fail(sim, "handed over", "rank %" PRIu32 " takes %s along", sight->rank,
