@@ -414,6 +414,7 @@ static bool run_with_leaver(const struct scene *scene, struct sim_options *optio
     options->storm = &storm;
     bool good = storm_checker_run(options, report);
     storm_release(&storm);
+    options->storm = NULL; /* it is on this stack */
     return good;
 }
 

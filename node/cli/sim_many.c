@@ -8,10 +8,12 @@
 #include "sim.h"
 #include <inttypes.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -114,6 +116,7 @@ static bool begin(const struct sim_batch *batch, struct board *board,
     fflush(stderr);
     pid_t pid = fork();
     if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would hear it any more */
         work(batch, board, worker);
         fflush(stdout);
         _exit(0);

@@ -6,9 +6,11 @@
 #include "consensus/sim/shrink.h"
 #include "sim.h"
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +40,7 @@ static void find_check(const struct trial *trial, const struct failure *failure)
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         /* What it says about an assertion has been said. */
         (void)!freopen("/dev/null", "w", stderr);
         run(trial, failure);
