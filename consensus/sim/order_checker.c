@@ -10,6 +10,7 @@ enum { VIEWS_MAX = 64 };
 /* What has been said of one task. */
 struct said {
     uint32_t owner[VIEWS_MAX]; /* 1 + whom that view's reports name; 0: nobody */
+    struct rankset claimed_by; /* who runs it on their own word, whatever is old */
     struct search {
         uint32_t chair; /* or finder */
         uint64_t epoch;
@@ -279,6 +280,14 @@ static void check_decision(const struct order_checker *checker, struct sim *sim,
                  sight->rank, name(checker, sight->task), epoch);
 }
 
+static void see_note(struct order_checker *checker, struct sim *sim,
+                     const struct sight *sight)
+{
+    check_decision(checker, sim, sight);
+    if (sight->point == CORE_POINT_CLAIM)
+        ranks_add(&checker->tasks[sight->task].claimed_by, sight->rank);
+}
+
 /* --- Watching -----------------------------------------------------------------------
  */
 
@@ -311,8 +320,9 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     else if (sight->type == SIGHT_KEEP)
         check_keep(checker, sim, sight);
     else if (sight->type == SIGHT_NOTE)
-        check_decision(checker, sim, sight);
+        see_note(checker, sim, sight);
     else if (sight->type == SIGHT_RUN && follows_from_old(checker, sight) &&
+             !rankset_has(&checker->tasks[sight->task].claimed_by, sight->rank) &&
              !checker->program->tasks[sight->task].once)
         sim_fail(sim, "rule e", "rank %" PRIu32 " runs %s because of an old message",
                  sight->rank, name(checker, sight->task));
@@ -349,6 +359,7 @@ static void forget_task(struct said *said)
         rankset_release(&said->searches[i].proposed);
     }
     free(said->searches);
+    rankset_release(&said->claimed_by);
 }
 
 void order_checker_free(struct order_checker *checker)

@@ -35,7 +35,8 @@ struct party {
     bool voted, lacked_quorum;
     bool ready; /* it has said, in this view, that it is ready to leave */
     uint64_t epoch;
-    struct rankset unreachable; /* whom it was ever cut off from */
+    struct rankset unreachable; /* whom it was ever cut off from, in either direction */
+    struct rankset unheard_by;  /* whom its words did not reach */
     struct rankset proposed;    /* members of the next view, by the latest proposal */
     struct rankset voted_for;   /* the same, of the one that it voted for, if `voted` */
     struct grant {

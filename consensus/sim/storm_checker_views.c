@@ -9,6 +9,7 @@ enum { DRIFT_PPM = 1000 /* rho */ };
 void storm_forget_party(struct party *party)
 {
     rankset_release(&party->unreachable);
+    rankset_release(&party->unheard_by);
     rankset_release(&party->proposed);
     rankset_release(&party->voted_for);
     free(party->grants);
@@ -78,16 +79,17 @@ static void keep_mutual(const struct storm_checker *checker, struct rankset *ran
     rankset_release(&all);
 }
 
-/* One of the electors hears some of the steady ones and not others: it may have had a
- * view accepted without these, for which those then withhold their grants. */
+/* One of the electors is cut off from some of the steady ones, and its words reach one
+ * of them: it may have had a view accepted without some, for which those who accepted
+ * then withhold their grants. */
 static bool stands_between(const struct storm_checker *checker,
                            const struct rankset *electors, const struct rankset *steady)
 {
     FOR_RANKS(rank, electors)
     {
-        const struct rankset *deaf_to = &checker->parties[rank].unreachable;
-        if (!rankset_has(steady, rank) && ranks_meet(deaf_to, steady) &&
-            !ranks_within(steady, deaf_to))
+        const struct party *party = &checker->parties[rank];
+        if (!rankset_has(steady, rank) && ranks_meet(&party->unreachable, steady) &&
+            !ranks_within(steady, &party->unheard_by))
             return true;
     }
     return false;
@@ -291,6 +293,7 @@ void storm_see_fault(struct storm_checker *checker, const struct sim *sim,
         ranks_add(&checker->disturbed, sight->rank);
     if (sight->peer == UINT32_MAX)
         return;
+    ranks_add(&checker->parties[sight->rank].unheard_by, sight->peer);
     ranks_add(&checker->parties[sight->rank].unreachable, sight->peer);
     ranks_add(&checker->parties[sight->peer].unreachable, sight->rank);
 }
