@@ -563,7 +563,8 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
     }
     if (!task->held ||
         (task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING)) {
-        core->stats.violations++;
+        core->stats.violations +=
+            !task->returned; /* sent before the return was heard */
         return;
     }
     out_note(core, CORE_POINT_DECISION_RECV, task, from, EVIDENCE_NONE);
