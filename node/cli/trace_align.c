@@ -245,13 +245,17 @@ static void offsets_find(struct trace *trace)
         trace->out_of_memory = true;
         return;
     }
+    if (hosts.count <= 1) { /* one clock */
+        free(hosts.of_rank);
+        return;
+    }
     const size_t n = hosts.count;
     hosts.edge = calloc(n * n, sizeof *hosts.edge);
     hosts.from = calloc(n, sizeof *hosts.from);
     hosts.to = calloc(n, sizeof *hosts.to);
     if (hosts.edge == NULL || hosts.from == NULL || hosts.to == NULL) {
         trace->out_of_memory = true;
-    } else if (n > 1) {
+    } else {
         messages_gather(trace);
         edges_find(trace, &hosts);
         paths_find(&hosts);
