@@ -458,6 +458,63 @@ static void what_was_accepted_is_accepted_again_in_a_new_view(void **state)
     bench_close();
 }
 
+/* 0 has yielded it to 1 and asks the voters of view 2 to accept that again; both die
+ * before they answer.  1 runs it and reports nothing, because the key has not moved:
+ * 0's record is all that is known of it. */
+static void a_record_outlives_an_unfinished_acceptance(void **state)
+{
+    (void)state;
+    bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = {{0}}, b = chaired_by(1, 0, 0);
+    for (int n = 0; !has_voters(&a, 15, 13); n++) {
+        a = chaired_by(0, n, MOOT_HASH_ONCE);
+    }
+    bench.hold_runs = true;
+    pass(50 * MS);
+    spawn(1, 1, a);
+    spawn(1, 2, b);
+    spawn(0, 2, b);
+    begin_wait(0, b);
+    pass(5 * MS);
+    begin_wait(1, a);
+    pass(20 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ran_on[1], 1);
+    end_wait(0, b);
+    bench.crashed[4] = true;
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        certify_at(rank, 4);
+    }
+    uint64_t accepts = sum_sent(MESSAGE_ACCEPT);
+    for (int i = 0; sum_sent(MESSAGE_ACCEPT) == accepts && i < 10000; i++) {
+        if (bench.head < bench.tail) {
+            deliver_one();
+        } else {
+            tick_all();
+        }
+    }
+    expect_view(0, 2, 15);
+    for (uint32_t dead = 2; dead < 4; dead++) {
+        bench.crashed[dead] = true;
+        for (uint32_t rank = 0; rank < 2; rank++) {
+            certify_at(rank, dead);
+        }
+    }
+    spawn(0, 1, a);
+    begin_wait(0, a);
+    pass(SUSPECTED_NS);
+    expect_view(0, 3, 3);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[0][1], 0);
+    struct core_event done = {.type = CORE_EV_DONE, .hash = a};
+    done.u.done.size = 8;
+    assert_int_equal(step(1, &done), MOOT_OK);
+    pass(20 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[0][1], 1);
+    bench_close();
+}
+
 int main(void)
 {
     numbers_init();
@@ -477,6 +534,7 @@ int main(void)
         cmocka_unit_test(a_once_task_whose_result_is_lost_is_not_run_again),
         cmocka_unit_test(what_was_accepted_is_accepted_again_in_a_new_view),
         cmocka_unit_test(an_old_acceptance_says_nothing_of_later_ballots),
+        cmocka_unit_test(a_record_outlives_an_unfinished_acceptance),
     };
     return cmocka_run_group_tests_name("view rules", tests, NULL, NULL);
 }
