@@ -135,7 +135,7 @@ static uint64_t busy_due_ns(const struct core *core, const struct task *task)
 {
     bool waited = task->lane_needs > 0 ||
                   (task->need != NEED_NONE && !push_is_expected(core, task));
-    uint64_t delay = core->options.ask_delay_ns;
+    uint64_t delay = core->options.ask_delay_ns; /* a chair's push is not at issue */
     if (!waited || delay > CORE_NEVER / ASK_BUSY_FACTOR) {
         return CORE_NEVER;
     }
@@ -154,8 +154,9 @@ static uint64_t motion_due_ns(const struct core *core, const struct task *task)
     if (!task->demanded && core->idle_since_ns > since) {
         since = core->idle_since_ns;
     }
-    uint64_t delay = core->options.ask_delay_ns;
-    if (push_is_expected(core, task)) {
+    uint64_t delay = timers_ask_delay_ns(core, task->chair);
+    if (push_is_expected(core, task)) { /* it will come: there is no hurry */
+        delay = delay > core->options.ask_delay_ns ? delay : core->options.ask_delay_ns;
         bool consumed = task->needs_done + task->needs_data > task->lane_needs;
         uint64_t factor = consumed ? ASK_CONSUMER_FACTOR : ASK_WAITER_FACTOR;
         delay = delay > CORE_NEVER / factor ? CORE_NEVER : delay * factor;
@@ -194,7 +195,7 @@ static bool wants_something(const struct task *task)
  */
 void asker_idle(struct core *core)
 {
-    uint64_t due_ns = add_ns(core->now_ns, core->options.ask_delay_ns);
+    uint64_t due_ns = add_ns(core->now_ns, timers_least_ask_ns(core));
     if (due_ns < core->pending_due_ns) {
         core->pending_due_ns = due_ns;
     }

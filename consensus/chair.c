@@ -53,7 +53,7 @@ static uint64_t demand_bound(const struct docket *docket)
 
 static uint64_t vote_due_ns(const struct core *core, const struct docket *docket)
 {
-    uint64_t timeout_ns = core->options.vote_timeout_ns;
+    uint64_t timeout_ns = core->vote_timeout_ns;
     return timeout_ns > CORE_NEVER - docket->first_ask_ns
                ? CORE_NEVER
                : docket->first_ask_ns + timeout_ns;
@@ -393,8 +393,7 @@ void chair_yield_all(struct core *core) { for_each_undecided(core, yield_when_qu
 
 uint64_t chair_deadline(const struct core *core)
 {
-    if (core->options.mode != CORE_REPAIR ||
-        core->options.vote_timeout_ns == CORE_NEVER) {
+    if (core->options.mode != CORE_REPAIR || core->vote_timeout_ns == CORE_NEVER) {
         return CORE_NEVER;
     }
     for (const struct task *task = core->undecided_docket.undecided_next;

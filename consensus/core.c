@@ -127,6 +127,8 @@ struct core *core_new(const struct core_options *options)
     core->rank = joins ? NOBODY : options->rank;
     core->uid = joins ? options->join_uid : options->uids[options->rank];
     core->epoch = joins ? 0 : options->epoch;
+    core->vote_timeout_ns =
+        options->adapt & CORE_ADAPT_VOTE ? CORE_NEVER : options->vote_timeout_ns;
     core->pending_due_ns = CORE_NEVER;
     core->spread_due_ns = CORE_NEVER;
     core->paxos.cause_since_ns = CORE_NEVER;
@@ -150,6 +152,7 @@ void core_free(struct core *core)
     silence_release(core);
     drop_release(core);
     free(core->mail.items);
+    free(core->claims);
     while (core->held_first != NULL) {
         struct held *held = core->held_first;
         core->held_first = held->next;

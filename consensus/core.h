@@ -67,7 +67,14 @@ struct core_options {
     uint8_t chunk_mask;  /* a roll is cut where a hash's first byte has none of these
                             bits; 0: 0xff; alike on every rank */
     uint32_t notes;      /* emit CORE_OUT_NOTE at these points: CORE_NOTE(point) */
+    uint32_t adapt;      /* CORE_ADAPT_*: these follow what is seen (timers.c) */
 };
+
+/* Of options.adapt.  What is set is then where the timer begins, and bounds it: an ask
+ * delay is at most CORE_ASK_FACTOR_MAX of it, a suspicion no less than it and at most
+ * CORE_SUSPECT_FACTOR_MAX of it.  The vote timeout begins as never. */
+enum { CORE_ADAPT_ASK = 1, CORE_ADAPT_VOTE = 2, CORE_ADAPT_SUSPECT = 4 };
+enum { CORE_ASK_FACTOR_MAX = 64, CORE_SUSPECT_FACTOR_MAX = 4 };
 
 struct core;
 
@@ -369,6 +376,20 @@ struct core_peer_view {
     moot_hash waits_for;        /* if state.waiting */
 };
 bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_view *out);
+
+/* The timers as they are now, and what they follow.  Those that concern a peer are of
+ * the peer `rank`; CORE_NEVER: it never ends, or there is no failure detection. */
+struct core_timers {
+    uint64_t ask_delay_ns; /* before `rank`, as a chair, is asked */
+    uint64_t vote_timeout_ns, heartbeat_ns, lease_ns;
+    uint64_t suspect_ns;                             /* the silence for which it is */
+    uint64_t round_trip_ns, round_trip_deviation_ns; /* to it; smoothed */
+    uint64_t round_trips;                            /* so many were seen */
+    uint64_t longest_gap_ns; /* between two of its heartbeats; fades */
+    uint64_t late_claims;    /* of this rank, that the vote timeout is learnt from */
+    uint32_t unwell;         /* this rank has been late itself: 0 (not lately) to 3 */
+};
+bool core_timers_look(const struct core *core, uint32_t rank, struct core_timers *out);
 
 /* Calls `see` for each task that this rank waits for (a lane, or an owned task's
  * missing input) and has not got. */

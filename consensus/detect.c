@@ -66,7 +66,7 @@ static uint64_t lease_outlived_ns(const struct core *core)
 static bool is_silent(const struct core *core, uint32_t rank)
 {
     uint64_t heard_ns = peer_seen(core, rank)->heard_ns;
-    return add_ns(heard_ns, core->options.suspect_ns) <= core->now_ns;
+    return add_ns(heard_ns, timers_suspect_ns(core, rank)) <= core->now_ns;
 }
 
 /* Enough others suspect it: min(2, N-2) of them. */
@@ -150,6 +150,7 @@ void detect_on_heartbeat(struct core *core, uint32_t from,
 {
     struct peer *peer = peer_of(core, from);
     peer->state.load = heartbeat->load;
+    timers_heartbeat(core, peer);
     rankset_release(&peer->suspects);
     if (heartbeat->suspects != NULL &&
         !rankset_copy(&peer->suspects, heartbeat->suspects)) {
@@ -182,6 +183,9 @@ void detect_on_grant(struct core *core, uint32_t from,
     if (grant->token > core->now_ns) {
         core->stats.refused++;
         return;
+    }
+    if (grant->token > peer->grant_token_ns) { /* not a copy, nor overtaken */
+        timers_round_trip(peer, core->now_ns - grant->token);
     }
     if (peer->granted_epoch != core->epoch || grant->token > peer->grant_token_ns) {
         peer->granted_epoch = core->epoch;
@@ -352,6 +356,7 @@ void detect_turn(struct core *core)
         return;
     }
     if (core->now_ns >= core->heartbeat_due_ns) {
+        timers_own_heartbeat(core);
         if (detect_watches(core)) {
             suspect(core);
             remind(core);

@@ -39,6 +39,7 @@
  *   leave.c     draining and going in good order
  *   epoch.c     entering it; recovery.c decides the keys that moved; silence.c what the
  *               reports do not say
+ *   timers.c    what the timers follow, if they are to (core_options.adapt)
  *   committee.c who watches and decides where there are many; tally.c what all have
  *               done, counted along tree.c's tree
  *   link.c      order and delivery over wires that lose; for hosts whose wire does
@@ -48,6 +49,7 @@
 
 #include "consensus/core.h"
 #include "consensus/mutant.h"
+#include "consensus/timers.h"
 #include "consensus/tree.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"
@@ -64,6 +66,14 @@ enum { ASK_CONSUMER_FACTOR = 20, ASK_WAITER_FACTOR = 4 };
 
 /* A rank that is never idle asks after so many ask delays, and this on top. */
 enum { ASK_BUSY_FACTOR = 100, ASK_BUSY_NS = 1000000 };
+
+/* A vote timeout that is learnt: from so many late claims at least, beyond this share
+ * of them, and no shorter than this. */
+enum { VOTE_SAMPLES = 16, VOTE_PER_MILLE = 999, VOTE_LEAST_NS = 1000000 };
+
+/* The longest gap between a peer's heartbeats loses a 64th with each; this rank's own
+ * health has so many steps. */
+enum { GAP_FADES = 64, UNWELL_MAX = 3 };
 
 /* Every member of the present view, lowest rank first. */
 #define FOR_MEMBERS(core, rank)                                                        \
@@ -338,8 +348,11 @@ struct peer {
     moot_hash waits_for;
     struct announced *announced; /* unresolved ones */
     uint32_t announced_count, announced_room;
-    uint64_t wins; /* yields given to it by this chair */
-    bool swept;    /* T1a is done towards it: it has closed and knows what we hold */
+    struct estimate round_trip; /* from a heartbeat to its grant */
+    uint64_t beat_ns;           /* when its last heartbeat came, */
+    uint64_t gap_ns;            /* and the longest between two; fades */
+    uint64_t wins;              /* yields given to it by this chair */
+    bool swept; /* T1a is done towards it: it has closed and knows what we hold */
     struct message_pollr pollr;
     moot_hash orphan;
 };
@@ -524,6 +537,9 @@ struct core {
     uint64_t sent_before[MESSAGE_TYPE_END], received_before[MESSAGE_TYPE_END];
     uint64_t now_ns;
     uint64_t votes_tested_ns; /* vote timeouts up to here have been acted on */
+    uint64_t vote_timeout_ns; /* as it is now: set, or learnt from */
+    struct quantiles *claims; /* how late this chair's were; NULL: none was */
+    uint32_t unwell;          /* how often its own heartbeats were late, lately */
     struct rankset members;
     uint32_t member_count;
     uint64_t *uids;      /* per rank */

@@ -92,6 +92,9 @@ static void push_done_inputs(struct core *core, struct task *task)
 static void settle(struct core *core, struct task *task)
 {
     if (task->chair == core->rank) {
+        if (task->docket != NULL && task->docket->asker_count > 0) {
+            timers_late_claim(core, core->now_ns - task->docket->first_ask_ns);
+        }
         chair_claim(core, task);
         chair_retest(core, task);
         asker_consider(core, task); /* it may have asked a finder until now */

@@ -126,6 +126,18 @@ bool detect_certifies(const struct core *core, uint32_t rank);
 void detect_turn(struct core *core);
 uint64_t detect_deadline(const struct core *core);
 
+/* --- timers.c ------------------------------------------------------------------ */
+
+struct peer;
+uint64_t timers_ask_delay_ns(const struct core *core, uint32_t chair);
+uint64_t timers_least_ask_ns(const struct core *core); /* of all chairs */
+uint64_t timers_suspect_ns(const struct core *core, uint32_t rank);
+void timers_round_trip(struct peer *peer, uint64_t trip_ns);
+/* This rank, as the chair, has registered what it was asked for so long ago. */
+void timers_late_claim(struct core *core, uint64_t late_ns);
+void timers_heartbeat(struct core *core, struct peer *peer); /* has come from it */
+void timers_own_heartbeat(struct core *core);                /* goes out now */
+
 /* --- view_value.c, view.c, view_learn.c
  * -------------------------------------------------------------------- */
 

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What `auto` stands for. */
+/* What `auto` begins with (consensus/timers.c). */
 #define ASK_DELAY_AUTO_NS UINT64_C(1000000)
 #define GOSSIP_PERIOD_NS UINT64_C(2000000)
 
@@ -91,7 +91,8 @@ static int make_core(struct moot *m, char *story)
 {
     const struct knobs *knobs = &m->knobs;
     bool ask_auto = knobs->ask_delay_ns == KNOB_AUTO;
-    bool vote_never = knobs->vote_timeout_ns == KNOB_NEVER;
+    bool vote_auto = knobs->vote_timeout_ns == KNOB_AUTO;
+    bool vote_set = !vote_auto && knobs->vote_timeout_ns != KNOB_NEVER;
     struct core_options options = {
         .rank = m->group.rank,
         .size = m->group.size,
@@ -100,9 +101,11 @@ static int make_core(struct moot *m, char *story)
         .epoch = 1,
         .mode = (enum core_mode)knobs->divergence,
         .voters = (uint32_t)knobs->voters,
-        .vote_timeout_ns = vote_never ? CORE_NEVER : (uint64_t)knobs->vote_timeout_ns,
+        .vote_timeout_ns = vote_set ? (uint64_t)knobs->vote_timeout_ns : CORE_NEVER,
         .ask_delay_ns = ask_auto ? ASK_DELAY_AUTO_NS : (uint64_t)knobs->ask_delay_ns,
         .gossip_period_ns = GOSSIP_PERIOD_NS,
+        .adapt = (ask_auto ? (uint32_t)CORE_ADAPT_ASK : 0u) |
+                 (vote_auto ? (uint32_t)CORE_ADAPT_VOTE : 0u),
         .drop_above = (uint64_t)knobs->window / 2,
         .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |
                  (knobs->trace[0] != '\0' ? TRACE_NOTES : 0)};

@@ -22,14 +22,15 @@ const struct knob_row knob_table[KNOB_COUNT] = {
          "go on (repair), fail at the first (strict), or neither (trust)",
          AT(divergence)},
     [KNOB_VOTE_TIMEOUT] =
-        {"MOOT_VOTE_TIMEOUT", KNOB_DURATION, "never", "never", MICROSECOND, 24 * HOUR,
-         true,
+        {"MOOT_VOTE_TIMEOUT", KNOB_DURATION, "never", "auto never", MICROSECOND,
+         24 * HOUR, true,
          "how long a chair that is neither blocked nor closed may keep "
-         "an asker waiting before it yields the task; safe at any value",
+         "an asker waiting before it yields the task; safe at any value; auto: "
+         "twice as long as this chair has been late before",
          AT(vote_timeout_ns)},
     [KNOB_ASK_DELAY] = {"MOOT_ASK_DELAY", KNOB_DURATION, "auto", "auto", 0, HOUR, true,
                         "how long an idle rank waits for a push before it asks for a "
-                        "result",
+                        "result; auto: some round trips",
                         AT(ask_delay_ns)},
     [KNOB_VOTERS] = {"MOOT_VOTERS", KNOB_INTEGER, "3", NULL, 1, LIMIT_VOTERS, true,
                      "how many ranks vote on the owner of a once task", AT(voters)},
@@ -40,7 +41,9 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                         AT(heartbeat_ns)},
     [KNOB_SUSPECT] = {"MOOT_SUSPECT", KNOB_DURATION, "auto", "auto", MILLISECOND, HOUR,
                       true,
-                      "how long a rank may be silent before the others vote it out",
+                      "how long a rank may be silent before the others vote it out; "
+                      "auto: six heartbeats, and up to four times that where "
+                      "heartbeats come late",
                       AT(suspect_ns)},
     [KNOB_LEASE] = {"MOOT_LEASE", KNOB_DURATION, "auto", "auto", MILLISECOND, HOUR,
                     true,

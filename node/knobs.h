@@ -75,7 +75,7 @@ struct knob_origin {
 
 struct knobs {
     int64_t divergence;
-    int64_t vote_timeout_ns; /* or KNOB_NEVER */
+    int64_t vote_timeout_ns; /* or KNOB_AUTO, KNOB_NEVER */
     int64_t ask_delay_ns;    /* or KNOB_AUTO */
     int64_t voters;
     int64_t heartbeat_ns; /* or KNOB_AUTO, KNOB_NEVER */

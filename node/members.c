@@ -69,6 +69,7 @@ int members_options(const struct moot *m, struct core_options *options, char *st
     options->heartbeat_ns = beat_ns;
     options->lease_ns = or_else(knobs->lease_ns, beat_ns * LEASE_HEARTBEATS);
     options->suspect_ns = or_else(knobs->suspect_ns, beat_ns * SUSPECT_HEARTBEATS);
+    options->adapt |= knobs->suspect_ns == KNOB_AUTO ? (uint32_t)CORE_ADAPT_SUSPECT : 0;
     options->quorum_wait_ns = options->suspect_ns * QUORUM_SUSPECTS;
     if (2 * beat_ns > options->lease_ns || options->lease_ns > options->suspect_ns) {
         snprintf(story, story_size,

@@ -428,7 +428,9 @@ static void write_process(struct moot *m, struct knob_lines *lines, char *comman
     process.n_knobs = KNOB_COUNT;
     process.knobs = lines->list;
     process.vote_timeout_ns =
-        m->knobs.vote_timeout_ns == KNOB_NEVER ? 0 : (uint64_t)m->knobs.vote_timeout_ns;
+        m->knobs.vote_timeout_ns == KNOB_NEVER || m->knobs.vote_timeout_ns == KNOB_AUTO
+            ? 0
+            : (uint64_t)m->knobs.vote_timeout_ns;
     process.transport = borrow(m->transport->ops->name);
     process.compiler = borrow(__VERSION__);
     write_packed(m, &record);

@@ -61,6 +61,7 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
         .vote_timeout_ns = weather->vote_timeout_ns,
         .ask_delay_ns = weather->ask_delay_ns,
         .gossip_period_ns = weather->gossip_period_ns,
+        .adapt = weather->adapt,
         .direct_max = weather->direct_max,
         .drop_above = weather->drop_above,
         .chunk_mask = weather->drop_above > 0 ? 7 : 0,

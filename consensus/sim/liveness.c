@@ -37,6 +37,19 @@ static uint64_t way_ns(const struct sim_weather *weather)
            (weather->gap_per_mille > 0 ? 2 * weather->gap_ns : 0);
 }
 
+/* At most, where it is learnt. */
+static uint64_t ask_delay_ns(const struct sim_weather *weather)
+{
+    uint64_t factor = weather->adapt & CORE_ADAPT_ASK ? CORE_ASK_FACTOR_MAX : 1;
+    return weather->ask_delay_ns * factor;
+}
+
+static uint64_t suspect_ns(const struct sim_weather *weather)
+{
+    uint64_t factor = weather->adapt & CORE_ADAPT_SUSPECT ? CORE_SUSPECT_FACTOR_MAX : 1;
+    return weather->suspect_ns * factor;
+}
+
 static uint64_t changes(const struct sim *sim)
 {
     const struct sim_counts *counts = &sim->report->counts;
@@ -48,7 +61,7 @@ static uint64_t views_ns(const struct sim *sim, uint64_t round_ns)
     const struct sim_weather *weather = &sim->weather;
     uint64_t lease_ns = weather->lease_ns + weather->lease_ns * 2 * RHO_PPM / 1000000;
     uint64_t detection_ns =
-        weather->heartbeat_ns + weather->suspect_ns + lease_ns + way_ns(weather);
+        weather->heartbeat_ns + suspect_ns(weather) + lease_ns + way_ns(weather);
     uint64_t failed = changes(sim);
     uint64_t view_ns =
         weather->batch_ns + weather->stagger_ns * (failed + 2) + 7 * round_ns;
@@ -100,7 +113,7 @@ uint64_t liveness_bound_ns(const struct sim *sim)
     const struct sim_weather *weather = &sim->weather;
     uint64_t round_ns = 2 * way_ns(weather) * levels(sim);
     uint64_t asking_ns =
-        sim->longest_chain * (ASK_PUSHED_DELAYS * weather->ask_delay_ns + round_ns) +
+        sim->longest_chain * (ASK_PUSHED_DELAYS * ask_delay_ns(weather) + round_ns) +
         ASK_BUSY_DELAYS * weather->ask_delay_ns + ASK_BUSY_MORE_NS;
     uint64_t quiet_ns =
         (QUIET_PERIODS + levels(sim)) * weather->gossip_period_ns + 4 * round_ns;

@@ -162,6 +162,7 @@ struct sim_weather {
     uint32_t slow;    /* 1 + the rank whose own code takes 30 times longer; 0: none */
     uint32_t workers; /* per rank, beside lanes that wait */
     uint64_t ask_delay_ns, gossip_period_ns, vote_timeout_ns;
+    uint32_t adapt;      /* core_options of that name; not drawn, 0 */
     uint32_t direct_max; /* core_options of that name; not drawn, 0 */
     uint64_t drop_above; /* likewise; then programs let go of what they have used, and
                             rolls are cut often */

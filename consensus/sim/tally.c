@@ -26,6 +26,7 @@ static uint64_t bin_end_ns(uint32_t bin)
 static void spread_add(struct tally_spread *spread, uint64_t ns)
 {
     spread->count++;
+    spread->sum_ns += ns;
     spread->bins[bin_of(ns)]++;
     if (ns > spread->most_ns)
         spread->most_ns = ns;
@@ -49,6 +50,7 @@ uint64_t tally_percentile_ns(const struct tally_spread *spread, uint32_t per_mil
 static void spreads_add(struct tally_spread *to, const struct tally_spread *more)
 {
     to->count += more->count;
+    to->sum_ns += more->sum_ns;
     to->most_ns = most_of(to->most_ns, more->most_ns);
     for (int bin = 0; bin < TALLY_BINS; bin++)
         to->bins[bin] += more->bins[bin];
@@ -106,6 +108,7 @@ void tally_add(struct tally *to, const struct tally *more)
     to->gossip_pairs += more->gossip_pairs;
     spreads_add(&to->asks, &more->asks);
     spreads_add(&to->vote_asks_ns, &more->vote_asks_ns);
+    spreads_add(&to->waits, &more->waits);
 }
 
 uint64_t tally_gossip_bytes(const struct tally *tally)
@@ -160,12 +163,17 @@ static void asks_grow(struct asks *asks)
     *asks = more;
 }
 
+static uint64_t ask_key(uint32_t task, uint32_t rank)
+{
+    return 1 + ((uint64_t)task << 32 | rank);
+}
+
 /* The rank's ask for the task, made if there is none. */
 static struct ask *ask_of(struct asks *asks, uint32_t task, uint32_t rank)
 {
     if (3 * asks->count >= 2 * asks->capacity)
         asks_grow(asks);
-    uint64_t key = 1 + ((uint64_t)task << 32 | rank);
+    uint64_t key = ask_key(task, rank);
     struct ask *ask = ask_find(asks, key);
     asks->count += ask->key == 0;
     ask->key = key;
@@ -191,6 +199,7 @@ struct tally_watch {
     struct sent *ranks;
     uint32_t rank_count;
     struct asks asks;
+    struct asks waits; /* by task, and rank and lane in one number */
     struct tally tally;
 };
 
@@ -254,8 +263,7 @@ static void see_result(struct tally_watch *watch, const struct sight *sight)
 {
     if (watch->asks.count == 0)
         return;
-    struct ask *ask =
-        ask_find(&watch->asks, 1 + ((uint64_t)sight->task << 32 | sight->rank));
+    struct ask *ask = ask_find(&watch->asks, ask_key(sight->task, sight->rank));
     if (ask->key == 0 || ask->since_ns == 0 || (ask->wants_data && sight->data == NULL))
         return;
     uint64_t took_ns = sight->time_ns + 1 - ask->since_ns;
@@ -274,6 +282,20 @@ static void see_vote(struct tally_watch *watch, const struct sight *sight)
     seen->votes++;
     seen->chair = sight->rank;
     seen->evidence = sight->evidence;
+}
+
+static struct ask *wait_of(struct tally_watch *watch, const struct sight *sight)
+{
+    return ask_of(&watch->waits, sight->task,
+                  sight->rank * PROGRAM_LANES_MAX + sight->lane);
+}
+
+static void see_waited(struct tally_watch *watch, const struct sight *sight)
+{
+    struct ask *wait = wait_of(watch, sight);
+    if (wait->since_ns != 0)
+        spread_add(&watch->tally.waits, sight->time_ns + 1 - wait->since_ns);
+    wait->since_ns = 0;
 }
 
 static void see_spawn(struct tally_watch *watch, const struct sight *sight)
@@ -299,6 +321,10 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         return;
     if (sight->type == SIGHT_SPAWN)
         see_spawn(watch, sight);
+    else if (sight->type == SIGHT_WAIT)
+        wait_of(watch, sight)->since_ns = 1 + sight->time_ns;
+    else if (sight->type == SIGHT_WAITED)
+        see_waited(watch, sight);
     else if (sight->type == SIGHT_START)
         watch->tally.tasks_run++;
     else if (sight->type == SIGHT_KEEP || sight->type == SIGHT_END)
@@ -359,6 +385,7 @@ void tally_watch_end(struct tally_watch *watch, const struct sim_report *report,
     }
     tally_add(to, tally);
     free(watch->asks.items);
+    free(watch->waits.items);
     free(watch->ranks);
     free(watch->tasks);
     free(watch);

@@ -25,7 +25,7 @@ enum { TALLY_STEPS = 16, TALLY_BINS = (64 - 4 + 1) * TALLY_STEPS };
 
 /* Durations, by size in steps of a sixteenth of a power of two. */
 struct tally_spread {
-    uint64_t count, most_ns, bins[TALLY_BINS];
+    uint64_t count, most_ns, sum_ns, bins[TALLY_BINS];
 };
 
 struct tally {
@@ -45,6 +45,7 @@ struct tally {
     uint64_t gossip_pairs;                        /* of a task that a rank spawns and a
                                                      peer of that */
     struct tally_spread asks, vote_asks_ns;
+    struct tally_spread waits; /* of lanes, from the call to its end */
 };
 
 void tally_add(struct tally *to, const struct tally *more);

@@ -101,7 +101,8 @@ static void print_votes(const struct tally *tally, FILE *to)
     fputs(" for each\n", to);
 }
 
-static void print_spread(const char *what, const struct tally_spread *spread, FILE *to)
+static void print_spread(const char *what, const struct tally_spread *spread,
+                         const char *of, FILE *to)
 {
     if (spread->count == 0)
         return;
@@ -113,8 +114,7 @@ static void print_spread(const char *what, const struct tally_spread *spread, FI
         fprintf(to, " p%" PRIu32 " %s,", per_mille[i] / 10, text);
     }
     tally_time_format(spread->most_ns, text, sizeof text);
-    fprintf(to, " most %s (%" PRIu64 " asks, from motion to result)\n", text,
-            spread->count);
+    fprintf(to, " most %s (%" PRIu64 " %s)\n", text, spread->count, of);
 }
 
 static void print_standstill(const struct tally *tally, FILE *to)
@@ -157,13 +157,15 @@ static void print_messages(const struct tally *tally, FILE *to)
 
 void tally_print(const struct tally *tally, FILE *to)
 {
+    static const char asks[] = "asks, from motion to result";
     print_faults(tally, to);
     print_members(tally, to);
     fprintf(to, "  tasks        %" PRIu64 " run, %" PRIu64 " spawns\n",
             tally->tasks_run, tally->spawns);
     print_votes(tally, to);
-    print_spread("vote latency", &tally->vote_asks_ns, to);
-    print_spread("ask latency", &tally->asks, to);
+    print_spread("vote latency", &tally->vote_asks_ns, asks, to);
+    print_spread("ask latency", &tally->asks, asks, to);
+    print_spread("wait latency", &tally->waits, "waits of the program", to);
     print_standstill(tally, to);
     print_messages(tally, to);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
+enum { SUSPECT_HEARTBEATS = 6 };
 
 /* --- Settings --------------------------------------------------------------------- */
 
@@ -17,9 +18,10 @@ static const struct setting {
     const char *name, *what;
     size_t offset;
     bool count, never;
+    uint32_t adapt;
 } settings[] = {
-#define X(name, text, field, count, never, what)                                       \
-    {text, what, offsetof(struct sim_weather, field), count, never},
+#define X(name, text, field, count, never, adapt, what)                                \
+    {text, what, offsetof(struct sim_weather, field), count, never, adapt},
     TRIAL_SETTINGS(X)
 #undef X
 };
@@ -43,6 +45,10 @@ bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t 
         *out = value;
         return true;
     }
+    if (settings[setting].adapt != 0 && strcmp(word, "auto") == 0) {
+        *out = TRIAL_AUTO;
+        return true;
+    }
     if (settings[setting].count ? !lex_integer(&lexer, &value)
                                 : !lex_time(&lexer, &value))
         return false;
@@ -54,6 +60,8 @@ bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t 
                          LIMIT_VOTERS);
     if (setting == TRIAL_WORKERS && value > 64)
         return lex_wrong(&lexer, 0, lexer.end, "", "there are 0 to 64 workers");
+    if (setting == TRIAL_GAPS && value > 1000)
+        return lex_wrong(&lexer, 0, lexer.end, "", "of a thousand turns, at most 1000");
     *out = value;
     return true;
 }
@@ -68,6 +76,8 @@ size_t trial_setting_format(enum trial_setting setting, uint64_t value, char *te
     int unit = 0;
     if (value == CORE_NEVER && settings[setting].never)
         return (size_t)snprintf(text, size, "never");
+    if (value == TRIAL_AUTO && settings[setting].adapt != 0)
+        return (size_t)snprintf(text, size, "auto");
     if (settings[setting].count)
         return (size_t)snprintf(text, size, "%" PRIu64, value);
     while (unit < 3 && value % units[unit].ns != 0)
@@ -106,6 +116,12 @@ static void apply_settings(const struct trial *trial, struct sim_weather *weathe
         char *field = (char *)weather + settings[i].offset;
         if (!trial->set[i])
             continue;
+        if (settings[i].adapt != 0 && trial->settings[i] == TRIAL_AUTO) {
+            weather->adapt |= settings[i].adapt;
+            if (i == TRIAL_SUSPECT) /* as on real ranks */
+                weather->suspect_ns = SUSPECT_HEARTBEATS * weather->heartbeat_ns;
+            continue;
+        }
         if (settings[i].count)
             *(uint32_t *)(void *)field = (uint32_t)trial->settings[i];
         else

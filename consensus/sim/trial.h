@@ -21,30 +21,42 @@ enum trial_faults {
 };
 
 /* What of the weather may be fixed.
- * X(name, "text", field, 1 if it is a count, 1 if it may be "never", "what it is") */
+ * X(name, "text", field, 1 if it is a count, 1 if it may be "never", what `auto` has
+ *   the core adapt or 0, "what it is") */
 #define TRIAL_SETTINGS(X)                                                              \
-    X(LATENCY, "latency", latency_ns, 0, 0, "what every message takes")                \
-    X(JITTER, "jitter", jitter_ns, 0, 0, "what it takes beyond that, at most")         \
-    X(POLL, "poll", poll_ns, 0, 0, "until an arrival is handled, at most")             \
-    X(STEP, "step", step_ns, 0, 0, "the program's own time between calls, at most")    \
-    X(WORKERS, "workers", workers, 1, 0, "threads that run tasks beside waiting ones") \
-    X(ASK_DELAY, "ask-delay", ask_delay_ns, 0, 0, "MOOT_ASK_DELAY")                    \
-    X(GOSSIP_PERIOD, "gossip-period", gossip_period_ns, 0, 0,                          \
+    X(LATENCY, "latency", latency_ns, 0, 0, 0, "what every message takes")             \
+    X(JITTER, "jitter", jitter_ns, 0, 0, 0, "what it takes beyond that, at most")      \
+    X(POLL, "poll", poll_ns, 0, 0, 0, "until an arrival is handled, at most")          \
+    X(GAPS, "gaps", gap_per_mille, 1, 0, 0,                                            \
+      "of a thousand turns of a rank, so many leave it deaf for a while")              \
+    X(GAP, "gap", gap_ns, 0, 0, 0, "how long, at most")                                \
+    X(STEP, "step", step_ns, 0, 0, 0, "the program's own time between calls, at most") \
+    X(WORKERS, "workers", workers, 1, 0, 0,                                            \
+      "threads that run tasks beside waiting ones")                                    \
+    X(ASK_DELAY, "ask-delay", ask_delay_ns, 0, 0, CORE_ADAPT_ASK, "MOOT_ASK_DELAY")    \
+    X(GOSSIP_PERIOD, "gossip-period", gossip_period_ns, 0, 0, 0,                       \
       "the least between two tellings of a roll")                                      \
-    X(VOTE_TIMEOUT, "vote-timeout", vote_timeout_ns, 0, 1, "MOOT_VOTE_TIMEOUT")        \
-    X(VOTERS, "voters", voters, 1, 0, "MOOT_VOTERS")                                   \
-    X(DIRECT_MAX, "direct-max", direct_max, 1, 0,                                      \
+    X(VOTE_TIMEOUT, "vote-timeout", vote_timeout_ns, 0, 1, CORE_ADAPT_VOTE,            \
+      "MOOT_VOTE_TIMEOUT")                                                             \
+    X(VOTERS, "voters", voters, 1, 0, 0, "MOOT_VOTERS")                                \
+    X(DIRECT_MAX, "direct-max", direct_max, 1, 0, 0,                                   \
       "ranks up to which everyone tells everyone; 0: 64")                              \
-    X(HEARTBEAT, "heartbeat", heartbeat_ns, 0, 0, "MOOT_HEARTBEAT")                    \
-    X(SUSPECT, "suspect", suspect_ns, 0, 0, "MOOT_SUSPECT")                            \
-    X(LEASE, "lease", lease_ns, 0, 0, "MOOT_LEASE")
+    X(HEARTBEAT, "heartbeat", heartbeat_ns, 0, 0, 0, "MOOT_HEARTBEAT")                 \
+    X(SUSPECT, "suspect", suspect_ns, 0, 0, CORE_ADAPT_SUSPECT, "MOOT_SUSPECT")        \
+    X(LEASE, "lease", lease_ns, 0, 0, 0, "MOOT_LEASE")                                 \
+    X(QUORUM_WAIT, "quorum-wait", quorum_wait_ns, 0, 0, 0,                             \
+      "how long a rank without a lease lets its waits last")
 
 enum trial_setting {
-#define X(name, text, field, count, never, what) TRIAL_##name,
+#define X(name, text, field, count, never, adapt, what) TRIAL_##name,
     TRIAL_SETTINGS(X)
 #undef X
         TRIAL_SETTING_END
 };
+
+/* The value of a setting that the core is to learn; it begins as the weather has it,
+ * and the suspicion with six heartbeats. */
+#define TRIAL_AUTO (CORE_NEVER - 1)
 
 enum { TRIAL_LEAVES_MAX = 16 };
 
@@ -68,7 +80,8 @@ struct trial {
 
 const char *trial_setting_name(enum trial_setting setting);
 const char *trial_setting_text(enum trial_setting setting); /* what it is */
-/* Reads "5ms", "3", "never": what the setting takes.  False, and *error says what. */
+/* Reads "5ms", "3", "never", "auto": what the setting takes.  False, and *error says
+ * what. */
 /* Reads "r2@2s" into the next of trial->leaves. */
 bool trial_leave_parse(struct trial *trial, const char *word, struct plan_error *error);
 bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t *out,

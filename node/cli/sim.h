@@ -21,7 +21,7 @@ enum { SIM_SWEEP_MAX = 32, SIM_JOBS_MAX = 256 };
 struct sim_command {
     struct trial trial;
     uint64_t seed_first, seed_last;
-    bool many; /* --seeds was given */
+    bool one, many; /* --seed was given; --seeds was */
     uint32_t jobs;
     bool trace, shrink;
     const char *workload_word, *lateness_word;

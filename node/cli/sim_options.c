@@ -80,25 +80,38 @@ static int take_jobs(struct sim_command *command, const char *word)
     return bad_count("--jobs", "processes", 1, SIM_JOBS_MAX, word);
 }
 
+static int two_kinds_of_seeds(void)
+{
+    return cli_usage(&verb_sim, "--seed is one run and --seeds are many: give one of "
+                                "them");
+}
+
 static int take_seed(struct sim_command *command, const char *word)
 {
     const char *end;
     if (!read_number(word, &command->seed_first, &end) || *end != '\0')
         return cli_usage(&verb_sim, "--seed takes a whole number, not \"%s\"", word);
+    if (command->many)
+        return two_kinds_of_seeds();
     command->seed_last = command->seed_first;
+    command->one = true;
     return CLI_OK;
 }
 
 static int take_seeds(struct sim_command *command, const char *word)
 {
     const char *end;
+    if (command->one)
+        return two_kinds_of_seeds();
     command->many = true;
     if (read_number(word, &command->seed_first, &end) && strncmp(end, "..", 2) == 0 &&
         read_number(end + 2, &command->seed_last, &end) && *end == '\0' &&
         command->seed_last >= command->seed_first && command->seed_last < UINT64_MAX)
         return CLI_OK;
-    return cli_usage(&verb_sim, "--seeds takes a range such as 1..1000, not \"%s\"",
-                     word);
+    return cli_usage(&verb_sim,
+                     "--seeds takes a range such as 1..1000, at most up to %" PRIu64
+                     ", not \"%s\"",
+                     UINT64_MAX - 1, word);
 }
 
 static int take_faults(struct sim_command *command, const char *word)
@@ -109,6 +122,8 @@ static int take_faults(struct sim_command *command, const char *word)
         command->trial.faults = TRIAL_NONE;
         return CLI_OK;
     }
+    if (*word == '\0')
+        return cli_usage(&verb_sim, "--faults takes none, or a plan, not nothing");
     plan_free(command->plan);
     command->plan = NULL;
     if (plan_parse(word, &command->plan, &error) != MOOT_OK) {
@@ -225,8 +240,8 @@ static int take_workload(struct sim_command *command, const char *word)
     if (workload_parse(word, &command->trial.workload, &error))
         return CLI_OK;
     if (strchr(word, ':') != NULL && access(word, R_OK) != 0)
-        return cli_usage(&verb_sim, "--workload %s: %s; allowed: %s", word, error.wrong,
-                         error.allowed);
+        return cli_usage(&verb_sim, "--workload %s: %s%s%s", word, error.wrong,
+                         *error.allowed ? "; allowed: " : "", error.allowed);
     return take_script(command, word, &error);
 }
 

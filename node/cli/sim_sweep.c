@@ -3,7 +3,8 @@
  * For each distribution of how late ranks spawn, and each value of the setting, all
  * seeds are run.  The table was made for the vote timeout: the shorter it is, the
  * sooner a waiter gets a result that its chair would have been late to run, and the
- * more often a chair gives away what it was about to spawn itself.
+ * more often a chair gives away what it was about to spawn itself.  Waits are those of
+ * the program, from its call to the end of that; who was removed was alive.
  */
 #include "sim.h"
 #include <inttypes.h>
@@ -19,8 +20,9 @@ static void print_time(uint64_t ns)
 static void print_head(enum trial_setting setting, const char *lateness)
 {
     printf("\nranks spawn late by %s\n", lateness);
-    printf("  %-14s %7s %9s %6s | %9s %9s %9s | %9s\n", trial_setting_name(setting),
-           "votes", "needless", "asks", "ask p50", "p90", "p99", "a run");
+    printf("  %-14s %7s %9s %6s | %9s %9s %9s | %9s %9s | %9s %7s\n",
+           trial_setting_name(setting), "votes", "needless", "asks", "ask p50", "p90",
+           "p99", "wait mean", "p99", "a run", "removed");
 }
 
 static void print_row(const struct sim_command *command, uint64_t value,
@@ -35,8 +37,11 @@ static void print_row(const struct sim_command *command, uint64_t value,
     print_time(tally_percentile_ns(&tally->asks, 900));
     print_time(tally_percentile_ns(&tally->asks, 990));
     printf(" |");
+    print_time(tally->waits.count > 0 ? tally->waits.sum_ns / tally->waits.count : 0);
+    print_time(tally_percentile_ns(&tally->waits, 990));
+    printf(" |");
     print_time(tally->runs > 0 ? tally->time_ns / tally->runs : 0);
-    putchar('\n');
+    printf(" %7" PRIu64 "\n", tally->removed);
     fflush(stdout);
 }
 

@@ -52,6 +52,7 @@ static struct bench {
     bool joinable;       /* set before it is opened, and kept */
     uint32_t direct_max; /* core_options; outlives bench_open */
     bool drops;          /* all released is dropped, in small chunks; likewise */
+    uint32_t adapt;      /* core_options; likewise */
 } bench;
 
 static int numbers[64];
@@ -289,10 +290,12 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
     bool joinable = bench.joinable;
     uint32_t direct_max = bench.direct_max;
     bool drops = bench.drops;
+    uint32_t adapt = bench.adapt;
     memset(&bench, 0, sizeof(bench));
     bench.joinable = joinable;
     bench.direct_max = direct_max;
     bench.drops = drops;
+    bench.adapt = adapt;
     bench.size = size;
     for (uint32_t rank = 0; rank < size; rank++) {
         bench.uids[rank] = 1000 + rank;
@@ -313,6 +316,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                              .stagger_ns = 1 * MS,
                                              .batch_ns = MS / 2,
                                              .quorum_wait_ns = 30 * heartbeat_ns,
+                                             .adapt = adapt,
                                              .joinable = joinable,
                                              .direct_max = direct_max,
                                              .drop_above = drops ? 1 : 0,

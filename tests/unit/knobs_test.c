@@ -32,7 +32,7 @@ static void values_are_read_and_written_back(void **state)
         {KNOB_DIVERGENCE, "rep", NULL},
         {KNOB_DIVERGENCE, "", NULL},
         {KNOB_VOTE_TIMEOUT, "never", "never"},
-        {KNOB_VOTE_TIMEOUT, "auto", NULL},
+        {KNOB_VOTE_TIMEOUT, "auto", "auto"},
         {KNOB_VOTE_TIMEOUT, "5ms", "5ms"},
         {KNOB_VOTE_TIMEOUT, "2000us", "2ms"},
         {KNOB_VOTE_TIMEOUT, "1500us", "1500us"},
