@@ -11,6 +11,7 @@
  */
 #include "program_draft.h"
 #include "proto/limits.h"
+#include "ranks.h"
 #include <assert.h>
 #include <stdlib.h>
 
@@ -321,6 +322,23 @@ static void draw_varying(struct draft *draft)
             random_chance(&random, 150) && !program->tasks[i].once;
 }
 
+/* Do all who spawn the program's tasks spawn what their children take, too? */
+static bool children_lack_nothing(const struct program *program)
+{
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const struct program_task *task = &program->tasks[i], *root = task;
+        while (root->parent != PROGRAM_NONE)
+            root = &program->tasks[root->parent];
+        for (uint32_t j = 0; root != task && j < task->inputs.count; j++) {
+            const struct program_task *input = &program->tasks[task->inputs.items[j]];
+            if (input->parent == PROGRAM_NONE &&
+                !ranks_within(&root->holders, &input->holders))
+                return false;
+        }
+    }
+    return true;
+}
+
 struct program *program_new(const struct program_options *options)
 {
     if (options->ranks < 1 || options->ranks > PROGRAM_RANKS_MAX)
@@ -340,13 +358,14 @@ struct program *program_new(const struct program_options *options)
     draft.program->features = features;
     draft.program->agree = options->agree;
     draft.program->waits_alike = options->agree && draft.style.waits_alike;
-    draft.program->plain = (features & ~(uint32_t)PROGRAM_PLAIN) == 0;
     struct program_list top = {0};
     draw_tasks(&draft, &top);
     draw_divergence(&draft, &top);
     draw_cancellers(&draft, &top);
     draw_scopes(&draft, &top);
     draw_varying(&draft);
+    draft.program->plain = (features & ~(uint32_t)PROGRAM_PLAIN) == 0 &&
+                           children_lack_nothing(draft.program);
     program_finish(draft.program);
     for (uint32_t rank = 0; rank < options->ranks; rank++)
         for (uint32_t lane = 0; lane < lanes; lane++)
