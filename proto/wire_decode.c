@@ -13,18 +13,11 @@ enum {
     /* No frame within the limits unfolds to more: the worst are views of a few ranks
      * with a long history, 9 bytes an epoch on the wire and 56 in the arena. */
     ARENA_BYTES_MAX = 8 * LIMIT_FRAME_BYTES,
-    /* What a message takes besides its bytes: protobuf-c's structs and the arena's
-     * rounding.  A guess, for the first block. */
-    ARENA_MESSAGE_BYTES = 320
+    /* What a message that is not flat takes besides its bytes: protobuf-c's structs and
+     * the arena's rounding.  A guess, for the first block. */
+    ARENA_MESSAGE_BYTES = 320,
+    ARENA_SLACK_BYTES = 64 /* for rounding */
 };
-
-static uint64_t get_integer(const uint8_t *at, size_t size)
-{
-    uint64_t value = 0;
-    while (size-- > 0)
-        value = value << 8 | at[size];
-    return value;
-}
 
 static int read_envelope(const uint8_t *bytes, size_t size,
                          struct wire_envelope *envelope, size_t *body_bytes,
@@ -42,38 +35,43 @@ static int read_envelope(const uint8_t *bytes, size_t size,
         *why = "envelope: the frame is too large";
         return MOOT_ERR_LIMIT;
     }
-    uint64_t body = get_integer(bytes + ENVELOPE_BODY_BYTES, 4);
-    uint64_t payload = get_integer(bytes + ENVELOPE_PAYLOAD_BYTES, 4);
+    uint64_t body = wire_get_u32(bytes + ENVELOPE_BODY_BYTES);
+    uint64_t payload = wire_get_u32(bytes + ENVELOPE_PAYLOAD_BYTES);
     if (WIRE_ENVELOPE_BYTES + body + payload != size) {
         *why = "envelope: the lengths are not what was received";
         return MOOT_ERR_INVALID;
     }
-    if (bytes[ENVELOPE_FLAGS] != 0 || get_integer(bytes + ENVELOPE_RESERVED, 2) != 0) {
+    if (bytes[ENVELOPE_FLAGS] != 0 || bytes[ENVELOPE_RESERVED] != 0 ||
+        bytes[ENVELOPE_RESERVED + 1] != 0) {
         *why = "envelope: flags that this version does not have";
         return MOOT_ERR_INVALID;
     }
     *body_bytes = (size_t)body;
-    envelope->src_uid = get_integer(bytes + ENVELOPE_SRC_UID, 8);
-    envelope->dst_uid = get_integer(bytes + ENVELOPE_DST_UID, 8);
-    envelope->epoch = get_integer(bytes + ENVELOPE_EPOCH, 8);
-    envelope->view_id = get_integer(bytes + ENVELOPE_VIEW_ID, 8);
-    envelope->link_sequence = get_integer(bytes + ENVELOPE_LINK_SEQUENCE, 8);
-    envelope->link_ack = get_integer(bytes + ENVELOPE_LINK_ACK, 8);
+    envelope->src_uid = wire_get_u64(bytes + ENVELOPE_SRC_UID);
+    envelope->dst_uid = wire_get_u64(bytes + ENVELOPE_DST_UID);
+    envelope->epoch = wire_get_u64(bytes + ENVELOPE_EPOCH);
+    envelope->view_id = wire_get_u64(bytes + ENVELOPE_VIEW_ID);
+    envelope->link_sequence = wire_get_u64(bytes + ENVELOPE_LINK_SEQUENCE);
+    envelope->link_ack = wire_get_u64(bytes + ENVELOPE_LINK_ACK);
     return MOOT_OK;
 }
 
-/* How many messages the body has. */
+/* How many messages the body has, and what they will probably take. */
 static int count_messages(const uint8_t *body, size_t size, size_t *count,
-                          const char **why)
+                          size_t *usual_bytes, const char **why)
 {
     struct wire_piece piece;
     *why = NULL;
     *count = 0;
+    *usual_bytes = 0;
     while (wire_piece_next(&body, &size, &piece, why)) {
         if (++*count > LIMIT_FRAME_MESSAGES) {
             *why = "body: too many messages";
             return MOOT_ERR_LIMIT;
         }
+        *usual_bytes += sizeof(struct message);
+        if (!wire_flat_likely(&piece))
+            *usual_bytes += ARENA_MESSAGE_BYTES + 2 * piece.size;
     }
     return *why == NULL ? MOOT_OK : MOOT_ERR_INVALID;
 }
@@ -89,8 +87,8 @@ static void arena_free_for_protobuf(void *arena, void *bytes)
     (void)bytes;
 }
 
-static bool read_piece(struct reader *reader, const struct wire_piece *piece,
-                       struct message *to)
+bool wire_piece_read(struct reader *reader, const struct wire_piece *piece,
+                     struct message *to)
 {
     ProtobufCAllocator allocator = {.alloc = arena_alloc_for_protobuf,
                                     .free = arena_free_for_protobuf,
@@ -104,7 +102,13 @@ static bool read_piece(struct reader *reader, const struct wire_piece *piece,
             reader->why = "body: protobuf-c refuses it";
         return false;
     }
-    if (!wire_read_message(reader, from, to))
+    return wire_read_message(reader, from, to);
+}
+
+static bool read_piece(struct reader *reader, const struct wire_piece *piece,
+                       struct message *to)
+{
+    if (!wire_flat_get(reader, piece, to) && !wire_piece_read(reader, piece, to))
         return false;
     reader->why = message_check(to);
     return reader->why == NULL;
@@ -137,16 +141,16 @@ int wire_frame_decode(const void *bytes, size_t size, struct wire_frame *out,
     if (code != MOOT_OK)
         return code;
     const uint8_t *body = (const uint8_t *)bytes + WIRE_ENVELOPE_BYTES;
-    code = count_messages(body, body_bytes, &frame.count, why);
+    size_t usual_bytes;
+    code = count_messages(body, body_bytes, &frame.count, &usual_bytes, why);
     if (code != MOOT_OK)
         return code;
 
     struct reader reader = {.arena = {.held_max = ARENA_BYTES_MAX},
                             .payload = body + body_bytes,
                             .payload_bytes = size - WIRE_ENVELOPE_BYTES - body_bytes};
-    size_t usual =
-        frame.count * (sizeof *frame.messages + ARENA_MESSAGE_BYTES) + 2 * body_bytes;
-    if (frame.count > 0 && arena_reserve(&reader.arena, usual))
+    if (frame.count > 0 &&
+        arena_reserve(&reader.arena, usual_bytes + ARENA_SLACK_BYTES))
         frame.messages =
             arena_take(&reader.arena, frame.count * sizeof *frame.messages);
     if ((frame.count > 0 && frame.messages == NULL) ||

@@ -2,9 +2,10 @@
  *
  * A writer keeps three buffers from frame to frame: the body so far, the payloads so
  * far, and scratch for what protobuf-c wants to see in arrays of its own.  Adding a
- * message to a warm writer allocates nothing.  protobuf-c packs a message straight
- * behind the body, and since the body of a Frame is its messages back to back, nothing
- * is packed twice.  The same messages give the same bytes.
+ * message to a warm writer allocates nothing.  A message of plain numbers is written by
+ * wire_flat.c; protobuf-c packs any other straight behind the body, and since the body
+ * of a Frame is its messages back to back, nothing is packed twice.  The same messages
+ * give the same bytes.
  */
 #include "wire_private.h"
 
@@ -111,31 +112,11 @@ static bool same_view(const struct wire_writer *writer, uint64_t epoch,
     return writer->count == 0 || (writer->epoch == epoch && writer->view_id == view_id);
 }
 
-/* Packs what the encoder holds behind the body, which has room for it. */
-static void append(struct wire_writer *writer, const struct encoder *encoder,
-                   size_t size, const uint8_t *prefix, size_t prefix_size)
+/* Makes room for a message of `size` bytes and its payload, and writes what stands in
+ * front of it. */
+static int begin_message(struct wire_writer *writer, size_t size, size_t payload)
 {
-    uint8_t *at = writer->body.bytes + writer->body.size;
-    memcpy(at, prefix, prefix_size);
-    moot__message__pack(&encoder->message, at + prefix_size);
-    writer->body.size += prefix_size + size;
-}
-
-int wire_writer_add(struct wire_writer *writer, const struct message *message)
-{
-    struct encoder encoder;
     uint8_t prefix[1 + VARINT32_BYTES_MAX] = {WIRE_MESSAGE_KEY};
-
-    if (message_check(message) != NULL ||
-        !same_view(writer, message->epoch, message->view_id))
-        return MOOT_ERR_INVALID;
-    if (!buffer_reserve(&writer->scratch, wire_write_scratch_bytes(message)))
-        return MOOT_ERR_NO_MEMORY;
-    encoder.scratch = writer->scratch.bytes;
-    wire_write_message(&encoder, message);
-
-    size_t size = moot__message__get_packed_size(&encoder.message);
-    size_t payload = payload_bytes(message);
     if (size + payload > LIMIT_FRAME_BYTES - WIRE_ENVELOPE_BYTES - sizeof prefix)
         return MOOT_ERR_INVALID;
     size_t prefix_size = 1 + put_varint32(prefix + 1, (uint32_t)size);
@@ -145,8 +126,52 @@ int wire_writer_add(struct wire_writer *writer, const struct message *message)
     if (!buffer_reserve(&writer->body, prefix_size + size) ||
         !buffer_reserve(&writer->payload, payload))
         return MOOT_ERR_NO_MEMORY;
+    memcpy(writer->body.bytes + writer->body.size, prefix, prefix_size);
+    writer->body.size += prefix_size;
+    return MOOT_OK;
+}
 
-    append(writer, &encoder, size, prefix, prefix_size);
+/* By protobuf-c. */
+static int add_packed(struct wire_writer *writer, const struct message *message)
+{
+    struct encoder encoder;
+    if (!buffer_reserve(&writer->scratch, wire_write_scratch_bytes(message)))
+        return MOOT_ERR_NO_MEMORY;
+    encoder.scratch = writer->scratch.bytes;
+    wire_write_message(&encoder, message);
+    size_t size = moot__message__get_packed_size(&encoder.message);
+    int code = begin_message(writer, size, payload_bytes(message));
+    if (code == MOOT_OK) {
+        moot__message__pack(&encoder.message, writer->body.bytes + writer->body.size);
+        writer->body.size += size;
+    }
+    return code;
+}
+
+static int add_flat(struct wire_writer *writer, const uint8_t *bytes, size_t size,
+                    size_t payload)
+{
+    int code = begin_message(writer, size, payload);
+    if (code == MOOT_OK) {
+        memcpy(writer->body.bytes + writer->body.size, bytes, size);
+        writer->body.size += size;
+    }
+    return code;
+}
+
+int wire_writer_add(struct wire_writer *writer, const struct message *message)
+{
+    uint8_t flat[WIRE_FLAT_BYTES_MAX];
+    if (message_check(message) != NULL ||
+        !same_view(writer, message->epoch, message->view_id))
+        return MOOT_ERR_INVALID;
+    size_t flat_size = wire_flat_put(message, flat);
+    size_t payload = payload_bytes(message);
+    int code = flat_size > 0 ? add_flat(writer, flat, flat_size, payload)
+                             : add_packed(writer, message);
+    if (code != MOOT_OK)
+        return code;
+
     if (payload > 0)
         memcpy(writer->payload.bytes + writer->payload.size, message->u.result.payload,
                payload);
@@ -157,26 +182,20 @@ int wire_writer_add(struct wire_writer *writer, const struct message *message)
     return MOOT_OK;
 }
 
-static void put_integer(uint8_t *at, uint64_t value, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
 static void put_envelope(uint8_t *frame, const struct wire_envelope *envelope,
                          const struct wire_writer *writer)
 {
     memset(frame, 0, WIRE_ENVELOPE_BYTES);
     memcpy(frame + ENVELOPE_MAGIC, WIRE_MAGIC, 4);
     frame[ENVELOPE_VERSION] = WIRE_VERSION;
-    put_integer(frame + ENVELOPE_BODY_BYTES, writer->body.size, 4);
-    put_integer(frame + ENVELOPE_PAYLOAD_BYTES, writer->payload.size, 4);
-    put_integer(frame + ENVELOPE_SRC_UID, envelope->src_uid, 8);
-    put_integer(frame + ENVELOPE_DST_UID, envelope->dst_uid, 8);
-    put_integer(frame + ENVELOPE_EPOCH, envelope->epoch, 8);
-    put_integer(frame + ENVELOPE_VIEW_ID, envelope->view_id, 8);
-    put_integer(frame + ENVELOPE_LINK_SEQUENCE, envelope->link_sequence, 8);
-    put_integer(frame + ENVELOPE_LINK_ACK, envelope->link_ack, 8);
+    wire_put_u32(frame + ENVELOPE_BODY_BYTES, (uint32_t)writer->body.size);
+    wire_put_u32(frame + ENVELOPE_PAYLOAD_BYTES, (uint32_t)writer->payload.size);
+    wire_put_u64(frame + ENVELOPE_SRC_UID, envelope->src_uid);
+    wire_put_u64(frame + ENVELOPE_DST_UID, envelope->dst_uid);
+    wire_put_u64(frame + ENVELOPE_EPOCH, envelope->epoch);
+    wire_put_u64(frame + ENVELOPE_VIEW_ID, envelope->view_id);
+    wire_put_u64(frame + ENVELOPE_LINK_SEQUENCE, envelope->link_sequence);
+    wire_put_u64(frame + ENVELOPE_LINK_ACK, envelope->link_ack);
 }
 
 int wire_writer_finish(struct wire_writer *writer, const struct wire_envelope *envelope,

@@ -3,13 +3,14 @@
  * A frame comes in through these, in this order, and each may rely on those before it:
  *
  *   wire_decode.c  the envelope: magic, version, lengths against what was received
+ *   wire_flat.c    a message of plain numbers at once; with any other goes on
  *   wire_walk.c    the body's shape: depth, counts, lengths, no field twice
  *   protobuf-c     unpacks message by message into an arena with a cap (wire_arena.c)
  *   wire_read.c    widths: 16-byte hashes, whole words, texts without a zero in them
  *   wire_check.c   meaning: enum ranges, counts against limits.h, what must be there
  *
- * A frame goes out through wire_check.c, wire_write.c and wire_encode.c: what one rank
- * may send is what another accepts.
+ * A frame goes out through wire_check.c, wire_flat.c or wire_write.c, and
+ * wire_encode.c: what one rank may send is what another accepts.
  *
  * The messages by which ranks agree on views have files of their own beside those of
  * the rest: wire_view_read.c, wire_view_check.c and wire_view_write.c.  So has the
@@ -22,6 +23,9 @@
 #include "wire.h"
 
 #include "moot.pb-c.h"
+
+#include <endian.h>
+#include <string.h>
 
 /* Where the envelope's fields stand (wire.h). */
 enum {
@@ -42,6 +46,33 @@ enum {
 
 /* In front of each message of the body: field 1, length-delimited. */
 #define WIRE_MESSAGE_KEY 0x0a
+
+/* Numbers of a fixed size stand on the wire with their lowest byte first. */
+static inline void wire_put_u32(uint8_t *to, uint32_t value)
+{
+    value = htole32(value);
+    memcpy(to, &value, sizeof value);
+}
+
+static inline void wire_put_u64(uint8_t *to, uint64_t value)
+{
+    value = htole64(value);
+    memcpy(to, &value, sizeof value);
+}
+
+static inline uint32_t wire_get_u32(const uint8_t *from)
+{
+    uint32_t value;
+    memcpy(&value, from, sizeof value);
+    return le32toh(value);
+}
+
+static inline uint64_t wire_get_u64(const uint8_t *from)
+{
+    uint64_t value;
+    memcpy(&value, from, sizeof value);
+    return le64toh(value);
+}
 
 #define LIMIT_SIDES 4u /* of a DIVERGED: message_diverged.side */
 
@@ -97,6 +128,15 @@ bool arena_reserve(struct arena *arena, size_t size);
 void *arena_take(struct arena *arena, size_t size);
 /* Frees a chain of blocks; NULL is none. */
 void arena_free(struct arena_block *blocks);
+
+/* --- wire_flat.c ------------------------------------------------------------------ */
+
+enum { WIRE_FLAT_BYTES_MAX = 288 };
+
+/* Writes a message that passed message_check(), as protobuf-c would; returns how many
+ * bytes that took, at most WIRE_FLAT_BYTES_MAX, or 0: it has more than plain numbers.
+ */
+size_t wire_flat_put(const struct message *message, uint8_t *bytes);
 
 /* --- wire_write.c ----------------------------------------------------------------- */
 
@@ -182,6 +222,18 @@ struct reader {
 bool wire_read_message(struct reader *reader, const Moot__Message *from,
                        struct message *to);
 
+/* Of bytes that wire_flat_put() may have written, into a message whose hash and union
+ * are zero.  False, and nothing is changed: they are not, or the payload is cut off. */
+bool wire_flat_get(struct reader *reader, const struct wire_piece *piece,
+                   struct message *to);
+
+/* Whether wire_flat_get() will probably take it. */
+bool wire_flat_likely(const struct wire_piece *piece);
+
+/* Points an eager result to its payload and passes over that.  False, and nothing is
+ * changed: there is not so much. */
+bool wire_take_payload(struct reader *reader, struct message_result *result);
+
 /* What each type's reader is made of.  False: refused, and reader->why says why, or the
  * arena failed. */
 bool wire_refuse(struct reader *reader, const char *why);
@@ -191,7 +243,12 @@ bool wire_get_hashes(struct reader *reader, const ProtobufCBinaryData *from,
 /* Absent is NULL. */
 bool wire_get_set(struct reader *reader, const ProtobufCBinaryData *from,
                   const struct rankset **to);
-uint64_t wire_get_word(const uint8_t *bytes);
+
+/* --- wire_decode.c ---------------------------------------------------------------- */
+
+/* The general way of one message, which wire_flat_get() is a short cut of. */
+bool wire_piece_read(struct reader *reader, const struct wire_piece *piece,
+                     struct message *to);
 
 /* --- wire_view_read.c ------------------------------------------------------------- */
 

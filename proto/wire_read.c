@@ -40,14 +40,6 @@ bool wire_get_hashes(struct reader *reader, const ProtobufCBinaryData *from,
     return true;
 }
 
-uint64_t wire_get_word(const uint8_t *bytes)
-{
-    uint64_t word = 0;
-    for (int i = 7; i >= 0; i--)
-        word = word << 8 | bytes[i];
-    return word;
-}
-
 bool wire_get_set(struct reader *reader, const ProtobufCBinaryData *from,
                   const struct rankset **to)
 {
@@ -61,11 +53,11 @@ bool wire_get_set(struct reader *reader, const ProtobufCBinaryData *from,
         arena_take(&reader->arena, sizeof *set + (words - 1) * sizeof(uint64_t));
     if (set == NULL)
         return false;
-    set->low = wire_get_word(from->data);
+    set->low = wire_get_u64(from->data);
     set->high = words > 1 ? (uint64_t *)(set + 1) : NULL;
     set->high_words = (uint32_t)(words - 1);
     for (size_t i = 1; i < words; i++)
-        set->high[i - 1] = wire_get_word(from->data + i * sizeof(uint64_t));
+        set->high[i - 1] = wire_get_u64(from->data + i * sizeof(uint64_t));
     *to = set;
     return rankset_words(set) == words ||
            wire_refuse(reader, "a rank set ends with zeros");
@@ -156,6 +148,18 @@ static bool get_decision(struct reader *reader, const Moot__Message *message,
     return true;
 }
 
+bool wire_take_payload(struct reader *reader, struct message_result *result)
+{
+    if (result->data != RESULT_EAGER)
+        return true;
+    if (result->size > reader->payload_bytes)
+        return false;
+    result->payload = reader->payload;
+    reader->payload += result->size;
+    reader->payload_bytes -= result->size;
+    return true;
+}
+
 static bool get_result(struct reader *reader, const Moot__Message *message,
                        struct message *out)
 {
@@ -168,14 +172,8 @@ static bool get_result(struct reader *reader, const Moot__Message *message,
     to->size = from->size;
     to->handover = from->handover;
     to->payload = NULL;
-    if (to->data != RESULT_EAGER)
-        return true;
-    if (to->size > reader->payload_bytes)
-        return wire_refuse(reader, "RESULT: the payload is cut off");
-    to->payload = reader->payload;
-    reader->payload += to->size;
-    reader->payload_bytes -= to->size;
-    return true;
+    return wire_take_payload(reader, to) ||
+           wire_refuse(reader, "RESULT: the payload is cut off");
 }
 
 static bool get_refer(struct reader *reader, const Moot__Message *message,

@@ -57,12 +57,12 @@ static struct rankset *get_sets(struct reader *reader, const ProtobufCBinaryData
     const uint8_t *at = from->data;
     *used = 0;
     for (size_t i = 0; i < count; i++) {
-        sets[i] = (struct rankset){.low = wire_get_word(at),
+        sets[i] = (struct rankset){.low = wire_get_u64(at),
                                    .high = high_words > 0 ? high : NULL,
                                    .high_words = high_words};
         at += sizeof(uint64_t);
         for (uint32_t word = 0; word < high_words; word++) {
-            *high++ = wire_get_word(at);
+            *high++ = wire_get_u64(at);
             at += sizeof(uint64_t);
         }
         uint32_t needed = rankset_words(&sets[i]);

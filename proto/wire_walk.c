@@ -195,6 +195,13 @@ bool wire_piece_next(const uint8_t **body, size_t *size, struct wire_piece *piec
     struct cursor message;
     if (*size == 0)
         return false;
+    if (*size >= 2 && cursor.at[0] == WIRE_MESSAGE_KEY && cursor.at[1] < 0x80 &&
+        cursor.at[1] <= *size - 2) { /* most of them */
+        *piece = (struct wire_piece){cursor.at + 2, cursor.at[1]};
+        *body += 2 + piece->size;
+        *size -= 2 + piece->size;
+        return true;
+    }
     if (*cursor.at++ != WIRE_MESSAGE_KEY) {
         *why = "body: something that is no message";
         return false;

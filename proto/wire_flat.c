@@ -1,0 +1,407 @@
+/* wire_flat.c - messages of plain numbers, written and read along a table.
+ *
+ * What ranks that agree say to each other is a few numbers and a hash at a time, and
+ * protobuf-c takes some thousands of instructions each way for it: its structs are
+ * filled, sized, packed; walked, unpacked piece by piece, checked for what they cannot
+ * have.  A flat message is one whose fields are all numbers, or pointers that are not
+ * used: it goes to bytes and back in one pass over its fields, straight from and to
+ * message.h.
+ *
+ * The bytes are exactly those that protobuf-c makes: fields in the order of their
+ * numbers, what is zero left out, numbers as short as they can be.  Only such bytes are
+ * read here.  Whatever else comes, valid or not, is left to the general way
+ * (wire_private.h), which also finds the words for what is wrong.
+ *
+ * A field of moot.proto that is missing below would be lost: wire_flat_test.c compares
+ * the table with the descriptors, and both ways with each other.
+ */
+#include "wire_private.h"
+
+#include "hashing/identity.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    WIRE_VARINT = 0,
+    WIRE_FIXED64 = 1,
+    WIRE_BYTES = 2,
+    TYPE_KEY = 1 << 3 | WIRE_VARINT,
+    HASH_KEY = 2 << 3 | WIRE_BYTES,
+    HASH_FIELD_BYTES = 2 + MOOT_HASH_BYTES,
+    SMALL_MAX = 0x7f, /* what a varint of one byte holds */
+    VARINT_BYTES_MAX = 10,
+    FIELDS_MAX = 14,
+    LIKELY_BYTES_MAX = 64 /* with a site, a set or a spec it is longer */
+};
+static_assert((int)MESSAGE_TYPE_END <= (int)SMALL_MAX, "a type is one byte");
+static_assert(WIRE_FLAT_BYTES_MAX >=
+                  2 + HASH_FIELD_BYTES + 3 + FIELDS_MAX * HASH_FIELD_BYTES,
+              "the longest fits");
+
+/* --- The table -------------------------------------------------------------------- */
+
+enum flat_kind {
+    FLAT_BOOL,
+    FLAT_UINT32,
+    FLAT_SINT32, /* zigzag */
+    FLAT_UINT64,
+    FLAT_FIXED64,
+    FLAT_HASH,
+    FLAT_UNUSED
+};
+
+struct flat_field {
+    uint8_t key;  /* on the wire; 0, which is none, if unused */
+    uint8_t kind; /* enum flat_kind */
+    uint16_t at;  /* in struct message */
+};
+
+#define FIELD(wire, number, kind, member)                                              \
+    {                                                                                  \
+        (number) << 3 | (wire), (kind), offsetof(struct message, u.member)             \
+    }
+#define BOOL(number, member) FIELD(WIRE_VARINT, number, FLAT_BOOL, member)
+#define UINT32(number, member) FIELD(WIRE_VARINT, number, FLAT_UINT32, member)
+#define UINT64(number, member) FIELD(WIRE_VARINT, number, FLAT_UINT64, member)
+#define SINT32(number, member) FIELD(WIRE_VARINT, number, FLAT_SINT32, member)
+#define FIXED64(number, member) FIELD(WIRE_FIXED64, number, FLAT_FIXED64, member)
+#define HASH(number, member) FIELD(WIRE_BYTES, number, FLAT_HASH, member)
+/* A pointer: what has one is not flat. */
+#define UNUSED(number, member)                                                         \
+    {                                                                                  \
+        0, FLAT_UNUSED, offsetof(struct message, u.member)                             \
+    }
+
+static const struct flat_field motion_fields[] = {
+    BOOL(1, motion.holds),        BOOL(2, motion.hint),    BOOL(3, motion.final),
+    UINT32(4, motion.want),       FIXED64(5, motion.need), UINT64(6, motion.len),
+    UNUSED(7, motion.candidates), UNUSED(8, motion.spec),  HASH(9, motion.scope),
+};
+static const struct flat_field result_fields[] = {
+    FIXED64(1, result.owner_uid), UINT32(2, result.evidence), SINT32(3, result.status),
+    UINT32(4, result.data),       UINT64(5, result.size),     BOOL(6, result.handover),
+};
+static const struct flat_field accept_fields[] = {
+    UINT32(1, accept.winner),
+    FIXED64(2, accept.winner_uid),
+    BOOL(3, accept.maybe),
+};
+static const struct flat_field verdict_fields[] = {SINT32(1, verdict.code)};
+static const struct flat_field roll_fields[] = {
+    UINT32(1, roll.lane),   UINT64(2, roll.first),    UINT32(3, roll.count),
+    BOOL(4, roll.partial),  FIXED64(5, roll.sum.low), FIXED64(6, roll.sum.high),
+    UINT32(7, roll.before), FIXED64(8, roll.scope),
+};
+static const struct flat_field state_fields[] = {
+    BOOL(1, state.blocked), BOOL(2, state.closed),  BOOL(3, state.passive),
+    BOOL(4, state.waiting), UINT32(5, state.lanes), UINT64(6, state.len),
+    FIXED64(7, state.need), UINT32(8, state.load),  UNUSED(9, state.site),
+};
+static const struct flat_field poll_fields[] = {UINT64(1, poll.round)};
+static const struct flat_field pollr_fields[] = {
+    UINT64(1, pollr.round),         BOOL(2, pollr.passive),
+    BOOL(3, pollr.closed),          BOOL(4, pollr.waits),
+    BOOL(5, pollr.orphan),          BOOL(6, pollr.undecided),
+    BOOL(7, pollr.stuck),           UINT64(8, pollr.sent),
+    UINT64(9, pollr.received),      UINT64(10, pollr.orphan_len),
+    HASH(11, pollr.undecided_hash), HASH(12, pollr.stuck_hash),
+    SINT32(13, pollr.exit_code),    BOOL(14, pollr.resting),
+};
+static const struct flat_field heartbeat_fields[] = {
+    FIXED64(1, heartbeat.token),
+    UINT32(2, heartbeat.load),
+    UNUSED(3, heartbeat.suspects),
+    UNUSED(4, heartbeat.dead),
+};
+static const struct flat_field grant_fields[] = {FIXED64(1, grant.token)};
+static const struct flat_field released_fields[] = {
+    UINT32(1, released.what),     BOOL(2, released.ready),
+    BOOL(3, released.swept),      BOOL(4, released.alike),
+    UINT64(5, released.round),    UINT64(6, released.count),
+    FIXED64(7, released.sum.low), FIXED64(8, released.sum.high),
+    UINT64(9, released.sent),     UINT64(10, released.received),
+    BOOL(11, released.rests),
+};
+
+/* A type that may be flat. */
+static const struct flat {
+    bool may_be;
+    uint8_t body; /* its body's number in moot.proto; 0: it has none */
+    uint8_t count;
+    const struct flat_field *fields;
+} flats[MESSAGE_TYPE_END] = {
+#define FLAT(name, number, fields)                                                     \
+    [MESSAGE_##name] = {true, number, sizeof(fields) / sizeof *(fields), fields}
+#define BARE(name) [MESSAGE_##name] = {.may_be = true}
+    FLAT(MOTION, 3, motion_fields),
+    FLAT(RESULT, 5, result_fields),
+    FLAT(ACCEPT, 7, accept_fields),
+    FLAT(VERDICT, 8, verdict_fields),
+    FLAT(ROLL, 9, roll_fields),
+    FLAT(STATE, 12, state_fields),
+    FLAT(POLL, 13, poll_fields),
+    FLAT(POLLR, 14, pollr_fields),
+    FLAT(HEARTBEAT, 20, heartbeat_fields),
+    FLAT(GRANT, 21, grant_fields),
+    FLAT(RELEASED, 29, released_fields),
+    BARE(PULL),
+    BARE(SEEK),
+    BARE(ACK),
+    BARE(CANCEL),
+    BARE(SETTLED),
+};
+
+/* --- Writing ---------------------------------------------------------------------- */
+
+static uint8_t *put_varint(uint8_t *at, uint64_t value)
+{
+    for (; value > SMALL_MAX; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+static uint8_t *put_fixed64(uint8_t *at, uint64_t value)
+{
+    wire_put_u64(at, value);
+    return at + sizeof value;
+}
+
+static uint8_t *put_hash(uint8_t *at, uint8_t key, const void *bytes)
+{
+    *at++ = key;
+    *at++ = MOOT_HASH_BYTES;
+    memcpy(at, bytes, MOOT_HASH_BYTES);
+    return at + MOOT_HASH_BYTES;
+}
+
+/* The field's value as the wire has it; of a hash or a pointer: whether it is there. */
+static uint64_t load(const struct flat_field *field, const uint8_t *from)
+{
+    uint64_t wide[2];
+    uint32_t narrow;
+    const void *pointer;
+    switch ((enum flat_kind)field->kind) {
+    case FLAT_BOOL:
+        return *from;
+    case FLAT_UINT32:
+        memcpy(&narrow, from, sizeof narrow);
+        return narrow;
+    case FLAT_SINT32:
+        memcpy(&narrow, from, sizeof narrow);
+        return narrow << 1 ^ (0 - (narrow >> 31));
+    case FLAT_UINT64:
+    case FLAT_FIXED64:
+        memcpy(wide, from, sizeof *wide);
+        return *wide;
+    case FLAT_HASH:
+        memcpy(wide, from, sizeof wide);
+        return wide[0] | wide[1];
+    case FLAT_UNUSED:
+        memcpy(&pointer, from, sizeof pointer);
+        return pointer != NULL;
+    }
+    return 0;
+}
+
+/* Returns the end of what it wrote; NULL: a pointer is in use. */
+static uint8_t *put_fields(const struct flat *flat, const struct message *message,
+                           uint8_t *at)
+{
+    for (size_t i = 0; i < flat->count; i++) {
+        const struct flat_field *field = &flat->fields[i];
+        const uint8_t *from = (const uint8_t *)message + field->at;
+        uint64_t value = load(field, from);
+        if (value == 0)
+            continue;
+        if (field->kind == FLAT_UNUSED)
+            return NULL;
+        if (field->kind == FLAT_HASH) {
+            at = put_hash(at, field->key, from);
+            continue;
+        }
+        *at++ = field->key;
+        at = field->kind == FLAT_FIXED64 ? put_fixed64(at, value)
+                                         : put_varint(at, value);
+    }
+    return at;
+}
+
+size_t wire_flat_put(const struct message *message, uint8_t *bytes)
+{
+    const struct flat *flat = &flats[message->type];
+    uint8_t *at = bytes;
+    if (!flat->may_be)
+        return 0;
+    *at++ = TYPE_KEY;
+    *at++ = (uint8_t)message->type;
+    if (!hash_is_zero(&message->hash))
+        at = put_hash(at, HASH_KEY, message->hash.bytes);
+    if (flat->body == 0)
+        return (size_t)(at - bytes);
+
+    at = put_varint(at, (uint64_t)flat->body << 3 | WIRE_BYTES);
+    uint8_t *body = at + 1, *end = put_fields(flat, message, body);
+    if (end == NULL || end - body > SMALL_MAX)
+        return 0;
+    *at = (uint8_t)(end - body);
+    return (size_t)(end - bytes);
+}
+
+/* --- Reading ---------------------------------------------------------------------- */
+
+/* What is not written as above is no number here: NULL. */
+static const uint8_t *get_varint(const uint8_t *at, const uint8_t *end, uint64_t max,
+                                 uint64_t *out)
+{
+    uint64_t value = 0;
+    if (at<end && * at> 0 && *at <= SMALL_MAX) { /* most of them */
+        *out = *at;
+        return *at <= max ? at + 1 : NULL;
+    }
+    for (unsigned i = 0; i < VARINT_BYTES_MAX && at < end; i++) {
+        uint8_t byte = *at++;
+        if (i == VARINT_BYTES_MAX - 1 && byte > 1)
+            return NULL; /* more than 64 bits */
+        value |= (uint64_t)(byte & SMALL_MAX) << (7 * i);
+        if (byte <= SMALL_MAX) {
+            *out = value;
+            return byte != 0 && value <= max ? at : NULL;
+        }
+    }
+    return NULL;
+}
+
+static const uint8_t *get_narrow(const uint8_t *at, const uint8_t *end, bool zigzag,
+                                 uint8_t *to)
+{
+    uint64_t value;
+    at = get_varint(at, end, UINT32_MAX, &value);
+    if (at == NULL)
+        return NULL;
+    uint32_t narrow = (uint32_t)value;
+    if (zigzag)
+        narrow = narrow >> 1 ^ (0 - (narrow & 1));
+    memcpy(to, &narrow, sizeof narrow);
+    return at;
+}
+
+static const uint8_t *get_wide(const uint8_t *at, const uint8_t *end, bool fixed,
+                               uint8_t *to)
+{
+    uint64_t value;
+    if (!fixed) {
+        at = get_varint(at, end, UINT64_MAX, &value);
+    } else if (end - at >= 8) {
+        value = wire_get_u64(at);
+        at = value != 0 ? at + 8 : NULL;
+    } else {
+        return NULL;
+    }
+    if (at != NULL)
+        memcpy(to, &value, sizeof value);
+    return at;
+}
+
+static const uint8_t *get_hash(const uint8_t *at, const uint8_t *end, void *to)
+{
+    moot_hash hash;
+    if (end - at < 1 + MOOT_HASH_BYTES || *at != MOOT_HASH_BYTES)
+        return NULL;
+    memcpy(hash.bytes, at + 1, MOOT_HASH_BYTES);
+    memcpy(to, hash.bytes, MOOT_HASH_BYTES);
+    return hash_is_zero(&hash) ? NULL : at + 1 + MOOT_HASH_BYTES;
+}
+
+/* Reads what stands behind the field's key; returns where that ends, or NULL. */
+static const uint8_t *get_field(const struct flat_field *field, const uint8_t *at,
+                                const uint8_t *end, struct message *message)
+{
+    uint8_t *to = (uint8_t *)message + field->at;
+    switch ((enum flat_kind)field->kind) {
+    case FLAT_BOOL:
+        if (at == end || *at != 1)
+            return NULL;
+        *(bool *)to = true;
+        return at + 1;
+    case FLAT_UINT32:
+    case FLAT_SINT32:
+        return get_narrow(at, end, field->kind == FLAT_SINT32, to);
+    case FLAT_UINT64:
+    case FLAT_FIXED64:
+        return get_wide(at, end, field->kind == FLAT_FIXED64, to);
+    case FLAT_HASH:
+        return get_hash(at, end, to);
+    case FLAT_UNUSED:
+        break;
+    }
+    return NULL;
+}
+
+/* A field that is not the next one, or not in the table, is never met: then the end is
+ * not reached. */
+static bool get_fields(const struct flat *flat, const uint8_t *at, const uint8_t *end,
+                       struct message *to)
+{
+    for (size_t i = 0; i < flat->count && at < end; i++) {
+        const struct flat_field *field = &flat->fields[i];
+        if (*at != field->key)
+            continue;
+        at = get_field(field, at + 1, end, to);
+        if (at == NULL)
+            return false;
+    }
+    return at == end;
+}
+
+/* The body's key and size; what follows must be all of it. */
+static const uint8_t *get_body(const struct flat *flat, const uint8_t *at,
+                               const uint8_t *end)
+{
+    uint64_t key, size;
+    if (flat->body == 0)
+        return at;
+    at = get_varint(at, end, UINT32_MAX, &key);
+    if (at == NULL || key != ((uint64_t)flat->body << 3 | WIRE_BYTES) || at == end)
+        return NULL;
+    size = *at++;
+    return size <= SMALL_MAX && size == (uint64_t)(end - at) ? at : NULL;
+}
+
+static bool get_message(struct reader *reader, const struct wire_piece *piece,
+                        struct message *to)
+{
+    const uint8_t *at = piece->bytes, *end = at + piece->size;
+    if (piece->size < 2 || at[0] != TYPE_KEY || at[1] >= MESSAGE_TYPE_END)
+        return false;
+    const struct flat *flat = &flats[at[1]];
+    if (!flat->may_be)
+        return false;
+    to->type = (enum message_type)at[1];
+    at += 2;
+    if (at < end && *at == HASH_KEY)
+        at = get_hash(at + 1, end, &to->hash);
+    if (at != NULL)
+        at = get_body(flat, at, end);
+    return at != NULL && get_fields(flat, at, end, to) &&
+           (to->type != MESSAGE_RESULT || wire_take_payload(reader, &to->u.result));
+}
+
+bool wire_flat_likely(const struct wire_piece *piece)
+{
+    return piece->size >= 2 && piece->size <= LIKELY_BYTES_MAX &&
+           piece->bytes[0] == TYPE_KEY && piece->bytes[1] < MESSAGE_TYPE_END &&
+           flats[piece->bytes[1]].may_be;
+}
+
+bool wire_flat_get(struct reader *reader, const struct wire_piece *piece,
+                   struct message *to)
+{
+    if (get_message(reader, piece, to))
+        return true;
+    to->type = MESSAGE_NONE;
+    to->hash = (moot_hash){{0}};
+    memset(&to->u, 0, sizeof to->u);
+    return false;
+}
