@@ -73,22 +73,43 @@ static int fill_items(struct moot *m, struct lane *lane, const char *call,
 }
 
 /* The code of the first failed item, or of the one that ended; its story is told. */
-static int outcome(struct moot *m, const struct wait *wait)
+static int outcome(struct moot *m, const struct wait *wait, bool some)
 {
-    if (wait->any) {
+    if (wait->any && !some) {
         const struct wait_item *item = &wait->items[wait->which];
         return wait_tell(m, wait->lane, item->task, item->code);
     }
     for (size_t i = 0; i < wait->count; i++) {
-        if (wait->items[i].code != MOOT_OK) {
+        if (wait->items[i].ended && wait->items[i].code != MOOT_OK) {
             return wait_tell(m, wait->lane, wait->items[i].task, wait->items[i].code);
         }
     }
     return MOOT_OK;
 }
 
+/* What a wait for several gives besides its code. */
+struct ends {
+    size_t *which;          /* any: the index of the one; or NULL */
+    size_t *indices, *done; /* some: all that have ended, and how many; or NULL */
+};
+
+static void give_ends(const struct wait *wait, const struct ends *ends)
+{
+    if (ends->which != NULL) {
+        *ends->which = wait->which;
+        return;
+    }
+    *ends->done = 0;
+    for (size_t i = 0; i < wait->count; i++) {
+        if (wait->items[i].ended) {
+            ends->indices[(*ends->done)++] = i;
+        }
+    }
+}
+
 static int wait_locked(struct moot *m, struct lane *lane, const char *call,
-                       const moot_task *tasks, moot_duration timeout, struct wait *wait)
+                       const moot_task *tasks, moot_duration timeout, struct wait *wait,
+                       const struct ends *ends)
 {
     int error = check_wait(m, lane, call, timeout);
     if (error == MOOT_OK) {
@@ -100,12 +121,22 @@ static int wait_locked(struct moot *m, struct lane *lane, const char *call,
     wait->lane = lane;
     wait->deadline_ns = deadline_of(timeout);
     error = wait_run(m, wait);
-    return error == MOOT_OK ? outcome(m, wait) : error;
+    if (error != MOOT_OK) {
+        return error;
+    }
+    bool some = ends != NULL && ends->indices != NULL;
+    if (some) {
+        wait_look_at_all(m, wait);
+    }
+    if (ends != NULL) {
+        give_ends(wait, ends);
+    }
+    return outcome(m, wait, some);
 }
 
-/* Waits for one or all; *which only for one of several. */
+/* Waits for all, or for one of several if there is a place to say for which. */
 static int wait_many(const char *call, moot *m, const moot_task *tasks, size_t count,
-                     moot_duration timeout, size_t *which)
+                     moot_duration timeout, const struct ends *ends)
 {
     struct wait_item inline_items[WAIT_ITEMS_INLINE], *items = inline_items;
     if (count > WAIT_ITEMS_INLINE) {
@@ -118,11 +149,8 @@ static int wait_many(const char *call, moot *m, const moot_task *tasks, size_t c
     int error = MOOT_ERR_NO_MEMORY;
     if (lane != NULL) {
         struct wait wait = {
-            .want = WANT_DONE, .any = which != NULL, .items = items, .count = count};
-        error = wait_locked(m, lane, call, tasks, timeout, &wait);
-        if (which != NULL && wait.ended_any) {
-            *which = wait.which;
-        }
+            .want = WANT_DONE, .any = ends != NULL, .items = items, .count = count};
+        error = wait_locked(m, lane, call, tasks, timeout, &wait, ends);
         engine_leave(m);
     }
     if (items != inline_items) {
@@ -153,7 +181,18 @@ int moot_task_wait_any(moot *m, const moot_task *t, size_t count, moot_duration 
     if (m == NULL || t == NULL || which == NULL || count == 0) {
         return invalid(m, "moot_task_wait_any");
     }
-    return wait_many("moot_task_wait_any", m, t, count, timeout, which);
+    const struct ends ends = {.which = which};
+    return wait_many("moot_task_wait_any", m, t, count, timeout, &ends);
+}
+
+int moot_task_wait_some(moot *m, const moot_task *t, size_t count,
+                        moot_duration timeout, size_t *indices, size_t *done)
+{
+    if (m == NULL || t == NULL || indices == NULL || done == NULL || count == 0) {
+        return invalid(m, "moot_task_wait_some");
+    }
+    const struct ends ends = {.indices = indices, .done = done};
+    return wait_many("moot_task_wait_some", m, t, count, timeout, &ends);
 }
 
 /* --- Fetching and letting go ---------------------------------------------------- */
@@ -163,7 +202,7 @@ static int fetch_locked(struct moot *m, struct lane *lane, moot_task t,
 {
     struct wait_item item;
     struct wait wait = {.want = WANT_DATA, .items = &item, .count = 1};
-    int error = wait_locked(m, lane, "moot_task_fetch", &t, timeout, &wait);
+    int error = wait_locked(m, lane, "moot_task_fetch", &t, timeout, &wait, NULL);
     if (error != MOOT_OK) {
         return error;
     }

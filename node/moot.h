@@ -215,6 +215,15 @@ typedef struct moot_task_spec {
 MOOT_API int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *out,
                                 const char *site);
 
+/* A continuation: spawns `spec` with `t`'s result as its first input, before those that
+ * the spec names.  It is a task like any other, with one owner, and runs where that is,
+ * as soon as its inputs are there; if `t` fails, so does it, with the chain of causes.
+ * Every rank that spawned `t` should spawn it, too.  Does not wait; `t` may be released
+ * at once.  Errors as moot_task_spawn. */
+#define moot_task_then(m, t, ...) moot_task_then_at((m), (t), __VA_ARGS__, MOOT_SITE)
+MOOT_API int moot_task_then_at(moot *m, moot_task t, const moot_task_spec *spec,
+                               moot_task *out, const char *site);
+
 /* Spawns a child of the running task; its scope is that task, so only this task spawns
  * it.  `out` is the child's handle on this rank.  Errors as moot_task_spawn. */
 #define moot_call_spawn(call, ...) moot_call_spawn_at((call), __VA_ARGS__, MOOT_SITE)
@@ -248,6 +257,12 @@ MOOT_API int moot_task_wait_all(moot *m, const moot_task *t, size_t count,
  * INVALID if count is 0. */
 MOOT_API int moot_task_wait_any(moot *m, const moot_task *t, size_t count,
                                 moot_duration timeout, size_t *which);
+/* Waits until at least one of them has ended, and writes the indices of all that have
+ * by then, ascending, to `indices` (room for `count`) and how many to *done.  Returns
+ * the first error among these, by index; TIMEOUT if none ended in time, and then
+ * nothing is written.  INVALID if count is 0. */
+MOOT_API int moot_task_wait_some(moot *m, const moot_task *t, size_t count,
+                                 moot_duration timeout, size_t *indices, size_t *done);
 /* Waits and borrows the result, without a copy, until the handle is released.  An empty
  * result gives a non-NULL pointer and size 0.  Errors as moot_task_wait. */
 MOOT_API int moot_task_fetch(moot *m, moot_task t, moot_duration timeout,

@@ -58,7 +58,6 @@ static bool look_any(struct moot *m, struct wait *wait)
         if (item_ends(m, item, wait->want)) {
             item->ended = true;
             wait->which = i;
-            wait->ended_any = true;
             return true;
         }
     }
@@ -344,6 +343,14 @@ int wait_run(struct moot *m, struct wait *wait)
     outbox_flush(m); /* the program may be gone for long */
     progress_hand_over(m);
     return code;
+}
+
+void wait_look_at_all(struct moot *m, struct wait *wait)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        struct wait_item *item = &wait->items[i];
+        item->ended = item->ended || item_ends(m, item, wait->want);
+    }
 }
 
 /* --- How it ended --------------------------------------------------------------- */

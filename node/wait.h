@@ -42,8 +42,7 @@ struct wait {
     bool any; /* one is enough */
     struct wait_item *items;
     size_t count, next_open; /* all before have ended */
-    size_t which;            /* `any`: the first that ended, */
-    bool ended_any;          /* if one has */
+    size_t which;            /* `any`: the first that ended */
     uint64_t since_ns, deadline_ns;
     uint64_t ends_seen;
     bool over;     /* it has ended by its tasks, */
@@ -55,6 +54,9 @@ struct wait {
  * it ended by its tasks, else TIMEOUT, CLOSED or LIMIT; the lane's error text is set.
  */
 int wait_run(struct moot *m, struct wait *wait);
+
+/* Marks every item that has ended by now, not only those that the wait looked at. */
+void wait_look_at_all(struct moot *m, struct wait *wait);
 
 /* Sets the lane's error text to the story of a task that ended with `code`, and returns
  * it. */
