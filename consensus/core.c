@@ -243,7 +243,8 @@ static int on_release(struct core *core, const struct core_event *event)
 {
     struct task *task = event_find(core, event);
     if (task == NULL || task->own != CORE_OWN_NONE || task->have != CORE_HAVE_DATA ||
-        task->needs_data > 0 || task->users > 0 || task->entrusted ||
+        task->needs_data > 0 || task->users > event->u.release.readers ||
+        task->entrusted ||
         !rankset_has(&core->members, task->owner)) { /* ours may be the only copy */
         return MOOT_ERR_STATE;
     }

@@ -167,6 +167,9 @@ struct core_event {
             uint64_t size;  /* of the payload, bytes */
         } done;
         struct {
+            uint32_t readers; /* running tasks that read it and take the bytes over */
+        } release;
+        struct {
             int32_t exit_code; /* this rank's own verdict on its run; 0: well */
         } close;
         struct {

@@ -94,6 +94,16 @@ const void *moot_call_input(const moot_call *call, size_t i, size_t *size)
     return give(call->inputs[i]->data, (size_t)call->inputs[i]->size, size);
 }
 
+void call_set_output(struct moot_call *call, struct payload *output)
+{
+    if (call->output != NULL && call->output != call->small) {
+        call->output->next = call->discarded;
+        call->discarded = call->output;
+    }
+    call->output = output;
+    call->no_memory = false;
+}
+
 void *moot_call_output(moot_call *call, size_t size)
 {
     if (call == NULL) {
@@ -109,12 +119,7 @@ void *moot_call_output(moot_call *call, size_t size)
         call->no_memory = true;
         return NULL;
     }
-    if (call->output != NULL && call->output != call->small) {
-        call->output->next = call->discarded;
-        call->discarded = call->output;
-    }
-    call->output = output;
-    call->no_memory = false;
+    call_set_output(call, output);
     return output->data;
 }
 

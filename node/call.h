@@ -34,6 +34,8 @@ struct moot_call {
 
 /* Gathers the inputs; false without memory. */
 bool call_begin(struct moot_call *call, struct moot *m, struct task *task);
+/* Makes it the result; what was the result before goes with the call. */
+void call_set_output(struct moot_call *call, struct payload *output);
 /* Ends borrows and children's handles; leaves `output` and the texts to the caller. */
 void call_end(struct moot_call *call);
 

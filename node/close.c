@@ -11,6 +11,7 @@
  */
 #include "close.h"
 
+#include "node/data.h"
 #include "node/engine.h"
 #include "node/exec.h"
 #include "node/faults.h"
@@ -180,6 +181,7 @@ void context_free(struct moot *m)
     handles_release(&m->handles);
     kernels_release(&m->kernels);
     scopes_release(m);
+    datas_release(m);
     transport_group_release(&m->group);
     free(m->sites);
     pool_release(&m->pool);

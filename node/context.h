@@ -12,6 +12,7 @@
  *   strand.c    the stacks that kernels run on
  *   spawn.c     taking tasks in;  window.c not too many at a time
  *   wait.c      waiting for them;  scope.c phases
+ *   data.c      handles that order tasks by what they read and write
  *   members.c   who belongs to the moot; deaths, views, farewells
  *   faults.c    what a fault plan does to this rank;  faulty_wire.c to its messages
  *   trace.c     records of all this;  metrics.c  figures for Prometheus
@@ -45,6 +46,7 @@ struct outbox;
 struct inbox;
 struct run;
 struct trace;
+struct datas;
 
 /* An event that arose while outputs were carried out.  It borrows nothing. */
 struct later {
@@ -112,6 +114,7 @@ struct moot {
     uint8_t lane_numbers[LIMIT_LANES]; /* 1: in use */
     uint32_t lane_number_count;        /* ever used */
     struct scope **scopes;             /* scope.c: those in use, by mark */
+    struct datas *datas;               /* data.c; NULL: none yet */
     uint64_t window_bound;             /* window.c: a spawn waits at so many tasks */
 
     /* engine.c */

@@ -359,4 +359,6 @@ MOOT_API int moot_stats_get(const moot *m, moot_stats *out);
 #ifdef __cplusplus
 }
 #endif
+
+#include "moot_data.h"
 #endif

@@ -1,6 +1,6 @@
 /* cholesky.c - A = L L^T by tiles, on ranks that agree.
  *
- *     mpirun -n 4 cholesky [TILES [TILE_ROWS]]
+ *     mpirun -n 4 cholesky [--data] [TILES [TILE_ROWS]]
  *
  * The right-looking tiled factorisation (Buttari et al., Parallel Computing 35, 2009)
  * with A cut into TILES x TILES tiles, of which the lower half is kept.  A tile is
@@ -8,6 +8,11 @@
  * new version of one tile, so the data flow alone orders the tasks and nobody names a
  * rank, a message or a barrier.  Every rank spawns the same tasks, so nobody votes; the
  * program fails if this rank had to (make it diverge, and see).
+ *
+ * With --data the same tasks are spawned through data handles: each tile has one, and a
+ * task says which tiles it reads and which it changes.  Compare spawn_factorisation()
+ * with spawn_by_access().  Hashes and results are the same, to the bit: "L" in the
+ * output is a digest of the factor.
  *
  * The matrix is made by tasks too: entries from a hash of (row, column) in [0, 1), and
  * n more on the diagonal, which makes it positive definite.
@@ -33,9 +38,10 @@ struct place {
     int32_t tiles, rows;
 };
 
-/* What the check of one tile finds, and their sum: squares of Frobenius norms. */
+/* What the check of one tile finds, and of all: squares of Frobenius norms. */
 struct norms {
     double residual, matrix;
+    uint64_t digest; /* of the tiles of L */
 };
 
 /* --- Tiles: row-major, rows x rows
@@ -111,17 +117,14 @@ static void tile_trsm(size_t rows, double *a, const double *l)
 /* --- The kernels
  * ------------------------------------------------------------------------ */
 
-/* The result: a new tile, which starts as a copy of input 0 (or as it is, if `fresh`).
- */
-static double *new_version(moot_call *call, size_t rows, bool fresh)
+/* The result: a new version of input 0, which starts as what it was.  Whether it is a
+ * copy or the same memory is moot's affair. */
+static double *new_version(moot_call *call)
 {
-    size_t size, bytes = rows * rows * sizeof(double);
-    double *tile = moot_call_output(call, bytes);
+    double *tile = moot_call_update(call, 0);
 
     if (tile == NULL)
         moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for a tile");
-    else if (!fresh)
-        memcpy(tile, moot_call_input(call, 0, &size), bytes);
     return tile;
 }
 
@@ -143,11 +146,12 @@ static const double *input(const moot_call *call, size_t i)
 static int kernel_make(moot_call *call, void *user)
 {
     const struct place *p = place_of(call);
-    double *tile = new_version(call, (size_t)p->rows, true);
+    size_t rows = (size_t)p->rows;
+    double *tile = moot_call_output(call, rows * rows * sizeof *tile);
 
     (void)user;
     if (tile == NULL)
-        return MOOT_ERR_NO_MEMORY;
+        return moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for a tile");
     make_tile(p, tile);
     return MOOT_OK;
 }
@@ -156,7 +160,7 @@ static int kernel_make(moot_call *call, void *user)
 static int kernel_potrf(moot_call *call, void *user)
 {
     size_t rows = (size_t)place_of(call)->rows;
-    double *tile = new_version(call, rows, false);
+    double *tile = new_version(call);
 
     (void)user;
     if (tile == NULL)
@@ -170,7 +174,7 @@ static int kernel_potrf(moot_call *call, void *user)
 static int kernel_trsm(moot_call *call, void *user)
 {
     size_t rows = (size_t)place_of(call)->rows;
-    double *tile = new_version(call, rows, false);
+    double *tile = new_version(call);
 
     (void)user;
     if (tile == NULL)
@@ -184,13 +188,25 @@ static int kernel_trsm(moot_call *call, void *user)
 static int kernel_gemm(moot_call *call, void *user)
 {
     size_t rows = (size_t)place_of(call)->rows;
-    double *tile = new_version(call, rows, false);
+    double *tile = new_version(call);
 
     (void)user;
     if (tile == NULL)
         return MOOT_ERR_NO_MEMORY;
     tile_gemm(rows, tile, input(call, 1), input(call, moot_call_input_count(call) - 1));
     return MOOT_OK;
+}
+
+/* FNV-1a, by words. */
+static uint64_t digest(uint64_t so_far, const double *tile, size_t count)
+{
+    for (size_t e = 0; e < count; e++) {
+        uint64_t word;
+
+        memcpy(&word, &tile[e], sizeof word);
+        so_far = (so_far ^ word) * 0x100000001b3u;
+    }
+    return so_far;
 }
 
 /* L(i,0..j), L(j,0..j) -> the norms of tile (i, j) of A - L L^T and of A.  A tile below
@@ -217,6 +233,7 @@ static int kernel_residual(moot_call *call, void *user)
     for (size_t e = 0; e < rows * rows; e++)
         norms->residual += weight * tile[e] * tile[e];
     free(tile);
+    norms->digest = digest(0xcbf29ce484222325u, input(call, terms - 1), rows * rows);
     return MOOT_OK;
 }
 
@@ -235,6 +252,7 @@ static int kernel_sum(moot_call *call, void *user)
 
         sum->residual += part->residual;
         sum->matrix += part->matrix;
+        sum->digest = (sum->digest ^ part->digest) * 0x100000001b3u;
     }
     return MOOT_OK;
 }
@@ -246,6 +264,8 @@ struct factorisation {
     moot *m;
     int32_t tiles, rows;
     moot_kernel_id make, potrf, trsm, gemm, residual, sum;
+    bool by_access;
+    moot_data data[TILES_MAX][TILES_MAX]; /* by_access: a handle of each tile */
     moot_task tile[TILES_MAX][TILES_MAX]; /* the newest version of each */
     moot_task part[TILES_MAX * (TILES_MAX + 1) / 2];
     size_t parts;
@@ -313,6 +333,59 @@ static void spawn_factorisation(struct factorisation *f)
     }
 }
 
+/* Spawns a task that changes tile (i, j) and reads the others. */
+static void access_tiles(struct factorisation *f, moot_kernel_id kernel, int32_t i,
+                         int32_t j, const moot_data *read, size_t read_count,
+                         const char *label)
+{
+    struct place place = {i, j, f->tiles, f->rows};
+    moot_access accesses[3] = {{f->data[i][j], MOOT_READWRITE}};
+
+    for (size_t k = 0; k < read_count; k++)
+        accesses[k + 1] = (moot_access){read[k], MOOT_READ};
+    check(f->m, label,
+          moot_data_spawn(f->m,
+                          &(moot_task_spec){.kernel = kernel,
+                                            .args = &place,
+                                            .args_size = sizeof place,
+                                            .label = label},
+                          accesses, read_count + 1, NULL));
+}
+
+static void make_data(struct factorisation *f, int32_t i, int32_t j)
+{
+    moot_task made = spawn(f, f->make, i, j, NULL, 0, "make");
+
+    check(f->m, "data", moot_data_new(f->m, made, &f->data[i][j]));
+    check(f->m, "release", moot_task_release(f->m, made));
+}
+
+/* The same tasks, with the versions left to moot. */
+static void spawn_by_access(struct factorisation *f)
+{
+    moot_data(*a)[TILES_MAX] = f->data;
+
+    for (int32_t i = 0; i < f->tiles; i++)
+        for (int32_t j = 0; j <= i; j++)
+            make_data(f, i, j);
+    for (int32_t k = 0; k < f->tiles; k++) {
+        access_tiles(f, f->potrf, k, k, NULL, 0, "potrf");
+        for (int32_t i = k + 1; i < f->tiles; i++)
+            access_tiles(f, f->trsm, i, k, &a[k][k], 1, "trsm");
+        for (int32_t i = k + 1; i < f->tiles; i++) {
+            for (int32_t j = k + 1; j <= i; j++) {
+                moot_data read[] = {a[i][k], a[j][k]};
+
+                access_tiles(f, f->gemm, i, j, read, i == j ? 1 : 2,
+                             i == j ? "syrk" : "gemm");
+            }
+        }
+    }
+    for (int32_t i = 0; i < f->tiles; i++)
+        for (int32_t j = 0; j <= i; j++)
+            check(f->m, "version", moot_data_version(f->m, a[i][j], &f->tile[i][j]));
+}
+
 /* Spawns the check of every tile and their sum, and returns the sum's task. */
 static moot_task spawn_check(struct factorisation *f)
 {
@@ -363,16 +436,20 @@ static int run(struct factorisation *f)
     size_t size;
 
     register_kernels(f);
-    spawn_factorisation(f);
+    if (f->by_access)
+        spawn_by_access(f);
+    else
+        spawn_factorisation(f);
     sum = spawn_check(f);
     check(f->m, "fetch", moot_task_fetch(f->m, sum, MOOT_FOREVER, &data, &size));
     norms = data;
     residual = sqrt(norms->residual / norms->matrix);
     check(f->m, "stats", moot_stats_get(f->m, &stats));
     if (moot_rank(f->m) == 0)
-        printf("n %.0f, residual %.2e (allowed %.2e), %llu tasks, %llu votes\n", n,
-               residual, 1e-12 * n, (unsigned long long)stats.tasks_spawned,
-               (unsigned long long)stats.votes);
+        printf(
+            "n %.0f, residual %.2e (allowed %.2e), L %016llx, %llu tasks, %llu votes\n",
+            n, residual, 1e-12 * n, (unsigned long long)norms->digest,
+            (unsigned long long)stats.tasks_spawned, (unsigned long long)stats.votes);
     if (!(residual <= 1e-12 * n)) {
         fprintf(stderr, "cholesky: rank %d: WRONG: the residual is %g\n",
                 moot_rank(f->m), residual);
@@ -401,10 +478,14 @@ int main(int argc, char **argv)
 {
     struct factorisation *f = calloc(1, sizeof *f);
     int status = EXIT_INPUT;
-    bool good = argc <= 3;
+    bool good;
 
     if (f == NULL)
         return EXIT_WRONG;
+    f->by_access = argc > 1 && strcmp(argv[1], "--data") == 0;
+    argc -= f->by_access;
+    argv += f->by_access;
+    good = argc <= 3;
     f->tiles = 8;
     f->rows = 64;
     if (good && argc > 1)
@@ -416,7 +497,8 @@ int main(int argc, char **argv)
         status = run(f);
     else if (moot_rank(f->m) == 0)
         fprintf(stderr,
-                "usage: cholesky [TILES [TILE_ROWS]], at most %d tiles a side of %d "
+                "usage: cholesky [--data] [TILES [TILE_ROWS]], at most %d tiles a side "
+                "of %d "
                 "rows\n",
                 TILES_MAX, TILE_ROWS_MAX);
     if (moot_close(f->m) != MOOT_OK)

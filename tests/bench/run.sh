@@ -78,6 +78,7 @@ costs() {
     on 2 wire
     on "$voters" voting
     on 2 idling
+    on 2 access --target 1.1
     on 2 tracing --steps 3000 --pairs 61 --seconds 40 --target 1.03
     on 1 longrun --tasks 10000000
     on 2 longrun --tasks 10000000

@@ -41,6 +41,13 @@ for count in 1 2 3 4 8; do
     ranks "$count" 0 '^optimum 1600 ' tsp $data/grid16.tsp
     ranks "$count" 0 '^nodes 15829, leaves 12121, depth 61 ' tree
     ranks "$count" 0 'residual .*, 0 votes$' cholesky 4 32
+    grep '^n ' "$scratch/out" >"$scratch/by_hand"
+    ranks "$count" 0 'residual .*, 0 votes$' cholesky --data 4 32
+    if ! grep '^n ' "$scratch/out" | cmp -s - "$scratch/by_hand"; then
+        echo "FAIL cholesky n=$count: --data gives another factor, or other tasks:"
+        cat "$scratch/by_hand" "$scratch/out"
+        failed=1
+    fi
 done
 ranks 4 0 '^n 512, ' cholesky
 ranks 3 0 '^nodes ' tree 7 1024
