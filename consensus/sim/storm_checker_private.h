@@ -33,7 +33,8 @@ struct seen {
 /* What has been seen of one rank. */
 struct party {
     bool voted, lacked_quorum;
-    bool ready; /* it has said, in this view, that it is ready to leave */
+    bool ready;        /* it has said, in this view, that it is ready to leave */
+    uint64_t ready_in; /* the latest view in which it has; 0: none */
     uint64_t epoch;
     struct rankset unreachable; /* whom it was ever cut off from, in either direction */
     struct rankset unheard_by;  /* whom its words did not reach */

@@ -285,8 +285,9 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
     storm_keep_running(checker, &holders);
     FOR_RANKS(rank, &checker->leaving)
     {
-        if (checker->parties[rank].ready)
-            rankset_remove(&holders, rank); /* it runs nothing more */
+        const struct party *leaver = &checker->parties[rank];
+        if (leaver->ready || (leaver->ready_in > 0 && leaver->ready_in >= told->epoch))
+            rankset_remove(&holders, rank); /* it ran nothing more in that view */
     }
     if (!rankset_empty(&holders))
         sim_fail(sim, "not held",

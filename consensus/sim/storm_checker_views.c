@@ -252,8 +252,10 @@ void storm_see_message(struct storm_checker *checker, struct sim *sim,
     const struct message *message = sight->message;
     note_vote(checker, sight);
     if (sight->type == SIGHT_SEND && message->type == MESSAGE_LEAVE &&
-        message->u.leave.what == LEAVE_READY)
+        message->u.leave.what == LEAVE_READY) {
         checker->parties[sight->rank].ready = true;
+        checker->parties[sight->rank].ready_in = checker->parties[sight->rank].epoch;
+    }
     if (sight->type == SIGHT_SEND && sight->task < checker->program->task_count &&
         message->epoch > 0 && message->epoch < STORM_VIEWS_MAX)
         storm_see_ballot(checker, sight);
