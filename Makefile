@@ -67,7 +67,8 @@ SIM_TESTS := $(SIM_TEST_SRC:%.c=$(BUILD)/%)
 MPI_TESTS := $(MPI_TEST_SRC:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_SRC:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_SRC:tests/%.c=$(BUILD)/%)
-HEADERS := node/moot.h node/moot_mpi.h node/moot_data.h proto/moot_error.h hashing/moot_hash.h
+HEADERS := $(addprefix node/,moot.h moot_mpi.h moot_data.h moot_queue.h) \
+  proto/moot_error.h hashing/moot_hash.h
 
 # Objects of programs are kept, so that a program is linked again and not compiled again.
 .SECONDARY:

@@ -11,6 +11,7 @@
 #include "node/members.h"
 #include "node/outbox.h"
 #include "node/progress.h"
+#include "node/queue.h"
 #include "node/report.h"
 #include "node/scope.h"
 #include "node/spawn.h"
@@ -45,6 +46,9 @@ int moot_close(moot *m)
         return MOOT_ERR_NO_MEMORY;
     }
     int error = MOOT_OK;
+    if (lane->call == NULL && !m->closing) {
+        queue_close_all(m, lane);
+    }
     if (lane->call != NULL) {
         error = lane_fail(lane, MOOT_ERR_STATE, "moot_close inside a kernel");
     } else if (m->closing) {

@@ -3,6 +3,7 @@
 
 #include "hashing/placement.h"
 #include "node/engine.h"
+#include "node/queue.h"
 #include "node/task_handle.h"
 #include "node/wait.h"
 #include "proto/error.h"
@@ -112,6 +113,9 @@ static int wait_locked(struct moot *m, struct lane *lane, const char *call,
                        const struct ends *ends)
 {
     int error = check_wait(m, lane, call, timeout);
+    if (error == MOOT_OK) {
+        error = queue_before_wait(m, lane, tasks, wait->count, call);
+    }
     if (error == MOOT_OK) {
         error = fill_items(m, lane, call, tasks, wait);
     }

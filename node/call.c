@@ -6,6 +6,7 @@
 #include "call.h"
 
 #include "node/engine.h"
+#include "node/queue.h"
 #include "node/spawn.h"
 #include "node/task_handle.h"
 #include "node/wait.h"
@@ -265,6 +266,10 @@ static int wait_child(moot_call *call, struct lane *lane, moot_task child,
     }
     struct task *task = find_child(call, lane, child, &error);
     if (task == NULL) {
+        return error;
+    }
+    error = queue_before_wait(call->m, lane, &child, 1, "moot_call_wait");
+    if (error != MOOT_OK) {
         return error;
     }
     if (!borrow_room(call)) {

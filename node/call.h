@@ -24,6 +24,7 @@ struct moot_call {
     struct payload *discarded; /* outputs that another took the place of: list */
     bool no_memory;            /* an output could not be had */
     struct text why;
+    struct queue_stack queues;
     const char *mishap; /* what moot_call_wait or _spawn met last; NULL: nothing, */
     struct text mishap_story; /* and its story */
     uint64_t *children;       /* handles; end with the kernel */

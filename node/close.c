@@ -180,6 +180,7 @@ void context_free(struct moot *m)
     exec_release(m);
     handles_release(&m->handles);
     kernels_release(&m->kernels);
+    queue_lines_release(&m->queue_lines);
     scopes_release(m);
     datas_release(m);
     transport_group_release(&m->group);

@@ -7,6 +7,7 @@
 
 #include "context_open.h"
 #include "hashing/identity.h"
+#include "node/chain.h"
 #include "node/close.h"
 #include "node/engine.h"
 #include "node/exec.h"
@@ -127,6 +128,7 @@ static int make_parts(struct moot *m, char *story)
     m->outbox = outbox_new(m->group.size);
     m->inbox = inbox_new(&m->group);
     trace_open(m);
+    chain_kernel_init(&m->join_kernel);
     handles_init(&m->handles, m->group.uids[m->group.rank]);
     bool made = members_open(m) && m->outbox != NULL && m->inbox != NULL;
     return made ? MOOT_OK : MOOT_ERR_NO_MEMORY;

@@ -11,6 +11,7 @@
  *   ready.c     the tasks that wait for a thread
  *   strand.c    the stacks that kernels run on
  *   spawn.c     taking tasks in;  window.c not too many at a time
+ *   queue.c     what stands between a spawn and that: ticket.c, chain.c, queue_line.c
  *   wait.c      waiting for them;  scope.c phases
  *   data.c      handles that order tasks by what they read and write
  *   members.c   who belongs to the moot; deaths, views, farewells
@@ -32,6 +33,7 @@
 #include "node/knobs.h"
 #include "node/lane.h"
 #include "node/pool.h"
+#include "node/queue_line.h"
 #include "node/ready.h"
 #include "node/task.h"
 #include "node/text.h"
@@ -104,6 +106,8 @@ struct moot {
 
     struct handles handles;
     struct kernels kernels;
+    struct kernel join_kernel; /* chain.c: not among those of programs */
+    struct queue_lines queue_lines;
     struct pool pool;
     struct payloads payloads;
     struct task *tasks;      /* all records, through next_of_context */

@@ -5,6 +5,7 @@
 #include "node/engine.h"
 #include "node/faults.h"
 #include "node/progress.h"
+#include "node/queue.h"
 #include "node/ready.h"
 #include "node/story.h"
 #include "node/strand.h"
@@ -244,6 +245,18 @@ static void run_give_back(struct moot *m, struct run *run)
     run_free(run);
 }
 
+/* What the kernel spawned through queues and left in them is submitted now. */
+static void close_queues(struct run *run)
+{
+    struct moot *m = run->call.m;
+    engine_lock(m);
+    int error = queue_close_all(m, run->call.lane);
+    if (error != MOOT_OK && run->code == MOOT_OK) {
+        run->code = moot_call_fail(&run->call, error, text_get(&run->call.lane->error));
+    }
+    engine_unlock(m);
+}
+
 /* On the strand, without the lock. */
 static void run_kernel(void *argument)
 {
@@ -252,6 +265,9 @@ static void run_kernel(void *argument)
     struct moot *m = run->call.m;
     uint64_t began_ns = m->faults.plan != NULL ? clock_ns() : 0;
     run->code = kernel->fn(&run->call, kernel->user);
+    if (run->call.queues.top != NULL) {
+        close_queues(run);
+    }
     if (began_ns != 0) {
         faults_after_kernel(m, clock_ns() - began_ns);
     }

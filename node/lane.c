@@ -4,6 +4,7 @@
 #include "node/context.h"
 #include "node/engine.h"
 #include "node/exec.h"
+#include "node/queue.h"
 #include "node/scope.h"
 
 #include <stdlib.h>
@@ -63,6 +64,7 @@ static void lane_unlink(struct moot *m, struct lane *lane)
 /* The thread ends while the context goes on. */
 static void lane_end(struct moot *m, struct lane *lane)
 {
+    queue_abandon(m, lane);
     scope_close_all(m, lane);
     if (lane->number != LANE_NO_NUMBER) {
         lane_set_state(m, lane, CORE_LANE_ENDED);
@@ -189,6 +191,7 @@ struct lane *lane_of_thread(struct bond *bond)
 void lanes_leave(struct moot *m)
 {
     while (m->lanes != NULL) {
+        queue_free_all(&m->lanes->queues);
         lane_unlink(m, m->lanes);
     }
 }

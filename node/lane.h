@@ -26,6 +26,12 @@
 
 #define LANE_NO_NUMBER UINT32_MAX
 
+/* The task queues that a thread, or a running kernel, has open (queue.h). */
+struct queue_stack {
+    struct moot_queue *top, *entry; /* entry: where spawns go in; NULL: none */
+    bool inherits;                  /* a kernel: those of its task were opened */
+};
+
 struct bond {
     pthread_mutex_t lock; /* the engine lock */
     struct moot *m;       /* NULL: closed; written under the lock */
@@ -46,6 +52,7 @@ struct lane {
     const char *spawn_site; /* of its last top-level spawn, the context's; NULL: none */
     moot_hash scopes[LIMIT_SCOPE_DEPTH];
     uint32_t scope_depth;
+    struct queue_stack queues;
     /* Scratch of a spawn, input_room of each: its inputs' hashes, records if known, and
      * the core's entries. */
     moot_hash *hashes;

@@ -176,7 +176,9 @@ typedef struct moot_place {
 enum {
     /* The spawn stands under a condition that other ranks may decide otherwise, so a
      * vote may start at once.  It asserts nothing; a wrong hint costs two messages. */
-    MOOT_TASK_CONDITIONAL = 1
+    MOOT_TASK_CONDITIONAL = 1,
+    /* Submitted at once, past the queues that are open (moot_queue.h). */
+    MOOT_TASK_NO_QUEUE = 2
 };
 
 typedef struct moot_task_spec {
@@ -361,4 +363,6 @@ MOOT_API int moot_stats_get(const moot *m, moot_stats *out);
 #endif
 
 #include "moot_data.h"
+#include "moot_queue.h"
+
 #endif

@@ -78,6 +78,20 @@ int scope_open(struct moot *m, struct lane *lane, const char *name)
     return MOOT_OK;
 }
 
+/* One less has it open. */
+static int leave(struct moot *m, const moot_hash *hash)
+{
+    struct scope *scope = scope_find(m, hash_scope(hash));
+    if (scope == NULL || --scope->open_count > 0) {
+        return MOOT_OK;
+    }
+    if (scope->handle_count == 0) {
+        return scope_end(m, scope);
+    }
+    struct core_event event = {.type = CORE_EV_SCOPE_CLOSE, .hash = *hash};
+    return engine_step(m, &event);
+}
+
 int scope_close(struct moot *m, struct lane *lane)
 {
     if (lane->scope_depth == 0) {
@@ -85,16 +99,20 @@ int scope_close(struct moot *m, struct lane *lane)
     }
     moot_hash hash = lane_scope(lane);
     lane->scope_depth--;
-    struct scope *scope = scope_find(m, hash_scope(&hash));
-    if (scope == NULL || --scope->open_count > 0) {
-        return MOOT_OK;
-    }
-    if (scope->handle_count == 0) {
-        return scope_end(m, scope);
-    }
-    struct core_event event = {.type = CORE_EV_SCOPE_CLOSE, .hash = hash};
-    return engine_step(m, &event);
+    return leave(m, &hash);
 }
+
+bool scope_keep(struct moot *m, const moot_hash *hash)
+{
+    struct scope *scope = scope_find(m, hash_scope(hash));
+    if (scope == NULL) {
+        return false;
+    }
+    scope->open_count++;
+    return true;
+}
+
+void scope_unkeep(struct moot *m, const moot_hash *hash) { leave(m, hash); }
 
 bool scope_use(struct moot *m, uint64_t mark)
 {

@@ -27,6 +27,10 @@ enum { SCOPE_BUCKETS = 64 };
 int scope_open(struct moot *m, struct lane *lane, const char *name);
 int scope_close(struct moot *m, struct lane *lane); /* STATE */
 void scope_close_all(struct moot *m, struct lane *lane);
+/* Something that was spawned in an open scope and is not registered yet keeps it open,
+ * though its threads may close it meanwhile.  False: the program has no such scope. */
+bool scope_keep(struct moot *m, const moot_hash *hash);
+void scope_unkeep(struct moot *m, const moot_hash *hash);
 /* A handle on a task with this mark comes and goes.  False: not counted, because the
  * program has no such scope. */
 bool scope_use(struct moot *m, uint64_t mark);

@@ -6,6 +6,7 @@
 #include "node/engine.h"
 #include "node/outbox.h"
 #include "node/progress.h"
+#include "node/queue.h"
 #include "node/story.h"
 #include "node/task_handle.h"
 #include "node/trace.h"
@@ -89,7 +90,8 @@ static int check_sizes(struct lane *lane, const moot_task_spec *spec)
         return lane_fail(lane, MOOT_ERR_LIMIT, "more than %u inputs and after together",
                          LIMIT_INPUTS);
     }
-    if ((spec->flags & ~(uint32_t)MOOT_TASK_CONDITIONAL) != 0) {
+    const uint32_t known = MOOT_TASK_CONDITIONAL | MOOT_TASK_NO_QUEUE;
+    if ((spec->flags & ~known) != 0) {
         return lane_fail(lane, MOOT_ERR_INVALID, ".flags has unknown bits: %#x",
                          spec->flags);
     }
@@ -111,7 +113,7 @@ static int add_handles(struct moot *m, struct lane *lane, const char *field,
     return MOOT_OK;
 }
 
-static bool input_room(struct lane *lane, size_t count)
+bool spawn_input_room(struct lane *lane, size_t count)
 {
     if (count <= lane->input_room) {
         return true;
@@ -135,7 +137,7 @@ static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec 
                         struct task_facts *facts)
 {
     size_t total = spec->input_count + spec->input_hash_count + spec->after_count;
-    if (!input_room(lane, total)) {
+    if (!spawn_input_room(lane, total)) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the inputs");
     }
     size_t at = 0;
@@ -320,7 +322,7 @@ static int hold(struct moot *m, struct task *task, const struct task_facts *fact
     if (taken) {
         return register_task(m, task, facts, lane->number, NULL, false);
     }
-    if (!task->held && !task_fill(m, task, facts)) {
+    if (!task->held && !task->pending && !task_fill(m, task, facts)) {
         return MOOT_ERR_NO_MEMORY;
     }
     int error = register_task(m, task, facts, lane->number, lane->entries, false);
@@ -355,8 +357,8 @@ static int refusal(const struct moot *m, const moot_hash *hash,
     return forgotten ? MOOT_ERR_SCOPE_CLOSED : lost ? MOOT_ERR_RESULT_LOST : MOOT_OK;
 }
 
-static int spawn_checked(struct moot *m, struct lane *lane,
-                         const struct task_facts *facts, moot_task *out)
+int spawn_enter(struct moot *m, struct lane *lane, const struct task_facts *facts,
+                struct spawned *out)
 {
     int error = facts->nested ? MOOT_OK : lane_enrol(m, lane);
     if (error != MOOT_OK) {
@@ -380,18 +382,78 @@ static int spawn_checked(struct moot *m, struct lane *lane,
     if (id == 0) {
         return explain(m, lane, &hash, facts->label, MOOT_ERR_NO_MEMORY);
     }
-    error = hold(m, task, facts, lane);
-    if (error != MOOT_OK) {
-        struct handle *handle;
-        handle_find(&m->handles, id, &handle);
+    *out = (struct spawned){.task = task, .id = id};
+    return MOOT_OK;
+}
+
+void spawn_undo(struct moot *m, const struct spawned *spawned)
+{
+    struct handle *handle;
+    if (handle_find(&m->handles, spawned->id, &handle) == MOOT_OK) {
         task_handle_end(m, handle);
-        return explain(m, lane, &hash, facts->label, error);
+    }
+}
+
+static int hold_or_explain(struct moot *m, struct lane *lane, struct task *task,
+                           const struct task_facts *facts)
+{
+    int error = hold(m, task, facts, lane);
+    if (error != MOOT_OK) {
+        return explain(m, lane, &task->hash, facts->label, error);
     }
     if (!facts->nested) {
         lane->spawn_site = task->site;
     }
-    out->id = id;
     return MOOT_OK;
+}
+
+int spawn_hold(struct moot *m, struct lane *lane, const struct task_facts *facts,
+               const struct spawned *spawned)
+{
+    if (spawned->task->pending) {
+        return MOOT_OK; /* it keeps the place that it has in a queue */
+    }
+    int error = hold_or_explain(m, lane, spawned->task, facts);
+    if (error != MOOT_OK) {
+        spawn_undo(m, spawned);
+    }
+    return error;
+}
+
+int spawn_filled(struct moot *m, struct lane *lane, struct task *task,
+                 struct task_facts *facts)
+{
+    assert(task->pending);
+    if (m->fatal != 0) {
+        return lane_fail(lane, m->fatal, "%s", text_get(&m->fatal_story));
+    }
+    if (task->gone) {
+        return explain(m, lane, &task->hash, facts->label, MOOT_ERR_SCOPE_CLOSED);
+    }
+    if (!spawn_input_room(lane, task->input_count)) {
+        return explain(m, lane, &task->hash, facts->label, MOOT_ERR_NO_MEMORY);
+    }
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        lane->hashes[i] = task->inputs[i]->hash;
+    }
+    facts->inputs = lane->hashes;
+    facts->input_tasks = task->inputs;
+    facts->input_count = task->input_count;
+    return hold_or_explain(m, lane, task, facts);
+}
+
+static void spawn_drive(struct moot *m)
+{
+    uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+    if (m->now_ns > driven_ns + SPAWN_DRIVE_NS) {
+        progress_drive_free(m);
+    }
+}
+
+void spawn_make_room(struct moot *m, struct lane *lane)
+{
+    spawn_drive(m);
+    window_make_room(m, lane);
 }
 
 int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
@@ -404,15 +466,14 @@ int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
     struct spawn spawn = {0};
     error = check_spec(m, lane, spec, site, parent, &spawn);
     if (error == MOOT_OK) {
-        error = spawn_checked(m, lane, &spawn.facts, out);
+        bool queued = (spec->flags & MOOT_TASK_NO_QUEUE) == 0;
+        error = queue_spawn(m, lane, queued, &spawn.facts, out);
     }
     rankset_release(&spawn.candidates);
-    uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
-    if (m->now_ns > driven_ns + SPAWN_DRIVE_NS) {
-        progress_drive_free(m);
-    }
     if (parent == NULL && error == MOOT_OK) {
-        window_make_room(m, lane);
+        spawn_make_room(m, lane);
+    } else {
+        spawn_drive(m);
     }
     return error;
 }
@@ -471,7 +532,7 @@ void spawn_adopt(struct moot *m, const struct message *motion)
         return;
     }
     struct task *task = task_enter(m, &hash);
-    if (task != NULL && !task->held && task_fill(m, task, &facts)) {
+    if (task != NULL && !task->held && !task->pending && task_fill(m, task, &facts)) {
         if (facts.nested) {
             task->parent = core_user(m->core, &facts.parent_hash);
         }

@@ -14,6 +14,30 @@
 /* `parent` is the running task that spawns it; NULL for the program. */
 int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                const char *site, struct task *parent, moot_task *out);
+/* Lets peers be answered, and keeps the program from spawning too far ahead: at the end
+ * of a top-level spawn, and of what submits tasks that were spawned before.  Releases
+ * the lock around kernels. */
+void spawn_make_room(struct moot *m, struct lane *lane);
+
+/* The parts of a spawn, for queues, which may put something between them. */
+struct spawned {
+    struct task *task;
+    uint64_t id; /* the program's handle */
+};
+/* Enters the task and makes a handle to it. */
+int spawn_enter(struct moot *m, struct lane *lane, const struct task_facts *facts,
+                struct spawned *out);
+/* Registers it, unless this rank holds it or a queue has it.  On failure undoes
+ * spawn_enter. */
+int spawn_hold(struct moot *m, struct lane *lane, const struct task_facts *facts,
+               const struct spawned *spawned);
+void spawn_undo(struct moot *m, const struct spawned *spawned);
+/* Registers a pending task (ticket.h); its inputs are taken from its record. */
+int spawn_filled(struct moot *m, struct lane *lane, struct task *task,
+                 struct task_facts *facts);
+/* Room for so many inputs in the lane's scratch. */
+bool spawn_input_room(struct lane *lane, size_t count);
+
 /* The hash that it would have. */
 int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                moot_hash *out);

@@ -225,8 +225,11 @@ static void give_spec(struct moot *m, const struct message_spec *spec)
     pool_give(&m->pool, spec, sizeof(*spec));
 }
 
+static void drop_inputs(struct moot *m, struct task *task);
+
 bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts)
 {
+    drop_inputs(m, task); /* of a spawn that failed */
     bool portable = (facts->kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
     if (!fill_inputs(m, task, facts) || !fill_args(m, task, facts, portable)) {
         return false;
@@ -241,10 +244,82 @@ bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts
         return false;
     }
     task->priority = facts->priority;
+    task->queue_line = facts->queue_line;
     task->nested = facts->nested;
     task->parent = facts->parent;
     task->kernel = facts->kernel;
     return true;
+}
+
+/* --- Rewriting what is not registered yet ----------------------------------------- */
+
+static bool order_spec(struct moot *m, struct message_spec *spec,
+                       struct task *const *inputs, size_t count, size_t after_count)
+{
+    moot_hash *hashes = pool_take(&m->pool, count * sizeof(*hashes));
+    if (hashes == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = inputs[i]->hash;
+    }
+    pool_give(&m->pool, spec->inputs,
+              spec->input_count > 0 ? spec->input_count * sizeof(*hashes) : 1);
+    spec->inputs = hashes;
+    spec->input_count = count;
+    spec->after_count = after_count;
+    return true;
+}
+
+bool task_order_after(struct moot *m, struct task *task, struct task *const *after,
+                      size_t count)
+{
+    size_t before = task->input_count, total = before + count;
+    struct task **inputs = pool_take(&m->pool, total * sizeof(struct task *));
+    if (inputs == NULL) {
+        return false;
+    }
+    if (before > 0) {
+        memcpy(inputs, task->inputs, before * sizeof(struct task *));
+    }
+    memcpy(inputs + before, after, count * sizeof(struct task *));
+    if (task->spec != NULL &&
+        !order_spec(m, task->spec, inputs, total, task->after_count + count)) {
+        pool_give(&m->pool, inputs, total * sizeof(struct task *));
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        after[i]->used_by++;
+    }
+    pool_give(&m->pool, task->inputs, before * sizeof(struct task *));
+    task->inputs = inputs;
+    task->input_count = (uint32_t)total;
+    task->after_count += (uint32_t)count;
+    return true;
+}
+
+bool task_relabel(struct moot *m, struct task *task, const char *label)
+{
+    char *copy = pool_string(&m->pool, label, LIMIT_LABEL_BYTES);
+    if (copy == NULL) {
+        return false;
+    }
+    if (task->label != NULL) {
+        pool_give(&m->pool, task->label, strlen(task->label) + 1);
+    }
+    task->label = copy;
+    if (task->spec != NULL) {
+        task->spec->label = copy;
+    }
+    return true;
+}
+
+void task_reprioritise(struct task *task, int32_t priority)
+{
+    task->priority = priority;
+    if (task->spec != NULL) {
+        task->spec->priority = priority;
+    }
 }
 
 /* --- Letting go ----------------------------------------------------------------- */

@@ -34,9 +34,9 @@ struct task {
     struct task **inputs; /* data inputs, then `after` */
     uint32_t input_count, after_count;
     int32_t priority;
-    const char *label, *site;        /* NULL: none */
-    struct task *parent;             /* nested: the spawning task, if known here */
-    const struct message_spec *spec; /* portable */
+    const char *label, *site;  /* NULL: none */
+    struct task *parent;       /* nested: the spawning task, if known here */
+    struct message_spec *spec; /* portable */
 
     struct payload *payload; /* the result, or the error's story; NULL: not here */
     uint64_t size;           /* of the result, once known */
@@ -49,9 +49,11 @@ struct task {
     uint32_t used_by; /* records that have it as an input */
     uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
 
-    uint8_t stage; /* enum task_stage */
-    bool held;     /* registered with the core */
-    bool adopted;  /* held by a peer's spec, not yet spawned by this program */
+    uint16_t queue_line; /* what its children's spawns go through (queue_line.h) */
+    uint8_t stage;       /* enum task_stage */
+    bool pending; /* spawned, and with a queue: filled in, not registered (ticket.h) */
+    bool held;    /* registered with the core */
+    bool adopted; /* held by a peer's spec, not yet spawned by this program */
     bool nested;
     bool gone;        /* the core has forgotten it */
     bool queued;      /* in the ready queue, if only as what was cancelled there */
@@ -90,12 +92,20 @@ struct task_facts {
     moot_hash parent_hash;
     bool nested, hint;
     int32_t priority;
+    uint16_t queue_line;
     const char *label, *site; /* NULL: none */
 };
 
 /* Copies them into the record; false without memory, and then the record is as it was.
  */
 bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts);
+
+/* Of a task that is filled in and not registered yet: it comes after these, too; it has
+ * another label.  False without memory, and then the record is as it was. */
+bool task_order_after(struct moot *m, struct task *task, struct task *const *after,
+                      size_t count);
+bool task_relabel(struct moot *m, struct task *task, const char *label);
+void task_reprioritise(struct task *task, int32_t priority);
 
 /* Frees the arguments of a task that will not run here any more. */
 void task_drop_args(struct task *task);

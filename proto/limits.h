@@ -18,11 +18,13 @@
 #define LIMIT_INPUTS 4096u           /* inputs plus after of one task */
 #define LIMIT_SCOPE_NAME_BYTES 128u
 #define LIMIT_SCOPE_DEPTH 32u
-#define LIMIT_LANES 1024u      /* threads that spawn top-level tasks */
-#define LIMIT_TASKS (1u << 28) /* live tasks of one rank */
-#define LIMIT_RUNS 1024u       /* kernels of one rank begun and not ended */
-#define LIMIT_DATA (1u << 24)  /* live data handles of one rank */
-#define LIMIT_PARTS 64u        /* of one result: handles that one task writes */
+#define LIMIT_QUEUE_DEPTH 64u   /* task queues of one thread or running task */
+#define LIMIT_QUEUE_LINES 4096u /* kinds of stacks of queues that tasks inherit */
+#define LIMIT_LANES 1024u       /* threads that spawn top-level tasks */
+#define LIMIT_TASKS (1u << 28)  /* live tasks of one rank */
+#define LIMIT_RUNS 1024u        /* kernels of one rank begun and not ended */
+#define LIMIT_DATA (1u << 24)   /* live data handles of one rank */
+#define LIMIT_PARTS 64u         /* of one result: handles that one task writes */
 #define LIMIT_VOTERS 15u
 #define LIMIT_ERROR_STORY_BYTES 4096u /* an error chain on the wire */
 #define LIMIT_ASKERS 16384u           /* askers in one DECISION */

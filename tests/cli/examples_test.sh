@@ -51,6 +51,10 @@ for count in 1 2 3 4 8; do
 done
 ranks 4 0 '^n 512, ' cholesky
 ranks 3 0 '^nodes ' tree 7 1024
+for count in 1 2 4; do
+    ranks "$count" 0 '^as declared: 28 tasks' queues
+done
+ranks 3 0 '^as declared: 196 tasks' queues 48 5
 
 # wrong EDIT PATTERN: burma14 with an edit is refused, and says why
 wrong() {
@@ -70,6 +74,7 @@ ranks 2 2 'nowhere.tsp: No such file' tsp nowhere.tsp
 ranks 2 2 '^usage: tsp FILE.tsp$' tsp
 ranks 1 2 '^usage: tree ' tree 1 0
 ranks 1 2 '^usage: cholesky ' cholesky 65
+ranks 1 2 '^usage: queues ' queues 6 0
 
 export MOOT_DIVERGENCE=trust MOOT_STALL=1s MOOT_STALL_ABORT=1
 for count in 2 4; do

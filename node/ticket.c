@@ -1,0 +1,210 @@
+/* ticket.c - see ticket.h. */
+#include "ticket.h"
+
+#include "hashing/identity.h"
+#include "node/scope.h"
+#include "node/spawn.h"
+#include "node/task_handle.h"
+#include "proto/error.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* --- Lists ---------------------------------------------------------------------- */
+
+void ticket_list_add(struct ticket_list *list, struct moot_ticket *ticket)
+{
+    ticket->prev = list->last;
+    ticket->next = NULL;
+    if (list->last != NULL) {
+        list->last->next = ticket;
+    } else {
+        list->first = ticket;
+    }
+    list->last = ticket;
+    list->count++;
+}
+
+void ticket_list_remove(struct ticket_list *list, struct moot_ticket *ticket)
+{
+    assert(list->count > 0);
+    if (ticket->prev != NULL) {
+        ticket->prev->next = ticket->next;
+    } else {
+        list->first = ticket->next;
+    }
+    if (ticket->next != NULL) {
+        ticket->next->prev = ticket->prev;
+    } else {
+        list->last = ticket->prev;
+    }
+    ticket->prev = ticket->next = NULL;
+    list->count--;
+}
+
+void ticket_list_move(struct ticket_list *to, struct ticket_list *from)
+{
+    if (from->first == NULL) {
+        return;
+    }
+    from->first->prev = to->last;
+    if (to->last != NULL) {
+        to->last->next = from->first;
+    } else {
+        to->first = from->first;
+    }
+    to->last = from->last;
+    to->count += from->count;
+    *from = (struct ticket_list){0};
+}
+
+/* --- What it keeps in use ------------------------------------------------------- */
+
+static bool use_room(struct moot_ticket *ticket, size_t more)
+{
+    size_t wanted = ticket->use_count + more;
+    if (wanted <= ticket->use_room) {
+        return true;
+    }
+    struct pool *pool = &ticket->m->pool;
+    uint64_t *uses = pool_take(pool, wanted * sizeof(*uses));
+    if (uses == NULL) {
+        return false;
+    }
+    if (ticket->use_room > 0) {
+        memcpy(uses, ticket->uses, ticket->use_count * sizeof(*uses));
+        pool_give(pool, ticket->uses, ticket->use_room * sizeof(*uses));
+    }
+    ticket->uses = uses;
+    ticket->use_room = (uint32_t)wanted;
+    return true;
+}
+
+static bool use(struct moot_ticket *ticket, struct task *const *tasks, size_t count)
+{
+    if (count == 0) {
+        return true;
+    }
+    if (!use_room(ticket, count)) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t id = task_handle_new(ticket->m, tasks[i], NULL);
+        if (id == 0) {
+            return false;
+        }
+        ticket->uses[ticket->use_count++] = id;
+    }
+    return true;
+}
+
+static void end_handle(struct moot *m, uint64_t id)
+{
+    struct handle *handle;
+    if (handle_find(&m->handles, id, &handle) == MOOT_OK) {
+        task_handle_end(m, handle);
+    }
+}
+
+static void release(struct moot_ticket *ticket)
+{
+    struct moot *m = ticket->m;
+    ticket->task->pending = false;
+    for (uint32_t i = 0; i < ticket->use_count; i++) {
+        end_handle(m, ticket->uses[i]);
+    }
+    pool_give(&m->pool, ticket->uses, ticket->use_room * sizeof(*ticket->uses));
+    if (ticket->scope_kept) {
+        scope_unkeep(m, &ticket->scope);
+    }
+    rankset_release(&ticket->candidates);
+    end_handle(m, ticket->id); /* the task may go with it */
+    pool_give(&m->pool, ticket, sizeof(*ticket));
+}
+
+/* --- Life ----------------------------------------------------------------------- */
+
+static bool fill(struct moot_ticket *ticket, const struct task_facts *facts)
+{
+    struct moot *m = ticket->m;
+    struct task *task = ticket->task;
+    ticket->id = task_handle_new(m, task, NULL);
+    if (ticket->id == 0 || !task_fill(m, task, facts)) {
+        return false;
+    }
+    if (facts->candidates != NULL &&
+        !rankset_copy(&ticket->candidates, facts->candidates)) {
+        return false;
+    }
+    ticket->has_candidates = facts->candidates != NULL;
+    ticket->scope = facts->scope;
+    ticket->parent_hash = facts->parent_hash;
+    ticket->hint = facts->hint;
+    ticket->scope_kept =
+        !facts->nested && !hash_is_zero(&facts->scope) && scope_keep(m, &facts->scope);
+    return use(ticket, task->inputs, task->input_count);
+}
+
+struct moot_ticket *ticket_new(struct moot *m, struct task *task,
+                               const struct task_facts *facts)
+{
+    assert(!task->held && !task->pending);
+    struct moot_ticket *ticket = pool_take(&m->pool, sizeof(*ticket));
+    if (ticket == NULL) {
+        return NULL;
+    }
+    ticket->m = m;
+    ticket->task = task;
+    if (!fill(ticket, facts)) {
+        release(ticket);
+        return NULL;
+    }
+    task->pending = true;
+    return ticket;
+}
+
+int ticket_order(struct moot_ticket *ticket, struct task *const *after, size_t count)
+{
+    struct task *task = ticket->task;
+    if (count > LIMIT_INPUTS - task->input_count) {
+        return MOOT_ERR_LIMIT;
+    }
+    if (count == 0) {
+        return MOOT_OK;
+    }
+    bool good =
+        use(ticket, after, count) && task_order_after(ticket->m, task, after, count);
+    return good ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+int ticket_submit(struct moot_ticket *ticket, struct lane *lane)
+{
+    struct moot *m = ticket->m;
+    struct task *task = ticket->task;
+    struct task_facts facts = {.kernel = task->kernel,
+                               .after_count = task->after_count,
+                               .candidates =
+                                   ticket->has_candidates ? &ticket->candidates : NULL,
+                               .scope = ticket->scope,
+                               .parent = task->parent,
+                               .parent_hash = ticket->parent_hash,
+                               .nested = task->nested,
+                               .hint = ticket->hint,
+                               .priority = task->priority,
+                               .label = task->label,
+                               .site = task->site};
+    int error = spawn_filled(m, lane, task, &facts);
+    release(ticket);
+    return error;
+}
+
+void ticket_drop(struct moot_ticket *ticket) { release(ticket); }
+
+void ticket_list_drop(struct ticket_list *list)
+{
+    while (list->first != NULL) {
+        struct moot_ticket *ticket = list->first;
+        ticket_list_remove(list, ticket);
+        ticket_drop(ticket);
+    }
+}

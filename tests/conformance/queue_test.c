@@ -1,0 +1,407 @@
+/* queue_test.c - task queues among ranks of one process: order and batches, ranks that
+ * differ, what is left open, what kernels inherit.
+ */
+#include "queue_marks.h"
+
+/* --- Order ---------------------------------------------------------------------- */
+
+static void in_order(struct seat *seat)
+{
+    enum { COUNT = 40 };
+    moot_task tasks[COUNT];
+    begin(seat);
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    for (uint64_t i = 0; i < COUNT; i++)
+        tasks[i] = spawn_mark_with(seat, i, i % 8 == 0, (moot_task_spec){0});
+    close_queue(seat);
+    wait_for(seat, tasks, COUNT);
+    for (int i = 0; i + 1 < COUNT; i++)
+        CHECK(seat, before(i, i + 1));
+    CHECK(seat, ran(0, COUNT));
+    CHECK(seat, stats_of(seat).votes == 0);
+}
+
+static void not_before_the_close(struct seat *seat)
+{
+    enum { COUNT = 12 };
+    moot_task tasks[COUNT];
+    begin(seat);
+    open_kind(seat, MOOT_QUEUE_BULK);
+    for (uint64_t i = 0; i < COUNT; i++)
+        tasks[i] = spawn_mark(seat, i);
+    moot_task_info info;
+    EXPECT(seat, moot_task_info(seat->m, tasks[3], &info), MOOT_OK);
+    CHECK(seat, info.state == MOOT_TASK_WAITING && strstr(info.site, "queue_marks.h"));
+    EXPECT(seat, moot_task_wait(seat->m, tasks[3], 0), MOOT_ERR_STATE);
+    CHECK(seat, told(seat, "a bulk queue that this thread has open keeps it"));
+    EXPECT(seat, moot_task_wait_all(seat->m, tasks, 2, MOOT_FOREVER), MOOT_ERR_STATE);
+    const void *data;
+    EXPECT(seat, moot_task_fetch(seat->m, tasks[0], MOOT_FOREVER, &data, NULL),
+           MOOT_ERR_STATE);
+    nap_ms(10);
+    CHECK(seat, now == 0);
+    meet(seat);
+    close_queue(seat);
+    wait_for(seat, tasks, COUNT);
+    CHECK(seat, ran(0, COUNT));
+    CHECK(seat, stats_of(seat).votes == 0);
+}
+
+/* Batches of 50 after each other take joins, one of 2 does not. */
+static void batches_in_order(struct seat *seat)
+{
+    enum { BATCHES = 4, SIZE = 50 };
+    moot_task tasks[BATCHES * SIZE + 3];
+    begin(seat);
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    size_t count = 0;
+    for (int i = 0; i < BATCHES; i++) {
+        open_kind(seat, MOOT_QUEUE_BULK);
+        for (int k = 0; k < SIZE; k++, count++)
+            tasks[count] = spawn_mark(seat, count);
+        close_queue(seat);
+    }
+    tasks[count] = spawn_mark(seat, count);
+    count++;
+    open_kind(seat, MOOT_QUEUE_BULK);
+    for (int k = 0; k < 2; k++, count++)
+        tasks[count] = spawn_mark(seat, count);
+    close_queue(seat);
+    close_queue(seat);
+    wait_for(seat, tasks, count);
+    CHECK(seat, ran(0, (int)count));
+    for (int i = 0; i < (BATCHES - 1) * SIZE; i++)
+        for (int k = (i / SIZE + 1) * SIZE; k < (i / SIZE + 2) * SIZE; k++)
+            CHECK(seat, before(i, k));
+    for (int i = 0; i < SIZE; i++)
+        CHECK(seat, before((BATCHES - 1) * SIZE + i, BATCHES * SIZE));
+    CHECK(seat, before(BATCHES * SIZE, BATCHES * SIZE + 1));
+    CHECK(seat, before(BATCHES * SIZE, BATCHES * SIZE + 2));
+    CHECK(seat, stats_of(seat).votes == 0);
+}
+
+/* Equal specs are one task, which keeps its place: what follows comes after it. */
+static void again(struct seat *seat)
+{
+    begin(seat);
+    moot_task slow = spawn_mark_with(seat, 0, 30, (moot_task_spec){0}), tasks[6];
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    tasks[0] = spawn_mark(seat, 1);
+    tasks[1] = spawn_mark_with(seat, 0, 30, (moot_task_spec){0});
+    tasks[2] = spawn_mark(seat, 2);
+    tasks[3] = spawn_mark(seat, 1);
+    open_kind(seat, MOOT_QUEUE_BULK);
+    tasks[4] = spawn_mark_with(seat, 0, 30, (moot_task_spec){0});
+    tasks[5] = spawn_mark(seat, 3);
+    (void)spawn_mark(seat, 3);
+    close_queue(seat);
+    close_queue(seat);
+    wait_for(seat, tasks, 6);
+    wait_for(seat, &slow, 1);
+    CHECK(seat, ran(0, 4));
+    CHECK(seat, before(1, 2) && before(0, 2) && before(2, 3));
+}
+
+static void failures_go_down_the_chain(struct seat *seat)
+{
+    begin(seat);
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    moot_task bad = spawn_u64(seat, FAIL, 1);
+    open_kind(seat, MOOT_QUEUE_BULK);
+    moot_task after = spawn_mark(seat, 0);
+    close_queue(seat);
+    moot_task last = spawn_mark(seat, 1);
+    close_queue(seat);
+    EXPECT(seat, moot_task_wait(seat->m, last, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
+    CHECK(seat, told(seat, "the pump is dry"));
+    EXPECT(seat, moot_task_wait(seat->m, after, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
+    EXPECT(seat, moot_task_wait(seat->m, bad, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
+    CHECK(seat, notes[0].runs == 0 && notes[1].runs == 0);
+}
+
+/* --- Ranks that differ ------------------------------------------------------------ */
+
+/* Each rank has other queues, and some have none: the tasks are the same. */
+static void other_queues(struct seat *seat)
+{
+    enum { COUNT = 30 };
+    moot_task tasks[COUNT];
+    begin(seat);
+    bool queues = seat->rank != 1;
+    if (queues)
+        open_kind(seat, seat->rank % 2 == 0 ? MOOT_QUEUE_BULK : MOOT_QUEUE_SEQUENTIAL);
+    for (uint64_t i = 0; i < COUNT; i++)
+        tasks[i] = spawn_mark(seat, i);
+    if (queues)
+        close_queue(seat);
+    wait_for(seat, tasks, COUNT);
+    CHECK(seat, ran(0, COUNT));
+    meet(seat);
+}
+
+/* A rank lacks every third task of the regions, and another has them in addition. */
+static void diverging(struct seat *seat)
+{
+    enum { BATCHES = 3, SIZE = 24 };
+    moot_task tasks[BATCHES * SIZE];
+    size_t count = 0;
+    begin(seat);
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    for (int i = 0; i < BATCHES; i++) {
+        open_kind(seat, MOOT_QUEUE_BULK);
+        for (int k = 0; k < SIZE; k++) {
+            bool lacks = seat->rank == 0 && k % 3 == 0 && seat->size > 1;
+            if (!lacks)
+                tasks[count++] = spawn_mark(seat, (uint64_t)(i * SIZE + k));
+        }
+        close_queue(seat);
+    }
+    close_queue(seat);
+    wait_for(seat, tasks, count);
+    EXPECT(seat, moot_park(seat->m), MOOT_OK);
+    meet(seat);
+    EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
+    CHECK(seat, ran(0, BATCHES * SIZE));
+}
+
+/* Two ranks declare contrary orders of what the other one runs. */
+static void contrary_orders(struct seat *seat)
+{
+    begin(seat);
+    moot_task tasks[2];
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    for (int i = 0; i < 2; i++) {
+        int which = seat->rank == 0 ? i : 1 - i;
+        tasks[which] = spawn_mark_with(seat, (uint64_t)which, 0,
+                                       (moot_task_spec){.owner = MOOT_ON(1 - which)});
+    }
+    close_queue(seat);
+    for (int i = 0; i < 2; i++) {
+        int code = moot_task_wait(seat->m, tasks[i], MOOT_FOREVER);
+        CHECK(seat, code == MOOT_ERR_CYCLE || code == MOOT_ERR_TASK_FAILED);
+        cycles += code == MOOT_ERR_CYCLE;
+    }
+    meet(seat);
+    CHECK(seat, cycles > 0 && notes[0].runs + notes[1].runs == 0);
+}
+
+/* --- Past the queues, and left open ------------------------------------------------
+ */
+
+static void past_the_queues(struct seat *seat)
+{
+    begin(seat);
+    open_kind(seat, MOOT_QUEUE_BULK);
+    moot_task kept = spawn_mark(seat, 0);
+    moot_task past =
+        spawn_mark_with(seat, 1, 0, (moot_task_spec){.flags = MOOT_TASK_NO_QUEUE});
+    wait_for(seat, &past, 1);
+    CHECK(seat, notes[0].runs == 0);
+    meet(seat);
+    /* One that takes what is still kept is not to be had. */
+    moot_task behind = spawn_mark_with(seat, 2, 0,
+                                       (moot_task_spec){.after = &kept,
+                                                        .after_count = 1,
+                                                        .flags = MOOT_TASK_NO_QUEUE});
+    int code = moot_task_wait(seat->m, behind, MOOT_FOREVER);
+    CHECK(seat, code == MOOT_ERR_TASK_FAILED || code == MOOT_ERR_NOT_HELD);
+    meet(seat);
+    close_queue(seat);
+    wait_for(seat, &kept, 1);
+    CHECK(seat, ran(0, 2));
+}
+
+static void *leave_open(void *argument)
+{
+    struct seat *seat = argument;
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    open_kind(seat, MOOT_QUEUE_BULK);
+    for (uint64_t i = 0; i < 5; i++)
+        (void)spawn_mark(seat, i);
+    return NULL;
+}
+
+static void left_open(struct seat *seat)
+{
+    begin(seat);
+    pthread_t thread;
+    pthread_create(&thread, NULL, leave_open, seat);
+    EXPECT(seat, moot_park(seat->m), MOOT_OK);
+    pthread_join(thread, NULL);
+    EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
+    moot_task fourth = spawn_mark(seat, 3);
+    wait_for(seat, &fourth, 1);
+    open_kind(seat, MOOT_QUEUE_BULK);
+    for (uint64_t i = 5; i < 8; i++)
+        (void)spawn_mark(seat, i);
+}
+
+static void left_open_after(struct seat *seat)
+{
+    closes_well(seat);
+    CHECK(seat, ran(0, 8));
+}
+
+/* --- Kernels --------------------------------------------------------------------- */
+
+enum family { PLAIN, WAITS, EXPLICIT_BULK, OWN_CHAIN, NO_QUEUES };
+
+/* args: first number, count, what.  Spawns marks as children. */
+static int family(moot_call *call, void *user)
+{
+    struct seat *seat = user;
+    const uint64_t *args = moot_call_args(call, NULL);
+    moot *m = moot_call_context(call);
+    int error = MOOT_OK;
+    if (args[2] == EXPLICIT_BULK || args[2] == OWN_CHAIN)
+        error = moot_queue_open(m, args[2] == OWN_CHAIN ? MOOT_QUEUE_SEQUENTIAL
+                                                        : MOOT_QUEUE_BULK);
+    moot_task child = {0};
+    for (uint64_t i = 0; i < args[1] && error == MOOT_OK; i++) {
+        const uint64_t numbers[2] = {args[0] + i, (i + 1) % 2};
+        error = moot_call_spawn(
+            call,
+            &(moot_task_spec){.kernel = seat->kernels[MARK],
+                              .args = numbers,
+                              .args_size = sizeof(numbers),
+                              .flags = args[2] == NO_QUEUES ? MOOT_TASK_NO_QUEUE : 0},
+            &child);
+    }
+    if (args[2] == EXPLICIT_BULK) {
+        EXPECT(seat, moot_call_wait(call, child, NULL, NULL), MOOT_ERR_STATE);
+        EXPECT(seat, moot_queue_close(m), MOOT_OK);
+        EXPECT(seat, moot_queue_close(m), MOOT_ERR_STATE);
+    }
+    if (error == MOOT_OK && args[2] != PLAIN)
+        error = moot_call_wait(call, child, NULL, NULL);
+    const struct note *last = &notes[args[0] + args[1] - 1];
+    CHECK(seat, args[2] == PLAIN || last->runs == 1);
+    int *seen = moot_call_output(call, sizeof(*seen));
+    if (seen == NULL)
+        return MOOT_ERR_NO_MEMORY;
+    *seen = last->runs;
+    return error;
+}
+
+static moot_task spawn_family(struct seat *seat, uint64_t first, uint64_t count,
+                              enum family what)
+{
+    const uint64_t args[3] = {first, count, what};
+    moot_task task = {0};
+    EXPECT(seat,
+           moot_task_spawn(seat->m,
+                           &(moot_task_spec){.kernel = seat->kernels[FAMILY],
+                                             .args = args,
+                                             .args_size = sizeof(args)},
+                           &task),
+           MOOT_OK);
+    return task;
+}
+
+static bool in_chain(int first, int count)
+{
+    for (int i = first; i + 1 < first + count; i++)
+        if (!before(i, i + 1))
+            return false;
+    return true;
+}
+
+/* Children of a task of a chain are a chain, whether it waits for them or not, and the
+ * task is not behind them. */
+static void chains_of_children(struct seat *seat)
+{
+    begin(seat);
+    moot_task tasks[4];
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    tasks[0] = spawn_family(seat, 0, 10, WAITS);
+    tasks[1] = spawn_family(seat, 10, 10, PLAIN);
+    tasks[2] = spawn_family(seat, 20, 10, EXPLICIT_BULK);
+    tasks[3] = spawn_family(seat, 30, 10, NO_QUEUES);
+    close_queue(seat);
+    wait_for(seat, tasks, 4);
+    CHECK(seat, in_chain(0, 10));
+    moot_task rest[10];
+    for (uint64_t i = 0; i < 10; i++) /* the ranks hold no handle of these */
+        rest[i] = spawn_mark(seat, 100 + i);
+    wait_for(seat, rest, 10);
+}
+
+static void chains_of_children_after(struct seat *seat)
+{
+    closes_well(seat);
+    CHECK(seat, in_chain(10, 10) && ran(0, 40));
+    CHECK(seat, before(9, 20)); /* the first family waited for its last child */
+}
+
+/* Children of a task of a batch are a batch: submitted as it waits, or returns. */
+static void batches_of_children(struct seat *seat)
+{
+    begin(seat);
+    moot_task tasks[3];
+    open_kind(seat, MOOT_QUEUE_BULK);
+    tasks[0] = spawn_family(seat, 0, 10, PLAIN);
+    tasks[1] = spawn_family(seat, 10, 10, WAITS);
+    tasks[2] = spawn_family(seat, 20, 10, OWN_CHAIN);
+    close_queue(seat);
+    const void *data = NULL;
+    EXPECT(seat, moot_task_fetch(seat->m, tasks[0], MOOT_FOREVER, &data, NULL),
+           MOOT_OK);
+    CHECK(seat, *(const int *)data == 0);
+    wait_for(seat, tasks, 3);
+    CHECK(seat, in_chain(20, 10));
+}
+
+static void batches_of_children_after(struct seat *seat)
+{
+    closes_well(seat);
+    CHECK(seat, ran(0, 30));
+}
+
+/* --- The list --------------------------------------------------------------------- */
+
+static void queue_kernels(struct seat *seat)
+{
+    kernels(seat);
+    add_kernel(seat, MARK, "mark", mark, 0);
+    moot_kernel kernel = {.name = "family", .version = 1, .fn = family, .user = seat};
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &seat->kernels[FAMILY]),
+           MOOT_OK);
+}
+
+static const struct scene scenes[] = {
+    QUEUES(in_order, .knobs = NULL),
+    QUEUES(in_order, .knobs = with_workers),
+    QUEUES(not_before_the_close, .knobs = with_workers),
+    QUEUES(batches_in_order, .knobs = NULL),
+    QUEUES(batches_in_order, .knobs = with_workers),
+    QUEUES(again, .knobs = with_workers),
+    QUEUES(failures_go_down_the_chain, .knobs = NULL),
+    QUEUES(other_queues, .knobs = NULL),
+    QUEUES(diverging, .knobs = NULL),
+    QUEUES(contrary_orders, .sizes = {2}),
+    QUEUES(past_the_queues, .knobs = NULL),
+    {"left_open", left_open, queue_kernels, NULL, left_open_after, {0}},
+    {"chains_of_children",
+     chains_of_children,
+     queue_kernels,
+     NULL,
+     chains_of_children_after,
+     {0}},
+    {"chains_of_children with workers",
+     chains_of_children,
+     queue_kernels,
+     with_workers,
+     chains_of_children_after,
+     {0}},
+    {"batches_of_children",
+     batches_of_children,
+     queue_kernels,
+     NULL,
+     batches_of_children_after,
+     {0}},
+};
+
+int main(int argc, char **argv)
+{
+    return play_all(scenes, sizeof(scenes) / sizeof(scenes[0]), argc, argv);
+}
