@@ -89,12 +89,19 @@ static void push_done_inputs(struct core *core, struct task *task)
     }
 }
 
+/* What was given away on other evidence than time says nothing about the timeout. */
+static void note_late_claim(struct core *core, const struct task *task)
+{
+    bool asked = task->docket != NULL && task->docket->asker_count > 0;
+    if (asked && (task->rec == NOBODY || task->evidence == EVIDENCE_TIMEOUT)) {
+        timers_late_claim(core, core->now_ns - task->docket->first_ask_ns);
+    }
+}
+
 static void settle(struct core *core, struct task *task)
 {
     if (task->chair == core->rank) {
-        if (task->docket != NULL && task->docket->asker_count > 0) {
-            timers_late_claim(core, core->now_ns - task->docket->first_ask_ns);
-        }
+        note_late_claim(core, task);
         chair_claim(core, task);
         chair_retest(core, task);
         asker_consider(core, task); /* it may have asked a finder until now */

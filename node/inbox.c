@@ -247,6 +247,8 @@ static void take_message(struct moot *m, uint32_t from, const struct message *me
     }
     if (message->type == MESSAGE_HEARTBEAT) {
         trace_heartbeat(m, from, message);
+    } else if (message->type == MESSAGE_GRANT) {
+        trace_grant(m, from, message);
     }
     if (core_would_adopt(m->core, from, m->group.uids[from], message)) {
         spawn_adopt(m, message);

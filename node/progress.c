@@ -30,6 +30,7 @@ enum {
 bool progress_drive(struct moot *m)
 {
     uint64_t now_ns = m->now_ns = clock_ns();
+    trace_gap(m, atomic_load_explicit(&m->driven_ns, memory_order_relaxed));
     atomic_store_explicit(&m->driven_ns, now_ns, memory_order_relaxed);
     if (!faults_look(m, now_ns)) {
         return false;

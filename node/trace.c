@@ -260,6 +260,20 @@ void trace_write_heartbeat(struct moot *m, uint32_t from,
     write_peer(m, KIND(HEARD), from, heartbeat->u.heartbeat.token);
 }
 
+void trace_write_grant(struct moot *m, uint32_t from, const struct message *grant)
+{
+    if (grant->u.grant.token <= m->now_ns) {
+        write_peer(m, KIND(ROUND_TRIP), from, m->now_ns - grant->u.grant.token);
+    }
+}
+
+void trace_write_gap(struct moot *m, uint64_t driven_ns)
+{
+    if (driven_ns != 0 && m->now_ns - driven_ns > TRACE_GAP_NS) {
+        write_peer(m, KIND(GAP), 0, m->now_ns - driven_ns);
+    }
+}
+
 /* What a heartbeat that leaves says; a record if that is news. */
 void trace_write_suspects(struct moot *m, const struct rankset *suspects)
 {

@@ -25,6 +25,9 @@
 
 #define TRACE_LOOK_NS UINT64_C(20000000)
 
+/* Shorter gaps in progress are no record. */
+#define TRACE_GAP_NS UINT64_C(1000000)
+
 /* The points that the core must note. */
 #define TRACE_NOTES                                                                    \
     (CORE_NOTE(CORE_POINT_MOTION_SENT) | CORE_NOTE(CORE_POINT_MOTION_RECV) |           \
@@ -50,6 +53,8 @@ void trace_write_note(struct moot *m, const struct core_output *output);
 void trace_write_verdict(struct moot *m, struct task *task, int code);
 void trace_write_heartbeat(struct moot *m, uint32_t from,
                            const struct message *heartbeat);
+void trace_write_grant(struct moot *m, uint32_t from, const struct message *grant);
+void trace_write_gap(struct moot *m, uint64_t driven_ns); /* until m->now_ns */
 void trace_write_suspects(struct moot *m, const struct rankset *suspects);
 void trace_write_lost(struct moot *m, uint32_t rank, bool dead);
 void trace_write_fault(struct moot *m, uint32_t rule);
@@ -82,6 +87,9 @@ TRACE_HOOK(note, (struct moot * m, const struct core_output *output), (m, output
 TRACE_HOOK(verdict, (struct moot * m, struct task *task, int code), (m, task, code))
 TRACE_HOOK(heartbeat, (struct moot * m, uint32_t from, const struct message *heartbeat),
            (m, from, heartbeat))
+TRACE_HOOK(grant, (struct moot * m, uint32_t from, const struct message *grant),
+           (m, from, grant))
+TRACE_HOOK(gap, (struct moot * m, uint64_t driven_ns), (m, driven_ns))
 TRACE_HOOK(suspects, (struct moot * m, const struct rankset *suspects), (m, suspects))
 TRACE_HOOK(lost, (struct moot * m, uint32_t rank, bool dead), (m, rank, dead))
 TRACE_HOOK(fault, (struct moot * m, uint32_t rule), (m, rule))

@@ -117,6 +117,24 @@ static moot_hash identify_one(const struct program *program, uint32_t task)
     return hash;
 }
 
+void sim_seat(struct program *program, const uint32_t *chairs)
+{
+    bool ready = hashing_init();
+    assert(ready);
+    (void)ready;
+    moot_hash *hashes = sim_alloc(program->task_count, sizeof *hashes);
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        struct program_task *task = &program->tasks[i];
+        hashes[i] = identify(program, i, hashes);
+        while (chairs[i] < program->rank_count &&
+               place(program, task->candidates, &hashes[i]) != chairs[i]) {
+            task->salt++;
+            hashes[i] = identify(program, i, hashes);
+        }
+    }
+    free(hashes);
+}
+
 uint32_t sim_chair_of(const struct program *program, uint32_t task)
 {
     moot_hash hash = identify_one(program, task);

@@ -144,6 +144,9 @@ uint32_t sim_chair(const struct sim *sim, uint32_t task);
 
 /* The chair that a task of a program would have; to pick its salt with. */
 uint32_t sim_chair_of(const struct program *program, uint32_t task);
+/* Gives every task a salt with which chairs[task], if that is a rank, is its chair. The
+ * tasks have no candidates. */
+void sim_seat(struct program *program, const uint32_t *chairs);
 /* Whom a rank asks that does not know the task's candidates. */
 uint32_t sim_finder_of(const struct program *program, uint32_t task);
 

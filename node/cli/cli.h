@@ -22,7 +22,7 @@ struct verb {
 };
 
 extern const struct verb verb_run, verb_sim, verb_info, verb_hash, verb_faults,
-    verb_trace, verb_report;
+    verb_trace, verb_report, verb_tune;
 extern const struct verb verb_rank; /* for `moot run` alone: not in the list */
 
 /* Says on standard error what is wrong with the command line and where help is; returns

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct verb *const verbs[] = {&verb_run,   &verb_sim,    &verb_info,
-                                           &verb_hash,  &verb_faults, &verb_trace,
-                                           &verb_report};
+static const struct verb *const verbs[] = {&verb_run,    &verb_sim,    &verb_info,
+                                           &verb_hash,   &verb_faults, &verb_trace,
+                                           &verb_report, &verb_tune};
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
 __attribute__((format(printf, 2, 0))) static void

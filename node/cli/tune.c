@@ -1,0 +1,328 @@
+/* tune.c - `moot tune`: timers for a program, from what it does here.
+ *
+ * Runs the program a few times as `moot run --trace` does, with frequent heartbeats and
+ * no vote timeout, so that round trips can be counted and nothing cuts a wait short;
+ * measures; replays what was recorded with other timers; and writes down the choice.
+ */
+#include "tune.h"
+#include "proto/limits.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RUNS_LEAST = 3, PATH_BYTES = 4096, SECONDS_MOST = 15, SEEDS = 2 };
+
+struct tuning {
+    const char *ranks; /* as it was written */
+    long runs;         /* 0: until it is enough */
+    const char *path;  /* of the file */
+    int first;         /* of the program's words in argv */
+    int argc;
+    char **argv;
+    char directory[PATH_BYTES];
+    struct tune_measures measures;
+    struct program *programs[TUNE_RUNS_MAX];
+    size_t program_count;
+    bool whole;
+};
+
+/* --- The command line ------------------------------------------------------------- */
+
+static bool number_read(const char *text, long least, long most, long *out)
+{
+    char *end = NULL;
+    errno = 0;
+    *out = strtol(text, &end, 10);
+    return end != text && *end == '\0' && errno == 0 && *out >= least && *out <= most;
+}
+
+static int option_take(struct tuning *tuning, const char *option, const char *value)
+{
+    long ranks;
+    if (strcmp(option, "-n") != 0 && strcmp(option, "-o") != 0 &&
+        strcmp(option, "--runs") != 0)
+        return cli_usage(&verb_tune, "unknown option %s", option);
+    if (value == NULL)
+        return cli_usage(&verb_tune, "%s lacks its value", option);
+    if (option[1] == 'o') {
+        tuning->path = value;
+        return CLI_OK;
+    }
+    if (option[1] == 'n') {
+        tuning->ranks = value;
+        return number_read(value, 2, LIMIT_RANKS, &ranks)
+                   ? CLI_OK
+                   : cli_usage(&verb_tune, "-n '%s' is no number of ranks, 2 to %u",
+                               value, LIMIT_RANKS);
+    }
+    return number_read(value, 1, TUNE_RUNS_MAX, &tuning->runs)
+               ? CLI_OK
+               : cli_usage(&verb_tune, "--runs '%s' is no number of runs, 1 to %d",
+                           value, TUNE_RUNS_MAX);
+}
+
+static int arguments_read(int argc, char **argv, struct tuning *tuning)
+{
+    int i = 1;
+    *tuning =
+        (struct tuning){.path = "moot.conf", .argc = argc, .argv = argv, .whole = true};
+    for (; i < argc && argv[i][0] == '-'; i += 2) {
+        if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        }
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        const int status = option_take(tuning, argv[i], value);
+        if (status != CLI_OK)
+            return status;
+    }
+    tuning->first = i;
+    if (tuning->ranks == NULL)
+        return cli_usage(&verb_tune, "how many ranks?  -n N is missing");
+    if (i >= argc)
+        return cli_usage(&verb_tune, "which program?");
+    return CLI_OK;
+}
+
+/* --- Runs ------------------------------------------------------------------------- */
+
+static bool directory_make(struct tuning *tuning)
+{
+    const char *temporary = getenv("TMPDIR");
+    const int used =
+        snprintf(tuning->directory, sizeof tuning->directory, "%s/moot-tune-XXXXXX",
+                 temporary && *temporary ? temporary : "/tmp");
+    return used < (int)sizeof tuning->directory && mkdtemp(tuning->directory) != NULL;
+}
+
+static void directory_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return;
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    closedir(dir);
+}
+
+/* The words of `moot run` for this program; the caller frees the array. */
+static char **run_words(const struct tuning *tuning, char *self, char *settings[])
+{
+    static char run[] = "run", option_n[] = "-n", option_trace[] = "--trace",
+                dashes[] = "--";
+    char **words = calloc((size_t)tuning->argc + 16, sizeof *words);
+    size_t count = 0;
+    if (words == NULL)
+        return NULL;
+    words[count++] = self;
+    words[count++] = run;
+    words[count++] = option_n;
+    words[count++] = (char *)(uintptr_t)tuning->ranks;
+    words[count++] = option_trace;
+    words[count++] = (char *)(uintptr_t)tuning->directory;
+    words[count++] = dashes;
+    for (size_t i = 0; settings[i] != NULL; i++)
+        words[count++] = settings[i];
+    for (int i = tuning->first; i < tuning->argc; i++)
+        words[count++] = tuning->argv[i];
+    return words;
+}
+
+/* The choice goes to standard output, and nothing else does. */
+static bool is_standard(const struct tuning *tuning)
+{
+    return strcmp(tuning->path, "-") == 0;
+}
+
+/* The exit status of one run; what it prints is for the first to show. */
+static int run_once(const struct tuning *tuning, bool shown)
+{
+    static char timeout[] = "MOOT_VOTE_TIMEOUT=never", lease[] = "MOOT_LEASE=5s",
+                suspect[] = "MOOT_SUSPECT=30s", heartbeat[64];
+    char *settings[] = {heartbeat, lease, suspect, timeout, NULL};
+    static char self[] = "/proc/self/exe";
+    int status = 0;
+    snprintf(heartbeat, sizeof heartbeat, "MOOT_HEARTBEAT=%" PRId64 "ms",
+             TUNE_HEARTBEAT_NS / 1000000);
+    char **words = run_words(tuning, self, settings);
+    if (words == NULL)
+        return CLI_FAILED;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int nowhere = shown ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (nowhere >= 0) {
+            dup2(nowhere, STDOUT_FILENO);
+            dup2(nowhere, STDERR_FILENO);
+        } else if (is_standard(tuning)) {
+            dup2(STDERR_FILENO, STDOUT_FILENO);
+        }
+        execv(self, words);
+        _exit(CLI_NOT_FOUND);
+    }
+    free(words);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child < 0)
+        return CLI_FAILED;
+    return WIFSIGNALED(status) ? CLI_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static bool trace_take_in(struct tuning *tuning)
+{
+    struct trace trace;
+    char story[4300];
+    bool whole = true;
+    if (!trace_read(tuning->directory, &trace, story, sizeof story)) {
+        cli_complain(&verb_tune, "%s: the program has opened no moot", story);
+        return false;
+    }
+    const bool measured = tune_measure(&trace, &tuning->measures);
+    struct program *program = measured ? tune_program(&trace, &whole) : NULL;
+    if (program != NULL)
+        tuning->programs[tuning->program_count++] = program;
+    tuning->whole &= whole;
+    trace_release(&trace);
+    directory_empty(tuning->directory);
+    if (!measured)
+        cli_complain(&verb_tune, "out of memory");
+    return measured;
+}
+
+/* Unless told how many: three, and more while there are too few late chairs and time.
+ */
+static bool is_enough(const struct tuning *tuning, uint32_t done, time_t began)
+{
+    const time_t took = time(NULL) - began;
+    if (tuning->runs > 0)
+        return done >= (uint32_t)tuning->runs;
+    return done >= TUNE_RUNS_MAX || took >= SECONDS_MOST ||
+           (done >= RUNS_LEAST &&
+            tune_early_asks(&tuning->measures) >= TUNE_ASKS_LEAST);
+}
+
+static int runs_make(struct tuning *tuning)
+{
+    const time_t began = time(NULL);
+    for (uint32_t done = 0; !is_enough(tuning, done, began); done++) {
+        const int status = run_once(tuning, done == 0);
+        if (status != CLI_OK) {
+            cli_complain(&verb_tune,
+                         "run %" PRIu32 " of the program failed with status %d: what "
+                         "fails is not measured%s",
+                         done + 1, status,
+                         done > 0 ? "; `moot run` shows what it says" : "");
+            return CLI_FAILED;
+        }
+        if (!trace_take_in(tuning))
+            return CLI_FAILED;
+    }
+    tune_measures_sort(&tuning->measures);
+    return CLI_OK;
+}
+
+/* --- The answer ------------------------------------------------------------------- */
+
+static void command_join(const struct tuning *tuning, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int i = tuning->first; i < tuning->argc && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 i > tuning->first ? " " : "", tuning->argv[i]);
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+}
+
+static int config_write(const struct tuning *tuning, const struct tune_advice *advice)
+{
+    char command[512] = "";
+    const bool standard = is_standard(tuning);
+    FILE *file = standard ? stdout : fopen(tuning->path, "w");
+    command_join(tuning, command, sizeof command);
+    if (file == NULL) {
+        cli_complain(&verb_tune, "%s: %s", tuning->path, strerror(errno));
+        return CLI_FAILED;
+    }
+    tune_write_config(&tuning->measures, advice, command, file);
+    if (standard)
+        return CLI_OK; /* main sees whether it could be written */
+    const bool written = fflush(file) == 0 && ferror(file) == 0;
+    fclose(file);
+    if (!written) {
+        cli_complain(&verb_tune, "%s: %s", tuning->path, strerror(errno));
+        return CLI_FAILED;
+    }
+    printf("\n%s: MOOT_CONFIG=%s has it used\n", tuning->path, tuning->path);
+    return CLI_OK;
+}
+
+static int answer(struct tuning *tuning)
+{
+    static struct tune_advice advice;
+    FILE *to = is_standard(tuning) ? stderr : stdout;
+    const struct tune_input input = {.programs = tuning->programs,
+                                     .program_count = tuning->program_count,
+                                     .measures = &tuning->measures,
+                                     .seeds = SEEDS};
+    fputc('\n', to);
+    tune_print_measures(&tuning->measures, to);
+    advice.whole = tuning->whole;
+    tune_advise(&input, &advice);
+    tune_print_advice(&tuning->measures, &advice, to);
+    return config_write(tuning, &advice);
+}
+
+static int tune_run(int argc, char **argv)
+{
+    static struct tuning tuning;
+    int status = arguments_read(argc, argv, &tuning);
+    if (status != CLI_OK)
+        return status;
+    if (!directory_make(&tuning)) {
+        cli_complain(&verb_tune, "no folder for the traces: %s", strerror(errno));
+        return CLI_FAILED;
+    }
+    status = runs_make(&tuning);
+    if (status == CLI_OK)
+        status = answer(&tuning);
+    for (size_t i = 0; i < tuning.program_count; i++)
+        program_free(tuning.programs[i]);
+    tune_measures_release(&tuning.measures);
+    directory_empty(tuning.directory);
+    rmdir(tuning.directory);
+    return status;
+}
+
+const struct verb verb_tune = {
+    .name = "tune",
+    .line = "measures a program's runs, and finds timers for it",
+    .usage =
+        "tune -n N [-o FILE] [--runs R] [--] [MOOT_NAME=VALUE ...] PROGRAM "
+        "[ARGUMENTS]\n"
+        "\n"
+        "Runs PROGRAM on N ranks a few times, as `moot run` does, and measures round\n"
+        "trips, gaps in progress, and how late ranks spawn tasks that others ask for.\n"
+        "Replays these runs in the simulator with other vote timeouts, and with late\n"
+        "messages and a death; prints what each would do, and which is advised, and\n"
+        "writes that to FILE (moot.conf), which MOOT_CONFIG takes; - is standard\n"
+        "output, and the tables then go to standard error.\n"
+        "\n"
+        "  -n N       so many ranks\n"
+        "  -o FILE    where the choice goes\n"
+        "  --runs R   so many runs (default: three, and more, for up to 15 s, while\n"
+        "             they say too little)\n"
+        "\n"
+        "Exit status: 0; 1 if the program failed or FILE cannot be written; 2 if the\n"
+        "command line is wrong.",
+    .run = tune_run,
+};

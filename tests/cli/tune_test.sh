@@ -1,0 +1,99 @@
+#!/bin/sh
+# tune_test.sh - moot tune, as a user meets it: on programs that differ, that agree, that
+# fail, and that say too little; and what becomes of its advice.
+#
+# Real ranks, more than there are cores for.  BUILD says where the command is (build).
+set -u
+
+build=$(cd "${BUILD:-build}" && pwd)
+moot=$build/moot
+examples=$(pwd)/deploy/examples
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0
+unset MOOT_CONFIG MOOT_VOTE_TIMEOUT MOOT_SUSPECT MOOT_HEARTBEAT MOOT_TRACE MOOT_FAULTS
+export XDG_CONFIG_HOME="$scratch/config" TMPDIR="$scratch/tmp"
+mkdir -p "$scratch/tmp"
+
+# expect NAME STATUS SECONDS COMMAND...: runs it; out and err are in $scratch.
+expect() {
+    name=$1 status=$2 seconds=$3
+    shift 3
+    (cd "$scratch" && timeout "$seconds" "$@") >"$scratch/out" 2>"$scratch/err" </dev/null
+    got=$?
+    [ "$got" -eq "$status" ]
+    note $? "exit $got, not $status"
+}
+says() {
+    grep -qE -e "$2" "$scratch/$1"
+    note $? "std$1 lacks: $2"
+}
+note() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: $2"
+        sed 's/^/    out: /' "$scratch/out"
+        sed 's/^/    err: /' "$scratch/err"
+    fi
+}
+
+# --- The command line ---
+
+for bad in "" "-n 1 tsp" "-n 4" "-n 4 --runs 0 tsp" "-n 4 --runs" "-n 4 -x tsp"; do
+    # shellcheck disable=SC2086 # words are meant to split
+    expect "tune '$bad'" 2 10 "$moot" tune $bad
+    says err "moot help tune"
+done
+
+# --- Programs that cannot be measured ---
+
+expect a_program_that_fails 1 60 "$moot" tune -n 2 -o failed.conf -- false
+says err "run 1 of the program failed"
+[ ! -e "$scratch/failed.conf" ]
+note $? "writes a file all the same"
+expect a_program_without_a_moot 1 60 "$moot" tune -n 2 true
+expect a_file_that_cannot_be 1 60 "$moot" tune -n 2 --runs 1 -o /no/such/folder/f conditional
+says err "/no/such/folder/f: No such file"
+expect too_few_waits 0 60 "$moot" tune -n 2 --runs 1 -o few.conf conditional
+says out "advised: MOOT_VOTE_TIMEOUT=never, the default: .* asked"
+grep -qx 'MOOT_VOTE_TIMEOUT = never' "$scratch/few.conf"
+note $? "another timeout in the file"
+
+# --- A program whose ranks differ: within a minute, a file that can be used ---
+
+expect tsp 0 60 "$moot" tune -n 4 -o tsp.conf -- tsp "$examples/burma14.tsp"
+says out "^measured: [0-9]+ runs of 4 ranks on 1 host"
+says out "^  round trips +[0-9]+ +p50 .* p99 .* p99.9 .* most .*, from rank [0-3] to [0-3] and back"
+says out "^  progress gaps +[0-9]+ +p50 .* most .*, on rank [0-3] "
+says out "^  advised .* 3 s "
+for preset in local lan wan; do
+    says out "^  $preset +[0-9]"
+done
+# What is advised is on the frontier of the table, and without a needless vote.
+says out "^>\* +[0-9a-z. ]+\| +0 +0 +0 +\|"
+says out "tsp.conf: MOOT_CONFIG=tsp.conf has it used"
+expect the_file_is_taken 0 10 env MOOT_CONFIG=tsp.conf "$moot" info
+says out "from: tsp.conf:"
+expect tsp_with_it 0 60 env MOOT_CONFIG="$scratch/tsp.conf" "$moot" run -n 4 tsp \
+    "$examples/burma14.tsp"
+says out "^optimum 3323"
+
+# --- A program whose ranks agree: ten runs with its advice, and no vote ---
+
+expect cholesky 0 100 "$moot" tune -n 4 -o - -- cholesky
+cp "$scratch/out" "$scratch/cholesky.conf" # and nothing else is on standard output
+says err "^>\* +[0-9a-z. ]+\| +0 +0 +0 +\|"
+for run in 1 2 3 4 5 6 7 8 9 10; do
+    expect "agreeing run $run" 0 60 env MOOT_CONFIG="$scratch/cholesky.conf" \
+        "$moot" run -n 4 cholesky
+    says err "^  votes +0$"
+done
+
+name=nothing_is_left_behind
+[ -z "$(find "$scratch/tmp" -mindepth 1)" ]
+note $? "files in TMPDIR"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
