@@ -114,7 +114,7 @@ void *moot_call_output(moot_call *call, size_t size)
     if (size <= PAYLOAD_SMALL_BYTES) {
         payload_fit(output, size);
     } else {
-        output = payload_new(size);
+        output = payloads_new(&call->m->payloads, size);
     }
     if (output == NULL) {
         call->no_memory = true;

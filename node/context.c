@@ -47,7 +47,8 @@ static bool make_condition(pthread_cond_t *condition)
 static struct moot *context_new(const moot_options *options)
 {
     struct moot *m = calloc(1, sizeof(*m));
-    if (m == NULL || !make_condition(&m->changed) || !make_condition(&m->left_alone)) {
+    if (m == NULL || !make_condition(&m->changed) || !make_condition(&m->left_alone) ||
+        !payloads_init(&m->payloads)) {
         free(m);
         return NULL;
     }

@@ -153,7 +153,7 @@ static void expect_bulk(struct moot *m, uint32_t from, const struct message *mes
     }
     bulk->message = *message;
     bulk->from = from;
-    bulk->payload = payload_new(size);
+    bulk->payload = payloads_new(&m->payloads, size);
     if (bulk->payload == NULL) {
         bulk->scratch = scratch_new(size);
     }

@@ -18,7 +18,8 @@
 enum {
     BUSY_NS = 4000, /* between tasks the wire is looked at this often */
     SPIN_ROUNDS = 40,
-    YIELD_ROUNDS = 80,
+    YIELD_ROUNDS = 1500, /* about a millisecond: a large result's way is no reason to
+                            sleep, from which the system wakes late */
     SLEEP_NS_MIN = 50000,
     SLEEP_NS_MAX = 1000000,
     SLEEPS_PER_DOUBLING = 8,
@@ -44,6 +45,7 @@ bool progress_drive(struct moot *m)
     outbox_flush(m);
     report_look(m, now_ns);
     trace_look(m);
+    large_look(&m->payloads.large, now_ns);
     faults_after_turn(m, now_ns);
     return any;
 }

@@ -12,19 +12,41 @@
 
 static_assert(sizeof(struct payload) <= PAYLOAD_ALIGN, "header and data share a block");
 
-struct payload *payload_new(uint64_t size)
+static struct payload *begin(void *block, uint64_t size)
 {
-    if (size > LIMIT_RESULT_BYTES) {
-        return NULL;
-    }
-    void *block;
-    if (posix_memalign(&block, PAYLOAD_ALIGN, PAYLOAD_ALIGN + (size_t)size + 1) != 0) {
-        return NULL;
-    }
     struct payload *payload = block;
     *payload = (struct payload){
         .references = 1, .size = size, .data = (unsigned char *)block + PAYLOAD_ALIGN};
     payload->data[size] = 0;
+    return payload;
+}
+
+/* Header, data and the zero byte. */
+static size_t block_bytes(uint64_t size) { return PAYLOAD_ALIGN + (size_t)size + 1; }
+
+struct payload *payload_new(uint64_t size)
+{
+    void *block;
+    if (size > LIMIT_RESULT_BYTES ||
+        posix_memalign(&block, PAYLOAD_ALIGN, block_bytes(size)) != 0) {
+        return NULL;
+    }
+    return begin(block, size);
+}
+
+struct payload *payloads_new(struct payloads *payloads, uint64_t size)
+{
+    size_t bytes = block_bytes(size), capacity;
+    if (size > LIMIT_RESULT_BYTES || bytes < LARGE_BYTES_MIN) {
+        return payload_new(size);
+    }
+    void *block = large_take(&payloads->large, bytes, &capacity);
+    if (block == NULL) {
+        return NULL;
+    }
+    struct payload *payload = begin(block, size);
+    payload->home = payloads;
+    payload->large_bytes = capacity;
     return payload;
 }
 
@@ -56,7 +78,9 @@ void payload_drop(struct payload *payload)
 
 void payload_free(struct payload *payload)
 {
-    if (payload != NULL && payload->home != NULL) {
+    if (payload != NULL && payload->large_bytes > 0) {
+        large_give(&payload->home->large, payload, payload->large_bytes);
+    } else if (payload != NULL && payload->home != NULL) {
         payload->next = payload->home->spare;
         payload->home->spare = payload;
     } else {
@@ -94,6 +118,12 @@ static bool add_block(struct payloads *payloads)
         payloads->spare = payload;
     }
     return true;
+}
+
+bool payloads_init(struct payloads *payloads)
+{
+    *payloads = (struct payloads){.spare = NULL};
+    return large_init(&payloads->large);
 }
 
 struct payload *payloads_take(struct payloads *payloads)
@@ -140,6 +170,7 @@ void payloads_release(struct payloads *payloads)
         payloads->blocks = next;
     }
     payloads->spare = NULL;
+    large_release(&payloads->large);
 }
 
 /* The kernel allows some 65,000 mappings a process: windows grow with the transfer. */

@@ -7,7 +7,8 @@
  * one and freeing one that was never shared may happen outside.
  *
  * Small results come from blocks that are used again, which only whoever holds the
- * lock may touch: a kernel is given one before it begins.
+ * lock may touch: a kernel is given one before it begins.  So is the memory of large
+ * ones (large.h), which any thread may take.
  *
  * A buffer is aligned to 64 bytes and followed by a zero byte that size does not count,
  * so that an error's story can be read as text.
@@ -15,8 +16,7 @@
 #ifndef NODE_STORE_H
 #define NODE_STORE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "node/large.h"
 
 enum { PAYLOAD_ALIGN = 64 };
 
@@ -28,18 +28,25 @@ struct payload {
     uint64_t size; /* bytes */
     unsigned char *data;
     struct payloads *home; /* NULL: allocated for itself */
+    size_t large_bytes;    /* of its block, if that is large.h's; or 0 */
     struct payload *next;
 };
 
-/* Small buffers.  Zero-initialise. */
+/* Buffers of one context. */
 struct payloads {
-    struct payload *spare;
+    struct payload *spare; /* small ones */
     struct payload_block *blocks;
+    struct large large;
 };
 
 /* With one reference; NULL without memory or above LIMIT_RESULT_BYTES. */
 struct payload *payload_new(uint64_t size);
 struct payload *payload_copy(const void *data, uint64_t size);
+
+bool payloads_init(struct payloads *payloads); /* false if it cannot be */
+
+/* As payload_new, large ones from there.  With or without the lock. */
+struct payload *payloads_new(struct payloads *payloads, uint64_t size);
 
 /* A buffer for up to PAYLOAD_SMALL_BYTES, to be sized by payload_fit(); NULL without
  * memory.  Under the lock. */

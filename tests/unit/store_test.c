@@ -43,6 +43,89 @@ static void the_last_holder_frees(void **state)
     payload_drop(payload); /* a sanitizer sees a leak or a double free */
 }
 
+/* A large one that was let go serves the next that it fits, not one that would waste
+ * much of it, and not one that is too large for it. */
+static void large_memory_is_used_again(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t first, second;
+        bool again;
+    } rows[] = {{1 << 20, 1 << 20, true},   {1 << 20, (1 << 20) - 5000, true},
+                {1 << 20, 1 << 19, false},  {1 << 20, (1 << 20) + 5000, false},
+                {64 << 20, 60 << 20, true}, {16 << 10, 16 << 10, false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct payloads payloads;
+        assert_true(payloads_init(&payloads));
+        struct payload *first = payloads_new(&payloads, rows[i].first);
+        struct payload *other = payloads_new(&payloads, rows[i].first);
+        memset(first->data, 0xff, (size_t)rows[i].first);
+        payload_drop(first);
+        assert_int_equal(payloads.large.kept_count, rows[i].first > LARGE_BYTES_MIN);
+        struct payload *second = payloads_new(&payloads, rows[i].second);
+        assert_ptr_not_equal(second, other);
+        assert_int_equal(payloads.large.kept_count,
+                         !rows[i].again && rows[i].first > LARGE_BYTES_MIN);
+        assert_int_equal(second->size, rows[i].second);
+        assert_int_equal(second->references, 1);
+        assert_int_equal((uintptr_t)second->data % PAYLOAD_ALIGN, 0);
+        assert_int_equal(second->data[rows[i].second], 0);
+        memset(second->data, 1, (size_t)rows[i].second);
+        payload_drop(second);
+        payload_drop(other);
+        payloads_release(&payloads);
+    }
+}
+
+/* In bytes and in number; the oldest go first. */
+static void little_large_memory_is_kept(void **state)
+{
+    (void)state;
+    enum { COUNT_MAX = LARGE_KEPT_MAX + 8 };
+    static const struct {
+        uint64_t size;
+        int count;
+    } rows[] = {{48 << 20, 8}, {LARGE_BYTES_MIN, COUNT_MAX}};
+    struct payloads payloads;
+    assert_true(payloads_init(&payloads));
+    for (int i = 0; i < 2; i++) {
+        struct payload *all[COUNT_MAX];
+        for (int j = 0; j < rows[i].count; j++) {
+            all[j] = payloads_new(&payloads, rows[i].size);
+            assert_non_null(all[j]);
+        }
+        for (int j = 0; j < rows[i].count; j++) {
+            payload_drop(all[j]);
+            assert_in_range(payloads.large.kept_bytes, 1, LARGE_KEPT_BYTES_MAX);
+            assert_in_range(payloads.large.kept_count, 1, LARGE_KEPT_MAX);
+        }
+        struct payload *last = payloads_new(&payloads, rows[i].size);
+        assert_ptr_equal(last, all[rows[i].count - 1]);
+        payload_drop(last);
+    }
+    payloads_release(&payloads);
+}
+
+static void large_memory_that_nobody_takes_goes_back(void **state)
+{
+    (void)state;
+    const uint64_t second_ns = 1000000000;
+    struct payloads payloads;
+    assert_true(payloads_init(&payloads));
+    payload_drop(payloads_new(&payloads, 1 << 20));
+    large_look(&payloads.large, 1);
+    for (uint64_t now_ns = 2; now_ns < 1000; now_ns++) {
+        large_look(&payloads.large, now_ns);
+    }
+    assert_int_equal(payloads.large.kept_count, 1);
+    for (uint64_t now_ns = 0; now_ns < second_ns; now_ns += second_ns / 1000) {
+        large_look(&payloads.large, now_ns);
+    }
+    assert_int_equal(payloads.large.kept_count, 0);
+    assert_int_equal(payloads.large.kept_bytes, 0);
+    payloads_release(&payloads);
+}
+
 /* Every byte can be written, and memory does not grow with the size. */
 static void scratch_takes_everything(void **state)
 {
@@ -129,6 +212,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(payloads_are_aligned_and_end_in_zero),
         cmocka_unit_test(the_last_holder_frees),
+        cmocka_unit_test(large_memory_is_used_again),
+        cmocka_unit_test(little_large_memory_is_kept),
+        cmocka_unit_test(large_memory_that_nobody_takes_goes_back),
         cmocka_unit_test(scratch_takes_everything),
         cmocka_unit_test(a_pool_gives_zeroed_memory),
         cmocka_unit_test(a_pool_gives_again_what_it_was_given),
