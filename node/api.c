@@ -9,6 +9,7 @@
 #include "node/close.h"
 #include "node/engine.h"
 #include "node/members.h"
+#include "node/observe.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/queue.h"
@@ -51,6 +52,8 @@ int moot_close(moot *m)
     }
     if (lane->call != NULL) {
         error = lane_fail(lane, MOOT_ERR_STATE, "moot_close inside a kernel");
+    } else if (observe_is_telling(lane)) {
+        error = lane_fail(lane, MOOT_ERR_STATE, "moot_close inside a watch's function");
     } else if (m->closing) {
         error = lane_fail(lane, MOOT_ERR_STATE, "another thread closes this context");
     }

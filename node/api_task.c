@@ -1,8 +1,8 @@
 /* api_task.c - the public calls on task handles: wait, fetch, release, cancel, info. */
 #include "moot.h"
 
-#include "hashing/placement.h"
 #include "node/engine.h"
+#include "node/observe.h"
 #include "node/queue.h"
 #include "node/task_handle.h"
 #include "node/wait.h"
@@ -36,6 +36,9 @@ static int check_wait(struct moot *m, struct lane *lane, const char *call,
         return lane_fail(lane, MOOT_ERR_STATE,
                          "%s inside a kernel: moot_call_wait() is the call to use",
                          call);
+    }
+    if (observe_is_telling(lane)) {
+        return lane_fail(lane, MOOT_ERR_STATE, "%s inside a watch's function", call);
     }
     if (lane->parked) {
         return lane_fail(lane, MOOT_ERR_STATE, "%s: this thread is parked", call);
@@ -290,80 +293,6 @@ int moot_task_cancel(moot *m, moot_task t)
         return MOOT_ERR_NO_MEMORY;
     }
     int error = cancel_locked(m, lane, t);
-    engine_leave(m);
-    return error;
-}
-
-/* --- Looking -------------------------------------------------------------------- */
-
-static enum moot_task_state state_of(const struct task *task)
-{
-    if (task->known) {
-        return task->status == MOOT_OK ? MOOT_TASK_DONE : MOOT_TASK_FAILED;
-    }
-    switch ((enum task_stage)task->stage) {
-    case TASK_READY:
-        return MOOT_TASK_READY;
-    case TASK_RUNNING:
-        return MOOT_TASK_RUNNING;
-    case TASK_IDLE:
-    case TASK_ENDED:
-        break;
-    }
-    return task->verdict_count > 0 ? MOOT_TASK_FAILED : MOOT_TASK_WAITING;
-}
-
-static const char *story_text(const struct task *task)
-{
-    if (task->known && task->status != MOOT_OK && task->payload != NULL) {
-        return (const char *)task->payload->data;
-    }
-    return !task->known && task->verdict_story != NULL ? task->verdict_story : "";
-}
-
-static int rank_or_none(uint32_t rank)
-{
-    return rank == PLACEMENT_NOBODY ? -1 : (int)rank;
-}
-
-static void fill_info(struct moot *m, const struct task *task, moot_task_info *out)
-{
-    *out = (moot_task_info){.hash = task->hash,
-                            .state = state_of(task),
-                            .owner = -1,
-                            .chair = -1,
-                            .decided = evidence_name(EVIDENCE_NONE),
-                            .status = task->known ? task->status : task->verdict,
-                            .story = story_text(task),
-                            .size = task->size,
-                            .label = task->label != NULL ? task->label : "",
-                            .site = task->site != NULL ? task->site : ""};
-    struct core_task_view view;
-    if (core_task_look(m->core, &task->hash, &view)) {
-        out->owner = rank_or_none(view.owner);
-        out->chair = rank_or_none(view.chair);
-        out->decided = evidence_name(view.evidence);
-        rankset_release(&view.asked_by);
-        rankset_release(&view.holders);
-    }
-}
-
-int moot_task_info_get(moot *m, moot_task t, moot_task_info *out)
-{
-    if (m == NULL || out == NULL) {
-        return invalid(m, "moot_task_info");
-    }
-    struct lane *lane = engine_enter(m);
-    if (lane == NULL) {
-        return MOOT_ERR_NO_MEMORY;
-    }
-    struct handle *handle;
-    int error = handle_find(&m->handles, t.id, &handle);
-    if (error == MOOT_OK) {
-        fill_info(m, handle->task, out);
-    } else {
-        bad_handle(lane, "moot_task_info", 0, error);
-    }
     engine_leave(m);
     return error;
 }

@@ -18,6 +18,7 @@
 #include "node/inbox.h"
 #include "node/members.h"
 #include "node/metrics.h"
+#include "node/observe.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
@@ -145,6 +146,7 @@ int close_context(struct moot *m, struct lane *lane)
     trace_close(m);
     stop_threads(m);
     engine_lock(m);
+    observe_tell(m); /* the last of it */
     lanes_leave(m);
     m->bond->m = NULL;
     engine_unlock(m);
@@ -183,6 +185,7 @@ void context_free(struct moot *m)
     queue_lines_release(&m->queue_lines);
     scopes_release(m);
     datas_release(m);
+    observe_release(m);
     transport_group_release(&m->group);
     free(m->sites);
     pool_release(&m->pool);

@@ -110,6 +110,7 @@ static int make_core(struct moot *m, char *story)
                  (vote_auto ? (uint32_t)CORE_ADAPT_VOTE : 0u),
         .drop_above = (uint64_t)knobs->window / 2,
         .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |
+                 CORE_NOTE(CORE_POINT_VOTE_CAST) | CORE_NOTE(CORE_POINT_DECISION_RECV) |
                  (knobs->trace[0] != '\0' ? TRACE_NOTES : 0)};
     m->window_bound = (uint64_t)knobs->window;
     int error = members_options(m, &options, story, STORY_BYTES);

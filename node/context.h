@@ -16,6 +16,7 @@
  *   data.c      handles that order tasks by what they read and write
  *   members.c   who belongs to the moot; deaths, views, farewells
  *   faults.c    what a fault plan does to this rank;  faulty_wire.c to its messages
+ *   observe.c   telling the program what becomes of tasks;  look.c showing it
  *   trace.c     records of all this;  metrics.c  figures for Prometheus
  *   report.c    stalls and divergence, told to people;  story.c causes of errors
  *
@@ -49,6 +50,7 @@ struct inbox;
 struct run;
 struct trace;
 struct datas;
+struct observe;
 
 /* An event that arose while outputs were carried out.  It borrows nothing. */
 struct later {
@@ -97,7 +99,9 @@ struct moot {
     struct knobs knobs;
     struct members members;
     struct faults faults;
-    struct trace *trace; /* trace.c; NULL: none */
+    struct trace *trace;     /* trace.c; NULL: none */
+    struct observe *observe; /* observe.c; NULL: nobody ever watched */
+    uint32_t observed_kinds;
     moot_report_fn report;
     void *report_user;
     uint64_t opened_ns;

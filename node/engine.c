@@ -4,6 +4,7 @@
 #include "node/exec.h"
 #include "node/faults.h"
 #include "node/members.h"
+#include "node/observe.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
@@ -33,6 +34,7 @@ void engine_lock(struct moot *m)
 
 void engine_unlock(struct moot *m)
 {
+    observe_tell(m);
     if (m->report_count == 0) {
         pthread_mutex_unlock(&m->bond->lock);
         return;
@@ -66,6 +68,7 @@ struct lane *engine_enter(struct moot *m)
 
 void engine_leave(struct moot *m)
 {
+    observe_tell(m); /* while this thread counts as a caller */
     /* Under the lock: who closes frees `m` once it sees no callers, and looks under it.
      */
     __atomic_sub_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
@@ -93,6 +96,7 @@ static void carry_result(struct moot *m, const struct core_output *output)
         task->payload = m->incoming;
         m->incoming = NULL;
     }
+    observe_end(m, task);
     m->counts.results_received++; /* the arguments stay: it may have to run again */
 }
 
@@ -150,6 +154,7 @@ static void carry_one(struct moot *m, const struct core_output *output)
         break;
     case CORE_OUT_NOTE:
         trace_note(m, output);
+        observe_note(m, output);
         faults_at_point(m, output->u.note.point);
         break;
     }

@@ -4,6 +4,7 @@
 #include "node/call.h"
 #include "node/engine.h"
 #include "node/faults.h"
+#include "node/observe.h"
 #include "node/progress.h"
 #include "node/queue.h"
 #include "node/ready.h"
@@ -48,6 +49,7 @@ static void end_task(struct moot *m, struct task *task, int status,
     m->end_count++;
     m->ended_ns = m->now_ns;
     task_drop_args(task);
+    observe_end(m, task);
     progress_wake(m);
     engine_later(m, (struct later){.type = CORE_EV_DONE,
                                    .hash = task->hash,
@@ -325,6 +327,7 @@ static void begin(struct moot *m, struct lane *lane, struct task *task, struct r
     m->running++;
     faults_at_point(m, CORE_POINT_TASK_START);
     trace_start(m, task);
+    observe_event(m, MOOT_EVENT_RUNNING, task, (int)m->group.rank, NULL);
     strand_begin(run->strand, run_kernel, run);
     run_on(m, lane, run);
 }

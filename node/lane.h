@@ -48,6 +48,7 @@ struct lane {
     uint32_t number;
     enum core_lane_state state; /* as the core was told */
     bool parked;
+    bool telling;           /* in a watch's function (observe.h) */
     uint64_t seen_ns;       /* when it last called, or its wait ended */
     const char *spawn_site; /* of its last top-level spawn, the context's; NULL: none */
     moot_hash scopes[LIMIT_SCOPE_DEPTH];

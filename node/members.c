@@ -3,6 +3,7 @@
 
 #include "hashing/placement.h"
 #include "node/engine.h"
+#include "node/observe.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
@@ -291,6 +292,7 @@ void members_note_run(struct moot *m, const struct task *task)
         m->members.taken_over_ns =
             m->members.taken_over == 0 ? clock_ns() : m->members.taken_over_ns;
         m->members.taken_over++;
+        observe_event(m, MOOT_EVENT_RERUN, task, (int)chair, NULL);
     }
 }
 

@@ -300,6 +300,7 @@ typedef struct moot_task_info {
     const char *story;        /* the chain of causes, first cause last; "" if none */
     uint64_t size;            /* of the result, once known */
     const char *label, *site; /* "" if none; strings live until the release */
+    const char *kernel;       /* its name; "" where the task is known by its hash */
 } moot_task_info;
 /* moot_task_info(m, t, &info): the type's name is also the call's, so the call is a
  * function-like macro over this function. */
@@ -364,5 +365,6 @@ MOOT_API int moot_stats_get(const moot *m, moot_stats *out);
 
 #include "moot_data.h"
 #include "moot_queue.h"
+#include "moot_watch.h"
 
 #endif

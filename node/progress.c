@@ -6,6 +6,7 @@
 #include "node/faults.h"
 #include "node/inbox.h"
 #include "node/members.h"
+#include "node/observe.h"
 #include "node/outbox.h"
 #include "node/report.h"
 #include "node/trace.h"
@@ -126,7 +127,8 @@ static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
         }
         engine_lock(m);
     } else {
-        if (m->report_count > 0) { /* they are called without the lock */
+        if (m->report_count > 0 ||
+            observe_is_due(m)) { /* they are called without the lock */
             engine_unlock(m);
             engine_lock(m);
         }

@@ -4,6 +4,7 @@
 #include "hashing/identity.h"
 #include "node/call.h"
 #include "node/engine.h"
+#include "node/observe.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/queue.h"
@@ -32,6 +33,9 @@ static int check_open(struct moot *m, struct lane *lane, const struct task *pare
 {
     if (m->fatal != 0) {
         return lane_fail(lane, m->fatal, "%s", text_get(&m->fatal_story));
+    }
+    if (observe_is_telling(lane)) {
+        return lane_fail(lane, MOOT_ERR_STATE, "a watch's function may not spawn");
     }
     if (parent == NULL && m->closing) {
         return lane_fail(lane, MOOT_ERR_CLOSED, "this context is closing");
@@ -301,8 +305,14 @@ static int register_task(struct moot *m, struct task *task,
     task->held = true; /* the core's answer may run it at once */
     task->adopted = adopted;
     trace_spawn(m, task, facts, lane, adopted);
+    uint64_t mark = observe_mark(m);
+    if (!held || was_adopted) {
+        observe_event(m, MOOT_EVENT_SPAWNED, task, -1, NULL);
+        observe_spawned_late(m, task);
+    }
     int error = engine_step(m, &event);
     if (error != MOOT_OK) {
+        observe_retract(m, mark);
         task->held = held;
         task->adopted = was_adopted;
     }

@@ -61,6 +61,7 @@ struct task {
     bool known;       /* the result's status and size are known here */
     bool let_go;      /* the core knows that the program uses it no more */
     bool lane_waited; /* the core knows that a lane here waited for it */
+    bool end_told;    /* to the watches (observe.h) */
     bool args_alone;  /* args are malloc'd, not in the pool */
     /* A wait on it timed out: its need stays with the core, so that a program that
      * polls asks its peers once and not never (wait.c). */

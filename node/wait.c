@@ -4,6 +4,7 @@
 #include "node/call.h"
 #include "node/engine.h"
 #include "node/exec.h"
+#include "node/observe.h"
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
@@ -276,6 +277,7 @@ static void link_wait(struct moot *m, struct wait *wait)
     }
     report_wait_begins(m, wait->since_ns);
     trace_wait(m, wait, false, MOOT_OK);
+    observe_wait(m, wait);
 }
 
 static void unlink_wait(struct moot *m, struct wait *wait)
@@ -392,6 +394,7 @@ void wait_task_verdict(struct moot *m, struct task *task, int code,
     task->verdict_story = story.bytes;
     task->verdict = code;
     task->verdict_count++;
+    observe_verdict(m, task);
     m->end_count++;
     m->ended_ns = m->now_ns;
     if (task->lingers) {

@@ -1,0 +1,221 @@
+/* look.c - the public calls that show what is known of tasks: one, some, all. */
+#include "look.h"
+
+#include "hashing/placement.h"
+#include "moot_watch.h"
+#include "node/engine.h"
+#include "proto/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The story goes to the context's thread if there is a context. */
+static int invalid(const moot *m, const char *call)
+{
+    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
+    if (lane != NULL) {
+        return lane_fail(lane, MOOT_ERR_INVALID, "%s: invalid argument", call);
+    }
+    return thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
+}
+
+/* --- One ------------------------------------------------------------------------ */
+
+static enum moot_task_state state_of(const struct task *task)
+{
+    if (task->known) {
+        return task->status == MOOT_OK ? MOOT_TASK_DONE : MOOT_TASK_FAILED;
+    }
+    switch ((enum task_stage)task->stage) {
+    case TASK_READY:
+        return MOOT_TASK_READY;
+    case TASK_RUNNING:
+        return MOOT_TASK_RUNNING;
+    case TASK_IDLE:
+    case TASK_ENDED:
+        break;
+    }
+    return task->verdict_count > 0 ? MOOT_TASK_FAILED : MOOT_TASK_WAITING;
+}
+
+static const char *story_text(const struct task *task)
+{
+    if (task->known && task->status != MOOT_OK && task->payload != NULL) {
+        return (const char *)task->payload->data;
+    }
+    return !task->known && task->verdict_story != NULL ? task->verdict_story : "";
+}
+
+static int rank_or_none(uint32_t rank)
+{
+    return rank == PLACEMENT_NOBODY ? -1 : (int)rank;
+}
+
+void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
+{
+    *out = (moot_task_info){.hash = task->hash,
+                            .state = state_of(task),
+                            .owner = -1,
+                            .chair = -1,
+                            .decided = evidence_name(EVIDENCE_NONE),
+                            .status = task->known ? task->status : task->verdict,
+                            .story = story_text(task),
+                            .size = task->size,
+                            .label = task->label != NULL ? task->label : "",
+                            .site = task->site != NULL ? task->site : "",
+                            .kernel = task->kernel != NULL ? task->kernel->name : ""};
+    struct core_task_view view;
+    if (core_task_look(m->core, &task->hash, &view)) {
+        out->owner = rank_or_none(view.owner);
+        out->chair = rank_or_none(view.chair);
+        out->decided = evidence_name(view.evidence);
+        rankset_release(&view.asked_by);
+        rankset_release(&view.holders);
+    }
+}
+
+int moot_task_info_get(moot *m, moot_task t, moot_task_info *out)
+{
+    if (m == NULL || out == NULL) {
+        return invalid(m, "moot_task_info");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    struct handle *handle;
+    int error = handle_find(&m->handles, t.id, &handle);
+    if (error == MOOT_OK) {
+        look_fill(m, handle->task, out);
+    } else {
+        lane_fail(lane, error, "moot_task_info: the handle: %s", error_text(error));
+    }
+    engine_leave(m);
+    return error;
+}
+
+/* --- Some ----------------------------------------------------------------------- */
+
+static int info_all(struct moot *m, struct lane *lane, const moot_task *tasks,
+                    size_t count, moot_task_info *infos)
+{
+    struct handle *handle;
+    for (size_t i = 0; i < count; i++) {
+        int error = handle_find(&m->handles, tasks[i].id, &handle);
+        if (error != MOOT_OK) {
+            return lane_fail(lane, error, "moot_task_info_all: handle %zu: %s", i,
+                             error_text(error));
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (handle_find(&m->handles, tasks[i].id, &handle) == MOOT_OK) {
+            look_fill(m, handle->task, &infos[i]);
+        }
+    }
+    return MOOT_OK;
+}
+
+int moot_task_info_all(moot *m, const moot_task *tasks, size_t count,
+                       moot_task_info *infos)
+{
+    if (m == NULL || ((tasks == NULL || infos == NULL) && count > 0)) {
+        return invalid(m, "moot_task_info_all");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = info_all(m, lane, tasks, count, infos);
+    engine_leave(m);
+    return error;
+}
+
+/* --- All ------------------------------------------------------------------------ */
+
+/* What a listing shows, copied so that it outlives the lock. */
+struct shown {
+    moot_task_info *infos;
+    size_t count, room;
+};
+
+static bool admits(const moot_task_filter *filter, const moot_task_info *info)
+{
+    const char *prefix = filter->label_prefix;
+    return (filter->states == 0 || (filter->states >> info->state & 1) != 0) &&
+           (filter->kernel == NULL || strcmp(filter->kernel, info->kernel) == 0) &&
+           (prefix == NULL || strncmp(info->label, prefix, strlen(prefix)) == 0);
+}
+
+/* Sites and kernels' names live as long as the context; the rest does not.  Both copies
+ * stand in one block, the label first. */
+static bool own_strings(moot_task_info *info)
+{
+    size_t label = strlen(info->label) + 1, story = strlen(info->story) + 1;
+    char *block = malloc(label + story);
+    if (block == NULL) {
+        return false;
+    }
+    memcpy(block, info->label, label);
+    memcpy(block + label, info->story, story);
+    info->label = block;
+    info->story = block + label;
+    return true;
+}
+
+static bool shown_add(struct shown *shown, const moot_task_info *info)
+{
+    if (shown->count == shown->room) {
+        size_t room = shown->room ? shown->room * 2 : 256;
+        moot_task_info *grown = realloc(shown->infos, room * sizeof(*grown));
+        if (grown == NULL) {
+            return false;
+        }
+        shown->infos = grown;
+        shown->room = room;
+    }
+    shown->infos[shown->count] = *info;
+    bool owned = own_strings(&shown->infos[shown->count]);
+    shown->count += owned;
+    return owned;
+}
+
+static int collect(struct moot *m, struct lane *lane, const moot_task_filter *filter,
+                   struct shown *shown)
+{
+    for (struct task *task = m->tasks; task != NULL; task = task->next_of_context) {
+        moot_task_info info;
+        look_fill(m, task, &info);
+        if (admits(filter, &info) && !shown_add(shown, &info)) {
+            return lane_fail(lane, MOOT_ERR_NO_MEMORY,
+                             "moot_tasks_each: no memory for what %zu tasks are",
+                             shown->count);
+        }
+    }
+    return MOOT_OK;
+}
+
+int moot_tasks_each(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
+                    void *user)
+{
+    const moot_task_filter none = {0};
+    filter = filter != NULL ? filter : &none;
+    if (m == NULL || fn == NULL ||
+        (filter->size != 0 && filter->size != sizeof(*filter))) {
+        return invalid(m, "moot_tasks_each");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    struct shown shown = {0};
+    int code = collect(m, lane, filter, &shown);
+    engine_leave(m);
+    for (size_t i = 0; code == MOOT_OK && i < shown.count; i++) {
+        code = fn(user, &shown.infos[i]);
+    }
+    for (size_t i = 0; i < shown.count; i++) {
+        free((void *)(uintptr_t)shown.infos[i].label);
+    }
+    free(shown.infos);
+    return code;
+}

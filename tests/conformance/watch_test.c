@@ -1,0 +1,374 @@
+/* watch_test.c - what a program is told and shown of its tasks.
+ */
+#include "kernels.h"
+
+enum { TALE_MAX = 4096 };
+
+/* What a watch was told, and whether it came as promised. */
+struct tale {
+    struct seat *seat;
+    moot_event events[TALE_MAX];
+    char labels[TALE_MAX][32], whys[TALE_MAX][256];
+    bool named[TALE_MAX]; /* a kernel 'square', spawned here */
+    atomic_int count;
+    atomic_int inside; /* threads in the function */
+    atomic_bool overlapped, unordered;
+};
+
+static void note(void *user, const moot_event *event)
+{
+    struct tale *tale = user;
+    if (tale->inside++ != 0)
+        tale->overlapped = true;
+    int at = tale->count;
+    if (at < TALE_MAX) {
+        tale->events[at] = *event;
+        snprintf(tale->labels[at], sizeof tale->labels[at], "%s", event->label);
+        snprintf(tale->whys[at], sizeof tale->whys[at], "%s", event->why);
+        tale->named[at] = strcmp(event->kernel, "square") == 0 &&
+                          strstr(event->site, "watch_test.c:") != NULL;
+        if (at > 0 && event->sequence <= tale->events[at - 1].sequence)
+            tale->unordered = true;
+        tale->count = at + 1;
+    }
+    tale->inside--;
+}
+
+static struct tale *tale_new(struct seat *seat, uint32_t kinds, const char *prefix,
+                             moot_watch_id *id)
+{
+    struct tale *tale = calloc(1, sizeof *tale);
+    moot_watch_id unused;
+    tale->seat = seat;
+    EXPECT(seat,
+           moot_watch_add(
+               seat->m,
+               &(moot_watch){
+                   .kinds = kinds, .label_prefix = prefix, .fn = note, .user = tale},
+               id != NULL ? id : &unused),
+           MOOT_OK);
+    return tale;
+}
+
+/* The place of the one such event of the task; -1: none, -2: several. */
+static int place_of(const struct tale *tale, const moot_hash *hash,
+                    enum moot_event_kind kind)
+{
+    int place = -1;
+    for (int i = 0; i < tale->count; i++)
+        if (tale->events[i].kind == kind &&
+            memcmp(&tale->events[i].hash, hash, sizeof *hash) == 0)
+            place = place == -1 ? i : -2;
+    return place;
+}
+
+static moot_task spawn_labelled(struct seat *seat, int kernel, uint64_t value,
+                                const char *label, uint32_t flags)
+{
+    moot_task task = {0};
+    EXPECT(seat,
+           moot_task_spawn(seat->m,
+                           &(moot_task_spec){.kernel = seat->kernels[kernel],
+                                             .args = &value,
+                                             .args_size = sizeof value,
+                                             .label = label,
+                                             .flags = flags},
+                           &task),
+           MOOT_OK);
+    return task;
+}
+
+/* --- Being told ----------------------------------------------------------------- */
+
+static void a_life(struct seat *seat)
+{
+    enum { COUNT = 50 };
+    struct tale *tale = tale_new(seat, 0, "mine", NULL);
+    moot_task tasks[COUNT];
+    moot_task_info infos[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++) {
+        tasks[i] = spawn_labelled(seat, SQUARE, i, "mine.square", 0);
+        spawn_labelled(seat, SQUARE, 1000 + i, "other", 0);
+    }
+    EXPECT(seat, moot_task_wait_all(seat->m, tasks, COUNT, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_task_info_all(seat->m, tasks, COUNT, infos), MOOT_OK);
+    EXPECT(seat, moot_close(seat->m), MOOT_OK); /* which tells the last of it */
+    seat->m = NULL;
+    for (int i = 0; i < COUNT; i++) {
+        moot_task_info info = infos[i];
+        int spawned = place_of(tale, &info.hash, MOOT_EVENT_SPAWNED);
+        int running = place_of(tale, &info.hash, MOOT_EVENT_RUNNING);
+        int done = place_of(tale, &info.hash, MOOT_EVENT_DONE);
+        CHECK(seat, spawned >= 0 && done > spawned);
+        CHECK(seat, info.owner == seat->rank ? running > spawned && running < done
+                                             : running == -1);
+        if (done >= 0) {
+            const moot_event *event = &tale->events[done];
+            CHECK(seat, event->rank == info.owner && event->status == MOOT_OK);
+            CHECK(seat, tale->named[done] && event->when > 0);
+            CHECK(seat, strcmp(tale->labels[done], "mine.square") == 0);
+        }
+    }
+    for (int i = 0; i < tale->count; i++)
+        CHECK(seat, strcmp(tale->labels[i], "other") != 0);
+    CHECK(seat, !tale->overlapped && !tale->unordered);
+    free(tale); /* nobody calls any more */
+}
+
+/* How tasks end otherwise, and what is waited for. */
+static void other_ends(struct seat *seat)
+{
+    struct tale *tale = tale_new(seat,
+                                 MOOT_EVENT_FAILED | MOOT_EVENT_CANCELLED |
+                                     MOOT_EVENT_BLOCKED | MOOT_EVENT_RUNNING,
+                                 NULL, NULL);
+    if (seat->rank == 0)
+        gate_open = false;
+    meet(seat);
+    moot_task_spec spec = {.kernel = seat->kernels[FAIL], .label = "fails"};
+    moot_task failing, gated, late;
+    moot_task_info info;
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &failing), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, failing, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
+    EXPECT(seat, moot_task_info(seat->m, failing, &info), MOOT_OK);
+    int blocked = place_of(tale, &info.hash, MOOT_EVENT_BLOCKED);
+    int failed = place_of(tale, &info.hash, MOOT_EVENT_FAILED);
+    CHECK(seat, failed > blocked && blocked != -2);
+    if (failed >= 0) {
+        CHECK(seat, tale->events[failed].status == MOOT_ERR_TASK_FAILED);
+        CHECK(seat, strstr(tale->whys[failed], "the pump is dry") != NULL);
+    }
+    spec = (moot_task_spec){.kernel = seat->kernels[GATE], .owner = MOOT_ON(0)};
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &gated), MOOT_OK);
+    spec = (moot_task_spec){.kernel = seat->kernels[EMPTY],
+                            .owner = MOOT_ON(0),
+                            .after = &gated,
+                            .after_count = 1};
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &late), MOOT_OK);
+    meet(seat);
+    EXPECT(seat, moot_task_cancel(seat->m, late), MOOT_OK);
+    gate_open = true;
+    EXPECT(seat, moot_task_wait(seat->m, late, MOOT_FOREVER), MOOT_ERR_CANCELLED);
+    EXPECT(seat, moot_task_info(seat->m, late, &info), MOOT_OK);
+    CHECK(seat, place_of(tale, &info.hash, MOOT_EVENT_CANCELLED) >= 0);
+    CHECK(seat, place_of(tale, &info.hash, MOOT_EVENT_RUNNING) == -1);
+    EXPECT(seat, moot_close(seat->m), MOOT_OK);
+    seat->m = NULL;
+    free(tale);
+}
+
+/* No event before is about that task. */
+static bool is_first(const struct tale *tale, int at)
+{
+    int i = 0;
+    while (i < at && memcmp(&tale->events[i].hash, &tale->events[at].hash,
+                            sizeof tale->events[i].hash) != 0)
+        i++;
+    return i == at;
+}
+
+/* Rank 0 alone holds the tasks: each other rank that chairs one tells of its vote, and
+ * rank 0 of each that it was given. */
+static void votes(struct seat *seat)
+{
+    enum { COUNT = 40 };
+    static atomic_int cast[SEATS_MAX];
+    struct tale *tale = tale_new(seat, MOOT_EVENT_VOTED, NULL, NULL);
+    cast[seat->rank] = 0;
+    meet(seat);
+    for (uint64_t i = 0; seat->rank == 0 && i < COUNT; i++)
+        EXPECT(
+            seat,
+            moot_task_wait(seat->m,
+                           spawn_labelled(seat, SQUARE, i, NULL, MOOT_TASK_CONDITIONAL),
+                           MOOT_FOREVER),
+            MOOT_OK);
+    meet(seat); /* the helper thread of each rank votes meanwhile */
+    moot_stats stats = stats_of(seat);
+    CHECK(seat, seat->rank == 0 || (uint64_t)tale->count == stats.votes);
+    for (int i = 0; seat->rank != 0 && i < tale->count; i++)
+        CHECK(seat, tale->events[i].rank == 0 && strcmp(tale->whys[i], "hint") == 0);
+    cast[seat->rank] = seat->rank != 0 ? (int)tale->count : 0;
+    meet(seat);
+    int all = 0;
+    for (int rank = 1; rank < seat->size; rank++)
+        all += cast[rank];
+    if (seat->rank == 0) {
+        int distinct = 0;
+        for (int i = 0; i < tale->count; i++)
+            distinct += is_first(tale, i);
+        CHECK(seat, all > 0 && distinct == all);
+        for (int i = 0; i < tale->count; i++)
+            CHECK(seat, tale->events[i].rank > 0);
+    }
+    EXPECT(seat, moot_close(seat->m), MOOT_OK);
+    seat->m = NULL;
+    free(tale);
+}
+
+/* --- Inside a watch's function -------------------------------------------------- */
+
+struct meddler {
+    struct seat *seat;
+    moot_watch_id self;
+    moot_task task;
+    int calls, spawn, wait, close, look, find;
+};
+
+static void meddle(void *user, const moot_event *event)
+{
+    struct meddler *meddler = user;
+    moot *m = meddler->seat->m;
+    moot_task task = {0};
+    moot_task_info info;
+    moot_task_spec spec = {.kernel = meddler->seat->kernels[EMPTY]};
+    meddler->calls++;
+    meddler->look = moot_task_info(m, meddler->task, &info);
+    meddler->find = moot_task_find(m, &event->hash, &task);
+    meddler->spawn = moot_task_spawn(m, &spec, &task);
+    meddler->wait = moot_task_wait(m, meddler->task, 0);
+    meddler->close = moot_close(m);
+    if (meddler->calls == 2 && moot_watch_remove(m, meddler->self) != MOOT_OK)
+        meddler->calls = -1000;
+}
+
+static void a_function_that_meddles(struct seat *seat)
+{
+    struct meddler meddler = {.seat = seat, .task = spawn_u64(seat, SQUARE, 1)};
+    EXPECT(seat,
+           moot_watch_add(seat->m,
+                          &(moot_watch){.size = sizeof(moot_watch),
+                                        .kinds = MOOT_EVENT_SPAWNED,
+                                        .fn = meddle,
+                                        .user = &meddler},
+                          &meddler.self),
+           MOOT_OK);
+    for (uint64_t i = 2; i < 9; i++)
+        spawn_u64(seat, SQUARE, i);
+    CHECK(seat, meddler.calls == 2);
+    CHECK(seat, meddler.look == MOOT_OK && meddler.find == MOOT_OK);
+    CHECK(seat, meddler.spawn == MOOT_ERR_STATE && meddler.wait == MOOT_ERR_STATE &&
+                    meddler.close == MOOT_ERR_STATE);
+    EXPECT(seat, moot_watch_remove(seat->m, meddler.self), MOOT_ERR_STALE);
+}
+
+static void nobody_keeps(void *user, const moot_event *event)
+{
+    (void)event;
+    moot *m = user;
+    (void)moot_task_wait(m, (moot_task){0}, 0); /* which fails, and says why */
+}
+
+/* What a call failed with is still there after a watch was told. */
+static void last_error_stays(struct seat *seat)
+{
+    moot_watch_id id;
+    EXPECT(seat,
+           moot_watch_add(seat->m, &(moot_watch){.fn = nobody_keeps, .user = seat->m},
+                          &id),
+           MOOT_OK);
+    moot_task_spec spec = {.kernel = seat->kernels[FAIL]};
+    moot_task task;
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
+    CHECK(seat, told(seat, "the pump is dry"));
+}
+
+static void no_watch(struct seat *seat)
+{
+    moot_watch_id ids[64], more;
+    moot_watch good = {.fn = note}, bad[] = {{.fn = NULL},
+                                             {.fn = note, .kinds = 256},
+                                             {.fn = note, .size = 3}};
+    for (size_t i = 0; i < 3; i++)
+        EXPECT(seat, moot_watch_add(seat->m, &bad[i], &more), MOOT_ERR_INVALID);
+    for (int i = 0; i < 64; i++)
+        EXPECT(seat, moot_watch_add(seat->m, &good, &ids[i]), MOOT_OK);
+    EXPECT(seat, moot_watch_add(seat->m, &good, &more), MOOT_ERR_LIMIT);
+    for (int i = 0; i < 64; i++)
+        EXPECT(seat, moot_watch_remove(seat->m, ids[i]), MOOT_OK);
+    EXPECT(seat, moot_watch_remove(seat->m, ids[3]), MOOT_ERR_STALE);
+    EXPECT(seat, moot_watch_remove(seat->m, (moot_watch_id){0}), MOOT_ERR_STALE);
+}
+
+/* --- Being shown ---------------------------------------------------------------- */
+
+struct listing {
+    struct seat *seat;
+    int count, stop_at;
+    bool found;
+};
+
+static int list(void *user, const moot_task_info *info)
+{
+    struct listing *listing = user;
+    moot_task task;
+    listing->found = moot_task_find(listing->seat->m, &info->hash, &task) == MOOT_OK &&
+                     moot_task_release(listing->seat->m, task) == MOOT_OK;
+    return ++listing->count == listing->stop_at ? 77 : 0;
+}
+
+static int count_of(struct seat *seat, const moot_task_filter *filter)
+{
+    struct listing listing = {.seat = seat};
+    EXPECT(seat, moot_tasks_each(seat->m, filter, list, &listing), MOOT_OK);
+    CHECK(seat, listing.count == 0 || listing.found);
+    return listing.count;
+}
+
+static void listings(struct seat *seat)
+{
+    enum { COUNT = 20 };
+    moot_task tasks[COUNT];
+    moot_task_info infos[COUNT];
+    moot_task_spec fails = {.kernel = seat->kernels[FAIL], .label = "b.fails"};
+    moot_task failing;
+    for (uint64_t i = 0; i < COUNT; i++)
+        tasks[i] = spawn_labelled(seat, SQUARE, i, i < 5 ? "a.few" : "b.many", 0);
+    EXPECT(seat, moot_task_spawn(seat->m, &fails, &failing), MOOT_OK);
+    EXPECT(seat, moot_task_wait_all(seat->m, tasks, COUNT, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, failing, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
+    uint32_t done = 1u << MOOT_TASK_DONE, failed = 1u << MOOT_TASK_FAILED;
+    CHECK(seat, count_of(seat, NULL) == COUNT + 1);
+    CHECK(seat, count_of(seat, &(moot_task_filter){.label_prefix = "a."}) == 5);
+    CHECK(seat, count_of(seat, &(moot_task_filter){.kernel = "square",
+                                                   .label_prefix = "b."}) == COUNT - 5);
+    CHECK(seat, count_of(seat, &(moot_task_filter){.states = failed}) == 1);
+    CHECK(seat, count_of(seat, &(moot_task_filter){.states = done | failed,
+                                                   .label_prefix = "b."}) == COUNT - 4);
+    CHECK(seat, count_of(seat, &(moot_task_filter){.kernel = "sum"}) == 0);
+    struct listing listing = {.seat = seat, .stop_at = 3};
+    CHECK(seat, moot_tasks_each(seat->m, NULL, list, &listing) == 77);
+    CHECK(seat, listing.count == 3);
+    EXPECT(seat, moot_tasks_each(seat->m, NULL, NULL, NULL), MOOT_ERR_INVALID);
+    EXPECT(seat, moot_tasks_each(seat->m, &(moot_task_filter){.size = 1}, list, seat),
+           MOOT_ERR_INVALID);
+    EXPECT(seat, moot_task_info_all(seat->m, tasks, COUNT, infos), MOOT_OK);
+    for (int i = 0; i < COUNT; i++)
+        CHECK(seat, infos[i].state == MOOT_TASK_DONE &&
+                        strcmp(infos[i].kernel, "square") == 0);
+    EXPECT(seat, moot_task_release(seat->m, tasks[7]), MOOT_OK);
+    infos[0].status = 5;
+    EXPECT(seat, moot_task_info_all(seat->m, tasks, COUNT, infos), MOOT_ERR_STALE);
+    CHECK(seat, infos[0].status == 5 && told(seat, "handle 7"));
+}
+
+/* --- All of them ---------------------------------------------------------------- */
+
+static const char *const workers[] = {"MOOT_THREADS=2", NULL};
+
+static const struct scene scenes[] = {
+    SCENE(a_life, .knobs = NULL),
+    SCENE(a_life, .knobs = workers),
+    SCENE(other_ends, .knobs = NULL),
+    SCENE(votes, .sizes = {2, 3, 4}),
+    SCENE(a_function_that_meddles, .knobs = NULL),
+    SCENE(last_error_stays, .knobs = NULL),
+    SCENE(no_watch, .knobs = NULL),
+    SCENE(listings, .knobs = NULL),
+};
+
+int main(int argc, char **argv)
+{
+    return play_all(scenes, sizeof(scenes) / sizeof(scenes[0]), argc, argv);
+}
