@@ -390,6 +390,7 @@ void asker_on_refer(struct core *core, struct task *task,
     if (!task_learn_candidates(core, task, refer->candidates)) {
         return;
     }
+    cancel_pass_on(core, task);
     if (task->chair == NOBODY) {
         graph_verdict(core, task, MOOT_ERR_NO_CANDIDATE, NULL, 0);
         return;
@@ -477,18 +478,4 @@ bool asker_swept(const struct core *core)
         }
     }
     return core->member_count == 1 || core->state_sent.closed;
-}
-
-/* --- Cancel -------------------------------------------------------------------- */
-
-int asker_cancel(struct core *core, struct task *task)
-{
-    if (task->own != CORE_OWN_NONE) {
-        graph_cancel_own(core, task);
-    } else if (task->chair == core->rank) {
-        serve_cancel(core, task);
-    } else if (task->have == CORE_HAVE_NOTHING && task->chair != NOBODY) {
-        out_send(core, task->chair, MESSAGE_CANCEL, task);
-    }
-    return MOOT_OK;
 }

@@ -219,8 +219,10 @@ static void yield_to(struct core *core, struct task *task, enum evidence evidenc
 static void seek(struct core *core, struct task *task)
 {
     struct docket *docket = task->docket;
-    if (docket->seek_sent || !docket_is_wanted(docket) ||
-        core->options.mode == CORE_TRUST || MUTANT(NOSEEK)) {
+    bool wanted = docket_is_wanted(docket) ||
+                  (task->finder && task->canceller != NOBODY); /* whom to pass it to */
+    if (docket->seek_sent || !wanted || core->options.mode == CORE_TRUST ||
+        MUTANT(NOSEEK)) {
         return;
     }
     docket->seek_sent = true;
@@ -463,6 +465,7 @@ void chair_on_motion(struct core *core, uint32_t from, struct task *task,
     }
     if (found && !task->finder) {
         asker_consider(core, task); /* a wait of our own has gone to the finder */
+        cancel_pass_on(core, task);
     }
     if (motion->final) {
         struct docket *docket = docket_of(core, task);

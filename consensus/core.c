@@ -244,7 +244,7 @@ static int on_release(struct core *core, const struct core_event *event)
     struct task *task = event_find(core, event);
     if (task == NULL || task->own != CORE_OWN_NONE || task->have != CORE_HAVE_DATA ||
         task->needs_data > 0 || task->users > event->u.release.readers ||
-        task->entrusted ||
+        task->entrusted || task->status != MOOT_OK ||
         !rankset_has(&core->members, task->owner)) { /* ours may be the only copy */
         return MOOT_ERR_STATE;
     }
@@ -279,11 +279,15 @@ static int on_dead(struct core *core, const struct core_event *event)
 
 static int on_cancel(struct core *core, const struct core_event *event)
 {
-    if (scope_is_dropped(core, &event->hash)) {
+    if (scope_is_dropped(core, &event->hash) || drop_once_is_gone(core, &event->hash)) {
         return MOOT_OK; /* it has ended */
     }
     struct task *task = event_enter(core, event);
-    return task != NULL ? asker_cancel(core, task) : MOOT_ERR_NO_MEMORY;
+    if (task == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    cancel_begin(core, task);
+    return MOOT_OK;
 }
 
 /* --- The step -----------------------------------------------------------------------

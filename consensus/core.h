@@ -94,7 +94,7 @@ enum core_event_type {
     CORE_EV_DECLINE,       /* the program took the other branch */
     CORE_EV_CANCEL,        /* wanted by this rank; decided once, at the task's owner */
     CORE_EV_RELEASE,       /* the host dropped its copy of a result's bytes; STATE: they
-                              are to stay */
+                              are to stay, as an error's always are */
     CORE_EV_SCOPE_CLOSE,   /* no more top-level spawns in this scope on this rank */
     CORE_EV_SCOPE_RELEASE, /* likewise, and the program uses none of its tasks any more
                             */
@@ -191,7 +191,8 @@ enum core_output_type {
                       said */
     CORE_OUT_RUN,  /* run it and answer with CORE_EV_DONE; its inputs are all there (or
                       failed: then DONE carries the error of the first that did) */
-    CORE_OUT_CANCEL,  /* if it has not started: end it with MOOT_ERR_CANCELLED */
+    CORE_OUT_CANCEL,  /* if it has not started: end it with MOOT_ERR_CANCELLED; else it
+                         may be told */
     CORE_OUT_RESULT,  /* a result is accepted: keep it; its bytes are in the event just
                          received, unless it is kept BARE */
     CORE_OUT_DONE,    /* this rank's waits for it end: the result is known here (and its
@@ -261,7 +262,11 @@ struct core_output {
             int32_t code; /* not MOOT_OK: do not run it, end it with that: CANCELLED, or
                              RESULT_LOST if an input's scope has ended since its result
                              was lost, and what is left here of the input does not do */
+            uint32_t by;  /* CANCELLED: the rank that did it */
         } run;
+        struct {
+            uint32_t by;
+        } cancel;
         struct message_result result; /* RESULT: as it is kept: the event's own, or,
                                          of one that came before this rank entered its
                                          epoch, an offer without bytes */
@@ -353,9 +358,10 @@ enum core_have { CORE_HAVE_NOTHING, CORE_HAVE_BARE, CORE_HAVE_DATA };
 struct core_task_view {
     bool held, declined, asked; /* asked: this rank has sent a motion */
     uint32_t flags;
-    uint64_t position; /* on this rank's roll, 1-based; 0: not on it */
-    uint32_t chair;    /* PLACEMENT_NOBODY if unknown */
-    uint32_t owner;    /* PLACEMENT_NOBODY if this rank does not know */
+    uint64_t position;  /* on this rank's roll, 1-based; 0: not on it */
+    uint32_t chair;     /* PLACEMENT_NOBODY if unknown */
+    uint32_t owner;     /* PLACEMENT_NOBODY if this rank does not know */
+    uint32_t canceller; /* PLACEMENT_NOBODY if this rank knows of none */
     enum evidence evidence;
     enum core_own own;
     enum core_have have;

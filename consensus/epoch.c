@@ -104,6 +104,9 @@ static void report_task(struct core *core, struct mail *mail, const struct task 
     } else if (task->lost) {
         entry.what = REPORT_LOST;
         mail_to_chair(core, mail, task, entry);
+    } else if (task->seen) {
+        entry.what = REPORT_SEEN;
+        mail_to_chair(core, mail, task, entry);
     }
     if (task->maybe) {
         entry.what = REPORT_MAYBE;
@@ -237,6 +240,7 @@ static void lose_bare(const struct core *core, struct task *task)
     if (task->have == CORE_HAVE_BARE && left(core, task->owner)) {
         task->have = CORE_HAVE_NOTHING;
         task->owner = NOBODY;
+        task->seen = true;
         task->lost = (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
     }
 }
@@ -255,6 +259,7 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
     }
     task->asked = false;
     task->pulled = false;
+    task->cancel_told = task->cancel_agreed = false;
     task->said = task->heard = 0;
     task->asked_need = NEED_NONE;
     task->chair = placement_chair(&task->hash, &core->members, task->candidates);
@@ -409,6 +414,7 @@ void epoch_enter(struct core *core, const struct view *view)
         if (core->slots[i] != NULL) {
             ask_again(core, core->slots[i]);
             serve_decide_again(core, core->slots[i]);
+            cancel_enter_view(core, core->slots[i]);
         }
     }
     core->entering = false;

@@ -241,8 +241,10 @@ static bool lacks_input(const struct task *task)
     return lacks;
 }
 
-static void run(struct core *core, struct task *task, bool cancelled)
+/* `by`: who has cancelled it, or NOBODY. */
+static void run(struct core *core, struct task *task, uint32_t by)
 {
+    bool cancelled = by != NOBODY;
     assert(task->own == CORE_OWN_WAIT && task->missing == 0);
     if ((task->flags & CORE_TASK_ONCE) && !cancelled && !detect_lease(core) &&
         !MUTANT(LEASELESS)) {
@@ -256,6 +258,7 @@ static void run(struct core *core, struct task *task, bool cancelled)
         output->u.run.code = cancelled           ? MOOT_ERR_CANCELLED
                              : lacks_input(task) ? MOOT_ERR_RESULT_LOST
                                                  : MOOT_OK;
+        output->u.run.by = by;
     }
 }
 
@@ -269,7 +272,7 @@ void graph_start_leased(struct core *core)
     while (task != &core->unfinished) {
         struct task *following = task->unfinished_next;
         if (task->own == CORE_OWN_WAIT && task->missing == 0) {
-            run(core, task, false);
+            run(core, task, NOBODY);
         }
         task = following;
     }
@@ -303,8 +306,8 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
     asker_forget_pending(core, task);
     unfinished_add(core, task);
     count_users(task, 1);
-    if (task->docket != NULL && task->docket->cancel) {
-        run(core, task, true);
+    if (cancel_is_agreed(core, task)) {
+        run(core, task, task->canceller);
         return;
     }
     for (uint32_t i = 0; i < task->input_count; i++) {
@@ -317,7 +320,7 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
         }
     }
     if (task->missing == 0) {
-        run(core, task, false);
+        run(core, task, NOBODY);
         return;
     }
     for (uint32_t i = 0; i < task->input_count; i++) {
@@ -340,7 +343,7 @@ static void end_edge(struct core *core, struct edge *edge)
     assert(to->missing > 0);
     to->missing--;
     if (to->missing == 0 && to->own == CORE_OWN_WAIT) {
-        run(core, to, false);
+        run(core, to, NOBODY);
     }
 }
 
@@ -368,17 +371,17 @@ void graph_disown(struct core *core, struct task *task)
     count_users(task, UINT32_MAX); /* one less */
 }
 
-void graph_cancel_own(struct core *core, struct task *task)
+void graph_cancel_own(struct core *core, struct task *task, uint32_t by)
 {
     if (task->own == CORE_OWN_RUNNING) {
-        out_add(core, CORE_OUT_CANCEL, task);
-        return;
+        struct core_output *output = out_add(core, CORE_OUT_CANCEL, task);
+        if (output != NULL) {
+            output->u.cancel.by = by;
+        }
+    } else if (task->own == CORE_OWN_WAIT) {
+        stop_waiting(core, task);
+        run(core, task, by);
     }
-    if (task->own != CORE_OWN_WAIT) {
-        return;
-    }
-    stop_waiting(core, task);
-    run(core, task, true);
 }
 
 void graph_spread(struct core *core, struct task *task)
@@ -584,6 +587,7 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
         need = told->need < need ? told->need : need;
     }
     graph_demand(core, task, need, decision->asker_count > 0);
+    cancel_on_decision(core, task, decision);
     if (leave_declines(core, from, task, decision->evidence)) {
         return;
     }

@@ -22,6 +22,7 @@
  *   asker.c     needs, motions, pulls (T1a, T3)
  *   chair.c     claims, evidence, yields, decisions, seeks (T2, T4, T5); docket.c
  *   serve.c     telling owners who waits (T6)
+ *   cancel.c    the way of a cancel to whoever decides
  *   ballot.c    once tasks and their voters (T8)
  *   quiet.c     termination: NOT_HELD, CYCLE, adjournment
  *   census.c    what all have closed with and nobody has run (T1a)
@@ -147,7 +148,7 @@ struct recovery {
     uint32_t accepted;       /* voter: the winner last accepted; NOBODY */
     uint64_t accepted_epoch;
     enum evidence evidence;
-    bool maybe, lost;
+    bool maybe, lost, seen;
     struct rankset at; /* who has the result's bytes */
 };
 
@@ -160,7 +161,6 @@ struct docket {
     bool seek_sent;
     bool balloting;
     bool reaccepting;       /* the ballot repeats a record of an older view */
-    bool cancel;            /* a cancel came before there was an owner */
     uint32_t winner;        /* once: the one proposal of this epoch, */
     uint32_t quorum;        /* how many voters it takes, */
     enum evidence evidence; /* and why */
@@ -203,12 +203,16 @@ struct task {
     uint32_t users;      /* owned tasks, not done, that take its bytes */
     uint32_t accepted;   /* voter: the winner accepted in this epoch; NOBODY */
     uint32_t heir;       /* leaver: whom the result was handed to; NOBODY */
+    uint32_t canceller;  /* who cancelled it, as far as is known here; NOBODY */
     int32_t status;
     uint8_t own, have, evidence, asked_want;
     bool held, declined;
-    bool frozen; /* as chair: nothing is decided before all have reported */
-    bool maybe;  /* once: it may have run (as chair, and as voter) */
-    bool lost;   /* its result is, and another run would give another */
+    bool frozen;        /* as chair: nothing is decided before all have reported */
+    bool maybe;         /* once: it may have run (as chair, and as voter) */
+    bool lost;          /* its result is, and another run would give another */
+    bool seen;          /* somebody knows that it ended well: it is cancelled no more */
+    bool cancel_told;   /* in this view, to the chair */
+    bool cancel_agreed; /* owner: its chair says that it is to end cancelled */
     uint64_t accepted_epoch;
     struct recovery *recovery; /* NULL: nothing was reported */
     bool finder; /* the chair is provisional: candidates exist and are unknown */

@@ -256,7 +256,7 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
         quiet_on_chase(core, task, &message->u.chase);
         break;
     case MESSAGE_CANCEL:
-        serve_cancel(core, task);
+        cancel_on_cancel(core, from, task, &message->u.cancel);
         break;
     default:
         deliver_of_ranks(core, from, message);

@@ -61,6 +61,9 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
     case REPORT_LOST:
         found->lost = true;
         break;
+    case REPORT_SEEN:
+        found->seen = true;
+        break;
     }
 }
 
@@ -108,6 +111,14 @@ static uint32_t judge(const struct core *core, const struct task *task)
     return task->finder ? NOBODY : silence_judge(core, task);
 }
 
+/* Somebody took its result, or knows of it: what it is made of again is that result,
+ * and no cancel. */
+static bool was_seen(const struct task *task)
+{
+    const struct recovery *found = task->recovery;
+    return found != NULL && (found->seen || found->owner != NOBODY);
+}
+
 static void decide_frozen(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
@@ -118,6 +129,7 @@ static void decide_frozen(struct core *core)
         task->rec = judge(core, task);
         task->maybe |= task->rec == REC_MAYBE;
         task->lost |= task->rec == REC_LOST;
+        task->seen |= was_seen(task);
         if (task->recovery != NULL && task->rec < core->size) {
             task->evidence = (uint8_t)task->recovery->evidence;
         }
@@ -183,6 +195,7 @@ void recovery_take_up(struct core *core)
         if (task != NULL && task->chair == core->rank && !is_over(core, task)) {
             chair_claim(core, task);
             chair_retest(core, task);
+            cancel_pass_on(core, task);
         }
     }
 }

@@ -100,6 +100,7 @@ static void note_late_claim(struct core *core, const struct task *task)
 
 static void settle(struct core *core, struct task *task)
 {
+    cancel_pass_on(core, task); /* it may have asked a finder until now */
     if (task->chair == core->rank) {
         note_late_claim(core, task);
         chair_claim(core, task);

@@ -318,7 +318,7 @@ void graph_send_result(struct core *core, struct task *task, uint32_t to,
                        enum want want, bool pushed);
 /* Once tasks that were ready while this rank held no lease (V3). */
 void graph_start_leased(struct core *core);
-void graph_cancel_own(struct core *core, struct task *task);
+void graph_cancel_own(struct core *core, struct task *task, uint32_t by);
 void graph_disown(struct core *core, struct task *task); /* not started */
 void graph_hand_over(struct core *core, struct task *task, uint32_t heir);
 bool task_satisfied(const struct task *task);
@@ -352,7 +352,6 @@ void asker_sweep(struct core *core);            /* T1a */
 bool asker_swept(const struct core *core);
 /* The census says that the chair lacks it: tells it, unless it has been told. */
 void asker_tell(struct core *core, struct task *task);
-int asker_cancel(struct core *core, struct task *task);
 
 /* --- docket.c -----------------------------------------------------------------------
  */
@@ -373,7 +372,23 @@ void undecided_remove(struct task *task);
 /* Tells the owner of new askers; and, if `fresh`, that it is the owner. */
 void serve_askers(struct core *core, struct task *task, bool fresh);
 void serve_decide_again(struct core *core, struct task *task); /* in a new view */
-void serve_cancel(struct core *core, struct task *task);
+
+/* --- cancel.c -----------------------------------------------------------------------
+ */
+
+/* This rank's program cancels it. */
+void cancel_begin(struct core *core, struct task *task);
+void cancel_on_cancel(struct core *core, uint32_t from, struct task *task,
+                      const struct message_cancel *cancel);
+/* Its chair wants it to end cancelled: whoever owns it next is to be told. */
+/* From the chair, to the owner. */
+void cancel_on_decision(struct core *core, struct task *task,
+                        const struct message_decision *decision);
+bool cancel_is_agreed(const struct core *core, const struct task *task);
+/* Tells who decides, unless it has been told: the chair is another now, or a chair has
+ * found out who the owner is. */
+void cancel_pass_on(struct core *core, struct task *task);
+void cancel_enter_view(struct core *core, struct task *task);
 
 /* --- chair.c ------------------------------------------------------------------------
  */

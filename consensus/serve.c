@@ -34,6 +34,10 @@ static void send_decision(struct core *core, struct task *task,
         (struct message_decision){.evidence = (enum evidence)task->evidence,
                                   .askers = askers,
                                   .asker_count = count};
+    if (cancel_is_agreed(core, task)) {
+        message->u.decision.cancelled_by = task->canceller + 1;
+        task->cancel_told = true;
+    }
     out_note(core, CORE_POINT_DECISION_SENT, task, task->rec,
              (enum evidence)task->evidence);
 }
@@ -59,14 +63,6 @@ static void answer_with_copy(struct core *core, struct task *task)
             graph_send_result(core, task, asker->rank, asker->want, false);
         }
         asker->told = true;
-    }
-}
-
-/* If it has left, there is nothing to cancel: it has a result, or never will. */
-static void cancel_at_owner(struct core *core, struct task *task)
-{
-    if (rankset_has(&core->members, task->rec)) {
-        out_send(core, task->rec, MESSAGE_CANCEL, task);
     }
 }
 
@@ -103,29 +99,5 @@ void serve_askers(struct core *core, struct task *task, bool fresh)
     }
     if (fresh || (count > 0 && !MUTANT(DECIDEONCE))) {
         send_decision(core, task, told, count);
-    }
-    if (docket->cancel) {
-        docket->cancel = false;
-        cancel_at_owner(core, task);
-    }
-}
-
-/* A cancel is decided by the owner; where there is none yet, it waits for one. */
-void serve_cancel(struct core *core, struct task *task)
-{
-    if (task->own != CORE_OWN_NONE) {
-        graph_cancel_own(core, task);
-        return;
-    }
-    if (task->chair != core->rank || task->finder) {
-        return;
-    }
-    if (task->rec != NOBODY) {
-        cancel_at_owner(core, task);
-        return;
-    }
-    struct docket *docket = docket_of(core, task);
-    if (docket != NULL) {
-        docket->cancel = true;
     }
 }

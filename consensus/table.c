@@ -68,6 +68,7 @@ struct task *table_enter(struct core *core, const moot_hash *hash)
     task->rec = NOBODY;
     task->accepted = NOBODY;
     task->heir = NOBODY;
+    task->canceller = NOBODY;
     task->chair = placement_chair(hash, &core->members, NULL);
     task->finder = (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0;
     task->frozen = !core->settled && epoch_moved(core, task);
@@ -98,8 +99,9 @@ bool task_learn_candidates(struct core *core, struct task *task,
     task->frozen = !core->settled && task->chair == core->rank &&
                    (task->frozen || epoch_moved(core, task));
     silence_judge_late(core, task);
-    task->asked =
-        task->asked && task->chair == finder; /* else the chair knows nothing */
+    /* Else the chair knows nothing. */
+    task->asked = task->asked && task->chair == finder;
+    task->cancel_told = task->cancel_told && task->chair == finder;
     return true;
 }
 

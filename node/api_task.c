@@ -1,4 +1,4 @@
-/* api_task.c - the public calls on task handles: wait, fetch, release, cancel, info. */
+/* api_task.c - the public calls on task handles: wait, fetch, release, info. */
 #include "moot.h"
 
 #include "node/engine.h"
@@ -267,32 +267,6 @@ int moot_task_release(moot *m, moot_task t)
         return MOOT_ERR_NO_MEMORY;
     }
     int error = release_locked(m, lane, t);
-    engine_leave(m);
-    return error;
-}
-
-static int cancel_locked(struct moot *m, struct lane *lane, moot_task t)
-{
-    struct handle *handle;
-    int error = handle_find(&m->handles, t.id, &handle);
-    if (error != MOOT_OK) {
-        return bad_handle(lane, "moot_task_cancel", 0, error);
-    }
-    struct core_event event = {.type = CORE_EV_CANCEL, .hash = handle->task->hash};
-    error = engine_step(m, &event);
-    return error == MOOT_OK ? error : lane_fail(lane, error, "%s", error_text(error));
-}
-
-int moot_task_cancel(moot *m, moot_task t)
-{
-    if (m == NULL) {
-        return invalid(m, "moot_task_cancel");
-    }
-    struct lane *lane = engine_enter(m);
-    if (lane == NULL) {
-        return MOOT_ERR_NO_MEMORY;
-    }
-    int error = cancel_locked(m, lane, t);
     engine_leave(m);
     return error;
 }

@@ -135,6 +135,11 @@ int moot_call_fail(moot_call *call, int code, const char *why)
     return code;
 }
 
+bool moot_call_cancelled(const moot_call *call)
+{
+    return call != NULL && __atomic_load_n(&call->task->cancelled, __ATOMIC_ACQUIRE);
+}
+
 moot *moot_call_context(const moot_call *call) { return call != NULL ? call->m : NULL; }
 
 const moot_hash *moot_call_hash(const moot_call *call)

@@ -114,10 +114,10 @@ static void carry_one(struct moot *m, const struct core_output *output)
         break;
     case CORE_OUT_RUN:
         members_note_run(m, task);
-        exec_take(m, task, output->u.run.code);
+        exec_take(m, task, output->u.run.code, output->u.run.by);
         break;
     case CORE_OUT_CANCEL:
-        exec_cancel(m, task);
+        exec_cancel(m, task, output->u.cancel.by);
         break;
     case CORE_OUT_RESULT:
         carry_result(m, output);

@@ -109,10 +109,10 @@ static void unpin_inputs(struct moot *m, struct task *task)
     }
 }
 
-static void end_cancelled(struct moot *m, struct task *task)
+static void end_cancelled(struct moot *m, struct task *task, uint32_t by, bool ran)
 {
     struct text story = {0};
-    story_of_cancel(&story, m, task);
+    story_of_cancel(&story, m, task, by, ran);
     end_with_story(m, task, MOOT_ERR_CANCELLED, &story);
 }
 
@@ -126,13 +126,13 @@ static void end_lost(struct moot *m, struct task *task)
     end_with_story(m, task, MOOT_ERR_RESULT_LOST, &story);
 }
 
-void exec_take(struct moot *m, struct task *task, int code)
+void exec_take(struct moot *m, struct task *task, int code, uint32_t by)
 {
     assert(task != NULL && task->stage == TASK_IDLE);
     task->own = true;
     const struct task *failed = code == MOOT_OK ? failed_input(task) : NULL;
     if (code == MOOT_ERR_CANCELLED) {
-        end_cancelled(m, task);
+        end_cancelled(m, task, by, false);
     } else if (code != MOOT_OK) {
         end_lost(m, task);
     } else if (failed != NULL) {
@@ -149,14 +149,18 @@ void exec_take(struct moot *m, struct task *task, int code)
     }
 }
 
-void exec_cancel(struct moot *m, struct task *task)
+void exec_cancel(struct moot *m, struct task *task, uint32_t by)
 {
+    if (task != NULL && task->stage == TASK_RUNNING) { /* moot_call_cancelled() */
+        task->cancelled_by = by;
+        __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
+    }
     if (task == NULL || task->stage != TASK_READY) {
         return; /* too late: it runs, or has ended */
     }
     m->ready.live--;
     unpin_inputs(m, task);
-    end_cancelled(m, task);
+    end_cancelled(m, task, by, false);
     trace_end(m, task);
 }
 
@@ -171,6 +175,10 @@ static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
         return;
     }
     payload_drop(output);
+    if (code == MOOT_ERR_CANCELLED && task->cancelled) {
+        end_cancelled(m, task, task->cancelled_by, true);
+        return;
+    }
     struct text story = {0};
     if (code == MOOT_OK) {
         code = call->no_memory ? MOOT_ERR_NO_MEMORY : MOOT_ERR_NO_OUTPUT;

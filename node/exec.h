@@ -34,9 +34,10 @@
 #include "node/context.h"
 
 /* CORE_OUT_RUN and CORE_OUT_CANCEL.  Called while outputs are carried out. */
-/* `code` is not MOOT_OK if it is to end with that instead of running. */
-void exec_take(struct moot *m, struct task *task, int code);
-void exec_cancel(struct moot *m, struct task *task);
+/* `code` is not MOOT_OK if it is to end with that instead of running; `by` the rank
+ * that has cancelled it. */
+void exec_take(struct moot *m, struct task *task, int code, uint32_t by);
+void exec_cancel(struct moot *m, struct task *task, uint32_t by);
 
 /* What a thread calls from the bottom of its stack, between exec_here(true) and
  * exec_here(false): begins a task, or lets a run go on, until it ends or waits; false

@@ -57,6 +57,7 @@ void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
                             .state = state_of(task),
                             .owner = -1,
                             .chair = -1,
+                            .cancelled_by = -1,
                             .decided = evidence_name(EVIDENCE_NONE),
                             .status = task->known ? task->status : task->verdict,
                             .story = story_text(task),
@@ -68,6 +69,7 @@ void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
     if (core_task_look(m->core, &task->hash, &view)) {
         out->owner = rank_or_none(view.owner);
         out->chair = rank_or_none(view.chair);
+        out->cancelled_by = rank_or_none(view.canceller);
         out->decided = evidence_name(view.evidence);
         rankset_release(&view.asked_by);
         rankset_release(&view.holders);

@@ -30,6 +30,7 @@
 
 #include "moot_error.h"
 #include "moot_hash.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -155,6 +156,11 @@ MOOT_API void *moot_call_output(moot_call *call, size_t size);
 /* Records why the task fails and returns `code` (made MOOT_ERR_KERNEL_CODE if it is 0)
  * for the kernel to return.  `why` is copied. */
 MOOT_API int moot_call_fail(moot_call *call, int code, const char *why);
+/* True once somebody has cancelled the task (moot_task_cancel) and the moot has told
+ * this rank, which was too late to keep it from starting.  A kernel that then returns
+ * MOOT_ERR_CANCELLED ends it as cancelled; any other end counts as ever.  Cheap: a long
+ * kernel asks as often as it likes. */
+MOOT_API bool moot_call_cancelled(const moot_call *call);
 MOOT_API moot *moot_call_context(const moot_call *call);
 /* The running task's hash: with a once kernel, the token that fences its effect. */
 MOOT_API const moot_hash *moot_call_hash(const moot_call *call);
@@ -274,10 +280,21 @@ MOOT_API int moot_task_fetch(moot *m, moot_task t, moot_duration timeout,
  * result, the ranks forget it once they remember many (MOOT_WINDOW): spawned again it
  * is run again or, if it is a once task, refused with RESULT_LOST. */
 MOOT_API int moot_task_release(moot *m, moot_task t);
-/* Asks the task's owner, whoever that is, to drop it if it has not started.  Returns at
- * once; the task's wait tells how it went: CANCELLED, or its result if it was too late.
- * Dependents of a cancelled task fail. */
+/* Asks the task's owner, whoever that is or will be, to end it if it has not started.
+ * Returns at once; the task's wait tells how it went, the same on every rank:
+ * CANCELLED, or its result if that was too late, for a result that anybody has taken
+ * stays.  A kernel that runs may ask moot_call_cancelled().  Dependents of a cancelled
+ * task fail with TASK_FAILED and a story that names who cancelled it.  Where no rank
+ * has spawned the task yet, it is cancelled as soon as one does.  Any rank may cancel
+ * any task, repeatedly; what is asked for by a rank that dies in that moment may die
+ * with it. A kernel may cancel, too.  Errors: STALE, FOREIGN, INVALID, NO_MEMORY. */
 MOOT_API int moot_task_cancel(moot *m, moot_task t);
+/* Cancels each of them, or none if a handle is refused. */
+MOOT_API int moot_task_cancel_all(moot *m, const moot_task *t, size_t count);
+/* Cancels all that this rank has spawned, nested tasks included, that has not ended,
+ * and whose label begins with `prefix`; "" is all, labelled or not.  Released handles
+ * do not matter.  What is spawned afterwards is not cancelled. */
+MOOT_API int moot_task_cancel_label(moot *m, const char *prefix);
 
 enum moot_task_state {
     MOOT_TASK_WAITING, /* for inputs, or for another rank */
@@ -290,8 +307,10 @@ enum moot_task_state {
 typedef struct moot_task_info {
     moot_hash hash;
     enum moot_task_state state;
-    int owner; /* rank, or -1 while this rank does not know */
-    int chair; /* rank, or -1 */
+    int owner;        /* rank, or -1 while this rank does not know */
+    int chair;        /* rank, or -1 */
+    int cancelled_by; /* rank that has cancelled it, in time or not, as far as this rank
+                         knows; or -1 */
     /* How the owner came by it, once known here: "claim" (no vote), or the evidence on
      * which the chair yielded: "closed", "declined", "hint", "nested", "blocked",
      * "timeout", "quiet"; "none" before. */

@@ -62,10 +62,12 @@ void story_of_input(struct text *story, const struct moot *m, const struct task 
     }
 }
 
-void story_of_cancel(struct text *story, const struct moot *m, const struct task *task)
+void story_of_cancel(struct text *story, const struct moot *m, const struct task *task,
+                     uint32_t by, bool ran)
 {
     begin(story, m, task);
-    text_add(story, "it was cancelled before it started");
+    text_add(story, "it was cancelled by rank %u %s", by,
+             ran ? "and gave up" : "before it started");
 }
 
 static void add_cycle(struct text *story, const struct moot *m, const moot_hash *chain,

@@ -20,7 +20,8 @@ void story_of_kernel(struct text *story, const struct moot *m, const struct task
 void story_add_mishap(struct text *story, const char *mishap, const char *its_story);
 void story_of_input(struct text *story, const struct moot *m, const struct task *task,
                     const struct task *input);
-void story_of_cancel(struct text *story, const struct moot *m, const struct task *task);
+void story_of_cancel(struct text *story, const struct moot *m, const struct task *task,
+                     uint32_t by, bool ran);
 void story_of_verdict(struct text *story, const struct moot *m, const struct task *task,
                       int code, const moot_hash *chain, uint32_t chain_count);
 /* What a wait for the task says that ended with `code`. */

@@ -48,6 +48,7 @@ struct task {
     uint32_t pins;    /* ready and running consumers here, and itself while it runs */
     uint32_t used_by; /* records that have it as an input */
     uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
+    uint32_t cancelled_by; /* a rank, if `cancelled` */
 
     uint16_t queue_line; /* what its children's spawns go through (queue_line.h) */
     uint8_t stage;       /* enum task_stage */
@@ -62,6 +63,7 @@ struct task {
     bool let_go;      /* the core knows that the program uses it no more */
     bool lane_waited; /* the core knows that a lane here waited for it */
     bool end_told;    /* to the watches (observe.h) */
+    bool cancelled;   /* __atomic: too late, but its kernel may ask */
     bool args_alone;  /* args are malloc'd, not in the pool */
     /* A wait on it timed out: its need stays with the core, so that a program that
      * polls asks its peers once and not never (wait.c). */

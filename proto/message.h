@@ -126,6 +126,7 @@ struct message_motion {
     moot_hash scope; /* of the task, if it holds it: evidence is per scope */
     const struct rankset *candidates; /* if it has some and the asker knows them */
     const struct message_spec *spec;  /* if portable and the chair may lack it */
+    int32_t priority; /* of who needs it, if above 0; the host's, as in a DECISION */
 };
 
 struct message_asker {
@@ -139,6 +140,9 @@ struct message_decision {
     enum evidence evidence;
     const struct message_asker *askers;
     size_t asker_count;
+    uint32_t cancelled_by; /* who has cancelled it, so that it is to end with that,
+                              plus 1; 0: nobody */
+    int32_t priority;
 };
 
 /* How a RESULT's bytes come.  The core chooses: EAGER up to LIMIT_EAGER_BYTES; above
@@ -158,6 +162,7 @@ struct message_result {
     uint64_t size;       /* of the result, bytes */
     const void *payload; /* RESULT_EAGER: size bytes */
     bool handover;       /* the sender leaves: keep the bytes in its stead */
+    uint64_t digest; /* of the bytes, if results are verified; 0: none; the host's */
 };
 
 /* REFER finder -> asker: the chair is drawn from these. */
@@ -169,6 +174,11 @@ struct message_accept {
     bool maybe;      /* no winner: the task may have run */
     uint32_t winner; /* rank */
     uint64_t winner_uid;
+};
+
+/* CANCEL anyone -> chair -> owner: end it, if it has not started. */
+struct message_cancel {
+    uint32_t by; /* rank whose program cancelled it */
 };
 
 /* VERDICT chair -> asker: the wait ends without a result. */
@@ -333,7 +343,9 @@ enum report_what {
     REPORT_RESULT,
     REPORT_ACCEPTED,
     REPORT_MAYBE,
-    REPORT_LOST /* it had a result, whose bytes are gone, that cannot be made again */
+    REPORT_LOST, /* it had a result, whose bytes are gone, that cannot be made again */
+    REPORT_SEEN  /* it knows that it ended well, and the bytes are gone: made again or
+                    not, it is cancelled no more */
 };
 struct message_report {
     bool last; /* of this epoch from this sender to this receiver */
@@ -452,6 +464,7 @@ struct message {
         struct message_refer refer;
         struct message_accept accept;
         struct message_verdict verdict;
+        struct message_cancel cancel;
         struct message_roll roll;
         struct message_want want;
         struct message_hashes hashes;

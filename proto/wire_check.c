@@ -95,6 +95,8 @@ static const char *check_decision(const struct message *message)
         return "DECISION: no such evidence";
     if (decision->asker_count > LIMIT_ASKERS)
         return "DECISION: too many askers";
+    if (decision->cancelled_by > LIMIT_RANKS)
+        return "DECISION: who cancelled it is beyond the limit";
     for (size_t i = 0; i < decision->asker_count; i++) {
         if (decision->askers[i].rank >= LIMIT_RANKS)
             return "DECISION: an asker is beyond the limit";
@@ -138,6 +140,12 @@ static const char *check_accept(const struct message *message)
     if (accept->maybe && (accept->winner != 0 || accept->winner_uid != 0))
         return "ACCEPT: a winner of what may have run";
     return NULL;
+}
+
+static const char *check_cancel(const struct message *message)
+{
+    return message->u.cancel.by < LIMIT_RANKS ? NULL
+                                              : "CANCEL: by who is beyond the limit";
 }
 
 static const char *check_verdict(const struct message *message)
@@ -264,7 +272,7 @@ static const struct rule {
     [MESSAGE_POLLR] = {check_pollr, false},
     [MESSAGE_RESOLVE] = {check_resolve, true},
     [MESSAGE_CHASE] = {check_chase, true},
-    [MESSAGE_CANCEL] = {check_nothing, true},
+    [MESSAGE_CANCEL] = {check_cancel, true},
     [MESSAGE_DIVERGED] = {check_diverged, false},
     [MESSAGE_ADJOURN] = {check_nothing, false},
     [MESSAGE_KERNEL] = {check_kernel, false},

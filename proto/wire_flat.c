@@ -77,16 +77,19 @@ static const struct flat_field motion_fields[] = {
     BOOL(1, motion.holds),        BOOL(2, motion.hint),    BOOL(3, motion.final),
     UINT32(4, motion.want),       FIXED64(5, motion.need), UINT64(6, motion.len),
     UNUSED(7, motion.candidates), UNUSED(8, motion.spec),  HASH(9, motion.scope),
+    SINT32(10, motion.priority),
 };
 static const struct flat_field result_fields[] = {
     FIXED64(1, result.owner_uid), UINT32(2, result.evidence), SINT32(3, result.status),
     UINT32(4, result.data),       UINT64(5, result.size),     BOOL(6, result.handover),
+    FIXED64(7, result.digest),
 };
 static const struct flat_field accept_fields[] = {
     UINT32(1, accept.winner),
     FIXED64(2, accept.winner_uid),
     BOOL(3, accept.maybe),
 };
+static const struct flat_field cancel_fields[] = {UINT32(1, cancel.by)};
 static const struct flat_field verdict_fields[] = {SINT32(1, verdict.code)};
 static const struct flat_field roll_fields[] = {
     UINT32(1, roll.lane),   UINT64(2, roll.first),    UINT32(3, roll.count),
@@ -145,10 +148,10 @@ static const struct flat {
     FLAT(HEARTBEAT, 20, heartbeat_fields),
     FLAT(GRANT, 21, grant_fields),
     FLAT(RELEASED, 29, released_fields),
+    FLAT(CANCEL, 31, cancel_fields),
     BARE(PULL),
     BARE(SEEK),
     BARE(ACK),
-    BARE(CANCEL),
     BARE(SETTLED),
 };
 

@@ -151,6 +151,7 @@ struct encoder {
         Moot__Refer refer;
         Moot__Accept accept;
         Moot__Verdict verdict;
+        Moot__Cancel cancel;
         Moot__Roll roll;
         Moot__Want want;
         Moot__Hashes hashes;

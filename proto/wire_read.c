@@ -120,6 +120,7 @@ static bool get_motion(struct reader *reader, const Moot__Message *message,
     to->want = (enum want)from->want;
     to->need = from->need;
     to->len = from->len;
+    to->priority = from->priority;
     to->spec = NULL;
     return get_hash(reader, &from->scope, &to->scope) &&
            wire_get_set(reader, &from->candidates, &to->candidates) &&
@@ -143,6 +144,8 @@ static bool get_decision(struct reader *reader, const Moot__Message *message,
         askers[i].need = from->asker_needs[i];
     }
     to->evidence = (enum evidence)from->evidence;
+    to->cancelled_by = from->cancelled_by;
+    to->priority = from->priority;
     to->askers = askers;
     to->asker_count = count;
     return true;
@@ -171,6 +174,7 @@ static bool get_result(struct reader *reader, const Moot__Message *message,
     to->data = (enum result_data)from->data;
     to->size = from->size;
     to->handover = from->handover;
+    to->digest = from->digest;
     to->payload = NULL;
     return wire_take_payload(reader, to) ||
            wire_refuse(reader, "RESULT: the payload is cut off");
@@ -189,6 +193,14 @@ static bool get_accept(struct reader *reader, const Moot__Message *message,
     out->u.accept.maybe = message->accept->maybe;
     out->u.accept.winner = message->accept->winner;
     out->u.accept.winner_uid = message->accept->winner_uid;
+    return true;
+}
+
+static bool get_cancel(struct reader *reader, const Moot__Message *message,
+                       struct message *out)
+{
+    (void)reader;
+    out->u.cancel.by = message->cancel->by;
     return true;
 }
 
@@ -405,6 +417,7 @@ static const struct {
     [MESSAGE_POLLR] = {get_pollr, MOOT__MESSAGE__BODY_POLLR},
     [MESSAGE_RESOLVE] = {get_resolve, MOOT__MESSAGE__BODY_RESOLVE},
     [MESSAGE_CHASE] = {get_chase, MOOT__MESSAGE__BODY_CHASE},
+    [MESSAGE_CANCEL] = {get_cancel, MOOT__MESSAGE__BODY_CANCEL},
     [MESSAGE_DIVERGED] = {get_diverged, MOOT__MESSAGE__BODY_DIVERGED},
     [MESSAGE_ADJOURN] = {get_adjourn, MOOT__MESSAGE__BODY_ADJOURN},
     [MESSAGE_KERNEL] = {get_kernel, MOOT__MESSAGE__BODY_KERNEL},

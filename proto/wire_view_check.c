@@ -126,7 +126,7 @@ const char *wire_check_report(const struct message *message)
         const struct message_entry *entry = &report->entry[i];
         if (hash_is_zero(&entry->hash))
             return "a hash in a list is zero";
-        if (entry->what > REPORT_LOST)
+        if (entry->what > REPORT_SEEN)
             return "REPORT: no such thing to report";
         if (entry->owner >= LIMIT_RANKS)
             return "REPORT: an owner is beyond the limit";

@@ -97,6 +97,7 @@ static void put_motion(struct encoder *encoder, const struct message *message)
     to->scope = borrow_hash(&motion->scope);
     to->candidates = wire_put_set(encoder, motion->candidates);
     to->spec = motion->spec != NULL ? put_spec(encoder, motion->spec) : NULL;
+    to->priority = motion->priority;
 }
 
 static void put_decision(struct encoder *encoder, const struct message *message)
@@ -106,6 +107,8 @@ static void put_decision(struct encoder *encoder, const struct message *message)
     Moot__Decision *to = encoder->message.decision = &encoder->body.decision;
     moot__decision__init(to);
     to->evidence = decision->evidence;
+    to->cancelled_by = decision->cancelled_by;
+    to->priority = decision->priority;
     to->n_asker_ranks = to->n_asker_wants = to->n_asker_needs = count;
     to->asker_needs = wire_scratch_take(encoder, count * sizeof *to->asker_needs);
     to->asker_ranks = wire_scratch_take(encoder, count * sizeof *to->asker_ranks);
@@ -128,6 +131,7 @@ static void put_result(struct encoder *encoder, const struct message *message)
     to->data = result->data;
     to->size = result->size;
     to->handover = result->handover;
+    to->digest = result->digest;
 }
 
 static void put_refer(struct encoder *encoder, const struct message *message)
@@ -144,6 +148,13 @@ static void put_accept(struct encoder *encoder, const struct message *message)
     to->maybe = message->u.accept.maybe;
     to->winner = message->u.accept.winner;
     to->winner_uid = message->u.accept.winner_uid;
+}
+
+static void put_cancel(struct encoder *encoder, const struct message *message)
+{
+    Moot__Cancel *to = encoder->message.cancel = &encoder->body.cancel;
+    moot__cancel__init(to);
+    to->by = message->u.cancel.by;
 }
 
 static void put_verdict(struct encoder *encoder, const struct message *message)
@@ -337,6 +348,7 @@ static const struct {
     [MESSAGE_POLLR] = {put_pollr, MOOT__MESSAGE__BODY_POLLR},
     [MESSAGE_RESOLVE] = {put_resolve, MOOT__MESSAGE__BODY_RESOLVE},
     [MESSAGE_CHASE] = {put_chase, MOOT__MESSAGE__BODY_CHASE},
+    [MESSAGE_CANCEL] = {put_cancel, MOOT__MESSAGE__BODY_CANCEL},
     [MESSAGE_DIVERGED] = {put_diverged, MOOT__MESSAGE__BODY_DIVERGED},
     [MESSAGE_ADJOURN] = {put_adjourn, MOOT__MESSAGE__BODY_ADJOURN},
     [MESSAGE_KERNEL] = {put_kernel, MOOT__MESSAGE__BODY_KERNEL},

@@ -82,6 +82,9 @@ static inline void say_of_tasks(struct message *message)
         message->u.accept.winner = draw(world.size);
         message->u.accept.winner_uid = world.uids[message->u.accept.winner];
         break;
+    case MESSAGE_CANCEL:
+        message->u.cancel.by = draw(world.size);
+        break;
     case MESSAGE_VERDICT:
         message->u.verdict.code = MOOT_ERR_NOT_HELD;
         break;

@@ -54,6 +54,7 @@ static inline void gather(struct trace *trace, uint32_t rank, uint32_t from,
         }
         break;
     case REPORT_LOST: /* not in the models: it keeps a chair from running it again */
+    case REPORT_SEEN: /* nor this: from cancelling it */
         break;
     }
 }

@@ -216,6 +216,9 @@ static const struct {
     {"0806" H "3200", "REFER: no candidates"},
     {"0807" H "3a0408808001", "ACCEPT: the winner is beyond the limit"},
     {"0809" H "4200", "VERDICT: no such error"},
+    {"0812" H "fa0104"
+     "08808001",
+     "CANCEL: by who is beyond the limit"},
     {"080a4a00", "a roll position is out of range"},
     {"080a4a050880081001", "a lane is beyond the limit"},
     {"080a4a051001188120", "a stretch of a roll is too long"},
@@ -313,7 +316,7 @@ static const struct {
      "a list of hashes is cut off"},
     {"081ec201211210000000000000000000000000000000001a01002201002a01003201003a0100",
      "a hash in a list is zero"},
-    {"081ec2012112100102030405060708090a0b0c0d0e0f101a01052201002a01003201003a0100",
+    {"081ec2012112100102030405060708090a0b0c0d0e0f101a01062201002a01003201003a0100",
      "REPORT: no such thing to report"},
     {"081ec2012312100102030405060708090a0b0c0d0e0f101a010022038080012a01003201003a0100",
      "REPORT: an owner is beyond the limit"},

@@ -42,7 +42,7 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     static struct message_newcomer newcomers[LIMIT_NEWCOMERS + 1];
     static struct message_past past[LIMIT_PAST_VIEWS + 1];
     struct message_spec spec[5];
-    struct message m[48];
+    struct message m[52];
     size_t n = 0;
     fill_entries(entries, LIMIT_REPORT_ENTRIES + 1);
     fill_newcomers(newcomers, LIMIT_NEWCOMERS + 1);
@@ -65,7 +65,9 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     spec[4].kernel_name = "";
     ROW(DECISION)->decision.evidence = EVIDENCE_END;
     ROW(DECISION)->decision =
-        (struct message_decision){EVIDENCE_HINT, askers, LIMIT_ASKERS + 1};
+        (struct message_decision){EVIDENCE_HINT, askers, LIMIT_ASKERS + 1, 0, 0};
+    ROW(DECISION)->decision.cancelled_by = LIMIT_RANKS + 1;
+    ROW(CANCEL)->cancel.by = LIMIT_RANKS;
     ROW(RESULT)->result.size = LIMIT_EAGER_BYTES + 1;
     ROW(RESULT)->result.payload = NULL;
     ROW(RESULT)->result.status = 5;

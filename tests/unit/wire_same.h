@@ -47,14 +47,15 @@ static bool same_motion(const struct message_motion *a, const struct message_mot
 {
     return a->holds == b->holds && a->hint == b->hint && a->final == b->final &&
            a->want == b->want && a->need == b->need && a->len == b->len &&
-           hash_equal(&a->scope, &b->scope) && same_set(a->candidates, b->candidates) &&
-           same_spec(a->spec, b->spec);
+           a->priority == b->priority && hash_equal(&a->scope, &b->scope) &&
+           same_set(a->candidates, b->candidates) && same_spec(a->spec, b->spec);
 }
 
 static bool same_decision(const struct message_decision *a,
                           const struct message_decision *b)
 {
-    bool same = a->evidence == b->evidence && a->asker_count == b->asker_count;
+    bool same = a->evidence == b->evidence && a->asker_count == b->asker_count &&
+                a->cancelled_by == b->cancelled_by && a->priority == b->priority;
     for (size_t i = 0; same && i < a->asker_count; i++)
         same = a->askers[i].rank == b->askers[i].rank &&
                a->askers[i].want == b->askers[i].want &&
@@ -66,7 +67,7 @@ static bool same_result(const struct message_result *a, const struct message_res
 {
     return a->owner_uid == b->owner_uid && a->evidence == b->evidence &&
            a->status == b->status && a->data == b->data && a->size == b->size &&
-           a->handover == b->handover &&
+           a->handover == b->handover && a->digest == b->digest &&
            (a->data != RESULT_EAGER ||
             same_bytes(a->payload, a->size, b->payload, b->size));
 }
@@ -187,6 +188,8 @@ static bool same_small(const struct message *a, const struct message *b)
         return a->u.accept.maybe == b->u.accept.maybe &&
                a->u.accept.winner == b->u.accept.winner &&
                a->u.accept.winner_uid == b->u.accept.winner_uid;
+    if (a->type == MESSAGE_CANCEL)
+        return a->u.cancel.by == b->u.cancel.by;
     if (a->type == MESSAGE_VERDICT)
         return a->u.verdict.code == b->u.verdict.code;
     if (a->type == MESSAGE_WANT)

@@ -107,7 +107,7 @@ static void samples_init_views(void)
     for (uint32_t i = 0; i < LIMIT_REPORT_ENTRIES; i++)
         samples.entries[i] = (struct message_entry){
             .hash = digest_bytes(&i, sizeof i),
-            .what = (enum report_what)(i % (REPORT_LOST + 1)),
+            .what = (enum report_what)(i % (REPORT_SEEN + 1)),
             .owner = LIMIT_RANKS - 1 - i,
             .epoch = UINT64_MAX - i,
             .has_payload = i % 2 == 0,
@@ -165,6 +165,7 @@ static void sample_motion(enum level level, struct message_motion *motion)
         .final = level == MOST,
         .want = (enum want)level,
         .need = sample_u64[level],
+        .priority = sample_i32[level],
         .len = sample_u64[level],
         .scope = set ? samples.hashes[3] : (moot_hash){{0}},
         .candidates = set ? &samples.sets[level] : NULL,
@@ -183,6 +184,7 @@ static void sample_result(enum level level, struct message_result *result)
         .size = sizes[level],
         .payload = level == TYPICAL ? samples.payload : NULL,
         .handover = level != LEAST,
+        .digest = sample_u64[level],
     };
 }
 
@@ -316,9 +318,10 @@ static void sample_message(enum message_type type, enum level level,
     if (type == MESSAGE_MOTION)
         sample_motion(level, &m.u.motion);
     else if (type == MESSAGE_DECISION)
-        m.u.decision =
-            (struct message_decision){(enum evidence)(level * (EVIDENCE_END - 1) / 2),
-                                      samples.askers, askers[level]};
+        m.u.decision = (struct message_decision){
+            (enum evidence)(level * (EVIDENCE_END - 1) / 2), samples.askers,
+            askers[level], level == MOST ? LIMIT_RANKS : sample_rank[level],
+            sample_i32[level]};
     else if (type == MESSAGE_RESULT)
         sample_result(level, &m.u.result);
     else if (type == MESSAGE_REFER)
@@ -326,6 +329,8 @@ static void sample_message(enum message_type type, enum level level,
     else if (type == MESSAGE_ACCEPT)
         m.u.accept = (struct message_accept){level == LEAST, sample_rank[level],
                                              sample_u64[level]};
+    else if (type == MESSAGE_CANCEL)
+        m.u.cancel.by = sample_rank[level];
     else if (type == MESSAGE_VERDICT)
         m.u.verdict.code = codes[level];
     else if (type == MESSAGE_ROLL)
