@@ -8,7 +8,13 @@
 
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
 
-enum { STREAM_STORM = 201, STREAM_PLAN, STREAM_LEAVES, COMEBACKS_MAX = 8 };
+enum {
+    STREAM_STORM = 201,
+    STREAM_PLAN,
+    STREAM_LEAVES,
+    COMEBACKS_MAX = 8,
+    HEARTBEATS_PER_RULE = 2000
+};
 
 /* --- Failure detection --------------------------------------------------------------
  */
@@ -21,10 +27,29 @@ static uint64_t worst_silence_ns(const struct sim_weather *weather)
            (weather->gap_per_mille > 0 ? 2 * weather->gap_ns : 0);
 }
 
-static void set_detection(struct sim_weather *weather)
+/* The longest that a rule says a rank, or a message, is held up. */
+static uint64_t longest_rule_ns(const struct plan *plan)
+{
+    uint64_t longest_ns = 0;
+    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++) {
+        const struct plan_rule *rule = &plan->rules[i];
+        uint64_t spread_ns = rule->spread.ns + rule->spread.spread_ns;
+        uint64_t lasts_ns = rule->lasts_ns != PLAN_FOREVER ? rule->lasts_ns : 0;
+        uint64_t ns = lasts_ns > spread_ns ? lasts_ns : spread_ns;
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+    }
+    return longest_ns;
+}
+
+/* Where a rank may be held up for minutes, nobody says every millisecond that it is
+ * there: a run would be nothing but heartbeats. */
+static void set_detection(struct sim_weather *weather, const struct plan *plan)
 {
     uint64_t worst_ns = worst_silence_ns(weather);
+    uint64_t rare_ns = longest_rule_ns(plan) / HEARTBEATS_PER_RULE;
     weather->heartbeat_ns = MICROSECONDS(500) + worst_ns / 4;
+    if (rare_ns > weather->heartbeat_ns)
+        weather->heartbeat_ns = rare_ns;
     weather->suspect_ns = 6 * weather->heartbeat_ns + 3 * worst_ns;
     weather->lease_ns = weather->suspect_ns;
     weather->stagger_ns = MICROSECONDS(100) + 2 * worst_ns;
@@ -76,7 +101,7 @@ void storm_default(const struct storm_request *request, struct sim_weather *weat
                           .leave_ns = by_rank(ranks, sizeof *out->leave_ns)};
     for (uint32_t rank = 0; rank < ranks; rank++)
         out->leave_ns[rank] = CORE_NEVER;
-    set_detection(weather);
+    set_detection(weather, request->given);
 }
 
 static void draw_places(struct random *random, uint32_t ranks, struct storm *storm)

@@ -236,7 +236,9 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
 {
     const struct rank_end *end = &outcome->ends[rank];
     const struct sheet *sheet = sheet_of(sheets, rank);
-    if (!sheet)
+    if (!sheet && !end->begun)
+        fprintf(to, "moot: rank %zu never opened a moot", rank);
+    else if (!sheet)
         fprintf(to, "moot: rank %zu did not close its moot", rank);
     else if (sheet->close_code != 0)
         fprintf(to, "moot: rank %zu failed: %s (%s)", rank,

@@ -104,14 +104,16 @@ static int take_seeds(struct sim_command *command, const char *word)
     if (command->one)
         return two_kinds_of_seeds();
     command->many = true;
-    if (read_number(word, &command->seed_first, &end) && strncmp(end, "..", 2) == 0 &&
-        read_number(end + 2, &command->seed_last, &end) && *end == '\0' &&
-        command->seed_last >= command->seed_first && command->seed_last < UINT64_MAX)
+    bool first = read_number(word, &command->seed_first, &end);
+    bool range = strncmp(end, "..", 2) == 0;
+    bool last = range && read_number(end + 2, &command->seed_last, &end);
+    if (errno == ERANGE || (last && command->seed_last == UINT64_MAX))
+        return cli_usage(&verb_sim, "--seeds takes numbers up to %" PRIu64,
+                         UINT64_MAX - 1);
+    if (first && last && *end == '\0' && command->seed_last >= command->seed_first)
         return CLI_OK;
-    return cli_usage(&verb_sim,
-                     "--seeds takes a range such as 1..1000, at most up to %" PRIu64
-                     ", not \"%s\"",
-                     UINT64_MAX - 1, word);
+    return cli_usage(&verb_sim, "--seeds takes a range such as 1..1000, not \"%s\"",
+                     word);
 }
 
 static int take_faults(struct sim_command *command, const char *word)

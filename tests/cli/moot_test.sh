@@ -183,7 +183,7 @@ note $? "not 7 on both ranks"
 expect a_rank_that_failed 1 env FAILS=1 "$moot" run -n 2 rank
 says err "rank 1 failed: no rank holds the task, and none will (MOOT_ERR_NOT_HELD)"
 expect a_rank_that_left_nothing 1 env ABSENT=0 "$moot" run -n 2 rank
-says err "rank 0 did not close its moot"
+says err "rank 0 never opened a moot"
 expect a_torn_sheet 1 env TORN=1 "$moot" run -n 2 rank
 says err "rank 1 did not close its moot"
 expect the_launchers_status 7 env EXITS=1 "$moot" run -n 2 rank

@@ -50,6 +50,13 @@ done <<'TABLE'
 --ranks 3 --seed one|--seed takes a whole number, not "one"
 --ranks 3 --seeds 5..1|--seeds takes a range such as 1..1000, not "5..1"
 --ranks 3 --seeds 5|--seeds takes a range such as 1..1000, not "5"
+--ranks 3 --seeds 1..18446744073709551615|--seeds takes numbers up to 18446744073709551614
+--ranks 3 --seeds 1..99999999999999999999|--seeds takes numbers up to 18446744073709551614
+--ranks 3 --seed 4 --seeds 1..9|--seed is one run and --seeds are many
+--ranks 3 --seeds 1..9 --seed 4|--seed is one run and --seeds are many
+--ranks 3 --gaps 1001|of a thousand turns, at most 1000
+--ranks 3 --heartbeat auto|a time, such as 5ms, should stand here
+--ranks 3 --workload skip:|a probability, such as 0.1, is missing here$
 --ranks 3 --jobs 0|--jobs takes a number of processes, 1 to 256, not "0"
 --ranks 3 --tasks many|--tasks takes a number of tasks, 1 to 1000000, not "many"
 --ranks 3 --workload skpi|unknown workload "skpi"; did you mean "skip"
@@ -189,6 +196,22 @@ says out '^  vote-timeout  *votes  *needless  *asks |'
 [ "$(grep -c '^  never ' "$scratch/out")" -eq 5 ] &&
     [ "$(grep -c '^  5ms ' "$scratch/out")" -eq 5 ]
 note $? "a value has no row"
+
+expect timers_are_learnt 0 --ranks 4 --workload skip --tasks 200 --steady --seeds 1..4 \
+    --faults seed:0 --heartbeat 500us --lease 2ms --suspect 3ms --quorum-wait 30ms \
+    --lateness none --sweep ask-delay=20ms,auto
+says out '^  ask-delay .* wait mean .* removed$'
+# What waits for 20 ms takes that; what learns takes less.
+says out '^  20ms .* ms *[0-9.]* ms |'
+says out '^  auto .* us *[0-9.]* [mu]s |'
+expect a_plan_of_nothing 2 --ranks 3 --faults ''
+says err '^moot sim: --faults takes none, or a plan, not nothing$'
+
+# A rank that may be held up for a minute, and heartbeats as rare as that allows.
+began=$(date +%s)
+expect a_minute_is_not_all_heartbeats 0 --ranks 3 --faults slow:60s --tasks 12
+[ $(($(date +%s) - began)) -lt 4 ]
+note $? "it takes $(($(date +%s) - began)) s"
 
 # --- Standard output that takes nothing ------------------------------------------------
 
