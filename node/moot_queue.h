@@ -38,12 +38,14 @@
  * A failed task fails what is ordered after it, as with `.after`.
  *
  * *Queues say when, not what.*  No task's hash depends on a queue, so ranks that use
- * different queues, or none, still agree on their tasks.  The order that counts for a
- * task is the one that its owner's program gave it; ranks that declare contrary orders
- * make a cycle, which ends in MOOT_ERR_CYCLE.  Where a batch of many follows a batch of
- * many, the chain puts a task of its own in between (kernel "moot.join", no data),
- * which is spawned like any other: on ranks that form the same batches it is the same
- * task, and otherwise it is one that they differ in.
+ * different queues, or none, still agree on their tasks.  What a task comes after is
+ * what its owner's program had in the batch before it; what these come after is for
+ * their owners to say.  So where ranks differ in a region, a < b < c on one of them
+ * makes a < c only if the owner of b has a < b, too.  Ranks that declare contrary
+ * orders make a cycle, which ends in MOOT_ERR_CYCLE.  Where a batch of many follows a
+ * batch of many, the chain puts a task of its own in between (kernel "moot.join", no
+ * data), which is spawned like any other: on ranks that form the same batches it is the
+ * same task, and otherwise it is one that they differ in.
  *
  * *Handles are there at once*, also of tasks that a queue still has: these have hash
  * and info, may be named as inputs and after, released and cancelled.  A thread that
