@@ -3,11 +3,14 @@
  * Each process takes the next seed until none is left.  What they share is memory: the
  * seed that comes next, who has failed, and a tally per process that the parent adds
  * up.  A run that ends its process (an assertion of the core) is a failure of the seed
- * that this process had taken, and another process takes its place.
+ * that this process had taken, and another process takes its place.  Any process may
+ * end at any moment, by hand or because who read its output is gone: none waits for
+ * what a dead one held, and none survives the parent.
  */
 #include "sim.h"
+#include <errno.h>
 #include <inttypes.h>
-#include <semaphore.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -25,28 +28,48 @@ enum {
 };
 
 struct worker {
-    pid_t pid; /* 0: ended */
+    pid_t pid;   /* 0: ended */
+    bool at_run; /* of seed; false between runs */
     uint64_t seed;
     struct sim_outcome outcome;
 };
 
 struct board {
-    _Atomic uint64_t next_seed, told;
-    sem_t paper; /* held by who prints */
+    _Atomic uint64_t taken, told; /* runs that a worker took; failures */
+    pthread_mutex_t paper;        /* held by who prints */
     struct worker workers[];
 };
 
 /* --- In a worker ------------------------------------------------------------------ */
+
+static bool paper_init(pthread_mutex_t *paper)
+{
+    pthread_mutexattr_t shared;
+    if (pthread_mutexattr_init(&shared) != 0)
+        return false;
+    bool good = pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED) == 0 &&
+                pthread_mutexattr_setrobust(&shared, PTHREAD_MUTEX_ROBUST) == 0 &&
+                pthread_mutex_init(paper, &shared) == 0;
+    pthread_mutexattr_destroy(&shared);
+    return good;
+}
+
+/* Who died with it has printed half a failure at worst. */
+static void paper_take(pthread_mutex_t *paper)
+{
+    if (pthread_mutex_lock(paper) == EOWNERDEAD)
+        (void)pthread_mutex_consistent(paper);
+}
 
 static void tell(const struct sim_batch *batch, struct board *board, uint64_t seed,
                  const struct sim_report *report)
 {
     if (batch->quiet || atomic_fetch_add(&board->told, 1) >= TOLD_MOST)
         return;
-    sem_wait(&board->paper);
+    paper_take(&board->paper);
     sim_failure_print(batch->command, batch->trial, seed, report, stdout);
     fflush(stdout);
-    sem_post(&board->paper);
+    pthread_mutex_unlock(&board->paper);
 }
 
 static bool is_repeated(const struct sim_batch *batch, uint64_t seed,
@@ -92,17 +115,22 @@ static void run_seed(const struct sim_batch *batch, struct board *board,
     free(result->report.dump);
 }
 
+static uint64_t run_count(const struct sim_batch *batch)
+{
+    return batch->seed_last - batch->seed_first + 1;
+}
+
 static void work(const struct sim_batch *batch, struct board *board,
                  struct worker *worker)
 {
     struct trial_result *result = malloc(sizeof *result);
     if (result == NULL)
         abort();
-    for (;;) {
-        worker->seed = atomic_fetch_add(&board->next_seed, 1);
-        if (worker->seed > batch->seed_last)
-            break;
+    for (uint64_t run; (run = atomic_fetch_add(&board->taken, 1)) < run_count(batch);) {
+        worker->seed = batch->seed_first + run;
+        worker->at_run = true;
         run_seed(batch, board, worker, result);
+        worker->at_run = false;
     }
     free(result);
 }
@@ -114,9 +142,11 @@ static bool begin(const struct sim_batch *batch, struct board *board,
 {
     fflush(stdout);
     fflush(stderr);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would hear it any more */
+        if (getppid() != parent)
+            _exit(1);
         work(batch, board, worker);
         fflush(stdout);
         _exit(0);
@@ -129,6 +159,9 @@ static void bury(const struct sim_batch *batch, struct board *board,
                  struct worker *worker, int status)
 {
     struct sim_report report = {.failed = true, .check = "crash"};
+    if (!worker->at_run)
+        return;
+    worker->at_run = false;
     (void)snprintf(report.why, sizeof report.why, "the run ended its process (%s %d)",
                    WIFSIGNALED(status) ? "signal" : "status",
                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -156,12 +189,14 @@ static bool wait_for_all(const struct sim_batch *batch, struct board *board,
             running--;
             if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
                 continue;
+            if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
+                (void)raise(SIGPIPE); /* who read is gone, for all of them */
             bury(batch, board, worker, status);
             if (++lost < LOST_MOST && begin(batch, board, worker))
                 running++;
         }
     }
-    return atomic_load(&board->next_seed) > batch->seed_last;
+    return atomic_load(&board->taken) >= run_count(batch);
 }
 
 static void add_up(const struct board *board, uint32_t jobs, struct sim_outcome *out)
@@ -181,17 +216,15 @@ static void add_up(const struct board *board, uint32_t jobs, struct sim_outcome 
 
 bool sim_batch_run(const struct sim_batch *batch, struct sim_outcome *out)
 {
-    uint64_t seeds = batch->seed_last - batch->seed_first + 1;
     uint32_t jobs = batch->command->jobs;
-    if (jobs > seeds)
-        jobs = (uint32_t)seeds;
+    if (jobs > run_count(batch))
+        jobs = (uint32_t)run_count(batch);
     size_t size = sizeof(struct board) + jobs * sizeof(struct worker);
     struct board *board =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (board == MAP_FAILED)
         return false;
-    bool good = sem_init(&board->paper, 1, 1) == 0;
-    atomic_store(&board->next_seed, batch->seed_first);
+    bool good = paper_init(&board->paper);
     uint32_t begun = 0;
     for (uint32_t i = 0; i < jobs; i++)
         board->workers[i].outcome.failing_seed = UINT64_MAX;
@@ -199,7 +232,7 @@ bool sim_batch_run(const struct sim_batch *batch, struct sim_outcome *out)
         begun++;
     good = good && begun > 0 && wait_for_all(batch, board, begun);
     add_up(board, jobs, out);
-    sem_destroy(&board->paper);
+    pthread_mutex_destroy(&board->paper);
     munmap(board, size);
     return good;
 }

@@ -38,9 +38,11 @@ static void find_check(const struct trial *trial, const struct failure *failure)
     int status = 0;
     (void)snprintf(failure->told, CHECK_BYTES, "crash");
     fflush(stdout);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
         /* What it says about an assertion has been said. */
         (void)!freopen("/dev/null", "w", stderr);
         run(trial, failure);

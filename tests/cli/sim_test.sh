@@ -138,6 +138,31 @@ expect on_one_process 0 --ranks 4 --seeds 1..40 --jobs 1
 [ -n "$all" ] && [ "$(digest)" = "$all" ]
 note $? "the digest of all depends on the number of processes"
 
+# What a dead process held, or a seed beyond the last, must not keep the others waiting.
+expect the_last_seeds 0 --ranks 3 --jobs 2 \
+    --seeds 18446744073709551610..18446744073709551614
+says out '^5 seeds: 5 good, 0 violations, in '
+
+name=who_reads_may_leave
+timeout 60 sh -c '"$1" sim --ranks 3 --seeds 1..100000 --jobs 2 --canary run-twice |
+    head -n 1' sh "$moot" >"$scratch/out"
+note $? "the command goes on without a reader"
+
+name=a_process_may_be_killed
+timeout 60 "$moot" sim --ranks 5 --seeds 1..300 --jobs 1 >"$scratch/out" 2>&1 &
+job=$!
+worker=''
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    worker=$(pgrep -P "$(pgrep -P "$job" || echo 0)") && kill -KILL "$worker" && break
+    sleep 0.05
+done
+wait "$job"
+got=$?
+[ -n "$worker" ] && [ "$got" -eq 1 ]
+note $? "exit $got, worker '$worker'"
+says out '^FAILED crash: the run ended its process (signal 9)$'
+says out '^300 seeds: 299 good, 1 violation, in '
+
 # --- Failures -----------------------------------------------------------------------
 
 expect a_canary_is_seen 1 --ranks 5 --seed 3 --canary corrupt-result
