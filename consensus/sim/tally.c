@@ -109,6 +109,7 @@ void tally_add(struct tally *to, const struct tally *more)
     spreads_add(&to->asks, &more->asks);
     spreads_add(&to->vote_asks_ns, &more->vote_asks_ns);
     spreads_add(&to->waits, &more->waits);
+    numbers_add(to->wait_errors, more->wait_errors, TALLY_CODES);
 }
 
 uint64_t tally_gossip_bytes(const struct tally *tally)
@@ -295,6 +296,8 @@ static void see_waited(struct tally_watch *watch, const struct sight *sight)
     struct ask *wait = wait_of(watch, sight);
     if (wait->since_ns != 0)
         spread_add(&watch->tally.waits, sight->time_ns + 1 - wait->since_ns);
+    if (sight->code < 0 && sight->code > -TALLY_CODES)
+        watch->tally.wait_errors[-sight->code]++;
     wait->since_ns = 0;
 }
 

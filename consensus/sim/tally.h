@@ -21,7 +21,11 @@
 
 #include "sim.h"
 
-enum { TALLY_STEPS = 16, TALLY_BINS = (64 - 4 + 1) * TALLY_STEPS };
+enum {
+    TALLY_STEPS = 16,
+    TALLY_BINS = (64 - 4 + 1) * TALLY_STEPS,
+    TALLY_CODES = 64 /* above all of MOOT_ERRORS */
+};
 
 /* Durations, by size in steps of a sixteenth of a power of two. */
 struct tally_spread {
@@ -45,7 +49,8 @@ struct tally {
     uint64_t gossip_pairs;                        /* of a task that a rank spawns and a
                                                      peer of that */
     struct tally_spread asks, vote_asks_ns;
-    struct tally_spread waits; /* of lanes, from the call to its end */
+    struct tally_spread waits;         /* of lanes, from the call to its end */
+    uint64_t wait_errors[TALLY_CODES]; /* of these, by -code */
 };
 
 void tally_add(struct tally *to, const struct tally *more);

@@ -1,4 +1,5 @@
 /* tally_print.c - a tally for people. */
+#include "proto/error.h"
 #include "tally.h"
 #include <inttypes.h>
 
@@ -90,7 +91,7 @@ static void print_votes(const struct tally *tally, FILE *to)
     fprintf(to, "  per vote     %.1f messages, ",
             share(tally->vote_messages, tally->voted));
     print_bytes(share(tally->vote_bytes, tally->voted), to);
-    if (tally->vote_asks == 0) {
+    if (tally->vote_asks * 10 < tally->voted) { /* the few would seem to cost it all */
         fputc('\n', to);
         return;
     }
@@ -115,6 +116,20 @@ static void print_spread(const char *what, const struct tally_spread *spread,
     }
     tally_time_format(spread->most_ns, text, sizeof text);
     fprintf(to, " most %s (%" PRIu64 " %s)\n", text, spread->count, of);
+}
+
+/* What the program was told instead of a result. */
+static void print_wait_errors(const struct tally *tally, FILE *to)
+{
+    const char *separator = "  wait errors  ";
+    for (int i = 0; i < TALLY_CODES; i++)
+        if (tally->wait_errors[i] != 0) {
+            fprintf(to, "%s%" PRIu64 " %s", separator, tally->wait_errors[i],
+                    error_name(-i));
+            separator = ", ";
+        }
+    if (*separator == ',')
+        fputc('\n', to);
 }
 
 static void print_standstill(const struct tally *tally, FILE *to)
@@ -166,6 +181,7 @@ void tally_print(const struct tally *tally, FILE *to)
     print_spread("vote latency", &tally->vote_asks_ns, asks, to);
     print_spread("ask latency", &tally->asks, asks, to);
     print_spread("wait latency", &tally->waits, "waits of the program", to);
+    print_wait_errors(tally, to);
     print_standstill(tally, to);
     print_messages(tally, to);
 }

@@ -134,9 +134,10 @@ int sim_one(const struct sim_command *command)
         if (result->report.dump != NULL)
             fputs(result->report.dump, stdout);
     }
-    printf("%s: %" PRIu32 " ranks, %" PRIu32 " tasks, seed %" PRIu64 "\n",
-           good ? "good" : "bad", command->trial.ranks + command->trial.newcomers,
-           result->task_count, seed);
+    uint32_t ranks = command->trial.ranks + command->trial.newcomers;
+    printf("%s: %" PRIu32 " rank%s, %" PRIu32 " task%s, seed %" PRIu64 "\n",
+           good ? "good" : "bad", ranks, ranks == 1 ? "" : "s", result->task_count,
+           result->task_count == 1 ? "" : "s", seed);
     print_run(result);
     tally_print(tally, stdout);
     fflush(stdout);

@@ -218,6 +218,8 @@ static int take_script(struct sim_command *command, const char *path,
     command->script_text = read_file(path, &size);
     if (command->script_text == NULL) {
         int code = errno;
+        if (strpbrk(path, "/.") != NULL)
+            return cli_usage(&verb_sim, "--workload %s: %s", path, strerror(code));
         return cli_usage(&verb_sim,
                          "--workload takes a name (%s) or a script: %s (as a file: %s)",
                          mistake->allowed, mistake->wrong, strerror(code));

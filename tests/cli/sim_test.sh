@@ -61,7 +61,9 @@ done <<'TABLE'
 --ranks 3 --tasks many|--tasks takes a number of tasks, 1 to 1000000, not "many"
 --ranks 3 --workload skpi|unknown workload "skpi"; did you mean "skip"
 --ranks 3 --workload skip:3|a probability is between 0 and 1; allowed: 0 to 1, as in 0.1
---ranks 3 --workload no/such.moot|takes a name (random, agree, skip, .*) or a script
+--ranks 3 --workload such|takes a name (random, agree, skip, .*) or a script
+--ranks 3 --workload no/such.moot|--workload no/such.moot: No such file or directory$
+--ranks 3 --workload /tmp|--workload /tmp: Is a directory$
 --ranks 3 --lateness soon|--lateness takes none, 1ms, 2ms+-1ms, exp:1ms or pareto:1ms:1.5
 --ranks 3 --lateness 1ms|--lateness goes with workloads that have phases
 --ranks 3 --faults dorp|unknown fault "dorp"; did you mean "drop"
@@ -201,6 +203,10 @@ printf 'task tile[4]\non all\n  spawn tiel\n' >"$scratch/wrong.moot"
 expect a_script_is_refused 2 --ranks 2 --workload "$scratch/wrong.moot"
 says err 'wrong.moot:3:9: unknown task "tiel"; did you mean "tile"?$'
 says err '^          ^~~~$'
+printf 'task a\ntask b <- a\non all\n  spawn a\non 0\n  fetch b\n' >"$scratch/nobody.moot"
+expect a_wait_that_ends_in_an_error_is_told 0 --ranks 3 --workload "$scratch/nobody.moot" \
+    --faults none
+says out '^  wait errors  1 MOOT_ERR_NOT_HELD$'
 printf 'task a\non 0-3\n  spawn a\n' >"$scratch/wide.moot"
 expect a_script_that_does_not_fit 2 --ranks 2 --workload "$scratch/wide.moot"
 says err 'wide.moot:2:4: there is no rank 3: the run has 2, 0 to 1$'
