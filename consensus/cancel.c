@@ -72,7 +72,7 @@ void cancel_pass_on(struct core *core, struct task *task)
     if (task->chair != core->rank) {
         task->cancel_told = true;
         send_cancel(core, task->chair, task);
-    } else if (task->finder) {
+    } else if (task->finder && !MUTANT(CANCELFINDER)) {
         seek_holder(core, task);
     } else {
         tell_owner(core, task);
@@ -81,7 +81,9 @@ void cancel_pass_on(struct core *core, struct task *task)
 
 void cancel_enter_view(struct core *core, struct task *task)
 {
-    cancel_pass_on(core, task);
+    if (!MUTANT(CANCELONCE)) {
+        cancel_pass_on(core, task);
+    }
 }
 
 static void remember(struct task *task, uint32_t by)
@@ -118,7 +120,7 @@ void cancel_on_cancel(struct core *core, uint32_t from, struct task *task,
 void cancel_on_decision(struct core *core, struct task *task,
                         const struct message_decision *decision)
 {
-    task->cancel_agreed = decision->cancelled_by != 0;
+    task->cancel_agreed = decision->cancelled_by != 0 && !MUTANT(CANCELALONE);
     if (task->cancel_agreed) {
         remember(task, decision->cancelled_by - 1);
         task->cancel_told = true;

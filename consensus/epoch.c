@@ -104,7 +104,7 @@ static void report_task(struct core *core, struct mail *mail, const struct task 
     } else if (task->lost) {
         entry.what = REPORT_LOST;
         mail_to_chair(core, mail, task, entry);
-    } else if (task->seen) {
+    } else if (task->seen && !MUTANT(UNSEEN)) {
         entry.what = REPORT_SEEN;
         mail_to_chair(core, mail, task, entry);
     }

@@ -46,6 +46,10 @@
     X(SCOPEDOUBT, "a new view is not told which scopes have ended")                    \
     X(DROPDOUBT,                                                                       \
       "a new view does not ask whether anyone has dropped what was leaving")           \
+    X(CANCELONCE, "who knows of a cancel does not tell a new chair")                   \
+    X(CANCELALONE, "a decision does not say that the task was cancelled")              \
+    X(CANCELFINDER, "a finder keeps a cancel to itself")                               \
+    X(UNSEEN, "what has ended well and is made again may be cancelled")                \
     X(LOSTRERUN, "a lost result is made again although another run gives another")     \
     X(STALEDEC, "a decision of an older epoch is accepted")                            \
     X(STALERES, "a result of an older epoch is accepted from whoever serves it")       \

@@ -116,7 +116,7 @@ static uint32_t judge(const struct core *core, const struct task *task)
 static bool was_seen(const struct task *task)
 {
     const struct recovery *found = task->recovery;
-    return found != NULL && (found->seen || found->owner != NOBODY);
+    return found != NULL && (found->seen || found->owner != NOBODY) && !MUTANT(UNSEEN);
 }
 
 static void decide_frozen(struct core *core)

@@ -11,7 +11,8 @@ struct seen {
     uint8_t *asks_of; /* and its motions */
     uint32_t given, started;
     uint32_t owner; /* the rank it was given to */
-    bool ended, cancelled;
+    bool ended;
+    bool well, ill;   /* shaky: it ended so */
     int32_t expected; /* MOOT_OK: the oracle says */
 };
 
@@ -76,24 +77,33 @@ static bool should_fail(const struct checker *checker, uint32_t task)
            checker->tasks[task].expected != MOOT_OK;
 }
 
-static bool is_cancelled(const struct checker *checker, const struct sight *sight)
+/* Whoever cancels: all see the same end, and what has started does not end so (but for
+ * what takes the result of a child that did).  True if it failed because of that. */
+static bool check_shaky(struct checker *checker, struct sim *sim,
+                        const struct sight *sight)
 {
-    return sight->code == MOOT_ERR_CANCELLED &&
-           checker->program->tasks[sight->task].cancellers != 0;
+    struct seen *seen = &checker->tasks[sight->task];
+    bool ill = sight->code != MOOT_OK;
+    if (!program_shaky(checker->program, sight->task))
+        return false;
+    seen->well |= !ill;
+    seen->ill |= ill;
+    if (seen->well && seen->ill)
+        sim_fail(sim, "one outcome", "rank %" PRIu32 " sees %s end %s, others do not",
+                 sight->rank, name(checker, sight->task), ill ? "in an error" : "well");
+    if (sight->code == MOOT_ERR_CANCELLED && seen->started != 0 &&
+        checker->program->tasks[sight->task].children.count == 0)
+        sim_fail(sim, "ran once", "%s ran, and is cancelled",
+                 name(checker, sight->task));
+    return ill;
 }
 
 /* A result with this status, and these bytes unless NULL, was made or taken. */
 static void check_result(struct checker *checker, struct sim *sim,
                          const struct sight *sight, const char *where)
 {
-    struct seen *seen = &checker->tasks[sight->task];
-    if (is_cancelled(checker, sight)) {
-        seen->cancelled = true;
-        if (seen->started != 0)
-            sim_fail(sim, "ran once", "%s ran, and is cancelled",
-                     name(checker, sight->task));
+    if (check_shaky(checker, sim, sight))
         return;
-    }
     size_t size;
     const uint8_t *bytes = program_result(checker->program, sight->task, &size);
     bool should = should_fail(checker, sight->task);
@@ -179,7 +189,7 @@ static void check_waited(struct checker *checker, struct sim *sim,
         expected = MOOT_ERR_NOT_HELD;
     if (expected == CHECKER_ANY_ERROR && sight->code != MOOT_OK)
         return;
-    if (is_cancelled(checker, sight) && checker->tasks[sight->task].cancelled)
+    if (expected == MOOT_OK && check_shaky(checker, sim, sight))
         return;
     if (expected != MOOT_OK
             ? sight->code != expected
@@ -319,7 +329,7 @@ bool checker_finish(struct checker *checker, struct sim_report *report)
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
         const struct seen *seen = &checker->tasks[i];
         if (program_runs(checker->program, i) && seen->started != 1 &&
-            seen->expected == MOOT_OK && !seen->cancelled) {
+            seen->expected == MOOT_OK && !program_shaky(checker->program, i)) {
             (void)snprintf(why, sizeof why,
                            "all adjourned, and %s ran %" PRIu32 " times",
                            name(checker, i), seen->started);

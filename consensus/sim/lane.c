@@ -424,6 +424,18 @@ static void decline(struct host *host, uint32_t lane, uint32_t task)
     next_step(host, lane, 0);
 }
 
+static void cancel(struct host *host, uint32_t lane, uint32_t task)
+{
+    sim_see(host->sim, &(struct sight){.type = SIGHT_CANCEL,
+                                       .time_ns = host->sim->now_ns,
+                                       .rank = host->rank,
+                                       .lane = lane,
+                                       .task = task});
+    host_step(host, &(struct core_event){.type = CORE_EV_CANCEL,
+                                         .hash = host->sim->hashes[task]});
+    next_step(host, lane, 0);
+}
+
 static void take_step(struct host *host, uint32_t lane)
 {
     const struct program_step *step = current(host, lane);
@@ -437,6 +449,9 @@ static void take_step(struct host *host, uint32_t lane)
         break;
     case PROGRAM_DECLINE:
         decline(host, lane, step->tasks.items[0]);
+        break;
+    case PROGRAM_CANCEL:
+        cancel(host, lane, step->tasks.items[0]);
         break;
     case PROGRAM_COMPUTE:
         next_step(host, lane, UINT64_C(1000) * step->pause_us);

@@ -117,8 +117,10 @@ static void say_decision(const struct narrator *narrator, const struct sight *si
                                        "%s rank %" PRIu32, length > 0 ? "," : "",
                                        decision->askers[i].rank);
     say(narrator, sight,
-        "tells rank %" PRIu32 " that it owns \"%s\" (others who wait:%s)", sight->peer,
-        name(narrator, sight->task), length > 0 ? text : " none");
+        "tells rank %" PRIu32 " that it owns \"%s\"%s (others who wait:%s)",
+        sight->peer, name(narrator, sight->task),
+        decision->cancelled_by != 0 ? ", which is cancelled" : "",
+        length > 0 ? text : " none");
 }
 
 static void say_result(const struct narrator *narrator, const struct sight *sight)
@@ -403,6 +405,9 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         break;
     case SIGHT_DECLINE:
         say(narrator, sight, "declines \"%s\"", task);
+        break;
+    case SIGHT_CANCEL:
+        say(narrator, sight, "cancels \"%s\"", task);
         break;
     case SIGHT_WAIT:
         say(narrator, sight, "waits for \"%s\"", task);

@@ -111,6 +111,8 @@ struct program_step *program_add_step(struct program *program, uint32_t rank,
         include(&program->tasks[task].holders, rank);
     if (op == PROGRAM_DECLINE)
         include(&program->tasks[task].decliners, rank);
+    if (op == PROGRAM_CANCEL && rank < 64)
+        program->tasks[task].late_cancellers |= UINT64_C(1) << rank;
     return step;
 }
 
@@ -219,6 +221,11 @@ bool program_runs(const struct program *program, uint32_t task)
     return program->outcomes[task].runs;
 }
 
+bool program_shaky(const struct program *program, uint32_t task)
+{
+    return program->outcomes[task].shaky;
+}
+
 bool program_ghost(const struct program *program, uint32_t task)
 {
     return program->tasks[task].parent == PROGRAM_NONE &&
@@ -288,6 +295,32 @@ static void evaluate(struct program *program, uint32_t index)
     evaluate_result(program, index);
 }
 
+static bool any_shaky(const struct program *program, const struct program_list *list)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < list->count; i++)
+        any |= program->outcomes[list->items[i]].shaky;
+    return any;
+}
+
+/* True if anything was found that was not known to be. */
+static bool find_shaky(struct program *program)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const struct program_task *task = &program->tasks[i];
+        struct program_outcome *outcome = &program->outcomes[i];
+        bool shaky =
+            (task->cancellers | task->late_cancellers) != 0 ||
+            any_shaky(program, &task->inputs) || any_shaky(program, &task->after) ||
+            any_shaky(program, &task->children) ||
+            (task->parent != PROGRAM_NONE && program->outcomes[task->parent].shaky);
+        found |= shaky && !outcome->shaky;
+        outcome->shaky |= shaky;
+    }
+    return found;
+}
+
 void program_finish(struct program *program)
 {
     assert(program->outcomes == NULL);
@@ -297,4 +330,6 @@ void program_finish(struct program *program)
             evaluate(program, i);
         else if (!program->outcomes[program->tasks[i].parent].runs)
             program->outcomes[i].fails = true;
+    while (find_shaky(program))
+        continue;
 }

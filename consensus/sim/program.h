@@ -89,6 +89,8 @@ enum program_feature {
     PROGRAM_CANCELS = 1 << 17,  /* ranks that cancel what they spawn */
     PROGRAM_SCOPES = 1 << 18,   /* phases that end, and are forgotten */
     PROGRAM_ALL = (1 << 19) - 1,
+    /* Beside all: any rank cancels any task of the program, at any moment. */
+    PROGRAM_LATE_CANCELS = 1 << 19,
     /* Of these, programs are plain (below). */
     PROGRAM_PLAIN = PROGRAM_ALL & ~(PROGRAM_CANDIDATES | PROGRAM_LANES |
                                     PROGRAM_BARRIERS | PROGRAM_LACKS | PROGRAM_POLLS),
@@ -125,6 +127,7 @@ struct program_task {
     uint64_t candidates;          /* ranks, of the first 64, that may own it; 0: all */
     uint64_t cancellers; /* ranks that may cancel it, as soon as they have spawned it;
                             then it may end in MOOT_ERR_CANCELLED.  Nothing needs it */
+    uint64_t late_cancellers; /* ranks whose scripts cancel it somewhere */
     bool once;
     bool varies; /* said to give another result with each run */
     bool portable;
@@ -145,7 +148,8 @@ enum program_op {
     PROGRAM_FETCH,    /* tasks[0], with its bytes */
     PROGRAM_POLL,     /* tasks[0], for pause_us; how it ends says nothing */
     PROGRAM_COMPUTE,  /* the program's own work, for pause_us */
-    PROGRAM_BARRIER   /* parked until lane 0 of every rank is here */
+    PROGRAM_BARRIER,  /* parked until lane 0 of every rank is here */
+    PROGRAM_CANCEL    /* tasks[0], whoever has spawned it or will */
 };
 
 struct program_step {
@@ -174,6 +178,7 @@ struct program {
     struct program_script *scripts; /* rank_count * lane_count */
     struct program_outcome {
         bool fails, runs, ghostly;
+        bool shaky;     /* it, or something that it takes, may be cancelled */
         uint8_t *bytes; /* tasks[i].result_bytes of them, unless it fails */
     } * outcomes;       /* by index, after program_finish() */
 };
@@ -237,6 +242,9 @@ bool program_fails(const struct program *program, uint32_t task);
 /* Its kernel runs (once in the job): its spawner exists and nothing before it failed.
  */
 bool program_runs(const struct program *program, uint32_t task);
+/* It, or something that it takes, may be cancelled: then it fails, or is never spawned,
+ * whatever the oracle says. */
+bool program_shaky(const struct program *program, uint32_t task);
 /* Nobody will ever spawn it. */
 bool program_ghost(const struct program *program, uint32_t task);
 

@@ -68,6 +68,9 @@ static void print_step(const struct program *program, const struct program_step 
     case PROGRAM_DECLINE:
         print_list(program, " -", &step->tasks, " -", to);
         break;
+    case PROGRAM_CANCEL:
+        print_list(program, " x", &step->tasks, " x", to);
+        break;
     case PROGRAM_WAIT_ALL:
         print_list(program, " !", &step->tasks, "&", to);
         break;

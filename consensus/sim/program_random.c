@@ -31,7 +31,7 @@ static uint32_t draw_features(struct random *random, uint32_t mask)
     for (uint32_t bit = 1; bit < PROGRAM_CANCELS; bit <<= 1)
         if (random_chance(random, bit <= PROGRAM_WAITS ? 850 : 450))
             drawn |= bit;
-    return (drawn | PROGRAM_CANCELS | PROGRAM_SCOPES) & mask;
+    return (drawn | PROGRAM_CANCELS | PROGRAM_SCOPES | PROGRAM_LATE_CANCELS) & mask;
 }
 
 static struct style draw_style(struct random *random, uint32_t tasks, bool agree)
@@ -276,6 +276,18 @@ static void draw_cancellers(struct draft *draft, const struct program_list *top)
     free(needed);
 }
 
+/* Any task, by any rank, whether that spawns it or not. */
+static void draw_late_cancellers(struct draft *draft, const struct program_list *top)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_LATE_CANCELS);
+    for (uint32_t i = 0; i < top->count; i++) {
+        uint64_t ranks = random_ranks(&random, program->rank_count, 400);
+        if (random_chance(&random, 150) && has(draft, PROGRAM_LATE_CANCELS))
+            program->tasks[top->items[i]].late_cancellers = ranks;
+    }
+}
+
 /* A kernel may name by its hash what is not its input: that must not have been
  * forgotten. */
 static bool keep_for_children(struct program *program)
@@ -362,6 +374,7 @@ struct program *program_new(const struct program_options *options)
     draw_tasks(&draft, &top);
     draw_divergence(&draft, &top);
     draw_cancellers(&draft, &top);
+    draw_late_cancellers(&draft, &top);
     draw_scopes(&draft, &top);
     draw_varying(&draft);
     draft.program->plain = (features & ~(uint32_t)PROGRAM_PLAIN) == 0 &&

@@ -163,6 +163,27 @@ static void write_end(struct scribe *scribe)
         }
 }
 
+/* Anywhere among the other steps. */
+static void write_cancels(struct scribe *scribe)
+{
+    struct program *program = scribe->draft->program;
+    struct random random =
+        random_stream(program->seed, STREAM_LATE_PLACES + scribe->rank);
+    for (uint32_t i = 0; i < scribe->top->count && scribe->lane == 0; i++) {
+        uint32_t task = scribe->top->items[i];
+        if (!(program->tasks[task].late_cancellers >> scribe->rank & 1))
+            continue;
+        struct program_step *last = write_step(scribe, PROGRAM_CANCEL, task);
+        struct program_script *script =
+            &program->scripts[scribe->rank * program->lane_count];
+        uint32_t at = (uint32_t)random_below(&random, script->count);
+        const struct program_step cancel = *last;
+        memmove(&script->steps[at + 1], &script->steps[at],
+                (script->count - 1 - at) * sizeof cancel);
+        script->steps[at] = cancel;
+    }
+}
+
 void draft_write_script(const struct draft *draft, const struct program_list *top,
                         uint32_t rank, uint32_t lane)
 {
@@ -198,5 +219,6 @@ void draft_write_script(const struct draft *draft, const struct program_list *to
     }
     write_spawns(&scribe, left, count, window);
     write_end(&scribe);
+    write_cancels(&scribe);
     free(left);
 }

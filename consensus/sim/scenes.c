@@ -292,6 +292,38 @@ static void write_timeout(struct program *p)
     compute(p, 1, 1000);
 }
 
+static void cancel(struct program *program, uint32_t rank, uint32_t task)
+{
+    program_add_step(program, rank, 0, PROGRAM_CANCEL, task);
+}
+
+static void write_cancel(struct program *p)
+{
+    uint32_t d = add(p, "d", 0), a = add(p, "a", 0), b = add_consumer(p, "b", a, 1);
+    program_list_add(&p->tasks[a].inputs, d);
+    seat(p, a, 0);
+    p->tasks[d].work_us = 200;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        spawn(p, rank, d);
+        spawn(p, rank, a);
+        spawn(p, rank, b);
+    }
+    compute(p, 1, 20);
+    cancel(p, 1, a);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        program_add_step(p, rank, 0, PROGRAM_WAIT_ALL, b);
+}
+
+static void write_cancel_voted(struct program *p)
+{
+    uint32_t a = add(p, "a", 0);
+    cancel(p, 2, a);
+    spawn(p, 1, a);
+    program_add_step(p, 1, 0, PROGRAM_WAIT_ALL, a);
+    compute(p, 0, 100);
+    program_add_step(p, 2, 0, PROGRAM_WAIT_ALL, a);
+}
+
 static void write_leave(struct program *program)
 {
     uint32_t a = add(program, "a", 1), b = add(program, "b", 1);
@@ -389,6 +421,14 @@ static const struct scene scenes[] = {
      "they declare, so no rank alone can see it.)  A chase from owner to owner\n"
      "finds the circle.",
      2, write_cycle, true, 0, 0},
+    {"cancel",
+     "Rank 1 cancels a, which waits for d on rank 0: its owner ends it, and what\n"
+     "takes its result fails.",
+     2, write_cancel, false, 0, 0},
+    {"cancel-voted",
+     "Rank 2 cancels what its chair has not spawned: the chair keeps it in mind,\n"
+     "and tells the rank to which it yields the task (T5).",
+     3, write_cancel_voted, false, 0, 0},
     {"leave",
      "Rank 1 leaves: it has run a, runs b, and has not started c.  It gives c\n"
      "up, which rank 0 then runs; finishes b; hands a and b over; and goes.",
@@ -423,8 +463,9 @@ static bool run_with_leaver(const struct scene *scene, struct sim_options *optio
 static void print_sum(const struct sim_report *report, FILE *to)
 {
     static const enum message_type told[] = {
-        MESSAGE_MOTION, MESSAGE_DECISION, MESSAGE_RESULT, MESSAGE_PULL,   MESSAGE_SEEK,
-        MESSAGE_REFER,  MESSAGE_ACCEPT,   MESSAGE_ACK,    MESSAGE_VERDICT};
+        MESSAGE_MOTION,  MESSAGE_DECISION, MESSAGE_RESULT, MESSAGE_PULL,
+        MESSAGE_SEEK,    MESSAGE_REFER,    MESSAGE_ACCEPT, MESSAGE_ACK,
+        MESSAGE_VERDICT, MESSAGE_CANCEL};
     const char *separator = "\nIn all:";
     for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
         if (report->counts.sent[told[i]] != 0) {

@@ -24,7 +24,7 @@
  *               | "once" | "portable" | "hint" | "fails" | "loose" }
  *     section = "on" ranks [ "lane" number ]
  *     action  = "spawn" refs [ "chance" chance ] [ "shuffled" ]
- *             | ( "decline" | "wait" | "any" | "fetch" ) refs
+ *             | ( "decline" | "cancel" | "wait" | "any" | "fetch" ) refs
  *             | "poll" ref "for" time | "compute" spread | "barrier"
  *             | "each" range | "end"
  *     refs    = ref { ref }
@@ -45,6 +45,7 @@
  * on        says whose program the actions below it are, up to the next `on`.
  * spawn     in the order given, each rank in another if `shuffled`; with a chance, each
  *           rank spawns each task with that chance, so that ranks differ.
+ * cancel    whoever has spawned them, or will.
  * wait, any, fetch, poll
  *           wait for all, for one, for each in turn with its bytes, for at most so
  * long. compute   spends the program's own time, drawn for every rank and time anew.

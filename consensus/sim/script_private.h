@@ -45,6 +45,7 @@ struct script_set {
 enum script_op {
     SCRIPT_SPAWN,
     SCRIPT_DECLINE,
+    SCRIPT_CANCEL,
     SCRIPT_WAIT,
     SCRIPT_ANY,
     SCRIPT_FETCH,

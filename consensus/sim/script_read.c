@@ -286,6 +286,7 @@ static bool read_arguments(struct script_reader *reader, struct script_action *a
     case SCRIPT_SPAWN:
         return read_spawn(reader, action);
     case SCRIPT_DECLINE:
+    case SCRIPT_CANCEL:
     case SCRIPT_WAIT:
     case SCRIPT_ANY:
     case SCRIPT_FETCH:
@@ -328,9 +329,9 @@ static bool read_action(struct script_reader *reader, enum script_op op)
 static bool read_line(struct script_reader *reader)
 {
     /* In the order of enum script_op, then the two that are none. */
-    static const char *const words[] = {"spawn", "decline", "wait",    "any",
-                                        "fetch", "poll",    "compute", "barrier",
-                                        "each",  "end",     "task",    "on"};
+    static const char *const words[] = {
+        "spawn",   "decline", "cancel", "wait", "any",  "fetch", "poll",
+        "compute", "barrier", "each",   "end",  "task", "on"};
     size_t word;
     if (!script_next_word(reader))
         return true;

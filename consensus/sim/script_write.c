@@ -277,6 +277,9 @@ static bool write_action(struct writer *writer, const struct script_action *acti
         return write_spawns(writer, action);
     case SCRIPT_DECLINE:
         return write_declines(writer, action);
+    case SCRIPT_CANCEL:
+        write_waits(writer, PROGRAM_CANCEL, false, 0);
+        return true;
     case SCRIPT_WAIT:
         write_waits(writer, PROGRAM_WAIT_ALL, true, 0);
         return true;

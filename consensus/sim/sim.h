@@ -66,6 +66,7 @@ enum sight_type {
     SIGHT_REFUSED,  /* ... in vain: none of its candidates is a member */
     SIGHT_ADOPT,    /* rank registers a portable task that a motion brought */
     SIGHT_DECLINE,  /* of task */
+    SIGHT_CANCEL,   /* of task, by the rank's program */
     SIGHT_WAIT,     /* a lane begins to wait for task */
     SIGHT_WAITED,   /* a lane's wait for task ended with code; data if fetched */
     SIGHT_LAPSED,   /* a lane's wait for task ended with nothing: a poll ran out of time

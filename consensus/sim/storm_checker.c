@@ -146,7 +146,7 @@ static struct storm_checker *checker_new(const struct sim_options *options)
     checker->tasks = zeroed(program->task_count + 1, sizeof *checker->tasks);
     checker->parties = zeroed(checker->limit, sizeof *checker->parties);
     for (uint32_t i = 0; i < program->task_count; i++)
-        checker->tasks[i].excused = program->tasks[i].cancellers != 0;
+        checker->tasks[i].excused = program_shaky(program, i);
     checker->newest = 1;
     checker->views[1].epoch = 1;
     ranks_fill(&checker->views[1].members, options->storm->first);

@@ -21,8 +21,9 @@ struct seen {
     struct kept {
         uint32_t owner; /* whose result it is */
         int32_t status;
-    } * kept;      /* by rank; NULL: nobody has it */
-    bool disputed; /* not all that is kept is the same */
+    } * kept;                         /* by rank; NULL: nobody has it */
+    struct rankset saw_well, saw_ill; /* shaky: who knows that it ended so */
+    bool disputed;                    /* not all that is kept is the same */
     struct ballot {
         struct rankset acked; /* who accepted, */
         uint32_t winner;      /* 1 + whom; 0: nobody was proposed */

@@ -13,6 +13,8 @@ void storm_forget_task(struct seen *seen)
     rankset_release(&seen->ended_by);
     rankset_release(&seen->kept_by);
     rankset_release(&seen->heirs);
+    rankset_release(&seen->saw_well);
+    rankset_release(&seen->saw_ill);
     for (int epoch = 0; seen->ballots != NULL && epoch < STORM_VIEWS_MAX; epoch++)
         rankset_release(&seen->ballots[epoch].acked);
     free(seen->ballots);
@@ -220,6 +222,30 @@ static void check_alike(const struct storm_checker *checker, struct sim *sim,
     }
 }
 
+/* Whoever cancels, and whoever dies: all who count see the same end. */
+static void check_outcome(struct storm_checker *checker, struct sim *sim,
+                          const struct sight *sight)
+{
+    struct seen *seen = &checker->tasks[sight->task];
+    bool well = sight->code == MOOT_OK;
+    if (!program_shaky(checker->program, sight->task))
+        return;
+    ranks_add(well ? &seen->saw_well : &seen->saw_ill, sight->rank);
+    if (rankset_has(&checker->counting, sight->rank) &&
+        ranks_meet(well ? &seen->saw_ill : &seen->saw_well, &checker->counting))
+        sim_fail(sim, "one outcome",
+                 "rank %" PRIu32 " sees %s end %s; well at %s, ill at %s", sight->rank,
+                 storm_task_name(checker, sight->task), well ? "well" : "in an error",
+                 ranks_text(&seen->saw_well).text, ranks_text(&seen->saw_ill).text);
+}
+
+/* It knows nothing of it any more. */
+static void forget_outcome(struct seen *seen, uint32_t rank)
+{
+    rankset_remove(&seen->saw_well, rank);
+    rankset_remove(&seen->saw_ill, rank);
+}
+
 /* The rank now has the result's bytes, made by the owner. */
 static void consume(struct storm_checker *checker, struct sim *sim,
                     const struct sight *sight, uint32_t owner)
@@ -248,6 +274,7 @@ static void check_end(struct storm_checker *checker, struct sim *sim,
                       const struct sight *sight)
 {
     check_result(checker, sim, sight, "made");
+    check_outcome(checker, sim, sight);
     ranks_add(&checker->tasks[sight->task].ended_by, sight->rank);
     consume(checker, sim, sight, sight->rank);
 }
@@ -257,6 +284,7 @@ static void check_keep(struct storm_checker *checker, struct sim *sim,
 {
     const struct message_result *result = &sight->message->u.result;
     check_result(checker, sim, sight, "kept");
+    check_outcome(checker, sim, sight);
     if (result->data != RESULT_BARE)
         consume(checker, sim, sight,
                 rank_of(checker, sim, result->owner_uid, sight->peer));
@@ -434,6 +462,8 @@ void storm_see_task(struct storm_checker *checker, struct sim *sim,
     struct seen *seen = &checker->tasks[sight->task];
     if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_ADOPT)
         ranks_add(&seen->spawned_by, sight->rank);
+    if (sight->type == SIGHT_FORGET)
+        forget_outcome(seen, sight->rank);
     if (sight->type == SIGHT_ADOPT)
         ranks_add(&seen->adopted_by, sight->rank);
     else if (sight->type == SIGHT_SPAWN)

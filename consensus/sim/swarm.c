@@ -12,7 +12,9 @@
 static uint32_t features_of(const struct swarm_job *job)
 {
     uint32_t features = job->features != 0 ? job->features : PROGRAM_ALL;
-    return job->storm ? features & ~(uint32_t)PROGRAM_BARRIERS : job->features;
+    if (job->cancels)
+        features |= PROGRAM_LATE_CANCELS;
+    return job->storm ? features & ~(uint32_t)PROGRAM_BARRIERS : features;
 }
 
 static struct program *make_program(const struct swarm_job *job, uint64_t seed)
@@ -127,6 +129,8 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
         fprintf(to, " --direct-max %" PRIu32, job->direct_max);
     if (job->drops)
         fprintf(to, " --drops");
+    if (job->cancels)
+        fprintf(to, " --cancels");
     if (job->newcomers != 0)
         fprintf(to, " --newcomers %" PRIu32, job->newcomers);
     if (job->leaves)

@@ -20,6 +20,7 @@ struct swarm_job {
      * program joining in mid-run. */
     bool storm;
     uint32_t newcomers;
+    bool cancels;            /* any rank cancels any task, at any moment */
     bool leaves;             /* some seeds have ranks leave in good order */
     const struct plan *plan; /* of the storm; NULL: drawn from the seed */
     enum sim_canary canary;

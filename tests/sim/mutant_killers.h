@@ -38,13 +38,14 @@ static const struct swarm_job storms[] = {
     {.ranks = 6, .tasks = 30, .storm = true},
     {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
     {.ranks = 8, .tasks = 20, .storm = true},
+    {.ranks = 4, .tasks = 12, .storm = true, .cancels = true},
     {.ranks = 9, .tasks = 20, .storm = true, .direct_max = 3},
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */
 static const char *const benches[] = {"core_test",  "view_test",  "view_rules_test",
                                       "scope_test", "leave_test", "drop_test",
-                                      "lost_test"};
+                                      "lost_test",  "cancel_test"};
 
 struct killer {
     enum mutant mutant;
@@ -54,6 +55,10 @@ struct killer {
 };
 
 static const struct killer killers[] = {
+    {MUTANT_CANCELONCE, .bench = "cancel_test"},
+    {MUTANT_CANCELALONE, .bench = "cancel_test"},
+    {MUTANT_CANCELFINDER, .bench = "cancel_test"},
+    {MUTANT_UNSEEN, .bench = "cancel_test"},
     {MUTANT_HASTYREPORT,
      {.ranks = 9, .tasks = 20, .storm = true, .direct_max = 3},
      .seed = 107},

@@ -246,6 +246,8 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
         printf(", .features = %" PRIu32, job->features);
     printf("%s%s%s", job->agree ? ", .agree = true" : "",
            job->calm ? ", .calm = true" : "", job->storm ? ", .storm = true" : "");
+    if (job->cancels)
+        printf(", .cancels = true");
     if (job->newcomers != 0)
         printf(", .newcomers = %" PRIu32, job->newcomers);
     if (job->direct_max != 0)

@@ -117,6 +117,9 @@ static const struct {
     {{.tasks = 0, .agree = true}, 10},
     {{.tasks = 60, .drops = true}, 60},
     {{.tasks = 120, .drops = true, .agree = true}, 25},
+    {{.tasks = 12, .cancels = true}, 400},
+    {{.tasks = 60, .cancels = true}, 100},
+    {{.tasks = 40, .cancels = true, .drops = true}, 40},
     {{.tasks = 12, .direct_max = 1}, 250},
     {{.tasks = 60, .direct_max = 1}, 60},
     {{.tasks = 60, .direct_max = 1, .agree = true}, 25},
@@ -188,6 +191,8 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->agree = true;
         else if (strcmp(word, "--drops") == 0)
             good = flag = job->drops = true;
+        else if (strcmp(word, "--cancels") == 0)
+            good = flag = job->cancels = true;
         else if (strcmp(word, "--calm") == 0)
             good = flag = job->calm = true;
         else if (strcmp(word, "--direct-max") == 0)
