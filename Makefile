@@ -292,13 +292,15 @@ INCLUDEDIR = $(DESTDIR)$(PREFIX)/include
 LIBEXECDIR = $(DESTDIR)$(PREFIX)/libexec/moot/examples
 DOCDIR = $(DESTDIR)$(PREFIX)/share/doc/moot
 MANDIR = $(DESTDIR)$(PREFIX)/share/man
+BASHDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSHDIR = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 DOCS := README.md CHANGELOG.md LICENSE consensus/PROTOCOL.md
 EXAMPLE_FILES := $(wildcard deploy/examples/*)
 
 .PHONY: install uninstall
 install: all
 	$(INSTALL) -d $(BINDIR) $(LIBDIR)/pkgconfig $(INCLUDEDIR) $(LIBEXECDIR) \
-	  $(DOCDIR)/examples $(MANDIR)/man1 $(MANDIR)/man3 $(MANDIR)/man7
+	  $(DOCDIR)/examples $(MANDIR)/man1 $(MANDIR)/man3 $(MANDIR)/man7 $(BASHDIR) $(ZSHDIR)
 	$(INSTALL) -m 755 $(BUILD)/moot $(BINDIR)
 	$(INSTALL) -m 644 $(BUILD)/libmoot.a $(LIBDIR)
 	$(INSTALL) -m 755 $(BUILD)/libmoot.so.$(SOVERSION) $(LIBDIR)/libmoot.so.$(VERSION)
@@ -307,13 +309,15 @@ install: all
 	$(INSTALL) -m 644 $(HEADERS) $(INCLUDEDIR)
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' \
 	  -e 's,@MPI_LIBS@,$(MPI_LIBS),' deploy/moot.pc.in >$(LIBDIR)/pkgconfig/moot.pc
+	$(BUILD)/moot completion bash >$(BASHDIR)/moot
+	$(BUILD)/moot completion zsh >$(ZSHDIR)/_moot
 	$(INSTALL) -m 755 $(EXAMPLES) $(LIBEXECDIR)
 	$(INSTALL) -m 644 $(EXAMPLE_FILES) $(DOCDIR)/examples
 	$(INSTALL) -m 644 $(wildcard $(DOCS)) $(DOCDIR)
 	deploy/man/install.sh $(MANDIR) $(MAN)
 
 uninstall:
-	rm -f $(BINDIR)/moot $(LIBDIR)/libmoot.a $(LIBDIR)/libmoot.so \
+	rm -f $(BINDIR)/moot $(BASHDIR)/moot $(ZSHDIR)/_moot $(LIBDIR)/libmoot.a $(LIBDIR)/libmoot.so \
 	  $(LIBDIR)/libmoot.so.$(SOVERSION) $(LIBDIR)/libmoot.so.$(VERSION) \
 	  $(LIBDIR)/pkgconfig/moot.pc $(addprefix $(INCLUDEDIR)/,$(notdir $(HEADERS)))
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/moot $(DOCDIR)

@@ -16,14 +16,18 @@ enum {
 
 struct verb {
     const char *name;
-    const char *line;                  /* what it does, for the list of verbs */
-    const char *usage;                 /* its own help, whole lines */
+    const char *line;  /* what it does, for the list of verbs */
+    const char *usage; /* its own help: the synopsis, an empty line, and more */
     int (*run)(int argc, char **argv); /* argv[0] is the verb; an exit status */
 };
 
 extern const struct verb verb_run, verb_sim, verb_info, verb_hash, verb_faults,
-    verb_trace, verb_report, verb_tune;
+    verb_trace, verb_report, verb_tune, verb_completion;
 extern const struct verb verb_rank; /* for `moot run` alone: not in the list */
+
+/* All of the list, in its order. */
+extern const struct verb *const cli_verbs[];
+extern const size_t cli_verb_count;
 
 /* Says on standard error what is wrong with the command line and where help is; returns
  * CLI_USAGE. */

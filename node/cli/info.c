@@ -1,10 +1,12 @@
-/* info.c - `moot info`: versions, limits, and every knob with its value and origin. */
+/* info.c - `moot info`: versions, features, limits, and knobs with their values and
+ * origins, all of them or those that most users need. */
 #include "cli.h"
 #include "moot.h"
 #include "node/knobs.h"
 #include "node/transport/mpi.h"
 #include "proto/limits.h"
 #include "wire.h"
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +16,35 @@ static const char compiler[] =
 #else
     "gcc " __VERSION__;
 #endif
+
+/* What this build has, beside what every one has. */
+static const struct {
+    const char *name, *value;
+} features[] = {
+    {"transports", "mpi, inproc"},
+    {"progress", "helper thread, callers"},
+    {"failure_detection", "heartbeats and leases; processes of the same host"},
+    {"learnt_timers", "ask delay, suspicion, vote timeout"},
+    {"exports", "chrome, dot, paje, csv, prometheus"},
+    {"completion", "bash, zsh"},
+    {"assertions",
+#ifdef NDEBUG
+     "off"
+#else
+     "on"
+#endif
+    },
+    {"sanitizer",
+#if defined __SANITIZE_ADDRESS__
+     "address"
+#elif defined __SANITIZE_THREAD__
+     "thread"
+#else
+     "none"
+#endif
+    },
+};
+enum { FEATURES = sizeof features / sizeof features[0] };
 
 static const struct {
     const char *name;
@@ -43,9 +74,9 @@ static void knob_print(const struct knobs *knobs, enum knob knob)
            knobs_allowed(knob, allowed, sizeof allowed), row->meaning);
 }
 
-static void knobs_print(const struct knobs *knobs)
+static void knobs_print(const struct knobs *knobs, bool all)
 {
-    for (int advanced = 0; advanced < 2; advanced++) {
+    for (int advanced = 0; advanced < (all ? 2 : 1); advanced++) {
         printf("%s", advanced ? "\nknobs that most users never need:\n" : "\nknobs:\n");
         for (int i = 0; i < KNOB_COUNT; i++)
             if (knob_table[i].advanced == (advanced != 0))
@@ -59,6 +90,9 @@ static void versions_print(const char *mpi)
            MOOT_VERSION_PATCH);
     printf("wire version %d\ntransport mpi: %s\nbuilt by %s\n", WIRE_VERSION, mpi,
            compiler);
+    printf("\nfeatures:\n");
+    for (int i = 0; i < FEATURES; i++)
+        printf("  %-17s %s\n", features[i].name, features[i].value);
     printf("\nlimits:\n");
     for (int i = 0; i < LIMITS; i++)
         printf("  %-13s %llu\n", limits[i].name, (unsigned long long)limits[i].value);
@@ -103,12 +137,16 @@ static void stranger_json(void *context, const char *name)
     json_string(name);
 }
 
-static void knobs_json(const struct knobs *knobs)
+static void knobs_json(const struct knobs *knobs, bool all)
 {
+    const char *separator = "";
     for (int i = 0; i < KNOB_COUNT; i++) {
         char value[KNOB_TEXT_BYTES], origin[1100], allowed[128];
         const enum knob knob = (enum knob)i;
-        printf("    {");
+        if (knob_table[i].advanced && !all)
+            continue;
+        printf("%s    {", separator);
+        separator = ",\n";
         json_member("name", knob_table[i].name, ", ");
         json_member("value", knobs_format(knobs, knob, value, sizeof value), ", ");
         json_member("origin", knobs_origin(knobs, knob, origin, sizeof origin), ", ");
@@ -116,35 +154,35 @@ static void knobs_json(const struct knobs *knobs)
         json_member("allowed", knobs_allowed(knob, allowed, sizeof allowed), ", ");
         json_member("level", knob_table[i].advanced ? "advanced" : "basic", ",\n     ");
         json_member("meaning", knob_table[i].meaning, "}");
-        printf("%s\n", i + 1 < KNOB_COUNT ? "," : "");
     }
+    putchar('\n');
 }
 
-static void all_json(const struct knobs *knobs, const char *mpi)
+static void all_json(const struct knobs *knobs, const char *mpi, bool all)
 {
     int strangers = 0;
     printf("{\n  \"version\": \"%d.%d.%d\",\n  \"wire_version\": %d,\n  ",
            MOOT_VERSION_MAJOR, MOOT_VERSION_MINOR, MOOT_VERSION_PATCH, WIRE_VERSION);
     json_member("transport", "mpi", ",\n  ");
     json_member("mpi", mpi, ",\n  ");
-    json_member("compiler", compiler, ",\n  \"limits\": {");
+    json_member("compiler", compiler, ",\n  \"features\": {");
+    for (int i = 0; i < FEATURES; i++)
+        json_member(features[i].name, features[i].value, i + 1 < FEATURES ? ", " : "");
+    printf("},\n  \"limits\": {");
     for (int i = 0; i < LIMITS; i++)
         printf("%s\"%s\": %llu", i ? ", " : "", limits[i].name,
                (unsigned long long)limits[i].value);
     printf("},\n  \"strangers\": [");
     knobs_each_stranger(stranger_json, &strangers);
     printf("],\n  \"knobs\": [\n");
-    knobs_json(knobs);
+    knobs_json(knobs, all);
     printf("  ]\n}\n");
 }
 
-static int info_run(int argc, char **argv)
+static int info_print(bool json, bool all)
 {
     struct knobs knobs;
     char story[1500] = "", mpi[512];
-    const bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
-    if (argc > 1 + json)
-        return cli_usage(&verb_info, "unknown argument %s", argv[1 + json]);
     transport_mpi_version(mpi, sizeof mpi);
     const int code = knobs_load(&knobs, NULL, story, sizeof story);
     if (code != MOOT_OK) {
@@ -155,26 +193,51 @@ static int info_run(int argc, char **argv)
         return CLI_FAILED;
     }
     if (json) {
-        all_json(&knobs, mpi);
+        all_json(&knobs, mpi, all);
         return CLI_OK;
     }
     versions_print(mpi);
-    knobs_print(&knobs);
+    knobs_print(&knobs, all);
     fflush(stdout);
     knobs_each_stranger(stranger_print, NULL);
     return CLI_OK;
 }
 
+static int info_run(int argc, char **argv)
+{
+    bool json = false, all = true;
+    for (int i = 1; i < argc; i++) {
+        const char *level = strcmp(argv[i], "--level") != 0 ? NULL
+                            : i + 1 < argc                  ? argv[++i]
+                                                            : "";
+        if (strcmp(argv[i], "--json") == 0)
+            json = true;
+        else if (level == NULL)
+            return cli_usage(&verb_info, "unknown argument %s", argv[i]);
+        else if (strcmp(level, "basic") == 0 || strcmp(level, "all") == 0)
+            all = *level == 'a';
+        else
+            return cli_usage(&verb_info, "--level is basic or all, not '%s'", level);
+    }
+    return info_print(json, all);
+}
+
 const struct verb verb_info = {
     .name = "info",
-    .line = "prints versions, limits, and every knob with its value and origin",
+    .line = "prints versions, features, limits, and knobs with value and origin",
     .usage =
-        "info [--json]\n"
+        "info [--json] [--level basic|all]\n"
         "\n"
-        "Prints the versions of the library, of MPI and of the wire, the limits, and\n"
-        "each knob with its value, where that comes from, and what it may be.\n"
+        "Prints the versions of the library, of MPI and of the wire, what this build\n"
+        "has, the limits, and each knob with its value, where that comes from, and "
+        "what\n"
+        "it may be.\n"
         "\n"
-        "Exit status: 0, or 1 if a value is malformed, and then standard error says\n"
-        "where it stands.",
+        "  --json         for programs\n"
+        "  --level basic  without the knobs that most users never need\n"
+        "\n"
+        "Exit status: 0; 1 if a value is malformed, and then standard error says "
+        "where\n"
+        "it stands; 2 if the command line is wrong.",
     .run = info_run,
 };

@@ -1,6 +1,8 @@
 /* main.c - the `moot` command: finds the verb and hands over.
  *
- * A verb is a file of this folder and a line in the table below.
+ * A verb is a file of this folder and a line in the table below, which gives the list
+ * of verbs, their help and the shells' completion (completion.c); a verb's usage is the
+ * synopsis of its manual page, which tests/cli/verbs_test.sh compares.
  */
 #include "cli.h"
 #include "moot.h"
@@ -8,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct verb *const verbs[] = {&verb_run,    &verb_sim,    &verb_info,
-                                           &verb_hash,   &verb_faults, &verb_trace,
-                                           &verb_report, &verb_tune};
-enum { VERBS = sizeof verbs / sizeof verbs[0] };
+const struct verb *const cli_verbs[] = {&verb_run,  &verb_report, &verb_trace,
+                                        &verb_tune, &verb_sim,    &verb_faults,
+                                        &verb_info, &verb_hash,   &verb_completion};
+const size_t cli_verb_count = sizeof cli_verbs / sizeof *cli_verbs;
 
 __attribute__((format(printf, 2, 0))) static void
 complain(const struct verb *verb, const char *format, va_list values)
@@ -42,9 +44,9 @@ int cli_usage(const struct verb *verb, const char *format, ...)
 static void help_print(FILE *to)
 {
     fprintf(to, "usage: moot VERB [ARGUMENTS]\n\n");
-    for (int i = 0; i < VERBS; i++)
-        fprintf(to, "  %-6s %s\n", verbs[i]->name, verbs[i]->line);
-    fprintf(to, "  %-6s %s\n\n", "help", "says more about a verb: moot help VERB");
+    for (size_t i = 0; i < cli_verb_count; i++)
+        fprintf(to, "  %-10s %s\n", cli_verbs[i]->name, cli_verbs[i]->line);
+    fprintf(to, "  %-10s %s\n\n", "help", "says more about a verb: moot help VERB");
     fprintf(to, "moot --version prints the version.  See moot(1).\n");
 }
 
@@ -56,9 +58,9 @@ static int verb_help_print(const struct verb *verb)
 
 static const struct verb *verb_find(const char *name)
 {
-    for (int i = 0; i < VERBS; i++)
-        if (strcmp(verbs[i]->name, name) == 0)
-            return verbs[i];
+    for (size_t i = 0; i < cli_verb_count; i++)
+        if (strcmp(cli_verbs[i]->name, name) == 0)
+            return cli_verbs[i];
     if (strcmp(verb_rank.name, name) == 0)
         return &verb_rank;
     fprintf(stderr, "moot: there is no verb '%s'\n\n", name);

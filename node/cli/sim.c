@@ -17,7 +17,9 @@ const struct verb verb_sim = {
     .name = "sim",
     .line = "runs the protocol on a virtual cluster, under faults",
     .usage =
-        "sim --ranks N [OPTION VALUE]...\n"
+        "sim --ranks N [--seed S | --seeds A..B [--jobs J]] [--workload W]\n"
+        "    [--tasks T] [--faults PLAN] [--trace] [--shrink]\n"
+        "    [--sweep SETTING=V,V,...] [--SETTING V ...]\n"
         "\n"
         "Runs the protocol's own code on N virtual ranks, with the faults that are\n"
         "asked for, and checks every run.  The same options give the same run.\n"
@@ -36,10 +38,11 @@ const struct verb verb_sim = {
         "  --newcomers K       so many ranks more ask to join\n"
         "  --leave rR@T        rank R drains and leaves at T; may be repeated\n"
         "  --steady            an even network (default: drawn)\n"
-        "  --latency T  --jitter T  --poll T  --gap T  --gaps N  --step T  --workers "
-        "N\n"
+        "  --latency T  --jitter T  --poll T  --gaps N  --gap T\n"
+        "  --step T  --workers N\n"
         "  --ask-delay T  --gossip-period T  --vote-timeout T  --voters N\n"
-        "  --heartbeat T  --suspect T  --lease T  --quorum-wait T  --direct-max N\n"
+        "  --heartbeat T  --suspect T  --lease T  --quorum-wait T\n"
+        "  --direct-max N      where T may be auto: ask-delay, vote-timeout, suspect\n"
         "  --trace             says what happens, sentence by sentence\n"
         "  --shrink            makes a failing run small\n"
         "  --sweep SETTING=V,V,...  a table over a setting\n"

@@ -15,6 +15,7 @@ quietly="make -s --no-print-directory BUILD=$BUILD DESTDIR=$root PREFIX=$prefix"
 $quietly install
 
 for file in bin/moot lib/libmoot.a include/moot.h include/moot_queue.h share/man/man3/moot_task_fetch.3 \
+    share/bash-completion/completions/moot share/zsh/site-functions/_moot \
     share/doc/moot/examples/burma14.tsp libexec/moot/examples/tsp; do
     [ -s "$at/$file" ] || {
         echo "not installed: $file"

@@ -1,0 +1,203 @@
+/* completion.c - `moot completion`: what a shell needs to complete this command.
+ *
+ * Options are taken from the verbs' own help, so a shell offers what the help tells of
+ * and nothing else; the names of knobs are the knobs' table's.
+ */
+#include "cli.h"
+#include "node/knobs.h"
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OPTION_BYTES = 32, OPTIONS_MAX = 64 };
+
+struct options {
+    char items[OPTIONS_MAX][OPTION_BYTES];
+    int count;
+};
+
+static void option_add(struct options *options, const char *at, size_t length)
+{
+    if (length >= OPTION_BYTES || options->count == OPTIONS_MAX)
+        return;
+    for (int i = 0; i < options->count; i++)
+        if (strncmp(options->items[i], at, length) == 0 &&
+            options->items[i][length] == '\0')
+            return;
+    memcpy(options->items[options->count], at, length);
+    options->items[options->count++][length] = '\0';
+}
+
+/* An option stands at the beginning of a word, or in a bracket; `-` and `--` alone are
+ * none, and what another command takes, in `quotes`, is not this verb's. */
+static void options_find(const struct verb *verb, struct options *out)
+{
+    bool quoted = false;
+    out->count = 0;
+    for (const char *at = verb->usage; *at; at++) {
+        quoted ^= *at == '`';
+        const bool begins =
+            at == verb->usage || at[-1] == ' ' || at[-1] == '[' || at[-1] == '\n';
+        if (quoted || !begins || *at != '-')
+            continue;
+        const char *name = at + 1 + (at[1] == '-');
+        size_t length = 0;
+        while (islower((unsigned char)name[length]) || name[length] == '-')
+            length++;
+        if (length > 0)
+            option_add(out, at, (size_t)(name - at) + length);
+    }
+}
+
+static void options_print(const struct verb *verb)
+{
+    struct options options;
+    options_find(verb, &options);
+    for (int i = 0; i < options.count; i++)
+        printf("%s%s", i > 0 ? " " : "", options.items[i]);
+}
+
+static void knobs_print(void)
+{
+    for (int i = 0; i < KNOB_COUNT; i++)
+        printf("%s%s=", i > 0 ? " " : "", knob_table[i].name);
+}
+
+static void names_print(void)
+{
+    for (size_t i = 0; i < cli_verb_count; i++)
+        printf("%s%s", i > 0 ? " " : "", cli_verbs[i]->name);
+}
+
+/* What may follow the verb's name, if those are words: `export`, `bash|zsh`. */
+static void subverbs_print(const struct verb *verb)
+{
+    const char *at = verb->usage + strcspn(verb->usage, " ") + 1;
+    if (!islower((unsigned char)*at))
+        return;
+    for (; *at && *at != ' ' && *at != '\n'; at++)
+        putchar(*at == '|' ? ' ' : *at);
+}
+
+/* --- bash ------------------------------------------------------------------------- */
+
+/* Options where a word begins with a dash, knobs where it begins with an M, and files
+ * where nothing else fits. */
+static void bash_print(void)
+{
+    printf("# bash completion for moot(1), by `moot completion bash`.\n"
+           "_moot() {\n"
+           "    local word=${COMP_WORDS[COMP_CWORD]} options='' words=''\n"
+           "    COMPREPLY=()\n"
+           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+           "        options='--version --help' words='help ");
+    names_print();
+    printf("'\n"
+           "    else\n"
+           "        case ${COMP_WORDS[1]} in\n"
+           "        help) words='");
+    names_print();
+    printf("' ;;\n");
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        printf("        %s) options='", cli_verbs[i]->name);
+        options_print(cli_verbs[i]);
+        printf("' words='");
+        subverbs_print(cli_verbs[i]);
+        printf("' ;;\n");
+    }
+    printf("        esac\n"
+           "        [ \"$COMP_CWORD\" -eq 2 ] || words=\n"
+           "    fi\n"
+           "    case $word in\n"
+           "    -*) words=$options ;;\n"
+           "    M*)\n"
+           "        words='");
+    knobs_print();
+    printf("'\n"
+           "        compopt -o nospace 2>/dev/null\n"
+           "        ;;\n"
+           "    esac\n"
+           "    # shellcheck disable=SC2207 # no word has a blank in it\n"
+           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+           "}\n"
+           "complete -o default -F _moot moot\n");
+}
+
+/* --- zsh -------------------------------------------------------------------------- */
+
+/* For single quotes, in a list whose items have their name before a colon. */
+static void zsh_text(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else if (*text == ':')
+            fputs("\\:", stdout);
+        else
+            putchar(*text);
+    }
+}
+
+static void zsh_print(void)
+{
+    printf("#compdef moot\n"
+           "# zsh completion for moot(1), by `moot completion zsh`.\n"
+           "_moot() {\n"
+           "    local -a verbs words_of\n"
+           "    verbs=(\n");
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        printf("        '%s:", cli_verbs[i]->name);
+        zsh_text(cli_verbs[i]->line);
+        printf("'\n");
+    }
+    printf("        'help:says more about a verb'\n"
+           "    )\n"
+           "    if (( CURRENT == 2 )); then\n"
+           "        _describe verb verbs\n"
+           "        return\n"
+           "    fi\n"
+           "    case $words[2] in\n"
+           "    help) _describe verb verbs; return ;;\n");
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        printf("    %s) words_of=(", cli_verbs[i]->name);
+        options_print(cli_verbs[i]);
+        putchar(' ');
+        subverbs_print(cli_verbs[i]);
+        printf(") ;;\n");
+    }
+    printf("    esac\n"
+           "    compadd -a words_of\n"
+           "    compadd -S '' -- ");
+    knobs_print();
+    printf("\n"
+           "    _files\n"
+           "}\n"
+           "_moot \"$@\"\n");
+}
+
+static int completion_run(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "bash") == 0)
+        bash_print();
+    else if (argc == 2 && strcmp(argv[1], "zsh") == 0)
+        zsh_print();
+    else
+        return cli_usage(&verb_completion, "for which shell?  bash or zsh");
+    return CLI_OK;
+}
+
+const struct verb verb_completion = {
+    .name = "completion",
+    .line = "prints what bash or zsh needs to complete this command",
+    .usage = "completion bash|zsh\n"
+             "\n"
+             "Prints a shell's completion of verbs, their options, and knobs.  `make\n"
+             "install` puts it where shells look; elsewhere:\n"
+             "\n"
+             "  bash: eval \"$(moot completion bash)\", in ~/.bashrc\n"
+             "  zsh:  moot completion zsh >_moot, in a folder of $fpath\n"
+             "\n"
+             "Exit status: 0, or 2 if it is another shell.",
+    .run = completion_run,
+};
