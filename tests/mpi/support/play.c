@@ -244,6 +244,9 @@ static void take_step(struct lane_play *lane, const struct program_step *step)
     case PROGRAM_DECLINE:
         CHECK_OK(moot_decline(m, &lane->play->hashes[first]));
         break;
+    case PROGRAM_CANCEL:
+        CHECK_OK(moot_task_cancel(m, handle_of(lane, first)));
+        break;
     case PROGRAM_WAIT_ALL:
         wait_all(lane, &step->tasks);
         break;
