@@ -28,6 +28,7 @@ program() {
     steady) command="$build/tests/mpi/steady" ;;
     released) command="$build/tests/mpi/steady 40000 released" ;;
     survivors) command="$build/tests/mpi/survivors $scratch/ledger $2" ;;
+    cancel) command="$build/tests/mpi/cancel $scratch/ledger $2" ;;
     esac
 }
 
@@ -46,8 +47,12 @@ row() {
         idle=$((idle + 1))
         return
     fi
-    if [ "$name" = survivors ] && [ $code -eq "$status" ] && [ $code -eq 0 ]; then
-        "$build/tests/mpi/survivors" --check "$scratch/ledger" "$seed" \
+    case $name in
+    survivors | cancel) checked=$status ;;
+    *) checked=none ;;
+    esac
+    if [ "$checked" = 0 ] && [ $code -eq 0 ]; then
+        "$build/tests/mpi/$name" --check "$scratch/ledger" "$seed" \
             >>"$scratch/out" 2>&1 || code=check
     fi
     if [ "$code" = "$status" ]; then
@@ -101,6 +106,18 @@ matrix() {
             done <"$scratch/points"
         done
     done
+}
+
+# Whoever dies while tasks are cancelled at every moment, all see one end (cancel.c).
+cancels() {
+    for victim in $1; do
+        for point in claim#2 task.start#5 task.end#7 result.sent#6 vote.cast \
+            decision.recv motion.recv motion.sent#3; do
+            row 0 4 "kill:r$victim@$point" cancel "$((victim + 41))"
+        done
+    done
+    row 0 4 drop:0.05,delay:0.2:2ms+-1ms cancel 51
+    row 0 4 drop:0.1/notice,kill:r2@task.end#9 cancel 52
 }
 
 # f of 2f+1, at once and one after the other
@@ -165,6 +182,7 @@ full)
     several "tsp tree cholesky survivors"
     row 0 4 pause:r1@task.start#2+5s survivors 14
     row 0 4 pause:r1@task.start#2+30s survivors 15
+    cancels "0 1 2 3"
     stopped
     memory
     pairs
@@ -174,6 +192,7 @@ full)
     matrix 4 "0 1 2 3" "tsp tree cholesky survivors" 5
     matrix 8 "0 5" "tsp tree survivors" 7
     several survivors
+    cancels "0 2"
     stopped
     memory
     pairs
