@@ -1,7 +1,9 @@
-/* api_flow.c - the public calls that build on spawns: continuations. */
+/* api_flow.c - the public calls that build on spawns and waits: continuations, groups.
+ */
 #include "moot.h"
 
 #include "node/engine.h"
+#include "node/group.h"
 #include "node/spawn.h"
 
 #include <stdlib.h>
@@ -65,6 +67,38 @@ int moot_task_then_at(moot *m, moot_task t, const moot_task_spec *spec, moot_tas
         return MOOT_ERR_NO_MEMORY;
     }
     int error = then_locked(m, lane, t, spec, out, site);
+    engine_leave(m);
+    return error;
+}
+
+/* --- Groups --------------------------------------------------------------------- */
+
+int moot_group_open(moot *m)
+{
+    if (m == NULL) {
+        return invalid(m, "moot_group_open");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = lane->call != NULL
+                    ? lane_fail(lane, MOOT_ERR_STATE, "moot_group_open inside a kernel")
+                    : group_open(lane);
+    engine_leave(m);
+    return error;
+}
+
+int moot_group_close(moot *m, moot_duration timeout)
+{
+    if (m == NULL) {
+        return invalid(m, "moot_group_close");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = group_close(m, lane, timeout);
     engine_leave(m);
     return error;
 }

@@ -5,7 +5,7 @@
 #include "node/observe.h"
 #include "node/queue.h"
 #include "node/task_handle.h"
-#include "node/wait.h"
+#include "node/task_wait.h"
 #include "proto/error.h"
 
 #include <stdlib.h>
@@ -91,13 +91,7 @@ static int outcome(struct moot *m, const struct wait *wait, bool some)
     return MOOT_OK;
 }
 
-/* What a wait for several gives besides its code. */
-struct ends {
-    size_t *which;          /* any: the index of the one; or NULL */
-    size_t *indices, *done; /* some: all that have ended, and how many; or NULL */
-};
-
-static void give_ends(const struct wait *wait, const struct ends *ends)
+static void give_ends(const struct wait *wait, const struct task_ends *ends)
 {
     if (ends->which != NULL) {
         *ends->which = wait->which;
@@ -111,9 +105,9 @@ static void give_ends(const struct wait *wait, const struct ends *ends)
     }
 }
 
-static int wait_locked(struct moot *m, struct lane *lane, const char *call,
-                       const moot_task *tasks, moot_duration timeout, struct wait *wait,
-                       const struct ends *ends)
+int task_wait_locked(struct moot *m, struct lane *lane, const char *call,
+                     const moot_task *tasks, moot_duration timeout, struct wait *wait,
+                     const struct task_ends *ends)
 {
     int error = check_wait(m, lane, call, timeout);
     if (error == MOOT_OK) {
@@ -143,7 +137,7 @@ static int wait_locked(struct moot *m, struct lane *lane, const char *call,
 
 /* Waits for all, or for one of several if there is a place to say for which. */
 static int wait_many(const char *call, moot *m, const moot_task *tasks, size_t count,
-                     moot_duration timeout, const struct ends *ends)
+                     moot_duration timeout, const struct task_ends *ends)
 {
     struct wait_item inline_items[WAIT_ITEMS_INLINE], *items = inline_items;
     if (count > WAIT_ITEMS_INLINE) {
@@ -157,7 +151,7 @@ static int wait_many(const char *call, moot *m, const moot_task *tasks, size_t c
     if (lane != NULL) {
         struct wait wait = {
             .want = WANT_DONE, .any = ends != NULL, .items = items, .count = count};
-        error = wait_locked(m, lane, call, tasks, timeout, &wait, ends);
+        error = task_wait_locked(m, lane, call, tasks, timeout, &wait, ends);
         engine_leave(m);
     }
     if (items != inline_items) {
@@ -188,7 +182,7 @@ int moot_task_wait_any(moot *m, const moot_task *t, size_t count, moot_duration 
     if (m == NULL || t == NULL || which == NULL || count == 0) {
         return invalid(m, "moot_task_wait_any");
     }
-    const struct ends ends = {.which = which};
+    const struct task_ends ends = {.which = which};
     return wait_many("moot_task_wait_any", m, t, count, timeout, &ends);
 }
 
@@ -198,7 +192,7 @@ int moot_task_wait_some(moot *m, const moot_task *t, size_t count,
     if (m == NULL || t == NULL || indices == NULL || done == NULL || count == 0) {
         return invalid(m, "moot_task_wait_some");
     }
-    const struct ends ends = {.indices = indices, .done = done};
+    const struct task_ends ends = {.indices = indices, .done = done};
     return wait_many("moot_task_wait_some", m, t, count, timeout, &ends);
 }
 
@@ -209,7 +203,7 @@ static int fetch_locked(struct moot *m, struct lane *lane, moot_task t,
 {
     struct wait_item item;
     struct wait wait = {.want = WANT_DATA, .items = &item, .count = 1};
-    int error = wait_locked(m, lane, "moot_task_fetch", &t, timeout, &wait, NULL);
+    int error = task_wait_locked(m, lane, "moot_task_fetch", &t, timeout, &wait, NULL);
     if (error != MOOT_OK) {
         return error;
     }

@@ -6,6 +6,7 @@
 #include "call.h"
 
 #include "node/engine.h"
+#include "node/family.h"
 #include "node/queue.h"
 #include "node/spawn.h"
 #include "node/task_handle.h"
@@ -40,6 +41,9 @@ bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
 
 void call_end(struct moot_call *call)
 {
+    if (!family_make(call)) {
+        engine_fail_all(call->m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
+    }
     for (size_t i = 0; i < call->child_count; i++) {
         struct handle *handle;
         if (handle_find(&call->m->handles, call->children[i], &handle) == MOOT_OK) {
@@ -289,6 +293,10 @@ static int wait_child(moot_call *call, struct lane *lane, moot_task child,
                         .deadline_ns = CORE_NEVER};
     error = wait_run(call->m, &wait);
     if (error == MOOT_OK) {
+        struct handle *handle;
+        if (handle_find(&call->m->handles, child.id, &handle) == MOOT_OK) {
+            handle->awaited = true;
+        }
         error = wait_tell(call->m, call->lane, task, item.code);
     }
     if (error != MOOT_OK) {

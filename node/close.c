@@ -14,6 +14,7 @@
 #include "node/data.h"
 #include "node/engine.h"
 #include "node/exec.h"
+#include "node/family.h"
 #include "node/faults.h"
 #include "node/inbox.h"
 #include "node/members.h"
@@ -160,6 +161,7 @@ static void free_tasks(struct moot *m)
     for (struct task *task = m->tasks; task != NULL; task = task->next_of_context) {
         task_drop_args(task);
         free(task->verdict_story);
+        family_free(task);
         payload_free(task->payload); /* borrowed or not: nobody is left to read it */
     }
 }

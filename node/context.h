@@ -13,6 +13,7 @@
  *   spawn.c     taking tasks in;  window.c not too many at a time
  *   queue.c     what stands between a spawn and that: ticket.c, chain.c, queue_line.c
  *   wait.c      waiting for them;  scope.c phases
+ *   group.c     all that a thread spawned;  family.c what tasks leave running
  *   data.c      handles that order tasks by what they read and write
  *   members.c   who belongs to the moot; deaths, views, farewells
  *   faults.c    what a fault plan does to this rank;  faulty_wire.c to its messages

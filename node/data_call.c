@@ -16,9 +16,10 @@ static bool take_bytes(struct moot *m, struct moot_call *call, size_t i)
 {
     struct task *task = call->task->inputs[i];
     struct payload *payload = task->payload;
-    if (payload == NULL || payload != call->inputs[i] || payload->home != NULL ||
-        payload->references > 1 || task->own || task->gone || task->pins > 1 ||
-        task->handle_count > 0 || task->lingers || m->fatal != 0) {
+    if (payload == NULL || payload != call->inputs[i] ||
+        payload->size <= PAYLOAD_SMALL_BYTES || payload->references > 1 || task->own ||
+        task->gone || task->pins > 1 || task->handle_count > 0 || task->lingers ||
+        m->fatal != 0) {
         return false;
     }
     struct core_event event = {

@@ -31,6 +31,7 @@ struct handle {
     struct task *task;   /* NULL: free */
     struct task *parent; /* the running task that spawned it; NULL: the program's */
     bool borrowed;       /* fetched: holds a reference to the task's payload */
+    bool awaited;        /* a child that its parent waited for */
     bool scoped;         /* counted by the task's scope (scope.h) */
     uint16_t generation;
     uint32_t next_free;

@@ -2,6 +2,7 @@
 #include "inbox.h"
 
 #include "node/engine.h"
+#include "node/family.h"
 #include "node/members.h"
 #include "node/outbox.h"
 #include "node/progress.h"
@@ -226,6 +227,10 @@ static void take_message(struct moot *m, uint32_t from, const struct message *me
 {
     if (message->type == MESSAGE_KERNEL) {
         take_kernel(m, from, &message->u.kernel);
+        return;
+    }
+    if (message->type == MESSAGE_FAMILY) {
+        family_hear(m, &message->hash, &message->u.family);
         return;
     }
     if (message->type == MESSAGE_RESULT) {

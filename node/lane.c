@@ -4,6 +4,7 @@
 #include "node/context.h"
 #include "node/engine.h"
 #include "node/exec.h"
+#include "node/group.h"
 #include "node/queue.h"
 #include "node/scope.h"
 
@@ -65,6 +66,7 @@ static void lane_unlink(struct moot *m, struct lane *lane)
 static void lane_end(struct moot *m, struct lane *lane)
 {
     queue_abandon(m, lane);
+    groups_abandon(m, lane);
     scope_close_all(m, lane);
     if (lane->number != LANE_NO_NUMBER) {
         lane_set_state(m, lane, CORE_LANE_ENDED);
@@ -192,6 +194,7 @@ void lanes_leave(struct moot *m)
 {
     while (m->lanes != NULL) {
         queue_free_all(&m->lanes->queues);
+        groups_free(m->lanes);
         lane_unlink(m, m->lanes);
     }
 }

@@ -32,6 +32,8 @@ struct queue_stack {
     bool inherits;                  /* a kernel: those of its task were opened */
 };
 
+struct group;
+
 struct bond {
     pthread_mutex_t lock; /* the engine lock */
     struct moot *m;       /* NULL: closed; written under the lock */
@@ -48,6 +50,7 @@ struct lane {
     uint32_t number;
     enum core_lane_state state; /* as the core was told */
     bool parked;
+    struct group *group;    /* the innermost that is open (group.h); NULL: none */
     bool telling;           /* in a watch's function (observe.h) */
     uint64_t seen_ns;       /* when it last called, or its wait ended */
     const char *spawn_site; /* of its last top-level spawn, the context's; NULL: none */

@@ -333,6 +333,21 @@ MOOT_API int moot_spec_hash(moot *m, const moot_task_spec *spec, moot_hash *out)
  * it later fails with DECLINED.  STATE if it is held already. */
 MOOT_API int moot_decline(moot *m, const moot_hash *hash);
 
+/* Opens a group on this thread: what it spawns outside kernels from here on belongs to
+ * it, and to the groups around it.  STATE inside a kernel; LIMIT at 64 deep; NO_MEMORY.
+ */
+MOOT_API int moot_group_open(moot *m);
+/* Waits until all tasks of this thread's innermost group have ended, and all that they
+ * spawned, and so on, on whatever rank those run, and ends the group.  Returns the
+ * first error: of the tasks that this thread spawned, in their order, else of those
+ * that they left running, one generation after the other.  A child that its parent
+ * waited for is the parent's affair: only what it left running itself counts.  An error
+ * ends the group as well; but after TIMEOUT, and where the wait was refused (as
+ * moot_task_wait), it is as it was, and may be closed again. Of a parent that ran on a
+ * rank that died since, children that had not been given to another rank are NOT_HELD.
+ * STATE if no group is open.  A thread that ends leaves its groups without waiting. */
+MOOT_API int moot_group_close(moot *m, moot_duration timeout);
+
 /* Opens a named scope for this thread's spawns, inside the one open now; specs in
  * different scopes are different tasks.  A name may be used once on a rank: reopening a
  * closed scope is SCOPE_CLOSED.  Threads may have the same scope open.  LIMIT at 32

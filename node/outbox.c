@@ -2,6 +2,7 @@
 #include "outbox.h"
 
 #include "node/engine.h"
+#include "node/family.h"
 #include "node/faulty_wire.h"
 #include "node/members.h"
 #include "proto/wire.h"
@@ -256,6 +257,19 @@ static bool goes_alone(const struct moot *m, enum message_type type)
     return m->faults.harms && (PLAN_TYPE(type) & FAULTY_WIRE_PAST) != 0;
 }
 
+/* What the task left running is known wherever its result is. */
+static void add_family(struct moot *m, uint32_t to, const struct message *result,
+                       const struct task *task)
+{
+    struct message message = {.type = MESSAGE_FAMILY,
+                              .hash = result->hash,
+                              .epoch = result->epoch,
+                              .view_id = result->view_id};
+    for (uint32_t i = 0; family_part(task, i, &message.u.family); i++) {
+        add_encoded(m, to, &message);
+    }
+}
+
 void outbox_add(struct moot *m, uint32_t to, const struct message *message,
                 const struct task *task)
 {
@@ -264,6 +278,9 @@ void outbox_add(struct moot *m, uint32_t to, const struct message *message,
         add_encoded(m, to, message);
         send_frame(m, to);
         return;
+    }
+    if (message->type == MESSAGE_RESULT) {
+        add_family(m, to, message, task);
     }
     if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE) {
         add_encoded(m, to, message);

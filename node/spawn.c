@@ -4,6 +4,7 @@
 #include "hashing/identity.h"
 #include "node/call.h"
 #include "node/engine.h"
+#include "node/group.h"
 #include "node/observe.h"
 #include "node/outbox.h"
 #include "node/progress.h"
@@ -470,6 +471,9 @@ int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                const char *site, struct task *parent, moot_task *out)
 {
     int error = check_open(m, lane, parent);
+    if (error == MOOT_OK && parent == NULL) {
+        error = group_reserve(m, lane);
+    }
     if (error != MOOT_OK) {
         return error;
     }
@@ -481,6 +485,7 @@ int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
     }
     rankset_release(&spawn.candidates);
     if (parent == NULL && error == MOOT_OK) {
+        group_add(m, lane, *out);
         spawn_make_room(m, lane);
     } else {
         spawn_drive(m);

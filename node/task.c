@@ -4,6 +4,7 @@
 #include "hashing/identity.h"
 #include "node/context.h"
 #include "node/engine.h"
+#include "node/family.h"
 #include "node/text.h"
 
 #include <stdlib.h>
@@ -361,6 +362,7 @@ static void drop_own_bytes(struct moot *m, struct task *task)
     task->payload = NULL;
     free(task->verdict_story);
     task->verdict_story = NULL;
+    family_free(task);
     if (task->spec != NULL) {
         give_spec(m, task->spec);
         task->spec = NULL;

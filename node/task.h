@@ -17,6 +17,7 @@
 #include "proto/message.h"
 
 struct kernel;
+struct family;
 
 enum task_stage {
     TASK_IDLE,    /* not ours to run, or inputs are missing */
@@ -38,6 +39,7 @@ struct task {
     struct task *parent;       /* nested: the spawning task, if known here */
     struct message_spec *spec; /* portable */
 
+    struct family *family;   /* that it left running; NULL: none, or not known */
     struct payload *payload; /* the result, or the error's story; NULL: not here */
     uint64_t size;           /* of the result, once known */
     int32_t status;          /* once known: MOOT_OK or the error */

@@ -147,6 +147,10 @@ static void put_borrowed(struct copier *copier, struct message *to)
     case MESSAGE_CHASE:
         to->u.chase.path = PUT_LIST(copier, to->u.chase.path, to->u.chase.path_count);
         break;
+    case MESSAGE_FAMILY:
+        to->u.family.children =
+            PUT_LIST(copier, to->u.family.children, to->u.family.count);
+        break;
     case MESSAGE_DIVERGED:
         put_diverged(copier, &to->u.diverged);
         break;

@@ -18,6 +18,7 @@
 #define LIMIT_INPUTS 4096u           /* inputs plus after of one task */
 #define LIMIT_SCOPE_NAME_BYTES 128u
 #define LIMIT_SCOPE_DEPTH 32u
+#define LIMIT_GROUP_DEPTH 64u
 #define LIMIT_QUEUE_DEPTH 64u   /* task queues of one thread or running task */
 #define LIMIT_QUEUE_LINES 4096u /* kinds of stacks of queues that tasks inherit */
 #define LIMIT_LANES 1024u       /* threads that spawn top-level tasks */
@@ -29,6 +30,7 @@
 #define LIMIT_ERROR_STORY_BYTES 4096u /* an error chain on the wire */
 #define LIMIT_ASKERS 16384u           /* askers in one DECISION */
 #define LIMIT_ROLL_HASHES 4096u       /* hashes in one HASHES message */
+#define LIMIT_FAMILY_HASHES 4096u     /* children in one FAMILY message */
 #define LIMIT_CHASE_HOPS 1024u        /* tasks in one reported cycle */
 #define LIMIT_NEWCOMERS 64u           /* in one view */
 #define LIMIT_PAST_VIEWS 64u          /* that not all of their members have settled */
@@ -50,6 +52,8 @@ static_assert(LIMIT_EAGER_BYTES * 8 < LIMIT_FRAME_BYTES,
               "eager results fit in a frame");
 static_assert(LIMIT_ROLL_HASHES * (16u + LIMIT_SITE_BYTES + 8u) < LIMIT_FRAME_BYTES,
               "a whole chunk with its call sites fits into one frame");
+static_assert(LIMIT_FAMILY_HASHES * 16u + 64u < LIMIT_FRAME_BYTES,
+              "children fit a frame");
 static_assert(LIMIT_REPORT_ENTRIES * 32u + 64u < LIMIT_FRAME_BYTES,
               "a whole report fits into one frame");
 static_assert(LIMIT_CENSUS_ENTRIES * 32u + 64u < LIMIT_FRAME_BYTES,

@@ -4,8 +4,8 @@
  * borrows every pointer in it: from the decode arena on the way in, from the sender's
  * core or the result store on the way out.  PROTOCOL.md section 3 gives their meaning.
  *
- * KERNEL and the payload of RESULT belong to node/; the core neither sends nor reads
- * them.
+ * KERNEL, FAMILY and the payload of RESULT belong to node/; the core neither sends nor
+ * reads them.
  */
 #ifndef PROTO_MESSAGE_H
 #define PROTO_MESSAGE_H
@@ -54,7 +54,8 @@
     X(RELEASED)                                                                        \
     X(TALLY)                                                                           \
     X(CENSUS)                                                                          \
-    X(HANDOVER)
+    X(HANDOVER)                                                                        \
+    X(FAMILY)
 
 enum message_type {
     MESSAGE_NONE,
@@ -281,6 +282,14 @@ struct message_adjourn {
     int32_t exit_code; /* the worst of all ranks */
 };
 
+/* FAMILY: what the task left running when it ended, ahead of its RESULT: children that
+ * it did not wait for, and what those left that it did. */
+struct message_family {
+    uint32_t first; /* the place of these in the list of all, from 0 */
+    const moot_hash *children;
+    uint32_t count;
+};
+
 /* KERNEL: how the sender registered a kernel that it is about to use. */
 struct message_kernel {
     const char *name;
@@ -476,6 +485,7 @@ struct message {
         struct message_diverged diverged;
         struct message_adjourn adjourn;
         struct message_kernel kernel;
+        struct message_family family;
         struct message_heartbeat heartbeat;
         struct message_grant grant;
         struct message_paxos paxos;

@@ -231,6 +231,15 @@ static const char *check_kernel(const struct message *message)
     return check_name(message->u.kernel.name);
 }
 
+static const char *check_family(const struct message *message)
+{
+    const struct message_family *family = &message->u.family;
+    if (family->count == 0 || family->count > LIMIT_FAMILY_HASHES ||
+        family->first > LIMIT_TASKS)
+        return "FAMILY: no or too many children";
+    return check_hashes(family->children, family->count);
+}
+
 static const char *check_released(const struct message *message)
 {
     const struct message_released *released = &message->u.released;
@@ -293,6 +302,7 @@ static const struct rule {
     [MESSAGE_TALLY] = {wire_check_tally, false},
     [MESSAGE_CENSUS] = {wire_check_census, false},
     [MESSAGE_HANDOVER] = {wire_check_report, false},
+    [MESSAGE_FAMILY] = {check_family, true},
 };
 
 const char *message_check(const struct message *message)

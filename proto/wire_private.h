@@ -161,6 +161,7 @@ struct encoder {
         Moot__Released released;
         Moot__Resolve resolve;
         Moot__Chase chase;
+        Moot__Family family;
         Moot__Diverged diverged;
         Moot__Adjourn adjourn;
         Moot__Kernel kernel;

@@ -341,6 +341,18 @@ static bool get_chase(struct reader *reader, const Moot__Message *message,
     return true;
 }
 
+static bool get_family(struct reader *reader, const Moot__Message *message,
+                       struct message *out)
+{
+    struct message_family *to = &out->u.family;
+    size_t count;
+    if (!wire_get_hashes(reader, &message->family->children, &to->children, &count))
+        return false;
+    to->first = message->family->first;
+    to->count = (uint32_t)count;
+    return true;
+}
+
 static bool get_diverged(struct reader *reader, const Moot__Message *message,
                          struct message *out)
 {
@@ -418,6 +430,7 @@ static const struct {
     [MESSAGE_RESOLVE] = {get_resolve, MOOT__MESSAGE__BODY_RESOLVE},
     [MESSAGE_CHASE] = {get_chase, MOOT__MESSAGE__BODY_CHASE},
     [MESSAGE_CANCEL] = {get_cancel, MOOT__MESSAGE__BODY_CANCEL},
+    [MESSAGE_FAMILY] = {get_family, MOOT__MESSAGE__BODY_FAMILY},
     [MESSAGE_DIVERGED] = {get_diverged, MOOT__MESSAGE__BODY_DIVERGED},
     [MESSAGE_ADJOURN] = {get_adjourn, MOOT__MESSAGE__BODY_ADJOURN},
     [MESSAGE_KERNEL] = {get_kernel, MOOT__MESSAGE__BODY_KERNEL},

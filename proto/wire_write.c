@@ -276,6 +276,16 @@ static void put_chase(struct encoder *encoder, const struct message *message)
     to->path = wire_borrow(chase->path, chase->path_count * sizeof *chase->path);
 }
 
+static void put_family(struct encoder *encoder, const struct message *message)
+{
+    const struct message_family *family = &message->u.family;
+    Moot__Family *to = encoder->message.family = &encoder->body.family;
+    moot__family__init(to);
+    to->first = family->first;
+    to->children =
+        wire_borrow(family->children, family->count * sizeof *family->children);
+}
+
 static void put_diverged(struct encoder *encoder, const struct message *message)
 {
     const struct message_diverged *diverged = &message->u.diverged;
@@ -349,6 +359,7 @@ static const struct {
     [MESSAGE_RESOLVE] = {put_resolve, MOOT__MESSAGE__BODY_RESOLVE},
     [MESSAGE_CHASE] = {put_chase, MOOT__MESSAGE__BODY_CHASE},
     [MESSAGE_CANCEL] = {put_cancel, MOOT__MESSAGE__BODY_CANCEL},
+    [MESSAGE_FAMILY] = {put_family, MOOT__MESSAGE__BODY_FAMILY},
     [MESSAGE_DIVERGED] = {put_diverged, MOOT__MESSAGE__BODY_DIVERGED},
     [MESSAGE_ADJOURN] = {put_adjourn, MOOT__MESSAGE__BODY_ADJOURN},
     [MESSAGE_KERNEL] = {put_kernel, MOOT__MESSAGE__BODY_KERNEL},

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SEATS_MAX = 8, KERNELS_MAX = 16, REPORT_BYTES = 32768 };
+enum { SEATS_MAX = 8, KERNELS_MAX = 24, REPORT_BYTES = 32768 };
 
 struct seat {
     int rank, size;

@@ -42,7 +42,7 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     static struct message_newcomer newcomers[LIMIT_NEWCOMERS + 1];
     static struct message_past past[LIMIT_PAST_VIEWS + 1];
     struct message_spec spec[5];
-    struct message m[52];
+    struct message m[64];
     size_t n = 0;
     fill_entries(entries, LIMIT_REPORT_ENTRIES + 1);
     fill_newcomers(newcomers, LIMIT_NEWCOMERS + 1);
@@ -78,6 +78,9 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(WANT)->want.lane = LIMIT_LANES;
     ROW(HASHES)->hashes.count = LIMIT_ROLL_HASHES + 1;
     ROW(CHASE)->chase.path_count = LIMIT_CHASE_HOPS + 1;
+    ROW(FAMILY)->family.count = LIMIT_FAMILY_HASHES + 1;
+    ROW(FAMILY)->family.count = 0;
+    ROW(FAMILY)->family.first = LIMIT_TASKS + 1;
     ROW(DIVERGED)->diverged.sides = 5;
     ROW(KERNEL)->kernel.name = NULL;
     ROW(HEARTBEAT)->heartbeat.suspects = &nobody;

@@ -202,6 +202,10 @@ static bool same_small(const struct message *a, const struct message *b)
     if (a->type == MESSAGE_CHASE)
         return same_hashes(a->u.chase.path, a->u.chase.path_count, b->u.chase.path,
                            b->u.chase.path_count);
+    if (a->type == MESSAGE_FAMILY)
+        return a->u.family.first == b->u.family.first &&
+               same_hashes(a->u.family.children, a->u.family.count,
+                           b->u.family.children, b->u.family.count);
     if (a->type == MESSAGE_ADJOURN)
         return a->u.adjourn.exit_code == b->u.adjourn.exit_code;
     if (a->type == MESSAGE_KERNEL)

@@ -312,6 +312,7 @@ static void sample_message(enum message_type type, enum level level,
 {
     static const size_t askers[LEVELS] = {0, 5, LIMIT_ASKERS};
     static const uint32_t hops[LEVELS] = {0, 2, LIMIT_CHASE_HOPS};
+    static const uint32_t children[LEVELS] = {1, 3, LIMIT_FAMILY_HASHES};
     static const int32_t codes[LEVELS] = {MOOT_ERR_INVALID, MOOT_ERR_NOT_HELD,
                                           MOOT_ERR_UNSUPPORTED};
     struct message m = {.type = type, .hash = samples.hashes[0]};
@@ -360,6 +361,9 @@ static void sample_message(enum message_type type, enum level level,
                                            : RESOLVE_YIELD;
     else if (type == MESSAGE_CHASE)
         m.u.chase = (struct message_chase){samples.hashes, hops[level]};
+    else if (type == MESSAGE_FAMILY)
+        m.u.family = (struct message_family){level == MOST ? LIMIT_TASKS : level,
+                                             samples.hashes, children[level]};
     else if (type == MESSAGE_DIVERGED)
         sample_diverged(level, &m.u.diverged);
     else if (type == MESSAGE_ADJOURN)

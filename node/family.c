@@ -1,0 +1,115 @@
+/* family.c - see family.h. */
+#include "family.h"
+
+#include "node/call.h"
+#include "node/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void family_free(struct task *task)
+{
+    if (task->family != NULL) {
+        free(task->family->hashes);
+        free(task->family);
+        task->family = NULL;
+    }
+}
+
+static bool family_add(struct task *task, const moot_hash *hashes, uint32_t count)
+{
+    if (task->family == NULL) {
+        task->family = calloc(1, sizeof(*task->family));
+        if (task->family == NULL) {
+            return false;
+        }
+    }
+    struct family *family = task->family;
+    if (count > family->room - family->count) {
+        uint32_t room = family->room * 2 > family->count + count
+                            ? family->room * 2
+                            : family->count + count;
+        moot_hash *grown = realloc(family->hashes, room * sizeof(*grown));
+        if (grown == NULL) {
+            return false;
+        }
+        family->hashes = grown;
+        family->room = room;
+    }
+    memcpy(family->hashes + family->count, hashes, count * sizeof(*hashes));
+    family->count += count;
+    return true;
+}
+
+static bool is_over(const struct task *child)
+{
+    return child->known && child->status == MOOT_OK;
+}
+
+bool family_make(struct moot_call *call)
+{
+    family_free(call->task); /* of a run before */
+    for (size_t i = 0; i < call->child_count; i++) {
+        struct handle *handle;
+        if (handle_find(&call->m->handles, call->children[i], &handle) != MOOT_OK) {
+            continue; /* released: no kernel can, but let it be */
+        }
+        const struct task *child = handle->task;
+        bool added = true;
+        if (!handle->awaited && (!is_over(child) || child->family != NULL)) {
+            added = family_add(call->task, &child->hash, 1);
+        } else if (child->family != NULL) {
+            added = family_add(call->task, child->family->hashes, child->family->count);
+        }
+        if (!added) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Results are sent more than once, and their families with them: what is known already
+ * is not taken twice.  Another run may have left others. */
+void family_hear(struct moot *m, const moot_hash *hash,
+                 const struct message_family *said)
+{
+    if (core_forgotten(m->core, hash)) {
+        return;
+    }
+    struct task *task = task_enter(m, hash);
+    if (task == NULL) {
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
+        return;
+    }
+    uint32_t known = task->family != NULL ? task->family->count : 0;
+    if (task->own || said->first > known) {
+        return; /* it ran here; or a part is missing, which the wire does not do */
+    }
+    if (said->count <= known - said->first &&
+        memcmp(task->family->hashes + said->first, said->children,
+               said->count * sizeof(*said->children)) == 0) {
+        return;
+    }
+    if (task->family != NULL) {
+        task->family->count = said->first;
+    }
+    if (!family_add(task, said->children, said->count)) {
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
+    }
+}
+
+bool family_part(const struct task *task, uint32_t i, struct message_family *out)
+{
+    if (task == NULL || task->family == NULL ||
+        i >= (task->family->count + LIMIT_FAMILY_HASHES - 1) / LIMIT_FAMILY_HASHES) {
+        return false;
+    }
+    const struct family *family = task->family;
+    uint32_t first = i * LIMIT_FAMILY_HASHES;
+    uint32_t left = family->count - first;
+    *out = (struct message_family){
+        .first = first,
+        .children = family->hashes + first,
+        .count = left < LIMIT_FAMILY_HASHES ? left : LIMIT_FAMILY_HASHES};
+    return true;
+}
