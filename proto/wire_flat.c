@@ -5,7 +5,7 @@
  * filled, sized, packed; walked, unpacked piece by piece, checked for what they cannot
  * have.  A flat message is one whose fields are all numbers, or pointers that are not
  * used: it goes to bytes and back in one pass over its fields, straight from and to
- * message.h.
+ * message.h.  A DECISION with its few askers counts as one.
  *
  * The bytes are exactly those that protobuf-c makes: fields in the order of their
  * numbers, what is zero left out, numbers as short as they can be.  Only such bytes are
@@ -28,10 +28,14 @@ enum {
     WIRE_BYTES = 2,
     TYPE_KEY = 1 << 3 | WIRE_VARINT,
     HASH_KEY = 2 << 3 | WIRE_BYTES,
+    RANKS_KEY = 2 << 3 | WIRE_BYTES,
+    WANTS_KEY = 3 << 3 | WIRE_BYTES,
+    NEEDS_KEY = 4 << 3 | WIRE_BYTES,
     HASH_FIELD_BYTES = 2 + MOOT_HASH_BYTES,
     SMALL_MAX = 0x7f, /* what a varint of one byte holds */
     VARINT_BYTES_MAX = 10,
     FIELDS_MAX = 14,
+    ASKERS_MAX = 4,       /* of a DECISION that is flat */
     LIKELY_BYTES_MAX = 64 /* with a site, a set or a spec it is longer */
 };
 static_assert((int)MESSAGE_TYPE_END <= (int)SMALL_MAX, "a type is one byte");
@@ -48,6 +52,7 @@ enum flat_kind {
     FLAT_UINT64,
     FLAT_FIXED64,
     FLAT_HASH,
+    FLAT_ASKERS, /* three packed lists in a row: ranks, wants, needs */
     FLAT_UNUSED
 };
 
@@ -78,6 +83,12 @@ static const struct flat_field motion_fields[] = {
     UINT32(4, motion.want),       FIXED64(5, motion.need), UINT64(6, motion.len),
     UNUSED(7, motion.candidates), UNUSED(8, motion.spec),  HASH(9, motion.scope),
     SINT32(10, motion.priority),
+};
+static const struct flat_field decision_fields[] = {
+    UINT32(1, decision.evidence),
+    FIELD(WIRE_BYTES, 2, FLAT_ASKERS, decision), /* and 3, and 4 */
+    UINT32(5, decision.cancelled_by),
+    SINT32(6, decision.priority),
 };
 static const struct flat_field result_fields[] = {
     FIXED64(1, result.owner_uid), UINT32(2, result.evidence), SINT32(3, result.status),
@@ -138,6 +149,7 @@ static const struct flat {
     [MESSAGE_##name] = {true, number, sizeof(fields) / sizeof *(fields), fields}
 #define BARE(name) [MESSAGE_##name] = {.may_be = true}
     FLAT(MOTION, 3, motion_fields),
+    FLAT(DECISION, 4, decision_fields),
     FLAT(RESULT, 5, result_fields),
     FLAT(ACCEPT, 7, accept_fields),
     FLAT(VERDICT, 8, verdict_fields),
@@ -179,7 +191,30 @@ static uint8_t *put_hash(uint8_t *at, uint8_t key, const void *bytes)
     return at + MOOT_HASH_BYTES;
 }
 
-/* The field's value as the wire has it; of a hash or a pointer: whether it is there. */
+static uint8_t *put_askers(uint8_t *at, const struct message_decision *decision)
+{
+    size_t count = decision->asker_count;
+    if (count > ASKERS_MAX)
+        return NULL;
+    uint8_t *size = at + 1;
+    *at = RANKS_KEY;
+    at += 2;
+    for (size_t i = 0; i < count; i++)
+        at = put_varint(at, decision->askers[i].rank);
+    *size = (uint8_t)(at - size - 1);
+    *at++ = WANTS_KEY;
+    *at++ = (uint8_t)count;
+    for (size_t i = 0; i < count; i++)
+        *at++ = (uint8_t)decision->askers[i].want;
+    *at++ = NEEDS_KEY;
+    *at++ = (uint8_t)(8 * count);
+    for (size_t i = 0; i < count; i++)
+        at = put_fixed64(at, decision->askers[i].need);
+    return at;
+}
+
+/* The field's value as the wire has it; of a hash or a pointer: whether it is there, of
+ * askers: how many. */
 static uint64_t load(const struct flat_field *field, const uint8_t *from)
 {
     uint64_t wide[2];
@@ -201,6 +236,8 @@ static uint64_t load(const struct flat_field *field, const uint8_t *from)
     case FLAT_HASH:
         memcpy(wide, from, sizeof wide);
         return wide[0] | wide[1];
+    case FLAT_ASKERS:
+        return ((const struct message_decision *)(const void *)from)->asker_count;
     case FLAT_UNUSED:
         memcpy(&pointer, from, sizeof pointer);
         return pointer != NULL;
@@ -208,7 +245,7 @@ static uint64_t load(const struct flat_field *field, const uint8_t *from)
     return 0;
 }
 
-/* Returns the end of what it wrote; NULL: a pointer is in use. */
+/* Returns the end of what it wrote; NULL: a pointer is in use, or there is too much. */
 static uint8_t *put_fields(const struct flat *flat, const struct message *message,
                            uint8_t *at)
 {
@@ -222,6 +259,12 @@ static uint8_t *put_fields(const struct flat *flat, const struct message *messag
             return NULL;
         if (field->kind == FLAT_HASH) {
             at = put_hash(at, field->key, from);
+            continue;
+        }
+        if (field->kind == FLAT_ASKERS) {
+            at = put_askers(at, &message->u.decision);
+            if (at == NULL)
+                return NULL;
             continue;
         }
         *at++ = field->key;
@@ -317,9 +360,56 @@ static const uint8_t *get_hash(const uint8_t *at, const uint8_t *end, void *to)
     return hash_is_zero(&hash) ? NULL : at + 1 + MOOT_HASH_BYTES;
 }
 
+/* The key and the size of a list; what follows is at least so long, and the body it is
+ * in has less than SMALL_MAX bytes. */
+static bool get_list(const uint8_t **at, const uint8_t *end, uint8_t key, size_t *size)
+{
+    if (end - *at < 2 || (*at)[0] != key || (*at)[1] > end - *at - 2)
+        return false;
+    *size = (*at)[1];
+    *at += 2;
+    return true;
+}
+
+static const uint8_t *get_askers(struct reader *reader, const uint8_t *at,
+                                 const uint8_t *end, struct message_decision *to)
+{
+    struct message_asker askers[ASKERS_MAX];
+    size_t size, count = 0;
+    at--; /* the key is read again */
+    if (!get_list(&at, end, RANKS_KEY, &size))
+        return NULL;
+    for (const uint8_t *list_end = at + size; at < list_end; count++) {
+        uint64_t rank = 0;
+        if (count == ASKERS_MAX)
+            return NULL;
+        at = *at == 0 ? at + 1 : get_varint(at, list_end, LIMIT_RANKS, &rank);
+        if (at == NULL)
+            return NULL;
+        askers[count].rank = (uint32_t)rank;
+    }
+    if (count == 0 || !get_list(&at, end, WANTS_KEY, &size) || size != count)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        askers[i].want = (enum want)at[i]; /* a longer one has a bit that no want has */
+    at += count;
+    if (!get_list(&at, end, NEEDS_KEY, &size) || size != 8 * count)
+        return NULL;
+    for (size_t i = 0; i < count; i++, at += 8)
+        askers[i].need = wire_get_u64(at);
+    struct message_asker *kept = arena_take(&reader->arena, sizeof askers);
+    if (kept == NULL)
+        return NULL;
+    memcpy(kept, askers, count * sizeof *kept);
+    to->askers = kept;
+    to->asker_count = count;
+    return at;
+}
+
 /* Reads what stands behind the field's key; returns where that ends, or NULL. */
-static const uint8_t *get_field(const struct flat_field *field, const uint8_t *at,
-                                const uint8_t *end, struct message *message)
+static const uint8_t *get_field(struct reader *reader, const struct flat_field *field,
+                                const uint8_t *at, const uint8_t *end,
+                                struct message *message)
 {
     uint8_t *to = (uint8_t *)message + field->at;
     switch ((enum flat_kind)field->kind) {
@@ -336,6 +426,8 @@ static const uint8_t *get_field(const struct flat_field *field, const uint8_t *a
         return get_wide(at, end, field->kind == FLAT_FIXED64, to);
     case FLAT_HASH:
         return get_hash(at, end, to);
+    case FLAT_ASKERS:
+        return get_askers(reader, at, end, &message->u.decision);
     case FLAT_UNUSED:
         break;
     }
@@ -344,14 +436,14 @@ static const uint8_t *get_field(const struct flat_field *field, const uint8_t *a
 
 /* A field that is not the next one, or not in the table, is never met: then the end is
  * not reached. */
-static bool get_fields(const struct flat *flat, const uint8_t *at, const uint8_t *end,
-                       struct message *to)
+static bool get_fields(struct reader *reader, const struct flat *flat,
+                       const uint8_t *at, const uint8_t *end, struct message *to)
 {
     for (size_t i = 0; i < flat->count && at < end; i++) {
         const struct flat_field *field = &flat->fields[i];
         if (*at != field->key)
             continue;
-        at = get_field(field, at + 1, end, to);
+        at = get_field(reader, field, at + 1, end, to);
         if (at == NULL)
             return false;
     }
@@ -387,7 +479,7 @@ static bool get_message(struct reader *reader, const struct wire_piece *piece,
         at = get_hash(at + 1, end, &to->hash);
     if (at != NULL)
         at = get_body(flat, at, end);
-    return at != NULL && get_fields(flat, at, end, to) &&
+    return at != NULL && get_fields(reader, flat, at, end, to) &&
            (to->type != MESSAGE_RESULT || wire_take_payload(reader, &to->u.result));
 }
 

@@ -20,6 +20,7 @@ static const enum message_type flat_types[] = {
     MESSAGE_ROLL,      MESSAGE_STATE,  MESSAGE_POLL,     MESSAGE_POLLR,
     MESSAGE_HEARTBEAT, MESSAGE_GRANT,  MESSAGE_RELEASED, MESSAGE_PULL,
     MESSAGE_SEEK,      MESSAGE_ACK,    MESSAGE_CANCEL,   MESSAGE_SETTLED,
+    MESSAGE_DECISION,
 };
 enum { FLAT_TYPES = sizeof flat_types / sizeof *flat_types };
 
@@ -76,6 +77,31 @@ static bool is_of(const ProtobufCFieldDescriptor *field, ProtobufCType a,
     return field->type == a || field->type == b;
 }
 
+enum { LIST_MAX = 6, FLAT_LIST_MAX = 4 };
+
+/* So many of them, of which now and then one list has one less.  Returns whether the
+ * lists are too long to be flat. */
+static bool draw_list(const ProtobufCFieldDescriptor *field, ProtobufCMessage *message,
+                      size_t count)
+{
+    static uint64_t numbers[8][LIST_MAX];
+    uint64_t *to = numbers[field->id % 8];
+    if (count > 0 && draw() % 16 == 0)
+        count--;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t number = ends_with(field->name, "wants") ? draw() % 3 : draw_number();
+        if (field->type == PROTOBUF_C_TYPE_FIXED64)
+            to[i] = number;
+        else if (field->type == PROTOBUF_C_TYPE_UINT32)
+            ((uint32_t *)to)[i] = (uint32_t)number;
+        else
+            fail_msg("%s is a list that this test cannot draw", field->name);
+    }
+    *(size_t *)(void *)((uint8_t *)message + field->quantifier_offset) = count;
+    *(void **)(void *)((uint8_t *)message + field->offset) = count > 0 ? to : NULL;
+    return count > FLAT_LIST_MAX;
+}
+
 /* Returns whether anything was drawn that no flat message has. */
 static bool draw_field(const ProtobufCFieldDescriptor *field, void *at, uint8_t *bytes,
                        bool others)
@@ -104,8 +130,13 @@ static bool draw_fields(ProtobufCMessage *message, bool others)
 {
     static uint8_t bytes[16][MOOT_HASH_BYTES];
     bool any = false;
+    size_t list_count = draw() % (others ? LIST_MAX + 1 : FLAT_LIST_MAX + 1);
     for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+        if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+            any |= draw_list(field, message, list_count);
+            continue;
+        }
         any |= draw_field(field, (uint8_t *)message + field->offset, bytes[i % 16],
                           others);
     }
@@ -186,7 +217,6 @@ static void take_flat(struct way *way, const struct wire_piece *piece)
         assert_int_equal(way->reader.payload_bytes, PAYLOAD_BYTES);
     }
     way->taken = way->taken && message_check(&way->message) == NULL;
-    assert_null(way->reader.arena.blocks);
 }
 
 static void expect_same(const struct way *general, const struct way *flat)
@@ -349,6 +379,28 @@ static void odd_spellings_are_left_to_the_general_way(void **state)
          false}, /* and before the type */
         {"0804" H, true},
         {"0804" H "2a00", false}, /* a body that belongs to none */
+        {"0802" H "220e"
+         "12010a"
+         "1a0102"
+         "2208"
+         "0000000000000000",
+         false},
+        {"0802" H "2210"
+         "12010a"
+         "1a0102"
+         "2208"
+         "0000000000000000",
+         true},
+        {"0802" H "220f"
+         "12010a"
+         "1a0102"
+         "2208"
+         "00000000000000",
+         false},
+        {"0802" H "2206"
+         "12010a"
+         "1a0302",
+         false},
         {"081f", true},
         {"081f1210"
          "00000000000000000000000000000000",
@@ -359,8 +411,8 @@ static void odd_spellings_are_left_to_the_general_way(void **state)
     };
 #undef H
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint8_t bytes[64];
         size_t size = strlen(rows[i].hex) / 2;
+        uint8_t *bytes = malloc(size); /* so that AddressSanitizer sees its end */
         for (size_t j = 0; j < size; j++) {
             char digits[3] = {rows[i].hex[2 * j], rows[i].hex[2 * j + 1], '\0'};
             bytes[j] = (uint8_t)strtoul(digits, NULL, 16);
@@ -371,6 +423,7 @@ static void odd_spellings_are_left_to_the_general_way(void **state)
         if (flat.taken != rows[i].plain)
             fail_msg("row %zu", i);
         way_release(&flat);
+        free(bytes);
     }
 }
 
