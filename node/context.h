@@ -110,6 +110,7 @@ struct moot {
                         done under it */
 
     struct handles handles;
+    bool handles_to_settle; /* task_handle.c: some that were kept may go */
     struct kernels kernels;
     struct kernel join_kernel; /* chain.c: not among those of programs */
     struct queue_lines queue_lines;

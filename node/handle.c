@@ -32,7 +32,8 @@ static uint32_t slot_of(uint64_t id) { return (uint32_t)id & ((1u << SLOT_BITS) 
 
 void handles_init(struct handles *handles, uint64_t random)
 {
-    *handles = (struct handles){.first_free = NO_SLOT, .last_free = NO_SLOT};
+    *handles = (struct handles){
+        .first_free = NO_SLOT, .last_free = NO_SLOT, .first_kept = NO_SLOT};
     random ^= random >> 33; /* fold: any part of it may be the random one */
     random *= 0xff51afd7ed558ccdull;
     handles->tag = (uint32_t)(random >> (64 - TAG_BITS));
@@ -94,7 +95,7 @@ uint64_t handle_new(struct handles *handles, struct task *task, struct task *par
     struct handle *handle = &handles->slots[slot];
     handle->task = task;
     handle->parent = parent;
-    handle->borrowed = handle->scoped = false;
+    handle->borrowed = handle->scoped = handle->kept = false;
     return pack(handles, handle->generation, slot);
 }
 
@@ -115,12 +116,41 @@ int handle_find(const struct handles *handles, uint64_t id, struct handle **out)
     return MOOT_OK;
 }
 
+static uint16_t next_generation(const struct handle *handle)
+{
+    uint16_t next = (uint16_t)(handle->generation + 1);
+    return next == HANDLE_KERNEL ? 1 : next;
+}
+
+void handle_keep(struct handles *handles, struct handle *handle)
+{
+    handle->generation = next_generation(handle);
+    handle->kept = true;
+    handle->next_free = handles->first_kept;
+    handles->first_kept = (uint32_t)(handle - handles->slots);
+}
+
+struct handle *handle_kept_next(const struct handles *handles,
+                                const struct handle *handle)
+{
+    uint32_t slot = handle != NULL ? handle->next_free : handles->first_kept;
+    return slot != NO_SLOT ? &handles->slots[slot] : NULL;
+}
+
+struct handle *handle_unkeep(struct handles *handles, struct handle *before)
+{
+    uint32_t *link = before != NULL ? &before->next_free : &handles->first_kept;
+    struct handle *handle = &handles->slots[*link];
+    *link = handle->next_free;
+    handle->kept = false;
+    return handle;
+}
+
 void handle_free(struct handles *handles, struct handle *handle)
 {
     uint32_t slot = (uint32_t)(handle - handles->slots);
-    uint16_t next = (uint16_t)(handle->generation + 1);
-    *handle = (struct handle){.generation = next == HANDLE_KERNEL ? 1 : next,
-                              .next_free = NO_SLOT};
+    *handle =
+        (struct handle){.generation = next_generation(handle), .next_free = NO_SLOT};
     if (handles->last_free == NO_SLOT) {
         handles->first_free = slot;
     } else {

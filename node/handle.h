@@ -33,14 +33,16 @@ struct handle {
     bool borrowed;       /* fetched: holds a reference to the task's payload */
     bool awaited;        /* a child that its parent waited for */
     bool scoped;         /* counted by the task's scope (scope.h) */
+    bool kept;           /* released, but its task is needed yet (task_handle.h) */
     uint16_t generation;
-    uint32_t next_free;
+    uint32_t next_free; /* kept: the next of those */
 };
 
 struct handles {
     struct handle *slots;
     uint32_t count, room; /* slots ever used; allocated */
     uint32_t first_free, last_free, free_count;
+    uint32_t first_kept;
     uint32_t tag; /* 20 bits, not zero */
 };
 
@@ -52,6 +54,14 @@ uint64_t handle_new(struct handles *handles, struct task *task, struct task *par
 /* MOOT_OK and the slot, good until the next handle_new; else STALE or FOREIGN. */
 int handle_find(const struct handles *handles, uint64_t id, struct handle **out);
 void handle_free(struct handles *handles, struct handle *handle);
+
+/* The program's number for it is void, the handle stays, on the list of those kept. */
+void handle_keep(struct handles *handles, struct handle *handle);
+/* The next kept one behind this (NULL: the first), or NULL. */
+struct handle *handle_kept_next(const struct handles *handles,
+                                const struct handle *handle);
+/* Takes the one behind `before` (NULL: the first) off that list. */
+struct handle *handle_unkeep(struct handles *handles, struct handle *before);
 
 uint64_t handle_of_kernel(const struct handles *handles, uint32_t number);
 int handle_find_kernel(const struct handles *handles, uint64_t id, uint32_t *number);

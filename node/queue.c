@@ -18,7 +18,7 @@ struct queue_stack *queue_stack_of(struct lane *lane)
 
 /* --- Passing on ------------------------------------------------------------------ */
 
-static int register_batch(struct lane *lane, struct ticket_list *batch)
+static int register_batch(struct moot *m, struct lane *lane, struct ticket_list *batch)
 {
     int first_error = MOOT_OK;
     struct text story = {0};
@@ -42,6 +42,7 @@ static int register_batch(struct lane *lane, struct ticket_list *batch)
         lane_fail(lane, first_error, "%s", text_get(&story));
     }
     text_release(&story);
+    task_tickets_settle(m);
     return first_error;
 }
 
@@ -79,7 +80,7 @@ int queue_pass(struct moot *m, struct lane *lane, struct moot_queue *to,
         return MOOT_OK;
     }
     if (to == NULL) {
-        return register_batch(lane, batch);
+        return register_batch(m, lane, batch);
     }
     switch (to->kind) {
     case QUEUE_SEQUENTIAL:

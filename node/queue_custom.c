@@ -6,6 +6,7 @@
 #include "queue.h"
 
 #include "node/engine.h"
+#include "node/task_handle.h"
 #include "proto/error.h"
 
 #include <stdlib.h>
@@ -62,6 +63,7 @@ static void drop_batch(struct moot_queue *queue, uint64_t batch)
         }
         ticket = next;
     }
+    task_tickets_settle(queue->m);
 }
 
 int queue_custom_submit(struct lane *lane, struct moot_queue *queue,

@@ -49,6 +49,7 @@ struct task {
     uint32_t handle_count;
     uint32_t pins;    /* ready and running consumers here, and itself while it runs */
     uint32_t used_by; /* records that have it as an input */
+    uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
     uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
     uint32_t cancelled_by; /* a rank, if `cancelled` */
 

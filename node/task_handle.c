@@ -5,6 +5,8 @@
 #include "node/scope.h"
 #include "node/wait.h"
 
+#include <assert.h>
+
 uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent)
 {
     uint64_t id = handle_new(&m->handles, task, parent);
@@ -17,12 +19,22 @@ uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent)
     return id;
 }
 
+static void end_borrow(struct handle *handle)
+{
+    if (handle->borrowed && handle->task->payload != NULL) {
+        payload_drop(handle->task->payload);
+    }
+    handle->borrowed = false;
+}
+
 void task_handle_end(struct moot *m, struct handle *handle)
 {
     struct task *task = handle->task;
     uint64_t mark = handle->scoped ? hash_scope(&task->hash) : 0;
-    if (handle->borrowed && task->payload != NULL) {
-        payload_drop(task->payload);
+    end_borrow(handle);
+    if (task->handle_count == 1 && task->tickets > 0) {
+        handle_keep(&m->handles, handle);
+        return;
     }
     handle_free(&m->handles, handle);
     if (--task->handle_count == 0) {
@@ -36,5 +48,45 @@ void task_handle_end(struct moot *m, struct handle *handle)
     }
     if (mark != 0) {
         scope_unuse(m, mark); /* it may be forgotten with that */
+    }
+}
+
+/* --- For tickets ------------------------------------------------------------------ */
+
+bool task_ticket_begin(struct moot *m, struct task *task)
+{
+    if (task->handle_count == 0) { /* known by its hash alone */
+        uint64_t id = task_handle_new(m, task, NULL);
+        struct handle *handle;
+        if (id == 0 || handle_find(&m->handles, id, &handle) != MOOT_OK) {
+            return false;
+        }
+        handle_keep(&m->handles, handle);
+    }
+    task->tickets++;
+    return true;
+}
+
+void task_ticket_end(struct moot *m, struct task *task)
+{
+    assert(task->tickets > 0);
+    if (--task->tickets == 0 && handle_kept_next(&m->handles, NULL) != NULL) {
+        m->handles_to_settle = true;
+    }
+}
+
+void task_tickets_settle(struct moot *m)
+{
+    if (!m->handles_to_settle) {
+        return;
+    }
+    m->handles_to_settle = false;
+    struct handle *before = NULL, *handle;
+    while ((handle = handle_kept_next(&m->handles, before)) != NULL) {
+        if (handle->task->tickets > 0) {
+            before = handle;
+        } else {
+            task_handle_end(m, handle_unkeep(&m->handles, before));
+        }
     }
 }

@@ -13,4 +13,12 @@ uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent)
  */
 void task_handle_end(struct moot *m, struct handle *handle);
 
+/* A ticket needs the task until it is registered.  Meanwhile the last handle stays,
+ * though the program releases it, so that nothing forgets the task.  False without
+ * memory. */
+bool task_ticket_begin(struct moot *m, struct task *task);
+void task_ticket_end(struct moot *m, struct task *task);
+/* Ends handles that are needed no longer: after some tickets have ended. */
+void task_tickets_settle(struct moot *m);
+
 #endif

@@ -58,78 +58,44 @@ void ticket_list_move(struct ticket_list *to, struct ticket_list *from)
     *from = (struct ticket_list){0};
 }
 
-/* --- What it keeps in use ------------------------------------------------------- */
-
-static bool use_room(struct moot_ticket *ticket, size_t more)
-{
-    size_t wanted = ticket->use_count + more;
-    if (wanted <= ticket->use_room) {
-        return true;
-    }
-    struct pool *pool = &ticket->m->pool;
-    uint64_t *uses = pool_take(pool, wanted * sizeof(*uses));
-    if (uses == NULL) {
-        return false;
-    }
-    if (ticket->use_room > 0) {
-        memcpy(uses, ticket->uses, ticket->use_count * sizeof(*uses));
-        pool_give(pool, ticket->uses, ticket->use_room * sizeof(*uses));
-    }
-    ticket->uses = uses;
-    ticket->use_room = (uint32_t)wanted;
-    return true;
-}
+/* --- Life ----------------------------------------------------------------------- */
 
 static bool use(struct moot_ticket *ticket, struct task *const *tasks, size_t count)
 {
-    if (count == 0) {
-        return true;
-    }
-    if (!use_room(ticket, count)) {
-        return false;
-    }
     for (size_t i = 0; i < count; i++) {
-        uint64_t id = task_handle_new(ticket->m, tasks[i], NULL);
-        if (id == 0) {
+        if (!task_ticket_begin(ticket->m, tasks[i])) {
             return false;
         }
-        ticket->uses[ticket->use_count++] = id;
+        ticket->use_count++;
     }
     return true;
-}
-
-static void end_handle(struct moot *m, uint64_t id)
-{
-    struct handle *handle;
-    if (handle_find(&m->handles, id, &handle) == MOOT_OK) {
-        task_handle_end(m, handle);
-    }
 }
 
 static void release(struct moot_ticket *ticket)
 {
     struct moot *m = ticket->m;
-    ticket->task->pending = false;
+    struct task *task = ticket->task;
+    task->pending = false;
+    assert(ticket->use_count <= task->input_count);
     for (uint32_t i = 0; i < ticket->use_count; i++) {
-        end_handle(m, ticket->uses[i]);
+        task_ticket_end(m, task->inputs[i]);
     }
-    pool_give(&m->pool, ticket->uses, ticket->use_room * sizeof(*ticket->uses));
     if (ticket->scope_kept) {
         scope_unkeep(m, &ticket->scope);
     }
     rankset_release(&ticket->candidates);
-    end_handle(m, ticket->id); /* the task may go with it */
+    if (ticket->begun) {
+        task_ticket_end(m, task);
+    }
     pool_give(&m->pool, ticket, sizeof(*ticket));
 }
-
-/* --- Life ----------------------------------------------------------------------- */
 
 static bool fill(struct moot_ticket *ticket, const struct task_facts *facts)
 {
     struct moot *m = ticket->m;
     struct task *task = ticket->task;
-    ticket->id = task_handle_new(m, task, NULL);
-    if (ticket->id == 0 || !task_fill(m, task, facts)) {
+    ticket->begun = task_ticket_begin(m, task);
+    if (!ticket->begun || !task_fill(m, task, facts)) {
         return false;
     }
     if (facts->candidates != NULL &&
@@ -172,8 +138,9 @@ int ticket_order(struct moot_ticket *ticket, struct task *const *after, size_t c
     if (count == 0) {
         return MOOT_OK;
     }
+    assert(ticket->use_count == task->input_count);
     bool good =
-        use(ticket, after, count) && task_order_after(ticket->m, task, after, count);
+        task_order_after(ticket->m, task, after, count) && use(ticket, after, count);
     return good ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
@@ -202,9 +169,13 @@ void ticket_drop(struct moot_ticket *ticket) { release(ticket); }
 
 void ticket_list_drop(struct ticket_list *list)
 {
+    struct moot *m = list->first != NULL ? list->first->m : NULL;
     while (list->first != NULL) {
         struct moot_ticket *ticket = list->first;
         ticket_list_remove(list, ticket);
         ticket_drop(ticket);
+    }
+    if (m != NULL) {
+        task_tickets_settle(m);
     }
 }

@@ -2,9 +2,9 @@
  *
  * The task's record exists and is filled in, so that there is a handle, a hash and an
  * info, but the core does not know that this rank holds it: it is *pending*.  The
- * ticket keeps what registering it takes besides the record.  It also keeps a handle of
- * its own to the task, to each of its inputs, and its scope open, so that nothing of
- * these is forgotten meanwhile though the program releases and closes them.
+ * ticket keeps what registering it takes besides the record.  It also keeps the task
+ * and its inputs in use (task_handle.h), and its scope open, so that nothing of these
+ * is forgotten meanwhile though the program releases and closes them.
  *
  * Under the engine lock.
  */
@@ -20,13 +20,11 @@ struct moot_ticket {
     struct moot_queue *queue;        /* custom: that has it; NULL: on its way */
     struct moot *m;
     struct task *task;
-    uint64_t batch; /* custom: with which it came there */
-    uint64_t id;    /* the ticket's own handle */
-    uint64_t *uses; /* handles to the inputs, use_count of use_room */
-    uint32_t use_count, use_room;
+    uint64_t batch;     /* custom: with which it came there */
+    uint32_t use_count; /* of its inputs, that it has begun to need */
     moot_hash scope, parent_hash;
     struct rankset candidates;
-    bool has_candidates, scope_kept, hint;
+    bool begun, has_candidates, scope_kept, hint;
 };
 
 struct ticket_list {

@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { RANKS = 2, BATCH = 500 };
+enum { RANKS = 2, BATCH = 500, REGION = 1000 };
 
 struct seat {
     struct inproc_hub *hub;
@@ -124,6 +124,20 @@ static void spawn_remote(void *argument, long i)
     shift(argument, spawn(argument, i, 1));
 }
 
+/* The same two inputs each, and no release. */
+static void submit_single(void *argument, long i) { (void)spawn(argument, i, 1); }
+
+static void submit_in_bulk(void *argument, long i)
+{
+    struct spawning *spawning = argument;
+    moot *m = spawning->seats[0].m;
+    if (i % REGION == 0)
+        micro_check(moot_queue_open(m, MOOT_QUEUE_BULK) == MOOT_OK, "no queue");
+    (void)spawn(spawning, i, 1);
+    if (i % REGION == REGION - 1)
+        micro_check(moot_queue_close(m) == MOOT_OK, "a close fails");
+}
+
 static void spawn_local(void *argument, long i)
 {
     struct spawning *spawning = argument;
@@ -153,6 +167,8 @@ static void end_spawning(void *argument)
 
 const struct micro micro_spawn[] = {
     {"spawn-remote-release", begin_remote, spawn_remote, end_spawning},
+    {"submit-single", begin_remote, submit_single, end_spawning},
+    {"submit-in-bulk", begin_remote, submit_in_bulk, end_spawning},
     {"spawn-local-run-release", begin_local, spawn_local, end_spawning},
     {"spawn-local-in-batches", begin_local, spawn_in_batch, end_spawning},
     {0}};

@@ -75,6 +75,8 @@ costs() {
     [ "$voters" -gt 1 ] || voters=2
     on 1 spawning
     on 2 spawning
+    on 1 submitting
+    on 2 submitting
     on 2 wire
     on "$voters" voting
     on 2 idling

@@ -281,6 +281,45 @@ static void copied(struct seat *seat)
     CHECK(seat, strcmp(info.label, "before") == 0);
 }
 
+/* The moot forgets what all ranks have released, but not what a ticket needs, be it the
+ * task or an input, though no handle of it is left. */
+static void needed_yet(struct seat *seat)
+{
+    enum { COUNT = 8, OTHERS = 120 };
+    begin(seat);
+    moot_hash hashes[COUNT];
+    open_kind(seat, MOOT_QUEUE_BULK);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        uint64_t value = 100 + i;
+        moot_task_spec spec = {.kernel = seat->kernels[SQUARE],
+                               .args = &value,
+                               .args_size = sizeof(value),
+                               .flags = MOOT_TASK_NO_QUEUE};
+        moot_task square, sum;
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &square), MOOT_OK);
+        EXPECT(seat, moot_task_wait(seat->m, square, MOOT_FOREVER), MOOT_OK);
+        spec = (moot_task_spec){
+            .kernel = seat->kernels[SUM], .inputs = &square, .input_count = 1};
+        EXPECT(seat, moot_spec_hash(seat->m, &spec, &hashes[i]), MOOT_OK);
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &sum), MOOT_OK);
+        EXPECT(seat, moot_task_release(seat->m, square), MOOT_OK);
+        EXPECT(seat, moot_task_release(seat->m, sum), MOOT_OK);
+        EXPECT(seat, moot_task_wait(seat->m, square, 0), MOOT_ERR_STALE);
+    }
+    for (uint64_t i = 0; i < OTHERS; i++) {
+        moot_task other =
+            spawn_mark_with(seat, i, 0, (moot_task_spec){.flags = MOOT_TASK_NO_QUEUE});
+        EXPECT(seat, moot_task_wait(seat->m, other, MOOT_FOREVER), MOOT_OK);
+        EXPECT(seat, moot_task_release(seat->m, other), MOOT_OK);
+    }
+    close_queue(seat);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        moot_task sum;
+        EXPECT(seat, moot_task_find(seat->m, &hashes[i], &sum), MOOT_OK);
+        CHECK(seat, fetch_u64(seat, sum) == (100 + i) * (100 + i));
+    }
+}
+
 /* Scopes may end before the tasks in them are submitted. */
 static void scopes_end_first(struct seat *seat)
 {
@@ -303,10 +342,13 @@ static void queue_kernels(struct seat *seat)
     add_kernel(seat, MARK, "mark", mark, 0);
 }
 
+static const char *const small_window[] = {"MOOT_WINDOW=64", NULL};
+
 static const struct scene scenes[] = {
-    QUEUES(turned, .knobs = with_workers), QUEUES(rewritten, .knobs = NULL),
-    QUEUES(misuse, .knobs = NULL),         QUEUES(declined, .knobs = NULL),
-    QUEUES(copied, .knobs = NULL),         QUEUES(scopes_end_first, .knobs = NULL),
+    QUEUES(needed_yet, .knobs = small_window), QUEUES(turned, .knobs = with_workers),
+    QUEUES(rewritten, .knobs = NULL),          QUEUES(misuse, .knobs = NULL),
+    QUEUES(declined, .knobs = NULL),           QUEUES(copied, .knobs = NULL),
+    QUEUES(scopes_end_first, .knobs = NULL),
 };
 
 int main(int argc, char **argv)
