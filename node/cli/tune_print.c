@@ -105,20 +105,41 @@ static void candidate_print(const struct candidate *candidate, bool chosen, FILE
     fputc('\n', to);
 }
 
+static uint64_t broken_of(const struct tune_advice *advice)
+{
+    uint64_t broken = 0;
+    for (size_t i = 0; i < advice->count; i++)
+        for (int rate = 0; rate < TUNE_RATES; rate++)
+            broken += advice->candidates[i].at[rate].broken;
+    return broken;
+}
+
 static void head_print(const struct tune_measures *measures,
                        const struct tune_advice *advice, FILE *to)
 {
-    const struct replayed *first = &advice->candidates[0].at[0];
+    const struct replayed *never = &advice->candidates[advice->count - 1].at[0];
+    const uint64_t broken = broken_of(advice);
     fprintf(to,
             "\nvote timeouts, with the recorded run%s%s replayed %" PRIu64
             " times for each share of late messages\n",
             measures->runs == 1 ? "" : "s",
-            advice->whole ? "" : " (of long ones the beginning)", first->runs);
-    fprintf(to, "  %9s | needless votes       | %29s | late chairs beyond\n", "", "");
+            advice->whole ? "" : " (of long ones the beginning)", never->runs);
+    fprintf(
+        to,
+        "(recorded runs cast %.1f votes each, replays without a timeout and without "
+        "late messages %.1f)\n",
+        (double)measures->votes / measures->runs,
+        (double)never->votes / (double)never->runs);
+    if (broken > 0)
+        fprintf(to,
+                "(%" PRIu64 " replays did not come to their end, and count as "
+                "needless votes)\n",
+                broken);
+    fprintf(to, "  %9s | needless, by share   | %29s | late chairs beyond\n", "", "");
     fprintf(to, "  %9s |", "timeout");
     for (int rate = 0; rate < TUNE_RATES; rate++)
-        fprintf(to, " %4.3g%% %s", tune_rates_per_mille[rate] / 10.0, "");
-    fprintf(to, "| %9s %9s %9s | %6s %8s\n", "wait mean", "wait p99", "a run", "seen",
+        fprintf(to, " %5.3g%%", tune_rates_per_mille[rate] / 10.0);
+    fprintf(to, " | %9s %9s %9s | %6s %8s\n", "wait mean", "wait p99", "a run", "seen",
             "at most");
 }
 

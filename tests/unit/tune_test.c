@@ -1,0 +1,264 @@
+/* tune_test.c - what `moot tune` makes of a recorded run, on runs made by hand. */
+#include "consensus/sim/program.h"
+#include "consensus/sim/sim.h"
+#include "node/cli/tune.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define KIND(name) MOOT__RECORD__KIND__##name
+#define MS(n) (INT64_C(1000000) * (n))
+
+/* --- Samples ---------------------------------------------------------------------- */
+
+static void samples_are_counted_from_above(void **state)
+{
+    (void)state;
+    struct samples samples = {0};
+    assert_int_equal(samples_at(&samples, 9900), 0);
+    assert_int_equal(samples_beyond(&samples, 0), 0);
+    for (int64_t i = 1000; i > 0; i--)
+        samples_add(&samples, i);
+    samples_sort(&samples);
+    assert_int_equal(samples_at(&samples, 5000), 500);
+    assert_int_equal(samples_at(&samples, 9990), 999);
+    assert_int_equal(samples_at(&samples, 0), 1);
+    assert_int_equal(samples_most(&samples), 1000);
+    assert_int_equal(samples_beyond(&samples, 0), 1000);
+    assert_int_equal(samples_beyond(&samples, 999), 1);
+    assert_int_equal(samples_beyond(&samples, 1000), 0);
+    samples_free(&samples);
+}
+
+static void a_share_is_bounded_by_what_the_sample_supports(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t events, trials;
+        double least, most;
+    } rows[] = {
+        {0, 0, 1, 1},           /* nothing was seen: anything may be */
+        {0, 2, 1, 1},           /* three in two */
+        {0, 300, 0.0099, 0.01}, /* the rule of three */
+        {1, 300, 0.01, 0.02},   {30, 300, 0.12, 0.14}, /* 0.131 by the exact binomial */
+        {300, 300, 0.99, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double share = tune_share_most(rows[i].events, rows[i].trials);
+        assert_true(share >= rows[i].least && share <= rows[i].most + 1e-12);
+    }
+}
+
+/* --- A run by hand ---------------------------------------------------------------- */
+
+enum { RANKS = 3, TASKS = 4, EVENTS_MAX = 32 };
+
+/* 0 and 1 are spawned by all, and 1 takes 0; rank 2 waits for 1.  Task 2 is rank 0's
+ * and 1's alone; task 3 was never spawned. */
+static struct run {
+    struct trace trace;
+    struct trace_rank ranks[RANKS];
+    struct trace_task tasks[TASKS];
+    struct trace_run runs[TASKS];
+    struct trace_event events[RANKS][EVENTS_MAX];
+    uint32_t inputs[1];
+} run;
+
+static void happen(uint32_t rank, int64_t at_ns, Moot__Record__Kind kind, uint32_t task,
+                   uint32_t lane)
+{
+    struct trace_rank *r = &run.ranks[rank];
+    assert_true(r->event_count < EVENTS_MAX);
+    r->events[r->event_count++] = (struct trace_event){
+        .at_ns = at_ns, .kind = kind, .task = task, .parent = TRACE_NONE, .lane = lane};
+    if (kind == KIND(SPAWN) && at_ns < run.tasks[task].spawned_ns)
+        run.tasks[task].spawned_ns = at_ns;
+}
+
+static void spawn(uint32_t rank, int64_t at_ns, uint32_t task)
+{
+    happen(rank, at_ns, KIND(SPAWN), task, 1);
+    assert_true(rankset_add(&run.tasks[task].spawners, rank));
+}
+
+static void run_open(void)
+{
+    memset(&run, 0, sizeof run);
+    for (uint32_t r = 0; r < RANKS; r++)
+        run.ranks[r] = (struct trace_rank){.present = true,
+                                           .ready_ns = MS(1),
+                                           .close_ns = MS(1000),
+                                           .events = run.events[r]};
+    for (uint32_t t = 0; t < TASKS; t++) {
+        run.tasks[t] = (struct trace_task){.kernel = "mix",
+                                           .site = "",
+                                           .label = "",
+                                           .parent = TRACE_NONE,
+                                           .spawned_ns = TRACE_NEVER,
+                                           .voted_ns = TRACE_NEVER,
+                                           .run = t};
+        memset(run.tasks[t].hash.bytes, (int)t + 1, MOOT_HASH_BYTES - 1);
+        run.runs[t] = (struct trace_run){
+            .task = t, .rank = 0, .start_ns = MS(5), .end_ns = MS(8)};
+    }
+    run.inputs[0] = 0;
+    run.tasks[1].inputs = run.inputs;
+    run.tasks[1].input_count = 1;
+    run.trace = (struct trace){.ranks = run.ranks,
+                               .rank_count = RANKS,
+                               .present_count = RANKS,
+                               .tasks = run.tasks,
+                               .task_count = TASKS,
+                               .runs = run.runs,
+                               .run_count = TASKS,
+                               .makespan_ns = MS(20)};
+    for (uint32_t r = 0; r < RANKS; r++) {
+        spawn(r, MS(2 + r), 0);
+        spawn(r, MS(4 + r), 1);
+    }
+    happen(2, MS(7), KIND(WAIT), 1, 1);
+    happen(2, MS(12), KIND(WAITED), 1, 1);
+    spawn(0, MS(6), 2);
+    spawn(1, MS(9), 2);
+}
+
+static void run_close(void)
+{
+    for (uint32_t t = 0; t < TASKS; t++)
+        rankset_release(&run.tasks[t].spawners);
+}
+
+static void it_is_measured_who_was_late(void **state)
+{
+    (void)state;
+    struct tune_measures measures = {0};
+    run_open();
+    happen(1, MS(3), KIND(MOTION_RECEIVED), 2, 0);  /* chair 1 spawns it 6 ms later */
+    happen(2, MS(10), KIND(MOTION_RECEIVED), 3, 0); /* chair 2 never does, */
+    happen(2, MS(14), KIND(VOTE), 3, 0);            /* and gives it away after 4 */
+    happen(0, MS(1), KIND(MOTION_RECEIVED), 0, 0);
+    happen(0, MS(1), KIND(VOTE), 0, 0);             /* given away, and spawned then */
+    happen(0, MS(30), KIND(MOTION_RECEIVED), 1, 0); /* that was spawned long ago */
+    assert_true(tune_measure(&run.trace, &measures));
+    tune_measures_sort(&measures);
+    assert_int_equal(measures.late.count, 1);
+    assert_int_equal(measures.late.items[0], MS(6));
+    assert_int_equal(measures.decided.count, 2);
+    assert_int_equal(measures.decided.items[0], 0);
+    assert_int_equal(measures.decided.items[1], MS(4));
+    assert_int_equal(tune_early_asks(&measures), 3);
+    assert_int_equal(measures.votes, 2);
+    assert_int_equal(measures.needless, 1);
+    assert_int_equal(samples_most(&measures.spawns), MS(3)); /* task 2, by rank 1 */
+    tune_measures_release(&measures);
+    run_close();
+}
+
+static void the_longest_is_told_with_its_place(void **state)
+{
+    (void)state;
+    struct tune_measures measures = {0};
+    run_open();
+    static const int64_t trips[] = {MS(1), MS(9), MS(2)};
+    for (uint32_t r = 0; r < RANKS; r++) {
+        happen(r, MS(10 + r), KIND(ROUND_TRIP), TRACE_NONE, 0);
+        run.events[r][run.ranks[r].event_count - 1].peer = (r + 1) % RANKS;
+        run.events[r][run.ranks[r].event_count - 1].value = (uint64_t)trips[r];
+    }
+    happen(0, MS(9), KIND(GAP), TRACE_NONE, 0); /* while its kernels ran, 5 to 8 ms */
+    run.events[0][run.ranks[0].event_count - 1].value = MS(3);
+    assert_true(tune_measure(&run.trace, &measures));
+    assert_int_equal(measures.trip_from, 1);
+    assert_int_equal(measures.trip_to, 2);
+    assert_int_equal(measures.gap_rank, 0);
+    assert_string_equal(measures.gap_kernel, "mix");
+    tune_measures_release(&measures);
+    run_close();
+}
+
+/* --- Its replay ------------------------------------------------------------------- */
+
+/* How long the rank's own code takes before its step with the task. */
+static uint64_t own_us_before(const struct program *program, uint32_t rank,
+                              enum program_op op, uint32_t task)
+{
+    const struct program_script *script = program_script(program, rank, 0);
+    uint64_t us = 0;
+    for (uint32_t i = 0; i < script->count; i++) {
+        const struct program_step *step = &script->steps[i];
+        if (step->op == op && step->tasks.items[0] == task)
+            return us;
+        us += step->op == PROGRAM_COMPUTE ? step->pause_us : 0;
+    }
+    return UINT64_MAX;
+}
+
+static void a_run_becomes_a_program(void **state)
+{
+    (void)state;
+    bool whole = false;
+    run_open();
+    run.tasks[2].voted_ns = MS(9); /* by its chair, which the hash does not tell */
+    run.tasks[2].chair = 2;
+    struct program *program = tune_program(&run.trace, &whole);
+    assert_non_null(program);
+    assert_true(whole);
+    assert_int_equal(program->task_count, 3); /* nobody spawned the fourth */
+    assert_int_equal(program->tasks[1].inputs.count, 1);
+    assert_int_equal(program->tasks[0].work_us, 4000); /* 2 to 4 ms: 3 in the mean */
+    assert_true(rankset_has(&program->tasks[2].holders, 0));
+    assert_false(rankset_has(&program->tasks[2].holders, 2));
+    for (uint32_t i = 0; i < program->task_count; i++)
+        assert_int_equal(sim_chair_of(program, i), tune_chair(&run.trace, i));
+    assert_int_equal(sim_chair_of(program, 2), 2);
+    for (uint32_t r = 0; r < RANKS; r++) { /* as late as it was, from 1 ms on */
+        assert_int_equal(own_us_before(program, r, PROGRAM_SPAWN, 0), 1000 * (1 + r));
+        assert_int_equal(own_us_before(program, r, PROGRAM_SPAWN, 1), 1000 * (3 + r));
+    }
+    assert_int_equal(own_us_before(program, 2, PROGRAM_WAIT_ALL, 1), 6000);
+    program_free(program);
+    run_close();
+}
+
+static void a_replay_waits_as_long_as_the_run_did(void **state)
+{
+    (void)state;
+    bool whole;
+    struct candidate candidate = {.timers = {.name = "",
+                                             .vote_timeout_ns = CORE_NEVER,
+                                             .suspect_ns = (uint64_t)MS(3000)}};
+    struct tune_measures measures = {.runs = 1, .makespan_ns = MS(20)};
+    run_open();
+    struct program *program = tune_program(&run.trace, &whole);
+    const struct tune_input input = {
+        .programs = &program, .program_count = 1, .measures = &measures, .seeds = 3};
+    tune_replay_waits(&input, &candidate);
+    for (int rate = 0; rate < TUNE_RATES; rate++) {
+        assert_int_equal(candidate.at[rate].runs, 3);
+        assert_int_equal(candidate.at[rate].broken, 0);
+        assert_int_equal(candidate.at[rate].waits, 3);
+    }
+    /* It begins after 6 ms.  The kernels take 2 to 4 ms each, one after the other; the
+     * first begins after 3 ms, or when rank 1's own code is over, after 8. */
+    assert_true(candidate.at[0].wait_mean_ns > 1e6);
+    assert_true(candidate.at[0].wait_mean_ns < 11e6);
+    program_free(program);
+    run_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_are_counted_from_above),
+        cmocka_unit_test(a_share_is_bounded_by_what_the_sample_supports),
+        cmocka_unit_test(it_is_measured_who_was_late),
+        cmocka_unit_test(the_longest_is_told_with_its_place),
+        cmocka_unit_test(a_run_becomes_a_program),
+        cmocka_unit_test(a_replay_waits_as_long_as_the_run_did),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
