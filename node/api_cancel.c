@@ -110,8 +110,8 @@ int moot_task_cancel_all(moot *m, const moot_task *t, size_t count)
 static bool is_meant(const struct task *task, const char *prefix, size_t length)
 {
     const char *label = task->label != NULL ? task->label : "";
-    return task->held && !task->gone && !task->known && task->stage != TASK_ENDED &&
-           strncmp(label, prefix, length) == 0;
+    return (task->held || task->pending) && !task->gone && !task->known &&
+           task->stage != TASK_ENDED && strncmp(label, prefix, length) == 0;
 }
 
 static int cancel_labelled(struct moot *m, struct lane *lane, const char *prefix)

@@ -25,7 +25,7 @@
  * before the other starts", and || "in any order":
  *
  *   S(a b c)                 a < b < c
- *   B(a b c)                 a || b || c, none before the close
+ *   B(a b c)                 a || b || c, none before the close (on its owner)
  *   S(a S(b c) d)            a < b < c < d: a chain in a chain is a stretch of it
  *   S(a B(b c) d)            a < b, a < c, b < d, c < d, b || c
  *   B(S(a b) S(c d) e)       a < b, c < d; the two chains and e beside each other

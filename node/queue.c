@@ -316,10 +316,11 @@ int queue_pass_kept(struct moot *m, struct lane *lane, struct moot_queue *queue)
     return error;
 }
 
-static int close_top(struct moot *m, struct lane *lane)
+/* The innermost one. */
+static int close_one(struct moot *m, struct lane *lane, struct moot_queue *queue)
 {
     struct queue_stack *stack = queue_stack_of(lane);
-    struct moot_queue *queue = stack->top;
+    assert(stack->top == queue);
     int error = queue->kind == QUEUE_CUSTOM ? queue_custom_close(lane, queue) : MOOT_OK;
     struct text story = {0};
     text_add(&story, "%s", error != MOOT_OK ? text_get(&lane->error) : "");
@@ -339,16 +340,16 @@ static int close_top(struct moot *m, struct lane *lane)
 int queue_close(struct moot *m, struct lane *lane)
 {
     int error = check_shape(lane);
-    const struct queue_stack *stack = queue_stack_of(lane);
-    if (error == MOOT_OK && (stack->top == NULL || stack->top->inherited)) {
-        error = lane_fail(lane, MOOT_ERR_STATE, "%s has no queue open",
-                          lane->call != NULL ? "this kernel" : "this thread");
-    }
     if (error != MOOT_OK) {
         return error;
     }
-    bool kept = stack->top->kind != QUEUE_SEQUENTIAL;
-    error = close_top(m, lane);
+    struct moot_queue *queue = queue_stack_of(lane)->top;
+    if (queue == NULL || queue->inherited) {
+        return lane_fail(lane, MOOT_ERR_STATE, "%s has no queue open",
+                         lane->call != NULL ? "this kernel" : "this thread");
+    }
+    bool kept = queue->kind != QUEUE_SEQUENTIAL;
+    error = close_one(m, lane, queue);
     if (kept && lane->call == NULL) {
         spawn_make_room(m, lane);
     }
@@ -357,15 +358,17 @@ int queue_close(struct moot *m, struct lane *lane)
 
 int queue_close_all(struct moot *m, struct lane *lane)
 {
-    const struct queue_stack *stack = queue_stack_of(lane);
+    struct moot_queue *queue = queue_stack_of(lane)->top;
     int first_error = MOOT_OK;
     struct text story = {0};
-    while (stack->top != NULL) {
-        int error = close_top(m, lane);
+    while (queue != NULL) {
+        struct moot_queue *up = queue->up;
+        int error = close_one(m, lane, queue);
         if (error != MOOT_OK && first_error == MOOT_OK) {
             first_error = error;
             text_add(&story, "%s", text_get(&lane->error));
         }
+        queue = up;
     }
     if (first_error != MOOT_OK) {
         lane_fail(lane, first_error, "%s", text_get(&story));

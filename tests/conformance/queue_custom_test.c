@@ -320,6 +320,50 @@ static void needed_yet(struct seat *seat)
     }
 }
 
+/* What is cancelled before it is submitted never runs, nor does what comes after it. */
+static void cancelled_while_kept(struct seat *seat)
+{
+    moot_task tasks[4];
+    begin(seat);
+    open_kind(seat, MOOT_QUEUE_BULK);
+    tasks[0] = spawn_mark(seat, 0);
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    tasks[1] = spawn_mark(seat, 1);
+    tasks[2] = spawn_mark(seat, 2);
+    close_queue(seat);
+    tasks[3] = spawn_mark_with(seat, 3, 0, (moot_task_spec){.label = "draft: 3"});
+    EXPECT(seat, moot_task_cancel(seat->m, tasks[1]), MOOT_OK);
+    EXPECT(seat, moot_task_cancel_label(seat->m, "draft:"), MOOT_OK);
+    EXPECT(seat, moot_park(seat->m), MOOT_OK);
+    meet(seat);
+    EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
+    close_queue(seat);
+    wait_for(seat, &tasks[0], 1);
+    EXPECT(seat, moot_task_wait(seat->m, tasks[1], MOOT_FOREVER), MOOT_ERR_CANCELLED);
+    EXPECT(seat, moot_task_wait(seat->m, tasks[2], MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
+    EXPECT(seat, moot_task_wait(seat->m, tasks[3], MOOT_FOREVER), MOOT_ERR_CANCELLED);
+    CHECK(seat, notes[1].runs + notes[2].runs + notes[3].runs == 0);
+}
+
+/* A group cannot be waited for while a bulk queue of its thread has part of it. */
+static void groups(struct seat *seat)
+{
+    begin(seat);
+    EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    open_kind(seat, MOOT_QUEUE_BULK);
+    for (uint64_t i = 0; i < 20; i++)
+        EXPECT(seat, moot_task_release(seat->m, spawn_mark(seat, i)), MOOT_OK);
+    EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_ERR_STATE);
+    close_queue(seat);
+    EXPECT(seat, moot_task_release(seat->m, spawn_mark(seat, 20)), MOOT_OK);
+    close_queue(seat);
+    EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
+    CHECK(seat, ran(0, 21));
+    for (int i = 0; i < 20; i++)
+        CHECK(seat, before(i, 20));
+}
+
 /* Scopes may end before the tasks in them are submitted. */
 static void scopes_end_first(struct seat *seat)
 {
@@ -345,9 +389,14 @@ static void queue_kernels(struct seat *seat)
 static const char *const small_window[] = {"MOOT_WINDOW=64", NULL};
 
 static const struct scene scenes[] = {
-    QUEUES(needed_yet, .knobs = small_window), QUEUES(turned, .knobs = with_workers),
-    QUEUES(rewritten, .knobs = NULL),          QUEUES(misuse, .knobs = NULL),
-    QUEUES(declined, .knobs = NULL),           QUEUES(copied, .knobs = NULL),
+    QUEUES(needed_yet, .knobs = small_window),
+    QUEUES(turned, .knobs = with_workers),
+    QUEUES(rewritten, .knobs = NULL),
+    QUEUES(misuse, .knobs = NULL),
+    QUEUES(declined, .knobs = NULL),
+    QUEUES(copied, .knobs = NULL),
+    QUEUES(cancelled_while_kept, .knobs = NULL),
+    QUEUES(groups, .knobs = NULL),
     QUEUES(scopes_end_first, .knobs = NULL),
 };
 
