@@ -121,6 +121,20 @@ static int check_registration(struct lane *lane, const moot_kernel *kernel)
         return lane_fail(lane, MOOT_ERR_INVALID, "kernel '%s': unknown .flags %#x",
                          kernel->name, kernel->flags);
     }
+    bool single = (kernel->flags & (MOOT_KERNEL_ONCE | MOOT_KERNEL_IDEMPOTENT)) ==
+                  MOOT_KERNEL_ONCE;
+    if (kernel->retries > 0 && single) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "kernel '%s' is once, and not idempotent: it cannot have "
+                         ".retries",
+                         kernel->name);
+    }
+    if (kernel->retries > LIMIT_RETRIES || kernel->retry_backoff < 0) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "kernel '%s': more than %u .retries, or a negative "
+                         ".retry_backoff",
+                         kernel->name, LIMIT_RETRIES);
+    }
     return MOOT_OK;
 }
 

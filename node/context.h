@@ -8,7 +8,8 @@
  *   progress.c  the one loop that moves messages; who drives it, who sleeps
  *   inbox.c     frames and bulk results that come in;  outbox.c those that go out
  *   exec.c      workers, running a kernel;  call.c what a kernel calls
- *   ready.c     the tasks that wait for a thread
+ *   ready.c     the tasks that wait for a thread;  priority.c who goes first
+ *   retry.c     kernels that failed and are tried again
  *   strand.c    the stacks that kernels run on
  *   spawn.c     taking tasks in;  window.c not too many at a time
  *   queue.c     what stands between a spawn and that: ticket.c, chain.c, queue_line.c
@@ -49,6 +50,7 @@ struct wait;
 struct outbox;
 struct inbox;
 struct run;
+struct rest;
 struct trace;
 struct datas;
 struct observe;
@@ -155,6 +157,7 @@ struct moot {
     struct run **runs; /* run_count of them: their kernels' and spare ones */
     struct run *spare_runs, *going_on; /* lists: without a kernel; whose wait is over */
     uint32_t run_count, spare_run_count;
+    struct rest *resting; /* retry.c: those due first, first */
     pthread_t *workers;
     uint32_t worker_count;
     pthread_cond_t left_alone; /* the stand-in has something to do */
@@ -181,7 +184,8 @@ struct moot {
     unsigned signals_seen;
 
     struct {
-        uint64_t spawned, run, failed, results_received, frames_refused, stalls;
+        uint64_t spawned, run, failed, retried, results_received, frames_refused,
+            stalls;
     } counts;
 };
 

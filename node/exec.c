@@ -8,6 +8,7 @@
 #include "node/progress.h"
 #include "node/queue.h"
 #include "node/ready.h"
+#include "node/retry.h"
 #include "node/story.h"
 #include "node/strand.h"
 #include "node/trace.h"
@@ -155,12 +156,16 @@ void exec_cancel(struct moot *m, struct task *task, uint32_t by)
         task->cancelled_by = by;
         __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
     }
-    if (task == NULL || task->stage != TASK_READY) {
+    if (task == NULL || (task->stage != TASK_READY && task->stage != TASK_RESTING)) {
         return; /* too late: it runs, or has ended */
     }
-    m->ready.live--;
+    if (task->stage == TASK_RESTING) {
+        retry_forget(m, task);
+    } else {
+        m->ready.live--;
+    }
     unpin_inputs(m, task);
-    end_cancelled(m, task, by, false);
+    end_cancelled(m, task, by, task->failures > 0);
     trace_end(m, task);
 }
 
@@ -283,15 +288,26 @@ static void run_kernel(void *argument)
     }
 }
 
+/* It failed, and nobody has told it to. */
+static bool goes_again(struct moot *m, const struct moot_call *call, int code)
+{
+    bool good = code == MOOT_OK && call->output != NULL;
+    return !good && !call->task->cancelled && retry_later(m, call->task);
+}
+
 static void end_run(struct moot *m, struct run *run)
 {
     struct task *task = run->call.task;
     call_end(&run->call);
-    end_of_kernel(m, &run->call, run->code);
-    trace_end(m, task);
+    if (goes_again(m, &run->call, run->code)) {
+        payload_drop(run->call.output);
+    } else {
+        end_of_kernel(m, &run->call, run->code);
+        trace_end(m, task);
+        unpin_inputs(m, task);
+    }
     text_release(&run->call.why);
     text_release(&run->call.mishap_story);
-    unpin_inputs(m, task);
     run_give_back(m, run);
     task->pins--;
     task_try_free(m, task);
@@ -334,7 +350,9 @@ static void begin(struct moot *m, struct lane *lane, struct task *task, struct r
     m->counts.run++;
     m->running++;
     faults_at_point(m, CORE_POINT_TASK_START);
-    trace_start(m, task);
+    if (task->failures == 0) { /* a trace shows one run, with its pauses */
+        trace_start(m, task);
+    }
     observe_event(m, MOOT_EVENT_RUNNING, task, (int)m->group.rank, NULL);
     strand_begin(run->strand, run_kernel, run);
     run_on(m, lane, run);
@@ -393,9 +411,21 @@ static bool is_reluctant(const struct moot *m, uint32_t idle_rounds)
            !ready_first(&m->ready)->nested;
 }
 
+static void free_spent(struct moot *m)
+{
+    struct task *task = ready_take_spent(&m->ready);
+    while (task != NULL) {
+        task_try_free(m, task);
+        task = ready_take_spent(&m->ready);
+    }
+}
+
 bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
 {
     wait_release_ended(m);
+    if (m->resting != NULL) {
+        retry_wake(m);
+    }
     struct run *run = take_going_on(m, lane);
     if (run != NULL) {
         run_on(m, lane, run);
@@ -407,6 +437,7 @@ bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
     }
     run = run_take(m);
     struct task *task = ready_pop(&m->ready);
+    free_spent(m);
     if (run != NULL) {
         begin(m, lane, task, run);
     } else {
@@ -471,8 +502,8 @@ bool exec_start_workers(struct moot *m, uint32_t count)
 
 static bool is_left_alone(const struct moot *m)
 {
-    if ((m->ready.live == 0 && m->going_on == NULL) || m->worker_count > 0 ||
-        m->program_waits > 0 || m->closing) {
+    if ((m->ready.live == 0 && m->going_on == NULL && m->resting == NULL) ||
+        m->worker_count > 0 || m->program_waits > 0 || m->closing) {
         return false;
     }
     const struct lane *lane = m->lanes;
@@ -534,4 +565,5 @@ void exec_release(struct moot *m)
     }
     free(m->runs);
     ready_release(&m->ready);
+    retry_release(m);
 }

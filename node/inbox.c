@@ -5,6 +5,7 @@
 #include "node/family.h"
 #include "node/members.h"
 #include "node/outbox.h"
+#include "node/priority.h"
 #include "node/progress.h"
 #include "node/report.h"
 #include "node/spawn.h"
@@ -254,6 +255,9 @@ static void take_message(struct moot *m, uint32_t from, const struct message *me
         trace_heartbeat(m, from, message);
     } else if (message->type == MESSAGE_GRANT) {
         trace_grant(m, from, message);
+    }
+    if (message->type == MESSAGE_MOTION || message->type == MESSAGE_DECISION) {
+        priority_on_message(m, message);
     }
     if (core_would_adopt(m->core, from, m->group.uids[from], message)) {
         spawn_adopt(m, message);

@@ -72,7 +72,9 @@ struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *said)
                               .version = said->version,
                               .flags = said->flags,
                               .fn = said->fn,
-                              .user = said->user};
+                              .user = said->user,
+                              .retries = said->retries,
+                              .retry_backoff = said->retry_backoff};
     items[kernels->count++] = kernel;
     for (uint32_t i = 0; i < kernels->rumour_count; i++) {
         const struct rumour *rumour = &kernels->rumours[i];

@@ -21,6 +21,8 @@ struct kernel {
     uint32_t flags; /* MOOT_KERNEL_* */
     moot_kernel_fn fn;
     void *user;
+    uint32_t retries;
+    moot_duration retry_backoff;
     uint64_t id;
     bool told;     /* peers have been sent a KERNEL */
     bool conflict; /* with this registration of a peer's: */

@@ -28,6 +28,7 @@ static enum moot_task_state state_of(const struct task *task)
     }
     switch ((enum task_stage)task->stage) {
     case TASK_READY:
+    case TASK_RESTING:
         return MOOT_TASK_READY;
     case TASK_RUNNING:
         return MOOT_TASK_RUNNING;

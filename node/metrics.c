@@ -18,6 +18,8 @@ static const struct metric {
     {"tasks_spawned", "moot_tasks_spawned_total", NULL, "Tasks spawned.", false},
     {"tasks_run", "moot_tasks_run_total", NULL, "Tasks run.", false},
     {"tasks_failed", "moot_tasks_failed_total", NULL, "Tasks that failed.", false},
+    {"tasks_retried", "moot_tasks_retried_total", NULL,
+     "Runs of kernels that failed and were made again.", false},
     {"tasks_taken_over", "moot_tasks_taken_over_total", NULL,
      "Tasks run in the place of a rank that was lost.", false},
     {"votes_closed", "moot_votes_total", "evidence=\"closed\"",

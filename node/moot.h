@@ -133,6 +133,11 @@ typedef struct moot_kernel {
     moot_kernel_fn fn; /* required */
     void *user;        /* given to fn */
     uint32_t flags;
+    /* A run that fails is made again on the same rank, up to so many times, before the
+     * task fails; not with ONCE, unless IDEMPOTENT.  Ranks may differ in both. */
+    uint32_t retries; /* up to 1000 */
+    moot_duration
+        retry_backoff; /* before the first; each later one waits twice as long */
 } moot_kernel;
 
 /* Registers a kernel, alike on every rank, before the first task that uses it.
@@ -203,7 +208,8 @@ typedef struct moot_task_spec {
      * the task itself: nobody else sends it the spec. */
     moot_place owner;
     moot_ranks candidates; /* who may own it; not together with owner */
-    int32_t priority;      /* higher first, on the rank that runs it */
+    int32_t priority;      /* higher first, on the rank that runs it; above 0, what it
+                              waits for gets it, too, wherever that runs */
     uint32_t flags;
     const char *label; /* for people; up to 64 bytes; copied */
 } moot_task_spec;
@@ -375,6 +381,7 @@ typedef struct moot_stats {
     uint64_t tasks_spawned; /* top level and nested, duplicates not counted */
     uint64_t tasks_run;     /* kernels started here */
     uint64_t tasks_failed;
+    uint64_t tasks_retried;  /* runs that failed and were made again */
     uint64_t votes;          /* yields that this rank cast as chair */
     uint64_t votes_by[8];    /* closed declined hint nested blocked timeout quiet, 0 */
     uint64_t motions;        /* sent to other ranks */

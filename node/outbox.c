@@ -270,6 +270,20 @@ static void add_family(struct moot *m, uint32_t to, const struct message *result
     }
 }
 
+/* Where ranks differ, this is how an owner learns how urgent its task is (priority.h).
+ */
+static void add_urgent(struct moot *m, uint32_t to, const struct message *message,
+                       int32_t priority)
+{
+    struct message told = *message;
+    if (message->type == MESSAGE_MOTION) {
+        told.u.motion.priority = priority;
+    } else {
+        told.u.decision.priority = priority;
+    }
+    add_encoded(m, to, &told);
+}
+
 void outbox_add(struct moot *m, uint32_t to, const struct message *message,
                 const struct task *task)
 {
@@ -281,6 +295,11 @@ void outbox_add(struct moot *m, uint32_t to, const struct message *message,
     }
     if (message->type == MESSAGE_RESULT) {
         add_family(m, to, message, task);
+    }
+    if (task != NULL && task->priority > 0 &&
+        (message->type == MESSAGE_MOTION || message->type == MESSAGE_DECISION)) {
+        add_urgent(m, to, message, task->priority);
+        return;
     }
     if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE) {
         add_encoded(m, to, message);

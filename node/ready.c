@@ -39,7 +39,7 @@ static void sift_down(struct ready *ready, size_t at)
     ready->items[at] = item;
 }
 
-bool ready_push(struct ready *ready, struct task *task)
+static bool add_item(struct ready *ready, struct task *task)
 {
     if (ready->count == ready->room) {
         size_t room = ready->room ? ready->room * 2 : 256;
@@ -56,31 +56,51 @@ bool ready_push(struct ready *ready, struct task *task)
         .order = task->nested ? (UINT64_MAX >> 1) - number : number | 1ull << 63,
         .task = task};
     sift_up(ready, ready->count++);
-    ready->live++;
-    task->queued = true;
+    task->queued++;
     return true;
 }
 
-static struct task *take_at(struct ready *ready, size_t at)
+bool ready_push(struct ready *ready, struct task *task)
 {
-    struct task *task = ready->items[at].task;
-    task->queued = false;
-    ready->items[at] = ready->items[--ready->count];
-    if (at < ready->count) {
-        sift_down(ready, at);
-        sift_up(ready, at);
-    }
-    return task;
+    bool added = add_item(ready, task);
+    ready->live += added;
+    return added;
 }
 
+/* Without memory it comes up as it would have. */
+void ready_raise(struct ready *ready, struct task *task)
+{
+    (void)add_item(ready, task);
+}
+
+static void take_first(struct ready *ready)
+{
+    ready->items[0] = ready->items[--ready->count];
+    if (ready->count > 0) {
+        sift_down(ready, 0);
+    }
+}
+
+static void pass_over(struct ready *ready, struct task *task)
+{
+    if (task->queued == 0 && task->gone) {
+        task->raise_next = ready->spent;
+        ready->spent = task;
+    }
+}
+
+/* Of a task that was raised the first item that comes up is the one that counts. */
 struct task *ready_pop(struct ready *ready)
 {
     while (ready->count > 0) {
-        struct task *task = take_at(ready, 0);
-        if (task->stage == TASK_READY) { /* else it was cancelled in the queue */
+        struct task *task = ready->items[0].task;
+        take_first(ready);
+        task->queued--;
+        if (task->stage == TASK_READY) { /* else it was cancelled, or has come up */
             ready->live--;
             return task;
         }
+        pass_over(ready, task);
     }
     return NULL;
 }
@@ -90,14 +110,14 @@ const struct task *ready_first(const struct ready *ready)
     return ready->items[0].task;
 }
 
-void ready_remove(struct ready *ready, const struct task *task)
+struct task *ready_take_spent(struct ready *ready)
 {
-    for (size_t i = 0; i < ready->count; i++) {
-        if (ready->items[i].task == task) {
-            take_at(ready, i);
-            return;
-        }
+    struct task *task = ready->spent;
+    if (task != NULL) {
+        ready->spent = task->raise_next;
+        task->raise_next = NULL;
     }
+    return task;
 }
 
 void ready_release(struct ready *ready) { free(ready->items); }

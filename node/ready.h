@@ -2,8 +2,9 @@
  *
  * Higher priority first; then nested tasks before the program's, since depth first
  * keeps few results alive, nested ones newest first, the program's oldest first.  A
- * task that is cancelled in the queue stays in it until it comes up; `live` does not
- * count it.
+ * task that is cancelled in the queue stays in it until it comes up, and one that is
+ * raised stands in it twice; `live` counts tasks that are ready, once each.  The record
+ * of a task stays as long as an item names it.
  */
 #ifndef NODE_READY_H
 #define NODE_READY_H
@@ -19,16 +20,19 @@ struct ready_item {
 struct ready {
     struct ready_item *items;
     size_t count, room;
-    size_t live;     /* without those that were cancelled in the queue */
-    uint64_t newest; /* spawn counter, for the order */
+    size_t live;        /* tasks that are ready: some items are not, any more */
+    struct task *spent; /* list: forgotten, and the last item has come up */
+    uint64_t newest;    /* spawn counter, for the order */
 };
 
 bool ready_push(struct ready *ready, struct task *task); /* false without memory */
 struct task *ready_pop(struct ready *ready);             /* NULL if none is live */
 /* What comes up next, cancelled or not; the queue is not empty. */
 const struct task *ready_first(const struct ready *ready);
-/* Takes a task out that was cancelled. */
-void ready_remove(struct ready *ready, const struct task *task);
+/* Its priority has risen: it gets another item, and the first is passed over. */
+void ready_raise(struct ready *ready, struct task *task);
+/* One of those whose records may go now, or NULL. */
+struct task *ready_take_spent(struct ready *ready);
 void ready_release(struct ready *ready);
 
 #endif

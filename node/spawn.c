@@ -7,6 +7,7 @@
 #include "node/group.h"
 #include "node/observe.h"
 #include "node/outbox.h"
+#include "node/priority.h"
 #include "node/progress.h"
 #include "node/queue.h"
 #include "node/story.h"
@@ -326,6 +327,9 @@ static int hold(struct moot *m, struct task *task, const struct task_facts *fact
                 const struct lane *lane)
 {
     bool taken = task->held && (!task->adopted || facts->nested);
+    if (taken) {
+        priority_raise(m, task, facts->priority);
+    }
     if (taken && !task->let_go) {
         return MOOT_OK;
     }
@@ -336,6 +340,7 @@ static int hold(struct moot *m, struct task *task, const struct task_facts *fact
     if (!task->held && !task->pending && !task_fill(m, task, facts)) {
         return MOOT_ERR_NO_MEMORY;
     }
+    priority_hand_down(m, task);
     int error = register_task(m, task, facts, lane->number, lane->entries, false);
     m->counts.spawned += error == MOOT_OK;
     return error;

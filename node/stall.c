@@ -45,6 +45,7 @@ static void add_owner(struct text *text, const struct moot *m,
         [TASK_IDLE] = "waits for inputs",
         [TASK_READY] = "is ready to run",
         [TASK_RUNNING] = "runs",
+        [TASK_RESTING] = "has failed, and will be tried again",
         [TASK_ENDED] = "has ended",
     };
     if (view->owner == PLACEMENT_NOBODY) {

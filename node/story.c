@@ -17,6 +17,9 @@ void story_of_kernel(struct text *story, const struct moot *m, const struct task
 {
     begin(story, m, task);
     const char *kernel = task->kernel->name;
+    if (task->failures > 0) {
+        text_add(story, "failed %u times, last: ", task->failures + 1);
+    }
     if (code == MOOT_ERR_NO_OUTPUT) {
         text_add(story, "kernel '%s' returned without calling moot_call_output() (%s)",
                  kernel, error_name(code));

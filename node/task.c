@@ -244,7 +244,8 @@ bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts
     if (portable && !fill_spec(m, task, facts)) {
         return false;
     }
-    task->priority = facts->priority;
+    bool raised = task->priority > facts->priority; /* by what takes it */
+    task->priority = raised ? task->priority : facts->priority;
     task->queue_line = facts->queue_line;
     task->nested = facts->nested;
     task->parent = facts->parent;
@@ -342,7 +343,8 @@ void task_try_free(struct moot *m, struct task *task)
         return;
     }
     drop_inputs(m, task);
-    if (task->handle_count > 0 || task->used_by > 0 || task->lingers) {
+    if (task->handle_count > 0 || task->used_by > 0 || task->lingers ||
+        task->queued > 0) {
         return;
     }
     if (task->prev_of_context != NULL) {
@@ -383,9 +385,6 @@ void task_forget(struct moot *m, struct task *task)
 {
     task->gone = true;
     task->entry = NULL;
-    if (task->queued) {
-        ready_remove(&m->ready, task);
-    }
     drop_own_bytes(m, task);
     task_try_free(m, task);
 }

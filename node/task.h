@@ -23,6 +23,7 @@ enum task_stage {
     TASK_IDLE,    /* not ours to run, or inputs are missing */
     TASK_READY,   /* in the ready queue; its inputs are pinned */
     TASK_RUNNING, /* in its kernel */
+    TASK_RESTING, /* its kernel has failed, and is to be tried again (retry.h) */
     TASK_ENDED    /* this rank has ended it */
 };
 
@@ -50,8 +51,11 @@ struct task {
     uint32_t pins;    /* ready and running consumers here, and itself while it runs */
     uint32_t used_by; /* records that have it as an input */
     uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
-    uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
-    uint32_t cancelled_by; /* a rank, if `cancelled` */
+    uint32_t trace_number;   /* in this rank's trace; 0: not named there yet */
+    uint32_t cancelled_by;   /* a rank, if `cancelled` */
+    uint32_t queued;         /* items of the ready queue that name it */
+    uint32_t failures;       /* of its kernel, which was tried again */
+    struct task *raise_next; /* while priorities are handed down, and in ready.spent */
 
     uint16_t queue_line; /* what its children's spawns go through (queue_line.h) */
     uint8_t stage;       /* enum task_stage */
@@ -60,7 +64,6 @@ struct task {
     bool adopted; /* held by a peer's spec, not yet spawned by this program */
     bool nested;
     bool gone;        /* the core has forgotten it */
-    bool queued;      /* in the ready queue, if only as what was cancelled there */
     bool own;         /* ran here: peers may ask for its bytes */
     bool known;       /* the result's status and size are known here */
     bool let_go;      /* the core knows that the program uses it no more */

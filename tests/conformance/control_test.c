@@ -1,4 +1,4 @@
-/* control_test.c - cancelling, at every moment of a task's life.
+/* control_test.c - cancelling at every moment of a task's life; priorities; retries.
  *
  * A row of `moments` says what the victim is doing when somebody cancels it; each is
  * played with its owner as the one who cancels and with another rank.  The victim's
@@ -390,9 +390,206 @@ static void dependents_fail(struct seat *seat)
     end_round(seat);
 }
 
-#define CONTROL_SCENE(fn)                                                              \
+/* --- Priorities ---------------------------------------------------------------------
+ */
+
+enum { ROUTINES = 6 };
+static atomic_int starts_count, start_of[ROUTINES + 1];
+
+/* args: which of them. */
+static int racer(moot_call *call, void *user)
+{
+    (void)user;
+    const uint64_t *args = moot_call_args(call, NULL);
+    start_of[args[0]] = starts_count++;
+    uint64_t *out = moot_call_output(call, sizeof *out);
+    if (out == NULL)
+        return MOOT_ERR_NO_MEMORY;
+    *out = args[0];
+    nap_ms(2);
+    return MOOT_OK;
+}
+
+static void race_kernels(struct seat *seat)
+{
+    kernels(seat);
+    add_kernel(seat, VICTIM, "racer", racer, 0);
+}
+
+/* Rank 0 stands in gates; behind them wait some routine tasks, and the one. */
+static moot_task spawn_race(struct seat *seat)
+{
+    moot_task last = {0};
+    begin_round(seat);
+    if (seat->rank == 0)
+        starts_count = 0;
+    (void)spawn_gate(seat);
+    for (uint64_t i = 0; i <= ROUTINES; i++) {
+        const uint64_t args[2] = {i, round_number};
+        last = spawn_spec(seat, &(moot_task_spec){.kernel = seat->kernels[VICTIM],
+                                                  .args = args,
+                                                  .args_size = sizeof args,
+                                                  .owner = MOOT_ON(0)});
+    }
+    return last;
+}
+
+static void end_race(struct seat *seat, moot_task consumer)
+{
+    meet(seat);
+    gate_open = true;
+    EXPECT(seat, moot_task_wait(seat->m, consumer, SOON), MOOT_OK);
+    end_round(seat);
+    CHECK(seat, start_of[ROUTINES] <= 1); /* rank 0 has two threads */
+}
+
+/* Its consumer, on another rank, is spawned when it stands in the queue already. */
+static void inputs_inherit_priority(struct seat *seat)
+{
+    moot_task one = spawn_race(seat);
+    meet(seat);
+    uint64_t more = 0;
+    moot_task middle = spawn_spec(seat, &(moot_task_spec){.kernel = seat->kernels[SUM],
+                                                          .args = &more,
+                                                          .args_size = sizeof more,
+                                                          .inputs = &one,
+                                                          .input_count = 1});
+    more = round_number;
+    moot_task urgent =
+        spawn_spec(seat, &(moot_task_spec){.kernel = seat->kernels[SUM],
+                                           .args = &more,
+                                           .args_size = sizeof more,
+                                           .inputs = &middle,
+                                           .input_count = 1,
+                                           .owner = MOOT_ON(seat->size - 1),
+                                           .priority = 5});
+    end_race(seat, urgent);
+}
+
+/* Rank 0 never spawns what takes it: it hears how urgent that is with the motion. */
+static void a_motion_brings_the_priority(struct seat *seat)
+{
+    if (seat->size == 1)
+        return;
+    moot_task one = spawn_race(seat);
+    if (seat->rank == seat->size - 1) {
+        uint64_t more = round_number;
+        one = spawn_spec(seat, &(moot_task_spec){.kernel = seat->kernels[SUM],
+                                                 .args = &more,
+                                                 .args_size = sizeof more,
+                                                 .inputs = &one,
+                                                 .input_count = 1,
+                                                 .owner = MOOT_ON(seat->size - 1),
+                                                 .priority = 5});
+        EXPECT(seat, moot_task_wait(seat->m, one, MOOT_MILLISECONDS(300)),
+               MOOT_ERR_TIMEOUT);
+    }
+    end_race(seat, one);
+}
+
+/* --- Retries ------------------------------------------------------------------------
+ */
+
+enum { FLAKY = RELAY + 1, STEADFAST, SLEEPER };
+static atomic_int flaky_runs;
+
+/* args: how often it fails, and a salt. */
+static int flaky(moot_call *call, void *user)
+{
+    (void)user;
+    const uint64_t *args = moot_call_args(call, NULL);
+    int run = ++flaky_runs;
+    if ((uint64_t)run <= args[0])
+        return moot_call_fail(call, 7, "the pump is dry");
+    return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+static void add_flaky(struct seat *seat, int index, const char *name, uint32_t retries,
+                      moot_duration backoff)
+{
+    const moot_kernel kernel = {
+        .name = name, .fn = flaky, .retries = retries, .retry_backoff = backoff};
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &seat->kernels[index]),
+           MOOT_OK);
+}
+
+static void retry_kernels(struct seat *seat)
+{
+    kernels(seat);
+    add_flaky(seat, FLAKY, "flaky", 3, MOOT_MILLISECONDS(1));
+    add_flaky(seat, STEADFAST, "steadfast", 2, 0);
+    add_flaky(seat, SLEEPER, "sleeper", 1, MOOT_SECONDS(3600));
+}
+
+static moot_task spawn_flaky(struct seat *seat, int kernel, uint64_t times)
+{
+    meet(seat);
+    if (seat->rank == 0) {
+        flaky_runs = 0;
+        round_number++;
+    }
+    meet(seat);
+    const uint64_t args[2] = {times, round_number};
+    return spawn_spec(seat, &(moot_task_spec){.kernel = seat->kernels[kernel],
+                                              .args = args,
+                                              .args_size = sizeof args});
+}
+
+static void failures_are_retried(struct seat *seat)
+{
+    static atomic_int retried;
+    if (seat->rank == 0)
+        retried = 0;
+    for (int kernel = FLAKY; kernel <= STEADFAST; kernel++) {
+        moot_task task = spawn_flaky(seat, kernel, 2);
+        EXPECT(seat, moot_task_wait(seat->m, task, SOON), MOOT_OK);
+        meet(seat);
+        CHECK(seat, flaky_runs == 3);
+    }
+    moot_task task = spawn_flaky(seat, FLAKY, 100);
+    EXPECT(seat, moot_task_wait(seat->m, task, SOON), MOOT_ERR_TASK_FAILED);
+    CHECK(seat, told(seat, "failed 4 times, last: kernel 'flaky' failed with code 7: "
+                           "the pump is dry"));
+    retried += (int)stats_of(seat).tasks_retried;
+    meet(seat);
+    CHECK(seat, flaky_runs == 4 && retried == 2 + 2 + 3);
+}
+
+static void what_rests_can_be_cancelled(struct seat *seat)
+{
+    moot_task task = spawn_flaky(seat, SLEEPER, 1);
+    for (int ms = 0; flaky_runs == 0 && ms < ALARM_S * 1000; ms++)
+        (void)moot_task_wait(seat->m, task, MOOT_MILLISECONDS(1));
+    meet(seat);
+    if (seat->rank == seat->size - 1)
+        EXPECT(seat, moot_task_cancel(seat->m, task), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, SOON), MOOT_ERR_CANCELLED);
+    meet(seat);
+    CHECK(seat, flaky_runs == 1);
+}
+
+static void wrong_retries_are_refused(struct seat *seat)
+{
+    moot_kernel kernel = {.name = "once with retries",
+                          .fn = flaky,
+                          .flags = MOOT_KERNEL_ONCE,
+                          .retries = 1};
+    moot_kernel_id id;
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &id), MOOT_ERR_INVALID);
+    kernel.flags = 0;
+    kernel.retry_backoff = -1;
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &id), MOOT_ERR_INVALID);
+    kernel.retry_backoff = 0;
+    kernel.retries = 1001;
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &id), MOOT_ERR_INVALID);
+    kernel.retries = 1000;
+    kernel.flags = MOOT_KERNEL_ONCE | MOOT_KERNEL_IDEMPOTENT;
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &id), MOOT_OK);
+}
+
+#define CONTROL_SCENE(fn, kernels_of)                                                  \
     {                                                                                  \
-        .name = #fn, .program = fn, .register_kernels = control_kernels,               \
+        .name = #fn, .program = fn, .register_kernels = kernels_of,                    \
         .after = closes_well, .knobs = knobs                                           \
     }
 
@@ -400,10 +597,15 @@ int main(int argc, char **argv)
 {
     static const char *const knobs[] = {"MOOT_THREADS=1", NULL};
     const struct scene scenes[] = {
-        CONTROL_SCENE(at_every_moment),
-        CONTROL_SCENE(sets_and_labels),
-        CONTROL_SCENE(everything),
-        CONTROL_SCENE(dependents_fail),
+        CONTROL_SCENE(at_every_moment, control_kernels),
+        CONTROL_SCENE(sets_and_labels, control_kernels),
+        CONTROL_SCENE(everything, control_kernels),
+        CONTROL_SCENE(dependents_fail, control_kernels),
+        CONTROL_SCENE(inputs_inherit_priority, race_kernels),
+        CONTROL_SCENE(a_motion_brings_the_priority, race_kernels),
+        CONTROL_SCENE(failures_are_retried, retry_kernels),
+        CONTROL_SCENE(what_rests_can_be_cancelled, retry_kernels),
+        CONTROL_SCENE(wrong_retries_are_refused, retry_kernels),
     };
     return play_all(scenes, sizeof scenes / sizeof scenes[0], argc, argv);
 }

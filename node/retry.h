@@ -1,0 +1,25 @@
+/* retry.h - kernels that failed and are to be tried again.
+ *
+ * A kernel that was registered with .retries is run again, up to so many times, before
+ * its task fails; a pause before each try, twice as long as the one before.  To the
+ * core and to its peers the task runs all the while: there is one result or one
+ * failure, with the last story and the number of tries.
+ *
+ * A task that rests is in no ready queue.  Whoever looks for something to run puts back
+ * what is due.  Under the engine lock.
+ */
+#ifndef NODE_RETRY_H
+#define NODE_RETRY_H
+
+#include "node/context.h"
+
+/* True if the failed task is to be tried again: it rests now (or is ready again), and
+ * its inputs stay pinned. */
+bool retry_later(struct moot *m, struct task *task);
+/* Makes ready what has rested long enough. */
+void retry_wake(struct moot *m);
+/* It is cancelled. */
+void retry_forget(struct moot *m, struct task *task);
+void retry_release(struct moot *m);
+
+#endif
