@@ -146,6 +146,7 @@ expect the_last_seeds 0 --ranks 3 --jobs 2 \
 says out '^5 seeds: 5 good, 0 violations, in '
 
 name=who_reads_may_leave
+# shellcheck disable=SC2016 # for that shell to expand
 timeout 60 sh -c '"$1" sim --ranks 3 --seeds 1..100000 --jobs 2 --canary run-twice |
     head -n 1' sh "$moot" >"$scratch/out"
 note $? "the command goes on without a reader"
