@@ -35,7 +35,8 @@
  * A chain goes by what was submitted through it, so a task that was spawned before
  * (equal specs are one task) keeps its place and only holds back what comes after it.
  * Tasks of one region that take each other's results are ordered by that, too.
- * A failed task fails what is ordered after it, as with `.after`.
+ * A failed task fails what is ordered after it, as with `.after`.  After a death a pure
+ * task whose result is lost runs again, perhaps later than what came after it.
  *
  * *Queues say when, not what.*  No task's hash depends on a queue, so ranks that use
  * different queues, or none, still agree on their tasks.  What a task comes after is

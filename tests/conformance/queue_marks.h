@@ -8,7 +8,7 @@
 
 #include "kernels.h"
 
-enum { MARK = RELAY + 1, FAMILY, MARKS_MAX = 512 };
+enum { MARK = RELAY + 1, FAMILY, ANCESTOR, MARKS_MAX = 512 };
 
 struct note {
     atomic_int started, ended, runs;
