@@ -14,21 +14,6 @@ enum {
     CHAIN_JOIN_MAX = LIMIT_INPUTS / 2 /* tasks that one join joins */
 };
 
-static bool reserve(struct chain *chain, size_t count)
-{
-    if (count <= chain->room) {
-        return true;
-    }
-    size_t room = count < 8 ? 8 : count * 2;
-    struct chain_link *links = realloc(chain->links, room * sizeof(*links));
-    if (links == NULL) {
-        return false;
-    }
-    chain->links = links;
-    chain->room = room;
-    return true;
-}
-
 static void end_link(struct moot *m, const struct chain_link *link)
 {
     struct handle *handle;
@@ -65,11 +50,36 @@ bool chain_add(struct moot *m, struct chain *chain, struct task *task)
             return true;
         }
     }
-    uint64_t id = reserve(chain, chain->count + 1) ? task_handle_new(m, task, NULL) : 0;
+    uint64_t id =
+        chain_reserve(chain, chain->count + 1) ? task_handle_new(m, task, NULL) : 0;
     if (id == 0) {
         return false;
     }
     chain->links[chain->count++] = (struct chain_link){.task = task, .id = id};
+    return true;
+}
+
+void chain_advance_to(struct moot *m, struct chain *chain, struct chain_link link)
+{
+    for (size_t i = 0; i < chain->count; i++) {
+        end_link(m, &chain->links[i]);
+    }
+    chain->links[0] = link;
+    chain->count = 1;
+}
+
+bool chain_reserve(struct chain *chain, size_t count)
+{
+    if (count <= chain->room) {
+        return true;
+    }
+    size_t room = count < 8 ? 8 : count * 2;
+    struct chain_link *links = realloc(chain->links, room * sizeof(*links));
+    if (links == NULL) {
+        return false;
+    }
+    chain->links = links;
+    chain->room = room;
     return true;
 }
 
@@ -154,7 +164,7 @@ static int join(struct moot *m, struct lane *lane, struct moot_queue *queue,
             some = some < CHAIN_JOIN_MAX ? some : CHAIN_JOIN_MAX;
             struct chain_link link;
             error =
-                reserve(&next, next.count + 1)
+                chain_reserve(&next, next.count + 1)
                     ? join_some(m, lane, queue, around, &chain->links[at], some, &link)
                     : MOOT_ERR_NO_MEMORY;
             if (error == MOOT_OK) {
@@ -274,8 +284,9 @@ int chain_order_batch(struct moot *m, struct lane *lane, struct moot_queue *queu
     int error = chain->count > 0 ? order_all(lane, chain, batch) : MOOT_OK;
     struct moot_ticket *ticket = batch->first;
     for (; ticket != NULL && error == MOOT_OK; ticket = ticket->next) {
-        uint64_t id =
-            reserve(next, next->count + 1) ? task_handle_new(m, ticket->task, NULL) : 0;
+        uint64_t id = chain_reserve(next, next->count + 1)
+                          ? task_handle_new(m, ticket->task, NULL)
+                          : 0;
         if (id == 0) {
             return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a queue's order");
         }

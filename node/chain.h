@@ -41,6 +41,11 @@ int chain_order_spawn(struct moot *m, struct lane *lane, struct moot_queue *queu
  * been passed on.  On failure the batch is as it was or has some of the order. */
 int chain_order_batch(struct moot *m, struct lane *lane, struct moot_queue *queue,
                       const struct ticket_list *batch, struct chain *next);
+/* Room for so many links; false without memory. */
+bool chain_reserve(struct chain *chain, size_t count);
+/* One task, to which the link has a handle, takes the place of the last batch; there is
+ * room for it. */
+void chain_advance_to(struct moot *m, struct chain *chain, struct chain_link link);
 /* `next`, which is empty then, takes the place of the last batch. */
 void chain_advance(struct moot *m, struct chain *chain, struct chain *next);
 

@@ -151,7 +151,7 @@ int queue_spawn_at(struct moot *m, struct lane *lane, struct moot_queue *queue,
 static int spawn_in_chain(struct moot *m, struct lane *lane, struct moot_queue *queue,
                           struct task_facts *facts, struct spawned *out)
 {
-    struct chain *chain = queue->chain, next = {0};
+    struct chain *chain = queue->chain;
     int error = chain_order_spawn(m, lane, queue, facts);
     if (error == MOOT_OK) {
         error = spawn_enter(m, lane, facts, out);
@@ -159,15 +159,20 @@ static int spawn_in_chain(struct moot *m, struct lane *lane, struct moot_queue *
     if (error != MOOT_OK) {
         return error;
     }
-    bool again = out->task->held || out->task->pending;
-    if (!chain_add(m, again ? chain : &next, out->task)) {
+    if (out->task->held || out->task->pending) {
+        return chain_add(m, chain, out->task) ? spawn_hold(m, lane, facts, out)
+                                              : no_memory(m, lane, out);
+    }
+    struct spawned link = {.task = out->task};
+    link.id = chain_reserve(chain, 1) ? task_handle_new(m, out->task, NULL) : 0;
+    if (link.id == 0) {
         return no_memory(m, lane, out);
     }
     error = spawn_hold(m, lane, facts, out);
-    if (error != MOOT_OK) {
-        chain_release(m, &next);
-    } else if (!again) {
-        chain_advance(m, chain, &next);
+    if (error == MOOT_OK) {
+        chain_advance_to(m, chain, (struct chain_link){link.task, link.id});
+    } else {
+        spawn_undo(m, &link);
     }
     return error;
 }
