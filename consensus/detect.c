@@ -312,7 +312,7 @@ static void beat(struct core *core)
             .token = core->now_ns, .load = load, .suspects = silent, .dead = dead};
     }
     core->certificate_due = false;
-    core->heartbeat_due_ns = add_ns(core->now_ns, core->options.heartbeat_ns);
+    core->heartbeat_due_ns = add_ns(core->now_ns, timers_next_heartbeat_ns(core));
 }
 
 static void watch_quorum(struct core *core)

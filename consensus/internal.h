@@ -352,11 +352,12 @@ struct peer {
     moot_hash waits_for;
     struct announced *announced; /* unresolved ones */
     uint32_t announced_count, announced_room;
-    struct estimate round_trip; /* from a heartbeat to its grant */
-    uint64_t beat_ns;           /* when its last heartbeat came, */
-    uint64_t gap_ns;            /* and the longest between two; fades */
-    uint64_t wins;              /* yields given to it by this chair */
-    bool swept; /* T1a is done towards it: it has closed and knows what we hold */
+    struct estimate round_trip; /* from a heartbeat to its grant, but for the first */
+    bool trip_seen;
+    uint64_t beat_ns; /* when its last heartbeat came, */
+    uint64_t gap_ns;  /* and the longest between two; fades */
+    uint64_t wins;    /* yields given to it by this chair */
+    bool swept;       /* T1a is done towards it: it has closed and knows what we hold */
     struct message_pollr pollr;
     moot_hash orphan;
 };
@@ -544,6 +545,7 @@ struct core {
     uint64_t vote_timeout_ns; /* as it is now: set, or learnt from */
     struct quantiles *claims; /* how late this chair's were; NULL: none was */
     uint32_t unwell;          /* how often its own heartbeats were late, lately */
+    uint32_t early_beats;     /* of those that come more often, at the beginning */
     struct rankset members;
     uint32_t member_count;
     uint64_t *uids;      /* per rank */

@@ -137,6 +137,7 @@ void timers_round_trip(struct peer *peer, uint64_t trip_ns);
 void timers_late_claim(struct core *core, uint64_t late_ns);
 void timers_heartbeat(struct core *core, struct peer *peer); /* has come from it */
 void timers_own_heartbeat(struct core *core);                /* goes out now */
+uint64_t timers_next_heartbeat_ns(struct core *core); /* and the next so much later */
 
 /* --- view_value.c, view.c, view_learn.c
  * -------------------------------------------------------------------- */

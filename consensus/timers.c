@@ -3,19 +3,21 @@
  * What `auto` means (options.adapt).  Each is a matter of when, never of who: a timer
  * that is wrong costs messages or time, and no promise (P4).
  *
- *   ask delay   of the chair that would be asked: ASK_ROUND_TRIPS round trips to it, as
- *               long as that is no more than the delay that was set; one round trip, if
- *               that is longer.  A push takes half of one, so what is asked for sooner
- *               is most often under way.  A round trip is from a heartbeat to its
- * GRANT, which the peer answers at once: it has in it how long the peer takes to look
- * at its messages. vote        of this rank as a chair: twice what it was late by when
- * it claimed what timeout     had been asked for, at the 999th per mille; never before
- *               VOTE_SAMPLES such claims.  What it yielded too early is a sample, too,
- *               when it registers it after all: so it cannot stay too short.
- *   suspicion   of a peer: the silence that was set, or twice the longest between two
- * of its heartbeats lately, which fades; and longer while this rank is late itself. Its
- * own heartbeats tell it that: who was not given a processor for a while has reason to
- * doubt its ears before its peers' (after Lifeguard, Dadgar et al. 2018, "local
+ * The ask delay of the chair that would be asked is ASK_ROUND_TRIPS round trips to it,
+ * as long as that is no more than what was set, and else that; but at least half of
+ * one, which a push takes: what is asked for sooner is most often under way.  A round
+ * trip is from a heartbeat to its GRANT, which the peer answers at once: it has in it
+ * how long the peer takes to look at its messages.
+ *
+ * The vote timeout of this rank, as a chair, is twice what it was late by when it
+ * claimed what had been asked for, at the 999th per mille; never before VOTE_SAMPLES
+ * such claims.  What it yielded too early by it is a sample, too, when it registers it
+ * after all: so it cannot stay too short.
+ *
+ * The suspicion of a peer is the silence that was set, or twice the longest between two
+ * of its heartbeats lately, which fades; and longer while this rank is late itself.
+ * Its own heartbeats tell it that: who was not given a processor for a while has reason
+ * to doubt its ears before its peers' (after Lifeguard, Dadgar et al. 2018, "local
  * health").
  *
  * The heartbeat and the lease are not learnt.  A lease is what a vote of removal waits
@@ -30,8 +32,8 @@ enum {
     ESTIMATE_MEAN_SHARE = 8, /* a sample's weight: 1/8 in the mean, */
     ESTIMATE_DEVIATION_SHARE = 4,
     ASK_ROUND_TRIPS = 4,
-    ASK_SAMPLES = 2,     /* before that, what was set: the first round trip of a job has
-                            in it how long the peer took to begin */
+    ASK_SAMPLES = 2,     /* before that, what was set */
+    EARLY_BEATS = 16,    /* as many come in the first heartbeat period, to learn from */
     ASK_LEAST_SHARE = 10 /* the ask delay is at least this part of what was set */
 };
 
@@ -138,7 +140,8 @@ uint64_t timers_ask_delay_ns(const struct core *core, uint32_t chair)
     uint64_t some_ns = trip->mean_ns > base_ns / ASK_ROUND_TRIPS
                            ? base_ns
                            : trip->mean_ns * ASK_ROUND_TRIPS;
-    uint64_t ns = some_ns > trip->mean_ns ? some_ns : trip->mean_ns;
+    uint64_t way_ns = trip->mean_ns / 2; /* that a push takes */
+    uint64_t ns = some_ns > way_ns ? some_ns : way_ns;
     return clamped_ns(ns, base_ns / ASK_LEAST_SHARE, most_ask_ns(core));
 }
 
@@ -148,9 +151,24 @@ uint64_t timers_least_ask_ns(const struct core *core)
     return adapts(core, CORE_ADAPT_ASK) ? base_ns / ASK_LEAST_SHARE : base_ns;
 }
 
+/* The first has in it how long the peer took to begin. */
 void timers_round_trip(struct peer *peer, uint64_t trip_ns)
 {
-    estimate_add(&peer->round_trip, trip_ns);
+    if (peer->trip_seen) {
+        estimate_add(&peer->round_trip, trip_ns);
+    }
+    peer->trip_seen = true;
+}
+
+/* So that a short job learns something, too. */
+uint64_t timers_next_heartbeat_ns(struct core *core)
+{
+    uint64_t period_ns = core->options.heartbeat_ns;
+    if (!adapts(core, CORE_ADAPT_ASK) || core->early_beats == EARLY_BEATS) {
+        return period_ns;
+    }
+    core->early_beats++;
+    return period_ns / EARLY_BEATS;
 }
 
 /* --- Voting ----------------------------------------------------------------------- */

@@ -134,6 +134,7 @@ static void add_task(struct translation *t, uint32_t index)
     task->work_us = work_us(t->trace, t->order[index]);
     task->once = (from->flags & MOOT__RECORD__FLAG__ONCE) != 0;
     task->hint = (from->flags & MOOT__RECORD__FLAG__CONDITIONAL) != 0;
+    task->portable = (from->flags & MOOT__RECORD__FLAG__ADOPTED) != 0;
     task->awaited = parent != PROGRAM_NONE;
     add_inputs(t, index);
     t->chairs[index] = tune_chair(t->trace, t->order[index]);

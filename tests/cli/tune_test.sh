@@ -73,6 +73,10 @@ for preset in local lan wan; do
 done
 # What is advised is on the frontier of the table, and without a needless vote.
 says out "^>\* +[0-9a-z. ]+\| +0 +0 +0 +\|"
+# A replay casts about as many votes as the run that it repeats: within a tenth.
+sed -n 's/^(recorded runs cast \([0-9.]*\) votes .* \([0-9.]*\))$/\1 \2/p' "$scratch/out" |
+    awk '$1 > 50 && $2 > 0.9 * $1 && $2 < 1.1 * $1 { good = 1 } END { exit !good }'
+note $? "the replay is another"
 says out "tsp.conf: MOOT_CONFIG=tsp.conf has it used"
 expect the_file_is_taken 0 10 env MOOT_CONFIG=tsp.conf "$moot" info
 says out "from: tsp.conf:"

@@ -93,7 +93,7 @@ static void the_ask_delay_follows_the_round_trip(void **state)
     assert_int_equal(timers_of(0, 1).ask_delay_ns, ASK_NS);
     pass(20 * HEARTBEAT_NS); /* a wire that takes no time */
     struct core_timers quick = timers_of(0, 1);
-    assert_in_range(quick.round_trips, 10, 40);
+    assert_in_range(quick.round_trips, 25, 45); /* sixteen of them early */
     assert_int_equal(quick.ask_delay_ns, ASK_NS / 10);
     slow_grants(4 * (uint64_t)MS);
     struct core_timers slow = timers_of(0, 1);

@@ -204,11 +204,13 @@ static void a_run_becomes_a_program(void **state)
     run_open();
     run.tasks[2].voted_ns = MS(9); /* by its chair, which the hash does not tell */
     run.tasks[2].chair = 2;
+    run.tasks[1].flags = MOOT__RECORD__FLAG__ADOPTED; /* by a chair, from a motion */
     struct program *program = tune_program(&run.trace, &whole);
     assert_non_null(program);
     assert_true(whole);
     assert_int_equal(program->task_count, 3); /* nobody spawned the fourth */
     assert_int_equal(program->tasks[1].inputs.count, 1);
+    assert_true(program->tasks[1].portable && !program->tasks[0].portable);
     assert_int_equal(program->tasks[0].work_us, 4000); /* 2 to 4 ms: 3 in the mean */
     assert_true(rankset_has(&program->tasks[2].holders, 0));
     assert_false(rankset_has(&program->tasks[2].holders, 2));
