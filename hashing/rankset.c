@@ -71,16 +71,6 @@ void rankset_remove(struct rankset *set, uint32_t rank)
         set->high[word - 1] &= ~bit_of(rank);
 }
 
-bool rankset_has(const struct rankset *set, uint32_t rank)
-{
-    return (rankset_word(set, rank / WORD_BITS) & bit_of(rank)) != 0;
-}
-
-bool rankset_empty(const struct rankset *set)
-{
-    return set->low == 0 && high_used(set) == 0;
-}
-
 uint32_t rankset_count(const struct rankset *set)
 {
     uint32_t count = (uint32_t)__builtin_popcountll(set->low);
@@ -148,7 +138,7 @@ bool rankset_merge(struct rankset *to, const struct rankset *from)
     return true;
 }
 
-uint32_t rankset_next(const struct rankset *set, uint32_t from)
+uint32_t rankset_next_high(const struct rankset *set, uint32_t from)
 {
     uint32_t word = from / WORD_BITS;
     uint64_t rest = rankset_word(set, word) & (UINT64_MAX << (from % WORD_BITS));

@@ -32,19 +32,36 @@ static inline uint64_t rankset_word(const struct rankset *set, uint32_t word)
 /* How many words there are up to the last that is not zero. */
 uint32_t rankset_words(const struct rankset *set);
 
+static inline bool rankset_has(const struct rankset *set, uint32_t rank)
+{
+    return (rankset_word(set, rank / 64) >> (rank % 64) & 1) != 0;
+}
+
+static inline bool rankset_empty(const struct rankset *set)
+{
+    return set->low == 0 && (set->high_words == 0 || rankset_words(set) <= 1);
+}
+
+uint32_t rankset_next_high(const struct rankset *set, uint32_t from); /* rankset_next */
+
+/* The lowest member that is >= from; UINT32_MAX if there is none. */
+static inline uint32_t rankset_next(const struct rankset *set, uint32_t from)
+{
+    uint64_t rest = from < 64 ? set->low >> from : 0;
+    if (rest != 0)
+        return from + (uint32_t)__builtin_ctzll(rest);
+    return set->high_words == 0 ? UINT32_MAX : rankset_next_high(set, from);
+}
+
 /* Frees what the set owns and makes it empty. */
 void rankset_release(struct rankset *set);
 bool rankset_add(struct rankset *set, uint32_t rank);
 void rankset_remove(struct rankset *set, uint32_t rank);
-bool rankset_has(const struct rankset *set, uint32_t rank);
-bool rankset_empty(const struct rankset *set);
 uint32_t rankset_count(const struct rankset *set);
 bool rankset_equal(const struct rankset *a, const struct rankset *b);
 bool rankset_copy(struct rankset *to, const struct rankset *from);
 /* Adds all of from. */
 bool rankset_merge(struct rankset *to, const struct rankset *from);
-/* The lowest member that is >= from; UINT32_MAX if there is none. */
-uint32_t rankset_next(const struct rankset *set, uint32_t from);
 /* How many members are lower than `rank`, and the member that has so many lower ones
  * (UINT32_MAX if there is none): each undoes the other. */
 uint32_t rankset_below(const struct rankset *set, uint32_t rank);

@@ -46,10 +46,14 @@ static void *take_alone(struct pool *pool, size_t size)
 /* Sizes are multiples of 16 up to 256 bytes, then powers of two. */
 static size_t class_size(size_t size, unsigned *class)
 {
-    *class = 0;
-    size_t rounded = POOL_STEP_BYTES;
+    if (size <= POOL_FINE_BYTES) {
+        *class = size > 0 ? (unsigned)((size - 1) / POOL_STEP_BYTES) : 0;
+        return (size_t)(*class + 1) * POOL_STEP_BYTES;
+    }
+    size_t rounded = (size_t)2 * POOL_FINE_BYTES;
+    *class = POOL_FINE_BYTES / POOL_STEP_BYTES;
     while (rounded < size) {
-        rounded = rounded < POOL_FINE_BYTES ? rounded + POOL_STEP_BYTES : rounded * 2;
+        rounded *= 2;
         (*class)++;
     }
     assert(*class < POOL_CLASSES);
