@@ -29,6 +29,18 @@ enum {
     HELPER_LATE_NS = 2000000
 };
 
+/* Lets the core do what is due, and sends what there is to send; whether there was. */
+static bool act(struct moot *m, uint64_t now_ns)
+{
+    if (core_deadline(m->core) <= now_ns) {
+        engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
+    }
+    bool any = !outbox_empty(m);
+    outbox_flush(m);
+    return any;
+}
+
+/* What was queued since the last turn goes out before the wire is looked at. */
 bool progress_drive(struct moot *m)
 {
     uint64_t now_ns = m->now_ns = clock_ns();
@@ -37,18 +49,17 @@ bool progress_drive(struct moot *m)
     if (!faults_look(m, now_ns)) {
         return false;
     }
-    bool any = inbox_poll(m);
+    bool any = act(m, now_ns);
+    bool arrived = inbox_poll(m);
     members_look(m, now_ns); /* after it: what the dead had said goes first */
-    if (core_deadline(m->core) <= now_ns) {
-        engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
+    if (arrived) {
+        act(m, now_ns);
     }
-    any |= !outbox_empty(m);
-    outbox_flush(m);
     report_look(m, now_ns);
     trace_look(m);
     large_look(&m->payloads.large, now_ns);
     faults_after_turn(m, now_ns);
-    return any;
+    return any || arrived;
 }
 
 bool progress_drive_free(struct moot *m) { return !m->driven && progress_drive(m); }
