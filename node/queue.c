@@ -97,10 +97,12 @@ int queue_pass(struct moot *m, struct lane *lane, struct moot_queue *to,
 /* --- Spawning -------------------------------------------------------------------- */
 
 /* A task that was spawned before holds back what comes after it: in the nearest chain,
- * or, if it is part of a batch, in that in which the batch is. */
+ * or, if it is part of a batch, in that in which the batch is.  Not what came before it
+ * and is still kept by a custom queue on the way: such a queue notes it until it closes.
+ */
 static bool note_again(struct moot *m, struct moot_queue *queue, struct task *task)
 {
-    while (queue != NULL && queue->kind == QUEUE_CUSTOM) {
+    while (queue != NULL && queue->kind == QUEUE_CUSTOM && queue->kept.count == 0) {
         queue = queue->up;
     }
     if (queue == NULL) {
@@ -308,7 +310,7 @@ int queue_open(struct moot *m, struct lane *lane, enum queue_kind kind,
 int queue_pass_kept(struct moot *m, struct lane *lane, struct moot_queue *queue)
 {
     int error = queue_pass(m, lane, queue->up, &queue->kept);
-    if (queue->kind == QUEUE_BULK) {
+    if (queue->kind != QUEUE_SEQUENTIAL) {
         for (size_t i = 0; i < queue->own.count; i++) {
             bool noted = note_again(m, queue->up, queue->own.links[i].task);
             if (!noted && error == MOOT_OK) {
