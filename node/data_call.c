@@ -4,6 +4,7 @@
 
 #include "node/call.h"
 #include "node/engine.h"
+#include "node/kernel.h"
 
 #include <assert.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 /* --- Changing a version --------------------------------------------------------- */
 
 /* Takes the input's own memory over, if nobody can see these bytes any more: the core
- * has to agree, which knows who may ask for them.  Their owner keeps its copy. */
+ * has to agree, which knows who may ask for them.  Their owner keeps its copy.
+ * A kernel that is tried again after it failed must find them as they were. */
 static bool take_bytes(struct moot *m, struct moot_call *call, size_t i)
 {
     struct task *task = call->task->inputs[i];
@@ -19,7 +21,7 @@ static bool take_bytes(struct moot *m, struct moot_call *call, size_t i)
     if (payload == NULL || payload != call->inputs[i] ||
         payload->size <= PAYLOAD_SMALL_BYTES || payload->references > 1 || task->own ||
         task->gone || task->pins > 1 || task->handle_count > 0 || task->lingers ||
-        m->fatal != 0) {
+        m->fatal != 0 || call->task->kernel->retries > 0) {
         return false;
     }
     struct core_event event = {

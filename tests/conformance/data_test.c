@@ -8,7 +8,7 @@
 #include "ranks.h"
 
 enum { PLACES = 512, BYTES = PLACES * sizeof(uint64_t) };
-enum { MAKE, ADD, DIGEST, SWAP, ODD, TWO_OF_THREE, GATE };
+enum { MAKE, ADD, DIGEST, SWAP, ODD, TWO_OF_THREE, GATE, STUMBLER };
 
 static atomic_int in_place, copied;
 static atomic_bool gate_open;
@@ -105,6 +105,16 @@ static int two_of_three(moot_call *call, void *user)
     int error = moot_call_parts(call, 2, sizes, parts);
     memset(parts[0], 7, 8);
     return error;
+}
+
+/* as add, but it fails when it has changed what it was given; but for the last time */
+static int stumble(moot_call *call, void *user)
+{
+    atomic_int *left = user;
+    uint64_t *vector = moot_call_update(call, 0);
+    for (int i = 0; vector != NULL && i < PLACES; i++)
+        vector[i] += 100;
+    return vector != NULL && (*left)-- <= 0 ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
 /* as make, once the gate is open */
@@ -306,6 +316,24 @@ static void a_reader_that_still_waits(struct seat *seat)
     CHECK(seat, newest(seat, x) == 24 && in_place == 0);
 }
 
+/* A kernel that is tried again finds its input as it was. */
+static void tried_again(struct seat *seat)
+{
+    static atomic_int left;
+    moot_kernel kernel = {
+        .name = "stumble", .version = 1, .fn = stumble, .user = &left, .retries = 3};
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &seat->kernels[STUMBLER]),
+           MOOT_OK);
+    meet(seat);
+    left = 2;
+    meet(seat);
+    moot_data x = data_new(seat);
+    forget(seat, run_on(seat, 0, MAKE, &(moot_access){x, MOOT_WRITE}, 1));
+    forget(seat, run_on(seat, seat->size - 1, STUMBLER,
+                        &(moot_access){x, MOOT_READWRITE}, 1));
+    CHECK(seat, newest(seat, x) == 106 && left == -1);
+}
+
 /* A task that writes two handles gives each its own part; a kernel that makes no parts,
  * or too few, fails the versions that it owes, and no others. */
 static void parts_of_a_result(struct seat *seat)
@@ -414,6 +442,7 @@ static const struct scene scenes[] = {
     DATA_SCENE(parts_of_a_result),
     DATA_SCENE(same_task_as_by_hand),
     DATA_SCENE(refusals),
+    DATA_SCENE(tried_again),
     {.name = "a_reader_that_still_waits",
      .program = a_reader_that_still_waits,
      .register_kernels = kernels,
