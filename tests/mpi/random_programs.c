@@ -2,11 +2,13 @@
  *
  *   mpirun -n 4 random_programs --seeds 1..150
  *   mpirun -n 4 random_programs --seed 17 [--tasks N] [--features MASK] [--agree]
- *                               [--knob NAME=VALUE]... [--print]
+ *                               [--knob NAME=VALUE]... [--print] [--regions]
  *
  * Each seed is a program of 50 to 500 tasks (consensus/sim/program.h), played in a moot
  * of its own (support/play.h).  A seed that fails, or does not end, prints the line
- * that runs it again.  --features takes a mask of enum program_feature: leaving bits
+ * that runs it again.  With --regions the player draws queues and groups, too
+ * (support/play_regions.h), and every third program is one in which queues may be
+ * sequential.  --features takes a mask of enum program_feature: leaving bits
  * out makes a failing program smaller.
  */
 #include "support/play.h"
@@ -20,7 +22,7 @@ enum { SEED_DEADLINE_S = 45, KNOBS_MAX = 8 };
 struct job {
     uint64_t first, last;
     uint32_t tasks, features;
-    bool agree, print;
+    bool agree, print, regions;
     const char *knobs[KNOBS_MAX + 1];
     int knob_count;
 };
@@ -73,6 +75,8 @@ static bool parse(struct job *job, int argc, char **argv)
             job->agree = true;
         else if (strcmp(argv[i], "--print") == 0)
             job->print = true;
+        else if (strcmp(argv[i], "--regions") == 0)
+            job->regions = true;
         else if (i + 1 >= argc || !parse_option(job, argv[i], argv[i + 1]))
             return false;
         else
@@ -92,8 +96,19 @@ static void describe(const struct job *job, uint64_t seed, char *text, size_t si
         at += snprintf(text + at, size - (size_t)at, " --features %u", job->features);
     if (job->agree)
         at += snprintf(text + at, size - (size_t)at, " --agree");
+    if (job->regions)
+        at += snprintf(text + at, size - (size_t)at, " --regions");
     for (int i = 0; i < job->knob_count && (size_t)at + 1 < size; i++)
         at += snprintf(text + at, size - (size_t)at, " --knob %.20s", job->knobs[i]);
+}
+
+/* Every third seed with regions draws from fewer, unless told what from. */
+static uint32_t features_of(const struct job *job, uint64_t seed)
+{
+    const uint32_t ordered = PROGRAM_ALL & ~(PROGRAM_FAILURES | PROGRAM_GHOSTS |
+                                             PROGRAM_CANCELS | PROGRAM_DISORDER);
+    return job->features == 0 && job->regions && seed % 3 == 0 ? ordered
+                                                               : job->features;
 }
 
 static void run_seed(const struct job *job, uint64_t seed)
@@ -104,14 +119,18 @@ static void run_seed(const struct job *job, uint64_t seed)
         program_new(&(struct program_options){.seed = seed,
                                               .ranks = (uint32_t)harness_size(),
                                               .tasks = job->tasks,
-                                              .features = job->features,
+                                              .features = features_of(job, seed),
                                               .agree = job->agree});
     if (program == NULL)
         MPI_Abort(MPI_COMM_WORLD, 2);
     if (job->print && harness_rank() == 0)
         program_print(program, stdout);
     harness_case_begin(name, SEED_DEADLINE_S);
-    play_program(program, job->knob_count > 0 ? job->knobs : NULL, false, NULL);
+    const char *const *knobs = job->knob_count > 0 ? job->knobs : NULL;
+    if (job->regions)
+        play_program_in_regions(program, knobs);
+    else
+        play_program(program, knobs, false, NULL);
     harness_case_end();
     program_free(program);
 }
@@ -124,7 +143,7 @@ int main(int argc, char **argv)
         if (harness_rank() == 0)
             (void)fprintf(stderr, "usage: random_programs --seeds A..B | --seed S "
                                   "[--tasks N] [--features MASK] [--agree] "
-                                  "[--knob NAME=VALUE]... [--print]\n");
+                                  "[--knob NAME=VALUE]... [--print] [--regions]\n");
         (void)harness_close();
         return 2;
     }

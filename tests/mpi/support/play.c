@@ -1,5 +1,5 @@
 /* play.c - see play.h. */
-#include "play_spec.h"
+#include "play_regions.h"
 
 #include "hashing/identity.h"
 
@@ -12,6 +12,7 @@ struct lane_play {
     struct play *play;
     uint32_t lane;
     moot_task *handles; /* per task; 0: not known to this lane */
+    struct regions regions;
     pthread_t thread;
 };
 
@@ -147,6 +148,8 @@ static void spawn(struct lane_play *lane, uint32_t index)
     moot_task handle;
     if (CHECK_OK(moot_task_spawn(play->m, &spec, &handle))) {
         lane->handles[index] = handle;
+        if (play->regions)
+            regions_spawned(&lane->regions, index);
         play_check_hash(play, index, handle);
         if (task->cancellers >> play->rank & 1)
             CHECK_OK(moot_task_cancel(play->m, handle));
@@ -290,8 +293,15 @@ static void *play_lane(void *argument)
     lane->handles = harness_alloc(play->program->task_count, sizeof *lane->handles);
     const struct program_script *script =
         program_script(play->program, play->rank, lane->lane);
-    for (uint32_t i = 0; i < script->count; i++)
+    if (play->regions)
+        regions_begin(&lane->regions, play, lane->lane, lane->handles);
+    for (uint32_t i = 0; i < script->count; i++) {
+        if (play->regions)
+            regions_before(&lane->regions, i);
         take_step(lane, &script->steps[i]);
+    }
+    if (play->regions)
+        regions_end(&lane->regions);
     for (uint32_t i = 0; i < play->program->task_count; i += 2)
         if (lane->handles[i].id != 0)
             CHECK_OK(moot_task_release(play->m, lane->handles[i]));
@@ -398,10 +408,11 @@ static void settle_and_look(struct play *play, bool settle, play_look_fn look)
         look(play);
 }
 
-void play_program(const struct program *program, const char *const *knobs, bool settle,
-                  play_look_fn look)
+static void play_it(const struct program *program, const char *const *knobs,
+                    bool settle, bool regions, play_look_fn look)
 {
     struct play play = {.program = program,
+                        .regions = regions,
                         .rank = (uint32_t)harness_rank(),
                         .begun_ns = harness_now_ns()};
     play.hashes = harness_alloc(program->task_count, sizeof *play.hashes);
@@ -418,4 +429,15 @@ void play_program(const struct program *program, const char *const *knobs, bool 
     free(play.hashes);
     free(play.runs);
     free(play.ends);
+}
+
+void play_program(const struct program *program, const char *const *knobs, bool settle,
+                  play_look_fn look)
+{
+    play_it(program, knobs, settle, false, look);
+}
+
+void play_program_in_regions(const struct program *program, const char *const *knobs)
+{
+    play_it(program, knobs, false, true, NULL);
 }

@@ -23,6 +23,7 @@ struct play {
     uint32_t rank;
     moot_kernel_id kernels[PROGRAM_KERNELS];
     moot_hash *hashes; /* per task */
+    bool regions;      /* with queues and groups around the steps (play_regions.h) */
     _Atomic uint32_t *runs;
     _Atomic uint8_t *ends; /* per task, how waits here saw it end: PLAY_SAW_* */
     void *lanes_ready;     /* a pthread_barrier_t, if there are several lanes */
@@ -40,6 +41,8 @@ typedef void (*play_look_fn)(struct play *play);
  * `look` may be NULL. */
 void play_program(const struct program *program, const char *const *knobs, bool settle,
                   play_look_fn look);
+/* The same, with queues and groups that are drawn from the seed.  Collective. */
+void play_program_in_regions(const struct program *program, const char *const *knobs);
 
 /* The chair of a task, from its hash and candidates. */
 uint32_t play_chair(const struct play *play, uint32_t task);

@@ -73,6 +73,7 @@ moot_task_spec play_spec(const struct play *play, uint32_t index,
                            .input_hashes = parts->input_hashes,
                            .after = parts->after,
                            .flags = task->hint ? MOOT_TASK_CONDITIONAL : 0,
+                           .priority = (int32_t)((index * 7 + play->rank * 3) % 9) - 4,
                            .label = task->name};
     if (task->once) {
         spec.key = parts->key;
