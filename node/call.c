@@ -41,7 +41,7 @@ bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
 
 void call_end(struct moot_call *call)
 {
-    if (!family_make(call)) {
+    if (!call->check && !family_make(call)) {
         engine_fail_all(call->m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
     }
     for (size_t i = 0; i < call->child_count; i++) {
@@ -209,6 +209,12 @@ static int spawn_child(moot_call *call, struct lane *lane, const moot_task_spec 
     int error = check_call(call, lane, "moot_call_spawn");
     if (error != MOOT_OK) {
         return error;
+    }
+    if (call->check) {
+        call->spoilt = true;
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "this run only compares results (MOOT_VERIFY): it spawns "
+                         "nothing");
     }
     if (!child_room(call)) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a child's handle");

@@ -9,7 +9,7 @@
  *   inbox.c     frames and bulk results that come in;  outbox.c those that go out
  *   exec.c      workers, running a kernel;  call.c what a kernel calls
  *   ready.c     the tasks that wait for a thread;  priority.c who goes first
- *   retry.c     kernels that failed and are tried again
+ *   retry.c     kernels that failed and are tried again;  verify.c run twice
  *   strand.c    the stacks that kernels run on
  *   spawn.c     taking tasks in;  window.c not too many at a time
  *   queue.c     what stands between a spawn and that: ticket.c, chain.c, queue_line.c
@@ -51,6 +51,7 @@ struct outbox;
 struct inbox;
 struct run;
 struct rest;
+struct check;
 struct trace;
 struct datas;
 struct observe;
@@ -158,6 +159,11 @@ struct moot {
     struct run *spare_runs, *going_on; /* lists: without a kernel; whose wait is over */
     uint32_t run_count, spare_run_count;
     struct rest *resting; /* retry.c: those due first, first */
+
+    /* verify.c */
+    struct check *checks, **checks_last;
+    uint32_t checks_open; /* told to the core */
+    uint64_t checks_seen; /* looked at when so much had ended */
     pthread_t *workers;
     uint32_t worker_count;
     pthread_cond_t left_alone; /* the stand-in has something to do */
@@ -184,8 +190,8 @@ struct moot {
     unsigned signals_seen;
 
     struct {
-        uint64_t spawned, run, failed, retried, results_received, frames_refused,
-            stalls;
+        uint64_t spawned, run, failed, retried, verified, nondeterministic,
+            results_received, frames_refused, stalls;
     } counts;
 };
 

@@ -10,6 +10,7 @@
 #include "node/report.h"
 #include "node/story.h"
 #include "node/trace.h"
+#include "node/verify.h"
 #include "node/wait.h"
 
 #include <assert.h>
@@ -77,6 +78,15 @@ void engine_leave(struct moot *m)
 
 /* --- Carrying outputs out ------------------------------------------------------- */
 
+static uint32_t rank_of_uid(const struct moot *m, uint64_t uid)
+{
+    uint32_t rank = 0;
+    while (rank < m->group.size && m->group.uids[rank] != uid) {
+        rank++;
+    }
+    return rank;
+}
+
 static void carry_result(struct moot *m, const struct core_output *output)
 {
     const struct message_result *result = &output->u.result;
@@ -97,6 +107,7 @@ static void carry_result(struct moot *m, const struct core_output *output)
         m->incoming = NULL;
     }
     observe_end(m, task);
+    verify_result(m, task, rank_of_uid(m, result->owner_uid), result->digest);
     m->counts.results_received++; /* the arguments stay: it may have to run again */
 }
 

@@ -12,6 +12,7 @@
 #include "node/story.h"
 #include "node/strand.h"
 #include "node/trace.h"
+#include "node/verify.h"
 #include "node/wait.h"
 
 #include <assert.h>
@@ -44,6 +45,9 @@ static void end_task(struct moot *m, struct task *task, int status,
     payload_drop(task->payload); /* of an owner that died since */
     task->payload = payload;
     task->size = payload != NULL ? payload->size : 0;
+    if (status == MOOT_OK) {
+        verify_result(m, task, m->group.rank, verify_digest(m, task, payload));
+    }
     task->known = true;
     task->stage = TASK_ENDED;
     m->counts.failed += status != MOOT_OK;
@@ -295,9 +299,37 @@ static bool goes_again(struct moot *m, const struct moot_call *call, int code)
     return !good && !call->task->cancelled && retry_later(m, call->task);
 }
 
+static void tell_check(struct moot *m, const struct task *task, bool runs)
+{
+    struct core_event event = {.type = CORE_EV_TASK_WAIT, .hash = task->hash};
+    event.u.task_wait.waiting = !runs; /* the core counts it as a kernel that runs */
+    engine_step(m, &event);
+}
+
+/* The run was to compare results, and is none of the task's. */
+static void end_check(struct moot *m, struct run *run)
+{
+    struct task *task = run->call.task;
+    call_end(&run->call);
+    bool good = run->code == MOOT_OK && !run->call.spoilt;
+    unpin_inputs(m, task);
+    verify_ran(m, task, good ? run->call.output : NULL);
+    payload_drop(run->call.output);
+    text_release(&run->call.why);
+    text_release(&run->call.mishap_story);
+    tell_check(m, task, false);
+    run_give_back(m, run);
+    task->pins--;
+    task_try_free(m, task);
+}
+
 static void end_run(struct moot *m, struct run *run)
 {
     struct task *task = run->call.task;
+    if (run->call.check) {
+        end_check(m, run);
+        return;
+    }
     call_end(&run->call);
     if (goes_again(m, &run->call, run->code)) {
         payload_drop(run->call.output);
@@ -420,6 +452,35 @@ static void free_spent(struct moot *m)
     }
 }
 
+/* Runs a task a second time, if there is one to check; there is nothing else to do. */
+static bool check_one(struct moot *m, struct lane *lane)
+{
+    struct task *task = is_full(m) ? NULL : verify_next(m);
+    struct run *run = task != NULL ? run_take(m) : NULL;
+    if (task != NULL && run == NULL) {
+        verify_ran(m, task, NULL);
+    }
+    if (run == NULL) {
+        return false;
+    }
+    task->pins++;
+    pin_inputs(task);
+    tell_check(m, task, true);
+    run->active = true;
+    run->home = lane;
+    run->code = MOOT_ERR_NO_MEMORY;
+    bool begun = call_begin(&run->call, m, task);
+    run->call.check = true;
+    if (!begun) {
+        end_run(m, run);
+        return true;
+    }
+    m->running++;
+    strand_begin(run->strand, run_kernel, run);
+    run_on(m, lane, run);
+    return true;
+}
+
 bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
 {
     wait_release_ended(m);
@@ -430,6 +491,9 @@ bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
     if (run != NULL) {
         run_on(m, lane, run);
         return true;
+    }
+    if (m->ready.live == 0 && m->checks != NULL) {
+        return check_one(m, lane);
     }
     if (m->ready.live == 0 || m->fatal != 0 || is_full(m) ||
         is_reluctant(m, idle_rounds)) {
@@ -566,4 +630,5 @@ void exec_release(struct moot *m)
     free(m->runs);
     ready_release(&m->ready);
     retry_release(m);
+    verify_release(m);
 }

@@ -14,6 +14,7 @@
 #define SECOND INT64_C(1000000000)
 #define HOUR (3600 * SECOND)
 #define AT(field) offsetof(struct knobs, field)
+#define RATE_ONE_PPM INT64_C(1000000)
 
 const struct knob_row knob_table[KNOB_COUNT] = {
     [KNOB_DIVERGENCE] =
@@ -63,6 +64,11 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                       "workers per rank, beside the caller, who runs tasks while it "
                       "waits",
                       AT(threads)},
+    [KNOB_VERIFY] = {"MOOT_VERIFY", KNOB_RATE, "0", NULL, 0, RATE_ONE_PPM, false,
+                     "the share of pure tasks that another rank runs a second time, to "
+                     "see whether they give the same bytes; above 0, results that are "
+                     "made again after a death are compared, too",
+                     AT(verify_ppm)},
     [KNOB_PROGRESS] = {"MOOT_PROGRESS", KNOB_CHOICE, "auto", "auto thread caller", 0, 0,
                        true,
                        "who moves messages during a long kernel: a helper thread "
@@ -169,6 +175,21 @@ static bool duration_parse(const char *words, const char *text, int64_t *out)
     return false;
 }
 
+/* "0.05": up to six digits behind the point, and no sign. */
+static bool rate_parse(const char *text, int64_t *out)
+{
+    int64_t ppm = 0, unit = RATE_ONE_PPM;
+    const char *rest = digits_read(text, 1, &ppm);
+    ppm *= unit;
+    if (rest != NULL && *rest == '.' && rest[1] != '\0')
+        for (rest++; *rest >= '0' && *rest <= '9' && unit > 1; rest++) {
+            unit /= 10;
+            ppm += (*rest - '0') * unit;
+        }
+    *out = ppm;
+    return rest != NULL && *rest == '\0';
+}
+
 static bool in_range(const struct knob_row *row, int64_t value)
 {
     if (row->type == KNOB_DURATION && (value == KNOB_AUTO || value == KNOB_NEVER))
@@ -195,6 +216,9 @@ static bool value_set(struct knobs *knobs, const struct knob_row *row, const cha
         break;
     case KNOB_DURATION:
         good = duration_parse(row->words, text, &value) && in_range(row, value);
+        break;
+    case KNOB_RATE:
+        good = rate_parse(text, &value) && in_range(row, value);
         break;
     }
     if (good)
@@ -290,6 +314,20 @@ static void duration_format(int64_t ns, char *text, size_t size)
         snprintf(text, size, "%" PRId64 "%s", ns / units[best].ns, units[best].name);
 }
 
+/* As it may be written: without zeros at the end. */
+static void rate_format(int64_t ppm, char *text, size_t size)
+{
+    int digits = 6;
+    int64_t part = ppm % RATE_ONE_PPM;
+    for (; digits > 0 && part % 10 == 0; digits--)
+        part /= 10;
+    if (digits == 0)
+        snprintf(text, size, "%" PRId64, ppm / RATE_ONE_PPM);
+    else
+        snprintf(text, size, "%" PRId64 ".%0*" PRId64, ppm / RATE_ONE_PPM, digits,
+                 part);
+}
+
 char *knobs_format(const struct knobs *knobs, enum knob knob, char *text, size_t size)
 {
     const struct knob_row *row = &knob_table[knob];
@@ -308,6 +346,9 @@ char *knobs_format(const struct knobs *knobs, enum knob knob, char *text, size_t
         break;
     case KNOB_DURATION:
         duration_format(number(knobs, row), text, size);
+        break;
+    case KNOB_RATE:
+        rate_format(number(knobs, row), text, size);
         break;
     }
     return text;
@@ -336,6 +377,9 @@ char *knobs_allowed(enum knob knob, char *text, size_t size)
     }
     case KNOB_INTEGER:
         snprintf(text, size, "%" PRId64 " to %" PRId64, row->least, row->most);
+        break;
+    case KNOB_RATE:
+        snprintf(text, size, "a share of 0 to 1, like 0.01");
         break;
     case KNOB_DURATION:
         duration_format(row->least, least, sizeof least);

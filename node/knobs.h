@@ -35,6 +35,7 @@ enum knob {
     KNOB_LEASE,
     KNOB_SPLIT,
     KNOB_THREADS,
+    KNOB_VERIFY,
     KNOB_WINDOW,
     KNOB_PROGRESS,
     KNOB_STALL,
@@ -84,6 +85,7 @@ struct knobs {
     int64_t split;
     int64_t window; /* tasks; 0: none */
     int64_t threads;
+    int64_t verify_ppm;
     int64_t progress;
     int64_t stall_ns; /* or KNOB_NEVER */
     int64_t stall_abort;
@@ -94,7 +96,7 @@ struct knobs {
     struct knob_origin origins[KNOB_COUNT];
 };
 
-enum knob_type { KNOB_CHOICE, KNOB_DURATION, KNOB_INTEGER, KNOB_TEXT };
+enum knob_type { KNOB_CHOICE, KNOB_DURATION, KNOB_INTEGER, KNOB_RATE, KNOB_TEXT };
 
 struct knob_row {
     const char *name; /* "MOOT_STALL" */
@@ -103,7 +105,7 @@ struct knob_row {
     const char *words;    /* CHOICE: the choices, in the order of their values.
                              DURATION: which of auto and never it allows.  Separated by
                              blanks, NULL for none */
-    int64_t least, most;  /* INTEGER; DURATION, ns */
+    int64_t least, most;  /* INTEGER; DURATION, ns; RATE, parts per million */
     bool advanced;        /* most users never need it */
     const char *meaning;  /* one line */
     size_t offset;        /* in struct knobs */

@@ -59,6 +59,9 @@ void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
                             .owner = -1,
                             .chair = -1,
                             .cancelled_by = -1,
+                            .check = task->second_rank != 0 ? MOOT_ERR_NONDETERMINISTIC
+                                                            : MOOT_OK,
+                            .second = (int)task->second_rank - 1,
                             .decided = evidence_name(EVIDENCE_NONE),
                             .status = task->known ? task->status : task->verdict,
                             .story = story_text(task),

@@ -321,6 +321,9 @@ typedef struct moot_task_info {
      * which the chair yielded: "closed", "declined", "hint", "nested", "blocked",
      * "timeout", "quiet"; "none" before. */
     const char *decided;
+    /* MOOT_ERR_NONDETERMINISTIC: a run of it on rank `second` gave other bytes than its
+     * owner's, as far as this rank knows (MOOT_VERIFY); else MOOT_OK and -1. */
+    int check, second;
     int status;               /* MOOT_OK, or the error that the task ended with */
     const char *story;        /* the chain of causes, first cause last; "" if none */
     uint64_t size;            /* of the result, once known */
@@ -392,10 +395,12 @@ typedef struct moot_stats {
     uint64_t heartbeat_messages; /* HEARTBEAT, GRANT sent */
     uint64_t messages_sent;      /* of every kind */
     uint64_t frames_sent, bytes_sent, frames_received, bytes_received;
-    uint64_t frames_refused;   /* malformed: counted, reported, dropped */
-    uint64_t stalls;           /* stall reports printed */
-    uint64_t violations;       /* invariants that a peer broke; 0 in a healthy moot */
-    uint64_t ranks_lost;       /* that died, or were voted out */
+    uint64_t frames_refused; /* malformed: counted, reported, dropped */
+    uint64_t stalls;         /* stall reports printed */
+    uint64_t violations;     /* invariants that a peer broke; 0 in a healthy moot */
+    uint64_t ranks_lost;     /* that died, or were voted out */
+    /* MOOT_VERIFY: tasks run here a second time, and differences found here. */
+    uint64_t tasks_verified, tasks_nondeterministic;
     uint64_t tasks_taken_over; /* run here because their chair was lost */
 } moot_stats;
 MOOT_API int moot_stats_get(const moot *m, moot_stats *out);

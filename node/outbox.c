@@ -301,19 +301,23 @@ void outbox_add(struct moot *m, uint32_t to, const struct message *message,
         add_urgent(m, to, message, task->priority);
         return;
     }
+    struct message with_bytes = *message;
+    if (message->type == MESSAGE_RESULT && task != NULL) {
+        with_bytes.u.result.digest =
+            message->u.result.status == MOOT_OK ? task->digest : 0;
+    }
     if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE) {
-        add_encoded(m, to, message);
+        add_encoded(m, to, &with_bytes);
         return;
     }
     assert(task != NULL && (task->payload != NULL || message->u.result.size == 0));
-    struct message with_bytes = *message;
     if (message->u.result.data == RESULT_EAGER) {
         with_bytes.u.result.payload =
             task->payload != NULL ? task->payload->data : NULL;
         add_encoded(m, to, &with_bytes);
         return;
     }
-    add_encoded(m, to, message);
+    add_encoded(m, to, &with_bytes);
     add_bulk(m, to, task->payload);
 }
 

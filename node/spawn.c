@@ -13,6 +13,7 @@
 #include "node/story.h"
 #include "node/task_handle.h"
 #include "node/trace.h"
+#include "node/verify.h"
 #include "node/window.h"
 #include "proto/error.h"
 
@@ -343,6 +344,9 @@ static int hold(struct moot *m, struct task *task, const struct task_facts *fact
     priority_hand_down(m, task);
     int error = register_task(m, task, facts, lane->number, lane->entries, false);
     m->counts.spawned += error == MOOT_OK;
+    if (error == MOOT_OK) {
+        verify_spawned(m, task);
+    }
     return error;
 }
 

@@ -43,6 +43,7 @@ struct task {
     struct family *family;   /* that it left running; NULL: none, or not known */
     struct payload *payload; /* the result, or the error's story; NULL: not here */
     uint64_t size;           /* of the result, once known */
+    uint64_t digest;         /* of its bytes, if results are verified; 0: none */
     int32_t status;          /* once known: MOOT_OK or the error */
     int32_t verdict;         /* the last verdict */
     uint32_t verdict_count;
@@ -53,6 +54,8 @@ struct task {
     uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
     uint32_t trace_number;   /* in this rank's trace; 0: not named there yet */
     uint32_t cancelled_by;   /* a rank, if `cancelled` */
+    uint32_t digest_rank;    /* that made the result with that digest */
+    uint32_t second_rank;    /* whose run gave another, plus 1; 0: none is known */
     uint32_t queued;         /* items of the ready queue that name it */
     uint32_t failures;       /* of its kernel, which was tried again */
     struct task *raise_next; /* while priorities are handed down, and in ready.spent */

@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-#define LIMIT_RETRIES 1000u           /* of a kernel that fails */
+#define LIMIT_RETRIES 1000u          /* of a kernel that fails */
 #define LIMIT_RANKS 16384u           /* members of one moot */
 #define LIMIT_KERNELS 4096u          /* kernels of one context */
 #define LIMIT_KERNEL_NAME_BYTES 128u /* without the NUL */

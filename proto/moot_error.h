@@ -40,7 +40,8 @@
     X(FENCED, -29, "this rank was removed from the moot")                              \
     X(STALLED, -30, "the job stalled and MOOT_STALL_ABORT ended it")                   \
     X(KERNEL_CODE, -31, "a kernel failed with a code of its own")                      \
-    X(UNSUPPORTED, -32, "not supported by this build or transport")
+    X(UNSUPPORTED, -32, "not supported by this build or transport")                    \
+    X(NONDETERMINISTIC, -33, "a pure task gave other bytes when it was run again")
 
 enum moot_error {
     MOOT_OK = 0,
