@@ -4,6 +4,7 @@
 #include "node/engine.h"
 #include "node/kernel.h"
 #include "node/queue.h"
+#include "node/spawn_check.h"
 #include "node/task_handle.h"
 #include "proto/error.h"
 

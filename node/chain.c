@@ -3,6 +3,7 @@
 
 #include "hashing/identity.h"
 #include "node/queue.h"
+#include "node/spawn_check.h"
 #include "node/task_handle.h"
 #include "proto/error.h"
 

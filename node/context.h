@@ -11,7 +11,8 @@
  *   ready.c     the tasks that wait for a thread;  priority.c who goes first
  *   retry.c     kernels that failed and are tried again;  verify.c run twice
  *   strand.c    the stacks that kernels run on
- *   spawn.c     taking tasks in;  window.c not too many at a time
+ *   spawn.c     taking tasks in;  spawn_check.c what may be wrong with them
+ *   window.c    not too many at a time
  *   queue.c     what stands between a spawn and that: ticket.c, chain.c, queue_line.c
  *   wait.c      waiting for them;  scope.c phases
  *   group.c     all that a thread spawned;  family.c what tasks leave running

@@ -98,7 +98,8 @@ int queue_pass(struct moot *m, struct lane *lane, struct moot_queue *to,
 
 /* A task that was spawned before holds back what comes after it: in the nearest chain,
  * or, if it is part of a batch, in that in which the batch is.  Not what came before it
- * and is still kept by a custom queue on the way: such a queue notes it until it closes.
+ * and is still kept by a custom queue on the way: such a queue notes it until it
+ * closes.
  */
 static bool note_again(struct moot *m, struct moot_queue *queue, struct task *task)
 {

@@ -10,7 +10,7 @@
 #include "node/priority.h"
 #include "node/progress.h"
 #include "node/queue.h"
-#include "node/story.h"
+#include "node/spawn_check.h"
 #include "node/task_handle.h"
 #include "node/trace.h"
 #include "node/verify.h"
@@ -18,238 +18,9 @@
 #include "proto/error.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A rank that only spawns still answers its peers this often. */
 enum { SPAWN_DRIVE_NS = 200000 };
-
-/* The facts of a spec, and what they borrow. */
-struct spawn {
-    struct task_facts facts;
-    struct rankset candidates; /* released by the end of the call */
-};
-
-/* --- Checking ------------------------------------------------------------------- */
-
-static int check_open(struct moot *m, struct lane *lane, const struct task *parent)
-{
-    if (m->fatal != 0) {
-        return lane_fail(lane, m->fatal, "%s", text_get(&m->fatal_story));
-    }
-    if (observe_is_telling(lane)) {
-        return lane_fail(lane, MOOT_ERR_STATE, "a watch's function may not spawn");
-    }
-    if (parent == NULL && m->closing) {
-        return lane_fail(lane, MOOT_ERR_CLOSED, "this context is closing");
-    }
-    if (parent == NULL && lane->call != NULL) {
-        return lane_fail(lane, MOOT_ERR_STATE,
-                         "inside a kernel, moot_call_spawn() is the call to use");
-    }
-    if (parent == NULL && lane->parked) {
-        return lane_fail(lane, MOOT_ERR_STATE, "this thread is parked");
-    }
-    return MOOT_OK;
-}
-
-static int check_kernel(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-                        struct kernel **out)
-{
-    uint32_t number = 0;
-    int error = handle_find_kernel(&m->handles, spec->kernel.id, &number);
-    if (error == MOOT_OK && number >= m->kernels.count) {
-        error = MOOT_ERR_UNKNOWN_KERNEL;
-    }
-    if (error != MOOT_OK) {
-        return lane_fail(lane, error, ".kernel: %s", error_text(error));
-    }
-    *out = m->kernels.items[number];
-    if ((*out)->conflict) {
-        text_clear(&lane->error);
-        story_of_conflict(&lane->error, m, *out);
-        return MOOT_ERR_KERNEL_MISMATCH;
-    }
-    return MOOT_OK;
-}
-
-static int check_sizes(struct lane *lane, const moot_task_spec *spec)
-{
-    if ((spec->args == NULL && spec->args_size > 0) ||
-        (spec->key == NULL && spec->key_size > 0) ||
-        (spec->inputs == NULL && spec->input_count > 0) ||
-        (spec->input_hashes == NULL && spec->input_hash_count > 0) ||
-        (spec->after == NULL && spec->after_count > 0)) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         "a field of the spec is NULL and its size or count is not 0");
-    }
-    if (spec->args_size > LIMIT_ARGS_BYTES) {
-        return lane_fail(lane, MOOT_ERR_LIMIT, ".args_size is %zu, above %u",
-                         spec->args_size, LIMIT_ARGS_BYTES);
-    }
-    if (spec->key_size > LIMIT_KEY_BYTES) {
-        return lane_fail(lane, MOOT_ERR_LIMIT, ".key_size is %zu, above %u",
-                         spec->key_size, LIMIT_KEY_BYTES);
-    }
-    if (spec->input_count > LIMIT_INPUTS || spec->input_hash_count > LIMIT_INPUTS ||
-        spec->after_count > LIMIT_INPUTS ||
-        spec->input_count + spec->input_hash_count + spec->after_count > LIMIT_INPUTS) {
-        return lane_fail(lane, MOOT_ERR_LIMIT, "more than %u inputs and after together",
-                         LIMIT_INPUTS);
-    }
-    const uint32_t known = MOOT_TASK_CONDITIONAL | MOOT_TASK_NO_QUEUE;
-    if ((spec->flags & ~known) != 0) {
-        return lane_fail(lane, MOOT_ERR_INVALID, ".flags has unknown bits: %#x",
-                         spec->flags);
-    }
-    return MOOT_OK;
-}
-
-static int add_handles(struct moot *m, struct lane *lane, const char *field,
-                       const moot_task *tasks, size_t count, size_t *at)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct handle *handle;
-        int error = handle_find(&m->handles, tasks[i].id, &handle);
-        if (error != MOOT_OK) {
-            return lane_fail(lane, error, ".%s[%zu]: %s", field, i, error_text(error));
-        }
-        lane->inputs[*at] = handle->task;
-        lane->hashes[(*at)++] = handle->task->hash;
-    }
-    return MOOT_OK;
-}
-
-bool spawn_input_room(struct lane *lane, size_t count)
-{
-    if (count <= lane->input_room) {
-        return true;
-    }
-    size_t room = count < 64 ? 64 : count;
-    moot_hash *hashes = realloc(lane->hashes, room * sizeof(*hashes));
-    lane->hashes = hashes != NULL ? hashes : lane->hashes;
-    struct task **inputs = realloc(lane->inputs, room * sizeof(struct task *));
-    lane->inputs = inputs != NULL ? inputs : lane->inputs;
-    void **entries = realloc(lane->entries, room * sizeof(*entries));
-    lane->entries = entries != NULL ? entries : lane->entries;
-    if (hashes == NULL || inputs == NULL || entries == NULL) {
-        return false;
-    }
-    lane->input_room = room;
-    return true;
-}
-
-/* Data inputs by handle, data inputs by hash, then order only. */
-static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-                        struct task_facts *facts)
-{
-    size_t total = spec->input_count + spec->input_hash_count + spec->after_count;
-    if (!spawn_input_room(lane, total)) {
-        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the inputs");
-    }
-    size_t at = 0;
-    int error = add_handles(m, lane, "inputs", spec->inputs, spec->input_count, &at);
-    for (size_t i = 0; error == MOOT_OK && i < spec->input_hash_count; i++) {
-        if (hash_is_zero(&spec->input_hashes[i])) {
-            return lane_fail(lane, MOOT_ERR_INVALID,
-                             "input_hashes[%zu]: the hash is zero, which no task has",
-                             i);
-        }
-        lane->inputs[at] = NULL;
-        lane->hashes[at++] = spec->input_hashes[i];
-    }
-    if (error == MOOT_OK) {
-        error = add_handles(m, lane, "after", spec->after, spec->after_count, &at);
-    }
-    facts->inputs = lane->hashes;
-    facts->input_tasks = lane->inputs;
-    facts->input_count = total;
-    facts->after_count = spec->after_count;
-    return error;
-}
-
-static int add_candidate(struct moot *m, struct lane *lane, struct spawn *spawn,
-                         const char *field, int rank)
-{
-    if (rank < 0 || (uint32_t)rank >= m->group.size) {
-        return lane_fail(lane, MOOT_ERR_INVALID, ".%s: rank %d is not one of 0..%u",
-                         field, rank, m->group.size - 1);
-    }
-    if (!rankset_add(&spawn->candidates, (uint32_t)rank)) {
-        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the candidates");
-    }
-    return MOOT_OK;
-}
-
-static int check_candidates(struct moot *m, struct lane *lane,
-                            const moot_task_spec *spec, struct spawn *spawn)
-{
-    const moot_ranks *ranks = &spec->candidates;
-    bool owner = spec->owner.rank_plus_one != 0;
-    if (!owner && ranks->ranks == NULL && ranks->count == 0) {
-        return MOOT_OK;
-    }
-    spawn->facts.candidates = &spawn->candidates;
-    if (owner && (ranks->ranks != NULL || ranks->count > 0)) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         ".owner and .candidates are both given");
-    }
-    if (owner) {
-        return add_candidate(m, lane, spawn, "owner", spec->owner.rank_plus_one - 1);
-    }
-    if (ranks->ranks == NULL || ranks->count == 0) {
-        return lane_fail(lane, MOOT_ERR_INVALID, ".candidates is an empty set");
-    }
-    if (ranks->count > LIMIT_RANKS) {
-        return lane_fail(lane, MOOT_ERR_LIMIT, ".candidates has more than %u entries",
-                         LIMIT_RANKS);
-    }
-    int error = MOOT_OK;
-    for (size_t i = 0; error == MOOT_OK && i < ranks->count; i++) {
-        error = add_candidate(m, lane, spawn, "candidates", ranks->ranks[i]);
-    }
-    return error;
-}
-
-/* Checks a spec and turns it into facts.  Release the candidates whatever it returns.
- */
-static int check_spec(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-                      const char *site, struct task *parent, struct spawn *spawn)
-{
-    struct task_facts *facts = &spawn->facts;
-    int error = check_kernel(m, lane, spec, &facts->kernel);
-    if (error == MOOT_OK) {
-        error = check_sizes(lane, spec);
-    }
-    if (error == MOOT_OK) {
-        error = check_inputs(m, lane, spec, facts);
-    }
-    if (error == MOOT_OK) {
-        error = check_candidates(m, lane, spec, spawn);
-    }
-    if (error != MOOT_OK) {
-        return error;
-    }
-    assert(facts->kernel != NULL);
-    if ((facts->kernel->flags & MOOT_KERNEL_ONCE) && spec->key == NULL) {
-        return lane_fail(lane, MOOT_ERR_NO_KEY,
-                         "kernel '%s' is once: each of its tasks needs a .key",
-                         facts->kernel->name);
-    }
-    facts->args = spec->args;
-    facts->args_size = spec->args_size;
-    facts->key = spec->key;
-    facts->key_size = spec->key_size;
-    facts->nested = parent != NULL;
-    facts->parent = parent;
-    facts->parent_hash = parent != NULL ? parent->hash : (moot_hash){0};
-    facts->scope = parent != NULL ? parent->hash : lane_scope(lane);
-    facts->hint = (spec->flags & MOOT_TASK_CONDITIONAL) != 0;
-    facts->priority = spec->priority;
-    facts->label = spec->label;
-    facts->site = site;
-    return MOOT_OK;
-}
 
 static moot_hash hash_of(const struct task_facts *facts)
 {
@@ -479,7 +250,7 @@ void spawn_make_room(struct moot *m, struct lane *lane)
 int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                const char *site, struct task *parent, moot_task *out)
 {
-    int error = check_open(m, lane, parent);
+    int error = spawn_check_open(m, lane, parent);
     if (error == MOOT_OK && parent == NULL) {
         error = group_reserve(m, lane);
     }
@@ -487,7 +258,7 @@ int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
         return error;
     }
     struct spawn spawn = {0};
-    error = check_spec(m, lane, spec, site, parent, &spawn);
+    error = spawn_check(m, lane, spec, site, parent, &spawn);
     if (error == MOOT_OK) {
         bool queued = (spec->flags & MOOT_TASK_NO_QUEUE) == 0;
         error = queue_spawn(m, lane, queued, &spawn.facts, out);
@@ -507,7 +278,7 @@ int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
 {
     struct spawn spawn = {0};
     struct task *parent = lane->call != NULL ? lane->call->task : NULL;
-    int error = check_spec(m, lane, spec, NULL, parent, &spawn);
+    int error = spawn_check(m, lane, spec, NULL, parent, &spawn);
     if (error == MOOT_OK) {
         *out = hash_of(&spawn.facts);
     }

@@ -35,8 +35,6 @@ void spawn_undo(struct moot *m, const struct spawned *spawned);
 /* Registers a pending task (ticket.h); its inputs are taken from its record. */
 int spawn_filled(struct moot *m, struct lane *lane, struct task *task,
                  struct task_facts *facts);
-/* Room for so many inputs in the lane's scratch. */
-bool spawn_input_room(struct lane *lane, size_t count);
 
 /* The hash that it would have. */
 int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
