@@ -24,7 +24,10 @@ program() {
     case $1 in
     tsp) command="tsp deploy/examples/burma14.tsp" ;;
     tree) command="tree $2 128" ;;
-    cholesky) command="cholesky 4 32" ;;
+    cholesky)
+        command="cholesky 4 32"
+        [ $(($2 % 2)) -eq 0 ] || command="cholesky --data 4 32"
+        ;;
     steady) command="$build/tests/mpi/steady" ;;
     released) command="$build/tests/mpi/steady 40000 released" ;;
     survivors) command="$build/tests/mpi/survivors $scratch/ledger $2" ;;

@@ -12,6 +12,9 @@
  *   - a once task was started at most once by all ranks together, the dead included;
  *   - a task was started at most once by all ranks that finished.
  *
+ * A group around all spawns ends well if every wait has.
+ * Each rank is told of all tasks that it takes over from ranks that are gone.
+ *
  * A wait for a once task may end with MAYBE_RAN, and what needs it fails, only if a
  * rank did not finish.  A rank that was removed while it stood still ends with 9.
  *
@@ -168,6 +171,17 @@ static int kernel(moot_call *call, void *user)
     return MOOT_OK;
 }
 
+/* What this rank was told that it takes over, and of it, what from a rank that is here.
+ */
+static atomic_uint told_reruns, told_wrong;
+
+static void on_rerun(void *user, const moot_event *event)
+{
+    moot *m = *(moot **)user;
+    told_reruns++;
+    told_wrong += moot_present(m, event->rank) != 0;
+}
+
 struct play {
     moot *m;
     moot_kernel_id pure, once;
@@ -252,6 +266,12 @@ static int run(uint64_t seed)
     moot_kernel_register(
         play.m, &(moot_kernel){.name = "once", .fn = kernel, .flags = MOOT_KERNEL_ONCE},
         &play.once);
+    moot_watch_id watch;
+    moot_watch_add(
+        play.m,
+        &(moot_watch){.kinds = MOOT_EVENT_RERUN, .fn = on_rerun, .user = &play.m},
+        &watch);
+    moot_group_open(play.m);
     for (uint32_t task = 0; task < TASKS; task++) {
         uint64_t word = mix(seed ^ mix(task * RANKS_MAX + (uint32_t)self));
         meet(&play, task);
@@ -260,7 +280,20 @@ static int run(uint64_t seed)
     }
     for (uint32_t task = 0; task < TASKS; task++)
         look(&play, task);
+    code = moot_group_close(play.m, MOOT_FOREVER);
+    if (code != MOOT_OK && ledger->maybe[self] == 0)
+        give_up(&play, "closing the group with", 0, code);
+    moot_stats stats = {0};
+    moot_stats_get(play.m, &stats);
     code = moot_close(play.m);
+    if (code == MOOT_OK && (told_reruns < stats.tasks_taken_over || told_wrong > 0)) {
+        fprintf(stderr,
+                "survivors: WRONG: rank %d took over %llu tasks, was told of %u, "
+                "%u of ranks that are here\n",
+                self, (unsigned long long)stats.tasks_taken_over, told_reruns,
+                told_wrong);
+        return 1;
+    }
     if (code == MOOT_OK)
         ledger->finished[self] = 1;
     else
