@@ -143,6 +143,37 @@ static bool is_standard(const struct tuning *tuning)
     return strcmp(tuning->path, "-") == 0;
 }
 
+static volatile sig_atomic_t running; /* the run's process id; 0: none */
+
+/* A terminal sends its signals to the run as well; what was meant for this process
+ * alone is handed on, so that the run ends and nothing is left behind. */
+static void hand_on(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (running > 0 && info->si_code <= 0)
+        kill((pid_t)running, number);
+}
+
+static void signals_take(bool taken)
+{
+    struct sigaction action = {.sa_sigaction = hand_on, .sa_flags = SA_SIGINFO};
+    if (!taken)
+        action = (struct sigaction){.sa_handler = SIG_DFL};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* The end of the run, as a shell tells it. */
+static int run_await(pid_t child)
+{
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    running = 0;
+    return WIFSIGNALED(status) ? CLI_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 /* The exit status of one run; what it prints is for the first to show. */
 static int run_once(const struct tuning *tuning, bool shown)
 {
@@ -150,15 +181,16 @@ static int run_once(const struct tuning *tuning, bool shown)
                 suspect[] = "MOOT_SUSPECT=30s", heartbeat[64];
     char *settings[] = {heartbeat, lease, suspect, timeout, NULL};
     static char self[] = "/proc/self/exe";
-    int status = 0;
     snprintf(heartbeat, sizeof heartbeat, "MOOT_HEARTBEAT=%" PRId64 "ms",
              TUNE_HEARTBEAT_NS / 1000000);
     char **words = run_words(tuning, self, settings);
     if (words == NULL)
         return CLI_FAILED;
     fflush(NULL);
+    signals_take(true);
     const pid_t child = fork();
     if (child == 0) {
+        signals_take(false);
         const int nowhere = shown ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
         if (nowhere >= 0) {
             dup2(nowhere, STDOUT_FILENO);
@@ -170,11 +202,8 @@ static int run_once(const struct tuning *tuning, bool shown)
         _exit(CLI_NOT_FOUND);
     }
     free(words);
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (child < 0)
-        return CLI_FAILED;
-    return WIFSIGNALED(status) ? CLI_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    running = child > 0 ? child : 0;
+    return child > 0 ? run_await(child) : CLI_FAILED;
 }
 
 static bool trace_take_in(struct tuning *tuning)

@@ -95,6 +95,25 @@ for run in 1 2 3 4 5 6 7 8 9 10; do
     says err "^  votes +0$"
 done
 
+# --- A signal ends the run, and tune with it ---
+
+printf '#!/bin/sh\necho started\nexec sleep 50\n' >"$scratch/sleeper"
+chmod +x "$scratch/sleeper"
+name=a_signal_ends_it
+: >"$scratch/out"
+(cd "$scratch" && exec "$moot" tune -n 2 ./sleeper) >"$scratch/out" 2>"$scratch/err" &
+job=$!
+tries=0
+while [ ! -s "$scratch/out" ] && [ $tries -lt 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+began=$(date +%s)
+kill -TERM $job
+! wait $job && [ $(($(date +%s) - began)) -lt 30 ]
+note $? "it went on"
+says err "run 1 of the program failed"
+
 name=nothing_is_left_behind
 [ -z "$(find "$scratch/tmp" -mindepth 1)" ]
 note $? "files in TMPDIR"
