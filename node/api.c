@@ -47,14 +47,14 @@ int moot_close(moot *m)
         return MOOT_ERR_NO_MEMORY;
     }
     int error = MOOT_OK;
-    if (lane->call == NULL && !m->closing) {
-        queue_close_all(m, lane);
-    }
-    if (lane->call != NULL) {
+    if (observe_is_telling(lane)) {
+        error = observe_refuse(lane, "moot_close");
+    } else if (lane->call != NULL) {
         error = lane_fail(lane, MOOT_ERR_STATE, "moot_close inside a kernel");
-    } else if (observe_is_telling(lane)) {
-        error = lane_fail(lane, MOOT_ERR_STATE, "moot_close inside a watch's function");
-    } else if (m->closing) {
+    } else if (!m->closing) {
+        queue_close_all(m, lane); /* whose functions may let another close first */
+    }
+    if (error == MOOT_OK && m->closing) {
         error = lane_fail(lane, MOOT_ERR_STATE, "another thread closes this context");
     }
     if (error != MOOT_OK) {
@@ -274,6 +274,9 @@ int moot_decline(moot *m, const moot_hash *hash)
 
 static int open_scope(struct moot *m, struct lane *lane, const char *name)
 {
+    if (observe_is_telling(lane)) {
+        return observe_refuse(lane, "moot_scope_open");
+    }
     if (lane->call != NULL) {
         return lane_fail(lane, MOOT_ERR_STATE, "inside a kernel the scope is the task");
     }
@@ -308,15 +311,21 @@ int moot_scope_close(moot *m)
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = lane->call != NULL ? lane_fail(lane, MOOT_ERR_STATE,
+    int error = observe_refuse(lane, "moot_scope_close");
+    if (error == MOOT_OK) {
+        error = lane->call != NULL ? lane_fail(lane, MOOT_ERR_STATE,
                                                "inside a kernel the scope is the task")
                                    : scope_close(m, lane);
+    }
     engine_leave(m);
     return error;
 }
 
 static int set_parked(struct moot *m, struct lane *lane, bool parked)
 {
+    if (observe_is_telling(lane)) {
+        return observe_refuse(lane, parked ? "moot_park" : "moot_unpark");
+    }
     if (lane->call != NULL) {
         return lane_fail(lane, MOOT_ERR_INVALID, "a kernel cannot park its thread");
     }

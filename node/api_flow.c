@@ -4,6 +4,7 @@
 
 #include "node/engine.h"
 #include "node/group.h"
+#include "node/observe.h"
 #include "node/spawn.h"
 
 #include <stdlib.h>
@@ -82,9 +83,12 @@ int moot_group_open(moot *m)
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = lane->call != NULL
+    int error = observe_refuse(lane, "moot_group_open");
+    if (error == MOOT_OK) {
+        error = lane->call != NULL
                     ? lane_fail(lane, MOOT_ERR_STATE, "moot_group_open inside a kernel")
                     : group_open(lane);
+    }
     engine_leave(m);
     return error;
 }

@@ -38,7 +38,7 @@ static int check_wait(struct moot *m, struct lane *lane, const char *call,
                          call);
     }
     if (observe_is_telling(lane)) {
-        return lane_fail(lane, MOOT_ERR_STATE, "%s inside a watch's function", call);
+        return observe_refuse(lane, call);
     }
     if (lane->parked) {
         return lane_fail(lane, MOOT_ERR_STATE, "%s: this thread is parked", call);

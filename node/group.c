@@ -292,6 +292,10 @@ int group_close(struct moot *m, struct lane *lane, moot_duration timeout)
         return lane_fail(lane, MOOT_ERR_STATE,
                          "moot_group_close: this thread has no group open");
     }
+    if (group->closing) { /* a custom queue's function, which the close asked */
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "moot_group_close: this thread closes that group already");
+    }
     group->closing = true;
     int code = wait_for_all(m, lane, group, timeout);
     group->closing = false;

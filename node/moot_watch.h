@@ -83,8 +83,9 @@ typedef struct moot_watch_id {
 /* From now on calls `fn` for every such event of this rank, in their order and one at a
  * time, soon after: on a thread that was in moot when it happened, with no lock held,
  * the event and its strings good during the call.  It should be short, for that thread
- * has work to do.  It may look and cancel; a spawn, a wait and moot_close() there are
- * refused with STATE.  Errors: INVALID, LIMIT (more than 64), NO_MEMORY. */
+ * has work to do.  It may look and cancel.  Refused there with STATE are a spawn, a
+ * wait and moot_close(), and what belongs to a thread: queues, groups, scopes, parking.
+ * Errors: INVALID, LIMIT (more than 64), NO_MEMORY. */
 MOOT_API int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out);
 /* Once it returns `fn` is not called any more; inside `fn` itself it returns at once.
  * moot_close() ends watches, too, after their last events.  STALE, INVALID. */

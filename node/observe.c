@@ -344,6 +344,13 @@ bool observe_is_due(const struct moot *m)
 
 bool observe_is_telling(const struct lane *lane) { return lane->telling; }
 
+int observe_refuse(struct lane *lane, const char *call)
+{
+    return !lane->telling
+               ? MOOT_OK
+               : lane_fail(lane, MOOT_ERR_STATE, "%s inside a watch's function", call);
+}
+
 /* Without the lock, but to see who still watches. */
 static void tell_one(struct moot *m, struct happened *happened)
 {
@@ -364,32 +371,40 @@ static void tell_one(struct moot *m, struct happened *happened)
     free(happened->story);
 }
 
-/* The thread's last error stays what the call made it that lets the lock go. */
-static void tell_all(struct moot *m, struct lane *lane)
+/* The events, without the lock.  A helper or a worker gets its lane here, for what the
+ * functions call must be known to come from one of them.  The thread's last error stays
+ * what the call made it that lets the lock go. */
+static void tell_events(struct moot *m, struct happened *happened, size_t count)
 {
-    struct observe *observe = m->observe;
-    struct happened *happened = observe->happened;
-    size_t count = observe->count;
+    struct lane *lane = lane_of_thread(m->bond);
     struct text error = {0};
-    observe->happened = NULL;
-    observe->count = observe->room = 0;
-    observe->telling = true;
     if (lane != NULL) {
         error = lane->error;
         lane->error = (struct text){0};
         lane->telling = true;
     }
-    pthread_mutex_unlock(&m->bond->lock);
     for (size_t i = 0; i < count; i++) {
         tell_one(m, &happened[i]);
     }
-    free(happened);
-    pthread_mutex_lock(&m->bond->lock);
     if (lane != NULL) {
         text_release(&lane->error);
         lane->error = error;
         lane->telling = false;
     }
+    free(happened);
+}
+
+static void tell_all(struct moot *m)
+{
+    struct observe *observe = m->observe;
+    struct happened *happened = observe->happened;
+    size_t count = observe->count;
+    observe->happened = NULL;
+    observe->count = observe->room = 0;
+    observe->telling = true;
+    pthread_mutex_unlock(&m->bond->lock);
+    tell_events(m, happened, count);
+    pthread_mutex_lock(&m->bond->lock);
     observe->telling = false;
     m->now_ns = clock_ns();
 }
@@ -397,6 +412,6 @@ static void tell_all(struct moot *m, struct lane *lane)
 void observe_tell(struct moot *m)
 {
     while (observe_is_due(m)) {
-        tell_all(m, lane_look(m->bond));
+        tell_all(m);
     }
 }

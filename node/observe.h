@@ -38,6 +38,8 @@ void observe_tell(struct moot *m);
 bool observe_is_due(const struct moot *m);
 /* This thread is in a watch's function. */
 bool observe_is_telling(const struct lane *lane);
+/* STATE there, for what would change the thread's own standing; else MOOT_OK. */
+int observe_refuse(struct lane *lane, const char *call);
 void observe_release(struct moot *m);
 
 static inline bool observed(const struct moot *m, enum moot_event_kind kind)

@@ -3,6 +3,7 @@
 
 #include "node/call.h"
 #include "node/engine.h"
+#include "node/observe.h"
 #include "node/spawn.h"
 #include "node/task_handle.h"
 #include "proto/error.h"
@@ -282,9 +283,12 @@ static int open_inherited(struct moot *m, struct lane *lane)
     return open_line(m, lane, call->task->queue_line);
 }
 
-static int check_shape(struct lane *lane)
+static int check_shape(struct lane *lane, const char *call)
 {
     const struct queue_stack *stack = queue_stack_of(lane);
+    if (observe_is_telling(lane)) {
+        return observe_refuse(lane, call);
+    }
     return stack->entry == stack->top
                ? MOOT_OK
                : lane_fail(lane, MOOT_ERR_STATE,
@@ -294,7 +298,7 @@ static int check_shape(struct lane *lane)
 int queue_open(struct moot *m, struct lane *lane, enum queue_kind kind,
                const moot_queue_custom *custom)
 {
-    int error = check_shape(lane);
+    int error = check_shape(lane, "moot_queue_open");
     if (error == MOOT_OK && lane->call == NULL && m->closing) {
         error = lane_fail(lane, MOOT_ERR_CLOSED, "this context is closing");
     }
@@ -347,7 +351,7 @@ static int close_one(struct moot *m, struct lane *lane, struct moot_queue *queue
 
 int queue_close(struct moot *m, struct lane *lane)
 {
-    int error = check_shape(lane);
+    int error = check_shape(lane, "moot_queue_close");
     if (error != MOOT_OK) {
         return error;
     }

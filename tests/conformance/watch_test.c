@@ -1,6 +1,7 @@
 /* watch_test.c - what a program is told and shown of its tasks.
  */
 #include "kernels.h"
+#include <assert.h>
 
 enum { TALE_MAX = 4096 };
 
@@ -212,8 +213,13 @@ struct meddler {
     struct seat *seat;
     moot_watch_id self;
     moot_task task;
-    int calls, spawn, wait, close, look, find;
+    int look, find;
+    int refused[11]; /* what must be */
+    atomic_int calls;
+    pthread_t thread;
 };
+
+enum { REFUSED = sizeof((struct meddler){0}.refused) / sizeof(int) };
 
 static void meddle(void *user, const moot_event *event)
 {
@@ -222,14 +228,35 @@ static void meddle(void *user, const moot_event *event)
     moot_task task = {0};
     moot_task_info info;
     moot_task_spec spec = {.kernel = meddler->seat->kernels[EMPTY]};
-    meddler->calls++;
+    meddler->thread = pthread_self();
     meddler->look = moot_task_info(m, meddler->task, &info);
     meddler->find = moot_task_find(m, &event->hash, &task);
-    meddler->spawn = moot_task_spawn(m, &spec, &task);
-    meddler->wait = moot_task_wait(m, meddler->task, 0);
-    meddler->close = moot_close(m);
-    if (meddler->calls == 2 && moot_watch_remove(m, meddler->self) != MOOT_OK)
-        meddler->calls = -1000;
+    const int refused[] = {
+        moot_task_spawn(m, &spec, &task),
+        moot_task_wait(m, meddler->task, 0),
+        moot_close(m),
+        moot_queue_open(m, MOOT_QUEUE_BULK),
+        moot_queue_close(m),
+        moot_group_open(m),
+        moot_group_close(m, 0),
+        moot_scope_open(m, "within"),
+        moot_scope_close(m),
+        moot_park(m),
+        moot_unpark(m),
+    };
+    static_assert(sizeof refused == sizeof meddler->refused, "each of them");
+    memcpy(meddler->refused, refused, sizeof refused);
+    int calls = meddler->calls + 1;
+    if (calls == 2 && moot_watch_remove(m, meddler->self) != MOOT_OK)
+        calls = -1000;
+    meddler->calls = calls;
+}
+
+static void check_meddler(struct seat *seat, const struct meddler *meddler)
+{
+    CHECK(seat, meddler->look == MOOT_OK && meddler->find == MOOT_OK);
+    for (int i = 0; i < REFUSED; i++)
+        CHECK(seat, meddler->refused[i] == MOOT_ERR_STATE);
 }
 
 static void a_function_that_meddles(struct seat *seat)
@@ -243,13 +270,52 @@ static void a_function_that_meddles(struct seat *seat)
                                         .user = &meddler},
                           &meddler.self),
            MOOT_OK);
+    EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_SEQUENTIAL), MOOT_OK);
+    EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
     for (uint64_t i = 2; i < 9; i++)
         spawn_u64(seat, SQUARE, i);
     CHECK(seat, meddler.calls == 2);
-    CHECK(seat, meddler.look == MOOT_OK && meddler.find == MOOT_OK);
-    CHECK(seat, meddler.spawn == MOOT_ERR_STATE && meddler.wait == MOOT_ERR_STATE &&
-                    meddler.close == MOOT_ERR_STATE);
+    check_meddler(seat, &meddler);
+    EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
     EXPECT(seat, moot_watch_remove(seat->m, meddler.self), MOOT_ERR_STALE);
+}
+
+/* The same on a thread that never called the moot: rank 0's program sleeps, and what
+ * rank 1 pushes to it is told by whoever took it in. */
+static void a_helper_that_meddles(struct seat *seat)
+{
+    struct meddler meddler = {.seat = seat, .task = spawn_u64(seat, SQUARE, 1)};
+    moot_watch watch = {.kinds = MOOT_EVENT_DONE,
+                        .label_prefix = "theirs",
+                        .fn = meddle,
+                        .user = &meddler};
+    EXPECT(seat, moot_watch_add(seat->m, &watch, &meddler.self), MOOT_OK);
+    moot_task pushed[2];
+    for (uint64_t i = 0; i < 2; i++) {
+        uint64_t x = 100 + i;
+        moot_task_spec spec = {.kernel = seat->kernels[SQUARE],
+                               .args = &x,
+                               .args_size = sizeof x,
+                               .owner = MOOT_ON(1),
+                               .label = "theirs"};
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &pushed[i]), MOOT_OK);
+        moot_task taker;
+        spec = (moot_task_spec){.kernel = seat->kernels[SUM],
+                                .inputs = &pushed[i],
+                                .input_count = 1,
+                                .owner = MOOT_ON(0)};
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &taker), MOOT_OK);
+    }
+    if (seat->rank == 0) {
+        double give_up_s = now_s() + 20;
+        while (meddler.calls >= 0 && meddler.calls < 2 && now_s() < give_up_s)
+            nap_ms(1);
+        CHECK(seat, meddler.calls == 2);
+        CHECK(seat, !pthread_equal(meddler.thread, pthread_self()));
+        check_meddler(seat, &meddler);
+    }
+    EXPECT(seat, moot_task_wait_all(seat->m, pushed, 2, MOOT_FOREVER), MOOT_OK);
 }
 
 static void nobody_keeps(void *user, const moot_event *event)
@@ -363,6 +429,7 @@ static const struct scene scenes[] = {
     SCENE(other_ends, .knobs = NULL),
     SCENE(votes, .sizes = {2, 3, 4}),
     SCENE(a_function_that_meddles, .knobs = NULL),
+    SCENE(a_helper_that_meddles, .sizes = {2, 3}),
     SCENE(last_error_stays, .knobs = NULL),
     SCENE(no_watch, .knobs = NULL),
     SCENE(listings, .knobs = NULL),
