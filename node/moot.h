@@ -315,8 +315,8 @@ typedef struct moot_task_info {
     enum moot_task_state state;
     int owner;        /* rank, or -1 while this rank does not know */
     int chair;        /* rank, or -1 */
-    int cancelled_by; /* rank that has cancelled it, in time or not, as far as this rank
-                         knows; or -1 */
+    int cancelled_by; /* rank that has cancelled it, in time or not; or -1, also where
+                         this rank was only sent its end (the story names it) */
     /* How the owner came by it, once known here: "claim" (no vote), or the evidence on
      * which the chair yielded: "closed", "declined", "hint", "nested", "blocked",
      * "timeout", "quiet"; "none" before. */
