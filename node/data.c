@@ -66,26 +66,26 @@ static uint64_t id_of(const struct moot *m, uint32_t slot)
            (uint64_t)m->datas->slots[slot].generation << SLOT_BITS | slot;
 }
 
-static int data_find(struct moot *m, struct lane *lane, const char *call,
-                     moot_data data, struct data **out)
+/* NULL with the error told. */
+static struct data *data_find(struct moot *m, struct lane *lane, const char *call,
+                              moot_data data, int *error)
 {
     uint32_t slot = (uint32_t)data.id & ((1u << SLOT_BITS) - 1);
     uint32_t generation =
         (uint32_t)(data.id >> SLOT_BITS) & ((1u << GENERATION_BITS) - 1);
     struct datas *datas = m->datas;
-    int error = MOOT_OK;
+    *error = MOOT_OK;
     if (data.id >> (SLOT_BITS + GENERATION_BITS) != tag_of(m)) {
-        error = MOOT_ERR_FOREIGN;
+        *error = MOOT_ERR_FOREIGN;
     } else if (datas == NULL || slot >= datas->count || !datas->slots[slot].used ||
                datas->slots[slot].generation != generation) {
-        error = MOOT_ERR_STALE;
+        *error = MOOT_ERR_STALE;
     }
-    if (error != MOOT_OK) {
-        return lane_fail(lane, error, "%s: the data handle: %s", call,
-                         error_text(error));
+    if (*error != MOOT_OK) {
+        lane_fail(lane, *error, "%s: the data handle: %s", call, error_text(*error));
+        return NULL;
     }
-    *out = &datas->slots[slot];
-    return MOOT_OK;
+    return &datas->slots[slot];
 }
 
 static bool datas_grow(struct datas *datas)
@@ -196,9 +196,9 @@ int moot_data_new(moot *m, moot_task first, moot_data *out)
 
 static int release_locked(struct moot *m, struct lane *lane, moot_data data)
 {
-    struct data *found;
-    int error = data_find(m, lane, "moot_data_release", data, &found);
-    if (error == MOOT_OK) {
+    int error;
+    struct data *found = data_find(m, lane, "moot_data_release", data, &error);
+    if (found != NULL) {
         uint64_t version = found->version;
         give_slot(m->datas, found);
         end_task_handle(m, version);
@@ -223,15 +223,16 @@ int moot_data_release(moot *m, moot_data data)
 static int version_locked(struct moot *m, struct lane *lane, moot_data data,
                           moot_task *out)
 {
-    struct data *found;
-    int error = data_find(m, lane, "moot_data_version", data, &found);
-    if (error == MOOT_OK && found->version == 0) {
-        error = lane_fail(lane, MOOT_ERR_STATE,
-                          "moot_data_version: nothing has been written to it yet");
+    int error;
+    struct data *found = data_find(m, lane, "moot_data_version", data, &error);
+    if (found == NULL) {
+        return error;
     }
-    return error == MOOT_OK
-               ? share(m, lane, "moot_data_version", found->version, &out->id)
-               : error;
+    if (found->version == 0) {
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "moot_data_version: nothing has been written to it yet");
+    }
+    return share(m, lane, "moot_data_version", found->version, &out->id);
 }
 
 int moot_data_version(moot *m, moot_data data, moot_task *out)
@@ -280,9 +281,9 @@ static int add_access(struct moot *m, struct lane *lane, struct access_spawn *sp
                       size_t at, size_t *input_count)
 {
     const moot_access *access = &spawn->accesses[at];
-    struct data *data;
-    int error = data_find(m, lane, "moot_data_spawn", access->data, &data);
-    if (error != MOOT_OK) {
+    int error;
+    struct data *data = data_find(m, lane, "moot_data_spawn", access->data, &error);
+    if (data == NULL) {
         return error;
     }
     bool mode = access->mode == MOOT_READ || access->mode == MOOT_WRITE ||
@@ -393,9 +394,10 @@ static void set_versions(struct moot *m, struct lane *lane,
         }
         uint64_t version = spawn->versions[made++].id;
         uint64_t before = version;
-        struct data *data;
-        if (data_find(m, lane, "moot_data_spawn", spawn->accesses[i].data, &data) ==
-            MOOT_OK) {
+        int error;
+        struct data *data =
+            data_find(m, lane, "moot_data_spawn", spawn->accesses[i].data, &error);
+        if (data != NULL) {
             before = data->version;
             data->version = version;
         }
