@@ -32,6 +32,7 @@ program() {
     released) command="$build/tests/mpi/steady 40000 released" ;;
     survivors) command="$build/tests/mpi/survivors $scratch/ledger $2" ;;
     cancel) command="$build/tests/mpi/cancel $scratch/ledger $2" ;;
+    verify) command="$build/tests/mpi/verify died" ;;
     esac
 }
 
@@ -123,6 +124,12 @@ cancels() {
     row 0 4 drop:0.1/notice,kill:r2@task.end#9 cancel 52
 }
 
+# A result that is made again, of other bytes, is told.
+verifies() {
+    row 0 4 kill:r0@2s verify 61
+    says 'MOOT_ERR_NONDETERMINISTIC.* than on rank 0'
+}
+
 # f of 2f+1, at once and one after the other
 several() {
     for each in $1; do
@@ -186,6 +193,7 @@ full)
     row 0 4 pause:r1@task.start#2+5s survivors 14
     row 0 4 pause:r1@task.start#2+30s survivors 15
     cancels "0 1 2 3"
+    verifies
     stopped
     memory
     pairs
@@ -196,6 +204,7 @@ full)
     matrix 8 "0 5" "tsp tree survivors" 7
     several survivors
     cancels "0 2"
+    verifies
     stopped
     memory
     pairs
