@@ -62,8 +62,9 @@ struct core_options {
                           .joinable */
     uint32_t join_host;
     uint64_t drop_above; /* what all members have released is dropped while this rank
-                            has records of more tasks than so many; 0: only with its
-                            scope.  Zero or not alike on every rank */
+                            has records of more tasks than so many, or as core_press
+                            says; 0: only with its scope.  Zero or not alike on every
+                            rank */
     uint8_t chunk_mask;  /* a roll is cut where a hash's first byte has none of these
                             bits; 0: 0xff; alike on every rank */
     uint32_t notes;      /* emit CORE_OUT_NOTE at these points: CORE_NOTE(point) */
@@ -331,6 +332,10 @@ bool core_lost(const struct core *core, const moot_hash *hash);
 /* The program uses the task, of which entry may be NULL, no more: it may be dropped
  * when all members say so.  To register it again takes that back. */
 void core_let_go(struct core *core, const moot_hash *hash, void *entry);
+/* Results take much memory here, or do not any more: while they do, what all members
+ * have released is dropped however few tasks there are.  Members that do not say so
+ * keep to drop_above, and nothing is dropped that one of them has not offered. */
+void core_press(struct core *core, bool pressed);
 /* The members are deciding whether to drop it: until that is over (some messages, with
  * no help by this rank's lanes) it is neither to be registered nor named as an input.
  */

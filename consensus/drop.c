@@ -239,8 +239,9 @@ static bool look(struct core *core)
 
 static bool may_look(const struct core *core)
 {
-    return core->drop.news > 0 && core->task_count > core->options.drop_above &&
-           core->settled && !core->closed && !core->leave.going && drop_is_on(core);
+    bool wanted = core->drop.pressed || core->task_count > core->options.drop_above;
+    return core->drop.news > 0 && wanted && core->settled && !core->closed &&
+           !core->leave.going && drop_is_on(core);
 }
 
 static uint64_t look_due_ns(const struct core *core)
@@ -266,6 +267,8 @@ uint64_t drop_deadline(const struct core *core)
 {
     return may_look(core) ? look_due_ns(core) : CORE_NEVER;
 }
+
+void core_press(struct core *core, bool pressed) { core->drop.pressed = pressed; }
 
 bool core_lost(const struct core *core, const moot_hash *hash)
 {

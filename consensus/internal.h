@@ -441,6 +441,7 @@ struct drop {
     uint64_t looked_ns;   /* when that was */
     uint32_t lane, chunk; /* where it looks on */
     uint32_t leaving;     /* chunks */
+    bool pressed;         /* memory is short here: drop whatever drop_above says */
     struct held *held_first, **held_last; /* what came about these meanwhile */
     struct chunk_name *recent; /* dropped, perhaps not yet by all: of one round */
     uint32_t recent_count, recent_room;

@@ -10,6 +10,7 @@
 #include "node/outbox.h"
 #include "node/report.h"
 #include "node/trace.h"
+#include "node/window.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -32,6 +33,7 @@ enum {
 /* Lets the core do what is due, and sends what there is to send; whether there was. */
 static bool act(struct moot *m, uint64_t now_ns)
 {
+    core_press(m->core, large_used_bytes(&m->payloads.large) > WINDOW_RESULT_BYTES);
     if (core_deadline(m->core) <= now_ns) {
         engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
     }

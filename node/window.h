@@ -11,6 +11,9 @@
  * remembers a whole window: it moves messages and runs tasks, as a wait does, until an
  * eighth of the window is free.
  *
+ * While large results take more than WINDOW_RESULT_BYTES here, what all ranks have
+ * released is dropped from the first task on: by chunks of the roll, some 256 tasks.
+ *
  * The bound is exceeded, so that a program never hangs in a spawn, when waiting would
  * not help:
  *   - more than half of what is remembered is in use by the program (handles), or
@@ -24,6 +27,7 @@
 #include "node/context.h"
 
 #define WINDOW_PATIENCE_NS 20000000u
+#define WINDOW_RESULT_BYTES ((size_t)64 << 20)
 
 /* Under the engine lock, which it releases around kernels and while there is nothing to
  * do. */

@@ -10,6 +10,10 @@
  * What must be true: every result is right, and between task EARLY_TASKS and the end of
  * the run no rank's resident memory grows by more than GROWTH_BYTES_MAX.  Kept, a task
  * would take some 700 bytes on every rank.
+ *
+ * Then LARGE_TASKS with results of LARGE_BYTES.  They are far too few for MOOT_WINDOW,
+ * and kept, they would take LARGE_TASKS * LARGE_BYTES among the ranks: none may ever
+ * hold more than RESIDENT_BYTES_MAX.
  */
 #include "support/harness.h"
 
@@ -23,7 +27,10 @@ enum {
     CHECK_ROWS = 16,
     EARLY_TASKS = 200000,
     DEADLINE_S = 3300,
-    GROWTH_BYTES_MAX = 8 << 20
+    GROWTH_BYTES_MAX = 8 << 20,
+    LARGE_TASKS = 12800,
+    LARGE_BYTES = 256 << 10,
+    RESIDENT_BYTES_MAX = 768 << 20
 };
 
 static uint64_t mix(uint64_t row, uint64_t column, uint64_t left, uint64_t right)
@@ -33,16 +40,17 @@ static uint64_t mix(uint64_t row, uint64_t column, uint64_t left, uint64_t right
 
 static int kernel(moot_call *call, void *user)
 {
-    (void)user;
+    const size_t *bytes = user;
     uint64_t place[2], inputs[2] = {0, 0};
     size_t size = 0;
     memcpy(place, moot_call_args(call, &size), sizeof place);
     for (size_t i = 0; i < moot_call_input_count(call); i++)
         memcpy(&inputs[i], moot_call_input(call, i, &size), sizeof inputs[i]);
     uint64_t sum = mix(place[0], place[1], inputs[0], inputs[1]);
-    void *output = moot_call_output(call, sizeof sum);
+    void *output = moot_call_output(call, *bytes);
     if (output == NULL)
         return MOOT_ERR_NO_MEMORY;
+    memset(output, 1, *bytes);
     memcpy(output, &sum, sizeof sum);
     return MOOT_OK;
 }
@@ -84,29 +92,31 @@ static void spawn_row(moot *m, moot_kernel_id id, struct rows *rows, uint64_t ro
         CHECK_OK(moot_task_release(m, before[i]));
 }
 
-static void check_row(moot *m, const struct rows *rows, uint64_t row)
+static void check_row(moot *m, const struct rows *rows, uint64_t row, size_t bytes)
 {
     const void *data = NULL;
     size_t size = 0;
     CHECK_OK(moot_task_fetch(m, rows->handles[row % 2][0], MOOT_FOREVER, &data, &size));
-    CHECK(data != NULL && size == sizeof(uint64_t) &&
-              memcmp(data, &rows->expected[row % 2][0], size) == 0,
+    CHECK(data != NULL && size == bytes &&
+              memcmp(data, &rows->expected[row % 2][0], sizeof(uint64_t)) == 0,
           "row %llu is wrong", (unsigned long long)row);
 }
 
 static void run(uint64_t tasks)
 {
     static struct rows rows;
+    size_t bytes = sizeof(uint64_t);
     uint64_t count = tasks / WIDTH, base = 0, begun_ns = harness_now_ns();
     moot *m = NULL;
     moot_kernel_id id = {0};
     CHECK_OK(moot_open_comm(NULL, harness_comm(), &m));
     harness_explain_with(m);
-    CHECK_OK(moot_kernel_register(m, &(moot_kernel){.name = "mix", .fn = kernel}, &id));
+    CHECK_OK(moot_kernel_register(
+        m, &(moot_kernel){.name = "mix", .fn = kernel, .user = &bytes}, &id));
     for (uint64_t row = 0; row < count && harness_case_is_good(); row++) {
         spawn_row(m, id, &rows, row);
         if (row % CHECK_ROWS == 0 || row + 1 == count)
-            check_row(m, &rows, row);
+            check_row(m, &rows, row, bytes);
         if (row == EARLY_TASKS / WIDTH)
             base = resident_bytes();
     }
@@ -124,6 +134,33 @@ static void run(uint64_t tasks)
                (double)most[0] / 1e6, (double)most[1] / 1e6, EARLY_TASKS);
 }
 
+static void run_large(void)
+{
+    static struct rows rows;
+    size_t bytes = LARGE_BYTES;
+    uint64_t count = LARGE_TASKS / WIDTH, most = 0;
+    moot *m = NULL;
+    moot_kernel_id id = {0};
+    CHECK_OK(moot_open_comm(NULL, harness_comm(), &m));
+    harness_explain_with(m);
+    CHECK_OK(moot_kernel_register(
+        m, &(moot_kernel){.name = "mix", .fn = kernel, .user = &bytes}, &id));
+    for (uint64_t row = 0; row < count && harness_case_is_good(); row++) {
+        spawn_row(m, id, &rows, row);
+        if (row % CHECK_ROWS == 0 || row + 1 == count)
+            check_row(m, &rows, row, bytes);
+        uint64_t now = resident_bytes();
+        most = now > most ? now : most;
+    }
+    CHECK(most <= RESIDENT_BYTES_MAX, "held %llu bytes", (unsigned long long)most);
+    harness_explain_with(NULL);
+    CHECK_OK(moot_close(m));
+    harness_maximum(&most, 1);
+    if (harness_rank() == 0)
+        printf("window: at most %.0f MB a rank with large results\n",
+               (double)most / 1e6);
+}
+
 int main(int argc, char **argv)
 {
     harness_open(&argc, &argv, "window");
@@ -132,6 +169,9 @@ int main(int argc, char **argv)
         tasks = strtoull(argv[2], NULL, 10);
     harness_case_begin("what is released as one goes is dropped", DEADLINE_S);
     run(tasks);
+    harness_case_end();
+    harness_case_begin("large results that are released are dropped", DEADLINE_S);
+    run_large();
     harness_case_end();
     return harness_close();
 }

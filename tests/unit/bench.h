@@ -52,6 +52,7 @@ static struct bench {
     bool joinable;       /* set before it is opened, and kept */
     uint32_t direct_max; /* core_options; outlives bench_open */
     bool drops;          /* all released is dropped, in small chunks; likewise */
+    uint64_t drop_above; /* tasks; 0: one; likewise */
     uint32_t adapt;      /* core_options; likewise */
 } bench;
 
@@ -290,11 +291,13 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
     bool joinable = bench.joinable;
     uint32_t direct_max = bench.direct_max;
     bool drops = bench.drops;
+    uint64_t drop_above = bench.drop_above > 0 ? bench.drop_above : 1;
     uint32_t adapt = bench.adapt;
     memset(&bench, 0, sizeof(bench));
     bench.joinable = joinable;
     bench.direct_max = direct_max;
     bench.drops = drops;
+    bench.drop_above = drop_above;
     bench.adapt = adapt;
     bench.size = size;
     for (uint32_t rank = 0; rank < size; rank++) {
@@ -319,7 +322,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                              .adapt = adapt,
                                              .joinable = joinable,
                                              .direct_max = direct_max,
-                                             .drop_above = drops ? 1 : 0,
+                                             .drop_above = drops ? drop_above : 0,
                                              .chunk_mask = drops ? 7 : 0};
         bench.core[rank] = core_new(&options);
         assert_non_null(bench.core[rank]);

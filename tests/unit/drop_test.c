@@ -123,6 +123,31 @@ static void a_slow_rank_is_waited_for(void **state)
     bench_close();
 }
 
+/* However few they are; but only if all say that they have no room for them. */
+static void what_is_released_goes_where_memory_is_short(void **state)
+{
+    (void)state;
+    bench.drop_above = 1000;
+    bench_open(3, CORE_REPAIR);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_all(rank, 16);
+        let_go_all(rank, 16);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        settle();
+        assert_int_equal(dropped_by(0), 0);
+        core_press(bench.core[rank], true);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(dropped_by(rank), 16);
+    }
+    close_all();
+    bench_close();
+    bench.drop_above = 0;
+}
+
 static void a_pure_task_may_run_again_and_a_once_task_not(void **state)
 {
     (void)state;
@@ -442,6 +467,7 @@ int main(void)
         cmocka_unit_test(what_all_have_released_is_dropped),
         cmocka_unit_test(who_holds_a_handle_keeps_it_for_all),
         cmocka_unit_test(a_slow_rank_is_waited_for),
+        cmocka_unit_test(what_is_released_goes_where_memory_is_short),
         cmocka_unit_test(a_pure_task_may_run_again_and_a_once_task_not),
         cmocka_unit_test(inputs_stay_until_their_consumers_have_run),
         cmocka_unit_test(what_is_spawned_again_in_time_stays),
