@@ -18,6 +18,9 @@ void family_free(struct task *task)
 
 static bool family_add(struct task *task, const moot_hash *hashes, uint32_t count)
 {
+    if (count == 0) {
+        return true;
+    }
     if (task->family == NULL) {
         task->family = calloc(1, sizeof(*task->family));
         if (task->family == NULL) {
@@ -25,7 +28,7 @@ static bool family_add(struct task *task, const moot_hash *hashes, uint32_t coun
         }
     }
     struct family *family = task->family;
-    if (count > family->room - family->count) {
+    if (family->hashes == NULL || count > family->room - family->count) {
         uint32_t room = family->room * 2 > family->count + count
                             ? family->room * 2
                             : family->count + count;
@@ -81,17 +84,18 @@ void family_hear(struct moot *m, const moot_hash *hash,
         engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
         return;
     }
-    uint32_t known = task->family != NULL ? task->family->count : 0;
+    struct family *family = task->family;
+    uint32_t known = family != NULL ? family->count : 0;
     if (task->own || said->first > known) {
         return; /* it ran here; or a part is missing, which the wire does not do */
     }
-    if (said->count <= known - said->first &&
-        memcmp(task->family->hashes + said->first, said->children,
+    if (family != NULL && said->count <= known - said->first &&
+        memcmp(family->hashes + said->first, said->children,
                said->count * sizeof(*said->children)) == 0) {
         return;
     }
-    if (task->family != NULL) {
-        task->family->count = said->first;
+    if (family != NULL) {
+        family->count = said->first;
     }
     if (!family_add(task, said->children, said->count)) {
         engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
