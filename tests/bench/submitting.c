@@ -10,7 +10,7 @@
  * medians.
  *
  * The target, half, is not reached, and `micro --only submit-single`, `submit-in-bulk`
- * under callgrind say why.  Of the 5,400 instructions of a single spawn 1,500 make the
+ * under callgrind say why.  Of the 5,200 instructions of a single spawn 1,450 make the
  * hash, 700 enter the record, 500 check the spec, 1,350 register it with the core; a
  * handle that is there at once, with its hash and its errors, takes all but the last,
  * and that is not less for a thousand at a time.  What a region saves (progress and
