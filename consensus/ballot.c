@@ -33,6 +33,19 @@ static void ask_voters(struct core *core, struct task *task,
     }
 }
 
+void ballot_awaited(const struct core *core, const struct task *task,
+                    struct rankset *out)
+{
+    uint32_t voters[LIMIT_VOTERS];
+    uint32_t count = placement_voters(&task->hash, core->rank, &core->members,
+                                      core->hosts, core->options.voters, voters);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!rankset_has(&task->docket->acks, voters[i])) {
+            (void)rankset_add(out, voters[i]);
+        }
+    }
+}
+
 static void count_acks(struct core *core, struct task *task)
 {
     struct docket *docket = task->docket;

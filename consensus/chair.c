@@ -408,6 +408,54 @@ uint64_t chair_deadline(const struct core *core)
     return CORE_NEVER;
 }
 
+/* --- For people who ask why ---------------------------------------------------- */
+
+static void add_members_beyond(const struct core *core, const struct rankset *done,
+                               struct rankset *out)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank && !rankset_has(done, rank)) {
+            (void)rankset_add(out, rank);
+        }
+    }
+}
+
+enum core_lack chair_lack(const struct core *core, const struct task *task,
+                          struct rankset *awaited)
+{
+    const struct docket *docket = task->docket;
+    if (task->rec != NOBODY || task->own != CORE_OWN_NONE ||
+        (task->chair != core->rank && !task->finder)) {
+        return CORE_LACK_NOTHING;
+    }
+    if (task->frozen) {
+        add_members_beyond(core, &core->reported, awaited);
+        return CORE_LACK_REPORTS;
+    }
+    if (core->no_quorum) {
+        return CORE_LACK_QUORUM;
+    }
+    if (docket == NULL || docket->asker_count == 0) {
+        return CORE_LACK_MOTION;
+    }
+    if (docket->balloting) {
+        ballot_awaited(core, task, awaited);
+        return CORE_LACK_VOTERS;
+    }
+    if (task->finder || preferred_holder(core, task) == NOBODY) {
+        add_members_beyond(core, &docket->never, awaited);
+        return task->finder ? CORE_LACK_CANDIDATES : CORE_LACK_HOLDER;
+    }
+    if (core->options.mode != CORE_REPAIR) {
+        return CORE_LACK_MODE;
+    }
+    if (evidence_for(core, task) != EVIDENCE_NONE) {
+        return CORE_LACK_NOTHING; /* this very turn decides it */
+    }
+    return core->blocked ? CORE_LACK_DEMAND : CORE_LACK_EVIDENCE;
+}
+
 /* --- Motions (T4) -------------------------------------------------------------- */
 
 static void note_asker(struct core *core, struct task *task, uint32_t from,

@@ -360,6 +360,26 @@ bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
 enum core_own { CORE_OWN_NONE, CORE_OWN_WAIT, CORE_OWN_RUNNING, CORE_OWN_DONE };
 enum core_have { CORE_HAVE_NOTHING, CORE_HAVE_BARE, CORE_HAVE_DATA };
 
+/* What a task without an owner lacks, as its chair has it.  X(name, "text"). */
+#define CORE_LACKS(X)                                                                  \
+    X(NOTHING, "nothing")   /* decided, or another rank's to decide */                 \
+    X(CANDIDATES, "finder") /* this is a finder: nobody said who may run it */         \
+    X(REPORTS, "reports")   /* of members, about what they had before this view */     \
+    X(QUORUM, "quorum")     /* this rank is cut off from the majority */               \
+    X(VOTERS, "voters")     /* once: that a majority of them accepts the owner */      \
+    X(HOLDER, "holder")     /* nobody who may run it is known to hold it */            \
+    X(EVIDENCE, "evidence") /* this chair is in its own program and may spawn it */    \
+    X(DEMAND, "demand")     /* it waits, but its roll is shorter than the asker's */   \
+    X(MODE, "mode")         /* what is at hand counts in repair mode only */           \
+    X(MOTION, "motion")     /* nobody has asked for it */
+
+enum core_lack {
+#define X(name, text) CORE_LACK_##name,
+    CORE_LACKS(X)
+#undef X
+        CORE_LACK_END
+};
+
 struct core_task_view {
     bool held, declined, asked; /* asked: this rank has sent a motion */
     uint32_t flags;
@@ -377,11 +397,17 @@ struct core_task_view {
     const char *site;
     void *user;
     const moot_hash *first_missing; /* an input not there yet; NULL if none */
-    struct rankset asked_by;        /* as chair; release it */
-    struct rankset holders;         /* known to hold it; release it */
+    struct rankset asked_by;        /* as chair */
+    struct rankset holders;         /* known to hold it */
+    enum core_lack lack;            /* as chair */
+    struct rankset awaited; /* whom a vote waits for: voters, or who reports; members
+                               that have not said that they never will hold it */
 };
+/* False, and nothing to release, if nothing is known of it. */
 bool core_task_look(const struct core *core, const moot_hash *hash,
                     struct core_task_view *out);
+void core_task_view_release(struct core_task_view *view);
+const char *core_lack_name(enum core_lack lack);
 
 /* What a peer said last. */
 struct core_peer_view {
@@ -404,6 +430,21 @@ struct core_timers {
     uint32_t unwell;         /* this rank has been late itself: 0 (not lately) to 3 */
 };
 bool core_timers_look(const struct core *core, uint32_t rank, struct core_timers *out);
+
+/* This rank, as the protocol has it. */
+struct core_self_view {
+    uint64_t len; /* of its roll */
+    bool blocked, closed;
+    bool lease;     /* it may start once tasks; true where no lease is needed */
+    bool no_quorum; /* its waits have ended with that */
+    const struct rankset *members, *suspects;
+};
+void core_self_look(const struct core *core, struct core_self_view *out);
+
+/* Calls `see` for tasks that this rank owns and has not finished, and for those that it
+ * was asked for and has not decided, until it returns false. */
+void core_each_open(const struct core *core,
+                    bool (*see)(void *context, const moot_hash *hash), void *context);
 
 /* Calls `see` for each task that this rank waits for (a lane, or an owned task's
  * missing input) and has not got. */

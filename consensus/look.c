@@ -69,7 +69,53 @@ bool core_task_look(const struct core *core, const moot_hash *hash,
         }
     }
     look_at_others(core, task, out);
+    out->lack = chair_lack(core, task, &out->awaited);
     return true;
+}
+
+void core_task_view_release(struct core_task_view *view)
+{
+    rankset_release(&view->asked_by);
+    rankset_release(&view->holders);
+    rankset_release(&view->awaited);
+}
+
+const char *core_lack_name(enum core_lack lack)
+{
+    static const char *const names[] = {
+#define X(name, text) [CORE_LACK_##name] = text,
+        CORE_LACKS(X)
+#undef X
+    };
+    return (unsigned)lack < CORE_LACK_END ? names[lack] : "?";
+}
+
+void core_self_look(const struct core *core, struct core_self_view *out)
+{
+    *out = (struct core_self_view){.len = core->roll_len,
+                                   .blocked = core->blocked,
+                                   .closed = core->closed,
+                                   .lease = !detect_is_on(core) || detect_lease(core),
+                                   .no_quorum = core->no_quorum,
+                                   .members = &core->members,
+                                   .suspects = &core->suspects};
+}
+
+void core_each_open(const struct core *core,
+                    bool (*see)(void *context, const moot_hash *hash), void *context)
+{
+    const struct task *task = core->unfinished.unfinished_next;
+    for (; task != &core->unfinished; task = task->unfinished_next) {
+        if (!see(context, &task->hash)) {
+            return;
+        }
+    }
+    task = core->undecided_docket.undecided_next;
+    for (; task != &core->undecided; task = task->docket->undecided_next) {
+        if (!see(context, &task->hash)) {
+            return;
+        }
+    }
 }
 
 bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_view *out)

@@ -172,7 +172,8 @@ static void deliver_of_views(struct core *core, uint32_t from,
     case MESSAGE_TALLY:
         tally_on_tally(core, from, &message->u.tally);
         break;
-    default: /* KERNEL and FAMILY are the host's; JOIN was taken before Rule E */
+    default: /* KERNEL, FAMILY, INQUIRY and ACCOUNT are the host's; JOIN was taken
+                before Rule E */
         core->stats.refused++;
     }
 }

@@ -405,6 +405,10 @@ void chair_decided(struct core *core, struct task *task, uint32_t owner,
 void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len_max);
 bool chair_has_holder(const struct core *core, const struct task *task);
 uint64_t chair_least_len(const struct task *task);
+/* Why the task has no owner, if this rank is to say; adds to `awaited` who is waited
+ * for. */
+enum core_lack chair_lack(const struct core *core, const struct task *task,
+                          struct rankset *awaited);
 uint64_t chair_deadline(const struct core *core);
 void chair_yield_all(struct core *core); /* all is quiet */
 /* --- scope.c, scope_rest.c, scope_count.c, forget.c
@@ -488,6 +492,9 @@ void drop_forget_offers(struct core *core);
 /* --- ballot.c ------------------------------------------------------------------------
  */
 
+/* Adds the voters that have not accepted yet. */
+void ballot_awaited(const struct core *core, const struct task *task,
+                    struct rankset *out);
 void ballot_open(struct core *core, struct task *task, uint32_t winner,
                  enum evidence evidence);
 /* A record of an older view, to the voters of this one (section 5, step 6). */

@@ -14,6 +14,7 @@ struct moot_call {
     struct moot *m;
     struct task *task;
     struct lane *lane; /* of the thread that it is on, which a wait may change */
+    uint64_t began_ns;
     enum { CALL_RUNS, CALL_LEAVES, CALL_STOPPED } state; /* it leaves its thread */
     bool goes_on; /* its wait is over before it has left */
     const struct payload **inputs;

@@ -17,6 +17,7 @@
 #include "node/family.h"
 #include "node/faults.h"
 #include "node/inbox.h"
+#include "node/inquiry.h"
 #include "node/members.h"
 #include "node/metrics.h"
 #include "node/observe.h"
@@ -178,6 +179,7 @@ void context_free(struct moot *m)
     trace_abandon(m);
     outbox_free(m->outbox);
     inbox_free(m->inbox);
+    inquiry_free(m->inquiry);
     members_release(m);
     free_tasks(m);
     core_free(m->core);

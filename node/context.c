@@ -13,6 +13,7 @@
 #include "node/exec.h"
 #include "node/faults.h"
 #include "node/inbox.h"
+#include "node/inquiry.h"
 #include "node/members.h"
 #include "node/outbox.h"
 #include "node/progress.h"
@@ -129,10 +130,12 @@ static int make_parts(struct moot *m, char *story)
     }
     m->outbox = outbox_new(m->group.size);
     m->inbox = inbox_new(&m->group);
+    m->inquiry = inquiry_new(m->group.size);
     trace_open(m);
     chain_kernel_init(&m->join_kernel);
     handles_init(&m->handles, m->group.uids[m->group.rank]);
-    bool made = members_open(m) && m->outbox != NULL && m->inbox != NULL;
+    bool made =
+        members_open(m) && m->outbox != NULL && m->inbox != NULL && m->inquiry != NULL;
     return made ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 

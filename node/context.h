@@ -22,6 +22,8 @@
  *   observe.c   telling the program what becomes of tasks;  look.c showing it
  *   trace.c     records of all this;  metrics.c  figures for Prometheus
  *   report.c    stalls and divergence, told to people;  story.c causes of errors
+ *   account.c   what this rank says of itself;  inquiry.c asks the others;
+ *               picture.c, diagnosis.c, stall.c  what that means
  *
  * Calls go from the top of this list's users (api.c) down; nothing below engine_step()
  * calls progress, and nothing re-enters it: what arises while outputs are carried out
@@ -56,6 +58,7 @@ struct check;
 struct trace;
 struct datas;
 struct observe;
+struct inquiry;
 
 /* An event that arose while outputs were carried out.  It borrows nothing. */
 struct later {
@@ -182,6 +185,8 @@ struct moot {
     uint32_t callers;       /* __atomic: threads inside public calls */
     bool closing;
     uint64_t closing_ns; /* since when */
+
+    struct inquiry *inquiry; /* inquiry.c */
 
     /* report.c */
     struct text *reports; /* queued until the lock is released */

@@ -379,6 +379,7 @@ static void begin(struct moot *m, struct lane *lane, struct task *task, struct r
         end_run(m, run);
         return;
     }
+    run->call.began_ns = m->now_ns;
     m->counts.run++;
     m->running++;
     faults_at_point(m, CORE_POINT_TASK_START);
@@ -388,6 +389,17 @@ static void begin(struct moot *m, struct lane *lane, struct task *task, struct r
     observe_event(m, MOOT_EVENT_RUNNING, task, (int)m->group.rank, NULL);
     strand_begin(run->strand, run_kernel, run);
     run_on(m, lane, run);
+}
+
+void exec_each_call(const struct moot *m,
+                    void (*see)(void *context, const struct moot_call *call),
+                    void *context)
+{
+    for (uint32_t i = 0; i < m->run_count; i++) {
+        if (m->runs[i]->active) {
+            see(context, &m->runs[i]->call);
+        }
+    }
 }
 
 bool exec_stop(struct moot *m, struct moot_call *call)

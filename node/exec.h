@@ -51,6 +51,11 @@ void exec_here(struct lane *lane, bool here);
 bool exec_stop(struct moot *m, struct moot_call *call);
 void exec_go_on(struct moot *m, struct moot_call *call);
 
+/* Calls `see` for each kernel that has begun and not ended. */
+void exec_each_call(const struct moot *m,
+                    void (*see)(void *context, const struct moot_call *call),
+                    void *context);
+
 bool exec_start_workers(struct moot *m, uint32_t count); /* false: no thread */
 /* Starts or wakes the stand-in if it is needed; by the helper. */
 void exec_stand_in(struct moot *m);

@@ -451,6 +451,20 @@ static const struct transport_ops faulty_ops = {
     .free = faulty_free,
 };
 
+void faulty_wire_look(const struct moot *m, uint32_t rank, struct faulty_view *out)
+{
+    *out = (struct faulty_view){0};
+    if (m->transport->ops != &faulty_ops) {
+        return;
+    }
+    const struct faulty *f = (const struct faulty *)m->transport;
+    const struct faulty_peer *peer = &f->peers[rank];
+    if (peer->link != NULL && !peer->forgotten) {
+        *out = (struct faulty_view){.backlog = link_backlog(peer->link),
+                                    .resent = link_stats(peer->link)->resent};
+    }
+}
+
 /* --- Wrapping --------------------------------------------------------------------- */
 
 static void release_packet(void *context, void *frame)

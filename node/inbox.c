@@ -3,6 +3,7 @@
 
 #include "node/engine.h"
 #include "node/family.h"
+#include "node/inquiry.h"
 #include "node/members.h"
 #include "node/outbox.h"
 #include "node/priority.h"
@@ -224,6 +225,19 @@ static void take_result(struct moot *m, uint32_t from, const struct message *mes
     }
 }
 
+/* Who was removed is not asked, and gets no answer. */
+static void take_inquiry(struct moot *m, uint32_t from, const struct message *message)
+{
+    if (!members_is_here(m, from)) {
+        return;
+    }
+    if (message->type == MESSAGE_INQUIRY) {
+        inquiry_on_inquiry(m, from, &message->u.inquiry);
+    } else {
+        inquiry_on_account(m, from, &message->u.account);
+    }
+}
+
 static void take_message(struct moot *m, uint32_t from, const struct message *message)
 {
     if (message->type == MESSAGE_KERNEL) {
@@ -232,6 +246,10 @@ static void take_message(struct moot *m, uint32_t from, const struct message *me
     }
     if (message->type == MESSAGE_FAMILY) {
         family_hear(m, &message->hash, &message->u.family);
+        return;
+    }
+    if (message->type == MESSAGE_INQUIRY || message->type == MESSAGE_ACCOUNT) {
+        take_inquiry(m, from, message);
         return;
     }
     if (message->type == MESSAGE_RESULT) {

@@ -75,8 +75,7 @@ void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
         out->chair = rank_or_none(view.chair);
         out->cancelled_by = rank_or_none(view.canceller);
         out->decided = evidence_name(view.evidence);
-        rankset_release(&view.asked_by);
-        rankset_release(&view.holders);
+        core_task_view_release(&view);
     }
 }
 

@@ -261,8 +261,7 @@ static int owner_of(const struct moot *m, const struct task *task)
         return -1;
     }
     int owner = view.owner < m->group.size ? (int)view.owner : -1;
-    rankset_release(&view.asked_by);
-    rankset_release(&view.holders);
+    core_task_view_release(&view);
     return owner;
 }
 

@@ -321,6 +321,12 @@ void outbox_add(struct moot *m, uint32_t to, const struct message *message,
     add_bulk(m, to, task->payload);
 }
 
+void outbox_add_own(struct moot *m, uint32_t to, struct message *message)
+{
+    core_view(m->core, &message->epoch, &message->view_id);
+    outbox_add(m, to, message, NULL);
+}
+
 void outbox_add_kernel(struct moot *m, uint32_t to, const struct kernel *kernel)
 {
     struct message message = {.type = MESSAGE_KERNEL};

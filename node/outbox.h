@@ -26,6 +26,10 @@ void outbox_add(struct moot *m, uint32_t to, const struct message *message,
 void outbox_add_kernel(struct moot *m, uint32_t to, const struct kernel *kernel);
 void outbox_tell_kernel(struct moot *m, struct kernel *kernel);
 
+/* A message of the host's own (INQUIRY, ACCOUNT), of which type and body are filled in.
+ * It goes out whatever view the peer is in. */
+void outbox_add_own(struct moot *m, uint32_t to, struct message *message);
+
 /* Tells all peers that the moot is over: with an error this rank ends it for everyone.
  */
 void outbox_tell_end(struct moot *m, int code);

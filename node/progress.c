@@ -5,6 +5,7 @@
 #include "node/exec.h"
 #include "node/faults.h"
 #include "node/inbox.h"
+#include "node/inquiry.h"
 #include "node/members.h"
 #include "node/observe.h"
 #include "node/outbox.h"
@@ -57,7 +58,7 @@ bool progress_drive(struct moot *m)
     if (arrived) {
         act(m, now_ns);
     }
-    report_look(m, now_ns);
+    report_look(m, now_ns, inquiry_look(m, now_ns));
     trace_look(m);
     large_look(&m->payloads.large, now_ns);
     faults_after_turn(m, now_ns);

@@ -3,6 +3,7 @@
 
 #include "hashing/identity.h"
 #include "node/engine.h"
+#include "node/inquiry.h"
 #include "node/stall.h"
 #include "node/trace.h"
 #include "node/usr1.h"
@@ -95,8 +96,7 @@ void report_divergence(struct moot *m, const struct message_diverged *diverged)
 
 static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* Since when the oldest wait has seen nothing happen; CORE_NEVER if none has. */
-static uint64_t stalled_since(const struct moot *m, uint64_t now_ns)
+uint64_t report_stalled_since(const struct moot *m, uint64_t now_ns)
 {
     if ((m->waits == NULL && !m->closing) || m->adjourned) {
         return CORE_NEVER;
@@ -111,12 +111,16 @@ static uint64_t stalled_since(const struct moot *m, uint64_t now_ns)
     return later_of(oldest, m->ended_ns);
 }
 
-static void report_stall(struct moot *m, uint64_t now_ns)
+static void report_picture(struct moot *m, const struct picture *picture)
 {
     struct text text = {0};
-    stall_compose(&text, m, now_ns);
-    trace_stall(m, text_get(&text));
-    queue(m, text);
+    struct diagnosis *diagnosis = diagnosis_new(picture);
+    if (diagnosis != NULL) {
+        stall_compose(&text, picture, diagnosis);
+        trace_stall(m, text_get(&text));
+        queue(m, text);
+    }
+    diagnosis_free(diagnosis);
 }
 
 void report_wait_begins(struct moot *m, uint64_t now_ns)
@@ -127,21 +131,44 @@ void report_wait_begins(struct moot *m, uint64_t now_ns)
     }
 }
 
-static void look_at_stall(struct moot *m, uint64_t now_ns)
+/* Puts the next look off if something happened, or nothing is waited for any more. */
+static bool is_stalled(struct moot *m, uint64_t now_ns)
 {
-    uint64_t since_ns = stalled_since(m, now_ns);
+    uint64_t since_ns = report_stalled_since(m, now_ns);
+    uint64_t first_ns = (uint64_t)m->knobs.stall_ns;
     if (since_ns == CORE_NEVER) {
         m->stall_due_ns = CORE_NEVER;
-        return;
+        return false;
     }
-    uint64_t first_ns = (uint64_t)m->knobs.stall_ns;
-    if (now_ns - since_ns < first_ns) { /* something happened meanwhile */
+    if (now_ns - since_ns < first_ns) {
         m->stall_pause_ns = first_ns;
         m->stall_due_ns = since_ns + first_ns;
+        return false;
+    }
+    return true;
+}
+
+/* A lower rank that has stalled as well, or will have by then, tells the same. */
+static bool another_tells(const struct moot *m, const struct picture *picture)
+{
+    for (uint32_t rank = 0; rank < m->group.rank; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        if (account != NULL && account->stalled_ns >= account->stall_ns / 4 * 3 &&
+            account->stalled_ns > 0 && (account->n_waits > 0 || m->waits == NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void tell_stall(struct moot *m, const struct picture *picture, uint64_t now_ns)
+{
+    if (another_tells(m, picture)) {
+        m->stall_due_ns = now_ns + (uint64_t)m->knobs.stall_ns / 2;
         return;
     }
     m->counts.stalls++;
-    report_stall(m, now_ns);
+    report_picture(m, picture);
     m->stall_pause_ns *= 2;
     m->stall_due_ns = now_ns + m->stall_pause_ns / 2;
     if (m->knobs.stall_abort && m->waits != NULL) {
@@ -153,13 +180,30 @@ static void look_at_stall(struct moot *m, uint64_t now_ns)
     }
 }
 
-void report_look(struct moot *m, uint64_t now_ns)
+static void tell(struct moot *m, unsigned for_whom, uint64_t now_ns)
 {
-    if (now_ns >= m->stall_due_ns && m->fatal == 0) {
-        look_at_stall(m, now_ns);
+    struct picture picture;
+    if (inquiry_picture(m, now_ns, &picture)) {
+        if (for_whom & INQUIRY_FOR_SIGNAL) {
+            report_picture(m, &picture);
+        } else if (m->fatal == 0 && is_stalled(m, now_ns)) {
+            tell_stall(m, &picture, now_ns);
+        }
+    }
+    free(picture.seats);
+}
+
+void report_look(struct moot *m, uint64_t now_ns, unsigned answered)
+{
+    if (now_ns >= m->stall_due_ns && m->fatal == 0 && is_stalled(m, now_ns)) {
+        m->stall_due_ns = now_ns + m->stall_pause_ns; /* if there is no answer */
+        inquiry_want(m, INQUIRY_FOR_STALL);
     }
     if (usr1_count() != m->signals_seen) {
         m->signals_seen = usr1_count();
-        report_stall(m, now_ns);
+        inquiry_want(m, INQUIRY_FOR_SIGNAL);
+    }
+    if (answered & (INQUIRY_FOR_STALL | INQUIRY_FOR_SIGNAL)) {
+        tell(m, answered, now_ns);
     }
 }

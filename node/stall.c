@@ -2,374 +2,421 @@
 #include "stall.h"
 
 #include "hashing/identity.h"
-#include "hashing/placement.h"
-#include "proto/limits.h"
+#include "node/members.h"
 
-#include <stdio.h>
+#include <ctype.h>
 #include <string.h>
 
-enum { STALL_WAITS_MAX = 16, STALL_CHAIN_MAX = 12, STALL_PEERS_MAX = 16 };
+enum { WAITED_MAX = 24, GROUPS_MAX = 24, RANKS_TEXT_BYTES = 256 };
+#define AGE_NOW_NS UINT64_C(20000000) /* an answer that is no older is new */
 
-/* What the report found, for its last line. */
-struct findings {
-    bool chair_lacks;   /* a chair is not known to hold what is waited for */
-    bool nobody;        /* nobody is known to hold it */
-    bool chair_spoke;   /* such a chair has told its state, */
-    bool chair_blocked; /* and was blocked when it last did */
-    bool owner_known;
+/* --- Parts of lines --------------------------------------------------------------- */
+
+/* Text that another rank sent: nothing that a terminal would obey. */
+static void add_told(struct text *text, const ProtobufCBinaryData *told)
+{
+    for (size_t i = 0; i < told->len; i++) {
+        text_add(text, "%c", iscntrl(told->data[i]) ? '?' : told->data[i]);
+    }
+}
+
+void stall_add_ranks(struct text *text, const struct rankset *ranks)
+{
+    char list[RANKS_TEXT_BYTES];
+    rankset_format(ranks, list, sizeof(list));
+    text_add(text, "rank%s %s", rankset_count(ranks) == 1 ? "" : "s", list);
+}
+
+/* Whoever has spawned it knows its kernel and its line. */
+static const Moot__Account__Task *best_told(const struct picture *picture,
+                                            const moot_hash *hash)
+{
+    const Moot__Account__Task *best = NULL;
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account__Task *task = picture_task(picture, rank, hash);
+        if (task != NULL && (best == NULL || best->kernel.len + best->site.len == 0)) {
+            best = task;
+        }
+    }
+    return best;
+}
+
+void stall_add_task(struct text *text, const struct picture *picture,
+                    const moot_hash *hash)
+{
+    char digits[MOOT_HASH_TEXT_BYTES];
+    const Moot__Account__Task *task = best_told(picture, hash);
+    text_add(text, "task %.8s", hash_format(hash, digits));
+    if (task != NULL && task->kernel.len > 0) {
+        text_add(text, " of kernel '");
+        add_told(text, &task->kernel);
+        text_add(text, "'");
+    }
+    if (task != NULL && task->label.len > 0) {
+        text_add(text, " '");
+        add_told(text, &task->label);
+        text_add(text, "'");
+    }
+    if (task != NULL && task->site.len > 0) {
+        text_add(text, " (");
+        add_told(text, &task->site);
+        text_add(text, ")");
+    }
+}
+
+static void add_lane(struct text *text, const Moot__Account__Lane *lane)
+{
+    static const char *const states[] = {
+        [CORE_LANE_RUNNING] = "in the program's own code",
+        [CORE_LANE_BLOCKED] = "in a wait",
+        [CORE_LANE_TIMED] = "in a wait with a timeout, or polling",
+        [CORE_LANE_PARKED] = "parked",
+        [CORE_LANE_ENDED] = "ended",
+    };
+    bool here = lane->state == CORE_LANE_RUNNING;
+    text_add(text, "lane %u ", lane->number);
+    text_add(text, "%s", here && lane->kernel ? "in a kernel" : states[lane->state]);
+    if (lane->state != CORE_LANE_ENDED) {
+        text_add(text, " for ");
+        text_add_duration(text, lane->since_ns);
+    }
+    if ((here || lane->state == CORE_LANE_PARKED) && lane->site.len > 0) {
+        text_add(text, ", last spawn at ");
+        add_told(text, &lane->site);
+    }
+}
+
+void stall_add_program(struct text *text, const Moot__Account *account)
+{
+    if (account->closing_ns != 0) {
+        text_add(text, "in moot_close() for ");
+        text_add_duration(text, account->closing_ns);
+        return;
+    }
+    for (size_t i = 0; i < account->n_lanes; i++) {
+        text_add(text, "%s", i > 0 ? "; " : "");
+        add_lane(text, account->lanes[i]);
+    }
+    if (account->running > account->stopped) {
+        text_add(text, ", while a kernel runs");
+    }
+    if (account->n_lanes == 0) {
+        text_add(text, "no lane yet: its program has spawned nothing and waits for "
+                       "nothing");
+    }
+}
+
+/* --- What is waited for ------------------------------------------------------------
+ */
+
+struct waited {
+    moot_hash hash;
+    struct rankset ranks;
+    uint64_t since_ns;
+    uint32_t waits;
 };
 
-static void add_set(struct text *text, const struct rankset *set)
+static struct waited *waited_find(struct waited *list, uint32_t *count,
+                                  const moot_hash *hash)
 {
-    char ranks[256];
-    rankset_format(set, ranks, sizeof(ranks));
-    text_add(text, "%s", ranks);
-}
-
-static void add_task(struct text *text, const struct moot *m, const moot_hash *hash)
-{
-    const struct task *task = core_user(m->core, hash);
-    if (task != NULL) {
-        task_describe(text, task);
-    } else {
-        task_describe_hash(text, hash);
-    }
-}
-
-/* --- One thing that is waited for ----------------------------------------------- */
-
-static void add_owner(struct text *text, const struct moot *m,
-                      const struct core_task_view *view)
-{
-    static const char *const stages[] = {
-        [TASK_IDLE] = "waits for inputs",
-        [TASK_READY] = "is ready to run",
-        [TASK_RUNNING] = "runs",
-        [TASK_RESTING] = "has failed, and will be tried again",
-        [TASK_ENDED] = "has ended",
-    };
-    if (view->owner == PLACEMENT_NOBODY) {
-        text_add(text, "      owner: not known here\n");
-    } else if (view->owner == m->group.rank) {
-        const struct task *task = view->user;
-        text_add(text, "      owner: this rank, where it %s",
-                 task != NULL ? stages[task->stage] : "is known by its hash");
-        if (view->missing > 0) {
-            text_add(text, " (%u missing)", view->missing);
+    for (uint32_t i = 0; i < *count; i++) {
+        if (hash_equal(&list[i].hash, hash)) {
+            return &list[i];
         }
-        text_add(text, "\n");
+    }
+    if (*count == WAITED_MAX) {
+        return NULL;
+    }
+    list[*count] = (struct waited){.hash = *hash};
+    return &list[(*count)++];
+}
+
+static void add_state_at_owner(struct text *text, const struct picture *picture,
+                               uint32_t owner, const moot_hash *hash)
+{
+    const Moot__Account__Task *task = picture_task(picture, owner, hash);
+    if (picture->seats[owner].account == NULL) {
+        text_add(text, ", which gives no answer");
+    } else if (task == NULL || task->own == CORE_OWN_NONE) {
+        text_add(text, ", which does not know of it");
+    } else if (task->own == CORE_OWN_DONE) {
+        text_add(text, ", where it is done");
+    } else if (task->missing > 0) {
+        text_add(text, ", where it waits for %u input%s", task->missing,
+                 task->missing == 1 ? "" : "s");
+    } else if (task->stage == TASK_RUNNING) {
+        text_add(text, ", where it has run for ");
+        text_add_duration(text, task->runs_ns);
+    } else if (task->stage == TASK_RESTING) {
+        text_add(text, ", where it has failed, and will be tried again");
     } else {
-        text_add(text, "      owner: rank %u (decided by %s)%s\n", view->owner,
-                 evidence_name(view->evidence),
-                 view->have == CORE_HAVE_NOTHING ? ", its result has not come"
-                                                 : ", done, its bytes have not come");
+        text_add(text, ", where it is ready to run");
     }
 }
 
-static void add_chair(struct text *text, const struct moot *m,
-                      const struct core_task_view *view, struct findings *found)
+static void add_waited(struct text *text, const struct picture *picture,
+                       const struct waited *waited)
 {
-    bool here = view->chair == m->group.rank;
-    bool holds = here ? view->held : rankset_has(&view->holders, view->chair);
-    if (view->chair == PLACEMENT_NOBODY) {
-        text_add(text, "      chair: not known\n");
-        return;
+    const moot_hash *hash = &waited->hash;
+    struct rankset holders = {0};
+    uint32_t owner = picture_owner(picture, hash);
+    uint32_t chair = picture_chair(picture, hash);
+    text_add(text, "    ");
+    stall_add_ranks(text, &waited->ranks);
+    text_add(text, rankset_count(&waited->ranks) == 1 ? " waits for " : " wait for ");
+    stall_add_task(text, picture, hash);
+    text_add(text, ", for ");
+    text_add_duration(text, waited->since_ns);
+    if (waited->waits > 1) {
+        text_add(text, ", in %u waits", waited->waits);
     }
-    found->chair_lacks |= !holds;
-    struct core_peer_view peer;
-    if (!holds && !here && core_peer_look(m->core, view->chair, &peer)) {
-        found->chair_blocked |= peer.heard_ns != 0 && peer.state.blocked;
-        found->chair_spoke |= peer.heard_ns != 0;
-    }
-    text_add(text, "      chair: %s %u, which %s\n", here ? "this rank," : "rank",
-             view->chair,
-             holds  ? "holds it"
-             : here ? "never spawned it"
-                    : "is not known to hold it");
-}
-
-static void add_holders(struct text *text, const struct moot *m,
-                        struct core_task_view *view, struct findings *found)
-{
-    if (view->held) {
-        rankset_add(&view->holders, m->group.rank);
-    }
-    found->nobody |= rankset_empty(&view->holders);
-    text_add(text, "      known to hold it: ");
-    add_set(text, &view->holders);
-    if (view->chair == m->group.rank) {
-        text_add(text, "; asked for by: ");
-        add_set(text, &view->asked_by);
+    text_add(text, "\n        ");
+    (void)picture_holders(picture, hash, &holders);
+    if (chair != PLACEMENT_NOBODY) {
+        text_add(text, "chair: rank %u, which %s; ", chair,
+                 rankset_has(&holders, chair) ? "holds it" : "is not known to hold it");
     } else {
-        text_add(text, "; %s",
-                 view->asked ? "a motion was sent to the chair" : "no motion was sent");
+        text_add(text, "chair: not known; ");
+    }
+    if (owner != PLACEMENT_NOBODY) {
+        text_add(text, "owner: rank %u", owner);
+        add_state_at_owner(text, picture, owner, hash);
+    } else {
+        text_add(text, "owner: none is known");
+    }
+    text_add(text, "; held by: ");
+    if (rankset_empty(&holders)) {
+        text_add(text, "nobody");
+    } else {
+        stall_add_ranks(text, &holders);
     }
     text_add(text, "\n");
+    rankset_release(&holders);
 }
 
-/* waits -> a task that this rank owns -> its first missing input -> ... */
-static void add_chain(struct text *text, const struct moot *m, const moot_hash *first)
+static void add_waits(struct text *text, const struct picture *picture)
 {
-    moot_hash hash = *first;
-    for (int i = 0; i < STALL_CHAIN_MAX; i++) {
-        struct core_task_view view;
-        if (!core_task_look(m->core, &hash, &view)) {
-            return;
-        }
-        bool more = view.own == CORE_OWN_WAIT && view.first_missing != NULL;
-        if (more) {
-            hash = *view.first_missing;
-        }
-        rankset_release(&view.asked_by);
-        rankset_release(&view.holders);
-        if (!more) {
-            return;
-        }
-        text_add(text, "      which waits for ");
-        add_task(text, m, &hash);
-        text_add(text, "\n");
-    }
-    text_add(text, "      ... and so on\n");
-}
-
-static void add_wait(struct text *text, const struct moot *m, const struct task *task,
-                     uint32_t waiters, uint64_t age_ns, struct findings *found)
-{
-    text_add(text, "  waits for ");
-    task_describe(text, task);
-    text_add(text, "\n      for ");
-    text_add_duration(text, age_ns);
-    if (waiters > 1) {
-        text_add(text, ", in %u waits", waiters);
-    }
-    text_add(text, "\n");
-    struct core_task_view view;
-    if (!core_task_look(m->core, &task->hash, &view)) {
-        return;
-    }
-    add_chair(text, m, &view, found);
-    add_owner(text, m, &view);
-    found->owner_known |= view.owner != PLACEMENT_NOBODY;
-    add_holders(text, m, &view, found);
-    rankset_release(&view.asked_by);
-    rankset_release(&view.holders);
-    add_chain(text, m, &task->hash);
-}
-
-/* --- All of them ---------------------------------------------------------------- */
-
-static bool is_open(const struct wait *wait, const struct wait_item *item)
-{
-    const struct task *task = item->task;
-    return !item->ended &&
-           !(task->known && (wait->want == WANT_DONE || task->payload != NULL));
-}
-
-/* How many waits are for this task, and since when the first. */
-static uint32_t merge(const struct moot *m, const struct task *task, uint64_t *since_ns)
-{
-    uint32_t count = 0;
-    for (const struct wait *wait = m->waits; wait != NULL; wait = wait->next) {
-        for (size_t i = 0; i < wait->count; i++) {
-            if (wait->items[i].task == task && is_open(wait, &wait->items[i])) {
-                count++;
-                *since_ns = wait->since_ns < *since_ns ? wait->since_ns : *since_ns;
-            }
-        }
-    }
-    return count;
-}
-
-static void add_waits(struct text *text, const struct moot *m, uint64_t now_ns,
-                      struct findings *found)
-{
-    const struct task *told[STALL_WAITS_MAX];
-    uint32_t told_count = 0;
-    size_t untold = 0;
-    for (const struct wait *wait = m->waits; wait != NULL; wait = wait->next) {
-        for (size_t i = 0; i < wait->count; i++) {
-            const struct task *task = wait->items[i].task;
-            bool again = !is_open(wait, &wait->items[i]);
-            for (uint32_t k = 0; k < told_count; k++) {
-                again |= told[k] == task;
-            }
-            if (again) {
-                continue;
-            }
-            if (told_count == STALL_WAITS_MAX) {
+    struct waited list[WAITED_MAX];
+    uint32_t count = 0, untold = 0;
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        for (size_t i = 0; account != NULL && i < account->n_waits; i++) {
+            const Moot__Account__Wait *wait = account->waits[i];
+            moot_hash hash = account_hash(&wait->hash);
+            struct waited *waited = waited_find(list, &count, &hash);
+            if (waited == NULL) {
                 untold++;
                 continue;
             }
-            told[told_count++] = task;
-            uint64_t since_ns = wait->since_ns;
-            uint32_t waiters = merge(m, task, &since_ns);
-            add_wait(text, m, task, waiters, now_ns - since_ns, found);
-        }
-    }
-    if (untold > 0) {
-        text_add(text, "  ... and %zu more\n", untold);
-    }
-    if (m->closing) {
-        text_add(text, "  is in moot_close() for ");
-        text_add_duration(text, now_ns - m->closing_ns);
-        text_add(text, ", until every rank has closed\n");
-    } else if (m->waits == NULL) {
-        text_add(text, "  no wait is open\n");
-    }
-}
-
-static const char *lane_state_name(const struct lane *lane)
-{
-    switch (lane->state) {
-    case CORE_LANE_RUNNING:
-        return "in a kernel";
-    case CORE_LANE_BLOCKED:
-        return "in a wait";
-    case CORE_LANE_TIMED:
-        return "in a wait with a timeout, or polling";
-    case CORE_LANE_PARKED:
-        return "parked";
-    case CORE_LANE_ENDED:
-        return "ended";
-    }
-    return "?";
-}
-
-static void add_lane(struct text *text, const struct lane *lane, uint64_t now_ns)
-{
-    if (lane->state != CORE_LANE_RUNNING || lane->call != NULL) {
-        text_add(text, "  lane %u is %s\n", lane->number, lane_state_name(lane));
-        return;
-    }
-    text_add(text, "  lane %u has been in the program's own code for ", lane->number);
-    text_add_duration(text, now_ns > lane->seen_ns ? now_ns - lane->seen_ns : 0);
-    if (lane->spawn_site != NULL) {
-        text_add(text, ", last spawn at %s", lane->spawn_site);
-    }
-    text_add(text, "\n");
-}
-
-static void add_lanes(struct text *text, const struct moot *m, uint64_t now_ns)
-{
-    for (const struct lane *lane = m->lanes; lane != NULL; lane = lane->next) {
-        if (lane->number != LANE_NO_NUMBER) {
-            add_lane(text, lane, now_ns);
-        }
-    }
-    text_add(text, "  %zu tasks ready, %u running, %u of them waiting for children\n",
-             m->ready.live, m->running, m->kernel_waits);
-}
-
-/* --- Peers ---------------------------------------------------------------------- */
-
-static bool say_alike(const struct core_peer_view *a, const struct core_peer_view *b)
-{
-    return (a->heard_ns == 0) == (b->heard_ns == 0) &&
-           a->state.blocked == b->state.blocked && a->state.closed == b->state.closed &&
-           a->state.len == b->state.len && a->state.waiting == b->state.waiting &&
-           (!a->state.waiting || hash_equal(&a->waits_for, &b->waits_for));
-}
-
-static void add_peer(struct text *text, const struct moot *m,
-                     const struct rankset *ranks, const struct core_peer_view *peer,
-                     uint64_t now_ns)
-{
-    text_add(text, "  rank%s ", rankset_count(ranks) == 1 ? "" : "s");
-    add_set(text, ranks);
-    if (peer->heard_ns == 0) {
-        text_add(text, " said nothing yet\n");
-        return;
-    }
-    uint64_t age_ns = now_ns > peer->heard_ns ? now_ns - peer->heard_ns : 0;
-    bool stale =
-        m->knobs.stall_ns != KNOB_NEVER && age_ns > (uint64_t)m->knobs.stall_ns;
-    text_add(text, stale ? ", as of " : " said ");
-    text_add_duration(text, age_ns);
-    text_add(text, " ago: %s%s, %llu tasks on the roll, %u to run", stale ? "was " : "",
-             peer->state.closed    ? "closed"
-             : peer->state.blocked ? "blocked"
-                                   : "running",
-             (unsigned long long)peer->state.len, peer->state.load);
-    if (peer->state.waiting) {
-        text_add(text, ", waits for ");
-        add_task(text, m, &peer->waits_for);
-        if (peer->state.site != NULL) {
-            text_add(text, " spawned at %s", peer->state.site);
-        }
-    }
-    text_add(text, "\n");
-}
-
-static void add_peers(struct text *text, const struct moot *m, uint64_t now_ns)
-{
-    struct rankset told = {0};
-    uint32_t groups = 0;
-    for (uint32_t rank = 0; rank < m->group.size && groups < STALL_PEERS_MAX; rank++) {
-        struct core_peer_view peer, other;
-        if (rank == m->group.rank || rankset_has(&told, rank) ||
-            !core_peer_look(m->core, rank, &peer)) {
-            continue;
-        }
-        struct rankset alike = {0};
-        for (uint32_t r = rank; r < m->group.size; r++) {
-            if (r != m->group.rank && core_peer_look(m->core, r, &other) &&
-                say_alike(&peer, &other)) {
-                rankset_add(&alike, r);
+            (void)rankset_add(&waited->ranks, rank);
+            waited->waits += wait->count;
+            if (wait->since_ns > waited->since_ns) {
+                waited->since_ns = wait->since_ns;
             }
         }
-        add_peer(text, m, &alike, &peer, now_ns);
-        rankset_merge(&told, &alike);
-        rankset_release(&alike);
-        groups++;
+    }
+    text_add(text, count > 0 ? "  what is waited for:\n" : "  no wait is open\n");
+    for (uint32_t i = 0; i < count; i++) {
+        add_waited(text, picture, &list[i]);
+        rankset_release(&list[i].ranks);
+    }
+    if (untold > 0) {
+        text_add(text, "    ... and %u more\n", untold);
+    }
+}
+
+/* --- What each rank says -----------------------------------------------------------
+ */
+
+static void add_said(struct text *text, const Moot__Account *account)
+{
+    stall_add_program(text, account);
+    text_add(text, "; %llu task%s on the roll, %u ready, %u running",
+             (unsigned long long)account->len, account->len == 1 ? "" : "s",
+             account->ready, account->running);
+    if (account->stopped > 0) {
+        text_add(text, ", %u of them waiting for children", account->stopped);
+    }
+    if (!account->helper && account->size > 1) {
+        text_add(text, "; no helper thread");
+    }
+}
+
+static bool near(uint64_t a, uint64_t b)
+{
+    uint64_t difference = a > b ? a - b : b - a;
+    return difference < 50000000u || difference * 10 < (a > b ? a : b);
+}
+
+static bool same_bytes(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
+{
+    return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+static bool say_alike(const Moot__Account *a, const Moot__Account *b)
+{
+    bool alike = a->n_lanes == b->n_lanes && a->len == b->len && a->ready == b->ready &&
+                 a->running == b->running && a->stopped == b->stopped &&
+                 a->helper == b->helper && near(a->closing_ns, b->closing_ns) &&
+                 (a->closing_ns == 0) == (b->closing_ns == 0);
+    for (size_t i = 0; alike && i < a->n_lanes; i++) {
+        const Moot__Account__Lane *x = a->lanes[i], *y = b->lanes[i];
+        alike = x->state == y->state && x->kernel == y->kernel &&
+                near(x->since_ns, y->since_ns) && same_bytes(&x->site, &y->site);
+    }
+    return alike;
+}
+
+/* A rank that gave no answer: what the one who asked can see of it. */
+static void add_silent(struct text *text, const struct picture *picture, uint32_t rank)
+{
+    const Moot__Account__Peer *peer = picture_peer(picture, rank);
+    text_add(text, "    rank %u: ", rank);
+    if (picture_is_dead(picture, rank)) {
+        text_add(text, "has died");
+    } else if (peer != NULL && peer->state == MEMBER_REMOVED) {
+        text_add(text, "was removed");
+    } else if (peer != NULL && peer->left) {
+        text_add(text, "has left");
+    } else if (picture->seats[rank].asked_ns != 0) {
+        text_add(text, "no answer for ");
+        text_add_duration(text, picture->seats[rank].asked_ns);
+    } else {
+        text_add(text, "was not asked");
+    }
+    if (peer != NULL && peer->process == 'T') {
+        text_add(text, "; its process %llu is stopped", (unsigned long long)peer->pid);
+    }
+    if (peer != NULL && peer->spoke) {
+        text_add(text, "; last heard of ");
+        text_add_duration(text, peer->silent_ns);
+        text_add(text, " ago: %s, %llu task%s on the roll",
+                 peer->closed    ? "closed"
+                 : peer->blocked ? "blocked"
+                                 : "running",
+                 (unsigned long long)peer->len, peer->len == 1 ? "" : "s");
+    }
+    if (peer != NULL && peer->waits_for.len > 0) {
+        moot_hash hash = account_hash(&peer->waits_for);
+        text_add(text, ", waiting for ");
+        stall_add_task(text, picture, &hash);
+    }
+    text_add(text, "\n");
+}
+
+static void add_age(struct text *text, uint64_t age_ns)
+{
+    if (age_ns < AGE_NOW_NS) {
+        text_add(text, "just now");
+        return;
+    }
+    text_add_duration(text, age_ns);
+    text_add(text, " ago");
+}
+
+static void add_group(struct text *text, const struct picture *picture, uint32_t rank,
+                      struct rankset *told)
+{
+    const struct seat *seat = &picture->seats[rank];
+    struct rankset alike = {0};
+    for (uint32_t other = rank; other < picture->size; other++) {
+        const Moot__Account *account = picture->seats[other].account;
+        if (account != NULL && say_alike(seat->account, account)) {
+            (void)rankset_add(&alike, other);
+        }
+    }
+    text_add(text, "    ");
+    stall_add_ranks(text, &alike);
+    if (rank != picture->rank || rankset_count(&alike) > 1) {
+        text_add(text, ", ");
+        add_age(text, seat->age_ns);
+    }
+    text_add(text, ": ");
+    add_said(text, seat->account);
+    text_add(text, "\n");
+    (void)rankset_merge(told, &alike);
+    rankset_release(&alike);
+}
+
+static void add_ranks(struct text *text, const struct picture *picture)
+{
+    struct rankset told = {0};
+    uint32_t groups = 0, unasked = 0;
+    text_add(text, "  what each rank says:\n");
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        bool silent = picture->seats[rank].account == NULL;
+        if (rankset_has(&told, rank)) {
+            continue;
+        }
+        if (silent && !picture_is_silent(picture, rank)) {
+            unasked++;
+        } else if (groups++ >= GROUPS_MAX) {
+            text_add(text, "    ... and others\n");
+            break;
+        } else if (silent) {
+            add_silent(text, picture, rank);
+        } else {
+            add_group(text, picture, rank, &told);
+        }
+    }
+    if (unasked > 0) {
+        text_add(text, "    %u rank%s, on which nothing here hangs, %s not asked\n",
+                 unasked, unasked == 1 ? "" : "s", unasked == 1 ? "was" : "were");
     }
     rankset_release(&told);
 }
 
-/* --- What next ------------------------------------------------------------------ */
+/* --- All of it ---------------------------------------------------------------------
+ */
 
-static const char *advice(const struct moot *m, const struct findings *found)
+static void add_disputes(struct text *text, const struct picture *picture,
+                         const struct diagnosis *diagnosis)
 {
-    if (m->knobs.divergence == KNOB_DIVERGENCE_TRUST && found->chair_lacks) {
-        return "the ranks diverged: the chair is not known to hold what is waited for; "
-               "MOOT_DIVERGENCE=repair would vote for another owner";
+    for (uint32_t i = 0; i < diagnosis->dispute_count; i++) {
+        const struct dispute *dispute = &diagnosis->disputes[i];
+        text_add(text, "%s    of ", i == 0 ? "  where ranks disagree:\n" : "");
+        stall_add_task(text, picture, &dispute->hash);
+        text_add(text, ": rank %u says that rank %u owns it; rank %u says ",
+                 dispute->rank, dispute->owner, dispute->other);
+        if (dispute->other_owner != PLACEMENT_NOBODY) {
+            text_add(text, "that rank %u does\n", dispute->other_owner);
+        } else {
+            text_add(text, "that it does not\n");
+        }
     }
-    if (found->nobody) {
-        return "no rank is known to hold what is waited for: look for a condition that "
-               "kept its spawn from happening everywhere";
-    }
-    if (found->chair_lacks && found->chair_blocked) {
-        return "when last heard of, the chair was blocked and not known to hold it: "
-               "SIGUSR1 at its rank tells where it is now; if that is code that moot "
-               "cannot see (MPI, a lock, pthread_join), put moot_park() around it";
-    }
-    if (found->chair_lacks) {
-        return found->chair_spoke
-                   ? "as last heard of, the chair had neither spawned it nor blocked: "
-                     "if it sits in code that moot cannot see (MPI, a lock, "
-                     "pthread_join), put moot_park() around that code or set "
-                     "MOOT_VOTE_TIMEOUT"
-                   : "nothing was heard of the chair yet: if it sits in code that moot "
-                     "cannot see (MPI, a lock, pthread_join), put moot_park() around "
-                     "that code or set MOOT_VOTE_TIMEOUT";
-    }
-    if (found->owner_known) {
-        return "the owner is known and has not finished: look at its kernel, and at "
-               "what "
-               "that rank waits for";
-    }
-    return "send SIGUSR1 to the other ranks and compare their reports";
 }
 
-void stall_compose(struct text *text, struct moot *m, uint64_t now_ns)
+static void add_views(struct text *text, const struct picture *picture)
 {
-    struct findings found = {0};
-    text_add(text, "moot: rank %u of %u, report after ", m->group.rank, m->group.size);
-    text_add_duration(text, now_ns - m->opened_ns);
-    text_add(text, ":\n");
-    add_lanes(text, m, now_ns);
-    add_waits(text, m, now_ns, &found);
-    add_peers(text, m, now_ns);
-    if (m->waits != NULL) {
-        text_add(text, "  next: %s\n", advice(m, &found));
+    const Moot__Account *own = picture->seats[picture->rank].account;
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        if (account != NULL && account->epoch != own->epoch) {
+            text_add(text, "  rank %u is in view %llu, rank %u in view %llu\n",
+                     picture->rank, (unsigned long long)own->epoch, rank,
+                     (unsigned long long)account->epoch);
+        }
     }
+}
+
+void stall_compose(struct text *text, const struct picture *picture,
+                   const struct diagnosis *diagnosis)
+{
+    const Moot__Account *own = picture->seats[picture->rank].account;
+    text_add(text, "moot: rank %u of %u, report after ", own->rank, own->size);
+    text_add_duration(text, own->open_ns);
+    if (own->stalled_ns > 0) {
+        text_add(text, "; nothing has ended here for ");
+        text_add_duration(text, own->stalled_ns);
+    }
+    text_add(text, ":\n");
+    for (uint32_t i = 0; i < diagnosis->finding_count; i++) {
+        text_add(text, "  cause %u of %u", i + 1,
+                 diagnosis->finding_count + diagnosis->more);
+        stall_add_finding(text, picture, &diagnosis->findings[i]);
+    }
+    add_waits(text, picture);
+    add_ranks(text, picture);
+    add_views(text, picture);
+    add_disputes(text, picture, diagnosis);
 }

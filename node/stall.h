@@ -1,16 +1,30 @@
-/* stall.h - the stall report: who waits for what, and why it does not come.
+/* stall.h - the stall report: what everything hangs on, and what to do about it.
  *
- * For each thing waited for (identical waits merged): the task, since when, who should
- * hold it, who owns it and in what state, who is known to hold it, whether it was asked
- * for, the chain of missing inputs behind it; then what each peer last said, alike ones
- * merged; and a last line that says what to do next.
+ * From a picture (what ranks say of themselves) and its diagnosis: each cause with its
+ * chain of waits, file and line, the evidence, and what to do next; then what is waited
+ * for, equal waits of all ranks in one; what each rank says, alike ones in one, and how
+ * old that is; and where two ranks disagree.  moot-stall(7) reads one line by line.
  */
 #ifndef NODE_STALL_H
 #define NODE_STALL_H
 
-#include "node/context.h"
-#include "node/wait.h"
+#include "node/diagnosis.h"
+#include "node/text.h"
 
-void stall_compose(struct text *text, struct moot *m, uint64_t now_ns);
+/* All of it, under a line that says who reports and why. */
+void stall_compose(struct text *text, const struct picture *picture,
+                   const struct diagnosis *diagnosis);
+
+/* "task 1a2b3c4d of kernel 'square' 'label' (file:line)", as far as anyone told. */
+void stall_add_task(struct text *text, const struct picture *picture,
+                    const moot_hash *hash);
+/* "rank 3", "ranks 0-2,5" */
+void stall_add_ranks(struct text *text, const struct rankset *ranks);
+/* What a program does, lane by lane, in a few words. */
+void stall_add_program(struct text *text, const Moot__Account *account);
+
+/* stall_cause.c: one finding, in several lines. */
+void stall_add_finding(struct text *text, const struct picture *picture,
+                       const struct finding *finding);
 
 #endif

@@ -178,6 +178,13 @@ static void put_borrowed(struct copier *copier, struct message *to)
     case MESSAGE_CENSUS:
         to->u.census.entry = PUT_LIST(copier, to->u.census.entry, to->u.census.count);
         break;
+    case MESSAGE_INQUIRY:
+        to->u.inquiry.hashes =
+            PUT_LIST(copier, to->u.inquiry.hashes, to->u.inquiry.count);
+        break;
+    case MESSAGE_ACCOUNT:
+        to->u.account.bytes = put(copier, to->u.account.bytes, to->u.account.size, 1);
+        break;
     default:
         break; /* borrows nothing */
     }

@@ -41,6 +41,9 @@
 #define LIMIT_CENSUS_ENTRIES                                                           \
     16384u /* in one CENSUS; a rank sends as many as it takes */
 
+#define LIMIT_INQUIRY_HASHES 256u      /* tasks in one INQUIRY */
+#define LIMIT_ACCOUNT_BYTES (1u << 18) /* what a rank says of itself, packed */
+
 #define LIMIT_EAGER_BYTES (8u << 10) /* results up to this ride with their message */
 #define LIMIT_FRAME_BYTES (4u << 20) /* one frame, all messages and payloads */
 #define LIMIT_FRAME_MESSAGES 16384u
@@ -63,6 +66,7 @@ static_assert((LIMIT_PAST_VIEWS + 4u) * (LIMIT_RANKS / 8u + 10u) +
                       LIMIT_NEWCOMERS * 24u + 64u <
                   LIMIT_FRAME_BYTES,
               "a view with its history fits into one frame");
+static_assert(LIMIT_ACCOUNT_BYTES * 4 < LIMIT_FRAME_BYTES, "accounts fit into a frame");
 static_assert(LIMIT_ASKERS >= LIMIT_RANKS, "every rank may ask");
 
 #endif

@@ -4,8 +4,8 @@
  * borrows every pointer in it: from the decode arena on the way in, from the sender's
  * core or the result store on the way out.  PROTOCOL.md section 3 gives their meaning.
  *
- * KERNEL, FAMILY and the payload of RESULT belong to node/; the core neither sends nor
- * reads them.
+ * KERNEL, FAMILY, INQUIRY, ACCOUNT and the payload of RESULT belong to node/; the core
+ * neither sends nor reads them.
  */
 #ifndef PROTO_MESSAGE_H
 #define PROTO_MESSAGE_H
@@ -55,7 +55,9 @@
     X(TALLY)                                                                           \
     X(CENSUS)                                                                          \
     X(HANDOVER)                                                                        \
-    X(FAMILY)
+    X(FAMILY)                                                                          \
+    X(INQUIRY)                                                                         \
+    X(ACCOUNT)
 
 enum message_type {
     MESSAGE_NONE,
@@ -461,6 +463,21 @@ struct message_released {
     uint64_t sent, received; /* messages about its tasks, in this epoch */
 };
 
+/* INQUIRY: what are you doing, and what do you know of these tasks?  Any rank asks any
+ * other, for a report or for people who look; it changes nothing. */
+struct message_inquiry {
+    uint64_t number; /* the asker's own; comes back in the ACCOUNT */
+    const moot_hash *hashes;
+    uint32_t count;
+};
+
+/* ACCOUNT: the answer, an Account of moot.proto as it stands there. */
+struct message_account {
+    uint64_t number;
+    const void *bytes;
+    size_t size;
+};
+
 struct message {
     enum message_type type;
     uint64_t epoch;
@@ -497,6 +514,8 @@ struct message {
         struct message_leave leave;
         struct message_census census;
         struct message_released released;
+        struct message_inquiry inquiry;
+        struct message_account account;
     } u;
 };
 

@@ -303,6 +303,8 @@ static const struct rule {
     [MESSAGE_CENSUS] = {wire_check_census, false},
     [MESSAGE_HANDOVER] = {wire_check_report, false},
     [MESSAGE_FAMILY] = {check_family, true},
+    [MESSAGE_INQUIRY] = {wire_check_inquiry, false},
+    [MESSAGE_ACCOUNT] = {wire_check_account, false},
 };
 
 const char *message_check(const struct message *message)

@@ -14,7 +14,7 @@
  *
  * The messages by which ranks agree on views have files of their own beside those of
  * the rest: wire_view_read.c, wire_view_check.c and wire_view_write.c.  So has the
- * census: wire_census.c.
+ * census, wire_census.c, and what ranks tell each other of themselves, wire_account.c.
  */
 #ifndef PROTO_WIRE_PRIVATE_H
 #define PROTO_WIRE_PRIVATE_H
@@ -91,7 +91,7 @@ const char *wire_check_set_or_null(const struct rankset *set);
 typedef const char *check_fn(const struct message *message);
 check_fn wire_check_heartbeat, wire_check_paxos, wire_check_view, wire_check_report,
     wire_check_fenced, wire_check_join, wire_check_tally, wire_check_census,
-    wire_check_leave;
+    wire_check_leave, wire_check_inquiry, wire_check_account;
 
 /* --- wire_walk.c ------------------------------------------------------------------ */
 
@@ -174,6 +174,8 @@ struct encoder {
         Moot__Tally tally;
         Moot__Leave leave;
         Moot__Census census;
+        Moot__Inquiry inquiry;
+        Moot__Told account;
     } body;
     Moot__Spec spec;
     Moot__View view; /* of a VIEW, or of a Paxos message */
@@ -262,5 +264,10 @@ get_fn wire_get_heartbeat, wire_get_grant, wire_get_paxos, wire_get_view,
 /* --- wire_census.c ---------------------------------------------------------------- */
 
 get_fn wire_get_census;
+
+/* --- wire_account.c --------------------------------------------------------------- */
+
+put_fn wire_put_inquiry, wire_put_account;
+get_fn wire_get_inquiry, wire_get_account;
 
 #endif

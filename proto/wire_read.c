@@ -450,6 +450,8 @@ static const struct {
     [MESSAGE_LEAVE] = {wire_get_leave, MOOT__MESSAGE__BODY_LEAVE},
     [MESSAGE_HANDOVER] = {wire_get_report, MOOT__MESSAGE__BODY_REPORT},
     [MESSAGE_RELEASED] = {get_released, MOOT__MESSAGE__BODY_RELEASED},
+    [MESSAGE_INQUIRY] = {wire_get_inquiry, MOOT__MESSAGE__BODY_INQUIRY},
+    [MESSAGE_ACCOUNT] = {wire_get_account, MOOT__MESSAGE__BODY_ACCOUNT},
 };
 
 bool wire_read_message(struct reader *reader, const Moot__Message *from,

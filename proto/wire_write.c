@@ -379,6 +379,8 @@ static const struct {
     [MESSAGE_LEAVE] = {wire_put_leave, MOOT__MESSAGE__BODY_LEAVE},
     [MESSAGE_HANDOVER] = {wire_put_report, MOOT__MESSAGE__BODY_REPORT},
     [MESSAGE_RELEASED] = {put_released, MOOT__MESSAGE__BODY_RELEASED},
+    [MESSAGE_INQUIRY] = {wire_put_inquiry, MOOT__MESSAGE__BODY_INQUIRY},
+    [MESSAGE_ACCOUNT] = {wire_put_account, MOOT__MESSAGE__BODY_ACCOUNT},
 };
 
 size_t wire_set_scratch_bytes(const struct rankset *set)

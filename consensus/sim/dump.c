@@ -36,8 +36,7 @@ static void dump_wait(const struct core *core, const moot_hash *hash, void *cont
             (int)view.own, (int)view.have, view.missing,
             view.first_missing != NULL ? name_of(dump->sim, view.first_missing) : "-",
             (int64_t)view.need, asked, holders);
-    rankset_release(&view.asked_by);
-    rankset_release(&view.holders);
+    core_task_view_release(&view);
     uint32_t chair = view.chair;
     struct core_task_view there = {0};
     if (chair < dump->sim->host_count && host_is_there(&dump->sim->hosts[chair]) &&
@@ -54,8 +53,7 @@ static void dump_wait(const struct core *core, const moot_hash *hash, void *cont
                 there.first_missing != NULL ? name_of(dump->sim, there.first_missing)
                                             : "-",
                 asked, holders);
-        rankset_release(&there.asked_by);
-        rankset_release(&there.holders);
+        core_task_view_release(&there);
     }
 }
 

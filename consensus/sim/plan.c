@@ -61,6 +61,8 @@ enum plan_group plan_group(enum message_type type)
     case MESSAGE_DIVERGED:
     case MESSAGE_ADJOURN:
     case MESSAGE_KERNEL:
+    case MESSAGE_INQUIRY:
+    case MESSAGE_ACCOUNT:
         return PLAN_GROUP_NOTICE;
     case MESSAGE_HEARTBEAT:
     case MESSAGE_GRANT:

@@ -71,12 +71,19 @@ bool process_is_near(const struct process_name *name)
     return name->space != 0 && name->space == space_read();
 }
 
-bool process_lives(const struct process_name *name)
+char process_state(const struct process_name *name)
 {
     char state = 0;
     uint64_t start_ticks = 0;
-    return stat_read(name->pid, &state, &start_ticks) &&
-           start_ticks == name->start_ticks && state != 'Z' && state != 'X';
+    bool found = stat_read(name->pid, &state, &start_ticks) &&
+                 start_ticks == name->start_ticks && state != 'X';
+    return found ? state : '\0';
+}
+
+bool process_lives(const struct process_name *name)
+{
+    char state = process_state(name);
+    return state != '\0' && state != 'Z';
 }
 
 int process_open(const struct process_name *name)

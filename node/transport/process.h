@@ -30,6 +30,10 @@ bool process_is_near(const struct process_name *name);
 /* False once the process has ended, reaped or not; it must be near. */
 bool process_lives(const struct process_name *name);
 
+/* What it does, as a letter of proc(5): R runs, S sleeps, D waits for a device, T is
+ * stopped, Z has ended; 0: there is none.  It must be near. */
+char process_state(const struct process_name *name);
+
 /* A descriptor that polls readable when the process has ended; -1 if there is none to
  * be had: the kernel is too old, or it has ended already (ask process_lives). */
 int process_open(const struct process_name *name);

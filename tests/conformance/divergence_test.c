@@ -240,7 +240,7 @@ static void trust(struct seat *seat)
     CHECK(seat, code == MOOT_ERR_STALLED);
     CHECK(seat, reported(seat, "MOOT_DIVERGENCE=repair would vote"));
     CHECK(seat, reported(seat, "kernels.h:"));
-    CHECK(seat, reported(seat, "closed"));
+    CHECK(seat, reported(seat, "in moot_close() for"));
 }
 
 static void trust_after(struct seat *seat)

@@ -42,7 +42,7 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     static struct message_newcomer newcomers[LIMIT_NEWCOMERS + 1];
     static struct message_past past[LIMIT_PAST_VIEWS + 1];
     struct message_spec spec[5];
-    struct message m[64];
+    struct message m[72];
     size_t n = 0;
     fill_entries(entries, LIMIT_REPORT_ENTRIES + 1);
     fill_newcomers(newcomers, LIMIT_NEWCOMERS + 1);
@@ -83,6 +83,9 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(FAMILY)->family.first = LIMIT_TASKS + 1;
     ROW(DIVERGED)->diverged.sides = 5;
     ROW(KERNEL)->kernel.name = NULL;
+    ROW(INQUIRY)->inquiry.count = LIMIT_INQUIRY_HASHES + 1;
+    ROW(ACCOUNT)->account.size = LIMIT_ACCOUNT_BYTES + 1;
+    ROW(ACCOUNT)->account.size = 0;
     ROW(HEARTBEAT)->heartbeat.suspects = &nobody;
     ROW(HEARTBEAT)->heartbeat.dead = &beyond;
     ROW(TALLY)->tally.what = TALLY_END;

@@ -212,6 +212,14 @@ static bool same_small(const struct message *a, const struct message *b)
         return same_text(a->u.kernel.name, b->u.kernel.name) &&
                a->u.kernel.version == b->u.kernel.version &&
                a->u.kernel.flags == b->u.kernel.flags;
+    if (a->type == MESSAGE_INQUIRY)
+        return a->u.inquiry.number == b->u.inquiry.number &&
+               same_hashes(a->u.inquiry.hashes, a->u.inquiry.count, b->u.inquiry.hashes,
+                           b->u.inquiry.count);
+    if (a->type == MESSAGE_ACCOUNT)
+        return a->u.account.number == b->u.account.number &&
+               same_bytes(a->u.account.bytes, a->u.account.size, b->u.account.bytes,
+                          b->u.account.size);
     if (a->type == MESSAGE_HEARTBEAT)
         return a->u.heartbeat.token == b->u.heartbeat.token &&
                a->u.heartbeat.load == b->u.heartbeat.load &&

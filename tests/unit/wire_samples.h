@@ -313,6 +313,8 @@ static void sample_message(enum message_type type, enum level level,
     static const size_t askers[LEVELS] = {0, 5, LIMIT_ASKERS};
     static const uint32_t hops[LEVELS] = {0, 2, LIMIT_CHASE_HOPS};
     static const uint32_t children[LEVELS] = {1, 3, LIMIT_FAMILY_HASHES};
+    static const uint32_t asked[LEVELS] = {0, 2, LIMIT_INQUIRY_HASHES};
+    static const uint32_t told[LEVELS] = {1, 90, LIMIT_ACCOUNT_BYTES};
     static const int32_t codes[LEVELS] = {MOOT_ERR_INVALID, MOOT_ERR_NOT_HELD,
                                           MOOT_ERR_UNSUPPORTED};
     struct message m = {.type = type, .hash = samples.hashes[0]};
@@ -371,6 +373,12 @@ static void sample_message(enum message_type type, enum level level,
     else if (type == MESSAGE_KERNEL)
         m.u.kernel = (struct message_kernel){samples.name[level], sample_u32[level],
                                              sample_u32[level]};
+    else if (type == MESSAGE_INQUIRY)
+        m.u.inquiry =
+            (struct message_inquiry){sample_u64[level], samples.hashes, asked[level]};
+    else if (type == MESSAGE_ACCOUNT)
+        m.u.account =
+            (struct message_account){sample_u64[level], samples.args, told[level]};
     else
         sample_view_message(type, level, &m);
     *out = m;

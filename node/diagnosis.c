@@ -1,0 +1,434 @@
+/* diagnosis.c - see diagnosis.h. */
+#include "diagnosis.h"
+
+#include "hashing/identity.h"
+#include "node/members.h"
+
+#include <stdlib.h>
+
+const char *cause_name(enum cause cause)
+{
+    static const char *const names[] = {
+#define X(name, text) [CAUSE_##name] = text,
+        CAUSES(X)
+#undef X
+    };
+    return (unsigned)cause < CAUSE_END ? names[cause] : "?";
+}
+
+/* --- One wait, followed ----------------------------------------------------------- */
+
+static void conclude(struct finding *finding, enum cause cause, uint32_t culprit)
+{
+    finding->cause = cause;
+    finding->culprit = culprit;
+}
+
+/* Of whom nothing can be learnt: dead, cut off, or not driving progress. */
+static void conclude_silent(const struct picture *picture, struct finding *finding,
+                            uint32_t rank)
+{
+    const Moot__Account__Peer *peer = picture_peer(picture, rank);
+    bool stopped = peer != NULL && peer->process == 'T';
+    if (picture_is_dead(picture, rank)) {
+        conclude(finding, CAUSE_DEAD, rank);
+    } else if (!stopped && picture_loses(picture, picture->rank, rank)) {
+        conclude(finding, CAUSE_LOST, rank);
+        finding->from = picture->rank;
+    } else {
+        conclude(finding, CAUSE_SILENT, rank);
+    }
+}
+
+static void conclude_lost(struct finding *finding, uint32_t from, uint32_t to)
+{
+    conclude(finding, CAUSE_LOST, to);
+    finding->from = from;
+}
+
+/* The child that the running kernel of a task waits for. */
+static bool child_of(const Moot__Account *account, const moot_hash *task,
+                     moot_hash *child)
+{
+    for (size_t i = 0; i < account->n_waits; i++) {
+        moot_hash waiter = account_hash(&account->waits[i]->waiter);
+        if (hash_equal(&waiter, task)) {
+            *child = account_hash(&account->waits[i]->hash);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The owner is known and has spoken.  True: go on with *hash. */
+static bool follow_owner(const struct picture *picture, struct finding *finding,
+                         uint32_t asker, uint32_t owner, moot_hash *hash)
+{
+    const Moot__Account *account = picture->seats[owner].account;
+    const Moot__Account__Task *task = account_task(account, hash);
+    uint32_t chair = picture_chair(picture, hash);
+    if (task == NULL || task->own == CORE_OWN_NONE) { /* a decision is under way */
+        if (picture_loses(picture, chair, owner)) {
+            conclude_lost(finding, chair, owner);
+        } else {
+            conclude(finding, CAUSE_MOVING, owner);
+        }
+        return false;
+    }
+    if (task->own == CORE_OWN_DONE) {
+        if (picture_loses(picture, owner, asker)) {
+            conclude_lost(finding, owner, asker);
+        } else if (picture_loses(picture, asker, owner)) {
+            conclude_lost(finding, asker, owner);
+        } else {
+            conclude(finding, CAUSE_MOVING, owner);
+        }
+        return false;
+    }
+    if (task->input.len > 0) {
+        *hash = account_hash(&task->input);
+        return true;
+    }
+    if (task->stage == TASK_RUNNING) {
+        if (child_of(account, hash, hash)) {
+            return true;
+        }
+        conclude(finding, CAUSE_SLOW, owner);
+    } else if (task->stage == TASK_RESTING) {
+        conclude(finding, CAUSE_SLOW, owner);
+    } else if (task->stage == TASK_READY) {
+        bool busy = account->running > account->stopped;
+        conclude(finding, busy ? CAUSE_SLOW : CAUSE_AWAY, owner);
+    } else {
+        conclude(finding, task->once && !account->lease ? CAUSE_LEASE : CAUSE_MOVING,
+                 owner);
+    }
+    return false;
+}
+
+static bool add_silent(const struct picture *picture, const struct rankset *among,
+                       struct rankset *out)
+{
+    bool good = true;
+    for (uint32_t rank = rankset_next(among, 0); good && rank < picture->size;
+         rank = rankset_next(among, rank + 1)) {
+        if (picture_is_silent(picture, rank)) {
+            good = rankset_add(out, rank);
+        }
+    }
+    return good;
+}
+
+/* Of those whom the vote waits for, one that cannot speak is the cause. */
+static void blame_awaited(const struct picture *picture, struct finding *finding,
+                          uint32_t chair)
+{
+    struct rankset silent = {0};
+    (void)add_silent(picture, &finding->awaited, &silent);
+    uint32_t rank = rankset_next(&silent, 0);
+    if (rank < picture->size) {
+        conclude_silent(picture, finding, rank);
+    } else {
+        for (rank = rankset_next(&finding->awaited, 0); rank < picture->size;
+             rank = rankset_next(&finding->awaited, rank + 1)) {
+            if (picture_loses(picture, chair, rank)) {
+                conclude_lost(finding, chair, rank);
+                break;
+            }
+            if (picture_loses(picture, rank, chair)) {
+                conclude_lost(finding, rank, chair);
+                break;
+            }
+        }
+    }
+    rankset_release(&silent);
+}
+
+/* Nobody owns it, and the chair has spoken. */
+static void follow_chair(const struct picture *picture, struct finding *finding,
+                         uint32_t asker, uint32_t chair, const moot_hash *hash)
+{
+    const Moot__Account__Task *task = picture_task(picture, chair, hash);
+    const Moot__Account__Task *asks = picture_task(picture, asker, hash);
+    struct rankset holders = {0};
+    finding->lack = task != NULL ? (enum core_lack)task->lack : CORE_LACK_MOTION;
+    conclude(finding, CAUSE_UNDECIDED, chair);
+    if (finding->lack == CORE_LACK_MOTION && asker != chair) {
+        conclude(finding, CAUSE_MOVING, chair);
+        if (asks != NULL && asks->asked && picture_loses(picture, asker, chair)) {
+            conclude_lost(finding, asker, chair);
+        }
+    } else if (finding->lack == CORE_LACK_NOTHING) {
+        conclude(finding, CAUSE_MOVING, chair);
+    } else if (finding->lack == CORE_LACK_VOTERS ||
+               finding->lack == CORE_LACK_REPORTS) {
+        (void)account_ranks(&task->awaited, &finding->awaited);
+        blame_awaited(picture, finding, chair);
+    } else if (finding->lack == CORE_LACK_HOLDER ||
+               finding->lack == CORE_LACK_CANDIDATES) {
+        (void)picture_holders(picture, hash, &holders);
+        (void)account_ranks(&task->awaited, &finding->awaited);
+        if (rankset_empty(&holders)) {
+            conclude(finding, CAUSE_NOBODY, PLACEMENT_NOBODY);
+        } else {
+            uint32_t holder = rankset_next(&holders, 0);
+            if (picture_loses(picture, holder, chair)) {
+                conclude_lost(finding, holder, chair);
+            }
+        }
+    }
+    rankset_release(&holders);
+}
+
+/* What the task hangs on.  True: go on with *hash. */
+static bool follow(const struct picture *picture, struct finding *finding,
+                   uint32_t *asker, moot_hash *hash)
+{
+    uint32_t owner = picture_owner(picture, hash);
+    uint32_t who = owner != PLACEMENT_NOBODY ? owner : picture_chair(picture, hash);
+    finding->chain[finding->chain_count - 1].rank = who;
+    if (who == PLACEMENT_NOBODY) {
+        finding->lack = CORE_LACK_HOLDER;
+        conclude(finding, CAUSE_NOBODY, PLACEMENT_NOBODY);
+        return false;
+    }
+    if (picture->seats[who].account == NULL) {
+        if (picture_is_silent(picture, who)) {
+            conclude_silent(picture, finding, who);
+        } else {
+            conclude(finding, CAUSE_MOVING, who);
+        }
+        return false;
+    }
+    if (owner == PLACEMENT_NOBODY) {
+        follow_chair(picture, finding, *asker, who, hash);
+        return false;
+    }
+    bool on = follow_owner(picture, finding, *asker, owner, hash);
+    *asker = owner;
+    return on;
+}
+
+static bool closes_circle(struct finding *finding, const moot_hash *hash)
+{
+    for (uint32_t i = 0; i < finding->chain_count; i++) {
+        if (hash_equal(&finding->chain[i].hash, hash)) {
+            conclude(finding, CAUSE_CYCLE, PLACEMENT_NOBODY);
+            finding->cycle_begin = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void follow_wait(const struct picture *picture, struct finding *finding,
+                        uint32_t asker, moot_hash hash)
+{
+    conclude(finding, CAUSE_MOVING, PLACEMENT_NOBODY);
+    do {
+        if (closes_circle(finding, &hash)) {
+            return;
+        }
+        if (finding->chain_count == CHAIN_MAX) {
+            finding->cut = true;
+            return;
+        }
+        finding->chain[finding->chain_count++] =
+            (struct link_of_chain){.hash = hash, .rank = PLACEMENT_NOBODY};
+    } while (follow(picture, finding, &asker, &hash));
+}
+
+/* --- Findings ------------------------------------------------------------------- */
+
+static bool in_chain(const struct finding *finding, const moot_hash *hash)
+{
+    for (uint32_t i = finding->cycle_begin; i < finding->chain_count; i++) {
+        if (hash_equal(&finding->chain[i].hash, hash)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool same_finding(const struct finding *a, const struct finding *b)
+{
+    if (a->cause != b->cause || a->culprit != b->culprit ||
+        (a->chain_count == 0) != (b->chain_count == 0)) {
+        return false;
+    }
+    if (a->chain_count == 0 || a->cause == CAUSE_DEAD || a->cause == CAUSE_SILENT ||
+        a->cause == CAUSE_AWAY) {
+        return true; /* whatever it is that they want of that rank */
+    }
+    if (a->cause == CAUSE_LOST) {
+        return a->from == b->from;
+    }
+    if (a->cause == CAUSE_CYCLE) {
+        return in_chain(a, &b->chain[b->cycle_begin].hash);
+    }
+    return hash_equal(&a->chain[a->chain_count - 1].hash,
+                      &b->chain[b->chain_count - 1].hash);
+}
+
+static void release_finding(struct finding *finding)
+{
+    rankset_release(&finding->waiting);
+    rankset_release(&finding->awaited);
+    rankset_release(&finding->busy);
+}
+
+/* Takes the finding over. */
+static void add_finding(struct diagnosis *diagnosis, struct finding *found)
+{
+    for (uint32_t i = 0; i < diagnosis->finding_count; i++) {
+        struct finding *other = &diagnosis->findings[i];
+        if (same_finding(other, found)) {
+            (void)rankset_merge(&other->waiting, &found->waiting);
+            other->waits += found->waits;
+            if (found->since_ns > other->since_ns) {
+                other->since_ns = found->since_ns;
+            }
+            release_finding(found);
+            return;
+        }
+    }
+    if (diagnosis->finding_count == FINDINGS_MAX) {
+        diagnosis->more++;
+        release_finding(found);
+        return;
+    }
+    uint32_t at = diagnosis->finding_count++;
+    for (; at > 0 && diagnosis->findings[at - 1].cause > found->cause; at--) {
+        diagnosis->findings[at] = diagnosis->findings[at - 1];
+    }
+    diagnosis->findings[at] = *found;
+}
+
+/* Programs that are neither in a wait nor at their end: while there are such, the moot
+ * is not quiet, and what only quiet can decide stays open. */
+static void find_busy(const struct picture *picture, struct finding *finding)
+{
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        bool busy = account != NULL && (account->running > account->stopped ||
+                                        (account->n_lanes == 0 && !account->closed));
+        for (size_t i = 0; account != NULL && i < account->n_lanes; i++) {
+            uint32_t state = account->lanes[i]->state;
+            busy |= state != CORE_LANE_BLOCKED && state != CORE_LANE_ENDED;
+        }
+        if (busy || picture_is_silent(picture, rank)) {
+            (void)rankset_add(&finding->busy, rank);
+        }
+    }
+}
+
+static void diagnose_wait(const struct picture *picture, struct diagnosis *diagnosis,
+                          uint32_t rank, const Moot__Account__Wait *wait)
+{
+    /* A kernel's wait is most often one that others' lead to. */
+    struct finding found = {.waits = wait->waiter.len > 0 ? 0 : wait->count,
+                            .since_ns = wait->since_ns,
+                            .from = PLACEMENT_NOBODY};
+    (void)rankset_add(&found.waiting, rank);
+    follow_wait(picture, &found, rank, account_hash(&wait->hash));
+    if (found.cause == CAUSE_NOBODY || found.cause == CAUSE_CYCLE) {
+        find_busy(picture, &found);
+    }
+    add_finding(diagnosis, &found);
+}
+
+/* A close waits until every rank has closed: for those that have not, and wait for
+ * nothing that is found to be amiss. */
+static void diagnose_close(const struct picture *picture, struct diagnosis *diagnosis,
+                           uint32_t rank)
+{
+    const Moot__Account *closing = picture->seats[rank].account;
+    for (uint32_t other = 0; other < picture->size; other++) {
+        const Moot__Account *account = picture->seats[other].account;
+        const Moot__Account__Peer *peer = picture_peer(picture, other);
+        struct finding found = {
+            .waits = 1, .since_ns = closing->closing_ns, .from = PLACEMENT_NOBODY};
+        bool left = peer != NULL && (peer->left || peer->state != MEMBER_HERE);
+        if (account == NULL ? left || !picture_is_silent(picture, other)
+                            : account->closing_ns != 0 || account->n_waits > 0) {
+            continue;
+        }
+        (void)rankset_add(&found.waiting, rank);
+        if (account == NULL) {
+            conclude_silent(picture, &found, other);
+        } else {
+            conclude(&found, CAUSE_OPEN, other);
+        }
+        add_finding(diagnosis, &found);
+    }
+}
+
+/* --- Disputes ------------------------------------------------------------------- */
+
+static void find_dispute(const struct picture *picture, struct diagnosis *diagnosis,
+                         uint32_t rank, const Moot__Account__Task *task)
+{
+    moot_hash hash = account_hash(&task->hash);
+    for (uint32_t i = 0; i < diagnosis->dispute_count; i++) {
+        if (hash_equal(&diagnosis->disputes[i].hash, &hash)) {
+            return;
+        }
+    }
+    for (uint32_t other = 0; other < picture->size; other++) {
+        const Moot__Account__Task *there = picture_task(picture, other, &hash);
+        bool says_no = other == task->owner && picture->seats[other].account != NULL &&
+                       (there == NULL || there->own == CORE_OWN_NONE);
+        bool says_other = there != NULL && there->owner < picture->size &&
+                          there->owner != task->owner;
+        if (other == rank || (!says_no && !says_other) ||
+            diagnosis->dispute_count == DISPUTES_MAX) {
+            continue;
+        }
+        diagnosis->disputes[diagnosis->dispute_count++] = (struct dispute){
+            .hash = hash,
+            .rank = rank,
+            .other = other,
+            .owner = task->owner,
+            .other_owner = says_other ? there->owner : PLACEMENT_NOBODY};
+        return;
+    }
+}
+
+static void find_disputes(const struct picture *picture, struct diagnosis *diagnosis)
+{
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        for (size_t i = 0; account != NULL && i < account->n_tasks; i++) {
+            const Moot__Account__Task *task = account->tasks[i];
+            if (task->owner < picture->size && task->have == CORE_HAVE_NOTHING) {
+                find_dispute(picture, diagnosis, rank, task);
+            }
+        }
+    }
+}
+
+struct diagnosis *diagnosis_new(const struct picture *picture)
+{
+    struct diagnosis *diagnosis = calloc(1, sizeof(*diagnosis));
+    for (uint32_t rank = 0; diagnosis != NULL && rank < picture->size; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        for (size_t i = 0; account != NULL && i < account->n_waits; i++) {
+            diagnose_wait(picture, diagnosis, rank, account->waits[i]);
+        }
+        if (account != NULL && account->closing_ns != 0 && account->n_waits == 0) {
+            diagnose_close(picture, diagnosis, rank);
+        }
+    }
+    if (diagnosis != NULL) {
+        find_disputes(picture, diagnosis);
+    }
+    return diagnosis;
+}
+
+void diagnosis_free(struct diagnosis *diagnosis)
+{
+    for (uint32_t i = 0; diagnosis != NULL && i < diagnosis->finding_count; i++) {
+        release_finding(&diagnosis->findings[i]);
+    }
+    free(diagnosis);
+}

@@ -1,0 +1,267 @@
+/* inquiry.c - see inquiry.h. */
+#include "inquiry.h"
+
+#include "hashing/identity.h"
+#include "node/members.h"
+#include "node/outbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How long answers of one round may take, and how many rounds there are: a chain of
+ * waits over as many ranks is followed to its end. */
+#define ROUND_NS UINT64_C(500000000)
+enum { ROUNDS_MAX = 12, ASK_ALL_MAX = 64 };
+
+struct asked {
+    Moot__Account *account;
+    uint64_t asked_ns;    /* the last time; 0: not in this inquiry */
+    uint64_t answered_ns; /* 0: it has not answered that */
+    uint32_t spoken_for;  /* of so many tasks was it asked to speak */
+};
+
+struct inquiry {
+    uint32_t size;
+    struct asked *ranks;
+    uint64_t number;
+    unsigned purposes;
+    uint32_t rounds;  /* begun; 0: none is open */
+    uint64_t due_ns;  /* of the round */
+    uint32_t missing; /* answers of the round */
+};
+
+struct inquiry *inquiry_new(uint32_t size)
+{
+    struct inquiry *inquiry = calloc(1, sizeof(*inquiry));
+    if (inquiry != NULL) {
+        inquiry->size = size;
+        inquiry->ranks = calloc(size, sizeof(*inquiry->ranks));
+    }
+    if (inquiry != NULL && inquiry->ranks == NULL) {
+        free(inquiry);
+        inquiry = NULL;
+    }
+    return inquiry;
+}
+
+static void forget_answers(struct inquiry *inquiry)
+{
+    for (uint32_t rank = 0; rank < inquiry->size; rank++) {
+        account_free(inquiry->ranks[rank].account);
+        inquiry->ranks[rank] = (struct asked){0};
+    }
+}
+
+void inquiry_free(struct inquiry *inquiry)
+{
+    if (inquiry != NULL) {
+        forget_answers(inquiry);
+        free(inquiry->ranks);
+        free(inquiry);
+    }
+}
+
+bool inquiry_is_open(const struct moot *m) { return m->inquiry->rounds > 0; }
+
+/* --- What to ask ---------------------------------------------------------------- */
+
+struct question {
+    moot_hash hashes[LIMIT_INQUIRY_HASHES];
+    uint32_t count;
+    uint32_t only; /* of which this rank is to speak; PLACEMENT_NOBODY: all */
+    bool fresh;    /* of one of them it has not spoken */
+};
+
+static void ask_about(const struct picture *picture, const moot_hash *hash,
+                      struct question *question)
+{
+    for (uint32_t i = 0; i < question->count; i++) {
+        if (hash_equal(&question->hashes[i], hash)) {
+            return;
+        }
+    }
+    if (question->only != PLACEMENT_NOBODY) {
+        uint32_t owner = picture_owner(picture, hash);
+        uint32_t speaker =
+            owner != PLACEMENT_NOBODY ? owner : picture_chair(picture, hash);
+        if (speaker != question->only) {
+            return;
+        }
+        question->fresh |= picture_task(picture, speaker, hash) == NULL;
+    }
+    if (question->count < LIMIT_INQUIRY_HASHES) {
+        question->hashes[question->count++] = *hash;
+    }
+}
+
+/* Everything that somebody waits for, as far as is known. */
+static void gather(const struct picture *picture, struct question *question)
+{
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        for (size_t i = 0; account != NULL && i < account->n_waits; i++) {
+            moot_hash hash = account_hash(&account->waits[i]->hash);
+            ask_about(picture, &hash, question);
+        }
+        for (size_t i = 0; account != NULL && i < account->n_tasks; i++) {
+            if (account->tasks[i]->input.len > 0) {
+                moot_hash hash = account_hash(&account->tasks[i]->input);
+                ask_about(picture, &hash, question);
+            }
+        }
+    }
+}
+
+/* --- Asking --------------------------------------------------------------------- */
+
+static bool can_answer(const struct moot *m, uint32_t rank)
+{
+    return rank != m->group.rank && members_is_here(m, rank) &&
+           !m->members.all[rank].left;
+}
+
+static void ask(struct moot *m, uint32_t rank, const struct question *question)
+{
+    struct inquiry *inquiry = m->inquiry;
+    struct message message = {.type = MESSAGE_INQUIRY};
+    message.u.inquiry = (struct message_inquiry){
+        .number = inquiry->number,
+        .hashes = question->hashes,
+        .count = question->count,
+    };
+    inquiry->ranks[rank].asked_ns = m->now_ns;
+    inquiry->ranks[rank].answered_ns = 0;
+    inquiry->missing++;
+    outbox_add_own(m, rank, &message);
+}
+
+static bool look_at_self(struct moot *m)
+{
+    size_t size = 0;
+    uint8_t *bytes = account_pack(m, NULL, 0, &size);
+    struct asked *self = &m->inquiry->ranks[m->group.rank];
+    self->account = bytes != NULL ? account_read(bytes, size) : NULL;
+    self->answered_ns = m->now_ns;
+    free(bytes);
+    return self->account != NULL;
+}
+
+/* The first round asks everyone about everything, or, of many ranks, like all others,
+ * those that something hangs on. */
+static void ask_round(struct moot *m)
+{
+    struct inquiry *inquiry = m->inquiry;
+    struct picture picture;
+    struct question *question = calloc(1, sizeof(*question));
+    bool all = inquiry->rounds == 0 && m->group.size <= ASK_ALL_MAX;
+    inquiry->number++;
+    inquiry->missing = 0;
+    inquiry->due_ns = m->now_ns + ROUND_NS;
+    inquiry->rounds++;
+    if (question == NULL || !inquiry_picture(m, m->now_ns, &picture)) {
+        free(question);
+        return;
+    }
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        struct asked *asked = &inquiry->ranks[rank];
+        bool deaf = asked->asked_ns != 0 && asked->account == NULL;
+        if (!can_answer(m, rank) || deaf) {
+            continue;
+        }
+        *question = (struct question){.only = all ? PLACEMENT_NOBODY : rank};
+        gather(&picture, question);
+        if (!all && (!question->fresh || question->count <= asked->spoken_for)) {
+            continue; /* there is nothing that it could add */
+        }
+        asked->spoken_for = all ? 0 : question->count;
+        ask(m, rank, question);
+    }
+    free(question);
+    free(picture.seats);
+}
+
+void inquiry_want(struct moot *m, unsigned purpose)
+{
+    struct inquiry *inquiry = m->inquiry;
+    inquiry->purposes |= purpose;
+    if (inquiry->rounds > 0) {
+        return;
+    }
+    forget_answers(inquiry);
+    if (look_at_self(m)) {
+        ask_round(m);
+    } else {
+        inquiry->purposes = 0;
+    }
+}
+
+unsigned inquiry_look(struct moot *m, uint64_t now_ns)
+{
+    struct inquiry *inquiry = m->inquiry;
+    if (inquiry->rounds == 0 || (inquiry->missing > 0 && now_ns < inquiry->due_ns)) {
+        return 0;
+    }
+    if (inquiry->rounds < ROUNDS_MAX) {
+        ask_round(m);
+        if (inquiry->missing > 0) {
+            return 0;
+        }
+    }
+    unsigned purposes = inquiry->purposes;
+    inquiry->purposes = 0;
+    inquiry->rounds = 0;
+    return purposes;
+}
+
+bool inquiry_picture(const struct moot *m, uint64_t now_ns, struct picture *picture)
+{
+    const struct inquiry *inquiry = m->inquiry;
+    *picture = (struct picture){.rank = m->group.rank, .size = inquiry->size};
+    picture->seats = calloc(inquiry->size, sizeof(*picture->seats));
+    for (uint32_t rank = 0; picture->seats != NULL && rank < inquiry->size; rank++) {
+        const struct asked *asked = &inquiry->ranks[rank];
+        picture->seats[rank] = (struct seat){
+            .account = asked->account,
+            .age_ns = asked->account != NULL ? now_ns - asked->answered_ns : 0,
+            .asked_ns = asked->account == NULL && asked->asked_ns != 0
+                            ? now_ns - asked->asked_ns
+                            : 0,
+        };
+    }
+    return picture->seats != NULL && picture->seats[picture->rank].account != NULL;
+}
+
+/* --- Answers -------------------------------------------------------------------- */
+
+void inquiry_on_inquiry(struct moot *m, uint32_t from,
+                        const struct message_inquiry *said)
+{
+    size_t size = 0;
+    uint8_t *bytes = account_pack(m, said->hashes, said->count, &size);
+    if (bytes == NULL) {
+        return; /* it will take this rank for a silent one */
+    }
+    struct message message = {.type = MESSAGE_ACCOUNT};
+    message.u.account =
+        (struct message_account){.number = said->number, .bytes = bytes, .size = size};
+    outbox_add_own(m, from, &message);
+    free(bytes);
+}
+
+void inquiry_on_account(struct moot *m, uint32_t from,
+                        const struct message_account *said)
+{
+    struct inquiry *inquiry = m->inquiry;
+    struct asked *asked = &inquiry->ranks[from];
+    Moot__Account *account = said->number == inquiry->number && asked->answered_ns == 0
+                                 ? account_read(said->bytes, said->size)
+                                 : NULL;
+    if (account == NULL || account->rank != from || account->size != inquiry->size) {
+        account_free(account);
+        return;
+    }
+    account_free(asked->account);
+    asked->account = account;
+    asked->answered_ns = m->now_ns;
+    inquiry->missing -= inquiry->missing > 0;
+}

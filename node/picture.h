@@ -1,0 +1,44 @@
+/* picture.h - several ranks' accounts side by side, and what they say together.
+ *
+ * Whoever gathers accounts (inquiry.h) puts them into seats, one per rank; nothing here
+ * knows where they came from.
+ */
+#ifndef NODE_PICTURE_H
+#define NODE_PICTURE_H
+
+#include "node/account.h"
+
+struct seat {
+    const Moot__Account *account; /* NULL: it has not answered */
+    uint64_t age_ns;              /* of what it said, when the picture was taken */
+    uint64_t asked_ns;            /* no answer for so long; 0: not asked */
+};
+
+struct picture {
+    uint32_t rank, size; /* who gathered them */
+    struct seat *seats;  /* size of them; that of `rank` has an account */
+};
+
+/* What rank `by` says of the task; NULL: nothing. */
+const Moot__Account__Task *picture_task(const struct picture *picture, uint32_t by,
+                                        const moot_hash *hash);
+/* What the one who gathered them says of a peer; NULL: nothing. */
+const Moot__Account__Peer *picture_peer(const struct picture *picture, uint32_t rank);
+
+/* Who owns the task: by its own word before others'.  PLACEMENT_NOBODY: none says. */
+uint32_t picture_owner(const struct picture *picture, const moot_hash *hash);
+/* Its chair, as who gathered them has it, or else anyone. */
+uint32_t picture_chair(const struct picture *picture, const moot_hash *hash);
+/* Who says that it holds it, or of whom others know that it does; false without memory.
+ */
+bool picture_holders(const struct picture *picture, const moot_hash *hash,
+                     struct rankset *out);
+
+/* The process has certainly ended, as who gathered them saw. */
+bool picture_is_dead(const struct picture *picture, uint32_t rank);
+/* It was asked, or cannot be asked, and has given no answer. */
+bool picture_is_silent(const struct picture *picture, uint32_t rank);
+/* Frames from one rank to another do not get through (only under a fault plan). */
+bool picture_loses(const struct picture *picture, uint32_t from, uint32_t to);
+
+#endif

@@ -1,0 +1,152 @@
+#!/bin/sh
+# stalls_test.sh - ranks stand still under mpirun, and the report names the reason.
+#
+# A row is a case of tests/mpi/stalls.c, the number of ranks, what `moot run` is given
+# (a fault plan, knobs), and what the first report must say, each pattern on a line of
+# its own.  The cause stands in brackets: the row fails if another one is named, too,
+# that the row does not.  What waited must have ended well when the reason was gone.
+#
+# Finds the programs in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export OMPI_MCA_mpi_yield_when_idle=1
+export TMPDIR="$scratch"
+passed=0 failed=0
+
+complain() {
+    bad=1
+    echo "FAIL $case: $*"
+}
+
+# row CASE RANKS STATUS CAUSES OPTIONS <PATTERNS
+row() {
+    case=$1 ranks=$2 status=$3 causes=$4 bad=0
+    shift 4
+    cat >"$scratch/patterns"
+    # Options, and then settings, and then the program: words are meant to split.
+    # shellcheck disable=SC2086
+    MOOT_STALL=900ms timeout -k 5 60 "$build/moot" run -n "$ranks" $* \
+        "$build/tests/mpi/stalls" "$case" >"$scratch/out" 2>&1 </dev/null
+    code=$?
+    [ "$code" -eq "$status" ] || complain "exit $code, not $status"
+    # The first report: from its head to the next line that is not part of it.
+    awk '/^moot: .*report after/ { if (seen++) exit; on = 1; print; next }
+         on && /^  / { print; next }
+         on { exit }' "$scratch/out" >"$scratch/report"
+    while IFS= read -r pattern; do
+        grep -qE -e "$pattern" "$scratch/report" || complain "no line with /$pattern/"
+    done <"$scratch/patterns"
+    named=$(sed -n 's/^  cause [0-9]* of [0-9]* \[\([a-z]*\)\].*/\1/p' "$scratch/report" |
+        tr '\n' ' ' | sed 's/ $//')
+    [ "$named" = "$causes" ] || complain "the causes are '$named', not '$causes'"
+    if [ "$bad" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        sed 's/^/     /' "$scratch/out"
+    fi
+}
+
+# A cycle of waits, which the moot cannot end while rank 2 is in its own code.
+row cycle 3 0 cycle <<'END'
+\[cycle\]: a cycle of waits: 2 tasks wait for each other
+chain: task [0-9a-f]{8} of kernel 'work' 'first' \(.*stalls\.c:[0-9]+\) on rank 0
+waits for task [0-9a-f]{8} of kernel 'work' 'second' \(.*stalls\.c:[0-9]+\) on rank 1
+MOOT_ERR_CYCLE once all ranks rest; rank 2 does not
+keeps ranks 0-1 waiting
+END
+
+# An undecided vote, and what it lacks.
+row undecided 3 0 undecided <<'END'
+\[undecided\]: nobody owns task [0-9a-f]{8} of kernel 'work' 'wanted' .*, and the vote lacks evidence that its chair, rank 2, will not spawn it
+rank 2.*in the program's own code for .*last spawn at .*stalls\.c:[0-9]+
+next: .*moot_park\(\)
+ranks 0-1 wait for task [0-9a-f]{8} of kernel 'work' 'wanted' .*in 2 waits
+END
+
+# A dead holder, without whom the others have no majority as long as rank 2 is stopped.
+row dead 3 0 dead --faults kill:r1@400ms,pause:r2@300ms+2600ms <<'END'
+\[dead\]: rank 1, which is to act, has died \(its end was seen .* ago\).*because rank 2 gives no answer
+rank 1: has died; last heard of .* ago: .*waiting for task [0-9a-f]{8} of kernel 'work' 'orphan'
+rank 2: no answer for .*is stopped
+END
+
+# A slow holder.
+row slow 3 0 slow <<'END'
+\[slow\]: task [0-9a-f]{8} of kernel 'work' 'long' \(.*stalls\.c:[0-9]+\) runs on rank 1, for
+keeps ranks 0-2 waiting
+END
+
+# A lost message: the result is there, and does not arrive.
+row lost 2 0 lost --faults drop:1/result/r1-r0@0s+2600ms <<'END'
+\[lost\]: messages from rank 1 to rank 0 are lost: [0-9]+ frames? not acknowledged, sent again [0-9]+ times; the fault plan drop:1/result/r1-r0@0s\+2600ms has struck there [0-9]+ times
+owner: rank 1, where it is done
+keeps rank 0 waiting
+END
+
+# A rank that does not drive progress: without a helper thread, and stopped.
+row silent 2 0 silent MOOT_PROGRESS=caller <<'END'
+\[silent\]: rank 1 does not drive progress: .*gives no answer.*process [0-9]+ sleeps in code that moot cannot see
+next: .*MOOT_PROGRESS
+END
+row slow 2 0 silent --faults pause:r1@300ms+2600ms <<'END'
+\[silent\]: rank 1 does not drive progress: .*last heard of .* ago; its process [0-9]+ is stopped
+next: kill -CONT [0-9]+
+END
+
+# A task that nobody holds.
+row nobody 3 0 nobody <<'END'
+\[nobody\]: no rank holds task [0-9a-f]{8}: .*rank 2 may yet spawn it
+MOOT_ERR_NOT_HELD once all ranks rest; rank 2 does not
+held by: nobody
+keeps ranks 0-1 waiting
+END
+
+# Combinations: a chain over ranks to a vote, two causes at once, voters that are stopped.
+row chain 4 0 undecided <<'END'
+the vote lacks evidence that its chair, rank 3, will not spawn it
+chain: task [0-9a-f]{8} of kernel 'work' 'three' \(.*stalls\.c:[0-9]+\) on rank [0-2]
+waits for task [0-9a-f]{8} of kernel 'work' 'two' \(.*stalls\.c:[0-9]+\) on rank [0-2]
+waits for task [0-9a-f]{8} of kernel 'work' 'one' \(.*stalls\.c:[0-9]+\) on rank 3
+keeps ranks 0-2 waiting
+END
+row two 4 0 'cycle slow' <<'END'
+cause 1 of 2 \[cycle\]: a cycle of waits: 2 tasks
+cause 2 of 2 \[slow\]: task [0-9a-f]{8} of kernel 'work' 'long' .* runs on rank 3
+keeps ranks 0-1 waiting
+keeps ranks 2-3 waiting
+END
+row voters 3 0 silent --faults pause:r1-2@200ms+2600ms <<'END'
+\[silent\]: rank 1 does not drive progress
+the vote lacks the acceptance of ranks 1-2
+END
+
+# And three that are none of these.
+row away 2 0 away <<'END'
+\[away\]: task [0-9a-f]{8} of kernel 'work' 'ready' .* is ready on rank 1, where no thread runs tasks \(0 workers
+next: MOOT_THREADS=1
+END
+row close 3 0 open <<'END'
+\[open\]: rank 1 has not closed the moot \(.*in the program's own code
+keeps ranks 0,2 waiting
+END
+row trust 3 1 undecided MOOT_DIVERGENCE=trust MOOT_STALL_ABORT=1 <<'END'
+\[undecided\]: .*the chair, rank 0, has not spawned it, and outside of repair mode nobody votes
+MOOT_DIVERGENCE=repair would vote
+END
+
+# Nothing stands still, and nothing is said.
+case=none bad=0
+MOOT_STALL=900ms timeout 60 "$build/moot" run -n 3 "$build/tests/mpi/stalls" none \
+    >"$scratch/out" 2>&1 </dev/null || complain "exit $?"
+! grep -q 'report after' "$scratch/out" || complain "a report of nothing"
+if [ "$bad" -eq 0 ]; then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,354 @@
+/* stalls.c - programs that stand still for a while, each for a reason of its own.
+ *
+ *     stalls CASE          a rank of the job; the cases stand in the table below
+ *
+ * tests/cli/stalls_test.sh runs each with a short MOOT_STALL and reads the report: it
+ * must name the reason.  Here is only that what waits ends as it should once the reason
+ * is gone; and `none`, without an argument, is ranks that wait for nothing long, so
+ * that nothing may be reported.
+ */
+#include "node/moot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { STILL_MS = 2600, NOBODY = 99 };
+
+struct work {
+    uint64_t number;
+    uint32_t slow_rank, ms; /* only there does it take so long */
+};
+
+struct scene {
+    moot *m;
+    moot_kernel_id work, once;
+    int rank, size;
+};
+
+static void sleep_ms(unsigned ms)
+{
+    struct timespec time = {.tv_sec = ms / 1000,
+                            .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&time, NULL);
+}
+
+static int do_work(moot_call *call, void *user)
+{
+    const struct scene *scene = user;
+    struct work work;
+    size_t size = 0;
+    memcpy(&work, moot_call_args(call, &size), sizeof work);
+    if ((int)work.slow_rank == scene->rank)
+        sleep_ms(work.ms);
+    void *output = moot_call_output(call, sizeof work.number);
+    if (output == NULL)
+        return MOOT_ERR_NO_MEMORY;
+    memcpy(output, &work.number, sizeof work.number);
+    return MOOT_OK;
+}
+
+static void must(const struct scene *scene, int code, int wanted, const char *what)
+{
+    if (code == wanted)
+        return;
+    (void)fprintf(stderr, "rank %d: %s gave %s: %s\n", scene->rank, what,
+                  moot_err_name(code), moot_last_error(scene->m));
+    exit(1);
+}
+
+#define MUST(call, code) must(scene, (call), (code), #call)
+
+/* --- Tasks ------------------------------------------------------------------------ */
+
+/* Changes the number until the task's chair is that rank. */
+static void give_chair(struct scene *scene, struct work *work, moot_kernel_id kernel,
+                       int chair, moot_hash *hash)
+{
+    moot_task_info info = {.chair = -1};
+    while (info.chair != chair) {
+        moot_task task;
+        work->number += 1000;
+        MUST(moot_spec_hash(scene->m,
+                            &(moot_task_spec){.kernel = kernel,
+                                              .args = work,
+                                              .args_size = sizeof *work,
+                                              .key = "k",
+                                              .key_size = 1},
+                            hash),
+             MOOT_OK);
+        MUST(moot_task_find(scene->m, hash, &task), MOOT_OK);
+        MUST(moot_task_info(scene->m, task, &info), MOOT_OK);
+        MUST(moot_task_release(scene->m, task), MOOT_OK);
+    }
+}
+
+static moot_task spawn(struct scene *scene, moot_kernel_id kernel,
+                       const struct work *work, const char *label,
+                       const moot_task *input)
+{
+    moot_task task;
+    MUST(moot_task_spawn(scene->m,
+                         &(moot_task_spec){.kernel = kernel,
+                                           .args = work,
+                                           .args_size = sizeof *work,
+                                           .inputs = input,
+                                           .input_count = input != NULL,
+                                           .key = "k",
+                                           .key_size = 1,
+                                           .label = label},
+                         &task),
+         MOOT_OK);
+    return task;
+}
+
+static void wait_for(struct scene *scene, moot_task task, int code)
+{
+    MUST(moot_task_wait(scene->m, task, MOOT_FOREVER), code);
+}
+
+/* --- Cases ------------------------------------------------------------------------ */
+
+static void none(struct scene *scene)
+{
+    struct work work = {.slow_rank = NOBODY};
+    for (work.number = 0; work.number < 200; work.number++)
+        wait_for(scene, spawn(scene, scene->work, &work, "quick", NULL), MOOT_OK);
+}
+
+/* Ranks 0 and 1 declare two tasks in opposite order. */
+static void circle(struct scene *scene)
+{
+    struct work first = {.number = 1, .slow_rank = NOBODY}, second = {.number = 2};
+    moot_task_spec a = {.kernel = scene->work,
+                        .args = &first,
+                        .args_size = sizeof first,
+                        .owner = MOOT_ON(0),
+                        .label = "first"};
+    moot_task_spec b = {.kernel = scene->work,
+                        .args = &second,
+                        .args_size = sizeof second,
+                        .owner = MOOT_ON(1),
+                        .label = "second"};
+    moot_task tasks[2];
+    second.slow_rank = NOBODY;
+    if (scene->rank == 0) {
+        MUST(moot_task_spawn(scene->m, &b, &tasks[1]), MOOT_OK);
+        a.after = &tasks[1];
+        a.after_count = 1;
+        MUST(moot_task_spawn(scene->m, &a, &tasks[0]), MOOT_OK);
+    } else {
+        MUST(moot_task_spawn(scene->m, &a, &tasks[0]), MOOT_OK);
+        b.after = &tasks[0];
+        b.after_count = 1;
+        MUST(moot_task_spawn(scene->m, &b, &tasks[1]), MOOT_OK);
+    }
+    int code = moot_task_wait(scene->m, tasks[scene->rank], MOOT_FOREVER);
+    if (code != MOOT_ERR_CYCLE && code != MOOT_ERR_TASK_FAILED && code != MOOT_OK)
+        must(scene, code, MOOT_ERR_CYCLE, "the wait");
+}
+
+/* The moot would end the circle at once if rank 2 did not go on. */
+static void cycle(struct scene *scene)
+{
+    if (scene->rank < 2)
+        circle(scene);
+    else
+        sleep_ms(STILL_MS);
+}
+
+/* The chair is busy with something else; the others hold the task. */
+static void undecided(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY}, other = work;
+    moot_hash hash;
+    other.number = 7;
+    (void)spawn(scene, scene->work, &other, "before", NULL);
+    give_chair(scene, &work, scene->work, 2, &hash);
+    if (scene->rank == 2)
+        sleep_ms(STILL_MS);
+    else
+        wait_for(scene, spawn(scene, scene->work, &work, "wanted", NULL), MOOT_OK);
+}
+
+/* Rank 1 owns the task; the test kills it, and stops rank 2, without which there is no
+ * majority. */
+static void dead(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = 1, .ms = 20000};
+    moot_hash hash;
+    give_chair(scene, &work, scene->work, 1, &hash);
+    wait_for(scene, spawn(scene, scene->work, &work, "orphan", NULL), MOOT_OK);
+}
+
+static void slow(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = 1, .ms = STILL_MS};
+    moot_hash hash;
+    give_chair(scene, &work, scene->work, 1, &hash);
+    wait_for(scene, spawn(scene, scene->work, &work, "long", NULL), MOOT_OK);
+}
+
+/* Rank 1 has the result, and what it says to rank 0 is lost. */
+static void lost(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    moot_hash hash;
+    give_chair(scene, &work, scene->work, 1, &hash);
+    wait_for(scene, spawn(scene, scene->work, &work, "posted", NULL), MOOT_OK);
+}
+
+/* The program of rank 1 is elsewhere, and nobody there moves messages: with
+ * MOOT_PROGRESS=caller, or stopped by the test. */
+static void silent(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    moot_hash hash;
+    give_chair(scene, &work, scene->work, 1, &hash);
+    moot_task task = spawn(scene, scene->work, &work, "unheard", NULL);
+    if (scene->rank == 1)
+        sleep_ms(STILL_MS);
+    wait_for(scene, task, MOOT_OK);
+}
+
+static void nobody(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    moot_hash hash;
+    moot_task task;
+    give_chair(scene, &work, scene->work, 1, &hash);
+    if (scene->rank == 2) {
+        sleep_ms(STILL_MS);
+        return;
+    }
+    MUST(moot_task_find(scene->m, &hash, &task), MOOT_OK);
+    wait_for(scene, task, MOOT_ERR_NOT_HELD);
+}
+
+/* Rank 1 owns a task that is ready, and its program comes back late to run it. */
+static void away(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    moot_hash hash;
+    give_chair(scene, &work, scene->work, 1, &hash);
+    moot_task task = spawn(scene, scene->work, &work, "ready", NULL);
+    if (scene->rank == 1)
+        sleep_ms(STILL_MS);
+    wait_for(scene, task, MOOT_OK);
+}
+
+/* One rank comes late to the end. */
+static void late_close(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    wait_for(scene, spawn(scene, scene->work, &work, "all", NULL), MOOT_OK);
+    if (scene->rank == 1)
+        sleep_ms(STILL_MS);
+}
+
+/* Three tasks in a row, at three ranks; the first is undecided. */
+static void chain(struct scene *scene)
+{
+    struct work work[3];
+    moot_hash hashes[3];
+    for (int i = 0; i < 3; i++) {
+        work[i] = (struct work){.number = (uint64_t)i, .slow_rank = NOBODY};
+        give_chair(scene, &work[i], scene->work, 3 - i, &hashes[i]);
+    }
+    if (scene->rank == 3) {
+        sleep_ms(STILL_MS);
+        return;
+    }
+    moot_task first = spawn(scene, scene->work, &work[0], "one", NULL);
+    moot_task second = spawn(scene, scene->work, &work[1], "two", &first);
+    wait_for(scene, spawn(scene, scene->work, &work[2], "three", &second), MOOT_OK);
+}
+
+/* Ranks 0 and 1 go in a circle, and rank 2 waits for a slow kernel of rank 3. */
+static void two_causes(struct scene *scene)
+{
+    struct work work = {.number = 5, .slow_rank = 3, .ms = STILL_MS};
+    moot_hash hash;
+    if (scene->rank < 2) {
+        circle(scene);
+        return;
+    }
+    give_chair(scene, &work, scene->work, 3, &hash);
+    wait_for(scene, spawn(scene, scene->work, &work, "long", NULL), MOOT_OK);
+}
+
+/* A once task whose voters are stopped by the test, but for its chair. */
+static void voters(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    moot_hash hash;
+    sleep_ms(400);
+    give_chair(scene, &work, scene->once, 0, &hash);
+    wait_for(scene, spawn(scene, scene->once, &work, "sworn", NULL), MOOT_OK);
+}
+
+/* In trust mode nobody votes. */
+static void trust(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    moot_hash hash;
+    moot_task task;
+    give_chair(scene, &work, scene->work, 0, &hash);
+    if (scene->rank == 0) {
+        MUST(moot_task_find(scene->m, &hash, &task), MOOT_OK);
+        wait_for(scene, task, MOOT_ERR_STALLED);
+    } else {
+        task = spawn(scene, scene->work, &work, "apart", NULL);
+        wait_for(scene, task, MOOT_ERR_STALLED);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct scene *scene);
+    int close_code;
+} cases[] = {
+    {"none", none, MOOT_OK},           {"cycle", cycle, MOOT_OK},
+    {"undecided", undecided, MOOT_OK}, {"dead", dead, MOOT_OK},
+    {"slow", slow, MOOT_OK},           {"lost", lost, MOOT_OK},
+    {"silent", silent, MOOT_OK},       {"nobody", nobody, MOOT_OK},
+    {"away", away, MOOT_OK},           {"close", late_close, MOOT_OK},
+    {"chain", chain, MOOT_OK},         {"two", two_causes, MOOT_OK},
+    {"voters", voters, MOOT_OK},       {"trust", trust, MOOT_ERR_STALLED},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+int main(int argc, char **argv)
+{
+    struct scene all = {0}, *scene = &all;
+    const char *name = argc > 1 ? argv[1] : "none";
+    int at = 0;
+    while (at < CASES && strcmp(cases[at].name, name) != 0)
+        at++;
+    if (at == CASES) {
+        (void)fprintf(stderr, "stalls: there is no case %s\n", name);
+        return 2;
+    }
+    MUST(moot_open(NULL, &scene->m), MOOT_OK);
+    scene->rank = moot_rank(scene->m);
+    scene->size = moot_size(scene->m);
+    MUST(moot_kernel_register(
+             scene->m, &(moot_kernel){.name = "work", .fn = do_work, .user = scene},
+             &scene->work),
+         MOOT_OK);
+    MUST(moot_kernel_register(scene->m,
+                              &(moot_kernel){.name = "oath",
+                                             .fn = do_work,
+                                             .user = scene,
+                                             .flags = MOOT_KERNEL_ONCE},
+                              &scene->once),
+         MOOT_OK);
+    cases[at].run(scene);
+    moot_stats stats;
+    MUST(moot_stats_get(scene->m, &stats), MOOT_OK);
+    if (strcmp(name, "none") == 0 && stats.stalls > 0)
+        must(scene, MOOT_ERR_STALLED, MOOT_OK, "nothing");
+    must(scene, moot_close(scene->m), cases[at].close_code, "moot_close");
+    return 0;
+}
