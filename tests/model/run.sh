@@ -34,6 +34,8 @@ quick|committee|-DX=2|22
 quick|view |-DN=2 -DBALLOTS=3|20
 quick|view |-DN=3 -DBALLOTS=2|20
 quick|view |-DN=4 -DBALLOTS=2 -DFIXED -DDEATHS=2|20
+quick|cancel|-DN=3|20
+quick|cancel|-DN=4|22
 quick|yield|-DR=2 -DT=2|20
 quick|yield|-DR=3 -DT=2 -DAGREE|20
 quick|yield|-DR=2 -DT=3 -DAGREE|20
@@ -111,6 +113,8 @@ view |NOPH1         |-DN=2 -DBALLOTS=2
 view |CERTDROP      |-DN=2 -DBALLOTS=2
 view |NOMERGE       |-DN=4 -DBALLOTS=2 -DFIXED -DDEATHS=2
 view |LEARNEDVOTES  |-DN=2 -DBALLOTS=2
+cancel|UNSEEN       |-DN=3
+cancel|CANCELALONE  |-DN=3
 yield|BLOCKEDONLY   |-DR=2 -DT=2 -DAGREE
 yield|NOBOUND       |-DR=2 -DT=2
 yield|NOLACK        |-DR=2 -DT=2
