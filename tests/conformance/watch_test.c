@@ -292,6 +292,8 @@ static void a_helper_that_meddles(struct seat *seat)
                         .user = &meddler};
     EXPECT(seat, moot_watch_add(seat->m, &watch, &meddler.self), MOOT_OK);
     moot_task pushed[2];
+    if (seat->rank != 0) /* nothing ends while rank 0 still calls the moot */
+        pthread_barrier_wait(seat->barrier);
     for (uint64_t i = 0; i < 2; i++) {
         uint64_t x = 100 + i;
         moot_task_spec spec = {.kernel = seat->kernels[SQUARE],
@@ -308,6 +310,7 @@ static void a_helper_that_meddles(struct seat *seat)
         EXPECT(seat, moot_task_spawn(seat->m, &spec, &taker), MOOT_OK);
     }
     if (seat->rank == 0) {
+        pthread_barrier_wait(seat->barrier);
         double give_up_s = now_s() + 20;
         while (meddler.calls >= 0 && meddler.calls < 2 && now_s() < give_up_s)
             nap_ms(1);
