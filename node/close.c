@@ -12,6 +12,7 @@
 #include "close.h"
 
 #include "node/data.h"
+#include "node/door.h"
 #include "node/engine.h"
 #include "node/exec.h"
 #include "node/family.h"
@@ -179,6 +180,7 @@ void context_free(struct moot *m)
     trace_abandon(m);
     outbox_free(m->outbox);
     inbox_free(m->inbox);
+    door_close(m);
     inquiry_free(m->inquiry);
     members_release(m);
     free_tasks(m);

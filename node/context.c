@@ -9,6 +9,7 @@
 #include "hashing/identity.h"
 #include "node/chain.h"
 #include "node/close.h"
+#include "node/door.h"
 #include "node/engine.h"
 #include "node/exec.h"
 #include "node/faults.h"
@@ -182,6 +183,7 @@ static bool start_threads(struct moot *m)
         say_caller_mode(m);
     }
     atomic_store(&m->driven_ns, clock_ns());
+    door_open(m);
     return (!helper || progress_start_helper(m)) &&
            (!workers || exec_start_workers(m, (uint32_t)m->knobs.threads));
 }

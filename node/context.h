@@ -23,7 +23,7 @@
  *   trace.c     records of all this;  metrics.c  figures for Prometheus
  *   report.c    stalls and divergence, told to people;  story.c causes of errors
  *   account.c   what this rank says of itself;  inquiry.c asks the others;
- *               picture.c, diagnosis.c, stall.c  what that means
+ *               picture.c, diagnosis.c, stall.c  what that means;  door.c shows it
  *
  * Calls go from the top of this list's users (api.c) down; nothing below engine_step()
  * calls progress, and nothing re-enters it: what arises while outputs are carried out
@@ -59,6 +59,7 @@ struct trace;
 struct datas;
 struct observe;
 struct inquiry;
+struct door;
 
 /* An event that arose while outputs were carried out.  It borrows nothing. */
 struct later {
@@ -187,6 +188,7 @@ struct moot {
     uint64_t closing_ns; /* since when */
 
     struct inquiry *inquiry; /* inquiry.c */
+    struct door *door;       /* door.c; NULL: none */
 
     /* report.c */
     struct text *reports; /* queued until the lock is released */

@@ -1,6 +1,7 @@
 /* inquiry.h - asking peers what they do, and putting the answers side by side.
  *
- * A stall report shows every rank by its own words, not by what it let drop earlier.  An inquiry asks all peers that are there (of many, those that the
+ * A stall report and `moot state` show every rank by its own words, not by what it let
+ * drop earlier.  An inquiry asks all peers that are there (of many, those that the
  * waits hang on), waits a little for answers, and asks on: an answer may name a task of
  * which another rank has to be asked.  A rank that does not drive progress does not
  * answer, and that is an answer, too.
@@ -18,7 +19,7 @@
 struct inquiry;
 
 /* Who wants a picture: bits. */
-enum { INQUIRY_FOR_STALL = 1, INQUIRY_FOR_SIGNAL = 2 };
+enum { INQUIRY_FOR_STALL = 1, INQUIRY_FOR_SIGNAL = 2, INQUIRY_FOR_DOOR = 4 };
 
 struct inquiry *inquiry_new(uint32_t size); /* NULL without memory */
 void inquiry_free(struct inquiry *inquiry); /* accepts NULL */

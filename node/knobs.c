@@ -94,6 +94,10 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                       "file in which each rank leaves its figures at close as "
                       "Prometheus text; of several ranks, with the rank in its name",
                       AT(metrics)},
+    [KNOB_STATE] = {"MOOT_STATE", KNOB_TEXT, "", NULL, 0, 0, true,
+                    "folder of the sockets that `moot state` asks, instead of the "
+                    "usual places; off: no socket",
+                    AT(state)},
 };
 
 /* Units, a longer one before its suffix ("ms" before "s" before "m"). */

@@ -44,6 +44,7 @@ enum knob {
     KNOB_FAULTS,
     KNOB_TRACE,
     KNOB_METRICS,
+    KNOB_STATE,
     KNOB_COUNT
 };
 
@@ -93,6 +94,7 @@ struct knobs {
     char faults[KNOB_TEXT_BYTES];  /* "": none */
     char trace[KNOB_TEXT_BYTES];   /* "": none */
     char metrics[KNOB_TEXT_BYTES]; /* "": none */
+    char state[KNOB_TEXT_BYTES];   /* "": the usual places; "off": none */
     struct knob_origin origins[KNOB_COUNT];
 };
 

@@ -1,6 +1,7 @@
 /* progress.c - see progress.h. */
 #include "progress.h"
 
+#include "node/door.h"
 #include "node/engine.h"
 #include "node/exec.h"
 #include "node/faults.h"
@@ -58,7 +59,9 @@ bool progress_drive(struct moot *m)
     if (arrived) {
         act(m, now_ns);
     }
-    report_look(m, now_ns, inquiry_look(m, now_ns));
+    unsigned answered = inquiry_look(m, now_ns);
+    report_look(m, now_ns, answered);
+    door_look(m, now_ns, answered);
     trace_look(m);
     large_look(&m->payloads.large, now_ns);
     faults_after_turn(m, now_ns);

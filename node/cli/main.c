@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct verb *const cli_verbs[] = {&verb_run,  &verb_report, &verb_trace,
-                                        &verb_tune, &verb_sim,    &verb_faults,
-                                        &verb_info, &verb_hash,   &verb_completion};
+const struct verb *const cli_verbs[] = {
+    &verb_run, &verb_report, &verb_trace, &verb_tune, &verb_state,
+    &verb_sim, &verb_faults, &verb_info,  &verb_hash, &verb_completion};
 const size_t cli_verb_count = sizeof cli_verbs / sizeof *cli_verbs;
 
 __attribute__((format(printf, 2, 0))) static void

@@ -27,7 +27,7 @@ row() {
     shift 4
     cat >"$scratch/patterns"
     # Options, and then settings, and then the program: words are meant to split.
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2048,SC2086
     MOOT_STALL=900ms timeout -k 5 60 "$build/moot" run -n "$ranks" $* \
         "$build/tests/mpi/stalls" "$case" >"$scratch/out" 2>&1 </dev/null
     code=$?

@@ -1,0 +1,150 @@
+/* state.c - `moot state`: what the ranks of a running job wait for.
+ *
+ * A rank on this host gathers what all say (node/door.h); the text is the stall
+ * report's (node/stall.h), of a job that need not stall.
+ */
+#include "state.h"
+#include "cli.h"
+#include "node/knobs.h"
+#include "node/stall.h"
+#include "proto/moot_error.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct request {
+    const char *job; /* NULL: the only one */
+    bool json, watch;
+};
+
+/* --- For people ------------------------------------------------------------------- */
+
+static void timers_add(struct text *text, const Moot__Account *account)
+{
+    text_add(text, "  timers of rank %u:", account->rank);
+    for (size_t i = 0; i < account->n_timers; i++) {
+        const Moot__Account__Number *timer = account->timers[i];
+        text_add(text, "%s %.*s ", i > 0 ? "," : "", (int)timer->name.len,
+                 (const char *)timer->name.data);
+        if (timer->value == UINT64_MAX)
+            text_add(text, "never");
+        else
+            text_add_duration(text, timer->value);
+    }
+    text_add(text, "\n");
+}
+
+static void text_print(const Moot__Picture *told)
+{
+    struct picture picture = {.rank = told->rank, .size = told->size};
+    struct text text = {0};
+    picture.seats = calloc(picture.size, sizeof *picture.seats);
+    for (size_t i = 0; picture.seats && i < told->n_seats; i++)
+        picture.seats[told->seats[i]->rank] =
+            (struct seat){.account = told->seats[i]->account,
+                          .age_ns = told->seats[i]->age_ns,
+                          .asked_ns = told->seats[i]->asked_ns};
+    struct diagnosis *diagnosis = picture.seats ? diagnosis_new(&picture) : NULL;
+    if (diagnosis) {
+        text_add(&text, "job %.*s, ", (int)told->job.len, (const char *)told->job.data);
+        stall_compose(&text, &picture, diagnosis);
+        for (uint32_t rank = 0; rank < picture.size; rank++)
+            if (picture.seats[rank].account)
+                timers_add(&text, picture.seats[rank].account);
+    }
+    printf("%s", text_get(&text));
+    text_release(&text);
+    diagnosis_free(diagnosis);
+    free(picture.seats);
+}
+
+/* --- The verb --------------------------------------------------------------------- */
+
+/* The job that is meant: a status. */
+static int job_choose(const char *setting, const char **job, char name[STATE_JOB_BYTES])
+{
+    static struct state_jobs jobs;
+    if (*job)
+        return CLI_OK;
+    state_jobs_find(setting, &jobs);
+    if (jobs.count == 1) {
+        memcpy(name, jobs.names[0], STATE_JOB_BYTES);
+        *job = name;
+        return CLI_OK;
+    }
+    cli_complain(&verb_state,
+                 jobs.count == 0 ? "no job of yours runs on this host" : "which job?");
+    for (int i = 0; i < jobs.count; i++)
+        fprintf(stderr, "  moot state %s\n", jobs.names[i]);
+    return CLI_FAILED;
+}
+
+static int state_print(const char *setting, const struct request *request)
+{
+    for (int shown = 0;; shown++) {
+        Moot__Picture *picture = state_ask(setting, request->job);
+        if (!picture && shown > 0)
+            return CLI_OK; /* it has ended */
+        if (!picture) {
+            cli_complain(&verb_state, "no rank of job %s answers on this host",
+                         request->job);
+            return CLI_FAILED;
+        }
+        if (request->json) {
+            state_json(&picture->base);
+            putchar('\n');
+        } else {
+            if (request->watch && isatty(STDOUT_FILENO))
+                printf("\033[H\033[2J"); /* a new page */
+            text_print(picture);
+        }
+        moot__picture__free_unpacked(picture, NULL);
+        if (fflush(stdout) != 0 || !request->watch)
+            return CLI_OK;
+        sleep(1);
+    }
+}
+
+static int state_run(int argc, char **argv)
+{
+    struct request request = {.job = NULL};
+    char story[1500] = "", name[STATE_JOB_BYTES];
+    struct knobs knobs;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            request.json = true;
+        else if (strcmp(argv[i], "--watch") == 0)
+            request.watch = true;
+        else if (argv[i][0] == '-')
+            return cli_usage(&verb_state, "unknown option %s", argv[i]);
+        else if (request.job)
+            return cli_usage(&verb_state, "more than one job");
+        else
+            request.job = argv[i];
+    }
+    if (knobs_load(&knobs, NULL, story, sizeof story) != MOOT_OK) {
+        cli_complain(&verb_state, "%s", story);
+        return CLI_FAILED;
+    }
+    const int status = job_choose(knobs.state, &request.job, name);
+    return status == CLI_OK ? state_print(knobs.state, &request) : status;
+}
+
+const struct verb verb_state = {
+    .name = "state",
+    .line = "shows what the ranks of a running job wait for",
+    .usage =
+        "state [--json] [--watch] [JOB]\n"
+        "\n"
+        "Asks a rank on this host, which asks all others, and prints what they hang\n"
+        "on (see moot-stall(7)) and every timer's value.  JOB may be left out where\n"
+        "one alone runs.\n"
+        "\n"
+        "  --json   for programs: one object per picture, on one line\n"
+        "  --watch  once a second, until the job has ended\n"
+        "\n"
+        "Exit status: 0; 1 if no such job runs here, several do, or none of its\n"
+        "ranks answers; 2 if the command line is wrong.",
+    .run = state_run,
+};

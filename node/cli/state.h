@@ -1,0 +1,27 @@
+/* state.h - finding and asking the sockets of running ranks (node/door.h). */
+#ifndef NODE_CLI_STATE_H
+#define NODE_CLI_STATE_H
+
+#include "moot.pb-c.h"
+#include "node/door.h"
+#include <stdbool.h>
+
+enum { STATE_JOBS_MAX = 64, STATE_JOB_BYTES = 16 };
+
+struct state_jobs {
+    char names[STATE_JOBS_MAX][STATE_JOB_BYTES];
+    int count;
+};
+
+/* Jobs that have a live socket here; sockets that nobody listens at are removed. */
+void state_jobs_find(const char *setting, struct state_jobs *out);
+
+/* Asks the job's ranks on this host in turn until one answers for all; NULL if none
+ * does.  Free with moot__picture__free_unpacked().  Every account in it is sound, and
+ * there is one of the rank that answered. */
+Moot__Picture *state_ask(const char *setting, const char *job);
+
+/* Any message of protobuf-c as a JSON object. */
+void state_json(const ProtobufCMessage *message);
+
+#endif

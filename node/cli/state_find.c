@@ -1,0 +1,168 @@
+/* state_find.c - the sockets of running ranks: which there are, and what they say. */
+#include "node/account.h"
+#include "state.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* A rank that moves messages answers for itself at once; for all, in some rounds. */
+enum { SELF_S = 1, ALL_S = 10, HEAD_BYTES = 16, PICTURE_MAX = 1 << 28 };
+
+static int socket_open(const char *path, int patience_s)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const struct timeval patience = {.tv_sec = patience_s};
+    const size_t length = strlen(path);
+    if (length >= sizeof address.sun_path)
+        return -1;
+    memcpy(address.sun_path, path, length + 1);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    if (errno == ECONNREFUSED)
+        (void)unlink(path); /* its rank was killed */
+    close(fd);
+    return -1;
+}
+
+static bool bytes_read(int fd, uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t got = recv(fd, bytes, size, 0);
+        if (got <= 0)
+            return false;
+        bytes += got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+static bool is_sound(const Moot__Picture *picture)
+{
+    bool has_own = false;
+    for (size_t i = 0; i < picture->n_seats; i++) {
+        const Moot__Picture__Seat *seat = picture->seats[i];
+        const Moot__Account *account = seat->account;
+        if (seat->rank >= picture->size ||
+            (account && (!account_check(account) || account->rank != seat->rank ||
+                         account->size != picture->size)))
+            return false;
+        has_own |= account && seat->rank == picture->rank;
+    }
+    return has_own;
+}
+
+static Moot__Picture *picture_read(int fd)
+{
+    uint8_t head[HEAD_BYTES];
+    uint64_t size = 0;
+    if (!bytes_read(fd, head, sizeof head) || memcmp(head, DOOR_MAGIC, 8) != 0)
+        return NULL;
+    for (int i = 7; i >= 0; i--)
+        size = size << 8 | head[8 + i];
+    uint8_t *bytes = size > 0 && size < PICTURE_MAX ? malloc(size) : NULL;
+    Moot__Picture *picture = bytes && bytes_read(fd, bytes, size)
+                                 ? moot__picture__unpack(NULL, size, bytes)
+                                 : NULL;
+    free(bytes);
+    if (picture && !is_sound(picture)) {
+        moot__picture__free_unpacked(picture, NULL);
+        picture = NULL;
+    }
+    return picture;
+}
+
+static Moot__Picture *ask(const char *path, const char *line, int patience_s)
+{
+    const int fd = socket_open(path, patience_s);
+    Moot__Picture *picture = NULL;
+    if (fd < 0)
+        return NULL;
+    const size_t length = strlen(line);
+    if (send(fd, line, length, MSG_NOSIGNAL) == (ssize_t)length)
+        picture = picture_read(fd);
+    close(fd);
+    return picture;
+}
+
+/* --- Folders ---------------------------------------------------------------------- */
+
+/* Calls `see` for each socket of a job, or of any, until it returns true. */
+static void each_socket(const char *setting, const char *job,
+                        bool (*see)(void *context, const char *path, const char *name),
+                        void *context)
+{
+    char folder[DOOR_PATH_BYTES], path[2 * DOOR_PATH_BYTES];
+    bool over = false;
+    for (unsigned n = 0; !over && door_place(setting, n, folder); n++) {
+        DIR *stream = door_is_safe(folder) ? opendir(folder) : NULL;
+        const struct dirent *entry;
+        while (stream && !over && (entry = readdir(stream))) {
+            const size_t length = strcspn(entry->d_name, "-");
+            if (entry->d_name[0] == '.' || entry->d_name[length] == '\0' ||
+                (job &&
+                 (strlen(job) != length || strncmp(job, entry->d_name, length) != 0)))
+                continue;
+            if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) <
+                DOOR_PATH_BYTES)
+                over = see(context, path, entry->d_name);
+        }
+        if (stream)
+            closedir(stream);
+    }
+}
+
+static bool job_see(void *context, const char *path, const char *name)
+{
+    struct state_jobs *jobs = context;
+    const size_t length = strcspn(name, "-");
+    if (length >= STATE_JOB_BYTES)
+        return false;
+    for (int i = 0; i < jobs->count; i++)
+        if (strlen(jobs->names[i]) == length &&
+            strncmp(jobs->names[i], name, length) == 0)
+            return false;
+    const int fd = socket_open(path, SELF_S);
+    if (fd >= 0) {
+        close(fd);
+        memcpy(jobs->names[jobs->count], name, length);
+        jobs->names[jobs->count++][length] = '\0';
+    }
+    return jobs->count == STATE_JOBS_MAX;
+}
+
+void state_jobs_find(const char *setting, struct state_jobs *out)
+{
+    out->count = 0;
+    each_socket(setting, NULL, job_see, out);
+}
+
+/* A rank that does not answer for itself would not for all. */
+static bool rank_ask(void *context, const char *path, const char *name)
+{
+    Moot__Picture **picture = context;
+    (void)name;
+    Moot__Picture *self = ask(path, "self\n", SELF_S);
+    if (self) {
+        moot__picture__free_unpacked(self, NULL);
+        *picture = ask(path, "all\n", ALL_S);
+    }
+    return *picture != NULL;
+}
+
+Moot__Picture *state_ask(const char *setting, const char *job)
+{
+    Moot__Picture *picture = NULL;
+    each_socket(setting, job, rank_ask, &picture);
+    return picture;
+}

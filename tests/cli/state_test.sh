@@ -1,0 +1,108 @@
+#!/bin/sh
+# state_test.sh - `moot state` of a running job: it finds it, says what it waits for, as
+# text and as JSON, and leaves nothing behind.
+#
+# Finds the programs in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+scratch=$(mktemp -d)
+job=
+# The launcher ends its ranks when it is ended.
+trap '[ -z "$job" ] || kill "$job" 2>/dev/null; rm -rf "$scratch"' EXIT
+export OMPI_MCA_mpi_yield_when_idle=1
+export TMPDIR="$scratch"
+export MOOT_STATE="$scratch/doors"
+unset MOOT_CONFIG
+passed=0 failed=0
+
+# check NAME WHY COMMAND...: it succeeds.
+check() {
+    name=$1 why=$2
+    shift 2
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: $why"
+    fi
+}
+state() { timeout 30 "$build/moot" state "$@" >"$scratch/out" 2>&1; }
+status_is() {
+    wanted=$1
+    shift
+    "$@"
+    [ $? -eq "$wanted" ]
+}
+says() { grep -qE -e "$1" "$scratch/out"; }
+# start CASE RANKS OPTIONS: the job, once all its ranks listen.
+start() {
+    case=$1 ranks=$2
+    shift 2
+    timeout 60 "$build/moot" run -n "$ranks" "$@" "$build/tests/mpi/stalls" "$case" \
+        >"$scratch/job" 2>&1 </dev/null &
+    job=$!
+    tries=0
+    while [ "$(find "$scratch/doors" -type s 2>/dev/null | wc -l)" -lt "$ranks" ] &&
+        [ "$tries" -lt 200 ]; do
+        sleep 0.05
+        tries=$((tries + 1))
+    done
+    sleep 0.4
+}
+
+check none "a job where none runs" status_is 1 state
+check none "it does not say so" says 'no job of yours runs on this host'
+check usage "an unknown option passes" status_is 2 state --nonsense
+
+# A job that waits, but has not stalled.
+start undecided 3
+check folder "others may enter it" [ "$(stat -c %a "$scratch/doors")" = 700 ]
+check text "it fails" status_is 0 state
+check text "no cause" says '\[undecided\]: nobody owns task [0-9a-f]{8} of kernel .work. .wanted'
+check text "no ranks" says 'ranks 0-1 wait for task'
+check text "no timers" says 'timers of rank 2:.* ask_delay .*suspect '
+check json "it fails" status_is 0 state --json
+check json "no JSON" python3 - "$scratch/out" <<'END'
+import json, sys
+told = json.load(open(sys.argv[1]))
+assert told["size"] == 3 and len(told["seats"]) == 3, told
+accounts = {seat["rank"]: seat["account"] for seat in told["seats"]}
+assert sorted(accounts) == [0, 1, 2]
+waits = [accounts[rank]["waits"] for rank in range(3)]
+assert len(waits[0]) == len(waits[1]) == 1 and not waits[2], waits
+assert waits[0][0]["hash"] == waits[1][0]["hash"] and len(waits[0][0]["hash"]) == 32
+assert accounts[0]["members"] == [0, 1, 2]
+names = {timer["name"] for timer in accounts[1]["timers"]}
+assert {"ask_delay", "vote_timeout", "heartbeat", "lease", "suspect"} <= names, names
+END
+number=$(find "$scratch/doors" -type s -name '*-0-*' -printf '%f' | cut -d- -f1)
+check job "by its number it fails" status_is 0 state "$number"
+check job "another number passes" status_is 1 state 0badf00d
+check watch "it does not end with the job" status_is 0 state --watch
+check watch "one picture alone" [ "$(grep -c '^job ' "$scratch/out")" -ge 2 ]
+check job "the job did not end well" wait "$job"
+job=
+check removed "sockets are left" [ "$(find "$scratch/doors" -type s | wc -l)" -eq 0 ]
+
+# A rank that was killed leaves its socket, which is removed when it is found.
+start dead 3 --faults kill:r1@100ms
+wait "$job"
+job=
+check killed "its socket is gone" [ "$(find "$scratch/doors" -type s | wc -l)" -eq 1 ]
+check killed "a dead job is found" status_is 1 state
+check killed "its socket stays" [ "$(find "$scratch/doors" -type s | wc -l)" -eq 0 ]
+
+# `off` is no socket: the job cannot be found while it runs.
+MOOT_STATE=off
+timeout 60 "$build/moot" run -n 2 "$build/tests/mpi/stalls" away >"$scratch/job" 2>&1 \
+    </dev/null &
+job=$!
+sleep 1.5
+check off "a job without a socket is found" status_is 1 state
+check off "there is a socket" [ "$(find "$scratch" -type s -path '*/moot*' | wc -l)" -eq 0 ]
+check off "the job did not end well" wait "$job"
+job=
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
