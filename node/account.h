@@ -2,8 +2,8 @@
  *
  * An account (Account of moot.proto) is a snapshot: lanes, open waits, the tasks that
  * these hang on as this rank knows them, peers as it sees them, figures and timers.  It
- * is packed to bytes, which go to a peer that asked (inquiry.h); diagnosis.h makes sense
- * of several.
+ * is packed to bytes, which go to a peer that asked (inquiry.h); diagnosis.h makes
+ * sense of several.
  *
  * Making one changes nothing and takes time in proportion to what hangs, with bounds:
  * of many waits, tasks and peers only the first are told.
