@@ -151,7 +151,7 @@ static bool look_at_self(struct moot *m)
 static void ask_round(struct moot *m)
 {
     struct inquiry *inquiry = m->inquiry;
-    struct picture picture;
+    struct picture picture = {0};
     struct question *question = calloc(1, sizeof(*question));
     bool all = inquiry->rounds == 0 && m->group.size <= ASK_ALL_MAX;
     inquiry->number++;
@@ -160,6 +160,7 @@ static void ask_round(struct moot *m)
     inquiry->rounds++;
     if (question == NULL || !inquiry_picture(m, m->now_ns, &picture)) {
         free(question);
+        free(picture.seats);
         return;
     }
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
