@@ -160,7 +160,7 @@ $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a $(BUILD)/libmoot.a
 
 # Fuzzers have instrumented objects of their own: what each may drive, built once.
 FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c consensus/sim/program*.c \
-  consensus/sim/script*.c consensus/sim/workload.c node/knobs*.c) $(PLAN_SRC)
+  consensus/sim/script*.c consensus/sim/ranks.c consensus/sim/workload.c node/knobs*.c) $(PLAN_SRC)
 FUZZ_LIB_OBJ := $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/lib/%.o) $(BUILD)/fuzz/lib/gen/moot.pb-c.o
 FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined \
   -fno-sanitize-recover=all -I. -Ihashing -iquoteproto -Inode -I$(BUILD)/gen
