@@ -71,7 +71,8 @@ struct task *table_enter(struct core *core, const moot_hash *hash)
     task->canceller = NOBODY;
     task->chair = placement_chair(hash, &core->members, NULL);
     task->finder = (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0;
-    task->frozen = !core->settled && epoch_moved(core, task);
+    task->frozen = !core->settled && (task->chair == core->rank || task->finder) &&
+                   epoch_moved(core, task);
     silence_judge_late(core, task);
     core->slots[slot_of(core, hash)] = task;
     core->task_count++;

@@ -96,6 +96,9 @@ expect another_seed 0 --ranks 5 --seed 18
 [ "$(digest)" != "$first" ]
 note $? "the digest is the same"
 
+# Who was told of a once task amid a change of views, and is not its chair, judges nothing.
+expect only_chairs_judge 0 --ranks 5 --seed 113681
+
 expect ranks_that_agree_never_vote 0 --ranks 8 --workload agree --tasks 2000 \
     --faults none --steady
 says out '^  votes        0$'
