@@ -340,6 +340,11 @@ void core_press(struct core *core, bool pressed);
  * no help by this rank's lanes) it is neither to be registered nor named as an input.
  */
 bool core_is_leaving(const struct core *core, const moot_hash *hash);
+/* The task at a position, from 1, of a lane of this rank's, and its call site (NULL:
+ * not known), which stays while the core knows the task; false where the lane has none,
+ * or it is forgotten. */
+bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
+                  moot_hash *hash, const char **site);
 /* This rank has closed the scope, by name. */
 bool core_scope_closed(const struct core *core, const moot_hash *scope);
 

@@ -44,6 +44,21 @@ static void put_on_side(struct core *core, uint32_t rank, const moot_hash *hash,
     }
 }
 
+bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
+                  moot_hash *hash, const char **site)
+{
+    if (lane >= core->lane_count || position == 0 || position > core->lanes[lane].len) {
+        return false;
+    }
+    const struct task *task = lane_task(&core->lanes[lane], position);
+    if (task == NULL) {
+        return false;
+    }
+    *hash = task->hash;
+    *site = task->site;
+    return true;
+}
+
 static void put_mine(struct core *core)
 {
     static const moot_hash nothing = {{0}};

@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include "hashing/identity.h"
+#include "node/divergence.h"
 #include "node/engine.h"
 #include "node/inquiry.h"
 #include "node/stall.h"
@@ -54,40 +55,51 @@ void report_to_stderr(void *user, const char *text)
 
 /* --- Divergence ----------------------------------------------------------------- */
 
-static void add_side(struct text *text, const struct moot *m,
-                     const struct message_side *side)
+static struct divergence_spawn spawn_of(const struct moot *m, const moot_hash *hash,
+                                        const char *site)
 {
-    static const struct rankset nobody;
-    const struct rankset *set = side->ranks != NULL ? side->ranks : &nobody;
-    char ranks[256];
-    rankset_format(set, ranks, sizeof(ranks));
-    text_add(text, "  rank%s %s: ", rankset_count(set) == 1 ? "" : "s", ranks);
-    if (hash_is_zero(&side->hash)) {
-        text_add(text, "spawned nothing more\n");
-        return;
+    struct divergence_spawn spawn = {.hash = *hash, .site = site};
+    const struct task *task = core_user(m->core, hash);
+    if (task != NULL) {
+        spawn.kernel = task->kernel != NULL ? task->kernel->name : NULL;
+        spawn.label = task->label;
     }
-    const struct task *task = core_user(m->core, &side->hash);
-    task_describe_hash(text, &side->hash);
-    if (task != NULL && task->kernel != NULL) {
-        text_add(text, " of kernel '%s'", task->kernel->name);
+    return spawn;
+}
+
+/* What this rank spawned before the difference, as far as it has come. */
+static void add_before(struct divergence *divergence, const struct moot *m)
+{
+    uint64_t position = divergence->position > DIVERGENCE_BEFORE_MAX
+                            ? divergence->position - DIVERGENCE_BEFORE_MAX
+                            : 1;
+    for (; position < divergence->position; position++) {
+        moot_hash hash;
+        const char *site;
+        if (!core_spawned(m->core, divergence->lane, position, &hash, &site)) {
+            return;
+        }
+        divergence->before[divergence->before_count++] = spawn_of(m, &hash, site);
     }
-    if (task != NULL && task->label != NULL) {
-        text_add(text, " '%s'", task->label);
-    }
-    text_add(text, " spawned at %s\n",
-             side->site != NULL ? side->site : "an unknown place");
 }
 
 void report_divergence(struct moot *m, const struct message_diverged *diverged)
 {
-    struct text text = {0};
-    text_add(&text,
-             "moot: the ranks diverged (MOOT_DIVERGENCE=strict).  The first difference "
-             "is spawn number %llu of lane %u:\n",
-             (unsigned long long)diverged->position, diverged->lane);
+    static const moot_hash nothing = {{0}};
+    struct divergence divergence = {.lane = diverged->lane,
+                                    .position = diverged->position,
+                                    .witness = m->group.rank,
+                                    .side_count = diverged->sides};
     for (uint32_t i = 0; i < diverged->sides; i++) {
-        add_side(&text, m, &diverged->side[i]);
+        const struct message_side *side = &diverged->side[i];
+        divergence.side[i].ranks = side->ranks;
+        divergence.side[i].spawn = hash_is_zero(&side->hash)
+                                       ? (struct divergence_spawn){.hash = nothing}
+                                       : spawn_of(m, &side->hash, side->site);
     }
+    add_before(&divergence, m);
+    struct text text = {0};
+    divergence_compose(&text, &divergence);
     engine_fail(m, MOOT_ERR_DIVERGED, "%s", text_get(&text));
     queue(m, text);
 }

@@ -219,6 +219,9 @@ static void strict(struct seat *seat)
     CHECK(seat, told(seat, "_test.c:"));
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_ERR_DIVERGED);
     CHECK(seat, reported(seat, "diverged"));
+    CHECK(seat, reported(seat, "The first difference is spawn number 5 of lane 0"));
+    CHECK(seat, reported(seat, "\n! "));
+    CHECK(seat, reported(seat, " of kernel 'square'"));
 }
 
 static void strict_after(struct seat *seat)

@@ -63,19 +63,14 @@ static unsigned count_reports(struct reports *reports)
     return count;
 }
 
-/* Some of the ranks from 1 on stand on a side without rank 0: all that were asked and
- * had answered when the report was due. */
-static bool names_others(struct reports *reports)
+/* Two call sites of this file on one line with this mark, the left one first. */
+static bool stand_beside(struct reports *reports, char mark, int left, int right)
 {
-    char text[32];
-    bool found = false;
-    for (int rank = 1; rank < harness_size() && !found; rank++) {
-        (void)snprintf(text, sizeof text, " rank %d: task", rank);
-        found = report_has(reports, text);
-        (void)snprintf(text, sizeof text, " ranks %d", rank);
-        found = found || report_has(reports, text);
-    }
-    return found;
+    char site[32], text[128];
+    (void)snprintf(site, sizeof site, "%s:%d", __FILE__, left);
+    (void)snprintf(text, sizeof text, "\n%c %-47s | %s:%d\n", mark, site, __FILE__,
+                   right);
+    return report_has(reports, text);
 }
 
 static int give_one(moot_call *call, void *user)
@@ -114,13 +109,14 @@ static struct reports *new_reports(void)
 /* --- strict ----------------------------------------------------------------------- */
 
 /* The same 20 tasks on every rank, and then one at another line of rank 0.  Tells the
- * lines. */
-static moot_task spawn_apart(moot *m, moot_kernel_id kernel, int lines[2])
+ * lines, and that of the 20. */
+static moot_task spawn_apart(moot *m, moot_kernel_id kernel, int lines[2], int *before)
 {
     moot_task task = {0};
     uint64_t number = 0;
     moot_task_spec spec = {
         .kernel = kernel, .args = &number, .args_size = sizeof number};
+    *before = __LINE__ + 2;
     for (; number < 20; number++)
         CHECK_OK(moot_task_spawn(m, &spec, &task));
     number = 100 + (uint64_t)(moot_rank(m) == 0);
@@ -139,10 +135,10 @@ static void strict_diverging(void)
     moot_kernel_id kernel = {0};
     moot *m = open_watched(reports, (const char *[]){"MOOT_DIVERGENCE=strict", NULL},
                            &kernel);
-    int lines[2];
+    int lines[2], before;
     /* A rank that chairs what it alone holds runs it: it hears of the difference with
      * its next wait, which for the others' task cannot end otherwise. */
-    moot_task task = spawn_apart(m, kernel, lines);
+    moot_task task = spawn_apart(m, kernel, lines, &before);
     harness_barrier();
     moot_hash other;
     uint64_t number = moot_rank(m) == 0 ? 100 : 101;
@@ -162,13 +158,16 @@ static void strict_diverging(void)
     CHECK_CODE(code, MOOT_ERR_DIVERGED);
     CHECK(*moot_last_error(m) != '\0', "there is no story");
     CHECK(count_reports(reports) == 1, "%u reports", reports->count);
-    char text[64];
-    for (int i = 0; i < 2; i++) {
-        (void)snprintf(text, sizeof text, "modes.c:%d", lines[i]);
-        check_report(reports, text);
-    }
-    check_report(reports, " 0: task");
-    CHECK(names_others(reports), "the report names one side only: %s", reports->text);
+    CHECK(stand_beside(reports, '!', lines[0], lines[1]) ||
+              stand_beside(reports, '!', lines[1], lines[0]),
+          "no line has %d and %d: %s", lines[0], lines[1], reports->text);
+    CHECK(stand_beside(reports, ' ', before, before), "nothing of line %d: %s", before,
+          reports->text);
+    CHECK(report_has(reports, "\n  rank 0 ") || report_has(reports, "| rank 0\n"),
+          "rank 0 heads no column: %s", reports->text);
+    /* Of the others stand there those that were asked and had answered in time. */
+    CHECK(report_has(reports, "\n  rank") && report_has(reports, "| rank"),
+          "a column has no ranks: %s", reports->text);
     CHECK_CODE(moot_task_spawn(m, &spec, &task), MOOT_ERR_DIVERGED);
     (void)moot_close(m);
     harness_explain_with(NULL);
