@@ -32,6 +32,7 @@ struct door {
     uint64_t due_ns;
     char job[16];
     char path[DOOR_PATH_BYTES];
+    bool in_ours; /* its folder is the library's own: who leaves last removes it */
     struct guest guests[GUESTS_MAX];
 };
 
@@ -79,6 +80,21 @@ bool door_is_safe(const char *path)
 /* --- Opening and closing ------------------------------------------------------------
  */
 
+/* Again where another job has just removed the folder as its last. */
+static bool bind_in(int fd, const char *folder, const struct sockaddr_un *address)
+{
+    for (int again = 0; again < 3; again++) {
+        if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0) {
+            return true;
+        }
+        if (errno != ENOENT || (mkdir(folder, 0700) != 0 && errno != EEXIST) ||
+            !door_is_safe(folder)) {
+            return false;
+        }
+    }
+    return false;
+}
+
 static bool listen_at(struct door *door, const char *folder, const struct moot *m)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -94,8 +110,7 @@ static bool listen_at(struct door *door, const char *folder, const struct moot *
     memcpy(address.sun_path, door->path, (size_t)length + 1);
     (void)unlink(door->path); /* of an older process with this number */
     door->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (door->fd >= 0 &&
-        bind(door->fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+    if (door->fd >= 0 && bind_in(door->fd, folder, &address) &&
         listen(door->fd, GUESTS_MAX) == 0) {
         return true;
     }
@@ -123,6 +138,7 @@ void door_open(struct moot *m)
              (unsigned)(uint32_t)m->group.uids[0]);
     for (unsigned n = 0; !open && door_place(m->knobs.state, n, folder); n++) {
         open = listen_at(door, folder, m);
+        door->in_ours = n > 0 || m->knobs.state[0] == '\0';
     }
     m->door = open ? door : NULL;
     if (!open) {
@@ -149,6 +165,10 @@ void door_close(struct moot *m)
         }
     }
     (void)unlink(door->path);
+    if (door->in_ours) {
+        *strrchr(door->path, '/') = '\0';
+        (void)rmdir(door->path); /* fails while others are in it */
+    }
     close(door->fd);
     free(door);
     m->door = NULL;
