@@ -56,12 +56,15 @@ static uint64_t changes(const struct sim *sim)
     return counts->crashes + counts->fenced + counts->joined + counts->departed;
 }
 
+/* By the fastest clock for who waits for the slowest. */
+static uint64_t drifting_ns(uint64_t ns) { return ns + ns * 2 * RHO_PPM / 1000000; }
+
 static uint64_t views_ns(const struct sim *sim, uint64_t round_ns)
 {
     const struct sim_weather *weather = &sim->weather;
-    uint64_t lease_ns = weather->lease_ns + weather->lease_ns * 2 * RHO_PPM / 1000000;
     uint64_t detection_ns =
-        weather->heartbeat_ns + suspect_ns(weather) + lease_ns + way_ns(weather);
+        drifting_ns(weather->heartbeat_ns + suspect_ns(weather) + weather->lease_ns) +
+        way_ns(weather);
     uint64_t failed = changes(sim);
     uint64_t view_ns =
         weather->batch_ns + weather->stagger_ns * (failed + 2) + 7 * round_ns;

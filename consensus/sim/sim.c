@@ -20,6 +20,7 @@
 #define STILL_NS UINT64_C(5000000000)
 #define EVENTS_MAX UINT64_C(20000000)
 #define EVENTS_PER_TASK_MAX 100 /* and rank, beyond that */
+#define STILL_ASK_DELAYS 200    /* a busy rank asks after a hundred */
 
 enum {
     STREAM_WEATHER = 101,
@@ -282,7 +283,9 @@ static void turn(struct sim *sim)
     const struct sim_weather *weather = &sim->weather;
     const uint64_t still_max_ns =
         STILL_NS + strike_longest_ns(sim) +
-        4 * (weather->suspect_ns + weather->lease_ns + weather->quorum_wait_ns);
+        4 * (weather->suspect_ns + weather->lease_ns + weather->quorum_wait_ns +
+             weather->gossip_period_ns) +
+        STILL_ASK_DELAYS * weather->ask_delay_ns;
     while (!sim->report->failed && !all_are_over(sim)) {
         if (!heap_pop(sim, &event)) {
             sim_fail(sim, "quiescence", "nothing is left to happen");
@@ -294,9 +297,12 @@ static void turn(struct sim *sim)
             liveness_watch(sim, event.time_ns);
         bool still = sim->heap.own == 0 && event.time_ns > sim->moved_ns &&
                      event.time_ns - sim->moved_ns > still_max_ns;
-        if (still || ++sim->report->counts.events > events_max) {
+        if (still)
             sim_fail(sim, "quiescence", "the program got nowhere for %.0f ms",
                      (double)(event.time_ns - sim->moved_ns) / 1e6);
+        else if (++sim->report->counts.events > events_max)
+            sim_fail(sim, "quiescence", "no end after %" PRIu64 " events", events_max);
+        if (sim->report->failed) {
             flight_free(event.flight);
             return;
         }

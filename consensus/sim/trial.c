@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
-enum { SUSPECT_HEARTBEATS = 6 };
+#define SECONDS(n) (UINT64_C(1000000000) * (n))
+enum { SUSPECT_HEARTBEATS = 6, LEASE_HEARTBEATS = 2, STEP_HEARTBEATS = 100 };
 
 /* --- Settings --------------------------------------------------------------------- */
 
@@ -36,6 +37,33 @@ const char *trial_setting_text(enum trial_setting setting)
     return setting < TRIAL_SETTING_END ? settings[setting].what : "?";
 }
 
+/* Beyond these a run is heartbeats and little else. */
+static uint64_t time_least_ns(enum trial_setting setting)
+{
+    return setting == TRIAL_SUSPECT     ? MICROSECONDS(1000)
+           : setting == TRIAL_HEARTBEAT ? MICROSECONDS(100)
+                                        : 0;
+}
+
+static uint64_t time_most_ns(enum trial_setting setting)
+{
+    return setting == TRIAL_VOTE_TIMEOUT ? CORE_NEVER
+           : setting == TRIAL_ASK_DELAY  ? SECONDS(1)
+                                         : SECONDS(10);
+}
+
+static bool check_time(struct lexer *lexer, enum trial_setting setting, uint64_t ns)
+{
+    uint64_t least_ns = time_least_ns(setting), most_ns = time_most_ns(setting);
+    char bound[32];
+    if (settings[setting].count || (ns >= least_ns && ns <= most_ns))
+        return true;
+    trial_setting_format(setting, ns < least_ns ? least_ns : most_ns, bound,
+                         sizeof bound);
+    return lex_wrong(lexer, 0, lexer->end, "", "at %s %s",
+                     ns < least_ns ? "least" : "most", bound);
+}
+
 bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t *out,
                          struct plan_error *error)
 {
@@ -55,6 +83,8 @@ bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t 
     if (lexer.at < lexer.end)
         return lex_wrong(&lexer, 0, lexer.end, "", "\"%s\" is no %s", word,
                          settings[setting].count ? "number" : "time");
+    if (!check_time(&lexer, setting, value))
+        return false;
     if (setting == TRIAL_VOTERS && (value < 1 || value > LIMIT_VOTERS))
         return lex_wrong(&lexer, 0, lexer.end, "", "there are 1 to %u voters",
                          LIMIT_VOTERS);
@@ -129,6 +159,31 @@ static void apply_settings(const struct trial *trial, struct sim_weather *weathe
     }
 }
 
+static void raise_to(uint64_t *value_ns, uint64_t least_ns)
+{
+    *value_ns = *value_ns < least_ns ? least_ns : *value_ns;
+}
+
+/* What is not given fits what is: nobody is suspected between two of its heartbeats,
+ * and a program that takes its time is not drowned in them. */
+static void fit_settings(const struct trial *trial, struct sim_weather *weather)
+{
+    const bool *set = trial->set;
+    if (!set[TRIAL_HEARTBEAT]) {
+        raise_to(&weather->heartbeat_ns, weather->step_ns / STEP_HEARTBEATS);
+        uint64_t most_ns = weather->suspect_ns / SUSPECT_HEARTBEATS + 1;
+        if (set[TRIAL_SUSPECT] && weather->heartbeat_ns > most_ns)
+            weather->heartbeat_ns = most_ns;
+    }
+    if (!set[TRIAL_SUSPECT])
+        raise_to(&weather->suspect_ns, SUSPECT_HEARTBEATS * weather->heartbeat_ns);
+    if (!set[TRIAL_LEASE])
+        raise_to(&weather->lease_ns, LEASE_HEARTBEATS * weather->heartbeat_ns);
+    if (!set[TRIAL_QUORUM_WAIT])
+        raise_to(&weather->quorum_wait_ns,
+                 2 * (weather->suspect_ns + weather->lease_ns));
+}
+
 /* --- What is not the program -------------------------------------------------------
  */
 
@@ -179,6 +234,7 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
         storm_draw(seed, &request, weather, plan, storm);
     }
     apply_settings(trial, weather);
+    fit_settings(trial, weather);
     for (uint32_t i = 0; i < trial->leave_count; i++)
         storm->leave_ns[trial->leaves[i].rank] = trial->leaves[i].time_ns;
     return true;
@@ -233,8 +289,29 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct script_error *er
     return false;
 }
 
+/* A rank that is suspected between two of its heartbeats cannot stay. */
+static bool check_detection(const struct trial *trial, struct script_error *error)
+{
+    static const enum trial_setting longer[] = {TRIAL_SUSPECT, TRIAL_LEASE};
+    uint64_t heartbeat_ns = trial->settings[TRIAL_HEARTBEAT];
+    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
+        char beats[32], value[32];
+        uint64_t ns = trial->settings[longer[i]];
+        if (!trial->set[TRIAL_HEARTBEAT] || !trial->set[longer[i]] ||
+            ns >= LEASE_HEARTBEATS * heartbeat_ns)
+            continue;
+        trial_setting_format(TRIAL_HEARTBEAT, heartbeat_ns, beats, sizeof beats);
+        trial_setting_format(longer[i], ns, value, sizeof value);
+        return refuse(error, "--%s %s is less than %d times --heartbeat %s",
+                      trial_setting_name(longer[i]), value, LEASE_HEARTBEATS, beats);
+    }
+    return true;
+}
+
 bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *error)
 {
+    if (!check_detection(trial, error))
+        return false;
     struct plan_error plan_error;
     if (trial->plan != NULL &&
         plan_check_ranks(trial->plan, rank_count(trial), &plan_error) != MOOT_OK)

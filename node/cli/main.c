@@ -73,6 +73,13 @@ static int is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+/* Behind a program's name it is the program's. */
+static int asks_for_help(const struct verb *verb, int argc, char **argv)
+{
+    const int has_program = verb == &verb_run || verb == &verb_tune;
+    return argc > 2 && (is_help(argv[2]) || (!has_program && is_help(argv[argc - 1])));
+}
+
 static int command_run(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -93,7 +100,7 @@ static int command_run(int argc, char **argv)
     const struct verb *verb = verb_find(wants_help ? argv[2] : word);
     if (!verb)
         return CLI_USAGE;
-    if (wants_help || (argc > 2 && is_help(argv[2])))
+    if (wants_help || asks_for_help(verb, argc, argv))
         return verb_help_print(verb);
     return verb->run(argc - 1, argv + 1);
 }

@@ -72,10 +72,11 @@ int sim_sweep(const struct sim_command *command)
     if (outcome == NULL)
         abort();
     bool good = true;
-    printf("%" PRIu32 " ranks, workload %s, %" PRIu64 " runs for each row\n",
+    uint64_t runs = command->seed_last - command->seed_first + 1;
+    printf("%" PRIu32 " ranks, workload %s, %" PRIu64 " run%s for each row\n",
            command->trial.ranks,
-           command->workload_word != NULL ? command->workload_word : "random",
-           command->seed_last - command->seed_first + 1);
+           command->workload_word != NULL ? command->workload_word : "random", runs,
+           runs == 1 ? "" : "s");
     for (size_t i = 0; i < count; i++) {
         struct sim_command here = *command;
         struct plan_error error;

@@ -55,6 +55,11 @@ done <<'TABLE'
 --ranks 3 --seed 4 --seeds 1..9|--seed is one run and --seeds are many
 --ranks 3 --seeds 1..9 --seed 4|--seed is one run and --seeds are many
 --ranks 3 --gaps 1001|of a thousand turns, at most 1000
+--ranks 3 --heartbeat 1h|--heartbeat 1h: at most 10s
+--ranks 3 --suspect 10us|--suspect 10us: at least 1ms
+--ranks 3 --ask-delay 10s|--ask-delay 10s: at most 1s
+--ranks 3 --heartbeat 10ms --suspect 15ms|--suspect 15ms is less than 2 times --heartbeat 10ms
+--ranks 3 --lease 15ms --heartbeat 10ms|--lease 15ms is less than 2 times --heartbeat 10ms
 --ranks 3 --heartbeat auto|a time, such as 5ms, should stand here
 --ranks 3 --workload skip:|a probability, such as 0.1, is missing here$
 --ranks 3 --jobs 0|--jobs takes a number of processes, 1 to 256, not "0"
@@ -95,6 +100,16 @@ note $? "the digest is another"
 expect another_seed 0 --ranks 5 --seed 18
 [ "$(digest)" != "$first" ]
 note $? "the digest is the same"
+
+# Settings that are far from each other, or from the weather's, are no violations.
+for setting in heartbeat suspect lease quorum-wait gossip-period latency step gap; do
+    expect "extreme: $setting" 0 --ranks 5 --seeds 1..2 --jobs 1 --$setting 10s
+done
+expect extreme_asks 0 --ranks 5 --seed 1 --ask-delay 1s
+expect extreme_suspicion 0 --ranks 5 --seeds 1..20 --jobs 1 --suspect 1ms --latency 5ms
+
+expect help_is_there_behind_options 0 --ranks 5 --help
+says out '^usage: moot sim '
 
 # Who was told of a once task amid a change of views, and is not its chair, judges nothing.
 expect only_chairs_judge 0 --ranks 5 --seed 113681
@@ -159,7 +174,7 @@ timeout 60 "$moot" sim --ranks 5 --seeds 1..300 --jobs 1 >"$scratch/out" 2>&1 &
 job=$!
 worker=''
 for _ in 1 2 3 4 5 6 7 8 9 10; do
-    worker=$(pgrep -P "$(pgrep -P "$job" || echo 0)") && kill -KILL "$worker" && break
+    worker=$(pgrep -n -P "$(pgrep -n -P "$job" || echo 0)") && kill -KILL "$worker" && break
     sleep 0.05
 done
 wait "$job"
