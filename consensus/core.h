@@ -336,10 +336,15 @@ void core_let_go(struct core *core, const moot_hash *hash, void *entry);
  * have released is dropped however few tasks there are.  Members that do not say so
  * keep to drop_above, and nothing is dropped that one of them has not offered. */
 void core_press(struct core *core, bool pressed);
+/* Why a task with these inputs is not to be spawned any more: it, or an input, is
+ * forgotten (SCOPE_CLOSED) or lost (RESULT_LOST); else MOOT_OK. */
+int core_refusal(const struct core *core, const moot_hash *hash,
+                 const moot_hash *inputs, size_t input_count);
 /* The members are deciding whether to drop it: until that is over (some messages, with
  * no help by this rank's lanes) it is neither to be registered nor named as an input.
  */
 bool core_is_leaving(const struct core *core, const moot_hash *hash);
+bool core_any_leaving(const struct core *core); /* some task is */
 /* The task at a position, from 1, of a lane of this rank's, and its call site (NULL:
  * not known), which stays while the core knows the task; false where the lane has none,
  * or it is forgotten. */
@@ -353,6 +358,9 @@ bool core_scope_closed(const struct core *core, const moot_hash *scope);
  * host's pointer from before the task is registered (a pushed result, a wait for a
  * hash). */
 void *core_enter(struct core *core, const moot_hash *hash);
+/* The same where the candidates (NULL: all) are known, as in a spawn: copied. */
+void *core_enter_among(struct core *core, const moot_hash *hash,
+                       const struct rankset *candidates);
 void *core_entry_user(const void *entry);
 void core_entry_set_user(void *entry, void *user);
 

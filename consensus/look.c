@@ -10,11 +10,33 @@ void *core_user(const struct core *core, const moot_hash *hash)
     return task != NULL ? task->user : NULL;
 }
 
+void *core_enter_among(struct core *core, const moot_hash *hash,
+                       const struct rankset *candidates)
+{
+    bool none = core->broken || scope_is_dropped(core, hash);
+    return none ? NULL : table_enter_among(core, hash, candidates);
+}
+
 void *core_enter(struct core *core, const moot_hash *hash)
 {
-    return core->broken || scope_is_dropped(core, hash) ? NULL
-                                                        : table_enter(core, hash);
+    return core_enter_among(core, hash, NULL);
 }
+
+int core_refusal(const struct core *core, const moot_hash *hash,
+                 const moot_hash *inputs, size_t input_count)
+{
+    if (!forget_ever_has(core)) {
+        return MOOT_OK;
+    }
+    bool forgotten = scope_is_dropped(core, hash), lost = drop_once_is_gone(core, hash);
+    for (size_t i = 0; i < input_count && !forgotten && !lost; i++) {
+        forgotten = scope_is_dropped(core, &inputs[i]);
+        lost = drop_once_is_gone(core, &inputs[i]);
+    }
+    return forgotten ? MOOT_ERR_SCOPE_CLOSED : lost ? MOOT_ERR_RESULT_LOST : MOOT_OK;
+}
+
+bool core_any_leaving(const struct core *core) { return core->drop.leaving > 0; }
 
 void *core_entry_user(const void *entry) { return ((const struct task *)entry)->user; }
 

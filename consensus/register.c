@@ -141,6 +141,15 @@ static bool once_is_gone(const struct core *core, const moot_hash *hash,
     return gone;
 }
 
+/* Once this rank holds it; `before`: its record so far, or NULL. */
+static uint32_t chair_of(const struct core *core, const struct task *before,
+                         const moot_hash *hash, const struct core_register *reg)
+{
+    return before != NULL && !before->finder
+               ? before->chair
+               : placement_chair(hash, &core->members, reg->candidates);
+}
+
 int graph_register(struct core *core, const struct core_event *event)
 {
     const moot_hash *hash = &event->hash;
@@ -155,15 +164,15 @@ int graph_register(struct core *core, const struct core_event *event)
     }
     /* Before anything is learned of the task: a wait that has gone to its finder is
      * told by the finder. */
-    if ((reg->candidates != NULL || core->member_count == 0) &&
-        placement_chair(hash, &core->members, reg->candidates) == NOBODY) {
+    const struct task *before = event_find(core, event);
+    if (chair_of(core, before, hash, reg) == NOBODY) {
         return MOOT_ERR_NO_CANDIDATE;
     }
-    if (scope_has_ended(core, hash, reg)) {
+    if (forget_ever_has(core) && scope_has_ended(core, hash, reg)) {
         return MOOT_ERR_SCOPE_CLOSED;
     }
-    const struct task *before = event_find(core, event);
-    if ((before == NULL || !before->held) && once_is_gone(core, hash, reg)) {
+    if (forget_ever_has(core) && (before == NULL || !before->held) &&
+        once_is_gone(core, hash, reg)) {
         return MOOT_ERR_RESULT_LOST;
     }
     struct task *task = event_enter(core, event);

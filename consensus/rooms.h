@@ -225,6 +225,10 @@ void recovery_forget(struct core *core, struct task *task); /* its scope is over
 struct task *table_find(const struct core *core, const moot_hash *hash);
 /* Finds or makes; a new record has its chair.  NULL without memory. */
 struct task *table_enter(struct core *core, const moot_hash *hash);
+/* The same where the candidates are known (NULL: all, or unknown): a new record's chair
+ * is then drawn from them, if one of them is a member. */
+struct task *table_enter_among(struct core *core, const moot_hash *hash,
+                               const struct rankset *candidates);
 /* Those of an event's task, by its entry if the host gave it. */
 static inline struct task *event_find(const struct core *core,
                                       const struct core_event *event)
@@ -459,6 +463,13 @@ void forget_begin(struct core *core, struct scope *scope);
 struct task *lane_task(const struct lane *lane, uint64_t position);     /* NULL: gone */
 bool lane_put(struct core *core, struct lane *lane, struct task *task); /* at len */
 void lane_forget(struct core *core, struct lane *lane, uint64_t position);
+
+/* Some scope has ended everywhere, or a once task was dropped: what is unknown may have
+ * been known. */
+static inline bool forget_ever_has(const struct core *core)
+{
+    return core->mark_count > 0 || core->drop.once_count > 0;
+}
 
 /* False if it must stay for a while: its kernel runs. */
 bool forget_task(struct core *core, struct task *task, bool alike);

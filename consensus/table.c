@@ -45,7 +45,77 @@ static bool table_widen(struct core *core)
     return true;
 }
 
+/* --- Candidates ---------------------------------------------------------------------
+ */
+
+/* An owner is a set of one: tasks share those. */
+static struct rankset *single_of(struct core *core, uint32_t rank)
+{
+    if (core->single == NULL) {
+        core->single = core_alloc(core, 64 * sizeof(*core->single));
+        for (uint32_t i = 0; core->single != NULL && i < 64; i++) {
+            core->single[i].low = UINT64_C(1) << i;
+        }
+    }
+    return core->single != NULL ? &core->single[rank] : NULL;
+}
+
+static bool is_single(const struct core *core, const struct rankset *set)
+{
+    return core->single != NULL && set >= core->single && set < core->single + 64;
+}
+
+/* NULL without memory: the core is broken. */
+static struct rankset *candidates_keep(struct core *core, const struct rankset *set)
+{
+    if (set->high_words == 0 && set->low != 0 && (set->low & (set->low - 1)) == 0) {
+        return single_of(core, rankset_next(set, 0));
+    }
+    struct rankset *copy = memory_take(core, sizeof(*copy));
+    if (copy == NULL || !rankset_copy(copy, set)) {
+        core->broken = true;
+        return NULL;
+    }
+    return copy;
+}
+
+static void candidates_give(struct core *core, struct rankset *set)
+{
+    if (set != NULL && !is_single(core, set)) {
+        rankset_release(set);
+        memory_give(core, set, sizeof(*set));
+    }
+}
+
+/* Among candidates that are not known the chair is provisional.  While not all have
+ * reported it is so in any case: what moved is told by what is known of it. */
+static void place(struct core *core, struct task *task,
+                  const struct rankset *candidates)
+{
+    task->finder = (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0;
+    uint32_t chair = NOBODY;
+    if (task->finder && candidates != NULL && core->settled) {
+        chair = placement_chair(&task->hash, &core->members, candidates);
+    }
+    if (chair == NOBODY) {
+        task->chair = placement_chair(&task->hash, &core->members, NULL);
+        return;
+    }
+    task->chair = chair;
+    task->candidates = candidates_keep(core, candidates);
+    task->finder = false;
+}
+
+/* --- Records ------------------------------------------------------------------------
+ */
+
 struct task *table_enter(struct core *core, const moot_hash *hash)
+{
+    return table_enter_among(core, hash, NULL);
+}
+
+struct task *table_enter_among(struct core *core, const moot_hash *hash,
+                               const struct rankset *candidates)
 {
     struct task *task = table_find(core, hash);
     if (task != NULL) {
@@ -69,8 +139,7 @@ struct task *table_enter(struct core *core, const moot_hash *hash)
     task->accepted = NOBODY;
     task->heir = NOBODY;
     task->canceller = NOBODY;
-    task->chair = placement_chair(hash, &core->members, NULL);
-    task->finder = (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0;
+    place(core, task, candidates);
     task->frozen = !core->settled && (task->chair == core->rank || task->finder) &&
                    epoch_moved(core, task);
     silence_judge_late(core, task);
@@ -88,9 +157,8 @@ bool task_learn_candidates(struct core *core, struct task *task,
     if (!task->finder || candidates == NULL) {
         return true;
     }
-    struct rankset *copy = memory_take(core, sizeof(*copy));
-    if (copy == NULL || !rankset_copy(copy, candidates)) {
-        core->broken = true;
+    struct rankset *copy = candidates_keep(core, candidates);
+    if (copy == NULL) {
         return false;
     }
     uint32_t finder = task->chair;
@@ -106,13 +174,11 @@ bool task_learn_candidates(struct core *core, struct task *task,
     return true;
 }
 
-static void task_release(struct task *task)
+static void task_release(struct core *core, struct task *task)
 {
     docket_release(task->docket);
     free(task->docket);
-    if (task->candidates != NULL) {
-        rankset_release(task->candidates);
-    }
+    candidates_give(core, task->candidates);
     rankset_release(&task->holders);
     rankset_release(&task->pushed);
     rankset_release(&task->seekers);
@@ -142,8 +208,7 @@ void table_forget(struct core *core, struct task *task)
 {
     table_remove(core, task);
     core->task_count--;
-    task_release(task);
-    memory_give(core, task->candidates, sizeof(*task->candidates));
+    task_release(core, task);
     memory_give(core, task->inputs, task->input_count * sizeof(*task->inputs));
     memory_give(core, task, sizeof(*task));
 }
@@ -152,9 +217,10 @@ void table_release(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
         if (core->slots[i] != NULL) {
-            task_release(core->slots[i]);
+            task_release(core, core->slots[i]);
         }
     }
     free(core->slots);
+    free(core->single);
     block_free(core->memory.blocks);
 }

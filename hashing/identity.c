@@ -40,13 +40,22 @@ static_assert(crypto_generichash_blake2b_PERSONALBYTES == 16, "as below");
 static const unsigned char personal_task[16] = "moot task";
 static const unsigned char personal_scope[16] = "moot scope";
 
-/* Small fields are gathered: a call of the library for each costs more than its bytes.
- */
+/* --- Writing a spec --------------------------------------------------------------- */
+
+/* Fields are gathered, because a call of the library for each costs more than its
+ * bytes, and so that fixed fields are plain stores: put_bytes() leaves room for all
+ * that stand between two of its calls. */
+enum { GATHERED_MAX = 512, FIXED_MAX = 64 };
+
 typedef struct {
     crypto_generichash_blake2b_state blake;
     size_t gathered;
-    unsigned char bytes[256];
+    unsigned char bytes[GATHERED_MAX + FIXED_MAX];
 } digest_state;
+
+static_assert(sizeof(((digest_state *)0)->blake) ==
+                  sizeof(((struct identity_kernel *)0)->state),
+              "a kernel keeps a state of the library's");
 
 static void digest_begin(digest_state *state, const unsigned char personal[16])
 {
@@ -60,54 +69,50 @@ static void hand_over(digest_state *state, const void *bytes, size_t size)
     crypto_generichash_blake2b_update(&state->blake, bytes, size);
 }
 
+static void hand_over_gathered(digest_state *state)
+{
+    hand_over(state, state->bytes, state->gathered);
+    state->gathered = 0;
+}
+
 static moot_hash digest_end(digest_state *state)
 {
     moot_hash hash;
-    hand_over(state, state->bytes, state->gathered);
+    hand_over_gathered(state);
     crypto_generichash_blake2b_final(&state->blake, hash.bytes, sizeof hash.bytes);
     hash.bytes[MOOT_HASH_BYTES - 1] &= (uint8_t)~MOOT_HASH_FACTS;
     return hash;
 }
 
-/* Where `size` bytes are to be written next; at most what the gathering room holds. */
-static inline unsigned char *gather(digest_state *state, size_t size)
-{
-    if (size > sizeof state->bytes - state->gathered) {
-        hand_over(state, state->bytes, state->gathered);
-        state->gathered = 0;
-    }
-    unsigned char *at = state->bytes + state->gathered;
-    state->gathered += size;
-    return at;
-}
-
 static inline void put_bytes(digest_state *state, const void *bytes, size_t size)
 {
-    if (size > sizeof state->bytes) {
-        hand_over(state, state->bytes, state->gathered);
-        state->gathered = 0;
+    if (state->gathered + size > GATHERED_MAX)
+        hand_over_gathered(state);
+    if (size > GATHERED_MAX) {
         hand_over(state, bytes, size);
     } else if (size > 0) {
-        memcpy(gather(state, size), bytes, size);
+        memcpy(state->bytes + state->gathered, bytes, size);
+        state->gathered += size;
     }
 }
 
 static inline void put_byte(digest_state *state, bool value)
 {
-    *gather(state, 1) = value;
+    state->bytes[state->gathered++] = value;
 }
 
 static inline void put_u32(digest_state *state, size_t value)
 {
     assert(value <= UINT32_MAX);
-    unsigned char *at = gather(state, 4);
+    unsigned char *at = state->bytes + state->gathered;
     at[0] = (unsigned char)value;
     at[1] = (unsigned char)(value >> 8);
     at[2] = (unsigned char)(value >> 16);
     at[3] = (unsigned char)(value >> 24);
+    state->gathered += 4;
 }
 
-static void put_counted(digest_state *state, const void *bytes, size_t size)
+static inline void put_counted(digest_state *state, const void *bytes, size_t size)
 {
     put_u32(state, size);
     put_bytes(state, bytes, size);
@@ -120,9 +125,30 @@ static void put_candidates(digest_state *state, const struct rankset *candidates
     if (candidates == NULL)
         return;
     for (uint32_t rank = rankset_next(candidates, 0); rank != UINT32_MAX;
-         rank = rankset_next(candidates, rank + 1))
+         rank = rankset_next(candidates, rank + 1)) {
+        put_bytes(state, NULL, 0);
         put_u32(state, rank);
+    }
 }
+
+static void put_kernel(digest_state *state, const char *name, uint32_t version)
+{
+    digest_begin(state, personal_task);
+    put_u32(state, IDENTITY_FORMAT);
+    put_counted(state, name, strlen(name));
+    put_u32(state, version);
+}
+
+void identity_kernel_init(struct identity_kernel *kernel, const char *name,
+                          uint32_t version)
+{
+    digest_state state;
+    put_kernel(&state, name, version);
+    hand_over_gathered(&state);
+    memcpy(kernel->state, &state.blake, sizeof kernel->state);
+}
+
+/* --- Hashes ----------------------------------------------------------------------- */
 
 static void put_scope(moot_hash *hash, const moot_hash *scope)
 {
@@ -135,10 +161,12 @@ static void put_scope(moot_hash *hash, const moot_hash *scope)
 moot_hash identity_hash(const struct identity *spec)
 {
     digest_state state;
-    digest_begin(&state, personal_task);
-    put_u32(&state, IDENTITY_FORMAT);
-    put_counted(&state, spec->kernel_name, strlen(spec->kernel_name));
-    put_u32(&state, spec->kernel_version);
+    if (spec->kernel != NULL) {
+        memcpy(&state.blake, spec->kernel->state, sizeof state.blake);
+        state.gathered = 0;
+    } else {
+        put_kernel(&state, spec->kernel_name, spec->kernel_version);
+    }
     put_counted(&state, spec->args, spec->args_size);
     put_u32(&state, spec->input_count);
     put_bytes(&state, spec->inputs, spec->input_count * sizeof *spec->inputs);
@@ -176,10 +204,8 @@ void hash_set_scope(moot_hash *hash, uint64_t scope)
         hash->bytes[SCOPE_AT + i] = (uint8_t)scope;
 }
 
-uint64_t hash_scope(const moot_hash *hash)
+uint64_t hash_scope_mark(const moot_hash *hash)
 {
-    if ((hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_SCOPED) == 0)
-        return 0;
     uint64_t tag = 1; /* no scope's is 0 */
     for (int i = 0; i < SCOPE_BYTES; i++)
         tag = tag << 8 | hash->bytes[SCOPE_AT + i];

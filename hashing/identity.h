@@ -18,7 +18,14 @@
 #include <stddef.h>
 #include <string.h>
 
+/* The part of a digest that all tasks of a kernel begin with, made once. */
+struct identity_kernel {
+    unsigned char state[384]; /* BLAKE2b's, which has read so much */
+};
+
 struct identity {
+    const struct identity_kernel
+        *kernel;             /* NULL: the next two; else they do not count */
     const char *kernel_name; /* NUL-terminated */
     uint32_t kernel_version;
     const void *args; /* may be NULL if args_size is 0 */
@@ -37,14 +44,23 @@ struct identity {
  * likes; false if libsodium fails. */
 bool hashing_init(void);
 
+void identity_kernel_init(struct identity_kernel *kernel, const char *name,
+                          uint32_t version);
+
 /* The task hash of the spec. */
 moot_hash identity_hash(const struct identity *spec);
 
 /* The scope that `name` opens inside `parent` (the zero hash is the program's own). */
 moot_hash identity_scope(const moot_hash *parent, const char *name);
 
+uint64_t
+hash_scope_mark(const moot_hash *hash); /* hash_scope() of one that is SCOPED */
 /* The scope that a task, or a scope, belongs to: equal for all of one; 0: none. */
-uint64_t hash_scope(const moot_hash *hash);
+static inline uint64_t hash_scope(const moot_hash *hash)
+{
+    bool scoped = (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_SCOPED) != 0;
+    return scoped ? hash_scope_mark(hash) : 0;
+}
 /* Gives a hash that mark, as a scope's task would have it. */
 void hash_set_scope(moot_hash *hash, uint64_t scope);
 

@@ -36,6 +36,7 @@
 #include "identity.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum {
     WORD_LEVEL = 6,         /* 2^6 ranks are one word of a rank set */
@@ -68,8 +69,7 @@ static uint64_t mix(uint64_t x)
 static uint64_t seed_of(const moot_hash *hash)
 {
     moot_hash rest = {{0}};
-    for (int i = 0; i < 8; i++)
-        rest.bytes[i] = hash->bytes[8 + i];
+    memcpy(rest.bytes, hash->bytes + 8, 8);
     return mix(hash_word(hash) + mix(hash_word(&rest)));
 }
 
@@ -176,13 +176,14 @@ static uint32_t search_run(struct search *search)
 uint32_t placement_chair(const moot_hash *hash, const struct rankset *members,
                          const struct rankset *candidates)
 {
-    struct search search = {
-        .seed = seed_of(hash), .members = members, .candidates = candidates};
-    if (candidates != NULL && candidates->high_words == 0 && candidates->low != 0 &&
-        (candidates->low & (candidates->low - 1)) == 0) {
-        uint32_t only = rankset_next(candidates, 0); /* the search would find it, too */
+    const struct rankset *fewer = candidates != NULL ? candidates : members;
+    if (fewer->high_words == 0 && fewer->low != 0 &&
+        (fewer->low & (fewer->low - 1)) == 0) {
+        uint32_t only = rankset_next(fewer, 0); /* the search would find it, too */
         return rankset_has(members, only) ? only : PLACEMENT_NOBODY;
     }
+    struct search search = {
+        .seed = seed_of(hash), .members = members, .candidates = candidates};
     return search_run(&search);
 }
 

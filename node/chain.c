@@ -103,6 +103,7 @@ void chain_kernel_init(struct kernel *kernel)
 {
     static char name[] = "moot.join";
     *kernel = (struct kernel){.name = name, .fn = run_join, .told = true};
+    identity_kernel_init(&kernel->identity, name, kernel->version);
 }
 
 /* What is around a join: the scope, or the parent, of what it orders. */

@@ -75,6 +75,7 @@ struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *said)
                               .user = said->user,
                               .retries = said->retries,
                               .retry_backoff = said->retry_backoff};
+    identity_kernel_init(&kernel->identity, name, said->version);
     items[kernels->count++] = kernel;
     for (uint32_t i = 0; i < kernels->rumour_count; i++) {
         const struct rumour *rumour = &kernels->rumours[i];

@@ -12,6 +12,7 @@
 #ifndef NODE_KERNEL_H
 #define NODE_KERNEL_H
 
+#include "hashing/identity.h"
 #include "moot.h"
 #include "proto/message.h"
 
@@ -24,6 +25,7 @@ struct kernel {
     uint32_t retries;
     moot_duration retry_backoff;
     uint64_t id;
+    struct identity_kernel identity;
     bool told;     /* peers have been sent a KERNEL */
     bool conflict; /* with this registration of a peer's: */
     uint32_t peer_rank, peer_version, peer_flags;

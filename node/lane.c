@@ -21,6 +21,11 @@ static pthread_key_t thread_key;
 static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
 static bool thread_key_made;
 
+/* The lane that this thread used last: most threads have one, and each call needs it.
+ * A kernel may go on on another thread, so no function that lets go of the lock may
+ * keep the place of this in a register: lane_of_thread() is never inlined. */
+static _Thread_local struct lane *latest;
+
 /* --- Bonds ---------------------------------------------------------------------- */
 
 struct bond *bond_new(struct moot *m)
@@ -76,8 +81,10 @@ static void lane_end(struct moot *m, struct lane *lane)
     lane_unlink(m, lane);
 }
 
+/* By its own thread. */
 static void lane_free(struct lane *lane)
 {
+    latest = latest == lane ? NULL : latest;
     struct bond *bond = lane->bond;
     pthread_mutex_lock(&bond->lock);
     if (bond->m != NULL) {
@@ -180,14 +187,18 @@ struct lane *lane_look(const struct bond *bond)
     return lane;
 }
 
-struct lane *lane_of_thread(struct bond *bond)
+__attribute__((noinline)) struct lane *lane_of_thread(struct bond *bond)
 {
-    struct lane *lane = lane_look(bond);
-    if (lane != NULL) {
-        return lane;
+    if (latest != NULL && latest->bond == bond) {
+        return latest;
     }
-    struct thread *thread = this_thread(true);
-    return thread != NULL ? lane_make(thread, bond) : NULL;
+    struct lane *lane = lane_look(bond);
+    if (lane == NULL) {
+        struct thread *thread = this_thread(true);
+        lane = thread != NULL ? lane_make(thread, bond) : NULL;
+    }
+    latest = lane;
+    return lane;
 }
 
 void lanes_leave(struct moot *m)

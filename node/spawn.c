@@ -24,8 +24,7 @@ enum { SPAWN_DRIVE_NS = 200000 };
 
 static moot_hash hash_of(const struct task_facts *facts)
 {
-    struct identity identity = {.kernel_name = facts->kernel->name,
-                                .kernel_version = facts->kernel->version,
+    struct identity identity = {.kernel = &facts->kernel->identity,
                                 .args = facts->args,
                                 .args_size = facts->args_size,
                                 .inputs = facts->inputs,
@@ -136,16 +135,9 @@ static int explain(struct moot *m, struct lane *lane, const moot_hash *hash,
 static int refusal(const struct moot *m, const moot_hash *hash,
                    const struct task_facts *facts)
 {
-    const struct task *task = core_user(m->core, hash);
-    if (task != NULL && task->held) {
-        return MOOT_OK;
-    }
-    bool forgotten = core_forgotten(m->core, hash), lost = core_lost(m->core, hash);
-    for (size_t i = 0; i < facts->input_count && !forgotten && !lost; i++) {
-        forgotten = core_forgotten(m->core, &facts->inputs[i]);
-        lost = core_lost(m->core, &facts->inputs[i]);
-    }
-    return forgotten ? MOOT_ERR_SCOPE_CLOSED : lost ? MOOT_ERR_RESULT_LOST : MOOT_OK;
+    int error = core_refusal(m->core, hash, facts->inputs, facts->input_count);
+    const struct task *task = error != MOOT_OK ? core_user(m->core, hash) : NULL;
+    return task != NULL && task->held ? MOOT_OK : error;
 }
 
 int spawn_enter(struct moot *m, struct lane *lane, const struct task_facts *facts,
@@ -168,7 +160,7 @@ int spawn_enter(struct moot *m, struct lane *lane, const struct task_facts *fact
     if (error != MOOT_OK) {
         return explain(m, lane, &hash, facts->label, error);
     }
-    struct task *task = task_enter(m, &hash);
+    struct task *task = task_enter_among(m, &hash, facts->candidates);
     uint64_t id = task != NULL ? task_handle_new(m, task, facts->parent) : 0;
     if (id == 0) {
         return explain(m, lane, &hash, facts->label, MOOT_ERR_NO_MEMORY);

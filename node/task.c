@@ -15,7 +15,13 @@ enum { ARGS_ALONE_BYTES = 256 };
 
 struct task *task_enter(struct moot *m, const moot_hash *hash)
 {
-    void *entry = core_enter(m->core, hash);
+    return task_enter_among(m, hash, NULL);
+}
+
+struct task *task_enter_among(struct moot *m, const moot_hash *hash,
+                              const struct rankset *candidates)
+{
+    void *entry = core_enter_among(m->core, hash, candidates);
     if (entry == NULL) {
         return NULL;
     }

@@ -87,6 +87,9 @@ struct moot;
 
 /* The record of a hash, made if there is none; NULL without memory. */
 struct task *task_enter(struct moot *m, const moot_hash *hash);
+/* The same where the candidates (NULL: all) are known. */
+struct task *task_enter_among(struct moot *m, const moot_hash *hash,
+                              const struct rankset *candidates);
 
 /* What a spawn or a peer's spec says of a task, checked. */
 struct task_facts {

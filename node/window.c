@@ -9,6 +9,9 @@ enum { WINDOW_PARTS = 8, WINDOW_AHEAD = 64 };
 static bool is_leaving(const struct moot *m, const moot_hash *hash,
                        const struct task_facts *facts)
 {
+    if (!core_any_leaving(m->core)) {
+        return false;
+    }
     bool leaving = core_is_leaving(m->core, hash);
     for (size_t i = 0; i < facts->input_count && !leaving; i++) {
         leaving = core_is_leaving(m->core, &facts->inputs[i]);

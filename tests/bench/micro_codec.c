@@ -9,26 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *begin_none(long count)
-{
-    (void)count;
-    return NULL;
-}
-
-static void end_none(void *state) { (void)state; }
-
 /* --- The hash of a spec ----------------------------------------------------------- */
 
 static volatile uint64_t sink;
 
-/* 32 bytes of arguments, two inputs, an owner. */
-static void hash_spec(void *state, long i)
+static void *begin_kernel(long count)
 {
-    (void)state;
+    (void)count;
+    struct identity_kernel *kernel = micro_alloc(1, sizeof(*kernel));
+    identity_kernel_init(kernel, "execute", 0);
+    return kernel;
+}
+
+/* 32 bytes of arguments, two inputs, an owner. */
+static void hash_spec(void *kernel, long i)
+{
     const int64_t args[4] = {i, 1, 2, 3};
     const moot_hash inputs[2] = {{{1}}, {{2}}};
     const struct rankset owner = {.low = 2};
-    moot_hash hash = identity_hash(&(struct identity){.kernel_name = "execute",
+    moot_hash hash = identity_hash(&(struct identity){.kernel = kernel,
                                                       .args = args,
                                                       .args_size = sizeof(args),
                                                       .inputs = inputs,
@@ -142,7 +141,7 @@ static void end_ready(void *argument)
 }
 
 const struct micro micro_codec[] = {
-    {"hash", begin_none, hash_spec, end_none},
+    {"hash", begin_kernel, hash_spec, free},
     {"encode", begin_frame, encode_frame, end_frame},
     {"decode", begin_frame, decode_frame, end_frame},
     {"ready-pop-push", begin_ready, pop_and_push, end_ready},

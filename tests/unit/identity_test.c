@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sodium.h>
 
 enum { LINE_BYTES_MAX = 4096, INPUTS_MAX = 8, FIELDS_MAX = 16 };
 
@@ -127,6 +128,11 @@ static moot_hash hash_task_row(struct row *row)
         spec.candidates = &candidates;
     }
     moot_hash hash = identity_hash(&spec);
+    struct identity_kernel kernel;
+    identity_kernel_init(&kernel, spec.kernel_name, spec.kernel_version);
+    spec.kernel = &kernel;
+    moot_hash again = identity_hash(&spec);
+    assert_true(hash_equal(&hash, &again));
     rankset_release(&candidates);
     free(key);
     free(args);
@@ -169,6 +175,92 @@ static void hashes_are_the_golden_ones(void **state)
     }
     assert_true(rows >= 30);
     fclose(table);
+}
+
+/* --- The encoding ----------------------------------------------------------------- */
+
+struct encoding {
+    unsigned char bytes[8192];
+    size_t size;
+};
+
+static void encode(struct encoding *to, const void *bytes, size_t size)
+{
+    assert_true(size <= sizeof to->bytes - to->size);
+    if (size > 0)
+        memcpy(to->bytes + to->size, bytes, size);
+    to->size += size;
+}
+
+static void encode_u32(struct encoding *to, size_t value)
+{
+    for (int i = 0; i < 4; i++)
+        encode(to, &(unsigned char){(unsigned char)(value >> 8 * i)}, 1);
+}
+
+static moot_hash hash_of_encoding(const struct identity *spec)
+{
+    static const unsigned char personal[16] = "moot task", no[1] = {0}, yes[1] = {1};
+    struct encoding all = {.size = 0};
+    encode_u32(&all, 2);
+    encode_u32(&all, strlen(spec->kernel_name));
+    encode(&all, spec->kernel_name, strlen(spec->kernel_name));
+    encode_u32(&all, spec->kernel_version);
+    encode_u32(&all, spec->args_size);
+    encode(&all, spec->args, spec->args_size);
+    encode_u32(&all, spec->input_count);
+    encode(&all, spec->inputs, spec->input_count * MOOT_HASH_BYTES);
+    encode(&all, spec->key != NULL ? yes : no, 1);
+    encode_u32(&all, spec->key_size);
+    encode(&all, spec->key, spec->key_size);
+    encode(&all, no, 1);
+    encode(&all, spec->candidates != NULL ? yes : no, 1);
+    encode_u32(&all, spec->candidates != NULL ? rankset_count(spec->candidates) : 0);
+    for (uint32_t rank = 0; spec->candidates != NULL && rank < 1024; rank++)
+        if (rankset_has(spec->candidates, rank))
+            encode_u32(&all, rank);
+    encode(&all, spec->scope.bytes, MOOT_HASH_BYTES);
+    moot_hash hash;
+    assert_int_equal(crypto_generichash_blake2b_salt_personal(
+                         hash.bytes, sizeof hash.bytes, all.bytes, all.size, NULL, 0,
+                         NULL, personal),
+                     0);
+    hash.bytes[MOOT_HASH_BYTES - 1] &= (uint8_t)~MOOT_HASH_FACTS;
+    if (spec->candidates != NULL)
+        hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_CANDIDATES;
+    return hash;
+}
+
+/* Pieces are gathered before they are hashed: any size of each must end up whole. */
+static void every_size_is_encoded_whole(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {0, 1, 3, 31, 32, 33, 100};
+    static unsigned char bytes[1600];
+    struct rankset candidates = {0};
+    struct identity_kernel kernel;
+    identity_kernel_init(&kernel, "k", 3);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7 + i / 256);
+    for (size_t size = 0; size <= 1100; size++) {
+        struct identity spec = {.kernel_name = "k",
+                                .kernel_version = 3,
+                                .args = bytes,
+                                .args_size = size,
+                                .inputs = (const moot_hash *)bytes,
+                                .input_count = counts[size % 7],
+                                .key = size % 3 != 0 ? bytes + size / 2 : NULL,
+                                .key_size = size % 3 != 0 ? size / 3 : 0};
+        if (size % 5 == 0 && size < 1000)
+            assert_true(rankset_add(&candidates, (uint32_t)size));
+        spec.candidates = size % 2 == 0 ? &candidates : NULL;
+        moot_hash expected = hash_of_encoding(&spec), hash = identity_hash(&spec);
+        assert_true(hash_equal(&hash, &expected));
+        spec.kernel = &kernel;
+        hash = identity_hash(&spec);
+        assert_true(hash_equal(&hash, &expected));
+    }
+    rankset_release(&candidates);
 }
 
 /* --- What counts and what does not ------------------------------------------------ */
@@ -325,6 +417,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_are_the_golden_ones),
+        cmocka_unit_test(every_size_is_encoded_whole),
         cmocka_unit_test(every_field_counts),
         cmocka_unit_test(equal_specs_are_one_task),
         cmocka_unit_test(facts_stand_in_the_last_bits),
