@@ -142,26 +142,57 @@ static uint64_t busy_due_ns(const struct core *core, const struct task *task)
     return add_ns(task->since_ns, delay * ASK_BUSY_FACTOR + ASK_BUSY_NS);
 }
 
-static uint64_t motion_due_ns(const struct core *core, const struct task *task)
+/* It is asked for whether this rank is idle or not. */
+static bool is_urgent(const struct task *task) { return task->owed || task->demanded; }
+
+static uint64_t delay_ns(const struct core *core, const struct task *task)
 {
-    if (task->owed) {
-        return task->since_ns;
-    }
-    if (!task->demanded && !core->idle) {
-        return busy_due_ns(core, task);
-    }
-    uint64_t since = task->since_ns;
-    if (!task->demanded && core->idle_since_ns > since) {
-        since = core->idle_since_ns;
-    }
     uint64_t delay = timers_ask_delay_ns(core, task->chair);
-    if (push_is_expected(core, task)) { /* it will come: there is no hurry */
-        delay = delay > core->options.ask_delay_ns ? delay : core->options.ask_delay_ns;
-        bool consumed = task->needs_done + task->needs_data > task->lane_needs;
-        uint64_t factor = consumed ? ASK_CONSUMER_FACTOR : ASK_WAITER_FACTOR;
-        delay = delay > CORE_NEVER / factor ? CORE_NEVER : delay * factor;
+    if (!push_is_expected(core, task)) {
+        return delay;
     }
-    return add_ns(since, delay);
+    /* It will come: there is no hurry. */
+    delay = delay > core->options.ask_delay_ns ? delay : core->options.ask_delay_ns;
+    bool consumed = task->needs_done + task->needs_data > task->lane_needs;
+    uint64_t factor = consumed ? ASK_CONSUMER_FACTOR : ASK_WAITER_FACTOR;
+    return delay > CORE_NEVER / factor ? CORE_NEVER : delay * factor;
+}
+
+static uint64_t urgent_due_ns(const struct core *core, const struct task *task)
+{
+    return task->owed ? task->since_ns : add_ns(task->since_ns, delay_ns(core, task));
+}
+
+static uint64_t idle_due_ns(const struct core *core, const struct task *task)
+{
+    bool before = task->since_ns < core->idle_since_ns;
+    return add_ns(before ? core->idle_since_ns : task->since_ns, delay_ns(core, task));
+}
+
+static void sooner(uint64_t *due_ns, uint64_t other_ns)
+{
+    if (other_ns < *due_ns) {
+        *due_ns = other_ns;
+    }
+}
+
+/* Counts this task's motion in what is due; returns when it is. */
+static uint64_t motion_count_in(struct core *core, const struct task *task,
+                                struct pending_due *due)
+{
+    if (is_urgent(task)) {
+        uint64_t urgent_ns = urgent_due_ns(core, task);
+        sooner(&due->urgent_ns, urgent_ns);
+        return urgent_ns;
+    }
+    uint64_t busy_ns = busy_due_ns(core, task);
+    sooner(&due->busy_ns, busy_ns);
+    if (!core->idle) {
+        return busy_ns;
+    }
+    uint64_t idle_ns = idle_due_ns(core, task);
+    sooner(&due->idle_ns, idle_ns);
+    return idle_ns;
 }
 
 static void pend(struct core *core, struct task *task)
@@ -174,10 +205,7 @@ static void pend(struct core *core, struct task *task)
         task->pending_prev->pending_next = task;
         core->pending.pending_prev = task;
     }
-    uint64_t due_ns = motion_due_ns(core, task);
-    if (due_ns < core->pending_due_ns) {
-        core->pending_due_ns = due_ns;
-    }
+    motion_count_in(core, task, &core->pending_due);
 }
 
 void asker_owe(struct core *core, struct task *task)
@@ -195,45 +223,54 @@ static bool wants_something(const struct task *task)
  */
 void asker_idle(struct core *core)
 {
-    uint64_t due_ns = add_ns(core->now_ns, timers_least_ask_ns(core));
-    if (due_ns < core->pending_due_ns) {
-        core->pending_due_ns = due_ns;
+    core->pending_due.idle_ns = add_ns(core->now_ns, timers_least_ask_ns(core));
+}
+
+static void flush_one(struct core *core, struct task *task)
+{
+    bool send =
+        (task->owed && task->have == CORE_HAVE_NOTHING) || wants_something(task);
+    asker_forget_pending(core, task);
+    bool chaired = task->chair != NOBODY; /* its last candidate may have left */
+    if (send && chaired && task->own == CORE_OWN_NONE) {
+        asker_send_motion(core, task, task->chair);
     }
 }
 
 void asker_flush(struct core *core)
 {
-    if (core->now_ns < core->pending_due_ns) {
+    if (core->now_ns < asker_deadline(core)) {
         return;
     }
-    uint64_t next_ns = CORE_NEVER;
+    core->pending_due = PENDING_NEVER;
+    struct pending_due later = PENDING_NEVER;
     struct task *task = core->pending.pending_next;
     while (task != &core->pending) {
         struct task *following = task->pending_next;
-        uint64_t due_ns = motion_due_ns(core, task);
-        if (due_ns <= core->now_ns) {
-            bool send = (task->owed && task->have == CORE_HAVE_NOTHING) ||
-                        wants_something(task);
-            asker_forget_pending(core, task);
-            bool chaired = task->chair != NOBODY; /* its last candidate may have left */
-            if (send && chaired && task->own == CORE_OWN_NONE) {
-                asker_send_motion(core, task, task->chair);
-            }
+        struct pending_due with = later;
+        if (motion_count_in(core, task, &with) <= core->now_ns) {
+            flush_one(core, task);
             if (task->chair == core->rank) {
                 following = core->pending.pending_next; /* it may have decided others */
             }
-        } else if (due_ns < next_ns) {
-            next_ns = due_ns;
+        } else {
+            later = with;
         }
         task = following;
     }
-    core->pending_due_ns = next_ns;
+    sooner(&core->pending_due.urgent_ns, later.urgent_ns);
+    sooner(&core->pending_due.busy_ns, later.busy_ns);
+    sooner(&core->pending_due.idle_ns, later.idle_ns);
 }
 
 uint64_t asker_deadline(const struct core *core)
 {
-    return core->pending.pending_next == &core->pending ? CORE_NEVER
-                                                        : core->pending_due_ns;
+    const struct pending_due *due = &core->pending_due;
+    if (core->pending.pending_next == &core->pending) {
+        return CORE_NEVER;
+    }
+    uint64_t plain_ns = core->idle ? due->idle_ns : due->busy_ns;
+    return due->urgent_ns < plain_ns ? due->urgent_ns : plain_ns;
 }
 
 /* --- Motions and pulls ---------------------------------------------------------------

@@ -129,7 +129,7 @@ struct core *core_new(const struct core_options *options)
     core->epoch = joins ? 0 : options->epoch;
     core->vote_timeout_ns =
         options->adapt & CORE_ADAPT_VOTE ? CORE_NEVER : options->vote_timeout_ns;
-    core->pending_due_ns = CORE_NEVER;
+    core->pending_due = PENDING_NEVER;
     core->spread_due_ns = CORE_NEVER;
     core->paxos.cause_since_ns = CORE_NEVER;
     core_make_lists(core);

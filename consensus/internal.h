@@ -510,6 +510,14 @@ struct difference {
     } side[4];
 };
 
+/* No motion on the pending list is due before: one that a remote rank waits for, or
+ * that goes out with the turn; of the others, while this rank is busy, and while it is
+ * idle, which it may be and cease to be with every kernel. */
+struct pending_due {
+    uint64_t urgent_ns, busy_ns, idle_ns;
+};
+#define PENDING_NEVER ((struct pending_due){CORE_NEVER, CORE_NEVER, CORE_NEVER})
+
 struct core {
     struct core_options options;
     uint32_t rank, size;
@@ -601,7 +609,7 @@ struct core {
     bool forget_due; /* of what is dropped: with the next message or tick */
 
     struct task pending; /* list head: needs not asked for yet */
-    uint64_t pending_due_ns;
+    struct pending_due pending_due;
     struct task undecided; /* list head, through dockets: oldest first */
     struct docket undecided_docket;
     struct task unfinished; /* list head */

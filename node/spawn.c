@@ -20,7 +20,7 @@
 #include <assert.h>
 
 /* A rank that only spawns still answers its peers this often. */
-enum { SPAWN_DRIVE_NS = 200000 };
+enum { SPAWN_DRIVE_NS = 20000 };
 
 static moot_hash hash_of(const struct task_facts *facts)
 {

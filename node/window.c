@@ -66,6 +66,13 @@ static bool wait_for_room(struct moot *m, struct lane *lane, uint64_t target)
     return !is_full(m, target);
 }
 
+static bool run_one(struct moot *m, struct lane *lane)
+{
+    bool ran = exec_one(m, lane, 0);
+    progress_send_free(m);
+    return ran;
+}
+
 /* Runs what is ready until a quarter of what may be unfinished is free. */
 static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
 {
@@ -73,11 +80,10 @@ static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
         return;
     }
     exec_here(lane, true);
-    while (core_unfinished(m->core) > ahead - ahead / 4 && !m->closing &&
-           exec_one(m, lane, 0)) {
-        progress_send_free(m);
-        progress_drive_between(m);
-    }
+    do {
+        progress_drive_between(m); /* what is unfinished may wait for its inputs */
+    } while (core_unfinished(m->core) > ahead - ahead / 4 && !m->closing &&
+             run_one(m, lane));
     exec_here(lane, false);
 }
 
