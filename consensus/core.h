@@ -488,5 +488,7 @@ const struct core_stats *core_stats(const struct core *core);
 
 /* How many tasks this rank owns and has not finished. */
 uint64_t core_unfinished(const struct core *core);
+/* How many it was asked for as their chair, and nobody owns yet: counts them. */
+uint64_t core_undecided(const struct core *core);
 
 #endif

@@ -140,6 +140,16 @@ void core_each_open(const struct core *core,
     }
 }
 
+uint64_t core_undecided(const struct core *core)
+{
+    uint64_t count = 0;
+    const struct task *task = core->undecided_docket.undecided_next;
+    for (; task != &core->undecided; task = task->docket->undecided_next) {
+        count++;
+    }
+    return count;
+}
+
 bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_view *out)
 {
     if (rank >= core->size) {

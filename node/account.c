@@ -393,6 +393,24 @@ static void put_numbers(struct draft *draft)
     }
 }
 
+static void count_begun(void *context, const struct moot_call *call)
+{
+    uint64_t *begun = context;
+    *begun += !call->check;
+}
+
+/* How far this rank has come.  Each try of a task was counted when it began. */
+static void put_progress(struct draft *draft)
+{
+    const struct moot *m = draft->m;
+    uint64_t begun = 0;
+    exec_each_call(m, count_begun, &begun);
+    begun += m->counts.retried;
+    draft->account.done = m->counts.run > begun ? m->counts.run - begun : 0;
+    draft->account.unfinished = core_unfinished(m->core);
+    draft->account.undecided = core_undecided(m->core);
+}
+
 static void put_self(struct draft *draft)
 {
     struct moot *m = draft->m;
@@ -434,23 +452,22 @@ static void put_self(struct draft *draft)
     if (core_timers_look(m->core, m->group.rank, &timers)) {
         account->unwell = timers.unwell;
     }
+    put_progress(draft);
 }
 
-uint8_t *account_pack(struct moot *m, const moot_hash *asked, uint32_t asked_count,
-                      size_t *size)
+static struct draft *draft_new(struct moot *m)
 {
     struct draft *draft = calloc(1, sizeof(*draft));
-    if (draft == NULL) {
-        return NULL;
+    if (draft != NULL) {
+        draft->m = m;
+        put_self(draft);
     }
-    draft->m = m;
-    put_self(draft);
-    put_lanes(draft);
-    put_waits(draft);
-    name_tasks(draft, asked, asked_count);
-    put_tasks(draft);
-    put_peers(draft);
-    put_numbers(draft);
+    return draft;
+}
+
+/* Frees the draft, and returns its bytes. */
+static uint8_t *draft_pack(struct draft *draft, size_t *size)
+{
     uint8_t *bytes = NULL;
     if (!draft->no_memory) {
         *size = moot__account__get_packed_size(&draft->account);
@@ -470,4 +487,30 @@ uint8_t *account_pack(struct moot *m, const moot_hash *asked, uint32_t asked_cou
     }
     free(draft);
     return bytes;
+}
+
+uint8_t *account_pack(struct moot *m, const moot_hash *asked, uint32_t asked_count,
+                      size_t *size)
+{
+    struct draft *draft = draft_new(m);
+    if (draft == NULL) {
+        return NULL;
+    }
+    put_lanes(draft);
+    put_waits(draft);
+    name_tasks(draft, asked, asked_count);
+    put_tasks(draft);
+    put_peers(draft);
+    put_numbers(draft);
+    return draft_pack(draft, size);
+}
+
+uint8_t *account_pack_brief(struct moot *m, size_t *size)
+{
+    struct draft *draft = draft_new(m);
+    if (draft == NULL) {
+        return NULL;
+    }
+    put_numbers(draft);
+    return draft_pack(draft, size);
 }

@@ -6,7 +6,8 @@
  * sense of several.
  *
  * Making one changes nothing and takes time in proportion to what hangs, with bounds:
- * of many waits, tasks and peers only the first are told.
+ * of many waits, tasks and peers only the first are told.  A brief one tells of none of
+ * these: it can be asked for several times a second without being felt.
  */
 #ifndef NODE_ACCOUNT_H
 #define NODE_ACCOUNT_H
@@ -20,6 +21,9 @@
  * at most LIMIT_ACCOUNT_BYTES.  NULL without memory.  Under the engine lock. */
 uint8_t *account_pack(struct moot *m, const moot_hash *asked, uint32_t asked_count,
                       size_t *size);
+
+/* The same without lanes, waits, tasks and peers. */
+uint8_t *account_pack_brief(struct moot *m, size_t *size);
 
 /* Reads one that came from elsewhere: NULL without memory, or if ranks, hashes or
  * states in it are not what they should be.  Free with account_free. */

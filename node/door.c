@@ -146,6 +146,11 @@ void door_open(struct moot *m)
     }
 }
 
+const char *door_path(const struct moot *m)
+{
+    return m->door != NULL ? m->door->path : "";
+}
+
 static void let_go(struct guest *guest)
 {
     close(guest->fd);
@@ -226,11 +231,12 @@ static void answer(struct moot *m, struct guest *guest, const struct picture *pi
     }
 }
 
-static void answer_self(struct moot *m, struct guest *guest)
+static void answer_self(struct moot *m, struct guest *guest, bool brief)
 {
     struct picture picture = {.rank = m->group.rank, .size = m->group.size};
     size_t size = 0;
-    uint8_t *bytes = account_pack(m, NULL, 0, &size);
+    uint8_t *bytes =
+        brief ? account_pack_brief(m, &size) : account_pack(m, NULL, 0, &size);
     Moot__Account *account = bytes != NULL ? account_read(bytes, size) : NULL;
     picture.seats = calloc(picture.size, sizeof(*picture.seats));
     if (account != NULL && picture.seats != NULL) {
@@ -306,7 +312,9 @@ static void hear(struct moot *m, struct guest *guest)
         guest->waits = true;
         inquiry_want(m, INQUIRY_FOR_DOOR);
     } else if (whole && memcmp(guest->line, "self\n", 5) == 0) {
-        answer_self(m, guest);
+        answer_self(m, guest, false);
+    } else if (whole && memcmp(guest->line, "brief\n", 6) == 0) {
+        answer_self(m, guest, true);
     } else if (whole || got <= 0 || guest->line_size == sizeof(guest->line)) {
         let_go(guest);
     }

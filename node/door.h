@@ -7,6 +7,7 @@
  * bytes of DOOR_MAGIC, the size as 8 bytes, lowest first, and a Picture of moot.proto:
  *
  *     self    this rank's account alone, at once
+ *     brief   the same, without lanes, waits, tasks and peers: how far it has come
  *     all     every rank's: this one asks them (inquiry.h)
  *
  * So `moot state` needs one rank on its host, whichever, to see the whole job.
@@ -27,6 +28,9 @@
 enum { DOOR_PATH_BYTES = 108 }; /* of a Unix socket's address */
 
 struct door;
+
+/* Where this rank's socket is, "" if it has none. */
+const char *door_path(const struct moot *m);
 
 /* Best effort: without a socket the rank runs all the same. */
 void door_open(struct moot *m);

@@ -1,6 +1,7 @@
 /* summary.c - see summary.h. */
 #include "summary.h"
 
+#include "node/door.h"
 #include "node/members.h"
 #include "node/report.h"
 
@@ -168,6 +169,7 @@ void summary_begin(const struct moot *m)
     text_add(&path, "%s/rank-%u.unfinished", m->knobs.summary, m->group.rank);
     FILE *file = m->knobs.summary[0] != '\0' ? fopen(text_get(&path), "w") : NULL;
     if (file != NULL) {
+        fprintf(file, "door %s\n", door_path(m));
         fclose(file);
     }
     text_release(&path);

@@ -21,8 +21,8 @@ struct figure {
 };
 size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES]);
 
-/* At open: leaves the empty `rank-<number>.unfinished`, which says that a moot is open.
- */
+/* At open: leaves `rank-<number>.unfinished`, which says that a moot is open, and in a
+ * line "door PATH" where the rank can be asked (node/door.h). */
 void summary_begin(const struct moot *m);
 
 /* The same for a rank that is about to kill itself by a fault plan, as

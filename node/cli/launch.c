@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_ROUNDS = 20 }; /* of a hundredth of a second */
+enum { PAUSE_MS = 10, LOOK_ROUNDS = 20 };
 
 /* --- Finding ---------------------------------------------------------------------- */
 
@@ -172,24 +172,23 @@ static void handle(int number, void (*handler)(int, siginfo_t *, void *))
 }
 
 /* Waits for the child, and ends it once that is the only thing left to do. */
-static int await(pid_t child, bool (*is_hopeless)(void *context), void *context)
+static int await(pid_t child, const struct launch_watch *watch, void *context)
 {
-    static const struct timespec pause = {.tv_nsec = 10000000};
     int status = 0;
     bool told = false;
     for (unsigned round = 1;; round++) {
         const pid_t ended = waitpid(child, &status, WNOHANG);
         if (ended == child || (ended < 0 && errno != EINTR))
             return status;
-        if (!told && round % LOOK_ROUNDS == 0 && is_hopeless(context)) {
+        if (!told && round % LOOK_ROUNDS == 0 && watch->is_hopeless(context)) {
             told = true;
             kill(child, SIGTERM);
         }
-        nanosleep(&pause, NULL);
+        watch->pause(context, PAUSE_MS);
     }
 }
 
-int launch(char *const argv[], bool (*is_hopeless)(void *context), void *context)
+int launch(char *const argv[], const struct launch_watch *watch, void *context)
 {
     sigset_t both, before;
     int status;
@@ -201,6 +200,7 @@ int launch(char *const argv[], bool (*is_hopeless)(void *context), void *context
     const pid_t child = fork();
     if (child == 0) {
         sigprocmask(SIG_SETMASK, &before, NULL);
+        watch->become(context);
         execv(argv[0], argv);
         _exit(CLI_NOT_FOUND);
     }
@@ -210,7 +210,7 @@ int launch(char *const argv[], bool (*is_hopeless)(void *context), void *context
     handle(SIGINT, hand_on);
     handle(SIGTERM, hand_on);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    status = await(child, is_hopeless, context);
+    status = await(child, watch, context);
     running = 0;
     return WIFSIGNALED(status) ? CLI_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }

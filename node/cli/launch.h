@@ -22,10 +22,19 @@ bool program_find(const char *name, char path[LAUNCH_PATH_BYTES]);
 /* Cores that ranks can be given without sharing: what an MPI launcher counts. */
 int cores_count(void);
 
+/* What is done beside a program that runs. */
+struct launch_watch {
+    /* Asked every now and then; if it says so the program is told to end (SIGTERM). */
+    bool (*is_hopeless)(void *context);
+    /* In the child, before it becomes the program: no more than system calls. */
+    void (*become)(void *context);
+    /* Passes so much time, over and over, until the program has ended. */
+    void (*pause)(void *context, int pause_ms);
+};
+
 /* Runs argv (argv[0] is a path) and waits for it, handing on SIGINT and SIGTERM.  The
  * exit status, 128 plus the number of the signal that ended it, or CLI_NOT_FOUND if it
- * could not be started.  While it runs, `is_hopeless` is asked every now and then; if
- * it says so the program is told to end (SIGTERM). */
-int launch(char *const argv[], bool (*is_hopeless)(void *context), void *context);
+ * could not be started. */
+int launch(char *const argv[], const struct launch_watch *watch, void *context);
 
 #endif

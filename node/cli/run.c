@@ -15,6 +15,7 @@
 #include "node/knobs.h"
 #include "outcome.h"
 #include "proto/limits.h"
+#include "run_line.h"
 #include "sheet.h"
 #include <dirent.h>
 #include <errno.h>
@@ -41,6 +42,8 @@ struct job {
     char directory[KNOB_TEXT_BYTES]; /* our own: where the ends go */
     char sheets[KNOB_TEXT_BYTES];    /* where the sheets go */
     int hopeless_looks;
+    bool no_progress;
+    struct run_line *line; /* NULL: none */
 };
 
 /* --- The command line ------------------------------------------------------------- */
@@ -64,6 +67,10 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
     const char *option = argv[*i];
     int name = 0;
     size_t length = 0;
+    if (strcmp(option, "--no-progress") == 0) {
+        job->no_progress = true;
+        return CLI_OK;
+    }
     for (; name < NAMES; name++) {
         length = strlen(names[name]);
         if (strncmp(option, names[name], length) == 0 &&
@@ -196,9 +203,34 @@ static bool is_hopeless(void *context)
         sheets_release(&sheets);
     }
     outcome_release(&outcome);
-    if (hopeless)
+    if (hopeless) {
+        run_line_erase(job->line);
         fprintf(stderr, "moot: a rank failed outside of a moot: ending the job\n");
+    }
     return hopeless;
+}
+
+static void job_become(void *context)
+{
+    const struct job *job = context;
+    run_line_redirect(job->line);
+}
+
+static void job_pause(void *context, int pause_ms)
+{
+    struct job *job = context;
+    run_line_pause(job->line, pause_ms);
+}
+
+static int job_watch(struct job *job, char **argv)
+{
+    static const struct launch_watch watch = {is_hopeless, job_become, job_pause};
+    if (!job->no_progress && run_line_fits())
+        job->line = run_line_new(job->sheets, job->ranks);
+    const int status = launch(argv, &watch, job);
+    run_line_free(job->line);
+    job->line = NULL;
+    return status;
 }
 
 static int job_launch(struct job *job)
@@ -232,7 +264,7 @@ static int job_launch(struct job *job)
     }
     memcpy(argv, words.items, (size_t)own * sizeof *argv);
     memcpy(argv + own, job->program + 1, (size_t)count * sizeof *argv);
-    const int status = launch(argv, is_hopeless, job);
+    const int status = job_watch(job, argv);
     free(argv);
     return status;
 }
@@ -390,8 +422,8 @@ const struct verb verb_run = {
     .name = "run",
     .line = "starts an SPMD program on N ranks and sums up its run",
     .usage =
-        "run -n N [--faults PLAN] [--trace DIR] [--] [MOOT_NAME=VALUE ...] PROGRAM "
-        "[ARGUMENTS]\n"
+        "run -n N [--faults PLAN] [--trace DIR] [--no-progress] [--] "
+        "[MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
         "\n"
         "Starts PROGRAM on N ranks with mpirun (or mpiexec) and the options that this\n"
         "takes here.  A PROGRAM without a slash is looked for in PATH, beside this\n"
@@ -400,6 +432,10 @@ const struct verb verb_run = {
         "--faults PLAN has the ranks kill, stop and cut off themselves as it says:\n"
         "moot-fault-plan(7).  --trace DIR has each rank record what happens, for\n"
         "`moot report` and `moot trace export`.\n"
+        "\n"
+        "On a terminal a line says meanwhile how far the tasks have come; "
+        "--no-progress\n"
+        "or the variable NO_PROGRESS keeps it away.\n"
         "\n"
         "Exit status: 0 if at least one rank ended well, and every other one did or\n"
         "died or was voted out; else that of the first rank that failed (1 if it has\n"

@@ -6,7 +6,7 @@
 #include "node/door.h"
 #include <stdbool.h>
 
-enum { STATE_JOBS_MAX = 64, STATE_JOB_BYTES = 16 };
+enum { STATE_JOBS_MAX = 64, STATE_JOB_BYTES = 16, STATE_HEAD_BYTES = 16 };
 
 struct state_jobs {
     char names[STATE_JOBS_MAX][STATE_JOB_BYTES];
@@ -20,6 +20,12 @@ void state_jobs_find(const char *setting, struct state_jobs *out);
  * does.  Free with moot__picture__free_unpacked().  Every account in it is sound, and
  * there is one of the rank that answered. */
 Moot__Picture *state_ask(const char *setting, const char *job);
+
+/* Reads the head of an answer (STATE_HEAD_BYTES): how many bytes follow; 0 if it is
+ * none. */
+size_t state_head_read(const uint8_t *head);
+/* Reads what follows; NULL unless it is as above.  Free likewise. */
+Moot__Picture *state_picture_read(const uint8_t *bytes, size_t size);
 
 /* Any message of protobuf-c as a JSON object. */
 void state_json(const ProtobufCMessage *message);

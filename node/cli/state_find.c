@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* A rank that moves messages answers for itself at once; for all, in some rounds. */
-enum { SELF_S = 1, ALL_S = 10, HEAD_BYTES = 16, PICTURE_MAX = 1 << 28 };
+enum { SELF_S = 1, ALL_S = 10, PICTURE_MAX = 1 << 28 };
 
 static int socket_open(const char *path, int patience_s)
 {
@@ -62,23 +62,32 @@ static bool is_sound(const Moot__Picture *picture)
     return has_own;
 }
 
-static Moot__Picture *picture_read(int fd)
+size_t state_head_read(const uint8_t *head)
 {
-    uint8_t head[HEAD_BYTES];
     uint64_t size = 0;
-    if (!bytes_read(fd, head, sizeof head) || memcmp(head, DOOR_MAGIC, 8) != 0)
-        return NULL;
     for (int i = 7; i >= 0; i--)
         size = size << 8 | head[8 + i];
-    uint8_t *bytes = size > 0 && size < PICTURE_MAX ? malloc(size) : NULL;
-    Moot__Picture *picture = bytes && bytes_read(fd, bytes, size)
-                                 ? moot__picture__unpack(NULL, size, bytes)
-                                 : NULL;
-    free(bytes);
+    return memcmp(head, DOOR_MAGIC, 8) == 0 && size < PICTURE_MAX ? size : 0;
+}
+
+Moot__Picture *state_picture_read(const uint8_t *bytes, size_t size)
+{
+    Moot__Picture *picture = moot__picture__unpack(NULL, size, bytes);
     if (picture && !is_sound(picture)) {
         moot__picture__free_unpacked(picture, NULL);
         picture = NULL;
     }
+    return picture;
+}
+
+static Moot__Picture *picture_read(int fd)
+{
+    uint8_t head[STATE_HEAD_BYTES];
+    const size_t size = bytes_read(fd, head, sizeof head) ? state_head_read(head) : 0;
+    uint8_t *bytes = size > 0 ? malloc(size) : NULL;
+    Moot__Picture *picture =
+        bytes && bytes_read(fd, bytes, size) ? state_picture_read(bytes, size) : NULL;
+    free(bytes);
     return picture;
 }
 

@@ -1,0 +1,343 @@
+/* run_figures.c - see run_figures.h. */
+#include "run_figures.h"
+#include "node/account.h"
+#include "state.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+enum {
+    SILENT_S = 2,   /* who has said nothing for so long is silent */
+    PATIENCE_S = 2, /* for a rank's answer, */
+    PATIENCE_ALL_S = 10,
+    ALL_RANKS = 64, /* all are asked once a second, and one second more for so many */
+    OPEN_MAX = 64   /* sockets at a time */
+};
+
+/* A question that was asked, and as much of its answer as has come. */
+struct question {
+    int fd; /* -1: none is open */
+    uint8_t *bytes;
+    size_t size, room;
+    uint64_t until_ns;
+};
+
+struct source {
+    char door[DOOR_PATH_BYTES]; /* "": not known, or not on this host */
+    struct question question;
+    uint64_t said_ns; /* when it said what follows; 0: never */
+    uint64_t done, running, waiting, voted;
+    bool closed; /* its moot, and has no other */
+    bool gone;   /* from the moot */
+};
+
+struct run_figures {
+    const char *sheets;
+    struct source *sources; /* by rank */
+    uint32_t count, open;
+    uint64_t epoch; /* the last view that is known */
+    uint32_t next;  /* to be asked: they take turns where there are many */
+    struct question all;
+    uint64_t all_due_ns;
+};
+
+struct run_figures *run_figures_new(const char *sheets, int ranks)
+{
+    struct run_figures *figures = calloc(1, sizeof *figures);
+    struct source *sources = calloc((size_t)ranks, sizeof *sources);
+    if (!figures || !sources) {
+        free(figures);
+        free(sources);
+        return NULL;
+    }
+    for (int i = 0; i < ranks; i++)
+        sources[i].question.fd = -1;
+    *figures = (struct run_figures){.sheets = sheets,
+                                    .sources = sources,
+                                    .count = (uint32_t)ranks,
+                                    .all = {.fd = -1}};
+    return figures;
+}
+
+/* --- Questions -------------------------------------------------------------------- */
+
+static void question_end(struct question *question)
+{
+    if (question->fd >= 0)
+        close(question->fd);
+    free(question->bytes);
+    *question = (struct question){.fd = -1};
+}
+
+void run_figures_free(struct run_figures *figures)
+{
+    if (!figures)
+        return;
+    for (uint32_t i = 0; i < figures->count; i++)
+        question_end(&figures->sources[i].question);
+    question_end(&figures->all);
+    free(figures->sources);
+    free(figures);
+}
+
+/* False if nobody listens there, or it is too busy for another guest. */
+static bool question_ask(struct question *question, const char *door, const char *line,
+                         uint64_t until_ns)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const size_t length = strlen(line);
+    memcpy(address.sun_path, door, strlen(door) + 1);
+    question->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    question->room = STATE_HEAD_BYTES;
+    question->bytes = malloc(question->room);
+    question->until_ns = until_ns;
+    if (question->fd >= 0 && question->bytes &&
+        connect(question->fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+        send(question->fd, line, length, MSG_NOSIGNAL) == (ssize_t)length)
+        return true;
+    const int why = errno;
+    question_end(question);
+    errno = why;
+    return false;
+}
+
+/* Once the head is there: room for the rest.  False if there is none to come. */
+static bool question_grow(struct question *question)
+{
+    const size_t rest = state_head_read(question->bytes);
+    uint8_t *bytes =
+        rest > 0 ? realloc(question->bytes, STATE_HEAD_BYTES + rest) : NULL;
+    if (!bytes)
+        return false;
+    question->bytes = bytes;
+    question->room = STATE_HEAD_BYTES + rest;
+    return true;
+}
+
+/* Reads on: the answer, once it is whole.  The question is over then, and also where no
+ * answer will come. */
+static Moot__Picture *question_hear(struct question *question, uint64_t now_ns)
+{
+    Moot__Picture *picture = NULL;
+    bool over = now_ns > question->until_ns;
+    while (!over && question->size < question->room) {
+        const ssize_t got = recv(question->fd, question->bytes + question->size,
+                                 question->room - question->size, 0);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+            return NULL;
+        over = got <= 0;
+        question->size += got > 0 ? (size_t)got : 0;
+        if (question->size == STATE_HEAD_BYTES)
+            over = over || !question_grow(question);
+    }
+    if (!over)
+        picture = state_picture_read(question->bytes + STATE_HEAD_BYTES,
+                                     question->size - STATE_HEAD_BYTES);
+    question_end(question);
+    return picture;
+}
+
+/* --- Where they are --------------------------------------------------------------- */
+
+static FILE *file_open(const struct run_figures *figures, const char *name)
+{
+    char path[4096];
+    const int length = snprintf(path, sizeof path, "%s/%s", figures->sheets, name);
+    return length < (int)sizeof path ? fopen(path, "re") : NULL;
+}
+
+/* Reads the line that node/summary.c leaves. */
+static void door_read(const struct run_figures *figures, const char *name,
+                      struct source *source)
+{
+    FILE *file = file_open(figures, name);
+    char door[DOOR_PATH_BYTES];
+    if (!file)
+        return;
+    if (fscanf(file, "door %107[^\n]", door) == 1) {
+        memcpy(source->door, door, sizeof door);
+        source->closed = false;
+    }
+    fclose(file);
+}
+
+/* Takes the last word of a rank that was heard before: its sheet. */
+static void sheet_take(const struct run_figures *figures, const char *name,
+                       struct source *source)
+{
+    FILE *file = file_open(figures, name);
+    char key[64], number[32];
+    uint64_t retried = 0;
+    if (!file)
+        return;
+    while (fscanf(file, "%63s %31s%*[^\n]", key, number) == 2) {
+        const uint64_t value = strtoull(number, NULL, 10);
+        if (strcmp(key, "tasks_run") == 0)
+            source->done = value;
+        else if (strcmp(key, "tasks_retried") == 0)
+            retried = value;
+        else if (strcmp(key, "votes") == 0)
+            source->voted = value;
+    }
+    fclose(file);
+    source->done -= retried < source->done ? retried : source->done;
+    source->running = source->waiting = 0;
+    source->closed = true;
+}
+
+/* Looks at one that is not known to listen. */
+static void file_look(struct run_figures *figures, const char *name)
+{
+    static const char prefix[] = "rank-";
+    char *rest = NULL;
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
+        return;
+    const unsigned long rank = strtoul(name + sizeof prefix - 1, &rest, 10);
+    if (rank >= figures->count || *figures->sources[rank].door != '\0')
+        return;
+    struct source *source = &figures->sources[rank];
+    if (strcmp(rest, ".unfinished") == 0)
+        door_read(figures, name, source);
+    else if (*rest == '\0' && source->said_ns != 0 && !source->closed)
+        sheet_take(figures, name, source);
+}
+
+static void doors_find(struct run_figures *figures)
+{
+    DIR *stream = opendir(figures->sheets);
+    for (const struct dirent *entry; stream && (entry = readdir(stream));)
+        file_look(figures, entry->d_name);
+    if (stream)
+        closedir(stream);
+}
+
+/* --- Asking and hearing ----------------------------------------------------------- */
+
+static void source_take(struct source *source, const Moot__Account *account,
+                        uint64_t said_ns)
+{
+    const uint64_t computing =
+        account->running > account->stopped ? account->running - account->stopped : 0;
+    if (said_ns <= source->said_ns)
+        return;
+    source->said_ns = said_ns;
+    source->done = account->done;
+    source->running = computing;
+    source->waiting =
+        (account->unfinished > computing ? account->unfinished - computing : 0) +
+        account->undecided;
+    source->voted = account_figure(account, "votes");
+}
+
+/* Whoever knows the last view knows who is gone. */
+static void members_take(struct run_figures *figures, const Moot__Account *account)
+{
+    struct rankset members = {0};
+    if (account->epoch < figures->epoch)
+        return;
+    figures->epoch = account->epoch;
+    if (account_ranks(&account->members, &members))
+        for (uint32_t i = 0; i < figures->count; i++)
+            figures->sources[i].gone = !rankset_has(&members, i);
+    rankset_release(&members);
+}
+
+static void picture_take(struct run_figures *figures, Moot__Picture *picture,
+                         uint64_t now_ns)
+{
+    for (size_t i = 0; i < picture->n_seats; i++) {
+        const Moot__Picture__Seat *seat = picture->seats[i];
+        if (!seat->account || seat->rank >= figures->count || seat->age_ns >= now_ns)
+            continue;
+        members_take(figures, seat->account);
+        source_take(&figures->sources[seat->rank], seat->account,
+                    now_ns - seat->age_ns);
+    }
+    moot__picture__free_unpacked(picture, NULL);
+}
+
+static void source_ask(struct run_figures *figures, struct source *source,
+                       uint64_t now_ns)
+{
+    if (question_ask(&source->question, source->door, "brief\n",
+                     now_ns + PATIENCE_S * SECOND_NS))
+        figures->open++;
+    else if (errno != EAGAIN)
+        *source->door = '\0'; /* it has closed, or died; or opens another moot */
+}
+
+/* Where some ranks are not here, one that is asks for them. */
+static void others_ask(struct run_figures *figures, uint64_t now_ns)
+{
+    const struct source *here = NULL;
+    bool far = false;
+    for (uint32_t i = 0; i < figures->count; i++) {
+        const struct source *source = &figures->sources[i];
+        if (*source->door == '\0')
+            far |= !source->closed;
+        else if (!here && source->said_ns != 0)
+            here = source;
+    }
+    if (!far || !here || figures->all.fd >= 0 || now_ns < figures->all_due_ns)
+        return;
+    figures->all_due_ns = now_ns + (1 + figures->count / ALL_RANKS) * SECOND_NS;
+    (void)question_ask(&figures->all, here->door, "all\n",
+                       now_ns + PATIENCE_ALL_S * SECOND_NS);
+}
+
+void run_figures_ask(struct run_figures *figures, uint64_t now_ns)
+{
+    doors_find(figures);
+    for (uint32_t i = 0; i < figures->count && figures->open < OPEN_MAX; i++) {
+        struct source *source = &figures->sources[figures->next];
+        figures->next = (figures->next + 1) % figures->count;
+        if (*source->door != '\0' && source->question.fd < 0)
+            source_ask(figures, source, now_ns);
+    }
+    others_ask(figures, now_ns);
+}
+
+void run_figures_hear(struct run_figures *figures, uint64_t now_ns)
+{
+    Moot__Picture *picture =
+        figures->all.fd >= 0 ? question_hear(&figures->all, now_ns) : NULL;
+    if (picture)
+        picture_take(figures, picture, now_ns);
+    for (uint32_t i = 0; figures->open > 0 && i < figures->count; i++) {
+        struct question *question = &figures->sources[i].question;
+        if (question->fd < 0)
+            continue;
+        picture = question_hear(question, now_ns);
+        if (picture)
+            picture_take(figures, picture, now_ns);
+        figures->open -= question->fd < 0;
+    }
+}
+
+bool run_figures_sum(const struct run_figures *figures, uint64_t now_ns,
+                     struct run_totals *out)
+{
+    bool heard = false;
+    *out = (struct run_totals){.ranks = figures->count};
+    for (uint32_t i = 0; i < figures->count; i++) {
+        const struct source *source = &figures->sources[i];
+        const bool said = source->said_ns != 0;
+        heard |= said;
+        out->done += source->done;
+        out->voted += source->voted;
+        if (source->gone)
+            continue;
+        out->alive++;
+        out->silent += !source->closed &&
+                       (!said || now_ns >= source->said_ns + SILENT_S * SECOND_NS);
+        out->running += source->running;
+        out->waiting += source->waiting;
+    }
+    return heard;
+}

@@ -1,0 +1,249 @@
+/* run_line.c - see run_line.h.
+ *
+ * What a user sees: once the ranks have opened their moot, the last row of the terminal
+ * says every quarter of a second how far they have come,
+ *
+ *     moot: 12 s, 1234 done, 4 running, 120 waiting, 3 voted, 98 tasks/s, 4 of 4 ranks
+ *
+ * and is gone when the job has ended.  The program's own output looks as if there were
+ * no such line.  For that it must not go to the terminal behind our back: the launcher
+ * gets a pipe in the terminal's place, and what comes out of it is written after the
+ * line has been erased; the line comes back with its next turn.  Ranks notice nothing,
+ * since the launcher stands between them and its own output in any case.  A line is
+ * drawn only where the cursor is at the beginning of a row, so a prompt or a row that
+ * the program draws piece by piece stays whole, and the line waits for its end.
+ *
+ * Standard output that goes to a file goes there directly.  If it goes to a pipe there
+ * is no line, for who reads it may write to the same terminal, as `less` and `tee` do.
+ * Nor is there one while the job runs in the background, where the row is the shell's.
+ *
+ * The terminal's width is asked for at each turn, so that a window may change; the line
+ * keeps off the last column, where a terminal would go on to the next row.
+ */
+#include "run_line.h"
+#include "run_figures.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TURN_NS UINT64_C(250000000)
+enum {
+    WIDTH = 80,
+    LINE_BYTES = 256,
+    RATES = 8,
+    PIECE_BYTES = 1 << 16,
+    PIECES_MAX = 64
+};
+
+struct run_line {
+    struct run_figures *figures;
+    int from, to;      /* the pipe: what the job says; where it says so */
+    bool takes_output; /* standard output goes to the same terminal */
+    bool shown;        /* the line stands there */
+    bool inside;       /* the cursor is not at the beginning of a row */
+    uint64_t began_ns, due_ns;
+    struct {
+        uint64_t at_ns, done;
+    } past[RATES]; /* the last turns: the rate is counted over them */
+    unsigned turns;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* --- Whether ------------------------------------------------------------------------
+ */
+
+bool run_line_fits(void)
+{
+    const char *terminal = getenv("TERM"), *unwanted = getenv("NO_PROGRESS");
+    struct stat output;
+    return isatty(STDERR_FILENO) && terminal && *terminal &&
+           strcmp(terminal, "dumb") != 0 && !(unwanted && *unwanted) &&
+           !(fstat(STDOUT_FILENO, &output) == 0 &&
+             (S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode)));
+}
+
+static bool same_terminal(void)
+{
+    struct stat output, error;
+    return isatty(STDOUT_FILENO) && fstat(STDOUT_FILENO, &output) == 0 &&
+           fstat(STDERR_FILENO, &error) == 0 && output.st_rdev == error.st_rdev;
+}
+
+struct run_line *run_line_new(const char *sheets, int ranks)
+{
+    struct run_line *line = calloc(1, sizeof *line);
+    int ends[2];
+    if (!line)
+        return NULL;
+    line->figures = run_figures_new(sheets, ranks);
+    if (!line->figures || pipe2(ends, O_CLOEXEC) != 0) {
+        run_figures_free(line->figures);
+        free(line);
+        return NULL;
+    }
+    /* The job's end stays as it is: to block there is for the job to decide. */
+    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    line->from = ends[0];
+    line->to = ends[1];
+    line->takes_output = same_terminal();
+    line->began_ns = now_ns();
+    return line;
+}
+
+void run_line_redirect(const struct run_line *line)
+{
+    if (!line)
+        return;
+    dup2(line->to, STDERR_FILENO);
+    if (line->takes_output)
+        dup2(line->to, STDOUT_FILENO);
+}
+
+/* --- The terminal ----------------------------------------------------------------- */
+
+/* What cannot be written is lost, as it would be without us. */
+static void terminal_write(const char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t put = write(STDERR_FILENO, bytes, size);
+        if (put < 0 && errno == EAGAIN) {
+            struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+            (void)poll(&room, 1, -1);
+        } else if (put < 0 && errno != EINTR) {
+            return;
+        }
+        bytes += put > 0 ? put : 0;
+        size -= put > 0 ? (size_t)put : 0;
+    }
+}
+
+void run_line_erase(struct run_line *line)
+{
+    static const char erasure[] = "\r\033[K";
+    if (!line || !line->shown)
+        return;
+    line->shown = false;
+    terminal_write(erasure, sizeof erasure - 1);
+}
+
+/* Passes on what there is, but not for ever. */
+static void job_hear(struct run_line *line)
+{
+    char piece[PIECE_BYTES];
+    for (int i = 0; i < PIECES_MAX; i++) {
+        const ssize_t got = read(line->from, piece, sizeof piece);
+        if (got <= 0)
+            return;
+        run_line_erase(line);
+        terminal_write(piece, (size_t)got);
+        line->inside = piece[got - 1] != '\n';
+    }
+}
+
+static int width_get(void)
+{
+    struct winsize size;
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return known ? size.ws_col : WIDTH;
+}
+
+static bool in_foreground(void)
+{
+    const pid_t group = tcgetpgrp(STDERR_FILENO);
+    return group < 0 || group == getpgrp();
+}
+
+/* --- The line --------------------------------------------------------------------- */
+
+/* Tasks per second over the last turns. */
+static double rate_count(struct run_line *line, uint64_t at_ns, uint64_t done)
+{
+    const unsigned last = line->turns % RATES;
+    const unsigned first = line->turns < RATES ? 0 : last;
+    const uint64_t since_ns = line->turns > 0 ? line->past[first].at_ns : at_ns;
+    const uint64_t before = line->turns > 0 ? line->past[first].done : done;
+    line->past[last].at_ns = at_ns;
+    line->past[last].done = done;
+    line->turns++;
+    return done > before && at_ns > since_ns
+               ? (double)(done - before) * 1e9 / (double)(at_ns - since_ns)
+               : 0;
+}
+
+static void line_draw(struct run_line *line, uint64_t at_ns)
+{
+    struct run_totals totals;
+    char text[LINE_BYTES], shown[LINE_BYTES + 8];
+    if (!run_figures_sum(line->figures, at_ns, &totals))
+        return;
+    const double rate = rate_count(line, at_ns, totals.done);
+    const int length = snprintf(
+        text, sizeof text,
+        "moot: %" PRIu64 " s, %" PRIu64 " done, %" PRIu64 " running, %" PRIu64
+        " waiting, %" PRIu64 " voted, %.*f tasks/s, %" PRIu32 " of %" PRIu32 " rank%s",
+        (at_ns - line->began_ns) / 1000000000u, totals.done, totals.running,
+        totals.waiting, totals.voted, rate > 0 && rate < 10, rate, totals.alive,
+        totals.ranks, totals.ranks == 1 ? "" : "s");
+    if (totals.silent > 0)
+        snprintf(text + length, sizeof text - (size_t)length, ", %" PRIu32 " silent",
+                 totals.silent);
+    const int used =
+        snprintf(shown, sizeof shown, "\r%.*s\033[K", width_get() - 1, text);
+    line->shown = true;
+    terminal_write(shown, (size_t)used);
+}
+
+static void turn(struct run_line *line, uint64_t at_ns)
+{
+    line->due_ns = at_ns + TURN_NS;
+    if (!in_foreground())
+        line->shown = false; /* what stood there is the shell's to write over */
+    else if (!line->inside)
+        line_draw(line, at_ns);
+    run_figures_ask(line->figures, at_ns);
+}
+
+void run_line_pause(struct run_line *line, int pause_ms)
+{
+    uint64_t at_ns = now_ns();
+    const uint64_t until_ns = at_ns + (uint64_t)pause_ms * 1000000u;
+    while (at_ns < until_ns) {
+        struct pollfd job = {.fd = line ? line->from : -1, .events = POLLIN};
+        const int left_ms = (int)((until_ns - at_ns + 999999u) / 1000000u);
+        if (poll(&job, 1, left_ms) > 0)
+            job_hear(line);
+        at_ns = now_ns();
+    }
+    if (!line)
+        return;
+    run_figures_hear(line->figures, at_ns);
+    if (at_ns >= line->due_ns)
+        turn(line, at_ns);
+}
+
+void run_line_free(struct run_line *line)
+{
+    if (!line)
+        return;
+    job_hear(line);
+    run_line_erase(line);
+    close(line->from);
+    close(line->to);
+    run_figures_free(line->figures);
+    free(line);
+}

@@ -1,0 +1,28 @@
+/* run_line.h - the live line of `moot run`: how far the job has come, on a terminal. */
+#ifndef NODE_CLI_RUN_LINE_H
+#define NODE_CLI_RUN_LINE_H
+
+#include <stdbool.h>
+
+struct run_line;
+
+/* Whether standard error is a place for it, and nobody has said that he wants none. */
+bool run_line_fits(void);
+
+/* The line of a job of so many ranks, whose sheets go to that folder, which stays. NULL
+ * without memory.  All functions accept NULL: there is no line then. */
+struct run_line *run_line_new(const char *sheets, int ranks);
+/* Passes on what the job has said, and erases the line. */
+void run_line_free(struct run_line *line);
+
+/* In the job's process, before it is executed: what goes to the line's terminal goes
+ * through run_line_pause() from here on. */
+void run_line_redirect(const struct run_line *line);
+
+/* Passes so much time, with the job's output and with the line when it is due. */
+void run_line_pause(struct run_line *line, int pause_ms);
+
+/* Before anything else is written to the terminal. */
+void run_line_erase(struct run_line *line);
+
+#endif
