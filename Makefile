@@ -229,6 +229,7 @@ fuzz: deps-check
 	@FUZZ_SECONDS=$(T) tests/run.sh $(BUILD) fuzz
 
 # The core with its rules switched off one by one: what sees each?  A build of its own.
+# And the rules that find a stall's cause.
 MUTANT_BUILD := $(BUILD)-mutants
 MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants sim/trace_test unit/core_test \
   unit/view_test unit/view_rules_test unit/scope_test unit/leave_test unit/drop_test unit/lost_test \
@@ -238,6 +239,8 @@ mutants: deps-check
 	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)
 	$(MUTANT_BUILD)/tests/sim/trace_test --mutants
 	$(MUTANT_BUILD)/tests/sim/mutants
+	@$(AGAIN) -s $(BUILD)/tests/unit/diagnosis_test
+	tests/unit/diagnosis_mutants.sh $(BUILD)
 
 # What a moot costs as it grows, to 10,000 ranks; takes minutes and 10 GB.
 .PHONY: scale

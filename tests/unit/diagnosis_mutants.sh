@@ -1,0 +1,155 @@
+#!/bin/sh
+# diagnosis_mutants.sh BUILD [--ranks] [NAME...] - breaks the rules by which a stall's
+# cause is found, one by one; tests/unit/diagnosis_test.c must see each.
+#
+# A mutant is a line of the table: its name, the file of node/, a sed command that breaks
+# one rule there, and the row of tests/cli/stalls_test.sh that shows the rule on real
+# ranks, if there is one.  With --ranks that row must fail, too; takes 3 s for each.  A
+# command that changes nothing is a failure: the code has moved on, and the line has not.
+#
+# Compiles the file alone and links it before the library of BUILD, which `make tests` has
+# made.  The unbroken code, made in the same way, must pass first.  Prints what saw each,
+# and "N passed, N failed".
+set -u
+
+build=$(cd "${1:?usage: diagnosis_mutants.sh BUILD [--ranks] [NAME...]}" && pwd)
+shift
+ranks=
+[ "${1-}" != --ranks ] || {
+    ranks=1
+    shift
+}
+only=" $* "
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0
+# compile FILE
+compile() {
+    # shellcheck disable=SC2086 # the compiler may be several words
+    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -w -I. -Ihashing -iquoteproto -Inode -iquotenode \
+        -I"$build/gen" -c "$1" -o "$scratch/broken.o"
+}
+# link PROGRAM: with the broken object in the place of the library's
+link() {
+    mkdir -p "$scratch/$(dirname "$1")"
+    mpicc -pthread -o "$scratch/$1" "$build/$1.o" "$scratch/broken.o" \
+        "$build/libmoot.a" -lcmocka -lprotobuf-c -lsodium -lm
+}
+test_passes() {
+    : >"$scratch/out" # one file, twice to be appended to
+    timeout 60 "$scratch/tests/unit/diagnosis_test" >>"$scratch/out" 2>&1
+}
+# show WORDS: a mutant that does not do as it should
+show() {
+    failed=$((failed + 1))
+    echo "FAIL  $name: $*"
+}
+
+# mutant NAME FILE ROW COMMAND
+mutant() {
+    name=$1 row=$3
+    case $only in "  " | *" $name "*) ;; *) return ;; esac
+    sed -e "$4" "node/$2" >"$scratch/$2"
+    if cmp -s "node/$2" "$scratch/$2"; then
+        show "the command changes nothing in node/$2"
+    elif ! compile "$scratch/$2" || ! link tests/unit/diagnosis_test; then
+        show "it does not compile"
+    elif test_passes; then
+        show "tests/unit/diagnosis_test does not see it"
+    elif [ -n "$ranks" ] && [ "$row" != - ] && ! rank_sees; then
+        show "row $row of stalls_test.sh does not see it"
+    else
+        passed=$((passed + 1))
+        echo "ok    $name: $(sed -n "s/^\([a-z, ]*\): '.*/\1/p" "$scratch/out" | paste -sd';')${ranks:+ ranks: $row}"
+    fi
+}
+rank_sees() {
+    link tests/mpi/stalls || return 1
+    mkdir -p "$scratch/ranks/tests/mpi"
+    ln -sf "$build/moot" "$scratch/ranks/moot"
+    ln -sf "$scratch/tests/mpi/stalls" "$scratch/ranks/tests/mpi/stalls"
+    ! BUILD="$scratch/ranks" sh tests/cli/stalls_test.sh "$row" >"$scratch/rows" 2>&1 &&
+        grep -q "^FAIL $row:" "$scratch/rows"
+}
+
+if ! compile node/diagnosis.c || ! link tests/unit/diagnosis_test || ! test_passes; then
+    echo "diagnosis_mutants.sh: the unbroken code does not pass"
+    exit 1
+fi
+
+d=diagnosis.c p=picture.c c=stall_cause.c
+
+# Who is silent, and why.
+mutant DEADISSILENT $d dead 's/if (picture_is_dead(picture, rank)) {/if (false) {/'
+mutant ENDUNSEEN $p dead 's/ || peer->ended_ns != 0);/);/'
+mutant PROCUNSEEN $p - "s/peer->process == 'X' ||/false ||/; s/peer->process == 'Z' ||/false ||/"
+mutant STOPPEDISLOST $d - 's/if (!stopped && picture_loses/if (picture_loses/'
+mutant CUTOFFISSILENT $d - 's/if (!stopped && picture_loses/if (false \&\& picture_loses/'
+mutant SILENTISMOVING $d silent 's/if (picture_is_silent(picture, who)) {/if (false) {/'
+mutant REMOVEDISASKED $p - 's/(seat->asked_ns != 0 ||.*/seat->asked_ns != 0;/'
+
+# What does not get through.
+mutant LATEISLOST $p - 's/RESENT_LOST = 3/RESENT_LOST = 1/'
+mutant NEVERLOST $p lost 's/return peer != NULL && peer->backlog > 0.*/return false;/'
+mutant ACKEDISLOST $p - 's/peer->backlog > 0 && //'
+mutant RESULTMOVES $d lost 's/if (picture_loses(picture, owner, asker)) {/if (false) {/'
+mutant ASKINGMOVES $d - 's/} else if (picture_loses(picture, asker, owner)) {/} else if (false) {/'
+mutant DECISIONMOVES $d - 's/if (picture_loses(picture, chair, owner)) {/if (false) {/'
+mutant MOTIONMOVES $d motion 's/if (asks != NULL && asks->asked && pict.*/if (false) {/'
+mutant UNASKEDISLOST $d - 's/if (asks != NULL && asks->asked &&/if (asks != NULL \&\&/'
+mutant ACCEPTMOVES $d - 's/if (picture_loses(picture, chair, rank)) {/if (false) {/'
+mutant REPORTMOVES $d - 's/if (picture_loses(picture, rank, chair)) {/if (false) {/'
+mutant HOLDERMOVES $d - 's/if (picture_loses(picture, holder, chair)) {/if (false) {/'
+
+# What the owner does.
+mutant NOINPUTS $d chain 's/if (task->input.len > 0) {/if (false) {/'
+mutant NOCHILDREN $d nested 's/if (child_of(account, hash, hash)) {/if (false) {/'
+mutant SLOWISMOVING $d slow '/child_of(account, hash, hash)/,/return false/s/CAUSE_SLOW/CAUSE_MOVING/'
+mutant RESTISMOVING $d resting 's/} else if (task->stage == TASK_RESTING) {/} else if (false) {/'
+mutant BUSYISAWAY $d behind 's/bool busy = account->running > account->stopped;/bool busy = false;/'
+mutant AWAYISBUSY $d away 's/bool busy = account->running > account->stopped;/bool busy = true;/'
+mutant STOPPEDISBUSY $d - 's/bool busy = account->running > account->stopped;/bool busy = account->running > 0;/'
+mutant NOLEASE $d lease 's/task->once && !account->lease ? CAUSE_LEASE/false ? CAUSE_LEASE/'
+mutant PURELEASE $d - 's/task->once && !account->lease/!account->lease/'
+
+# What the chair lacks.
+mutant NOBLAME $d voters 's/^        blame_awaited(picture, finding, chair);//'
+mutant HOLDERSUNSEEN $d - 's/if (rankset_empty(&holders)) {/if (true) {/'
+mutant NOBODYISUNDECIDED $d nobody 's/conclude(finding, CAUSE_NOBODY, PLACEMENT_NOBODY);/(void)0;/'
+mutant HEARSAYUNHEARD $p - 's/good = account_ranks(&task->holders, out) &&/good = true \&\&/'
+mutant UNDECIDEDMOVES $d undecided 's/conclude(finding, CAUSE_UNDECIDED, chair);/conclude(finding, CAUSE_MOVING, chair);/'
+mutant NOTHINGISLACK $d - 's/} else if (finding->lack == CORE_LACK_NOTHING) {/} else if (false) {/'
+
+# Whose word counts.
+mutant OWNERUNHEARD $p - 's/if (task != NULL && task->own != CORE_OWN_NONE) {/if (false) {/'
+mutant NOOWNER $p slow 's/owner = task->owner;/(void)0;/; s/task->own != CORE_OWN_NONE/false/'
+
+# Circles, and what keeps them from being found.
+mutant NOCIRCLE $d cycle 's/if (closes_circle(finding, &hash)) {/if (false) {/'
+mutant CIRCLESDIFFER $d cycle 's/return in_chain(a, &b->chain\[b->cycle_begin\].hash);/return false;/'
+mutant NOTBUSY $d cycle 's/^        find_busy(picture, &found);//'
+mutant NOTBUSYALONE $d nobody 's/found.cause == CAUSE_NOBODY ||//'
+
+# Findings: which are one, and which comes first.
+mutant NOMERGE $d undecided 's/if (same_finding(other, found)) {/if (false) {/'
+mutant ALLONE $d two 's/if (same_finding(other, found)) {/if (true) {/'
+mutant SILENTTWICE $d - 's/a->cause == CAUSE_DEAD || a->cause == CAUSE_SILENT ||/false ||/'
+mutant NOORDER $d - 's/diagnosis->findings\[at - 1\].cause > found->cause/false/'
+mutant NOWAITING $d slow 's/(void)rankset_merge(&other->waiting, &found->waiting);//'
+mutant YOUNGEST $d - 's/if (found->since_ns > other->since_ns) {/if (false) {/'
+
+# Closes.
+mutant NOCLOSE $d close 's/^            diagnose_close(picture, diagnosis, rank);//'
+mutant LEFTISSILENT $d - 's/account == NULL ? left ||/account == NULL ? false ||/'
+mutant CLOSEDISOPEN $d - 's/: account->closing_ns != 0 ||/: false ||/'
+
+# Disputes.
+mutant NODISPUTE $d - 's/^        find_disputes(picture, diagnosis);//'
+
+# What is said of it.
+mutant NOVOTE $c voters 's/if (!rankset_empty(&finding->awaited) && find.*/if (false) {/'
+mutant NOMAJORITY $c dead 's/if (rank != finding->culprit && picture_is_silent/if (false \&\& picture_is_silent/'
+mutant NORESTTOLD $c resting 's/if (task != NULL && task->stage == TASK_RESTING) {/if (false) {/'
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
