@@ -140,6 +140,9 @@ $(BUILD)/tests/unit/tune_test: $(addprefix $(BUILD)/node/cli/,tune_measure.o tun
   tune_replay.o tune_advise.o trace_store.o)
 $(BUILD)/tests/unit/tune_test: LIBS += $(BUILD)/libmootsim.a $(BUILD)/libmoot.a -lprotobuf-c -lsodium -lm
 
+$(BUILD)/tests/unit/account_test: $(addprefix $(BUILD)/node/cli/,state_text.o)
+$(BUILD)/tests/unit/account_test: LIBS += $(BUILD)/libmoot.a -lprotobuf-c -lsodium
+
 # The benchmark's graphs are tested without MPI.
 $(BUILD)/tests/unit/pattern_test: $(BUILD)/tests/bench/pattern.o
 
@@ -160,7 +163,9 @@ $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a $(BUILD)/libmoot.a
 
 # Fuzzers have instrumented objects of their own: what each may drive, built once.
 FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c consensus/sim/program*.c \
-  consensus/sim/script*.c consensus/sim/ranks.c consensus/sim/workload.c node/knobs*.c) $(PLAN_SRC)
+  consensus/sim/script*.c consensus/sim/ranks.c consensus/sim/workload.c node/knobs*.c) \
+  $(addprefix node/,account_read.c picture.c diagnosis.c stall.c stall_cause.c text.c) \
+  $(addprefix node/cli/,state_text.c state_json.c json.c) $(PLAN_SRC)
 FUZZ_LIB_OBJ := $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/lib/%.o) $(BUILD)/fuzz/lib/gen/moot.pb-c.o
 FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined \
   -fno-sanitize-recover=all -I. -Ihashing -iquoteproto -Inode -I$(BUILD)/gen

@@ -21,13 +21,17 @@
 #include <unistd.h>
 
 enum {
-    LANES_MAX = 64,
-    WAITS_MAX = 64,
-    TASKS_MAX = 256,
-    PEERS_MAX = 128,
+    LANES_MAX = LIMIT_ACCOUNT_LANES,
+    WAITS_MAX = LIMIT_ACCOUNT_WAITS,
+    TASKS_MAX = LIMIT_ACCOUNT_TASKS,
+    PEERS_MAX = LIMIT_ACCOUNT_PEERS,
     OPEN_MAX = 96, /* of the tasks: owned and unfinished, or undecided, unasked for */
     HOST_BYTES = 256
 };
+
+static_assert(SUMMARY_FIGURES <= LIMIT_ACCOUNT_NUMBERS &&
+                  TIMINGS_MAX <= LIMIT_ACCOUNT_NUMBERS,
+              "an account has room for all figures and timers");
 
 struct block {
     struct block *next;

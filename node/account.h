@@ -25,8 +25,9 @@ uint8_t *account_pack(struct moot *m, const moot_hash *asked, uint32_t asked_cou
 /* The same without lanes, waits, tasks and peers. */
 uint8_t *account_pack_brief(struct moot *m, size_t *size);
 
-/* Reads one that came from elsewhere: NULL without memory, or if ranks, hashes or
- * states in it are not what they should be.  Free with account_free. */
+/* Reads one that came from elsewhere: NULL without memory, or if counts, ranks, hashes
+ * or states in it are not what they should be.  Texts in it may be any bytes.  Free
+ * with account_free. */
 Moot__Account *account_read(const uint8_t *bytes, size_t size);
 /* The same of an account that was read as a part of something else. */
 bool account_check(const Moot__Account *account);

@@ -16,9 +16,15 @@ static bool good_hash(const ProtobufCBinaryData *bytes, bool needed)
     return bytes->len == sizeof(moot_hash) || (bytes->len == 0 && !needed);
 }
 
-static bool good_ranks(const ProtobufCBinaryData *bytes)
+/* Whole words, and no rank in them that is none of the job's. */
+static bool good_ranks(const Moot__Account *account, const ProtobufCBinaryData *bytes)
 {
-    return bytes->len % sizeof(uint64_t) == 0 && bytes->len <= LIMIT_RANKS / 8;
+    bool good = bytes->len % sizeof(uint64_t) == 0 && bytes->len <= LIMIT_RANKS / 8;
+    for (size_t i = account->size / 8; good && i < bytes->len; i++) {
+        unsigned beyond = i == account->size / 8 ? 0xffu << account->size % 8 : 0xffu;
+        good = (bytes->data[i] & beyond) == 0;
+    }
+    return good;
 }
 
 /* A rank or nobody. */
@@ -33,15 +39,26 @@ static bool good_task(const Moot__Account *account, const Moot__Account__Task *t
            good_rank(account, task->chair) && good_rank(account, task->owner) &&
            task->evidence < EVIDENCE_END && task->own <= CORE_OWN_DONE &&
            task->have <= CORE_HAVE_DATA && task->stage <= TASK_ENDED &&
-           task->lack < CORE_LACK_END && good_ranks(&task->holders) &&
-           good_ranks(&task->asked_by) && good_ranks(&task->awaited);
+           task->lack < CORE_LACK_END && good_ranks(account, &task->holders) &&
+           good_ranks(account, &task->asked_by) && good_ranks(account, &task->awaited);
+}
+
+/* No more than who packs one tells (account.c). */
+static bool good_counts(const Moot__Account *account)
+{
+    return account->n_lanes <= LIMIT_ACCOUNT_LANES &&
+           account->n_waits <= LIMIT_ACCOUNT_WAITS &&
+           account->n_tasks <= LIMIT_ACCOUNT_TASKS &&
+           account->n_peers <= LIMIT_ACCOUNT_PEERS &&
+           account->n_figures <= LIMIT_ACCOUNT_NUMBERS &&
+           account->n_timers <= LIMIT_ACCOUNT_NUMBERS;
 }
 
 bool account_check(const Moot__Account *account)
 {
     bool good = account->size > 0 && account->size <= LIMIT_RANKS &&
-                account->rank < account->size && good_ranks(&account->members) &&
-                account->mode <= CORE_TRUST;
+                account->rank < account->size && good_counts(account) &&
+                good_ranks(account, &account->members) && account->mode <= CORE_TRUST;
     for (size_t i = 0; good && i < account->n_lanes; i++) {
         good = account->lanes[i]->state <= CORE_LANE_ENDED;
     }

@@ -4,21 +4,12 @@
 #include "hashing/identity.h"
 #include "node/members.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { WAITED_MAX = 24, GROUPS_MAX = 24, RANKS_TEXT_BYTES = 256 };
 #define AGE_NOW_NS UINT64_C(20000000) /* an answer that is no older is new */
 
 /* --- Parts of lines --------------------------------------------------------------- */
-
-/* Text that another rank sent: nothing that a terminal would obey. */
-static void add_told(struct text *text, const ProtobufCBinaryData *told)
-{
-    for (size_t i = 0; i < told->len; i++) {
-        text_add(text, "%c", iscntrl(told->data[i]) ? '?' : told->data[i]);
-    }
-}
 
 void stall_add_ranks(struct text *text, const struct rankset *ranks)
 {
@@ -49,17 +40,17 @@ void stall_add_task(struct text *text, const struct picture *picture,
     text_add(text, "task %.8s", hash_format(hash, digits));
     if (task != NULL && task->kernel.len > 0) {
         text_add(text, " of kernel '");
-        add_told(text, &task->kernel);
+        text_add_told(text, task->kernel.data, task->kernel.len);
         text_add(text, "'");
     }
     if (task != NULL && task->label.len > 0) {
         text_add(text, " '");
-        add_told(text, &task->label);
+        text_add_told(text, task->label.data, task->label.len);
         text_add(text, "'");
     }
     if (task != NULL && task->site.len > 0) {
         text_add(text, " (");
-        add_told(text, &task->site);
+        text_add_told(text, task->site.data, task->site.len);
         text_add(text, ")");
     }
 }
@@ -82,7 +73,7 @@ static void add_lane(struct text *text, const Moot__Account__Lane *lane)
     }
     if ((here || lane->state == CORE_LANE_PARKED) && lane->site.len > 0) {
         text_add(text, ", last spawn at ");
-        add_told(text, &lane->site);
+        text_add_told(text, lane->site.data, lane->site.len);
     }
 }
 

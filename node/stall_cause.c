@@ -98,8 +98,9 @@ static void say_lost(struct text *text, const struct picture *picture,
                  (unsigned long long)peer->resent);
     }
     if (account != NULL && account->plan.len > 0) {
-        text_add(text, "; the fault plan %.*s has struck there %llu times",
-                 (int)account->plan.len, (const char *)account->plan.data,
+        text_add(text, "; the fault plan ");
+        text_add_told(text, account->plan.data, account->plan.len);
+        text_add(text, " has struck there %llu times",
                  (unsigned long long)account->faults_fired);
     }
     text_add(text, "\n      next: the plan does what it says (moot faults explain); "

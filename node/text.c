@@ -45,6 +45,33 @@ void text_add(struct text *text, const char *format, ...)
     va_end(args);
 }
 
+/* How many bytes a control character takes, of ASCII, or, as UTF-8 writes it, of ISO
+ * 6429's C1 set; 0: there is none. */
+static size_t command_bytes(const unsigned char *at, size_t size)
+{
+    if (at[0] == 0xc2 && size > 1 && at[1] >= 0x80 && at[1] < 0xa0) {
+        return 2;
+    }
+    return at[0] < 0x20 || at[0] == 0x7f;
+}
+
+void text_add_told(struct text *text, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    size_t from = 0, i = 0;
+    while (i < size) {
+        size_t skipped = command_bytes(at + i, size - i);
+        if (skipped > 0) {
+            text_add(text, "%.*s?", (int)(i - from), (const char *)at + from);
+            from = i + skipped;
+        }
+        i += skipped > 0 ? skipped : 1;
+    }
+    if (from < size) {
+        text_add(text, "%.*s", (int)(size - from), (const char *)at + from);
+    }
+}
+
 void text_clear(struct text *text)
 {
     text->length = 0;

@@ -18,6 +18,9 @@ void text_add(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void text_add_args(struct text *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
+/* Text that another process sent, so any bytes: what a terminal would obey becomes a
+ * question mark, and it stays on its line. */
+void text_add_told(struct text *text, const void *bytes, size_t size);
 void text_clear(struct text *text); /* keeps the memory */
 void text_release(struct text *text);
 const char *text_get(const struct text *text); /* never NULL */

@@ -43,6 +43,11 @@
 
 #define LIMIT_INQUIRY_HASHES 256u      /* tasks in one INQUIRY */
 #define LIMIT_ACCOUNT_BYTES (1u << 18) /* what a rank says of itself, packed */
+#define LIMIT_ACCOUNT_LANES 64u        /* of each, how many it tells of */
+#define LIMIT_ACCOUNT_WAITS 64u
+#define LIMIT_ACCOUNT_TASKS 256u
+#define LIMIT_ACCOUNT_PEERS 128u
+#define LIMIT_ACCOUNT_NUMBERS 64u /* figures, and as many timers */
 
 #define LIMIT_EAGER_BYTES (8u << 10) /* results up to this ride with their message */
 #define LIMIT_FRAME_BYTES (4u << 20) /* one frame, all messages and payloads */

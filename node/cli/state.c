@@ -1,15 +1,13 @@
 /* state.c - `moot state`: what the ranks of a running job wait for.
  *
- * A rank on this host gathers what all say (node/door.h); the text is the stall
- * report's (node/stall.h), of a job that need not stall.
+ * A rank on this host gathers what all say (node/door.h); state_find.c asks it, and
+ * state_text.c and state_json.c write what it answers.
  */
 #include "state.h"
 #include "cli.h"
 #include "node/knobs.h"
-#include "node/stall.h"
 #include "proto/moot_error.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,48 +16,13 @@ struct request {
     bool json, watch;
 };
 
-/* --- For people ------------------------------------------------------------------- */
-
-static void timers_add(struct text *text, const Moot__Account *account)
+static void text_print(const Moot__Picture *picture)
 {
-    text_add(text, "  timers of rank %u:", account->rank);
-    for (size_t i = 0; i < account->n_timers; i++) {
-        const Moot__Account__Number *timer = account->timers[i];
-        text_add(text, "%s %.*s ", i > 0 ? "," : "", (int)timer->name.len,
-                 (const char *)timer->name.data);
-        if (timer->value == UINT64_MAX)
-            text_add(text, "never");
-        else
-            text_add_duration(text, timer->value);
-    }
-    text_add(text, "\n");
-}
-
-static void text_print(const Moot__Picture *told)
-{
-    struct picture picture = {.rank = told->rank, .size = told->size};
     struct text text = {0};
-    picture.seats = calloc(picture.size, sizeof *picture.seats);
-    for (size_t i = 0; picture.seats && i < told->n_seats; i++)
-        picture.seats[told->seats[i]->rank] =
-            (struct seat){.account = told->seats[i]->account,
-                          .age_ns = told->seats[i]->age_ns,
-                          .asked_ns = told->seats[i]->asked_ns};
-    struct diagnosis *diagnosis = picture.seats ? diagnosis_new(&picture) : NULL;
-    if (diagnosis) {
-        text_add(&text, "job %.*s, ", (int)told->job.len, (const char *)told->job.data);
-        stall_compose(&text, &picture, diagnosis);
-        for (uint32_t rank = 0; rank < picture.size; rank++)
-            if (picture.seats[rank].account)
-                timers_add(&text, picture.seats[rank].account);
-    }
+    state_text(&text, picture);
     printf("%s", text_get(&text));
     text_release(&text);
-    diagnosis_free(diagnosis);
-    free(picture.seats);
 }
-
-/* --- The verb --------------------------------------------------------------------- */
 
 /* The job that is meant: a status. */
 static int job_choose(const char *setting, const char **job, char name[STATE_JOB_BYTES])

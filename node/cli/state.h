@@ -4,6 +4,7 @@
 
 #include "moot.pb-c.h"
 #include "node/door.h"
+#include "node/text.h"
 #include <stdbool.h>
 
 enum { STATE_JOBS_MAX = 64, STATE_JOB_BYTES = 16, STATE_HEAD_BYTES = 16 };
@@ -24,8 +25,12 @@ Moot__Picture *state_ask(const char *setting, const char *job);
 /* Reads the head of an answer (STATE_HEAD_BYTES): how many bytes follow; 0 if it is
  * none. */
 size_t state_head_read(const uint8_t *head);
-/* Reads what follows; NULL unless it is as above.  Free likewise. */
+/* Reads what follows; NULL without memory, or if it is not sound: an account of who
+ * answered, seats in the order of ranks, accounts that account_check() accepts.  Free
+ * likewise. */
 Moot__Picture *state_picture_read(const uint8_t *bytes, size_t size);
+/* The stall report of it, and all timers; nothing without memory. */
+void state_text(struct text *text, const Moot__Picture *picture);
 
 /* Any message of protobuf-c as a JSON object. */
 void state_json(const ProtobufCMessage *message);

@@ -1,5 +1,4 @@
 /* state_find.c - the sockets of running ranks: which there are, and what they say. */
-#include "node/account.h"
 #include "state.h"
 #include <dirent.h>
 #include <errno.h>
@@ -47,37 +46,12 @@ static bool bytes_read(int fd, uint8_t *bytes, size_t size)
     return true;
 }
 
-static bool is_sound(const Moot__Picture *picture)
-{
-    bool has_own = false;
-    for (size_t i = 0; i < picture->n_seats; i++) {
-        const Moot__Picture__Seat *seat = picture->seats[i];
-        const Moot__Account *account = seat->account;
-        if (seat->rank >= picture->size ||
-            (account && (!account_check(account) || account->rank != seat->rank ||
-                         account->size != picture->size)))
-            return false;
-        has_own |= account && seat->rank == picture->rank;
-    }
-    return has_own;
-}
-
 size_t state_head_read(const uint8_t *head)
 {
     uint64_t size = 0;
     for (int i = 7; i >= 0; i--)
         size = size << 8 | head[8 + i];
     return memcmp(head, DOOR_MAGIC, 8) == 0 && size < PICTURE_MAX ? size : 0;
-}
-
-Moot__Picture *state_picture_read(const uint8_t *bytes, size_t size)
-{
-    Moot__Picture *picture = moot__picture__unpack(NULL, size, bytes);
-    if (picture && !is_sound(picture)) {
-        moot__picture__free_unpacked(picture, NULL);
-        picture = NULL;
-    }
-    return picture;
 }
 
 static Moot__Picture *picture_read(int fd)

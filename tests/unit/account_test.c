@@ -1,0 +1,345 @@
+/* account_test.c - accounts and pictures that nobody packed: cut, flipped, made by
+ * hand.
+ *
+ * What a rank or a socket says is refused unless it is sound (node/account.h,
+ * node/cli/state.h), and what is sound can be diagnosed and told without harm, whatever
+ * its texts hold: a terminal is shown nothing that it would obey.
+ */
+#include "pictures.h"
+
+#include "node/cli/state.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+/* Rank 0 waits for a task that rank 1 owns; every text and every set is there. */
+static struct kit *kit_full(void)
+{
+    struct kit *kit = kit_new(3);
+    kit_wait(kit, 0, 0)->waiter = kit_hash(kit, 1);
+    Moot__Account__Task *task = kit_own(kit, 1, 0, CORE_OWN_WAIT, TASK_IDLE);
+    task->input = kit_hash(kit, 2);
+    task->site = task->label = kit_text("text");
+    task->holders = task->asked_by = task->awaited = kit_ranks(kit, 0x7);
+    kit_peer(kit, 0, 1)->waits_for = kit_hash(kit, 0);
+    kit_lose(kit, 1, 0);
+    kit->ranks[1].account.plan = kit_text("drop:1");
+    return kit;
+}
+
+/* --- An account ------------------------------------------------------------------- */
+
+/* As it comes over a wire. */
+static bool account_passes(const Moot__Account *account)
+{
+    size_t size = moot__account__get_packed_size(account);
+    uint8_t *bytes = malloc(size);
+    moot__account__pack(account, bytes);
+    Moot__Account *read = account_read(bytes, size);
+    bool good = read != NULL;
+    account_free(read);
+    free(bytes);
+    return good;
+}
+
+static void as_it_is(struct kit *kit) { (void)kit; }
+static void no_size(struct kit *kit) { kit->ranks[1].account.size = 0; }
+static void size_beyond(struct kit *kit)
+{
+    kit->ranks[1].account.size = LIMIT_RANKS + 1;
+}
+static void rank_beyond(struct kit *kit) { kit->ranks[1].account.rank = 3; }
+static void no_such_mode(struct kit *kit)
+{
+    kit->ranks[1].account.mode = CORE_TRUST + 1;
+}
+static void no_such_lane_state(struct kit *kit)
+{
+    kit->ranks[1].lane.state = CORE_LANE_ENDED + 1;
+}
+static void member_beyond(struct kit *kit)
+{
+    kit->ranks[1].account.members = kit_ranks(kit, 0xf);
+}
+static void half_a_word(struct kit *kit) { kit->ranks[1].account.members.len = 4; }
+static void more_lanes(struct kit *kit)
+{
+    static Moot__Account__Lane *lanes[LIMIT_ACCOUNT_LANES + 1];
+    for (size_t i = 0; i < LIMIT_ACCOUNT_LANES + 1; i++)
+        lanes[i] = &kit->ranks[1].lane;
+    kit->ranks[1].account.lanes = lanes;
+    kit->ranks[1].account.n_lanes = LIMIT_ACCOUNT_LANES + 1;
+}
+static void more_tasks(struct kit *kit)
+{
+    static Moot__Account__Task *tasks[LIMIT_ACCOUNT_TASKS + 1];
+    for (size_t i = 0; i < LIMIT_ACCOUNT_TASKS + 1; i++)
+        tasks[i] = &kit->ranks[1].task[0];
+    kit->ranks[1].account.tasks = tasks;
+    kit->ranks[1].account.n_tasks = LIMIT_ACCOUNT_TASKS + 1;
+}
+static void more_timers(struct kit *kit)
+{
+    static Moot__Account__Number *timers[LIMIT_ACCOUNT_NUMBERS + 1];
+    for (size_t i = 0; i < LIMIT_ACCOUNT_NUMBERS + 1; i++)
+        timers[i] = &kit->ranks[1].number;
+    kit->ranks[1].account.timers = timers;
+    kit->ranks[1].account.n_timers = LIMIT_ACCOUNT_NUMBERS + 1;
+}
+static void no_hash(struct kit *kit) { kit_task(kit, 1, 0)->hash.len = 0; }
+static void short_hash(struct kit *kit) { kit_task(kit, 1, 0)->hash.len = 15; }
+static void short_input(struct kit *kit) { kit_task(kit, 1, 0)->input.len = 1; }
+static void no_chair(struct kit *kit) { kit_task(kit, 1, 0)->chair = PLACEMENT_NOBODY; }
+static void chair_beyond(struct kit *kit) { kit_task(kit, 1, 0)->chair = 3; }
+static void owner_beyond(struct kit *kit) { kit_task(kit, 1, 0)->owner = 3; }
+static void no_such_own(struct kit *kit)
+{
+    kit_task(kit, 1, 0)->own = CORE_OWN_DONE + 1;
+}
+static void no_such_stage(struct kit *kit)
+{
+    kit_task(kit, 1, 0)->stage = TASK_ENDED + 1;
+}
+static void no_such_lack(struct kit *kit) { kit_task(kit, 1, 0)->lack = CORE_LACK_END; }
+static void holder_beyond(struct kit *kit)
+{
+    kit_task(kit, 1, 0)->holders = kit_ranks(kit, 0x8);
+}
+static void awaited_beyond(struct kit *kit)
+{
+    kit_task(kit, 1, 0)->awaited = kit_ranks(kit, UINT64_C(1) << 63);
+}
+static void peer_beyond(struct kit *kit) { kit_peer(kit, 1, 0)->rank = 3; }
+static void no_such_member(struct kit *kit)
+{
+    kit_peer(kit, 1, 0)->state = MEMBER_DEAD + 1;
+}
+static void short_wait(struct kit *kit)
+{
+    kit_wait(kit, 1, 0)->waiter = (ProtobufCBinaryData){3, kit->hashes[0].bytes};
+}
+
+static void an_account_is_sound_or_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        void (*spoil)(struct kit *kit);
+        bool passes;
+    } rows[] = {
+        {"as it is", as_it_is, true},
+        {"no chair", no_chair, true},
+        {"no size", no_size, false},
+        {"size beyond", size_beyond, false},
+        {"rank beyond", rank_beyond, false},
+        {"mode", no_such_mode, false},
+        {"lane's state", no_such_lane_state, false},
+        {"member beyond", member_beyond, false},
+        {"half a word", half_a_word, false},
+        {"lanes", more_lanes, false},
+        {"tasks", more_tasks, false},
+        {"timers", more_timers, false},
+        {"no hash", no_hash, false},
+        {"short hash", short_hash, false},
+        {"short input", short_input, false},
+        {"chair beyond", chair_beyond, false},
+        {"owner beyond", owner_beyond, false},
+        {"own", no_such_own, false},
+        {"stage", no_such_stage, false},
+        {"lack", no_such_lack, false},
+        {"holder beyond", holder_beyond, false},
+        {"awaited beyond", awaited_beyond, false},
+        {"peer beyond", peer_beyond, false},
+        {"member's state", no_such_member, false},
+        {"wait's hash", short_wait, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct kit *kit = kit_full();
+        rows[i].spoil(kit);
+        if (account_passes(&kit->ranks[1].account) != rows[i].passes)
+            fail_msg("%s", rows[i].name);
+        free(kit);
+    }
+}
+
+/* --- A picture -------------------------------------------------------------------- */
+
+struct told {
+    Moot__Picture picture;
+    Moot__Picture__Seat seat[4], *seats[4];
+};
+
+static void told_make(struct told *told, struct kit *kit)
+{
+    moot__picture__init(&told->picture);
+    told->picture.rank = kit->picture.rank;
+    told->picture.size = kit->picture.size;
+    told->picture.job = kit_text("0123abcd");
+    told->picture.seats = told->seats;
+    for (uint32_t rank = 0; rank < kit->picture.size; rank++) {
+        Moot__Picture__Seat *seat = told->seats[rank] = &told->seat[rank];
+        moot__picture__seat__init(seat);
+        seat->rank = rank;
+        seat->account = &kit->ranks[rank].account;
+        told->picture.n_seats++;
+    }
+}
+
+/* Reads it as from a socket and tells it; the text, or NULL if it was refused. */
+static char *tell(const uint8_t *bytes, size_t size)
+{
+    Moot__Picture *picture = state_picture_read(bytes, size);
+    struct text text = {0};
+    if (picture == NULL)
+        return NULL;
+    state_text(&text, picture);
+    moot__picture__free_unpacked(picture, NULL);
+    return text.bytes;
+}
+
+static uint8_t *pack(const struct told *told, size_t *size)
+{
+    *size = moot__picture__get_packed_size(&told->picture);
+    uint8_t *bytes = malloc(*size);
+    moot__picture__pack(&told->picture, bytes);
+    return bytes;
+}
+
+static void seats_whole(struct told *told) { (void)told; }
+static void seat_silent(struct told *told) { told->seat[2].account = NULL; }
+static void seats_absent(struct told *told) { told->picture.n_seats = 1; }
+static void seats_none(struct told *told) { told->picture.n_seats = 0; }
+static void seat_own_silent(struct told *told) { told->seat[0].account = NULL; }
+static void seat_own_twice(struct told *told)
+{
+    told->seat[3] = (Moot__Picture__Seat)MOOT__PICTURE__SEAT__INIT;
+    told->seats[3] = &told->seat[3]; /* of rank 0 again, and this one says nothing */
+    told->picture.n_seats = 4;
+}
+static void seat_beyond(struct told *told) { told->seat[2].rank = 3; }
+static void seat_of_another(struct told *told)
+{
+    told->seat[2].account = told->seat[1].account;
+}
+static void size_differs(struct told *told) { told->picture.size = 4; }
+static void rank_differs(struct told *told) { told->picture.rank = 7; }
+
+static void a_picture_is_sound_or_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        void (*spoil)(struct told *told);
+        bool passes;
+    } rows[] = {
+        {"whole", seats_whole, true},           {"one silent", seat_silent, true},
+        {"one alone", seats_absent, true},      {"none", seats_none, false},
+        {"own silent", seat_own_silent, false}, {"own twice", seat_own_twice, false},
+        {"seat beyond", seat_beyond, false},    {"another's", seat_of_another, false},
+        {"size", size_differs, false},          {"rank", rank_differs, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct kit *kit = kit_full();
+        struct told told;
+        size_t size;
+        told_make(&told, kit);
+        rows[i].spoil(&told);
+        uint8_t *bytes = pack(&told, &size);
+        char *text = tell(bytes, size);
+        if ((text != NULL) != rows[i].passes)
+            fail_msg("%s", rows[i].name);
+        free(text);
+        free(bytes);
+        free(kit);
+    }
+}
+
+/* --- Texts ------------------------------------------------------------------------ */
+
+static bool obeys(const char *text)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        unsigned char here = (unsigned char)at[0], next = (unsigned char)at[1];
+        if ((here < 0x20 && here != '\n') || here == 0x7f ||
+            (here == 0xc2 && next >= 0x80 && next < 0xa0))
+            return true;
+    }
+    return false;
+}
+
+static void a_terminal_is_shown_nothing_that_it_would_obey(void **state)
+{
+    (void)state;
+    static const char evil[] = "\033[2J\a\xc2\x9b"
+                               "31m\r\n\x7fz";
+    const ProtobufCBinaryData told_evil = {sizeof evil, /* and its NUL */
+                                           (uint8_t *)(uintptr_t)evil};
+    struct kit *kit = kit_full();
+    struct told told;
+    size_t size;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        Moot__Account__Task *task = kit_task(kit, rank, 0);
+        task->kernel = task->label = task->site = told_evil;
+        kit->ranks[rank].lane.site = kit->ranks[rank].account.plan = told_evil;
+        kit->ranks[rank].lane.state = CORE_LANE_PARKED;
+        kit->ranks[rank].number.name = told_evil;
+        kit_task(kit, rank, 0)->input.len = 0;
+    }
+    kit_task(kit, 1, 0)->own = CORE_OWN_DONE; /* its result is lost: the plan is told */
+    told_make(&told, kit);
+    told.picture.job = told_evil;
+    uint8_t *bytes = pack(&told, &size);
+    char *text = tell(bytes, size);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "[lost]"));
+    const char *shown = text;
+    int places = 0;
+    for (; (shown = strstr(shown, "?[2J??31m???z?")) != NULL; shown++)
+        places++;
+    assert_int_equal(places, 9); /* job, plan, kernel, label, site, lanes, 3 timers */
+    assert_false(obeys(text));
+    free(text);
+    free(bytes);
+    free(kit);
+}
+
+/* --- Any bytes -------------------------------------------------------------------- */
+
+static void cut_or_flipped_it_does_no_harm(void **state)
+{
+    (void)state;
+    struct kit *kit = kit_full();
+    struct told told;
+    size_t size;
+    told_make(&told, kit);
+    uint8_t *bytes = pack(&told, &size);
+    for (size_t cut = 0; cut < size; cut++) {
+        uint8_t *part = malloc(cut + 1); /* its end is an end for a sanitizer, too */
+        memcpy(part, bytes, cut);
+        free(tell(part, cut));
+        free(part);
+    }
+    for (size_t bit = 0; bit < size * 8; bit++) {
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        char *text = tell(bytes, size);
+        assert_false(text != NULL && obeys(text));
+        free(text);
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    free(bytes);
+    free(kit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_account_is_sound_or_refused),
+        cmocka_unit_test(a_picture_is_sound_or_refused),
+        cmocka_unit_test(a_terminal_is_shown_nothing_that_it_would_obey),
+        cmocka_unit_test(cut_or_flipped_it_does_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
