@@ -15,6 +15,7 @@
 #include "node/queue.h"
 #include "node/report.h"
 #include "node/scope.h"
+#include "node/sized.h"
 #include "node/spawn.h"
 #include "node/summary.h"
 #include "node/task_handle.h"
@@ -171,6 +172,11 @@ int moot_kernel_register(moot *m, const moot_kernel *kernel, moot_kernel_id *out
     if (m == NULL || kernel == NULL || out == NULL) {
         return invalid(m, "moot_kernel_register", "an argument is NULL");
     }
+    moot_kernel room;
+    kernel = sized_kernel(kernel, &room);
+    if (kernel == NULL) {
+        return invalid(m, "moot_kernel_register", SIZED_REFUSAL);
+    }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
@@ -188,6 +194,11 @@ int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *out,
     if (m == NULL || spec == NULL || out == NULL) {
         return invalid(m, "moot_task_spawn", "an argument is NULL");
     }
+    moot_task_spec room;
+    spec = sized_spec(spec, &room);
+    if (spec == NULL) {
+        return invalid(m, "moot_task_spawn", SIZED_REFUSAL);
+    }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
@@ -201,6 +212,11 @@ int moot_spec_hash(moot *m, const moot_task_spec *spec, moot_hash *out)
 {
     if (m == NULL || spec == NULL || out == NULL) {
         return invalid(m, "moot_spec_hash", "an argument is NULL");
+    }
+    moot_task_spec room;
+    spec = sized_spec(spec, &room);
+    if (spec == NULL) {
+        return invalid(m, "moot_spec_hash", SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -364,16 +380,21 @@ int moot_unpark(moot *m) { return park("moot_unpark", m, false); }
 
 /* --- Figures -------------------------------------------------------------------- */
 
-int moot_stats_get(const moot *m, moot_stats *out)
+int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size)
 {
     if (m == NULL || out == NULL) {
         return invalid(m, "moot_stats_get", "an argument is NULL");
     }
+    if (!SIZED_ADMITS(size, moot_stats, tasks_taken_over)) {
+        return invalid(m, "moot_stats_get", SIZED_REFUSAL);
+    }
+    moot_stats stats;
     struct moot *context = m->bond->m;
     if (engine_enter(context) == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    stats_fill(context, out);
+    stats_fill(context, &stats);
     engine_leave(context);
+    sized_give(out, size, &stats, sizeof(stats));
     return MOOT_OK;
 }

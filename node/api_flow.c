@@ -5,6 +5,7 @@
 #include "node/engine.h"
 #include "node/group.h"
 #include "node/observe.h"
+#include "node/sized.h"
 #include "node/spawn.h"
 
 #include <stdlib.h>
@@ -61,6 +62,11 @@ int moot_task_then_at(moot *m, moot_task t, const moot_task_spec *spec, moot_tas
                       const char *site)
 {
     if (m == NULL || spec == NULL || out == NULL) {
+        return invalid(m, "moot_task_then");
+    }
+    moot_task_spec room;
+    spec = sized_spec(spec, &room);
+    if (spec == NULL) {
         return invalid(m, "moot_task_then");
     }
     struct lane *lane = engine_enter(m);

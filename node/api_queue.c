@@ -4,6 +4,7 @@
 #include "node/engine.h"
 #include "node/kernel.h"
 #include "node/queue.h"
+#include "node/sized.h"
 #include "node/spawn_check.h"
 #include "node/task_handle.h"
 #include "proto/error.h"
@@ -49,8 +50,10 @@ int moot_queue_open_custom(moot *m, const moot_queue_custom *custom)
     if (m == NULL || custom == NULL) {
         return invalid(m, call, "an argument is NULL");
     }
-    if (custom->size != 0 && custom->size != sizeof(*custom)) {
-        return invalid(m, call, ".size is not that of a moot_queue_custom");
+    moot_queue_custom room;
+    custom = sized_custom(custom, &room);
+    if (custom == NULL) {
+        return invalid(m, call, SIZED_REFUSAL);
     }
     if (custom->name == NULL || custom->submit == NULL) {
         return invalid(m, call, "a queue needs .name and .submit");
@@ -136,19 +139,24 @@ moot *moot_queue_context(const moot_queue *queue)
 /* --- Tickets -----------------------------------------------------------------------
  */
 
-int moot_ticket_look(const moot_ticket *ticket, moot_ticket_view *out)
+int moot_ticket_look_sized(const moot_ticket *ticket, moot_ticket_view *out,
+                           size_t size)
 {
     if (ticket == NULL || out == NULL) {
         return invalid(NULL, "moot_ticket_look", "an argument is NULL");
     }
+    if (!SIZED_ADMITS(size, moot_ticket_view, site)) {
+        return invalid(NULL, "moot_ticket_look", SIZED_REFUSAL);
+    }
     const struct task *task = ticket->task;
-    *out = (moot_ticket_view){.hash = task->hash,
-                              .kernel = task->kernel->name,
-                              .args = task->args,
-                              .args_size = task->args_size,
-                              .label = task->label != NULL ? task->label : "",
-                              .site = task->site != NULL ? task->site : "",
-                              .priority = task->priority};
+    const moot_ticket_view view = {.hash = task->hash,
+                                   .kernel = task->kernel->name,
+                                   .args = task->args,
+                                   .args_size = task->args_size,
+                                   .priority = task->priority,
+                                   .label = task->label != NULL ? task->label : "",
+                                   .site = task->site != NULL ? task->site : ""};
+    sized_give(out, size, &view, sizeof(view));
     return MOOT_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "node/engine.h"
 #include "node/family.h"
 #include "node/queue.h"
+#include "node/sized.h"
 #include "node/spawn.h"
 #include "node/task_handle.h"
 #include "node/wait.h"
@@ -233,6 +234,11 @@ int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec, moot_task *o
 {
     if (call == NULL || spec == NULL || out == NULL) {
         return thread_fail(MOOT_ERR_INVALID, "moot_call_spawn: an argument is NULL");
+    }
+    moot_task_spec room;
+    spec = sized_spec(spec, &room);
+    if (spec == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_spawn: " SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(call->m);
     if (lane == NULL) {

@@ -19,6 +19,7 @@
 #include "node/outbox.h"
 #include "node/progress.h"
 #include "node/report.h"
+#include "node/sized.h"
 #include "node/summary.h"
 #include "node/trace.h"
 #include "node/transport/mpi.h"
@@ -202,34 +203,24 @@ static void give_up(struct moot *m)
     context_free(m);
 }
 
-static int check_options(const moot_options *options, moot **out)
-{
-    if (out == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_open: the output is NULL");
-    }
-    if (options->size != 0 && options->size != sizeof(*options)) {
-        return thread_fail(MOOT_ERR_INVALID,
-                           "moot_open: options.size is %zu, and this library's is %zu",
-                           options->size, sizeof(*options));
-    }
-    return MOOT_OK;
-}
-
 int moot_open_transport(const moot_options *options, transport_open_fn open, void *arg,
                         moot **out)
 {
     static const moot_options defaults;
-    options = options != NULL ? options : &defaults;
-    int error = check_options(options, out);
-    if (error != MOOT_OK) {
-        return error;
+    moot_options room;
+    if (out == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_open: the output is NULL");
+    }
+    options = sized_options(options != NULL ? options : &defaults, &room);
+    if (options == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_open: " SIZED_REFUSAL);
     }
     struct moot *m = hashing_init() ? context_new(options) : NULL;
     if (m == NULL) {
         return thread_fail(MOOT_ERR_NO_MEMORY, "moot_open: no memory");
     }
     char story[STORY_BYTES] = "";
-    error = join_group(m, options, open, arg, story);
+    int error = join_group(m, options, open, arg, story);
     if (error == MOOT_OK) {
         error = make_parts(m, story);
     }

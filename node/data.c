@@ -2,6 +2,7 @@
 #include "data.h"
 
 #include "node/engine.h"
+#include "node/sized.h"
 #include "node/spawn.h"
 #include "node/task_handle.h"
 #include "proto/error.h"
@@ -468,6 +469,11 @@ int moot_data_spawn_at(moot *m, const moot_task_spec *spec, const moot_access *a
                        size_t count, moot_task *out, const char *site)
 {
     if (m == NULL || spec == NULL || (accesses == NULL && count > 0)) {
+        return invalid(m, "moot_data_spawn");
+    }
+    moot_task_spec room;
+    spec = sized_spec(spec, &room);
+    if (spec == NULL) {
         return invalid(m, "moot_data_spawn");
     }
     struct lane *lane = engine_enter(m);

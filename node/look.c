@@ -4,6 +4,7 @@
 #include "hashing/placement.h"
 #include "moot_watch.h"
 #include "node/engine.h"
+#include "node/sized.h"
 #include "proto/error.h"
 
 #include <stdlib.h>
@@ -79,9 +80,10 @@ void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
     }
 }
 
-int moot_task_info_get(moot *m, moot_task t, moot_task_info *out)
+int moot_task_info_sized(moot *m, moot_task t, moot_task_info *out, size_t size)
 {
-    if (m == NULL || out == NULL) {
+    moot_task_info info;
+    if (m == NULL || out == NULL || !SIZED_ADMITS(size, moot_task_info, kernel)) {
         return invalid(m, "moot_task_info");
     }
     struct lane *lane = engine_enter(m);
@@ -91,7 +93,8 @@ int moot_task_info_get(moot *m, moot_task t, moot_task_info *out)
     struct handle *handle;
     int error = handle_find(&m->handles, t.id, &handle);
     if (error == MOOT_OK) {
-        look_fill(m, handle->task, out);
+        look_fill(m, handle->task, &info);
+        sized_give(out, size, &info, sizeof(info));
     } else {
         lane_fail(lane, error, "moot_task_info: the handle: %s", error_text(error));
     }
@@ -102,9 +105,10 @@ int moot_task_info_get(moot *m, moot_task t, moot_task_info *out)
 /* --- Some ----------------------------------------------------------------------- */
 
 static int info_all(struct moot *m, struct lane *lane, const moot_task *tasks,
-                    size_t count, moot_task_info *infos)
+                    size_t count, void *infos, size_t size)
 {
     struct handle *handle;
+    moot_task_info info;
     for (size_t i = 0; i < count; i++) {
         int error = handle_find(&m->handles, tasks[i].id, &handle);
         if (error != MOOT_OK) {
@@ -114,23 +118,25 @@ static int info_all(struct moot *m, struct lane *lane, const moot_task *tasks,
     }
     for (size_t i = 0; i < count; i++) {
         if (handle_find(&m->handles, tasks[i].id, &handle) == MOOT_OK) {
-            look_fill(m, handle->task, &infos[i]);
+            look_fill(m, handle->task, &info);
+            sized_give((uint8_t *)infos + i * size, size, &info, sizeof(info));
         }
     }
     return MOOT_OK;
 }
 
-int moot_task_info_all(moot *m, const moot_task *tasks, size_t count,
-                       moot_task_info *infos)
+int moot_task_info_all_sized(moot *m, const moot_task *tasks, size_t count,
+                             moot_task_info *infos, size_t size)
 {
-    if (m == NULL || ((tasks == NULL || infos == NULL) && count > 0)) {
+    if (m == NULL || ((tasks == NULL || infos == NULL) && count > 0) ||
+        !SIZED_ADMITS(size, moot_task_info, kernel)) {
         return invalid(m, "moot_task_info_all");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = info_all(m, lane, tasks, count, infos);
+    int error = info_all(m, lane, tasks, count, infos, size);
     engine_leave(m);
     return error;
 }
@@ -203,9 +209,9 @@ int moot_tasks_each(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
                     void *user)
 {
     const moot_task_filter none = {0};
-    filter = filter != NULL ? filter : &none;
-    if (m == NULL || fn == NULL ||
-        (filter->size != 0 && filter->size != sizeof(*filter))) {
+    moot_task_filter room;
+    filter = sized_filter(filter != NULL ? filter : &none, &room);
+    if (m == NULL || fn == NULL || filter == NULL) {
         return invalid(m, "moot_tasks_each");
     }
     struct lane *lane = engine_enter(m);

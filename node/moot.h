@@ -20,7 +20,14 @@
  *  - it may be called from any thread; a thread becomes a *lane* with its first
  *    top-level spawn, wait or park, and should end, wait, or call moot_park() when it
  *    stops spawning;
- *  - option structs are zero by default: a zero field means the documented default;
+ *  - a struct that a program fills is zero by default: a zero field means the
+ *    documented default.  Its first field is its `size`, sizeof or 0; 0 is what the
+ *    first release of this ABI had, so a field that came later, which says so, needs
+ *    it.  Structs grow behind their last field only, and programs and libraries of
+ *    different releases take each other's, but for a field that is set and that the
+ *    library does not know: INVALID;
+ *  - a struct that a program gets need not be initialised; the calls are macros that
+ *    say its size (`..._sized`);
  *  - data that it returns are borrowed until the named release; strings until the next
  *    call of the same thread;
  *  - sizes are bytes, durations nanoseconds, and both are 64 bits.
@@ -128,6 +135,7 @@ enum {
 };
 
 typedef struct moot_kernel {
+    size_t size;       /* sizeof(moot_kernel), or 0 */
     const char *name;  /* 1..128 bytes; copied */
     uint32_t version;  /* part of every task's identity */
     moot_kernel_fn fn; /* required */
@@ -193,6 +201,7 @@ enum {
 };
 
 typedef struct moot_task_spec {
+    size_t size; /* sizeof(moot_task_spec), or 0 */
     moot_kernel_id kernel;
     const void *args; /* up to 1 MiB; copied */
     size_t args_size;
@@ -332,8 +341,10 @@ typedef struct moot_task_info {
 } moot_task_info;
 /* moot_task_info(m, t, &info): the type's name is also the call's, so the call is a
  * function-like macro over this function. */
-MOOT_API int moot_task_info_get(moot *m, moot_task t, moot_task_info *out);
-#define moot_task_info(m, t, out) moot_task_info_get((m), (t), (out))
+MOOT_API int moot_task_info_sized(moot *m, moot_task t, moot_task_info *out,
+                                  size_t size);
+#define moot_task_info(m, t, out)                                                      \
+    moot_task_info_sized((m), (t), (out), sizeof(moot_task_info))
 
 /* The hash that this spec has when spawned now by this thread (its open scope counts).
  */
@@ -403,7 +414,8 @@ typedef struct moot_stats {
     uint64_t tasks_verified, tasks_nondeterministic;
     uint64_t tasks_taken_over; /* run here because their chair was lost */
 } moot_stats;
-MOOT_API int moot_stats_get(const moot *m, moot_stats *out);
+#define moot_stats_get(m, out) moot_stats_get_sized((m), (out), sizeof(moot_stats))
+MOOT_API int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size);
 
 #ifdef __cplusplus
 }

@@ -135,8 +135,8 @@ typedef struct moot_queue_custom {
     /* The last call: to pass up what is left and free `state`.  What it leaves goes up
      * as one batch in the order in which it came.  Optional. */
     int (*close)(moot_queue *queue, void *state);
-    void *user;
     uint32_t flags; /* MOOT_QUEUE_INHERITED */
+    void *user;
 } moot_queue_custom;
 
 /* Opens a queue with these functions, which are copied.  Errors as moot_queue_open, and
@@ -159,10 +159,13 @@ typedef struct moot_ticket_view {
     const char *kernel; /* its name */
     const void *args;
     size_t args_size;
-    const char *label, *site; /* "" if none */
     int32_t priority;
+    const char *label, *site; /* "" if none */
 } moot_ticket_view;
-MOOT_API int moot_ticket_look(const moot_ticket *ticket, moot_ticket_view *out);
+#define moot_ticket_look(ticket, out)                                                  \
+    moot_ticket_look_sized((ticket), (out), sizeof(moot_ticket_view))
+MOOT_API int moot_ticket_look_sized(const moot_ticket *ticket, moot_ticket_view *out,
+                                    size_t size);
 
 /* A handle to its task: a reference of the queue's own, to be released. */
 MOOT_API int moot_ticket_task(moot_ticket *ticket, moot_task *out);

@@ -17,8 +17,10 @@ extern "C" {
 
 /* moot_task_info() on several at once, of one moment.  Errors as moot_task_info, for
  * the first handle that is wrong, and then nothing is written. */
-MOOT_API int moot_task_info_all(moot *m, const moot_task *tasks, size_t count,
-                                moot_task_info *infos);
+#define moot_task_info_all(m, tasks, count, infos)                                     \
+    moot_task_info_all_sized((m), (tasks), (count), (infos), sizeof(moot_task_info))
+MOOT_API int moot_task_info_all_sized(moot *m, const moot_task *tasks, size_t count,
+                                      moot_task_info *infos, size_t size);
 
 /* Which tasks; all that is zero admits every task. */
 typedef struct moot_task_filter {

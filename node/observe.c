@@ -2,6 +2,7 @@
 #include "observe.h"
 
 #include "node/engine.h"
+#include "node/sized.h"
 #include "proto/error.h"
 
 #include <assert.h>
@@ -103,8 +104,9 @@ static int add_watch(struct moot *m, struct lane *lane, const moot_watch *watch,
 int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out)
 {
     const uint32_t known = 2 * MOOT_EVENT_CANCELLED - 1;
+    moot_watch room;
+    watch = watch != NULL ? sized_watch(watch, &room) : NULL;
     if (m == NULL || watch == NULL || out == NULL || watch->fn == NULL ||
-        (watch->size != 0 && watch->size != sizeof(*watch)) ||
         (watch->kinds & ~known) != 0) {
         return invalid(m, "moot_watch_add");
     }

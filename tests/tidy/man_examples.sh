@@ -48,7 +48,7 @@ done
 awk '$1 == ".Sh" { names = $2 == "NAME" } names && $1 == ".Nm" { print $2 }' \
     deploy/man/*.3 | sort -u >"$scratch/named"
 nm -D --defined-only "$build/libmoot.so" |
-    awk '$NF ~ /^moot_/ { sub(/_(at|get)$/, "", $NF); print $NF }' | sort -u |
+    awk '$NF ~ /^moot_/ { sub(/_(at|get|sized)$/, "", $NF); print $NF }' | sort -u |
     while read -r call; do
         grep -qxE "$call(_get)?" "$scratch/named" || echo "$call: no page names it"
     done >"$scratch/missing"

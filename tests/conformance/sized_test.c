@@ -1,0 +1,185 @@
+/* sized_test.c - programs of other releases: every call that takes or fills a struct
+ * takes a longer one that makes no use of what is new, refuses it otherwise, and fills
+ * no more than there is.
+ */
+#include "kernels.h"
+
+/* A struct as a later release has it. */
+#define LATER(type)                                                                    \
+    struct {                                                                           \
+        type now;                                                                      \
+        uint64_t later;                                                                \
+    }
+
+/* `call` takes `x`, refuses it if it uses what is new, and if it is cut. */
+#define TAKES(seat, x, call)                                                           \
+    do {                                                                               \
+        (x).now.size = sizeof(x);                                                      \
+        EXPECT(seat, call, MOOT_OK);                                                   \
+        (x).later = 1;                                                                 \
+        EXPECT(seat, call, MOOT_ERR_INVALID);                                          \
+        (x).now.size = sizeof((x).now) - 8;                                            \
+        EXPECT(seat, call, MOOT_ERR_INVALID);                                          \
+        (x).now.size = 0;                                                              \
+        (x).later = 0;                                                                 \
+    } while (0)
+
+enum { PARENT = RELAY + 1, CHILD };
+
+static int parent(moot_call *call, void *user)
+{
+    struct seat *seat = user;
+    LATER(moot_task_spec) spec = {.now = {.kernel = seat->kernels[CHILD]}};
+    moot_task task = {0};
+    TAKES(seat, spec, moot_call_spawn(call, &spec.now, &task));
+    EXPECT(seat, moot_call_wait(call, task, NULL, NULL), MOOT_OK);
+    return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+static void registrations(struct seat *seat)
+{
+    LATER(moot_kernel) kernel = {.now = {.name = "parent", .fn = parent, .user = seat}};
+    moot_kernel_id id;
+    TAKES(seat, kernel,
+          moot_kernel_register(seat->m, &kernel.now, &seat->kernels[PARENT]));
+    kernel.now = (moot_kernel){.name = "child", .fn = empty};
+    TAKES(seat, kernel,
+          moot_kernel_register(seat->m, &kernel.now, &seat->kernels[CHILD]));
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel.now, &id),
+           MOOT_ERR_KERNEL_EXISTS);
+}
+
+static void specs(struct seat *seat)
+{
+    uint64_t value = 5;
+    LATER(moot_task_spec)
+    spec = {.now = {.kernel = seat->kernels[SQUARE],
+                    .args = &value,
+                    .args_size = sizeof(value)}};
+    LATER(moot_task_spec) more = {.now = {.kernel = seat->kernels[SUM]}};
+    moot_task task, next;
+    moot_data data;
+    moot_hash hash;
+    TAKES(seat, spec, moot_task_spawn(seat->m, &spec.now, &task));
+    TAKES(seat, spec, moot_spec_hash(seat->m, &spec.now, &hash));
+    TAKES(seat, more, moot_task_then(seat->m, task, &more.now, &next));
+    EXPECT(seat, moot_task_wait(seat->m, next, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_data_new(seat->m, task, &data), MOOT_OK);
+    TAKES(seat, more,
+          moot_data_spawn(seat->m, &more.now, &(moot_access){data, MOOT_READWRITE}, 1,
+                          NULL));
+    spec.now =
+        (moot_task_spec){.kernel = seat->kernels[PARENT], .key = "p", .key_size = 1};
+    EXPECT(seat, moot_task_spawn(seat->m, &spec.now, &task), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+}
+
+/* --- What is filled --------------------------------------------------------------- */
+
+/* `call` writes `size` bytes at `bytes` and no more, and refuses to write fewer than
+ * the struct has. */
+#define FILLS(seat, type, call)                                                        \
+    do {                                                                               \
+        unsigned char bytes[sizeof(type) + 16];                                        \
+        size_t size = sizeof(type) - 8;                                                \
+        type *out = (type *)(void *)bytes;                                             \
+        memset(bytes, 0xee, sizeof(bytes));                                            \
+        EXPECT(seat, call, MOOT_ERR_INVALID);                                          \
+        CHECK(seat, bytes[0] == 0xee);                                                 \
+        size = sizeof(type) + 8;                                                       \
+        EXPECT(seat, call, MOOT_OK);                                                   \
+        CHECK(seat, bytes[sizeof(type)] == 0 && bytes[sizeof(type) + 7] == 0);         \
+        CHECK(seat, bytes[sizeof(type) + 8] == 0xee);                                  \
+    } while (0)
+
+static void outputs(struct seat *seat)
+{
+    moot_task tasks[2] = {spawn_u64(seat, SQUARE, 7), spawn_u64(seat, SQUARE, 8)};
+    LATER(moot_task_info) infos[2] = {{.later = 9}, {.later = 9}};
+    EXPECT(seat, moot_task_wait_all(seat->m, tasks, 2, MOOT_FOREVER), MOOT_OK);
+    FILLS(seat, moot_stats, moot_stats_get_sized(seat->m, out, size));
+    FILLS(seat, moot_task_info, moot_task_info_sized(seat->m, tasks[0], out, size));
+    FILLS(seat, moot_task_info, moot_task_info_all_sized(seat->m, tasks, 1, out, size));
+    EXPECT(seat,
+           moot_task_info_all_sized(seat->m, tasks, 2, &infos[0].now, sizeof(infos[0])),
+           MOOT_OK);
+    for (int i = 0; i < 2; i++)
+        CHECK(seat, infos[i].later == 0 && infos[i].now.state == MOOT_TASK_DONE &&
+                        strcmp(infos[i].now.kernel, "square") == 0);
+}
+
+/* --- What is shown ---------------------------------------------------------------- */
+
+static int pass(moot_queue *queue, moot_ticket *const *tickets, size_t count,
+                void *state)
+{
+    struct seat *seat = state;
+    FILLS(seat, moot_ticket_view, moot_ticket_look_sized(tickets[0], out, size));
+    return moot_queue_up(queue, tickets, count);
+}
+
+static void see_event(void *user, const moot_event *event)
+{
+    (void)user;
+    (void)event;
+}
+
+static int see_task(void *user, const moot_task_info *info)
+{
+    (void)user;
+    (void)info;
+    return MOOT_OK;
+}
+
+static void tools(struct seat *seat)
+{
+    LATER(moot_queue_custom)
+    queue = {.now = {.name = "pass", .submit = pass, .user = seat}};
+    LATER(moot_watch) watch = {.now = {.fn = see_event}};
+    LATER(moot_task_filter) filter = {.later = 0};
+    moot_watch_id id;
+    TAKES(seat, queue, moot_queue_open_custom(seat->m, &queue.now));
+    moot_task task = spawn_u64(seat, SQUARE, 11);
+    EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    TAKES(seat, watch, moot_watch_add(seat->m, &watch.now, &id));
+    EXPECT(seat, moot_watch_remove(seat->m, id), MOOT_OK);
+    TAKES(seat, filter, moot_tasks_each(seat->m, &filter.now, see_task, NULL));
+}
+
+static int open_alone(struct inproc_hub *hub, const moot_options *options, moot **out)
+{
+    struct transport_inproc_options end = {.hub = hub, .rank = 0};
+    return moot_open_transport(options, transport_inproc_open, &end, out);
+}
+
+static void options(struct seat *seat)
+{
+    struct inproc_hub *hub = inproc_hub_new(1);
+    moot *m = NULL;
+    LATER(moot_options) given = {.later = 0};
+    CHECK(seat, hub != NULL);
+    TAKES(seat, given, open_alone(hub, &given.now, &m));
+    EXPECT(seat, moot_close(m), MOOT_OK);
+    inproc_hub_free(hub);
+}
+
+/* --- All of them ---------------------------------------------------------------- */
+
+static void inputs(struct seat *seat)
+{
+    registrations(seat);
+    specs(seat);
+}
+
+static const struct scene scenes[] = {
+    SCENE(inputs, .knobs = NULL),
+    SCENE(outputs, .knobs = NULL),
+    SCENE(tools, .knobs = NULL),
+    SCENE(options, .sizes = {1}),
+};
+
+int main(int argc, char **argv)
+{
+    return play_all(scenes, sizeof(scenes) / sizeof(scenes[0]), argc, argv);
+}
