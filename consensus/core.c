@@ -4,8 +4,9 @@
  * its room, and let the rooms react to what it changed (a lane that blocked is
  * evidence, knowledge that grew allows pushes).  What is due by the clock, and what
  * can be said once for many events, waits for the next TICK, which an event makes due
- * at once: a host that steps a hundred events in a turn pays for one look at the
- * clock's work.  No room calls back into the step.
+ * at once, or, if it is one of the many by which ranks that agree go on, soon: a host
+ * that steps a hundred events in a turn pays for one look at the clock's work.  No room
+ * calls back into the step.
  */
 #include "consensus/internal.h"
 #include "proto/copy.h"
@@ -130,6 +131,7 @@ struct core *core_new(const struct core_options *options)
     core->vote_timeout_ns =
         options->adapt & CORE_ADAPT_VOTE ? CORE_NEVER : options->vote_timeout_ns;
     core->pending_due = PENDING_NEVER;
+    core->turn_due_ns = CORE_NEVER;
     core->spread_due_ns = CORE_NEVER;
     core->paxos.cause_since_ns = CORE_NEVER;
     core_make_lists(core);
@@ -370,7 +372,7 @@ static void see_what_changed(struct core *core)
 
 static void do_what_is_due(struct core *core)
 {
-    core->turn_due = false;
+    core->turn_due_ns = CORE_NEVER;
     if (chair_deadline(core) <= core->now_ns) {
         core->votes_tested_ns = core->now_ns;
         chair_retest_all(core);
@@ -398,6 +400,8 @@ static void do_what_is_due(struct core *core)
     drop_turn(core);
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
 /* Clocks start anywhere: silence counts from the first step. */
 static void begin(struct core *core)
 {
@@ -408,6 +412,21 @@ static void begin(struct core *core)
     for (uint32_t rank = 0; rank < core->size && detect_watches(core); rank++) {
         peer_of(core, rank)->heard_ns = core->now_ns;
     }
+}
+
+/* The usual events of ranks that agree, many in a turn, leave nothing to do at once but
+ * what has a deadline of its own. */
+static bool is_usual(const struct core_event *event)
+{
+    return event->type == CORE_EV_REGISTER || event->type == CORE_EV_DONE ||
+           (event->type == CORE_EV_RECV &&
+            event->u.recv.message->type == MESSAGE_RESULT);
+}
+
+static void turn_is_due(struct core *core, const struct core_event *event)
+{
+    uint64_t due_ns = add_ns(core->now_ns, is_usual(event) ? USUAL_TURN_NS : 0);
+    core->turn_due_ns = earlier(core->turn_due_ns, due_ns);
 }
 
 int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
@@ -433,7 +452,7 @@ int core_step(struct core *core, const struct core_event *event, uint64_t now_ns
     if (core->held_first != NULL) {
         receive_held(core);
     }
-    core->turn_due = true;
+    turn_is_due(core, event);
     if (error == MOOT_OK && !core->broken && !core->adjourned) {
         see_what_changed(core);
         if (event->type == CORE_EV_TICK) {
@@ -450,8 +469,6 @@ int core_step(struct core *core, const struct core_event *event, uint64_t now_ns
     return error;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 uint64_t core_deadline(const struct core *core)
 {
     if (core->broken || core->adjourned || core->fenced) {
@@ -460,10 +477,11 @@ uint64_t core_deadline(const struct core *core)
     if (core->epoch == 0) {
         return view_deadline(core); /* a newcomer does nothing but ask to be let in */
     }
-    if (core->scope_work || core->turn_due) {
+    if (core->scope_work || core->turn_due_ns <= core->now_ns) {
         return core->now_ns;
     }
     uint64_t due = earlier(asker_deadline(core), state_deadline(core));
+    due = earlier(due, core->turn_due_ns);
     due = earlier(due, earlier(chair_deadline(core), quiet_deadline(core)));
     due = earlier(due, earlier(detect_deadline(core), view_deadline(core)));
     due = earlier(due, earlier(spread_deadline(core), drop_deadline(core)));

@@ -314,7 +314,7 @@ struct core_outputs {
 int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
               struct core_outputs *out);
 
-/* When the next TICK is due: at once after any other event, so that a host steps what
+/* When the next TICK is due: after an event at once or soon, so that a host steps what
  * it has and then ticks; CORE_NEVER if nothing is timed. */
 uint64_t core_deadline(const struct core *core);
 

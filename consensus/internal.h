@@ -60,6 +60,9 @@
 #define REC_MAYBE (NOBODY - 1) /* a chair's record: a once task that may have run */
 #define REC_LOST (NOBODY - 2)  /* one whose result is lost, and not to be made again */
 
+/* The turn after a spawn, an end or a result may come so much later. */
+enum { USUAL_TURN_NS = 20000 };
+
 /* A push that can be expected is waited for this many ask delays before it is asked for
  * after all: the delay must be bounded (T3a).  Its chair, known to hold the task,
  * pushes it to who runs a consumer; to who merely waits for it only if it waits too. */
@@ -627,8 +630,8 @@ struct core {
     struct difference difference;
     struct outputs out;
     struct core_stats stats;
-    bool turn_due; /* something happened since the last TICK */
-    bool broken;   /* out of memory in mid-step: every later step fails */
+    uint64_t turn_due_ns; /* something happened since the last TICK */
+    bool broken;          /* out of memory in mid-step: every later step fails */
 };
 
 #include "consensus/rooms.h"

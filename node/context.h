@@ -151,6 +151,9 @@ struct moot {
     atomic_uint_fast64_t driven_ns; /* when someone last did */
     uint64_t
         ended_ns; /* when something last ended here: what a stall is counted from */
+    bool stepped; /* the core, since it was asked when a turn is due */
+    uint64_t turn_ns, looked_ns; /* that, and when it was asked */
+    uint64_t chores_due_ns;
     bool threads; /* helper and workers may touch the transport */
     bool helping;
     pthread_t helper;

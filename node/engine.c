@@ -175,6 +175,7 @@ static int step_one(struct moot *m, const struct core_event *event)
 {
     struct core_outputs outputs;
     int error = core_step(m->core, event, m->now_ns, &outputs);
+    m->stepped = true;
     if (error == MOOT_ERR_NO_MEMORY && event->type != CORE_EV_REGISTER) {
         engine_fail_all(m, error, "no memory for the protocol's state");
     }

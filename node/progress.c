@@ -21,6 +21,8 @@
 
 enum {
     BUSY_NS = 4000, /* between tasks the wire is looked at this often */
+    LOOK_NS = 20000,
+    CHORES_NS = 20000,
     SPIN_ROUNDS = 40,
     YIELD_ROUNDS = 1500, /* about a millisecond: a large result's way is no reason to
                             sleep, from which the system wakes late */
@@ -32,16 +34,46 @@ enum {
     HELPER_LATE_NS = 2000000
 };
 
+/* When the core wants a turn.  Steps change it, and now and then what the host tells
+ * the core beside them. */
+static bool turn_is_due(struct moot *m, uint64_t now_ns)
+{
+    if (m->stepped || now_ns - m->looked_ns >= LOOK_NS) {
+        m->stepped = false;
+        m->looked_ns = now_ns;
+        core_press(m->core, large_used_bytes(&m->payloads.large) > WINDOW_RESULT_BYTES);
+        m->turn_ns = core_deadline(m->core);
+    }
+    return m->turn_ns <= now_ns;
+}
+
 /* Lets the core do what is due, and sends what there is to send; whether there was. */
 static bool act(struct moot *m, uint64_t now_ns)
 {
-    core_press(m->core, large_used_bytes(&m->payloads.large) > WINDOW_RESULT_BYTES);
-    if (core_deadline(m->core) <= now_ns) {
+    if (turn_is_due(m, now_ns)) {
+        core_press(m->core, large_used_bytes(&m->payloads.large) > WINDOW_RESULT_BYTES);
         engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
     }
     bool any = !outbox_empty(m);
-    outbox_flush(m);
+    if (any) {
+        outbox_flush(m);
+    }
     return any;
+}
+
+/* What nobody waits for to the microsecond. */
+static void do_chores(struct moot *m, uint64_t now_ns)
+{
+    if (now_ns < m->chores_due_ns) {
+        return;
+    }
+    m->chores_due_ns = now_ns + CHORES_NS;
+    members_look(m, now_ns);
+    unsigned answered = inquiry_look(m, now_ns);
+    report_look(m, now_ns, answered);
+    door_look(m, now_ns, answered);
+    trace_look(m);
+    large_look(&m->payloads.large, now_ns);
 }
 
 /* What was queued since the last turn goes out before the wire is looked at. */
@@ -55,15 +87,10 @@ bool progress_drive(struct moot *m)
     }
     bool any = act(m, now_ns);
     bool arrived = inbox_poll(m);
-    members_look(m, now_ns); /* after it: what the dead had said goes first */
+    do_chores(m, now_ns); /* after it: what the dead had said goes first */
     if (arrived) {
         act(m, now_ns);
     }
-    unsigned answered = inquiry_look(m, now_ns);
-    report_look(m, now_ns, answered);
-    door_look(m, now_ns, answered);
-    trace_look(m);
-    large_look(&m->payloads.large, now_ns);
     faults_after_turn(m, now_ns);
     return any || arrived;
 }
