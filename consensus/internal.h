@@ -577,7 +577,8 @@ struct core {
     struct census census;
     struct peer nobody; /* stands in for a record that there is no memory for */
 
-    struct task **slots;    /* table.c */
+    struct task **slots;    /* table.c; NULL: free, */
+    uint32_t *tags;         /* as a zero here says */
     struct rankset *single; /* sets of one of the ranks 0..63, shared; NULL: none yet */
     size_t slot_count, task_count;
     struct memory memory; /* records and edges */
