@@ -126,10 +126,12 @@ static bool consumers_are_known(const struct core *core, const struct task *task
 {
     for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
         const struct task *to = edge->to;
-        const struct chunk *chunk = has_ended(to) ? NULL : roll_chunk_of(core, to);
-        if (!has_ended(to) &&
-            (chunk == NULL || (chunk != roll_chunk_of(core, task) &&
-                               !roll_all_hold(core, to->lane, chunk)))) {
+        if (has_ended(to)) {
+            continue;
+        }
+        const struct chunk *chunk = roll_chunk_of(core, to);
+        if (chunk == NULL || (chunk != roll_chunk_of(core, task) &&
+                              !roll_all_hold(core, to->lane, chunk))) {
             return false;
         }
     }
@@ -152,6 +154,7 @@ static bool all_released(struct core *core, const struct lane *lane,
     *sent = *received = 0;
     for (uint32_t i = 0; i < chunk->count; i++) {
         const struct task *task = lane_task(lane, chunk->first + i);
+        lane_expect(lane, chunk->first + i);
         if (task == NULL || !is_released(core, task)) {
             return false;
         }
@@ -202,6 +205,7 @@ static void look_at(struct core *core, uint32_t number, struct chunk *chunk,
     }
     while (chunk->released<chunk->count && * budget> 0) {
         const struct task *task = lane_task(lane, chunk->first + chunk->released);
+        lane_expect(lane, chunk->first + chunk->released);
         if (!is_released(core, task)) {
             return;
         }
@@ -377,6 +381,7 @@ static void forget(struct core *core, struct lane *lane, const struct chunk *chu
     uint32_t count = chunk->count; /* the chunk itself may go with its last task */
     for (uint32_t i = 0; i < count; i++) {
         struct task *task = lane_task(lane, first + i);
+        lane_expect(lane, first + i);
         if (task == NULL) {
             continue;
         }

@@ -72,24 +72,29 @@ static bool all_offer(const struct core *core, const struct offer *offer)
  * graph goes: it has run, and should its result be lost with its owner, it may be made
  * again. What else takes them is known to who holds it, and keeps that from offering
  * the chunk. */
-static bool is_offered(const struct core *core, const struct task *to,
+static bool is_offered(const struct core *core, const struct task *to, uint32_t number,
                        const struct chunk *input)
 {
-    const struct chunk *chunk = roll_chunk_of(core, to);
     if (to->position == 0) {
         return to->own == CORE_OWN_DONE || to->have != CORE_HAVE_NOTHING;
     }
-    return chunk != NULL && (chunk == input || chunk->all_ready);
+    if (to->lane == number && to->lane_position - input->first < input->count) {
+        return true;
+    }
+    const struct chunk *chunk = roll_chunk_of(core, to);
+    return chunk != NULL && chunk->all_ready;
 }
 
-static bool consumers_are_offered(const struct core *core, const struct lane *lane,
+static bool consumers_are_offered(const struct core *core, uint32_t number,
                                   const struct chunk *chunk)
 {
+    const struct lane *lane = &core->lanes[number];
     for (uint32_t i = 0; i < chunk->count && !MUTANT(DROPFED); i++) {
         const struct task *task = lane_task(lane, chunk->first + i);
+        lane_expect(lane, chunk->first + i);
         const struct edge *edge = task != NULL ? task->consumers : NULL;
         for (; edge != NULL; edge = edge->next) {
-            if (!is_offered(core, edge->to, chunk)) {
+            if (!is_offered(core, edge->to, number, chunk)) {
                 return false;
             }
         }
@@ -105,7 +110,7 @@ static bool may_ask(struct core *core, const struct offer *offer)
         return true;
     }
     return chunk != NULL && chunk->all_ready && core->settled && !core->closed &&
-           consumers_are_offered(core, &core->lanes[number], chunk);
+           consumers_are_offered(core, number, chunk);
 }
 
 /* Last of all: with nobody else, its answers end the round. */

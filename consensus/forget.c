@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 enum { PAGE_TASKS = 511 }; /* with its head, a page is a power of two */
+enum { EXPECT_AHEAD = 4, CACHE_LINE_BYTES = 64 };
 
 /* --- Pages of a roll ---------------------------------------------------------------
  */
@@ -27,6 +28,16 @@ struct task *lane_task(const struct lane *lane, uint64_t position)
     assert(position >= 1 && position <= lane->len);
     const struct page *page = lane->pages[(position - 1) / PAGE_TASKS];
     return page != NULL ? page->tasks[(position - 1) % PAGE_TASKS] : NULL;
+}
+
+void lane_expect(const struct lane *lane, uint64_t position)
+{
+    const struct task *task = position + EXPECT_AHEAD <= lane->len
+                                  ? lane_task(lane, position + EXPECT_AHEAD)
+                                  : NULL;
+    for (size_t at = 0; task != NULL && at < sizeof(*task); at += CACHE_LINE_BYTES) {
+        __builtin_prefetch((const char *)task + at);
+    }
 }
 
 bool lane_put(struct core *core, struct lane *lane, struct task *task)

@@ -460,7 +460,9 @@ enum { FORGET_PER_STEP = 512 };
 bool forget_some(struct core *core, struct scope *scope, uint32_t *budget);
 /* Takes the scope out of what may look at its tasks, and its peers' announcements. */
 void forget_begin(struct core *core, struct scope *scope);
-struct task *lane_task(const struct lane *lane, uint64_t position);     /* NULL: gone */
+struct task *lane_task(const struct lane *lane, uint64_t position); /* NULL: gone */
+/* Fetches the record some positions on: who goes along a roll finds it in the cache. */
+void lane_expect(const struct lane *lane, uint64_t position);
 bool lane_put(struct core *core, struct lane *lane, struct task *task); /* at len */
 void lane_forget(struct core *core, struct lane *lane, uint64_t position);
 
