@@ -24,6 +24,7 @@
 #include "node/trace.h"
 #include "node/transport/mpi.h"
 #include "node/usr1.h"
+#include "node/window.h"
 #include "proto/error.h"
 
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static int make_core(struct moot *m, char *story)
         .gossip_period_ns = GOSSIP_PERIOD_NS,
         .adapt = (ask_auto ? (uint32_t)CORE_ADAPT_ASK : 0u) |
                  (vote_auto ? (uint32_t)CORE_ADAPT_VOTE : 0u),
-        .drop_above = (uint64_t)knobs->window / 2,
+        .drop_above = window_drop_above((uint64_t)knobs->window),
         .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |
                  CORE_NOTE(CORE_POINT_VOTE_CAST) | CORE_NOTE(CORE_POINT_DECISION_RECV) |
                  (knobs->trace[0] != '\0' ? TRACE_NOTES : 0)};

@@ -4,7 +4,12 @@
 #include "node/exec.h"
 #include "node/progress.h"
 
-enum { WINDOW_PARTS = 8, WINDOW_AHEAD = 64 };
+enum { WINDOW_PARTS = 8, WINDOW_DROPS = 16, WINDOW_AHEAD = 256 };
+
+uint64_t window_drop_above(uint64_t window)
+{
+    return window > 0 ? window / WINDOW_DROPS + 1 : 0;
+}
 
 static bool is_leaving(const struct moot *m, const moot_hash *hash,
                        const struct task_facts *facts)

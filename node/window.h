@@ -2,11 +2,13 @@
  *
  * A loop that spawns a hundred million tasks before it waits would keep them all in
  * memory, and touch each of them twice, once when it is spawned and once, long out of
- * every cache, when it runs.  So a top-level spawn that finds more than a 64th of
+ * every cache, when it runs.  So a top-level spawn that finds more than a 256th of
  * MOOT_WINDOW unfinished on this rank runs what is ready.
  *
- * MOOT_WINDOW is how many tasks a rank remembers.  From half of it on the core drops
- * what all ranks have released (consensus/drop.c).  A program that spawns faster than
+ * MOOT_WINDOW is how many tasks a rank remembers.  From a 16th of it on the core drops
+ * what all ranks have released (consensus/drop.c): early, because what is dropped is
+ * used again at once, and records that come from a few megabytes stay in the caches and
+ * in the reach of the TLB.  A program that spawns faster than
  * its tasks end, or than the other ranks spawn, stays in its spawn while the rank
  * remembers a whole window: it moves messages and runs tasks, as a wait does, until an
  * eighth of the window is free.
@@ -28,6 +30,9 @@
 
 #define WINDOW_PATIENCE_NS 20000000u
 #define WINDOW_RESULT_BYTES ((size_t)64 << 20)
+
+/* The core's drop_above with such a window; 0: nothing is dropped. */
+uint64_t window_drop_above(uint64_t window);
 
 /* Under the engine lock, which it releases around kernels and while there is nothing to
  * do. */
