@@ -3,6 +3,7 @@
  * no more than there is.
  */
 #include "kernels.h"
+#include <assert.h>
 
 /* A struct as a later release has it. */
 #define LATER(type)                                                                    \
@@ -11,17 +12,32 @@
         uint64_t later;                                                                \
     }
 
+static void expect_taken(struct seat *seat, const int codes[3], const char *call)
+{
+    static const int wanted[] = {MOOT_OK, MOOT_ERR_INVALID, MOOT_ERR_INVALID};
+    static const char *const cases[] = {"longer", "longer, and used", "cut"};
+    for (int i = 0; i < 3; i++) {
+        if (codes[i] == wanted[i])
+            continue;
+        fprintf(stderr, "rank %d of %d: %s: %s gave %s\n", seat->rank, seat->size,
+                cases[i], call, moot_err_name(codes[i]));
+        CHECK(seat, codes[i] == wanted[i]);
+    }
+}
+
 /* `call` takes `x`, refuses it if it uses what is new, and if it is cut. */
 #define TAKES(seat, x, call)                                                           \
     do {                                                                               \
+        int codes_[3];                                                                 \
         (x).now.size = sizeof(x);                                                      \
-        EXPECT(seat, call, MOOT_OK);                                                   \
+        codes_[0] = (call);                                                            \
         (x).later = 1;                                                                 \
-        EXPECT(seat, call, MOOT_ERR_INVALID);                                          \
+        codes_[1] = (call);                                                            \
         (x).now.size = sizeof((x).now) - 8;                                            \
-        EXPECT(seat, call, MOOT_ERR_INVALID);                                          \
+        codes_[2] = (call);                                                            \
         (x).now.size = 0;                                                              \
         (x).later = 0;                                                                 \
+        expect_taken(seat, codes_, #call);                                             \
     } while (0)
 
 enum { PARENT = RELAY + 1, CHILD };
@@ -76,30 +92,55 @@ static void specs(struct seat *seat)
 
 /* --- What is filled --------------------------------------------------------------- */
 
-/* `call` writes `size` bytes at `bytes` and no more, and refuses to write fewer than
- * the struct has. */
+enum { LONGEST = 1024, UNTOUCHED = 0xee };
+
+static void expect_filled(struct seat *seat, const unsigned char *bytes, size_t size,
+                          const char *call)
+{
+    const bool filled = bytes[size] == 0 && bytes[size + 7] == 0;
+    if (!filled || bytes[size + 8] != UNTOUCHED)
+        fprintf(stderr, "rank %d of %d: %s\n", seat->rank, seat->size, call);
+    CHECK(seat, filled && bytes[size + 8] == UNTOUCHED);
+}
+
+/* What it returned for a size too small, and for one that is more than there is. */
+static void expect_codes(struct seat *seat, int cut, int longer, const char *call)
+{
+    if (cut != MOOT_ERR_INVALID || longer != MOOT_OK)
+        fprintf(stderr, "rank %d of %d: %s gave %s and %s\n", seat->rank, seat->size,
+                call, moot_err_name(cut), moot_err_name(longer));
+    CHECK(seat, cut == MOOT_ERR_INVALID && longer == MOOT_OK);
+}
+
+/* `call` writes `size` bytes to `out` and no more, and refuses to write fewer than the
+ * struct has. */
 #define FILLS(seat, type, call)                                                        \
     do {                                                                               \
-        unsigned char bytes[sizeof(type) + 16];                                        \
+        static_assert(sizeof(type) + 9 <= LONGEST, #type " fits");                     \
+        _Alignas(type) unsigned char bytes_[LONGEST];                                  \
+        type *out = (type *)(void *)bytes_;                                            \
+        memset(bytes_, UNTOUCHED, sizeof(bytes_));                                     \
         size_t size = sizeof(type) - 8;                                                \
-        type *out = (type *)(void *)bytes;                                             \
-        memset(bytes, 0xee, sizeof(bytes));                                            \
-        EXPECT(seat, call, MOOT_ERR_INVALID);                                          \
-        CHECK(seat, bytes[0] == 0xee);                                                 \
+        const int cut_ = (call);                                                       \
         size = sizeof(type) + 8;                                                       \
-        EXPECT(seat, call, MOOT_OK);                                                   \
-        CHECK(seat, bytes[sizeof(type)] == 0 && bytes[sizeof(type) + 7] == 0);         \
-        CHECK(seat, bytes[sizeof(type) + 8] == 0xee);                                  \
+        expect_codes(seat, cut_, (call), #call);                                       \
+        expect_filled(seat, bytes_, sizeof(type), #call);                              \
     } while (0)
 
 static void outputs(struct seat *seat)
 {
     moot_task tasks[2] = {spawn_u64(seat, SQUARE, 7), spawn_u64(seat, SQUARE, 8)};
-    LATER(moot_task_info) infos[2] = {{.later = 9}, {.later = 9}};
     EXPECT(seat, moot_task_wait_all(seat->m, tasks, 2, MOOT_FOREVER), MOOT_OK);
     FILLS(seat, moot_stats, moot_stats_get_sized(seat->m, out, size));
     FILLS(seat, moot_task_info, moot_task_info_sized(seat->m, tasks[0], out, size));
     FILLS(seat, moot_task_info, moot_task_info_all_sized(seat->m, tasks, 1, out, size));
+}
+
+static void several_outputs(struct seat *seat)
+{
+    moot_task tasks[2] = {spawn_u64(seat, SQUARE, 7), spawn_u64(seat, SQUARE, 8)};
+    LATER(moot_task_info) infos[2] = {{.later = 9}, {.later = 9}};
+    EXPECT(seat, moot_task_wait_all(seat->m, tasks, 2, MOOT_FOREVER), MOOT_OK);
     EXPECT(seat,
            moot_task_info_all_sized(seat->m, tasks, 2, &infos[0].now, sizeof(infos[0])),
            MOOT_OK);
@@ -173,9 +214,8 @@ static void inputs(struct seat *seat)
 }
 
 static const struct scene scenes[] = {
-    SCENE(inputs, .knobs = NULL),
-    SCENE(outputs, .knobs = NULL),
-    SCENE(tools, .knobs = NULL),
+    SCENE(inputs, .knobs = NULL),          SCENE(outputs, .knobs = NULL),
+    SCENE(several_outputs, .knobs = NULL), SCENE(tools, .knobs = NULL),
     SCENE(options, .sizes = {1}),
 };
 
