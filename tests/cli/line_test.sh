@@ -83,8 +83,8 @@ line_says() { grep -qE -e "$1" "$scratch/lines"; }
 no_line() { [ ! -s "$scratch/lines" ] && no shows 'tasks/s'; }
 
 # Ranks that wait for two and a half seconds, and write meanwhile: rows and errors, all
-# of them; rows, rank 0 alone, in two pieces; or they close, rank 1 fails, and the others
-# stay for a while.
+# of them; rows, rank 0 alone, in two pieces; or one has no socket that could be found, as
+# on another host; or they close, rank 1 fails, and the others stay for a while.
 program="$scratch/program"
 cat >"$program" <<END
 #!/bin/sh
@@ -99,6 +99,10 @@ pieces)
         echo "of \$rank"
         i=\$((i + 1))
     done & ;;
+hidden)
+    until [ "\$rank" != 0 ] || rm "$scratch/doors/"*-2-*; do
+        sleep 0.02
+    done 2>/dev/null & ;;
 fails)
     "$build/tests/mpi/stalls" undecided
     [ "\$rank" != 1 ] || exit 3
@@ -147,6 +151,12 @@ check silent "it is not said" line_says '3 of 3 ranks, 1 silent$'
 terminal 120 "$build/moot" run -n 4 --faults kill:r3@300ms "$build/tests/mpi/stalls" away
 check dead "it is counted" line_says '3 of 4 ranks$'
 check dead "it is waited for" no line_says '3 of 4 ranks, 1 silent$'
+
+# Who cannot be asked itself is told of by another.
+terminal 120 "$build/moot" run -n 3 "$program" hidden
+check hidden "a rank that cannot be asked fails the job" [ $? -eq 0 ]
+check hidden "it is not told of" line_says \
+    ' 1 done, 0 running, 1 waiting, 0 voted, [0-9.]+ tasks/s, 3 of 3 ranks$'
 
 # What the command itself has to say meanwhile has a row of its own; and who has closed is
 # neither silent nor running.
