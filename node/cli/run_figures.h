@@ -3,9 +3,9 @@
  *
  * A rank says where it can be asked in the file that it leaves in the sheets' folder
  * while its moot is open (node/summary.h).  Each rank on this host is asked for itself,
- * in brief, which costs it some microseconds.  Where the moot has more ranks than are
- * here, one of those asks all others now and then.  Who does not answer counts with
- * what it said last, and is silent.
+ * in brief, which costs it some tens of microseconds.  Where the moot has more ranks
+ * than are here, one of those asks all others now and then.  Who does not answer counts
+ * with what it said last, and is silent.
  */
 #ifndef NODE_CLI_RUN_FIGURES_H
 #define NODE_CLI_RUN_FIGURES_H
