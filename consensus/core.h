@@ -67,8 +67,13 @@ struct core_options {
                             rank */
     uint8_t chunk_mask;  /* a roll is cut where a hash's first byte has none of these
                             bits; 0: 0xff; alike on every rank */
-    uint32_t notes;      /* emit CORE_OUT_NOTE at these points: CORE_NOTE(point) */
-    uint32_t adapt;      /* CORE_ADAPT_*: these follow what is seen (timers.c) */
+    void *(*pages)(size_t size); /* memory for many records, in multiples of
+                                    CORE_PAGES_BYTES, which free() frees; NULL without
+                                    memory.  No such function: malloc()'s.  The core's
+                                    memory is most of what a rank touches between two
+                                    tasks; on pages as large as that it costs less */
+    uint32_t notes; /* emit CORE_OUT_NOTE at these points: CORE_NOTE(point) */
+    uint32_t adapt; /* CORE_ADAPT_*: these follow what is seen (timers.c) */
 };
 
 /* Of options.adapt.  What is set is then where the timer begins, and bounds it: an ask
@@ -76,6 +81,8 @@ struct core_options {
  * CORE_SUSPECT_FACTOR_MAX of it.  The vote timeout begins as never. */
 enum { CORE_ADAPT_ASK = 1, CORE_ADAPT_VOTE = 2, CORE_ADAPT_SUSPECT = 4 };
 enum { CORE_ASK_FACTOR_MAX = 64, CORE_SUSPECT_FACTOR_MAX = 4 };
+
+enum { CORE_PAGES_BYTES = 2 << 20 };
 
 struct core;
 

@@ -50,19 +50,35 @@ bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
 
 enum { BLOCK_BYTES = 64 << 10 };
 
+static size_t align(size_t size)
+{
+    return (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
+}
+
+static bool has_room(const struct block *block, size_t size)
+{
+    return block != NULL && block->size - block->used >= align(size);
+}
+
+static bool block_add(struct block **list, struct block *block, size_t bytes)
+{
+    if (block == NULL) {
+        return false;
+    }
+    *block = (struct block){.next = *list, .size = bytes - sizeof(*block)};
+    *list = block;
+    return true;
+}
+
 void *block_take(struct block **list, size_t size)
 {
-    size_t aligned = (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
-    struct block *block = *list;
-    if (block == NULL || block->size - block->used < aligned) {
-        size_t room = aligned > BLOCK_BYTES ? aligned : BLOCK_BYTES;
-        block = malloc(sizeof(*block) + room);
-        if (block == NULL) {
-            return NULL;
-        }
-        *block = (struct block){.next = *list, .size = room};
-        *list = block;
+    size_t aligned = align(size);
+    size_t bytes =
+        sizeof(struct block) + (aligned > BLOCK_BYTES ? aligned : BLOCK_BYTES);
+    if (!has_room(*list, size) && !block_add(list, malloc(bytes), bytes)) {
+        return NULL;
     }
+    struct block *block = *list;
     void *memory = (char *)block->bytes + block->used;
     block->used += aligned;
     return memset(memory, 0, size);
@@ -95,6 +111,31 @@ static unsigned class_of(size_t size, size_t *bytes)
     return class;
 }
 
+/* With the host's pages each block is twice the one before, until it is one of those;
+ * so few records take little. */
+static bool memory_grow(struct core *core)
+{
+    struct block **list = &core->memory.blocks;
+    size_t bytes = *list != NULL ? 2 * ((*list)->size + sizeof(**list)) : BLOCK_BYTES;
+    if (bytes < CORE_PAGES_BYTES) {
+        return block_add(list, malloc(bytes), bytes);
+    }
+    return block_add(list, core->options.pages(CORE_PAGES_BYTES), CORE_PAGES_BYTES);
+}
+
+/* What is large gets a block of its own, behind the one that is being filled. */
+static void *memory_alone(struct core *core, size_t bytes)
+{
+    struct block **list = &core->memory.blocks;
+    size_t all = sizeof(struct block) + bytes;
+    if (!block_add(*list != NULL ? &(*list)->next : list, malloc(all), all)) {
+        return NULL;
+    }
+    struct block *block = (*list)->next != NULL ? (*list)->next : *list;
+    block->used = block->size;
+    return memset(block->bytes, 0, bytes);
+}
+
 void *memory_take(struct core *core, size_t size)
 {
     size_t bytes;
@@ -106,7 +147,14 @@ void *memory_take(struct core *core, size_t size)
         memcpy(&memory->free[class], taken, sizeof(void *));
         return memset(taken, 0, size);
     }
-    taken = block_take(&memory->blocks, bytes);
+    bool alone = bytes > BLOCK_BYTES / 2;
+    bool grow =
+        core->options.pages != NULL && !alone && !has_room(memory->blocks, bytes);
+    if (alone) {
+        taken = memory_alone(core, bytes);
+    } else if (!grow || memory_grow(core)) {
+        taken = block_take(&memory->blocks, bytes);
+    }
     if (taken == NULL) {
         core->broken = true;
     }

@@ -3,12 +3,14 @@
 
 #include <assert.h>
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
-    POOL_BLOCK_BYTES = 256 << 10,
+    POOL_BLOCK_BYTES_MIN = 256 << 10,
     POOL_ALONE_BYTES = 16 << 10,
     POOL_STEP_BYTES = 16,
     POOL_FINE_BYTES = 256
@@ -20,13 +22,38 @@ struct pool_block {
     alignas(max_align_t) unsigned char bytes[];
 };
 
+void *pool_pages(size_t size)
+{
+    assert(size % POOL_PAGES_BYTES == 0);
+    void *memory = aligned_alloc(POOL_PAGES_BYTES, size);
+    if (memory != NULL) {
+        (void)madvise(memory, size, MADV_HUGEPAGE); /* else they are small ones */
+    }
+    return memory;
+}
+
 static struct pool_block *block_new(size_t size)
 {
-    struct pool_block *block = calloc(1, sizeof(*block) + size);
+    struct pool_block *block = malloc(sizeof(*block) + size);
     if (block != NULL) {
-        block->size = size;
+        *block = (struct pool_block){.size = size};
     }
     return block;
+}
+
+/* Each is twice the one before, until it is one of the large pages. */
+static bool add_block(struct pool *pool)
+{
+    size_t bytes = pool->next_bytes != 0 ? pool->next_bytes : POOL_BLOCK_BYTES_MIN;
+    struct pool_block *block =
+        bytes < POOL_PAGES_BYTES ? malloc(bytes) : pool_pages(bytes);
+    if (block == NULL) {
+        return false;
+    }
+    *block = (struct pool_block){.next = pool->blocks, .size = bytes - sizeof(*block)};
+    pool->blocks = block;
+    pool->next_bytes = bytes < POOL_PAGES_BYTES ? 2 * bytes : bytes;
+    return true;
 }
 
 /* What is large gets a block of its own, behind the one that is being filled. */
@@ -40,7 +67,7 @@ static void *take_alone(struct pool *pool, size_t size)
     struct pool_block **link = pool->blocks ? &pool->blocks->next : &pool->blocks;
     block->next = *link;
     *link = block;
-    return block->bytes;
+    return memset(block->bytes, 0, size);
 }
 
 /* Sizes are multiples of 16 up to 256 bytes, then powers of two. */
@@ -64,16 +91,14 @@ static void *take_new(struct pool *pool, size_t size)
 {
     struct pool_block *block = pool->blocks;
     if (block == NULL || block->size - block->used < size) {
-        block = block_new(POOL_BLOCK_BYTES);
-        if (block == NULL) {
+        if (!add_block(pool)) {
             return NULL;
         }
-        block->next = pool->blocks;
-        pool->blocks = block;
+        block = pool->blocks;
     }
     void *memory = block->bytes + block->used;
     block->used += size;
-    return memory;
+    return memset(memory, 0, size);
 }
 
 void *pool_take(struct pool *pool, size_t size)

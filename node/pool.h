@@ -10,6 +10,12 @@
 
 #include <stddef.h>
 
+/* Memory in multiples of this, on pages as large as that where the system has them:
+ * records that lie on few pages are found faster, and cost one fault for many.  For
+ * free(); NULL without memory. */
+enum { POOL_PAGES_BYTES = 2 << 20 };
+void *pool_pages(size_t size);
+
 struct pool_block;
 
 enum { POOL_CLASSES = 22 };
@@ -17,6 +23,7 @@ enum { POOL_CLASSES = 22 };
 struct pool {
     struct pool_block *blocks; /* newest first */
     void *given[POOL_CLASSES]; /* by size, linked through the first word */
+    size_t next_bytes;         /* of the next block; 0: as the first */
 };
 
 /* Zeroed and aligned for any type; NULL without memory. */
