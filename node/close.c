@@ -162,8 +162,10 @@ static void free_tasks(struct moot *m)
 {
     for (struct task *task = m->tasks; task != NULL; task = task->next_of_context) {
         task_drop_args(task);
-        free(task->verdict_story);
-        family_free(task);
+        if (task->seldom != NULL) {
+            free(task->seldom->verdict_story);
+            family_free(task);
+        }
         payload_free(task->payload); /* borrowed or not: nobody is left to read it */
     }
 }

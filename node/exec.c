@@ -75,8 +75,8 @@ static const struct task *failed_input(const struct task *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
         const struct task *input = task->inputs[i];
-        if (input->gone ||
-            (input->known ? input->status != MOOT_OK : input->verdict_count > 0)) {
+        if (input->gone || (input->known ? input->status != MOOT_OK
+                                         : task_seldom(input)->verdict_count > 0)) {
             return input;
         }
     }
@@ -87,7 +87,7 @@ static const struct task *failed_input(const struct task *task)
  * merely failed. */
 static int status_after(const struct task *failed)
 {
-    bool cut = !failed->known && failed->verdict == MOOT_ERR_CYCLE;
+    bool cut = !failed->known && task_seldom(failed)->verdict == MOOT_ERR_CYCLE;
     return cut ? MOOT_ERR_CYCLE : MOOT_ERR_TASK_FAILED;
 }
 

@@ -9,25 +9,33 @@
 
 void family_free(struct task *task)
 {
-    if (task->family != NULL) {
-        free(task->family->hashes);
-        free(task->family);
-        task->family = NULL;
+    struct task_seldom *seldom = task->seldom;
+    if (seldom != NULL && seldom->family != NULL) {
+        free(seldom->family->hashes);
+        free(seldom->family);
+        seldom->family = NULL;
     }
 }
 
-static bool family_add(struct task *task, const moot_hash *hashes, uint32_t count)
+static struct family *family_of(struct moot *m, struct task *task)
+{
+    struct task_seldom *seldom = task_seldom_of(m, task);
+    if (seldom != NULL && seldom->family == NULL) {
+        seldom->family = calloc(1, sizeof(*seldom->family));
+    }
+    return seldom != NULL ? seldom->family : NULL;
+}
+
+static bool family_add(struct moot *m, struct task *task, const moot_hash *hashes,
+                       uint32_t count)
 {
     if (count == 0) {
         return true;
     }
-    if (task->family == NULL) {
-        task->family = calloc(1, sizeof(*task->family));
-        if (task->family == NULL) {
-            return false;
-        }
+    struct family *family = family_of(m, task);
+    if (family == NULL) {
+        return false;
     }
-    struct family *family = task->family;
     if (family->hashes == NULL || count > family->room - family->count) {
         uint32_t room = family->room * 2 > family->count + count
                             ? family->room * 2
@@ -58,11 +66,12 @@ bool family_make(struct moot_call *call)
             continue; /* released: no kernel can, but let it be */
         }
         const struct task *child = handle->task;
+        const struct family *left = task_seldom(child)->family;
         bool added = true;
-        if (!handle->awaited && (!is_over(child) || child->family != NULL)) {
-            added = family_add(call->task, &child->hash, 1);
-        } else if (child->family != NULL) {
-            added = family_add(call->task, child->family->hashes, child->family->count);
+        if (!handle->awaited && (!is_over(child) || left != NULL)) {
+            added = family_add(call->m, call->task, &child->hash, 1);
+        } else if (left != NULL) {
+            added = family_add(call->m, call->task, left->hashes, left->count);
         }
         if (!added) {
             return false;
@@ -84,7 +93,7 @@ void family_hear(struct moot *m, const moot_hash *hash,
         engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
         return;
     }
-    struct family *family = task->family;
+    struct family *family = task_seldom(task)->family;
     uint32_t known = family != NULL ? family->count : 0;
     if (task->own || said->first > known) {
         return; /* it ran here; or a part is missing, which the wire does not do */
@@ -97,18 +106,18 @@ void family_hear(struct moot *m, const moot_hash *hash,
     if (family != NULL) {
         family->count = said->first;
     }
-    if (!family_add(task, said->children, said->count)) {
+    if (!family_add(m, task, said->children, said->count)) {
         engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
     }
 }
 
 bool family_part(const struct task *task, uint32_t i, struct message_family *out)
 {
-    if (task == NULL || task->family == NULL ||
-        i >= (task->family->count + LIMIT_FAMILY_HASHES - 1) / LIMIT_FAMILY_HASHES) {
+    const struct family *family = task != NULL ? task_seldom(task)->family : NULL;
+    if (family == NULL ||
+        i >= (family->count + LIMIT_FAMILY_HASHES - 1) / LIMIT_FAMILY_HASHES) {
         return false;
     }
-    const struct family *family = task->family;
     uint32_t first = i * LIMIT_FAMILY_HASHES;
     uint32_t left = family->count - first;
     *out = (struct message_family){

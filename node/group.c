@@ -75,7 +75,8 @@ static void prune(struct moot *m, struct group *group)
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct task *task = task_of(m, &list->items[i]);
-        if (task->known && task->status == MOOT_OK && task->family == NULL) {
+        if (task->known && task->status == MOOT_OK &&
+            task_seldom(task)->family == NULL) {
             end_member(m, &list->items[i]);
         } else {
             list->items[kept++] = list->items[i];
@@ -184,7 +185,7 @@ static bool round_make(const struct group *group, struct round *round)
 /* A child whose scope is over on all ranks has run. */
 static bool find_family(struct moot *m, struct group *group, const struct task *task)
 {
-    const struct family *family = task->family;
+    const struct family *family = task_seldom(task)->family;
     if (family == NULL) {
         return true;
     }

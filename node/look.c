@@ -37,7 +37,7 @@ static enum moot_task_state state_of(const struct task *task)
     case TASK_ENDED:
         break;
     }
-    return task->verdict_count > 0 ? MOOT_TASK_FAILED : MOOT_TASK_WAITING;
+    return task_seldom(task)->verdict_count > 0 ? MOOT_TASK_FAILED : MOOT_TASK_WAITING;
 }
 
 static const char *story_text(const struct task *task)
@@ -45,7 +45,8 @@ static const char *story_text(const struct task *task)
     if (task->known && task->status != MOOT_OK && task->payload != NULL) {
         return (const char *)task->payload->data;
     }
-    return !task->known && task->verdict_story != NULL ? task->verdict_story : "";
+    const char *story = task_seldom(task)->verdict_story;
+    return !task->known && story != NULL ? story : "";
 }
 
 static int rank_or_none(uint32_t rank)
@@ -55,21 +56,22 @@ static int rank_or_none(uint32_t rank)
 
 void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
 {
-    *out = (moot_task_info){.hash = task->hash,
-                            .state = state_of(task),
-                            .owner = -1,
-                            .chair = -1,
-                            .cancelled_by = -1,
-                            .check = task->second_rank != 0 ? MOOT_ERR_NONDETERMINISTIC
-                                                            : MOOT_OK,
-                            .second = (int)task->second_rank - 1,
-                            .decided = evidence_name(EVIDENCE_NONE),
-                            .status = task->known ? task->status : task->verdict,
-                            .story = story_text(task),
-                            .size = task->size,
-                            .label = task->label != NULL ? task->label : "",
-                            .site = task->site != NULL ? task->site : "",
-                            .kernel = task->kernel != NULL ? task->kernel->name : ""};
+    *out = (moot_task_info){
+        .hash = task->hash,
+        .state = state_of(task),
+        .owner = -1,
+        .chair = -1,
+        .cancelled_by = -1,
+        .check =
+            task_seldom(task)->second_rank != 0 ? MOOT_ERR_NONDETERMINISTIC : MOOT_OK,
+        .second = (int)task_seldom(task)->second_rank - 1,
+        .decided = evidence_name(EVIDENCE_NONE),
+        .status = task->known ? task->status : task_seldom(task)->verdict,
+        .story = story_text(task),
+        .size = task->size,
+        .label = task->label != NULL ? task->label : "",
+        .site = task->site != NULL ? task->site : "",
+        .kernel = task->kernel != NULL ? task->kernel->name : ""};
     struct core_task_view view;
     if (core_task_look(m->core, &task->hash, &view)) {
         out->owner = rank_or_none(view.owner);

@@ -226,7 +226,7 @@ static void add(struct moot *m, enum moot_event_kind kind, const struct task *ta
                      .rank = rank,
                      .status = !ends         ? MOOT_OK
                                : task->known ? task->status
-                                             : task->verdict,
+                                             : task_seldom(task)->verdict,
                      .why = why != NULL ? why : "",
                      .kernel = task->kernel != NULL ? task->kernel->name : "",
                      .site = task->site != NULL ? task->site : ""};
@@ -299,7 +299,7 @@ void observe_spawned_late(struct moot *m, struct task *task)
 void observe_verdict(struct moot *m, const struct task *task)
 {
     if (observed(m, MOOT_EVENT_FAILED)) {
-        add(m, MOOT_EVENT_FAILED, task, -1, NULL, task->verdict_story);
+        add(m, MOOT_EVENT_FAILED, task, -1, NULL, task_seldom(task)->verdict_story);
     }
 }
 

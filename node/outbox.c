@@ -304,7 +304,7 @@ void outbox_add(struct moot *m, uint32_t to, const struct message *message,
     struct message with_bytes = *message;
     if (message->type == MESSAGE_RESULT && task != NULL) {
         with_bytes.u.result.digest =
-            message->u.result.status == MOOT_OK ? task->digest : 0;
+            message->u.result.status == MOOT_OK ? task_seldom(task)->digest : 0;
     }
     if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE) {
         add_encoded(m, to, &with_bytes);

@@ -56,12 +56,13 @@ void story_of_input(struct text *story, const struct moot *m, const struct task 
              at);
     if (input->known && input->payload != NULL) {
         text_add(story, "%s", (const char *)input->payload->data);
-    } else if (!input->known && input->verdict_story != NULL) {
-        text_add(story, "%s", input->verdict_story);
+    } else if (!input->known && task_seldom(input)->verdict_story != NULL) {
+        text_add(story, "%s", task_seldom(input)->verdict_story);
     } else {
         task_describe(story, input);
-        text_add(story, ": %s",
-                 error_text(input->known ? input->status : input->verdict));
+        text_add(
+            story, ": %s",
+            error_text(input->known ? input->status : task_seldom(input)->verdict));
     }
 }
 
@@ -134,8 +135,9 @@ void story_of_wait(struct text *story, const struct moot *m, const struct task *
     } else if (task->known && task->status != MOOT_OK && task->payload != NULL &&
                task->payload->size > 0) {
         text_add(story, "%s", (const char *)task->payload->data);
-    } else if (code == task->verdict && task->verdict_story != NULL) {
-        text_add(story, "%s", task->verdict_story);
+    } else if (code == task_seldom(task)->verdict &&
+               task_seldom(task)->verdict_story != NULL) {
+        text_add(story, "%s", task_seldom(task)->verdict_story);
     } else {
         task_describe(story, task);
         text_add(story, ": %s (%s) on rank %u", error_text(code), error_name(code),

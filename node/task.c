@@ -44,6 +44,20 @@ struct task *task_enter_among(struct moot *m, const moot_hash *hash,
     return task;
 }
 
+const struct task_seldom *task_seldom(const struct task *task)
+{
+    static const struct task_seldom nothing = {0};
+    return task->seldom != NULL ? task->seldom : &nothing;
+}
+
+struct task_seldom *task_seldom_of(struct moot *m, struct task *task)
+{
+    if (task->seldom == NULL) {
+        task->seldom = pool_take(&m->pool, sizeof(*task->seldom));
+    }
+    return task->seldom;
+}
+
 /* --- Call sites ----------------------------------------------------------------- */
 
 /* A program has few call sites and spawns from each of them often: one copy of each. */
@@ -361,6 +375,7 @@ void task_try_free(struct moot *m, struct task *task)
     if (task->next_of_context != NULL) {
         task->next_of_context->prev_of_context = task->prev_of_context;
     }
+    pool_give(&m->pool, task->seldom, sizeof(*task->seldom));
     pool_give(&m->pool, task, sizeof(*task));
 }
 
@@ -368,9 +383,11 @@ static void drop_own_bytes(struct moot *m, struct task *task)
 {
     payload_drop(task->payload);
     task->payload = NULL;
-    free(task->verdict_story);
-    task->verdict_story = NULL;
-    family_free(task);
+    if (task->seldom != NULL) {
+        free(task->seldom->verdict_story);
+        task->seldom->verdict_story = NULL;
+        family_free(task);
+    }
     if (task->spec != NULL) {
         give_spec(m, task->spec);
         task->spec = NULL;

@@ -16,6 +16,8 @@
 #include "node/text.h"
 #include "proto/message.h"
 
+#include <assert.h>
+
 struct kernel;
 struct family;
 
@@ -27,63 +29,80 @@ enum task_stage {
     TASK_ENDED    /* this rank has ended it */
 };
 
+/* What few tasks have, made on demand. */
+struct task_seldom {
+    struct family *family; /* that it left running; NULL: none, or not known */
+    char *verdict_story;
+    int32_t verdict; /* the last */
+    uint32_t verdict_count;
+    uint64_t digest;      /* of the result's bytes, if those are verified; 0: none */
+    uint32_t digest_rank; /* that made the result with that digest */
+    uint32_t second_rank; /* whose run gave another, plus 1; 0: none is known */
+    /* While it lingers: */
+    uint32_t linger_lane;
+    uint8_t linger_want; /* enum want */
+    struct task *linger_prev, *linger_next;
+};
+
+/* A long run holds tens of thousands of these, most of them of tasks that other ranks
+ * run: three cache lines, with what a release and a drop touch in the first two. */
 struct task {
     moot_hash hash;
     void *entry;           /* the core's; NULL: it has forgotten the task */
     struct kernel *kernel; /* NULL: known by its hash alone */
-    void *args;            /* aligned for any type; kept while it may still run */
-    size_t args_size;
-    struct task **inputs; /* data inputs, then `after` */
+    struct task **inputs;  /* data inputs, then `after` */
     uint32_t input_count, after_count;
-    int32_t priority;
-    const char *label, *site;  /* NULL: none */
-    struct task *parent;       /* nested: the spawning task, if known here */
-    struct message_spec *spec; /* portable */
-
-    struct family *family;   /* that it left running; NULL: none, or not known */
-    struct payload *payload; /* the result, or the error's story; NULL: not here */
-    uint64_t size;           /* of the result, once known */
-    uint64_t digest;         /* of its bytes, if results are verified; 0: none */
-    int32_t status;          /* once known: MOOT_OK or the error */
-    int32_t verdict;         /* the last verdict */
-    uint32_t verdict_count;
-    char *verdict_story;
     uint32_t handle_count;
     uint32_t pins;    /* ready and running consumers here, and itself while it runs */
     uint32_t used_by; /* records that have it as an input */
-    uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
-    uint32_t trace_number;   /* in this rank's trace; 0: not named there yet */
-    uint32_t cancelled_by;   /* a rank, if `cancelled` */
-    uint32_t digest_rank;    /* that made the result with that digest */
-    uint32_t second_rank;    /* whose run gave another, plus 1; 0: none is known */
-    uint32_t queued;         /* items of the ready queue that name it */
-    uint32_t failures;       /* of its kernel, which was tried again */
-    struct task *raise_next; /* while priorities are handed down, and in ready.spent */
+    uint32_t queued;  /* items of the ready queue that name it */
 
-    uint16_t queue_line; /* what its children's spawns go through (queue_line.h) */
-    uint8_t stage;       /* enum task_stage */
-    bool pending; /* spawned, and with a queue: filled in, not registered (ticket.h) */
-    bool held;    /* registered with the core */
-    bool adopted; /* held by a peer's spec, not yet spawned by this program */
-    bool nested;
-    bool gone;        /* the core has forgotten it */
-    bool own;         /* ran here: peers may ask for its bytes */
-    bool known;       /* the result's status and size are known here */
-    bool let_go;      /* the core knows that the program uses it no more */
-    bool lane_waited; /* the core knows that a lane here waited for it */
-    bool end_told;    /* to the watches (observe.h) */
-    bool cancelled;   /* __atomic: too late, but its kernel may ask */
-    bool args_alone;  /* args are malloc'd, not in the pool */
+    struct task *prev_of_context, *next_of_context;
+    void *args;                 /* aligned for any type; kept while it may still run */
+    struct payload *payload;    /* the result, or the error's story; NULL: not here */
+    struct task_seldom *seldom; /* NULL: as if all of it were zero */
+    const char *label, *site;   /* NULL: none */
+    struct message_spec *spec;  /* portable */
+
+    struct task *parent; /* nested: the spawning task, if known here */
+    size_t args_size;
+    uint64_t size;           /* of the result, once known */
+    struct task *raise_next; /* while priorities are handed down, and in ready.spent */
+    int32_t status;          /* once known: MOOT_OK or the error */
+    int32_t priority;
+    uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
+    uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
+    uint32_t cancelled_by; /* a rank, if `cancelled` */
+    uint16_t failures;     /* of its kernel, which was tried again */
+    uint16_t queue_line;   /* what its children's spawns go through (queue_line.h) */
+    bool cancelled;        /* __atomic: too late, but its kernel may ask */
+    uint8_t stage;         /* enum task_stage */
+    bool pending : 1; /* spawned, and with a queue: filled in, not registered (ticket.h)
+                       */
+    bool held : 1;    /* registered with the core */
+    bool adopted : 1; /* held by a peer's spec, not yet spawned by this program */
+    bool nested : 1;
+    bool gone : 1;        /* the core has forgotten it */
+    bool own : 1;         /* ran here: peers may ask for its bytes */
+    bool known : 1;       /* the result's status and size are known here */
+    bool let_go : 1;      /* the core knows that the program uses it no more */
+    bool lane_waited : 1; /* the core knows that a lane here waited for it */
+    bool end_told : 1;    /* to the watches (observe.h) */
+    bool args_alone : 1;  /* args are malloc'd, not in the pool */
     /* A wait on it timed out: its need stays with the core, so that a program that
      * polls asks its peers once and not never (wait.c). */
-    bool lingers, verdict_waits;
-    uint8_t linger_want; /* enum want */
-    uint32_t linger_lane;
-    struct task *linger_prev, *linger_next;
-    struct task *prev_of_context, *next_of_context;
+    bool lingers : 1, verdict_waits : 1;
 };
+static_assert(sizeof(struct task) <= 192,
+              "three cache lines, and a size of the pool's");
+
+/* What it has of these; all zero if it has none. */
+const struct task_seldom *task_seldom(const struct task *task);
 
 struct moot;
+
+/* To be written; made if there is none; NULL without memory. */
+struct task_seldom *task_seldom_of(struct moot *m, struct task *task);
 
 /* The record of a hash, made if there is none; NULL without memory. */
 struct task *task_enter(struct moot *m, const moot_hash *hash);

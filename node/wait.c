@@ -37,8 +37,8 @@ static bool item_ends(const struct moot *m, struct wait_item *item, enum want wa
         item->code = MOOT_ERR_SCOPE_CLOSED;
         return true;
     }
-    if (task->verdict_count != item->verdicts_seen) {
-        item->code = task->verdict;
+    if (task_seldom(task)->verdict_count != item->verdicts_seen) {
+        item->code = task_seldom(task)->verdict;
         return true;
     }
     if (task->kernel != NULL && task->kernel->conflict) {
@@ -146,7 +146,7 @@ static void begin_needs(struct moot *m, struct wait *wait)
 {
     for (size_t i = 0; i < wait->count; i++) {
         struct wait_item *item = &wait->items[i];
-        item->verdicts_seen = item->task->verdict_count;
+        item->verdicts_seen = task_seldom(item->task)->verdict_count;
         if (item->task->verdict_waits && wait->waiter == NULL) {
             item->task->verdict_waits = false;
             item->verdicts_seen--; /* it came between two polls */
@@ -163,36 +163,39 @@ void wait_end_linger(struct moot *m, struct task *task)
         return;
     }
     task->lingers = false;
-    if (task->linger_prev != NULL) {
-        task->linger_prev->linger_next = task->linger_next;
+    struct task_seldom *seldom = task->seldom; /* there since it lingers */
+    if (seldom->linger_prev != NULL) {
+        seldom->linger_prev->seldom->linger_next = seldom->linger_next;
     } else {
-        m->lingering = task->linger_next;
+        m->lingering = seldom->linger_next;
     }
-    if (task->linger_next != NULL) {
-        task->linger_next->linger_prev = task->linger_prev;
+    if (seldom->linger_next != NULL) {
+        seldom->linger_next->seldom->linger_prev = seldom->linger_prev;
     }
-    task->linger_prev = task->linger_next = NULL;
+    seldom->linger_prev = seldom->linger_next = NULL;
     engine_later(m, (struct later){.type = CORE_EV_UNNEED,
                                    .hash = task->hash,
-                                   .want = (enum want)task->linger_want,
-                                   .lane = task->linger_lane});
+                                   .want = (enum want)seldom->linger_want,
+                                   .lane = seldom->linger_lane});
 }
 
+/* Without memory the need ends with its wait. */
 static void linger(struct moot *m, struct wait *wait, struct wait_item *item)
 {
     struct task *task = item->task;
-    if (task->lingers && task->linger_want >= wait->want) {
+    struct task_seldom *seldom = task_seldom_of(m, task);
+    if (seldom == NULL || (task->lingers && seldom->linger_want >= wait->want)) {
         tell_need(m, wait, item, CORE_EV_UNNEED);
         return;
     }
     wait_end_linger(m, task);
     item->needed = false;
     task->lingers = true;
-    task->linger_want = (uint8_t)wait->want;
-    task->linger_lane = wait->lane->number;
-    task->linger_next = m->lingering;
-    if (task->linger_next != NULL) {
-        task->linger_next->linger_prev = task;
+    seldom->linger_want = (uint8_t)wait->want;
+    seldom->linger_lane = wait->lane->number;
+    seldom->linger_next = m->lingering;
+    if (seldom->linger_next != NULL) {
+        seldom->linger_next->seldom->linger_prev = task;
     }
     m->lingering = task;
 }
@@ -372,7 +375,7 @@ void wait_task_done(struct moot *m, struct task *task)
     m->end_count++;
     m->ended_ns = m->now_ns;
     if (task != NULL && task->lingers &&
-        (task->status != MOOT_OK || task->linger_want == WANT_DONE ||
+        (task->status != MOOT_OK || task->seldom->linger_want == WANT_DONE ||
          task->payload != NULL)) {
         wait_end_linger(m, task);
     }
@@ -383,17 +386,18 @@ void wait_task_done(struct moot *m, struct task *task)
 void wait_task_verdict(struct moot *m, struct task *task, int code,
                        const moot_hash *chain, uint32_t chain_count)
 {
-    if (task == NULL) {
+    struct task_seldom *seldom = task != NULL ? task_seldom_of(m, task) : NULL;
+    if (seldom == NULL) {
         engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's verdict");
         return;
     }
     struct text story = {0};
     trace_verdict(m, task, code);
     story_of_verdict(&story, m, task, code, chain, chain_count);
-    free(task->verdict_story);
-    task->verdict_story = story.bytes;
-    task->verdict = code;
-    task->verdict_count++;
+    free(seldom->verdict_story);
+    seldom->verdict_story = story.bytes;
+    seldom->verdict = code;
+    seldom->verdict_count++;
     observe_verdict(m, task);
     m->end_count++;
     m->ended_ns = m->now_ns;
