@@ -292,7 +292,7 @@ static bool send_motion(struct core *core, struct task *task, uint32_t to,
     if (message == NULL) {
         return false;
     }
-    bool portable = task->held && task->spec != NULL;
+    bool portable = task->held && seldom(task)->spec != NULL;
     message->u.motion = (struct message_motion){
         .holds = task->held,
         .hint = task->held && (task->flags & CORE_TASK_HINT) != 0,
@@ -302,7 +302,8 @@ static bool send_motion(struct core *core, struct task *task, uint32_t to,
         .len = core->roll_len,
         .scope = task->scope != NULL ? task->scope->hash : (moot_hash){{0}},
         .candidates = task->candidates, /* known by spec, or by referral */
-        .spec = portable && !roll_knows_holder(core, task, to) ? task->spec : NULL,
+        .spec =
+            portable && !roll_knows_holder(core, task, to) ? seldom(task)->spec : NULL,
     };
     core->stats.motions_sent++;
     out_note(core, CORE_POINT_MOTION_SENT, task, to, EVIDENCE_NONE);
@@ -394,18 +395,20 @@ void asker_on_seek(struct core *core, uint32_t from, struct task *task)
 {
     if (task->held || asker_never_will_hold(core, task)) {
         asker_answer_seek(core, task, from);
-    } else if (!rankset_add(&task->seekers, from)) {
+    } else if (!rankset_add(&seldom_of(core, task)->seekers, from)) {
         core->broken = true;
     }
 }
 
 void asker_answer_seeks(struct core *core, struct task *task)
 {
-    for (uint32_t rank = rankset_next(&task->seekers, 0); rank != NOBODY;
-         rank = rankset_next(&task->seekers, rank + 1)) {
+    for (uint32_t rank = rankset_next(&seldom(task)->seekers, 0); rank != NOBODY;
+         rank = rankset_next(&seldom(task)->seekers, rank + 1)) {
         asker_answer_seek(core, task, rank);
     }
-    rankset_release(&task->seekers);
+    if (task->seldom != NULL) {
+        rankset_release(&task->seldom->seekers);
+    }
 }
 
 void asker_answer_all_seeks(struct core *core)

@@ -16,8 +16,8 @@ static void ask_voters(struct core *core, struct task *task,
     uint32_t count = placement_voters(&task->hash, core->rank, &core->members,
                                       core->hosts, core->options.voters, voters);
     docket->quorum = MUTANT(SMALLQ) && count > 1 ? count / 2 : count / 2 + 1;
-    task->accepted = docket->winner;
-    task->accepted_epoch = core->epoch;
+    seldom_of(core, task)->accepted = docket->winner;
+    seldom_of(core, task)->accepted_epoch = core->epoch;
     if (!rankset_add(&docket->acks, core->rank)) {
         core->broken = true;
         return;
@@ -102,14 +102,15 @@ void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
     uint32_t winner = accept->maybe ? REC_MAYBE : accept->winner;
     bool known = accept->maybe || (accept->winner < core->size &&
                                    accept->winner_uid == core->uids[accept->winner]);
-    bool duels = task->accepted != NOBODY && task->accepted_epoch == core->epoch &&
-                 task->accepted != winner;
+    bool duels = seldom(task)->accepted != NOBODY &&
+                 seldom(task)->accepted_epoch == core->epoch &&
+                 seldom(task)->accepted != winner;
     if (!known || duels) {
         core->stats.violations++;
         return;
     }
-    task->accepted = winner;
-    task->accepted_epoch = core->epoch;
+    seldom_of(core, task)->accepted = winner;
+    seldom_of(core, task)->accepted_epoch = core->epoch;
     task->maybe = accept->maybe;
     core->leave.accepts_told = false;
     out_send(core, from, MESSAGE_ACK, task);

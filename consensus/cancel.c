@@ -30,14 +30,14 @@ static bool has_ended(const struct task *task)
 bool cancel_is_agreed(const struct core *core, const struct task *task)
 {
     bool agreed = task->chair == core->rank ? !task->finder : task->cancel_agreed;
-    return agreed && task->canceller != NOBODY && !task->seen;
+    return agreed && seldom(task)->canceller != NOBODY && !task->seen;
 }
 
 static void send_cancel(struct core *core, uint32_t to, struct task *task)
 {
     struct message *message = out_send(core, to, MESSAGE_CANCEL, task);
     if (message != NULL) {
-        message->u.cancel.by = task->canceller;
+        message->u.cancel.by = seldom(task)->canceller;
     }
 }
 
@@ -49,7 +49,7 @@ static void tell_owner(struct core *core, struct task *task)
         return;
     }
     if (task->rec == core->rank) {
-        graph_cancel_own(core, task, task->canceller);
+        graph_cancel_own(core, task, seldom(task)->canceller);
     } else if (rankset_has(&core->members, task->rec)) {
         task->cancel_told = true;
         send_cancel(core, task->rec, task);
@@ -66,7 +66,8 @@ static void seek_holder(struct core *core, struct task *task)
 void cancel_pass_on(struct core *core, struct task *task)
 {
     bool gone = task->chair == NOBODY || task->leaving;
-    if (task->canceller == NOBODY || has_ended(task) || gone || task->cancel_told) {
+    if (seldom(task)->canceller == NOBODY || has_ended(task) || gone ||
+        task->cancel_told) {
         return;
     }
     if (task->chair != core->rank) {
@@ -86,17 +87,17 @@ void cancel_enter_view(struct core *core, struct task *task)
     }
 }
 
-static void remember(struct task *task, uint32_t by)
+static void remember(struct core *core, struct task *task, uint32_t by)
 {
-    if (task->canceller == NOBODY) {
-        task->canceller = by;
+    if (seldom(task)->canceller == NOBODY) {
+        seldom_of(core, task)->canceller = by;
     }
 }
 
 void cancel_begin(struct core *core, struct task *task)
 {
     if (!has_ended(task)) {
-        remember(task, core->rank);
+        remember(core, task, core->rank);
         cancel_pass_on(core, task);
     }
 }
@@ -108,12 +109,12 @@ void cancel_on_cancel(struct core *core, uint32_t from, struct task *task,
     if (has_ended(task)) {
         return;
     }
-    remember(task, cancel->by);
+    remember(core, task, cancel->by);
     if (from != task->chair || task->finder) {
         cancel_pass_on(core, task);
     } else {
         task->cancel_told = true;
-        graph_cancel_own(core, task, task->canceller);
+        graph_cancel_own(core, task, seldom(task)->canceller);
     }
 }
 
@@ -122,8 +123,8 @@ void cancel_on_decision(struct core *core, struct task *task,
 {
     task->cancel_agreed = decision->cancelled_by != 0 && !MUTANT(CANCELALONE);
     if (task->cancel_agreed) {
-        remember(task, decision->cancelled_by - 1);
+        remember(core, task, decision->cancelled_by - 1);
         task->cancel_told = true;
-        graph_cancel_own(core, task, task->canceller);
+        graph_cancel_own(core, task, seldom(task)->canceller);
     }
 }

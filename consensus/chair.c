@@ -219,8 +219,9 @@ static void yield_to(struct core *core, struct task *task, enum evidence evidenc
 static void seek(struct core *core, struct task *task)
 {
     struct docket *docket = task->docket;
-    bool wanted = docket_is_wanted(docket) ||
-                  (task->finder && task->canceller != NOBODY); /* whom to pass it to */
+    bool wanted =
+        docket_is_wanted(docket) ||
+        (task->finder && seldom(task)->canceller != NOBODY); /* whom to pass it to */
     if (docket->seek_sent || !wanted || core->options.mode == CORE_TRUST ||
         MUTANT(NOSEEK)) {
         return;
@@ -502,7 +503,7 @@ void chair_on_motion(struct core *core, uint32_t from, struct task *task,
 {
     out_note(core, CORE_POINT_MOTION_RECV, task, from, EVIDENCE_NONE);
     if (motion->holds) {
-        if (!rankset_add(&task->holders, from)) {
+        if (!rankset_add(&seldom_of(core, task)->holders, from)) {
             core->broken = true;
             return;
         }

@@ -143,7 +143,8 @@ static bool is_released(const struct core *core, const struct task *task)
     bool busy = task->needs_done + task->needs_data > 0 || task->users > 0 ||
                 task->pending || task->owed || task->frozen || task->on_push_list ||
                 (task->pulled && task->have != CORE_HAVE_DATA) ||
-                !rankset_empty(&task->seekers) || docket_is_open(core, task);
+                (task->seldom != NULL && !rankset_empty(&task->seldom->seekers)) ||
+                docket_is_open(core, task);
     return task->let_go && !busy && is_seen_to(core, task) &&
            consumers_are_known(core, task);
 }

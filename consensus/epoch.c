@@ -110,12 +110,13 @@ static void report_task(struct core *core, struct mail *mail, const struct task 
     }
     if (task->maybe) {
         entry.what = REPORT_MAYBE;
-        entry.epoch = task->accepted_epoch;
+        entry.epoch = seldom(task)->accepted_epoch;
         mail_to_chair(core, mail, task, entry);
-    } else if (task->accepted != NOBODY && (moved || left(core, task->accepted))) {
+    } else if (seldom(task)->accepted != NOBODY &&
+               (moved || left(core, seldom(task)->accepted))) {
         entry.what = REPORT_ACCEPTED;
-        entry.owner = task->accepted;
-        entry.epoch = task->accepted_epoch;
+        entry.owner = seldom(task)->accepted;
+        entry.epoch = seldom(task)->accepted_epoch;
         mail_to_chair(core, mail, task, entry);
     }
 }
@@ -251,11 +252,14 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
     if (task->docket != NULL) {
         reset_docket(task->docket, &unfinished_ballot);
     }
-    rankset_release(&task->seekers);
-    if (task->recovery != NULL) {
-        rankset_release(&task->recovery->at);
-        free(task->recovery);
-        task->recovery = NULL;
+    struct seldom *of_task = task->seldom;
+    if (of_task != NULL) {
+        rankset_release(&of_task->seekers);
+    }
+    if (of_task != NULL && of_task->recovery != NULL) {
+        rankset_release(&of_task->recovery->at);
+        free(of_task->recovery);
+        of_task->recovery = NULL;
     }
     task->asked = false;
     task->pulled = false;

@@ -307,7 +307,7 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
     unfinished_add(core, task);
     count_users(task, 1);
     if (cancel_is_agreed(core, task)) {
-        run(core, task, task->canceller);
+        run(core, task, seldom(task)->canceller);
         return;
     }
     for (uint32_t i = 0; i < task->input_count; i++) {

@@ -172,70 +172,79 @@ struct docket {
     bool undecided; /* on the chair's list of asked tasks without an owner */
 };
 
+/* What few tasks have, made on demand: divergence, views, votes of once tasks. */
+struct seldom {
+    struct rankset holders;    /* known by motion or by hash; gossip knows more */
+    struct rankset seekers;    /* chairs to answer when it is registered here */
+    struct recovery *recovery; /* NULL: nothing was reported */
+    const struct message_spec *spec;
+    uint64_t accepted_epoch;
+    uint32_t accepted;  /* voter: the winner accepted in this epoch; NOBODY */
+    uint32_t heir;      /* leaver: whom the result was handed to; NOBODY */
+    uint32_t canceller; /* who cancelled it, as far as is known here; NOBODY */
+};
+
+/* A long run has tens of thousands of these, touched long after one another: what says
+ * whether a task may be dropped stands in the first two cache lines. */
 struct task {
     moot_hash hash;
     void *user;
-    struct docket *docket;
-    struct edge *inputs;    /* input_count of them */
     struct edge *consumers; /* list */
     uint64_t position;      /* rank-wide roll position, 1-based; 0: none */
     uint64_t lane_position; /* in its lane's roll */
-    uint64_t size;          /* of the result */
-    uint64_t need;          /* demand bound: least over all waits and askers */
-    uint64_t since_ns;      /* when it went on the pending list */
-    uint64_t asked_need;    /* of the last motion */
+    uint32_t lane;
+    uint8_t own, have, evidence, asked_want;
+    bool held : 1, declined : 1;
+    bool finder : 1; /* the chair is provisional: candidates exist and are unknown */
+    bool frozen : 1; /* as chair: nothing is decided before all have reported */
+    bool maybe : 1;  /* once: it may have run (as chair, and as voter) */
+    bool lost : 1;   /* its result is, and another run would give another */
+    bool seen : 1;   /* somebody knows that it ended well: it is cancelled no more */
+    bool cancel_told : 1;   /* in this view, to the chair */
+    bool cancel_agreed : 1; /* owner: its chair says that it is to end cancelled */
+    bool asked : 1, pulled : 1, pending : 1, owed : 1, verdict : 1;
+    bool visiting : 1;     /* on the worklist of graph_demand */
+    bool demanded : 1;     /* a remote rank waits for it, or for what it feeds */
+    bool push_holders : 1; /* a lane here waits for it: push it to all who hold it */
+    bool on_push_list : 1, on_unfinished_list : 1;
+    bool handing : 1;   /* leaver: its heir has not said that it has it */
+    bool returned : 1;  /* leaver: it was returned to its chair in this epoch, */
+    bool returning : 1; /* which has not answered */
+    bool sees_out : 1; /* leaver: it waits for the end of this task, which it spawned */
+    bool entrusted : 1; /* heir: its bytes are kept for one who leaves */
+    bool let_go : 1;    /* the program uses it no more */
+    bool leaving : 1;   /* whether all drop it is being decided */
+    uint32_t chair;
+
+    struct seldom *seldom;      /* NULL: as if it had just been made */
+    struct docket *docket;      /* NULL: nobody asked */
+    struct edge *inputs;        /* input_count of them */
+    struct rankset *candidates; /* NULL: all, or unknown if `finder` */
+    uint32_t input_count;
+    uint32_t needs_done;  /* open needs for its end */
+    uint32_t needs_data;  /* open needs for its bytes */
+    uint32_t users;       /* owned tasks, not done, that take its bytes */
+    uint32_t said, heard; /* messages about it, in this epoch */
+    uint32_t rec;         /* as chair: whom it decided for; NOBODY; MAYBE_RAN */
+    uint32_t owner;       /* whose result is here, or its own; NOBODY */
+
+    int32_t status;
+    uint32_t missing;    /* inputs not there, while own is WAIT */
+    uint32_t lane_needs; /* those of lanes and of running parents */
+    uint32_t flags;      /* CORE_TASK_* if held */
+    uint64_t size;       /* of the result */
+    uint64_t need;       /* demand bound: least over all waits and askers */
+    uint64_t since_ns;   /* when it went on the pending list */
+    uint64_t asked_need; /* of the last motion */
+    const char *site;
+    struct rankset pushed; /* ranks that were sent the result */
     struct task *pending_prev, *pending_next;
     struct task *unfinished_prev, *unfinished_next;
-    struct task *parent;        /* nested: the spawning task, if known here */
-    struct rankset *candidates; /* NULL: all, or unknown if `finder` */
-    struct rankset holders;     /* known by motion or by hash; gossip knows more */
-    struct rankset pushed;      /* ranks that were sent the result */
-    struct rankset seekers;     /* chairs to answer when it is registered here */
-    const struct message_spec *spec;
-    const char *site;
-    uint32_t flags; /* CORE_TASK_* if held */
-    uint32_t chair;
-    uint32_t rec;   /* as chair: whom it decided for; NOBODY; MAYBE_RAN */
-    uint32_t owner; /* whose result is here, or its own; NOBODY */
-    uint32_t lane;
-    uint32_t input_count;
-    uint32_t missing;    /* inputs not there, while own is WAIT */
-    uint32_t needs_done; /* open needs for its end */
-    uint32_t needs_data; /* open needs for its bytes */
-    uint32_t lane_needs; /* those of lanes and of running parents */
-    uint32_t users;      /* owned tasks, not done, that take its bytes */
-    uint32_t accepted;   /* voter: the winner accepted in this epoch; NOBODY */
-    uint32_t heir;       /* leaver: whom the result was handed to; NOBODY */
-    uint32_t canceller;  /* who cancelled it, as far as is known here; NOBODY */
-    int32_t status;
-    uint8_t own, have, evidence, asked_want;
-    bool held, declined;
-    bool frozen;        /* as chair: nothing is decided before all have reported */
-    bool maybe;         /* once: it may have run (as chair, and as voter) */
-    bool lost;          /* its result is, and another run would give another */
-    bool seen;          /* somebody knows that it ended well: it is cancelled no more */
-    bool cancel_told;   /* in this view, to the chair */
-    bool cancel_agreed; /* owner: its chair says that it is to end cancelled */
-    uint64_t accepted_epoch;
-    struct recovery *recovery; /* NULL: nothing was reported */
-    bool finder; /* the chair is provisional: candidates exist and are unknown */
-    bool asked, pulled, pending, owed, verdict;
-    bool visiting;     /* on the worklist of graph_demand */
-    bool demanded;     /* a remote rank waits for it, or for what it feeds */
-    bool push_holders; /* a lane here waits for it: push it to all who hold it */
-    bool on_push_list, on_unfinished_list;
-    bool handing;   /* leaver: its heir has not said that it has it */
-    bool returned;  /* leaver: it was returned to its chair in this epoch, */
-    bool returning; /* which has not answered */
-    bool sees_out;  /* leaver: it waits for the end of this task, which it spawned */
-    bool entrusted; /* heir: its bytes are kept for one who leaves */
-    bool let_go;    /* the program uses it no more */
-    bool leaving;   /* whether all drop it is being decided */
-    uint32_t said, heard; /* messages about it, in this epoch */
     struct task *push_next, *visit_next;
     struct scope *scope; /* NULL: none */
     struct task *scope_prev, *scope_next;
 };
+static_assert(sizeof(struct task) <= 288, "its memory is what a live task costs");
 
 /* What a member said of a scope that is about to end. */
 struct tally {
@@ -575,7 +584,8 @@ struct core {
     uint64_t spread_due_ns; /* the next turn; CORE_NEVER: nothing is new */
     uint64_t spread_ns;     /* no turn before */
     struct census census;
-    struct peer nobody; /* stands in for a record that there is no memory for */
+    struct peer nobody; /* stands in for a record that there is no memory for, */
+    struct seldom none; /* as does this */
 
     struct task **slots;    /* table.c; NULL: free, */
     uint32_t *tags;         /* as a zero here says */

@@ -227,9 +227,10 @@ void leave_enter_view(struct core *core)
     for (size_t i = 0; i < core->slot_count; i++) {
         struct task *task = core->slots[i];
         if (task != NULL) {
-            bool lost = task->handing || task->heir == NOBODY ||
-                        !rankset_has(&core->members, task->heir);
-            task->heir = lost ? NOBODY : task->heir;
+            if (seldom(task)->heir != NOBODY &&
+                (task->handing || !rankset_has(&core->members, seldom(task)->heir))) {
+                seldom_of(core, task)->heir = NOBODY;
+            }
             task->handing = task->returned = task->returning = false;
         }
     }
@@ -310,8 +311,8 @@ static bool is_to_hand_over(const struct task *task, const struct rankset *stayi
         return false;
     }
     bool owner_stays = rankset_has(staying, task->owner) && !task->entrusted;
-    bool in_good_hands =
-        task->heir != NOBODY && (task->handing || rankset_has(staying, task->heir));
+    bool in_good_hands = seldom(task)->heir != NOBODY &&
+                         (task->handing || rankset_has(staying, seldom(task)->heir));
     return !owner_stays && !in_good_hands && !MUTANT(NOHANDOVER);
 }
 
@@ -322,10 +323,10 @@ static void hand_over_results(struct core *core, const struct rankset *staying)
         if (task == NULL || !is_to_hand_over(task, staying)) {
             continue;
         }
-        task->heir = heir_of(task, staying);
+        seldom_of(core, task)->heir = heir_of(task, staying);
         task->handing = true;
         core->leave.untaken++;
-        graph_hand_over(core, task, task->heir);
+        graph_hand_over(core, task, seldom(task)->heir);
     }
 }
 
@@ -343,8 +344,8 @@ static void hand_over_acceptance(struct core *core, const struct task *task,
     *entry = (struct message_entry){
         .hash = task->hash,
         .what = task->maybe ? REPORT_MAYBE : REPORT_ACCEPTED,
-        .owner = task->maybe ? 0 : task->accepted,
-        .epoch = task->accepted_epoch,
+        .owner = task->maybe ? 0 : seldom(task)->accepted,
+        .epoch = seldom(task)->accepted_epoch,
     };
     message->u.report =
         (struct message_report){.last = true, .count = 1, .entry = entry};
@@ -359,7 +360,7 @@ static void hand_over_acceptances(struct core *core, const struct rankset *stayi
     core->leave.accepts_told = true;
     for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
         const struct task *task = core->slots[i];
-        if (task != NULL && (task->maybe || task->accepted < core->size)) {
+        if (task != NULL && (task->maybe || seldom(task)->accepted < core->size)) {
             hand_over_acceptance(core, task, staying);
         }
     }
@@ -435,14 +436,14 @@ static void remember(struct core *core, const struct message_entry *entry)
     bool gone =
         scope_is_dropped(core, &entry->hash) || drop_once_is_gone(core, &entry->hash);
     struct task *task = gone ? NULL : table_enter(core, &entry->hash);
-    bool known = task == NULL ||
-                 (task->accepted != NOBODY && task->accepted_epoch >= entry->epoch);
+    bool known = task == NULL || (seldom(task)->accepted != NOBODY &&
+                                  seldom(task)->accepted_epoch >= entry->epoch);
     if (known || entry->owner >= core->size) {
         return;
     }
     task->maybe |= entry->what == REPORT_MAYBE;
-    task->accepted = task->maybe ? REC_MAYBE : entry->owner;
-    task->accepted_epoch = entry->epoch;
+    seldom_of(core, task)->accepted = task->maybe ? REC_MAYBE : entry->owner;
+    seldom_of(core, task)->accepted_epoch = entry->epoch;
 }
 
 void leave_on_handover(struct core *core, uint32_t from,
@@ -473,9 +474,9 @@ static void on_ready(struct core *core, uint32_t from)
     }
     for (size_t i = 0; core->leave.going && i < core->slot_count; i++) {
         struct task *task = core->slots[i];
-        if (task != NULL && task->heir == from && task->handing) {
+        if (task != NULL && seldom(task)->heir == from && task->handing) {
             leave_forget(core, task);
-            task->heir = NOBODY;
+            seldom_of(core, task)->heir = NOBODY;
         }
     }
     core->leave.accepts_told = false;
@@ -485,7 +486,7 @@ static void on_taken(struct core *core, uint32_t from, struct task *task)
 {
     if (task == NULL) {
         core->leave.untaken -= core->leave.untaken > 0;
-    } else if (task->returning || (task->handing && task->heir == from)) {
+    } else if (task->returning || (task->handing && seldom(task)->heir == from)) {
         leave_forget(core, task);
     }
 }
@@ -535,7 +536,7 @@ void leave_on_leave(struct core *core, uint32_t from, const struct message *mess
         }
         break;
     case LEAVE_AGAIN:
-        if (task != NULL && task->handing && task->heir == from) {
+        if (task != NULL && task->handing && seldom(task)->heir == from) {
             graph_hand_over(core, task, from);
         }
         break;

@@ -24,17 +24,17 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
     if (task == NULL) {
         return;
     }
-    if (task->recovery == NULL) {
-        task->recovery = core_alloc(core, sizeof(*task->recovery));
-        if (task->recovery == NULL) {
+    struct recovery *found = seldom(task)->recovery;
+    if (found == NULL) {
+        found = core_alloc(core, sizeof(*found));
+        if (found == NULL) {
             return;
         }
-        task->recovery->owner = task->recovery->running = task->recovery->accepted =
-            NOBODY;
+        found->owner = found->running = found->accepted = NOBODY;
+        seldom_of(core, task)->recovery = found;
     }
     bool mine = task->chair == core->rank || task->finder;
     task->frozen |= mine && !core->settled && task->rec == NOBODY;
-    struct recovery *found = task->recovery;
     switch (entry->what) {
     case REPORT_RESULT:
         if (found->owner != NOBODY && found->owner != entry->owner) {
@@ -86,7 +86,7 @@ void recovery_on_report(struct core *core, uint32_t from,
  * task that is MAYBE, by the silence of those who ran it.) */
 static bool is_lost(const struct task *task)
 {
-    const struct recovery *found = task->recovery;
+    const struct recovery *found = seldom(task)->recovery;
     bool varies = (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
     return (found->lost || (varies && found->owner != NOBODY)) && !is_once(task) &&
            !MUTANT(LOSTRERUN);
@@ -94,7 +94,7 @@ static bool is_lost(const struct task *task)
 
 static uint32_t judge(const struct core *core, const struct task *task)
 {
-    const struct recovery *found = task->recovery;
+    const struct recovery *found = seldom(task)->recovery;
     if (found != NULL && found->owner != NOBODY) {
         bool payload = !rankset_empty(&found->at);
         if (payload || rankset_has(&core->members, found->owner)) {
@@ -115,7 +115,7 @@ static uint32_t judge(const struct core *core, const struct task *task)
  * and no cancel. */
 static bool was_seen(const struct task *task)
 {
-    const struct recovery *found = task->recovery;
+    const struct recovery *found = seldom(task)->recovery;
     return found != NULL && (found->seen || found->owner != NOBODY) && !MUTANT(UNSEEN);
 }
 
@@ -130,8 +130,8 @@ static void decide_frozen(struct core *core)
         task->maybe |= task->rec == REC_MAYBE;
         task->lost |= task->rec == REC_LOST;
         task->seen |= was_seen(task);
-        if (task->recovery != NULL && task->rec < core->size) {
-            task->evidence = (uint8_t)task->recovery->evidence;
+        if (seldom(task)->recovery != NULL && task->rec < core->size) {
+            task->evidence = (uint8_t)seldom(task)->recovery->evidence;
         }
     }
 }
@@ -139,7 +139,8 @@ static void decide_frozen(struct core *core)
 /* Its ballot was in this very view: the key had not moved, so that it did not wait. */
 static bool is_accepted_here(const struct core *core, const struct task *task)
 {
-    return task->accepted == task->rec && task->accepted_epoch == core->epoch;
+    return seldom(task)->accepted == task->rec &&
+           seldom(task)->accepted_epoch == core->epoch;
 }
 
 /* Its scope has ended: voters know nothing of it any more, and nobody asks. */

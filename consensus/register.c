@@ -192,9 +192,8 @@ int graph_register(struct core *core, const struct core_event *event)
     task->flags = reg->flags;
     task->user = reg->user;
     task->site = reg->site;
-    task->spec = reg->spec;
-    if ((reg->flags & CORE_TASK_NESTED) && !hash_is_zero(&reg->parent)) {
-        task->parent = table_enter(core, &reg->parent);
+    if (reg->spec != NULL) {
+        seldom_of(core, task)->spec = reg->spec;
     }
     core->stats.registered++;
     core->stats.adopted += (reg->flags & CORE_TASK_ADOPTED) != 0;

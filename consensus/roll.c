@@ -199,7 +199,7 @@ bool roll_knows_holder(const struct core *core, const struct task *task, uint32_
     if (rank == core->rank) {
         return task->held;
     }
-    if (rankset_has(&task->holders, rank)) {
+    if (rankset_has(&seldom(task)->holders, rank)) {
         return true;
     }
     if (task->position == 0) {
@@ -274,7 +274,7 @@ static void agree(struct core *core, uint32_t number, uint32_t from, uint64_t fi
     } else {
         for (uint64_t at = first; at <= last; at++) {
             struct task *task = lane_task(lane, at);
-            if (task != NULL && !rankset_add(&task->holders, from)) {
+            if (task != NULL && !rankset_add(&seldom_of(core, task)->holders, from)) {
                 core->broken = true;
             }
         }
@@ -607,7 +607,7 @@ void roll_on_hashes(struct core *core, uint32_t from,
     struct peer *peer = peer_of(core, from);
     for (uint32_t i = 0; i < hashes->count; i++) {
         struct task *task = table_find(core, &hashes->hashes[i]);
-        if (task != NULL && !rankset_add(&task->holders, from)) {
+        if (task != NULL && !rankset_add(&seldom_of(core, task)->holders, from)) {
             core->broken = true;
             return;
         }

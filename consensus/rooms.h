@@ -240,6 +240,15 @@ static inline struct task *event_enter(struct core *core,
 {
     return event->entry != NULL ? event->entry : table_enter(core, &event->hash);
 }
+/* What it has of these; of a task that has none, what each begins with. */
+extern const struct seldom seldom_at_first;
+static inline const struct seldom *seldom(const struct task *task)
+{
+    return task->seldom != NULL ? task->seldom : &seldom_at_first;
+}
+/* To be written; made if there is none.  Without memory the core is broken, and this is
+ * one that does not count. */
+struct seldom *seldom_of(struct core *core, struct task *task);
 void table_forget(struct core *core, struct task *task);
 void table_release(struct core *core);
 /* Learns the candidates of a task: the chair is then final. */

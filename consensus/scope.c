@@ -233,7 +233,8 @@ int scope_on_close(struct core *core, const moot_hash *hash)
     scope->closed = true;
     scope->hash = *hash;
     for (struct task *task = scope->tasks; task != NULL; task = task->scope_next) {
-        if (!rankset_empty(&task->seekers) && asker_never_will_hold(core, task)) {
+        if (!rankset_empty(&seldom(task)->seekers) &&
+            asker_never_will_hold(core, task)) {
             asker_answer_seeks(core, task);
         }
     }

@@ -10,12 +10,12 @@
 /* Who is to answer for the record: its owner, or one that has a copy. */
 static uint32_t server_of(const struct core *core, const struct task *task)
 {
-    if (rankset_has(&core->members, task->rec) || task->recovery == NULL) {
+    if (rankset_has(&core->members, task->rec) || seldom(task)->recovery == NULL) {
         return task->rec;
     }
     FOR_MEMBERS(core, rank)
     {
-        if (rankset_has(&task->recovery->at, rank)) {
+        if (rankset_has(&seldom(task)->recovery->at, rank)) {
             return rank;
         }
     }
@@ -35,7 +35,7 @@ static void send_decision(struct core *core, struct task *task,
                                   .askers = askers,
                                   .asker_count = count};
     if (cancel_is_agreed(core, task)) {
-        message->u.decision.cancelled_by = task->canceller + 1;
+        message->u.decision.cancelled_by = seldom(task)->canceller + 1;
         task->cancel_told = true;
     }
     out_note(core, CORE_POINT_DECISION_SENT, task, task->rec,

@@ -153,7 +153,7 @@ static bool was_returned(const struct core *core, const struct recovery *found)
 /* NOBODY if the task may be decided anew, REC_MAYBE if not. */
 uint32_t silence_judge(const struct core *core, const struct task *task)
 {
-    const struct recovery *found = task->recovery;
+    const struct recovery *found = seldom(task)->recovery;
     bool once = (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0;
     bool idempotent = (task->flags & CORE_TASK_IDEMPOTENT) != 0;
     if (!once || idempotent || MUTANT(FREEDEAD)) {

@@ -81,6 +81,37 @@ static bool is_full(const struct core *core)
     return core->task_count + core->task_count / 3 >= core->slot_count;
 }
 
+/* --- What few tasks have ------------------------------------------------------------
+ */
+
+const struct seldom seldom_at_first = {
+    .accepted = NOBODY, .heir = NOBODY, .canceller = NOBODY};
+
+static void seldom_release(struct seldom *seldom)
+{
+    rankset_release(&seldom->holders);
+    rankset_release(&seldom->seekers);
+    if (seldom->recovery != NULL) {
+        rankset_release(&seldom->recovery->at);
+        free(seldom->recovery);
+    }
+}
+
+struct seldom *seldom_of(struct core *core, struct task *task)
+{
+    if (task->seldom != NULL) {
+        return task->seldom;
+    }
+    task->seldom = memory_take(core, sizeof(*task->seldom));
+    if (task->seldom == NULL) {
+        seldom_release(&core->none);
+        core->none = seldom_at_first;
+        return &core->none;
+    }
+    *task->seldom = seldom_at_first;
+    return task->seldom;
+}
+
 /* --- Candidates ---------------------------------------------------------------------
  */
 
@@ -175,9 +206,6 @@ struct task *table_enter_among(struct core *core, const moot_hash *hash,
     task->asked_need = NEED_NONE;
     task->owner = NOBODY;
     task->rec = NOBODY;
-    task->accepted = NOBODY;
-    task->heir = NOBODY;
-    task->canceller = NOBODY;
     place(core, task, candidates);
     task->frozen = !core->settled && (task->chair == core->rank || task->finder) &&
                    epoch_moved(core, task);
@@ -218,12 +246,9 @@ static void task_release(struct core *core, struct task *task)
     docket_release(task->docket);
     free(task->docket);
     candidates_give(core, task->candidates);
-    rankset_release(&task->holders);
     rankset_release(&task->pushed);
-    rankset_release(&task->seekers);
-    if (task->recovery != NULL) {
-        rankset_release(&task->recovery->at);
-        free(task->recovery);
+    if (task->seldom != NULL) {
+        seldom_release(task->seldom);
     }
 }
 
@@ -249,6 +274,7 @@ void table_forget(struct core *core, struct task *task)
     core->task_count--;
     task_release(core, task);
     memory_give(core, task->inputs, task->input_count * sizeof(*task->inputs));
+    memory_give(core, task->seldom, sizeof(*task->seldom));
     memory_give(core, task, sizeof(*task));
 }
 
@@ -260,6 +286,7 @@ void table_release(struct core *core)
         }
     }
     free(core->slots);
+    seldom_release(&core->none);
     free(core->tags);
     free(core->single);
     block_free(core->memory.blocks);
