@@ -180,6 +180,18 @@ static void follow_chair(const struct picture *picture, struct finding *finding,
     rankset_release(&holders);
 }
 
+/* Accounts are some milliseconds apart, and tell of what is open: a task that has just
+ * ended, or begun, may be in none of them. */
+static bool is_told(const struct picture *picture, const moot_hash *hash)
+{
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        if (picture_task(picture, rank, hash) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What the task hangs on.  True: go on with *hash. */
 static bool follow(const struct picture *picture, struct finding *finding,
                    uint32_t *asker, moot_hash *hash)
@@ -187,6 +199,10 @@ static bool follow(const struct picture *picture, struct finding *finding,
     uint32_t owner = picture_owner(picture, hash);
     uint32_t who = owner != PLACEMENT_NOBODY ? owner : picture_chair(picture, hash);
     finding->chain[finding->chain_count - 1].rank = who;
+    if (who == PLACEMENT_NOBODY && !is_told(picture, hash)) {
+        conclude(finding, CAUSE_MOVING, PLACEMENT_NOBODY);
+        return false;
+    }
     if (who == PLACEMENT_NOBODY) {
         finding->lack = CORE_LACK_HOLDER;
         conclude(finding, CAUSE_NOBODY, PLACEMENT_NOBODY);
@@ -250,8 +266,16 @@ static bool in_chain(const struct finding *finding, const moot_hash *hash)
     return false;
 }
 
+static const moot_hash *end_of(const struct finding *finding)
+{
+    return &finding->chain[finding->chain_count - 1].hash;
+}
+
 static bool same_finding(const struct finding *a, const struct finding *b)
 {
+    if (a->cause == CAUSE_MOVING && b->cause == CAUSE_MOVING) {
+        return true; /* nothing is amiss: not worth a cause for each */
+    }
     if (a->cause != b->cause || a->culprit != b->culprit ||
         (a->chain_count == 0) != (b->chain_count == 0)) {
         return false;
@@ -266,8 +290,7 @@ static bool same_finding(const struct finding *a, const struct finding *b)
     if (a->cause == CAUSE_CYCLE) {
         return in_chain(a, &b->chain[b->cycle_begin].hash);
     }
-    return hash_equal(&a->chain[a->chain_count - 1].hash,
-                      &b->chain[b->chain_count - 1].hash);
+    return hash_equal(end_of(a), end_of(b));
 }
 
 static void release_finding(struct finding *finding)

@@ -107,21 +107,18 @@ static void say_lost(struct text *text, const struct picture *picture,
                    "without it this does not happen\n");
 }
 
+/* `advice`: what the user can do about it, an infinitive. */
 static void say_busy(struct text *text, const struct picture *picture,
-                     const struct finding *finding, const char *code)
+                     const struct finding *finding, const char *advice,
+                     const char *code)
 {
     uint32_t first = rankset_next(&finding->busy, 0);
+    text_add(text, "\n      next: %s; ", advice);
     if (first == PLACEMENT_NOBODY) {
-        text_add(text,
-                 "\n      next: wait: the moot will find this and end a wait "
-                 "with %s\n",
-                 code);
+        text_add(text, "the moot will find this and end a wait with %s\n", code);
         return;
     }
-    text_add(text,
-             "\n      next: the moot ends such a wait with %s once all ranks "
-             "rest; ",
-             code);
+    text_add(text, "the moot ends such a wait with %s once all ranks rest; ", code);
     stall_add_ranks(text, &finding->busy);
     text_add(text, rankset_count(&finding->busy) == 1 ? " does not" : " do not");
     const Moot__Account *account = account_of(picture, first);
@@ -130,7 +127,8 @@ static void say_busy(struct text *text, const struct picture *picture,
         stall_add_program(text, account);
         text_add(text, ")");
     }
-    text_add(text, "\n");
+    text_add(text, "; code that moot cannot see (MPI, a lock) rests inside "
+                   "moot_park()\n");
 }
 
 static void say_cycle(struct text *text, const struct picture *picture,
@@ -140,7 +138,8 @@ static void say_cycle(struct text *text, const struct picture *picture,
     text_add(text, "a cycle of waits: %u task%s for %s", tasks,
              tasks == 1 ? " waits" : "s wait", tasks == 1 ? "itself" : "each other");
     text_add(text, "; ranks declare their order differently where they spawn them");
-    say_busy(text, picture, finding, "MOOT_ERR_CYCLE");
+    say_busy(text, picture, finding, "let every rank declare the same order",
+             "MOOT_ERR_CYCLE");
 }
 
 static void say_nobody(struct text *text, const struct picture *picture,
@@ -154,7 +153,9 @@ static void say_nobody(struct text *text, const struct picture *picture,
         stall_add_ranks(text, &finding->busy);
         text_add(text, " may yet spawn it");
     }
-    say_busy(text, picture, finding, "MOOT_ERR_NOT_HELD");
+    say_busy(text, picture, finding,
+             "spawn it on some rank, or do not wait where that is skipped",
+             "MOOT_ERR_NOT_HELD");
 }
 
 /* --- Undecided -------------------------------------------------------------------- */
@@ -333,17 +334,20 @@ static void say_open(struct text *text, const struct picture *picture,
 static void say_moving(struct text *text, const struct picture *picture,
                        const struct finding *finding)
 {
-    if (finding->chain_count > 0) {
-        add_end(text, picture, finding);
+    if (finding->waits > 1) {
+        text_add(text, "what %u waits are for is on its way", finding->waits);
     } else {
-        text_add(text, "what is waited for");
+        add_end(text, picture, finding);
+        text_add(text, " is on its way");
     }
-    text_add(text, " is on its way, as far as can be seen");
+    text_add(text, ", as far as can be seen");
     text_add(text, "\n      next: look again: SIGUSR1 asks for a report\n");
 }
 
 /* --- All of a finding ---------------------------------------------------------------
  */
+
+enum { CHAIN_ENDS = 3, CHAIN_SHOWN = 8 };
 
 static void add_chain(struct text *text, const struct picture *picture,
                       const struct finding *finding)
@@ -351,6 +355,10 @@ static void add_chain(struct text *text, const struct picture *picture,
     bool cycle = finding->cause == CAUSE_CYCLE;
     uint32_t count = finding->chain_count;
     for (uint32_t i = 0; (count > 1 || cycle) && i < count; i++) {
+        if (i == CHAIN_ENDS && count > CHAIN_SHOWN && !cycle) {
+            i = count - CHAIN_ENDS;
+            text_add(text, "             ... %u tasks more\n", i - CHAIN_ENDS);
+        }
         text_add(text, "      %s", i == 0 ? "chain: " : "       waits for ");
         stall_add_task(text, picture, &finding->chain[i].hash);
         if (finding->chain[i].rank != PLACEMENT_NOBODY) {

@@ -130,10 +130,14 @@ mutant CIRCLESDIFFER $d cycle 's/return in_chain(a, &b->chain\[b->cycle_begin\].
 mutant NOTBUSY $d cycle 's/^        find_busy(picture, &found);//'
 mutant NOTBUSYALONE $d nobody 's/found.cause == CAUSE_NOBODY ||//'
 
+# Who has just ended is in no account.
+mutant UNTOLDISNOBODY $d - 's/ && !is_told(picture, hash)) {/ \&\& false) {/'
+
 # Findings: which are one, and which comes first.
 mutant NOMERGE $d undecided 's/if (same_finding(other, found)) {/if (false) {/'
 mutant ALLONE $d two 's/if (same_finding(other, found)) {/if (true) {/'
 mutant SILENTTWICE $d - 's/a->cause == CAUSE_DEAD || a->cause == CAUSE_SILENT ||/false ||/'
+mutant MOVINGEACH $d - 's/if (a->cause == CAUSE_MOVING && b->cause == CAUSE_MOVING) {/if (false) {/'
 mutant NOORDER $d - 's/diagnosis->findings\[at - 1\].cause > found->cause/false/'
 mutant NOWAITING $d slow 's/(void)rankset_merge(&other->waiting, &found->waiting);//'
 mutant YOUNGEST $d - 's/if (found->since_ns > other->since_ns) {/if (false) {/'

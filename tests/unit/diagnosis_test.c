@@ -377,6 +377,16 @@ static void long_chain(struct kit *kit)
             kit_hash(kit, task + 1);
 }
 
+/* It has ended since the asker spoke. */
+static void told_by_nobody(struct kit *kit) { kit_wait(kit, 0, A); }
+
+static void two_that_move(struct kit *kit)
+{
+    done(kit);
+    kit_wait(kit, 2, B);
+    kit_own(kit, 3, B, CORE_OWN_DONE, TASK_ENDED);
+}
+
 static void more_than_there_is_room_for(struct kit *kit)
 {
     for (int task = 0; task <= FINDINGS_MAX; task++) {
@@ -469,7 +479,9 @@ static const struct row {
     {"worst first", slow_and_dead, "dead slow", 3, {"cause 2 of 2 [slow]"}},
     {"one silent", two_tasks_of_one_silent_rank, "silent", 1, {"keeps ranks 0,2"}},
     {"two slow", two_slow_tasks_of_one_rank, "slow slow", 1, {NULL}},
-    {"cut", long_chain, "moving", NOBODY, {"... and so on"}},
+    {"cut", long_chain, "moving", NOBODY, {"... 18 tasks more", "... and so on"}},
+    {"untold", told_by_nobody, "moving", NOBODY, {"is on its way"}},
+    {"two move", two_that_move, "moving", 1, {"what 2 waits are for is on its way"}},
     {"nothing", nothing, "", NOBODY, {"no wait is open"}},
     {"dispute",
      two_say_who_owns_it,
