@@ -70,8 +70,8 @@ const verdict = () => {
     else if (!r.whole) lacks.push("The trace of rank " + i + " breaks off at " +
       time(r.last) + ".");
   });
-  if (V.backward) lacks.push(V.backward + " messages came before they were sent: " +
-    "the clocks of the hosts drifted.");
+  if (V.backward) lacks.push("The clocks of the hosts drifted: " +
+    count(V.backward, "message") + " came before being sent.");
   $("lacks").textContent = lacks.join("\n");
 };
 

@@ -9,9 +9,9 @@
  * it solve such a system (difference constraints; Cormen et al., Introduction to
  * Algorithms, section 24.4).  Paths from the first host and paths to it give the two
  * extreme solutions; the one half way between keeps all constraints as well, since they
- * are linear, and is the estimate with the least error at most.  So no arrow runs
- * backwards, unless clocks drifted apart by more than a message takes: then what is
- * left over is counted.
+ * are linear, and is the estimate with the least error at most.  So no arrow between
+ * hosts runs backwards, unless clocks drifted apart by more than a message takes: then
+ * what is left over is counted.
  *
  * Heartbeats say their sender's clock, and results are recorded by both sides; both go
  * on from open to close.
@@ -136,14 +136,24 @@ static void messages_gather(struct trace *trace)
     trace->out_of_memory |= pairs == NULL;
 }
 
+/* A record bears the time at which its turn began, so a message that was sent meanwhile
+ * is recorded before it was sent.  Where both have one clock that is all it can be. */
+static void same_clock_mend(const struct trace *trace, struct trace_message *message)
+{
+    if (trace->ranks[message->from].host == trace->ranks[message->to].host &&
+        message->received_ns < message->sent_ns)
+        message->received_ns = message->sent_ns;
+}
+
 void trace_pair_messages(struct trace *trace)
 {
     messages_gather(trace);
     trace->backward = 0;
     trace->backward_most_ns = 0;
     for (size_t i = 0; i < trace->message_count; i++) {
-        const int64_t over =
-            trace->messages[i].sent_ns - trace->messages[i].received_ns;
+        struct trace_message *message = &trace->messages[i];
+        same_clock_mend(trace, message);
+        const int64_t over = message->sent_ns - message->received_ns;
         trace->backward += over > 0;
         if (over > trace->backward_most_ns)
             trace->backward_most_ns = over;

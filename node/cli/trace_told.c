@@ -20,9 +20,11 @@ static void lacks_tell(const struct verb *verb, const struct trace *trace)
     }
     if (trace->backward > 0)
         cli_complain(verb,
-                     "clocks differ: %" PRIu64
-                     " messages came before they were sent, by up to %.3f ms",
-                     trace->backward, (double)trace->backward_most_ns / 1e6);
+                     "the clocks of the hosts drifted: %" PRIu64
+                     " message%s came before "
+                     "being sent, by up to %.3f ms",
+                     trace->backward, trace->backward == 1 ? "" : "s",
+                     (double)trace->backward_most_ns / 1e6);
 }
 
 bool told_read(const struct verb *verb, const char *directory, struct told *out)

@@ -124,6 +124,30 @@ static void ranks_of_one_host_have_one_clock(void **state)
     trace_release(&trace);
 }
 
+/* A record bears its turn's beginning, after which a message that came in that turn may
+ * have been sent. */
+static void on_one_clock_no_message_runs_backwards(void **state)
+{
+    (void)state;
+    for (uint32_t host = 4; host <= 5; host++) {
+        struct trace_file file = file_begin(0, 4, 100 * MS);
+        heard(&file, 1, 140 * MS, 141 * MS);
+        result(&file, KIND(RESULT_SENT), 1, 150 * MS);
+        trace_file_close(&file);
+        file = file_begin(1, host, 100 * MS);
+        heard(&file, 0, 140 * MS,
+              141 * MS); /* so these clocks are 1 ms apart at most */
+        result(&file, KIND(RESULT_RECEIVED), 0, 147 * MS);
+        trace_file_close(&file);
+        struct trace trace = read_back();
+        assert_int_equal(trace.message_count, 1);
+        assert_int_equal(trace.backward, host == 4 ? 0 : 1);
+        assert_int_equal(trace.messages[0].received_ns < trace.messages[0].sent_ns,
+                         host != 4);
+        trace_release(&trace);
+    }
+}
+
 /* Texts of all lengths at which a length takes another byte. */
 static void what_was_written_is_read(void **state)
 {
@@ -203,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(clocks_are_put_in_line),
         TEST(ranks_of_one_host_have_one_clock),
+        TEST(on_one_clock_no_message_runs_backwards),
         TEST(what_was_written_is_read),
         TEST(a_torn_end_is_skipped),
     };
