@@ -197,3 +197,15 @@ void divergence_compose(struct text *text, const struct divergence *divergence)
         add_cells(text, '!', &side[0].spawn, two ? &side[1].spawn : NULL);
     }
 }
+
+bool divergence_is_told_by(const struct divergence *divergence, uint32_t rank,
+                           uint32_t lowest)
+{
+    for (uint32_t i = 0; i < divergence->side_count && rank != lowest; i++) {
+        const struct rankset *ranks = divergence->side[i].ranks;
+        if (ranks != NULL && rankset_next(ranks, 0) == rank) {
+            return true;
+        }
+    }
+    return rank == lowest;
+}

@@ -31,4 +31,10 @@ struct divergence {
  * columns of their own. */
 void divergence_compose(struct text *text, const struct divergence *divergence);
 
+/* Whether this rank is to tell it where the others' words come out, too: one rank of
+ * each side does, since a rank knows its own tasks best, and so does the lowest member
+ * wherever it stands. */
+bool divergence_is_told_by(const struct divergence *divergence, uint32_t rank,
+                           uint32_t lowest);
+
 #endif

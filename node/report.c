@@ -5,6 +5,7 @@
 #include "node/divergence.h"
 #include "node/engine.h"
 #include "node/inquiry.h"
+#include "node/members.h"
 #include "node/stall.h"
 #include "node/trace.h"
 #include "node/usr1.h"
@@ -83,6 +84,15 @@ static void add_before(struct divergence *divergence, const struct moot *m)
     }
 }
 
+static uint32_t lowest_member(const struct moot *m)
+{
+    uint32_t rank = 0;
+    while (rank < m->group.rank && !members_is_here(m, rank)) {
+        rank++;
+    }
+    return rank;
+}
+
 void report_divergence(struct moot *m, const struct message_diverged *diverged)
 {
     static const moot_hash nothing = {{0}};
@@ -101,7 +111,13 @@ void report_divergence(struct moot *m, const struct message_diverged *diverged)
     struct text text = {0};
     divergence_compose(&text, &divergence);
     engine_fail(m, MOOT_ERR_DIVERGED, "%s", text_get(&text));
-    queue(m, text);
+    /* A program's hook gets every rank's; standard error is most often one for all. */
+    if (m->report != report_to_stderr ||
+        divergence_is_told_by(&divergence, m->group.rank, lowest_member(m))) {
+        queue(m, text);
+    } else {
+        text_release(&text);
+    }
 }
 
 /* --- Stalls --------------------------------------------------------------------- */

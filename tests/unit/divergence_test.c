@@ -146,9 +146,39 @@ static void no_line_is_wider_than_100(void **state)
     }
 }
 
+/* Of eight ranks, of which some did not say in time where they stand. */
+static void one_rank_of_each_side_tells(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t left_first, left_count, right_first, right_count, lowest;
+        const char *tellers;
+    } rows[] = {
+        {0, 4, 4, 4, 0, "0 4"}, {1, 7, 0, 1, 0, "0 1"}, {3, 1, 5, 2, 0, "0 3 5"},
+        {0, 1, 0, 0, 0, "0"},   {0, 0, 0, 0, 0, "0"},   {3, 2, 6, 1, 2, "2 3 6"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rankset left = set_of(rows[i].left_first, rows[i].left_count, 1);
+        struct rankset right = set_of(rows[i].right_first, rows[i].right_count, 1);
+        struct divergence divergence = {.side_count = 2,
+                                        .side = {{.ranks = &left}, {.ranks = &right}}};
+        char tellers[32] = "";
+        for (uint32_t rank = 0; rank < 8; rank++) {
+            if (divergence_is_told_by(&divergence, rank, rows[i].lowest)) {
+                snprintf(tellers + strlen(tellers), sizeof(tellers) - strlen(tellers),
+                         "%s%u", *tellers != '\0' ? " " : "", rank);
+            }
+        }
+        assert_string_equal(tellers, rows[i].tellers);
+        rankset_release(&left);
+        rankset_release(&right);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_rank_of_each_side_tells),
         cmocka_unit_test(columns_show_the_lines_side_by_side),
         cmocka_unit_test(long_names_are_cut_and_lines_stay_whole),
         cmocka_unit_test(a_roll_that_ends_and_a_third_side_are_shown),
