@@ -246,9 +246,14 @@ static void tasks_print(const struct sheets *sheets, const struct sheet *sum, FI
     fprintf(to, "  tasks run      %" PRIu64 ", by rank:", sum->stats.tasks_run);
     for (size_t r = 0; r < sheets->count; r++) {
         const uint64_t run = sheets->items[r].stats.tasks_run;
+        const bool listed = sheets->count <= RANKS_LISTED;
+        if (!sheets->items[r].present) { /* it died with what it knew */
+            fputs(listed ? " ?" : "", to);
+            continue;
+        }
         least = run < least ? run : least;
         most = run > most ? run : most;
-        if (sheets->count <= RANKS_LISTED)
+        if (listed)
             fprintf(to, " %" PRIu64, run);
     }
     if (sheets->count > RANKS_LISTED)

@@ -186,6 +186,7 @@ expect a_rank_that_left_nothing 1 env ABSENT=0 "$moot" run -n 2 rank
 says err "rank 0 never opened a moot"
 expect a_torn_sheet 1 env TORN=1 "$moot" run -n 2 rank
 says err "rank 1 did not close its moot"
+says err "by rank: 10 ?"
 expect the_launchers_status 7 env EXITS=1 "$moot" run -n 2 rank
 expect a_program_without_a_moot 1 "$moot" run -n 2 true
 says err "no rank closed a moot"
