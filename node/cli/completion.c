@@ -1,7 +1,8 @@
 /* completion.c - `moot completion`: what a shell needs to complete this command.
  *
- * Options are taken from the verbs' own help, so a shell offers what the help tells of
- * and nothing else; the names of knobs are the knobs' table's.
+ * Options, and the words that an option may have, are taken from the verbs' own help,
+ * so a shell offers what the help tells of and nothing else; the names of knobs and
+ * their words are the knobs' table's.
  */
 #include "cli.h"
 #include "node/knobs.h"
@@ -58,6 +59,38 @@ static void options_print(const struct verb *verb)
         printf("%s%s", i > 0 ? " " : "", options.items[i]);
 }
 
+/* What may stand behind an option, if those are words: `--level basic|all`. */
+static const char *option_values(const struct verb *verb, const char *option,
+                                 size_t *length)
+{
+    const size_t name_length = strlen(option);
+    for (const char *at = strstr(verb->usage, option); at;
+         at = strstr(at + 1, option)) {
+        const char *values = at + name_length + 1;
+        if (at[name_length] != ' ')
+            continue;
+        *length = strspn(values, "abcdefghijklmnopqrstuvwxyz|");
+        if (memchr(values, '|', *length))
+            return values;
+    }
+    return NULL;
+}
+
+static void values_print(const char *values, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        putchar(values[i] == '|' ? ' ' : values[i]);
+}
+
+/* The words of each knob that has some, in lines of a form with places for both. */
+static void knob_words_print(const char *begin, const char *middle, const char *end)
+{
+    for (int i = 0; i < KNOB_COUNT; i++)
+        if (knob_table[i].words)
+            printf("%s%s%s%s%s", begin, knob_table[i].name, middle, knob_table[i].words,
+                   end);
+}
+
 static void knobs_print(void)
 {
     for (int i = 0; i < KNOB_COUNT; i++)
@@ -82,13 +115,48 @@ static void subverbs_print(const struct verb *verb)
 
 /* --- bash ------------------------------------------------------------------------- */
 
-/* Options where a word begins with a dash, knobs where it begins with an M, and files
- * where nothing else fits. */
+static void bash_values_print(const struct verb *verb)
+{
+    struct options options;
+    size_t length;
+    options_find(verb, &options);
+    for (int i = 0; i < options.count; i++) {
+        const char *values = option_values(verb, options.items[i], &length);
+        if (!values)
+            continue;
+        printf("        '%s %s') values='", verb->name, options.items[i]);
+        values_print(values, length);
+        printf("' ;;\n");
+    }
+}
+
+/* What may stand behind an option or a knob; to this shell the = of NAME=VALUE is a
+ * word of its own, unless it was told otherwise. */
+static void bash_all_values_print(void)
+{
+    printf("    case ${COMP_WORDS[1]}' '$before in\n");
+    for (size_t i = 0; i < cli_verb_count; i++)
+        bash_values_print(cli_verbs[i]);
+    printf("    esac\n"
+           "    case $word in\n"
+           "    MOOT_*=*) knob=${word%%%%=*} prefix=$knob= word=${word#*=} ;;\n"
+           "    =) knob=$before word='' ;;\n"
+           "    *) [ \"$before\" != = ] || knob=${COMP_WORDS[COMP_CWORD - 2]} ;;\n"
+           "    esac\n"
+           "    case $knob in\n");
+    knob_words_print("    ", ") values='", "' ;;\n");
+    printf("    esac\n");
+}
+
+/* Values where an option or a knob has some, options where a word begins with a dash,
+ * knobs where it begins with an M, and files where nothing else fits. */
 static void bash_print(void)
 {
     printf("# bash completion for moot(1), by `moot completion bash`.\n"
            "_moot() {\n"
            "    local word=${COMP_WORDS[COMP_CWORD]} options='' words=''\n"
+           "    local before='' knob='' prefix='' values=''\n"
+           "    [ \"$COMP_CWORD\" -lt 2 ] || before=${COMP_WORDS[COMP_CWORD - 1]}\n"
            "    COMPREPLY=()\n"
            "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
            "        options='--version --help' words='help ");
@@ -108,18 +176,23 @@ static void bash_print(void)
     }
     printf("        esac\n"
            "        [ \"$COMP_CWORD\" -eq 2 ] || words=\n"
-           "    fi\n"
-           "    case $word in\n"
-           "    -*) words=$options ;;\n"
-           "    M*)\n"
-           "        words='");
+           "    fi\n");
+    bash_all_values_print();
+    printf("    if [ -n \"$values$knob\" ]; then\n"
+           "        words=$values\n"
+           "    else\n"
+           "        case $word in\n"
+           "        -*) words=$options ;;\n"
+           "        M*)\n"
+           "            words='");
     knobs_print();
     printf("'\n"
-           "        compopt -o nospace 2>/dev/null\n"
-           "        ;;\n"
-           "    esac\n"
+           "            compopt -o nospace 2>/dev/null\n"
+           "            ;;\n"
+           "        esac\n"
+           "    fi\n"
            "    # shellcheck disable=SC2207 # no word has a blank in it\n"
-           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+           "    COMPREPLY=($(compgen -P \"$prefix\" -W \"$words\" -- \"$word\"))\n"
            "}\n"
            "complete -o default -F _moot moot\n");
 }
@@ -136,6 +209,21 @@ static void zsh_text(const char *text)
             fputs("\\:", stdout);
         else
             putchar(*text);
+    }
+}
+
+static void zsh_values_print(const struct verb *verb)
+{
+    struct options options;
+    size_t length;
+    options_find(verb, &options);
+    for (int i = 0; i < options.count; i++) {
+        const char *values = option_values(verb, options.items[i], &length);
+        if (!values)
+            continue;
+        printf("    '%s %s') compadd ", verb->name, options.items[i]);
+        values_print(values, length);
+        printf("; return ;;\n");
     }
 }
 
@@ -157,7 +245,12 @@ static void zsh_print(void)
            "        _describe verb verbs\n"
            "        return\n"
            "    fi\n"
-           "    case $words[2] in\n"
+           "    case \"$words[2] $words[CURRENT-1]\" in\n");
+    for (size_t i = 0; i < cli_verb_count; i++)
+        zsh_values_print(cli_verbs[i]);
+    printf("    esac\n");
+    knob_words_print("    compset -P '", "=' && { compadd ", "; return; }\n");
+    printf("    case $words[2] in\n"
            "    help) _describe verb verbs; return ;;\n");
     for (size_t i = 0; i < cli_verb_count; i++) {
         printf("    %s) words_of=(", cli_verbs[i]->name);
@@ -190,14 +283,16 @@ static int completion_run(int argc, char **argv)
 const struct verb verb_completion = {
     .name = "completion",
     .line = "prints what bash or zsh needs to complete this command",
-    .usage = "completion bash|zsh\n"
-             "\n"
-             "Prints a shell's completion of verbs, their options, and knobs.  `make\n"
-             "install` puts it where shells look; elsewhere:\n"
-             "\n"
-             "  bash: eval \"$(moot completion bash)\", in ~/.bashrc\n"
-             "  zsh:  moot completion zsh >_moot, in a folder of $fpath\n"
-             "\n"
-             "Exit status: 0, or 2 if it is another shell.",
+    .usage =
+        "completion bash|zsh\n"
+        "\n"
+        "Prints a shell's completion of verbs, their options, and knobs, and of the\n"
+        "words that these may have.  `make install` puts it where shells look;\n"
+        "elsewhere:\n"
+        "\n"
+        "  bash: eval \"$(moot completion bash)\", in ~/.bashrc\n"
+        "  zsh:  moot completion zsh >_moot, in a folder of $fpath\n"
+        "\n"
+        "Exit status: 0, or 2 if it is another shell.",
     .run = completion_run,
 };

@@ -89,6 +89,13 @@ completes "bash zsh" moot completion ""
 completes "report" moot help rep
 completes "" moot run -n 4 prog
 completes "MOOT_VOTE_TIMEOUT= MOOT_VOTERS=" moot run -n 4 MOOT_VOTE
+completes "chrome csv" moot trace export t --format c
+completes "basic all" moot info --level ""
+completes "repair strict trust" moot run -n 4 MOOT_DIVERGENCE =
+completes "strict" moot run -n 4 MOOT_DIVERGENCE = s
+completes "MOOT_SPLIT=solo" moot run -n 4 MOOT_SPLIT=so
+completes "auto never" moot tune -n 4 MOOT_VOTE_TIMEOUT = ""
+completes "" moot run -n 4 MOOT_VOTERS = ""
 if command -v zsh >/dev/null; then
     check zsh "cannot read it" zsh -n "$scratch/_moot"
 fi
