@@ -139,24 +139,6 @@ static void votes_write(const struct model *model, FILE *file)
 
 /* --- What befell ranks ------------------------------------------------------------ */
 
-static const char *event_word(Moot__Record__Kind kind)
-{
-    static const struct {
-        Moot__Record__Kind kind;
-        const char *word;
-    } words[] = {{MOOT__RECORD__KIND__DEAD, "sees the end of"},
-                 {MOOT__RECORD__KIND__REMOVED, "goes on without"},
-                 {MOOT__RECORD__KIND__VIEW, "enters view"},
-                 {MOOT__RECORD__KIND__FATAL, "fails"},
-                 {MOOT__RECORD__KIND__FAULT, "fault"},
-                 {MOOT__RECORD__KIND__STALL, "stalls"},
-                 {MOOT__RECORD__KIND__VERDICT, "gives up a wait"}};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (words[i].kind == kind)
-            return words[i].word;
-    return NULL;
-}
-
 static void event_write(const struct trace *trace, uint32_t rank,
                         const struct trace_event *event, FILE *file)
 {
@@ -166,7 +148,7 @@ static void event_write(const struct trace *trace, uint32_t rank,
     if (event->kind == MOOT__RECORD__KIND__VERDICT)
         trace_task_name(trace, event->task, name, sizeof name);
     fprintf(file, "[%.3f,%u,", report_us(event->at_ns), rank);
-    json_text(file, event_word(event->kind));
+    json_text(file, trace_event_word(event->kind));
     fprintf(file, ",%" PRIu64 ",", about_peer ? event->peer : event->value);
     json_text(file, event->text ? event->text : name);
     putc(',', file);
@@ -181,7 +163,7 @@ static void events_write(const struct trace *trace, FILE *file)
     for (uint32_t r = 0; r < trace->rank_count; r++)
         for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
             const struct trace_event *event = &trace->ranks[r].events[i];
-            if (event_word(event->kind) == NULL || count++ >= REPORT_EVENTS_MAX)
+            if (trace_event_word(event->kind) == NULL || count++ >= REPORT_EVENTS_MAX)
                 continue;
             fputs(count > 1 ? ",\n" : "", file);
             event_write(trace, r, event, file);

@@ -3,13 +3,17 @@
  * A rank is a process.  Its threads: the program, whose waits are slices; one per
  * kernel that it ran at a time; and the wire, where messages are slices of no length
  * that are joined by flows.  A vote is an async span at its chair, from the first
- * motion for the task to the vote.
+ * motion for the task to the vote.  Faults, deaths, views, failures and stalls are
+ * instants of the rank that recorded them.
  */
 #include "json.h"
+#include "proto/error.h"
 #include "proto/message.h"
 #include "trace_export.h"
 #include <inttypes.h>
 #include <stdlib.h>
+
+#define KIND(name) MOOT__RECORD__KIND__##name
 
 enum { TID_PROGRAM = 0, TID_KERNELS = 1, TID_WIRE = 1000000 };
 
@@ -132,6 +136,45 @@ static void messages_write(const struct trace *trace, FILE *file)
     }
 }
 
+/* "sees the end of rank 2", "enters view 2", "fault of rule 1" */
+static char *event_name(const struct trace_event *event, char *text, size_t size)
+{
+    const char *word = trace_event_word(event->kind);
+    if (event->kind == KIND(DEAD) || event->kind == KIND(REMOVED))
+        snprintf(text, size, "%s rank %u", word, event->peer);
+    else if (event->kind == KIND(VIEW))
+        snprintf(text, size, "%s %" PRIu64, word, event->value);
+    else if (event->kind == KIND(FAULT))
+        snprintf(text, size, "%s of rule %" PRIu64, word, event->value + 1);
+    else
+        snprintf(text, size, "%s", word);
+    return text;
+}
+
+static void event_write(const struct trace *trace, uint32_t rank,
+                        const struct trace_event *event, FILE *file)
+{
+    char name[200];
+    fputs(",\n{\"ph\":\"i\",\"s\":\"p\",\"cat\":\"event\",\"name\":", file);
+    json_text(file, event_name(event, name, sizeof name));
+    fprintf(file, ",\"pid\":%u,\"tid\":%d,\"ts\":%.3f,\"args\":{", rank, TID_PROGRAM,
+            us(event->at_ns));
+    json_pair(file, "text", event->text ? event->text : "");
+    putc(',', file);
+    json_pair(file, "task", trace_task_name(trace, event->task, name, sizeof name));
+    putc(',', file);
+    json_pair(file, "error", event->code != 0 ? error_name(event->code) : "");
+    fputs("}}", file);
+}
+
+static void events_write(const struct trace *trace, FILE *file)
+{
+    for (uint32_t r = 0; r < trace->rank_count; r++)
+        for (size_t i = 0; i < trace->ranks[r].event_count; i++)
+            if (trace_event_word(trace->ranks[r].events[i].kind))
+                event_write(trace, r, &trace->ranks[r].events[i], file);
+}
+
 bool export_chrome(const struct model *model, FILE *file)
 {
     struct export_rows rows;
@@ -143,6 +186,7 @@ bool export_chrome(const struct model *model, FILE *file)
     waits_write(model, file);
     votes_write(model->trace, file);
     messages_write(model->trace, file);
+    events_write(model->trace, file);
     fprintf(file, "\n]}\n");
     export_rows_release(&rows);
     return true;

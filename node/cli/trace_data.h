@@ -138,5 +138,7 @@ uint64_t trace_count(const struct trace *trace, Moot__Record__Kind kind);
 /* "kernel 'label' 1a2b3c4d", cut. */
 char *trace_task_name(const struct trace *trace, uint32_t task, char *text,
                       size_t size);
+/* What befell a rank, as a verb: "enters view"; NULL for all that is no such event. */
+const char *trace_event_word(Moot__Record__Kind kind);
 
 #endif

@@ -184,3 +184,21 @@ char *trace_task_name(const struct trace *trace, uint32_t task, char *text, size
                  digits);
     return text;
 }
+
+const char *trace_event_word(Moot__Record__Kind kind)
+{
+    static const struct {
+        Moot__Record__Kind kind;
+        const char *word;
+    } words[] = {{MOOT__RECORD__KIND__DEAD, "sees the end of"},
+                 {MOOT__RECORD__KIND__REMOVED, "goes on without"},
+                 {MOOT__RECORD__KIND__VIEW, "enters view"},
+                 {MOOT__RECORD__KIND__FATAL, "fails"},
+                 {MOOT__RECORD__KIND__FAULT, "fault"},
+                 {MOOT__RECORD__KIND__STALL, "stalls"},
+                 {MOOT__RECORD__KIND__VERDICT, "gives up a wait"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (words[i].kind == kind)
+            return words[i].word;
+    return NULL;
+}

@@ -172,6 +172,11 @@ says err "the trace of rank 1 breaks off at"
 grep -q '"kill:r1@task.start#3",1' "$page"
 note $? "the rules that fired are not in the page"
 drawn "$page"
+expect chrome_of_deaths 0 "$moot" trace export "$scratch/d" -o "$scratch/chrome.json"
+for name in "fault of rule 1" "sees the end of rank 1" "goes on without rank 1" "enters view 2"; do
+    grep -q "\"ph\":\"i\".*\"name\":\"$name\"" "$scratch/chrome.json"
+    note $? "no instant '$name'"
+done
 
 # --- Metrics ---
 
