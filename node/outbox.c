@@ -10,7 +10,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { OUTBOX_WINDOW_FRAMES = 32, OUTBOX_HURRY_BYTES = 1 << 20 };
+enum {
+    OUTBOX_WINDOW_FRAMES = 32,
+    OUTBOX_PART_BYTES = 16 << 10, /* a long turn's frame: the peer may begin */
+    OUTBOX_HURRY_BYTES = 1 << 20
+};
 
 struct bulk_out {
     struct bulk_out *prev, *next; /* in the peer's queue, then in flight */
@@ -218,8 +222,9 @@ static void add_encoded(struct moot *m, uint32_t to, const struct message *messa
     bool other_view =
         wire_writer_count(peer->writer) > 0 &&
         (peer->epoch != message->epoch || peer->view_id != message->view_id);
-    if (other_view) {
-        send_frame(m, to);
+    bool long_enough = wire_writer_size(peer->writer) >= OUTBOX_PART_BYTES;
+    if (other_view || (long_enough && !is_full(m, to))) {
+        send_frame(m, to); /* with the bulk results that it announces */
     }
     int error = wire_writer_add(peer->writer, message);
     if (error == MOOT_ERR_LIMIT) {

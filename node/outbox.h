@@ -1,8 +1,10 @@
 /* outbox.h - what goes out: one frame per peer and turn, and large results.
  *
  * Messages are encoded as they are added and sent by outbox_flush at the end of a turn,
- * so that all messages of a turn to one peer share a frame.  A peer whose wire is slow
- * (its backlog is above a window) gets no new frame; its messages gather in the next.
+ * so that all messages of a turn to one peer share a frame; of thousands, what fills a
+ * part of a frame goes at once, and the peer works while this rank still writes.  A
+ * peer whose wire is slow (its backlog is above a window) gets no new frame; its
+ * messages gather in the next.
  *
  * A BULK result's bytes follow the frame that announces them, in the order of the
  * announcements: the receiver matches them by order (transport.h).  They are pinned
