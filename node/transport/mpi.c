@@ -142,6 +142,7 @@ struct mpi_transport {
     bool owns_mpi;
     struct mpi_end end;
     struct flights flights;
+    bool came; /* a frame, in the last poll */
 };
 
 /* The bracket around MPI calls; false, with the transport failed, if MPI is gone. */
@@ -301,27 +302,40 @@ static void flights_test(struct mpi_transport *t)
         flights_compact(f);
 }
 
-static void frames_probe(struct mpi_transport *t, size_t frames_max)
+/* Begins to receive the frame that waits, if one does. */
+static bool frame_take(struct mpi_transport *t)
 {
     struct exchange *x = &t->exchange;
-    while (!x->failed && x->arrived.count < frames_max) {
-        int found = 0, size = 0;
-        MPI_Message message;
-        MPI_Status status;
-        int code =
-            MPI_Improbe(MPI_ANY_SOURCE, TAG_FRAME, t->comm, &found, &message, &status);
-        if (!succeeded(t, code, "MPI_Improbe") || !found)
-            return;
-        MPI_Get_count(&status, MPI_BYTE, &size);
-        MPI_Request *request = flights_place(t);
-        struct piece piece;
-        if (!request || !exchange_expect(x, (uint32_t)status.MPI_SOURCE,
-                                         size > 0 ? (size_t)size : 0, &piece))
-            return;
-        code = MPI_Imrecv(piece.bytes, size, MPI_BYTE, &message, request);
-        if (succeeded(t, code, "MPI_Imrecv"))
-            flights_track(t, &piece);
-    }
+    int found = 0, size = 0;
+    MPI_Message message;
+    MPI_Status status;
+    int code =
+        MPI_Improbe(MPI_ANY_SOURCE, TAG_FRAME, t->comm, &found, &message, &status);
+    if (!succeeded(t, code, "MPI_Improbe") || !found)
+        return false;
+    MPI_Get_count(&status, MPI_BYTE, &size);
+    MPI_Request *request = flights_place(t);
+    struct piece piece;
+    if (!request || !exchange_expect(x, (uint32_t)status.MPI_SOURCE,
+                                     size > 0 ? (size_t)size : 0, &piece))
+        return false;
+    code = MPI_Imrecv(piece.bytes, size, MPI_BYTE, &message, request);
+    if (!succeeded(t, code, "MPI_Imrecv"))
+        return false;
+    flights_track(t, &piece);
+    return true;
+}
+
+/* Where frames come one by one, to look for another costs as much as to take one, and
+ * whoever waits for the first waits for that, too: it is looked for if the poll before
+ * found any. */
+static void frames_take(struct mpi_transport *t, size_t frames_max)
+{
+    bool more = frames_max > t->exchange.arrived.count && frame_take(t);
+    bool came = more;
+    while (more && t->came && t->exchange.arrived.count < frames_max)
+        more = frame_take(t);
+    t->came = came;
 }
 
 /* --- The slots that are MPI's own ------------------------------------------------- */
@@ -333,7 +347,7 @@ static int mpi_poll(struct transport *base, const struct transport_receiver *rec
     const size_t frames = frames_max > 0 ? (size_t)frames_max : 0;
     if (!t->exchange.failed && enter(t)) {
         flights_test(t);
-        frames_probe(t, frames);
+        frames_take(t, frames);
         mpi_end_leave(&t->end);
     }
     if (t->exchange.failed)
