@@ -91,7 +91,8 @@ void payload_free(struct payload *payload)
 /* --- Small ones ---------------------------------------------------------------------
  */
 
-enum { PAYLOADS_PER_BLOCK = 256, PAYLOAD_BYTES = 2 * PAYLOAD_ALIGN };
+enum { PAYLOADS_PER_BLOCK = 256, PAYLOAD_BYTES = 3 * PAYLOAD_ALIGN };
+static_assert(PAYLOAD_ALIGN + PAYLOAD_SMALL_BYTES < PAYLOAD_BYTES, "and a zero byte");
 
 struct payload_block {
     struct payload_block *next;

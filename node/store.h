@@ -20,8 +20,9 @@
 
 enum { PAYLOAD_ALIGN = 64 };
 
-/* Most results are a few numbers: they share a cache line, and their header another. */
-enum { PAYLOAD_SMALL_BYTES = PAYLOAD_ALIGN - 1 };
+/* Most results are a few numbers: they fit two cache lines, behind one of their header.
+ */
+enum { PAYLOAD_SMALL_BYTES = 2 * PAYLOAD_ALIGN - 1 };
 
 struct payload {
     uint32_t references;
