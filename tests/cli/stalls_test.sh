@@ -6,6 +6,8 @@
 # its own.  The cause stands in brackets: the row fails if another one is named, too,
 # that the row does not.  What waited must have ended well when the reason was gone.
 #
+#   stalls_test.sh [CASE...]     all of them, or the rows of those cases
+#
 # Finds the programs in $BUILD; run from the top of the tree.
 set -u
 
@@ -15,6 +17,7 @@ trap 'rm -rf "$scratch"' EXIT
 export OMPI_MCA_mpi_yield_when_idle=1
 export TMPDIR="$scratch"
 passed=0 failed=0
+only=" $* "
 
 complain() {
     bad=1
@@ -26,6 +29,7 @@ row() {
     case=$1 ranks=$2 status=$3 causes=$4 bad=0
     shift 4
     cat >"$scratch/patterns"
+    case $only in "  " | *" $case "*) ;; *) return ;; esac
     # Options, and then settings, and then the program: words are meant to split.
     # shellcheck disable=SC2048,SC2086
     MOOT_STALL=900ms timeout -k 5 60 "$build/moot" run -n "$ranks" $* \
@@ -92,6 +96,25 @@ row silent 2 0 silent MOOT_PROGRESS=caller <<'END'
 \[silent\]: rank 1 does not drive progress: .*gives no answer.*process [0-9]+ sleeps in code that moot cannot see
 next: .*MOOT_PROGRESS
 END
+# Slow in other ways: behind another kernel, in a child's, and resting after a failure.
+row behind 2 0 slow <<'END'
+\[slow\]: task [0-9a-f]{8} of kernel 'work' 'behind' .* is ready on rank 1, behind a kernel that runs there: task [0-9a-f]{8} of kernel 'work' 'before'
+END
+row nested 2 0 slow <<'END'
+\[slow\]: task [0-9a-f]{8} of kernel 'work' 'child' .* runs on rank 1, for
+chain: task [0-9a-f]{8} of kernel 'parent' 'parent' \(.*stalls\.c:[0-9]+\) on rank 1
+END
+row resting 2 0 slow <<'END'
+\[slow\]: task [0-9a-f]{8} of kernel 'frail' 'frail' .* has failed on rank 1, and will be tried again
+next: see \.retries and \.retry_backoff of its kernel
+END
+
+# A motion is lost: its chair has never been asked.
+row motion 2 0 lost --faults drop:1/MOTION/r0-r1@0s+2600ms <<'END'
+\[lost\]: messages from rank 0 to rank 1 are lost
+keeps rank 0 waiting
+END
+
 row slow 2 0 silent --faults pause:r1@300ms+2600ms <<'END'
 \[silent\]: rank 1 does not drive progress: .*last heard of .* ago; its process [0-9]+ is stopped
 next: kill -CONT [0-9]+
@@ -119,9 +142,20 @@ cause 2 of 2 \[slow\]: task [0-9a-f]{8} of kernel 'work' 'long' .* runs on rank 
 keeps ranks 0-1 waiting
 keeps ranks 2-3 waiting
 END
+row both 4 0 'silent slow' --faults pause:r1@300ms+2600ms <<'END'
+cause 1 of 2 \[silent\]: rank 1 does not drive progress: .*process [0-9]+ is stopped
+cause 2 of 2 \[slow\]: task [0-9a-f]{8} of kernel 'work' 'long' .* runs on rank 3
+keeps rank 0 waiting
+keeps ranks 2-3 waiting
+END
 row voters 3 0 silent --faults pause:r1-2@200ms+2600ms <<'END'
 \[silent\]: rank 1 does not drive progress
 the vote lacks the acceptance of ranks 1-2
+END
+
+# A once task may not start without a lease, and the grants of it are lost.
+row lease 3 0 lease --faults drop:1/GRANT/r1-2-to-r0@0s+4s <<'END'
+\[lease\]: task [0-9a-f]{8} of kernel 'oath' 'sworn' .* is a once task, and its owner, rank 0, has no lease
 END
 
 # And three that are none of these.
@@ -140,6 +174,10 @@ END
 
 # Nothing stands still, and nothing is said.
 case=none bad=0
+[ -z "$*" ] || {
+    echo "$passed passed, $failed failed"
+    exit $((failed > 0))
+}
 MOOT_STALL=900ms timeout 60 "$build/moot" run -n 3 "$build/tests/mpi/stalls" none \
     >"$scratch/out" 2>&1 </dev/null || complain "exit $?"
 ! grep -q 'report after' "$scratch/out" || complain "a report of nothing"

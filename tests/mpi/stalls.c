@@ -9,6 +9,7 @@
  */
 #include "node/moot.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,9 @@ struct work {
 
 struct scene {
     moot *m;
-    moot_kernel_id work, once;
+    moot_kernel_id work, once, parent, frail;
     int rank, size;
+    bool has_failed;
 };
 
 static void sleep_ms(unsigned ms)
@@ -47,6 +49,36 @@ static int do_work(moot_call *call, void *user)
         return MOOT_ERR_NO_MEMORY;
     memcpy(output, &work.number, sizeof work.number);
     return MOOT_OK;
+}
+
+/* Waits for a child, which takes long. */
+static int do_parent(moot_call *call, void *user)
+{
+    const struct scene *scene = user;
+    struct work work = {.number = 1, .slow_rank = 1, .ms = STILL_MS};
+    moot_task child;
+    int error = moot_call_spawn(call,
+                                &(moot_task_spec){.kernel = scene->work,
+                                                  .args = &work,
+                                                  .args_size = sizeof work,
+                                                  .label = "child"},
+                                &child);
+    if (error == MOOT_OK)
+        error = moot_call_wait(call, child, NULL, NULL);
+    if (error != MOOT_OK)
+        return error;
+    return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+/* Fails the first time. */
+static int do_frail(moot_call *call, void *user)
+{
+    struct scene *scene = user;
+    if (!scene->has_failed) {
+        scene->has_failed = true;
+        return moot_call_fail(call, MOOT_ERR_TASK_FAILED, "the first time");
+    }
+    return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
 static void must(const struct scene *scene, int code, int wanted, const char *what)
@@ -190,6 +222,51 @@ static void slow(struct scene *scene)
     wait_for(scene, spawn(scene, scene->work, &work, "long", NULL), MOOT_OK);
 }
 
+/* Rank 1 owns both, and runs the one that nobody else waits for. */
+static void behind(struct scene *scene)
+{
+    struct work first = {.number = 1, .slow_rank = 1, .ms = STILL_MS}, second = first;
+    moot_hash hash;
+    second.number = 9;
+    second.ms = 1;
+    give_chair(scene, &first, scene->work, 1, &hash);
+    give_chair(scene, &second, scene->work, 1, &hash);
+    (void)spawn(scene, scene->work, &first, "before", NULL);
+    wait_for(scene, spawn(scene, scene->work, &second, "behind", NULL), MOOT_OK);
+}
+
+/* The kernel at rank 1 waits for its child there. */
+static void nested(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    moot_hash hash;
+    give_chair(scene, &work, scene->parent, 1, &hash);
+    wait_for(scene, spawn(scene, scene->parent, &work, "parent", NULL), MOOT_OK);
+}
+
+/* It has failed at rank 1, and is tried again after a rest. */
+static void resting(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    moot_hash hash;
+    give_chair(scene, &work, scene->frail, 1, &hash);
+    wait_for(scene, spawn(scene, scene->frail, &work, "frail", NULL), MOOT_OK);
+}
+
+/* Rank 1, the chair, does not hold it, and what rank 0 asks is lost. */
+static void motion(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY}, other = work;
+    moot_hash hash;
+    other.number = 7;
+    (void)spawn(scene, scene->work, &other, "before", NULL);
+    give_chair(scene, &work, scene->work, 1, &hash);
+    if (scene->rank == 1)
+        sleep_ms(STILL_MS);
+    else
+        wait_for(scene, spawn(scene, scene->work, &work, "unasked", NULL), MOOT_OK);
+}
+
 /* Rank 1 has the result, and what it says to rank 0 is lost. */
 static void lost(struct scene *scene)
 {
@@ -278,12 +355,36 @@ static void two_causes(struct scene *scene)
     wait_for(scene, spawn(scene, scene->work, &work, "long", NULL), MOOT_OK);
 }
 
+/* Rank 0 waits for rank 1, which the test stops, and the others for a kernel. */
+static void stopped_and_slow(struct scene *scene)
+{
+    struct work work = {.number = 5, .slow_rank = 3, .ms = STILL_MS};
+    moot_hash hash;
+    if (scene->rank < 2) {
+        silent(scene);
+        return;
+    }
+    give_chair(scene, &work, scene->work, 3, &hash);
+    wait_for(scene, spawn(scene, scene->work, &work, "long", NULL), MOOT_OK);
+}
+
 /* A once task whose voters are stopped by the test, but for its chair. */
 static void voters(struct scene *scene)
 {
     struct work work = {.number = 1, .slow_rank = NOBODY};
     moot_hash hash;
     sleep_ms(400);
+    give_chair(scene, &work, scene->once, 0, &hash);
+    wait_for(scene, spawn(scene, scene->once, &work, "sworn", NULL), MOOT_OK);
+}
+
+/* A once task whose owner is heard by all, and hears no grant of the lease that it
+ * needs: the test loses them. */
+static void lease(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    moot_hash hash;
+    sleep_ms(1500);
     give_chair(scene, &work, scene->once, 0, &hash);
     wait_for(scene, spawn(scene, scene->once, &work, "sworn", NULL), MOOT_OK);
 }
@@ -316,8 +417,19 @@ static const struct {
     {"away", away, MOOT_OK},           {"close", late_close, MOOT_OK},
     {"chain", chain, MOOT_OK},         {"two", two_causes, MOOT_OK},
     {"voters", voters, MOOT_OK},       {"trust", trust, MOOT_ERR_STALLED},
+    {"behind", behind, MOOT_OK},       {"nested", nested, MOOT_OK},
+    {"resting", resting, MOOT_OK},     {"motion", motion, MOOT_OK},
+    {"lease", lease, MOOT_OK},         {"both", stopped_and_slow, MOOT_OK},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
+
+static void kernel_add(struct scene *scene, const moot_kernel *kernel,
+                       moot_kernel_id *out)
+{
+    moot_kernel of_scene = *kernel;
+    of_scene.user = scene;
+    MUST(moot_kernel_register(scene->m, &of_scene, out), MOOT_OK);
+}
 
 int main(int argc, char **argv)
 {
@@ -333,17 +445,18 @@ int main(int argc, char **argv)
     MUST(moot_open(NULL, &scene->m), MOOT_OK);
     scene->rank = moot_rank(scene->m);
     scene->size = moot_size(scene->m);
-    MUST(moot_kernel_register(
-             scene->m, &(moot_kernel){.name = "work", .fn = do_work, .user = scene},
-             &scene->work),
-         MOOT_OK);
-    MUST(moot_kernel_register(scene->m,
-                              &(moot_kernel){.name = "oath",
-                                             .fn = do_work,
-                                             .user = scene,
-                                             .flags = MOOT_KERNEL_ONCE},
-                              &scene->once),
-         MOOT_OK);
+    kernel_add(scene, &(moot_kernel){.name = "work", .fn = do_work}, &scene->work);
+    kernel_add(scene,
+               &(moot_kernel){.name = "oath", .fn = do_work, .flags = MOOT_KERNEL_ONCE},
+               &scene->once);
+    kernel_add(scene, &(moot_kernel){.name = "parent", .fn = do_parent},
+               &scene->parent);
+    kernel_add(scene,
+               &(moot_kernel){.name = "frail",
+                              .fn = do_frail,
+                              .retries = 1,
+                              .retry_backoff = STILL_MS * INT64_C(1000000)},
+               &scene->frail);
     cases[at].run(scene);
     moot_stats stats;
     MUST(moot_stats_get(scene->m, &stats), MOOT_OK);

@@ -81,7 +81,7 @@ d=diagnosis.c p=picture.c c=stall_cause.c
 
 # Who is silent, and why.
 mutant DEADISSILENT $d dead 's/if (picture_is_dead(picture, rank)) {/if (false) {/'
-mutant ENDUNSEEN $p dead 's/ || peer->ended_ns != 0);/);/'
+mutant ENDUNSEEN $p - 's/ || peer->ended_ns != 0);/);/'
 mutant PROCUNSEEN $p - "s/peer->process == 'X' ||/false ||/; s/peer->process == 'Z' ||/false ||/"
 mutant STOPPEDISLOST $d - 's/if (!stopped && picture_loses/if (picture_loses/'
 mutant CUTOFFISSILENT $d - 's/if (!stopped && picture_loses/if (false \&\& picture_loses/'
