@@ -25,8 +25,7 @@
 #include <assert.h>
 
 #define SIZED_REFUSAL                                                                  \
-    "the struct's .size is too small, or this library lacks a field that is set "      \
-    "behind"
+    "no release has a struct of this size, or it sets a field that this library lacks"
 
 /* Where a struct ends whose last field is this.  If there were padding behind the last,
  * two releases could have one size. */

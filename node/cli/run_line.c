@@ -1,7 +1,7 @@
 /* run_line.c - see run_line.h.
  *
- * What a user sees: once the ranks have opened their moot, the last row of the terminal
- * says every quarter of a second how far they have come,
+ * What a user sees: once the ranks have opened their moot, a row below all output says
+ * every quarter of a second how far they have come,
  *
  *     moot: 12 s, 1234 done, 4 running, 120 waiting, 3 voted, 98 tasks/s, 4 of 4 ranks
  *

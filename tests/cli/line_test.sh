@@ -18,17 +18,21 @@ unset MOOT_CONFIG NO_PROGRESS
 export TERM=xterm
 passed=0 failed=0
 
-# terminal COLUMNS COMMAND...: runs it there; prints the rows that stand there at the
-# end.  Each row that the line stood in for a while is a line of $scratch/lines; what was
-# sent is in $scratch/sent.  Exits with the command's status.
+# terminal COLUMNS[:LATER] COMMAND...: runs it there, with so many columns, and others once
+# the line was there; prints the rows that stand there at the end.  Each row that the line
+# stood in for a while is a line of $scratch/lines.  Exits with the command's status.
 cat >"$scratch/terminal" <<'END'
 import fcntl, os, pty, re, struct, sys, termios
 
-scratch, columns, command = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+scratch, widths, command = sys.argv[1], sys.argv[2].split(":"), sys.argv[3:]
+columns = int(widths[0])
+
+def resize(terminal, columns):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
 child, terminal = pty.fork()
 if child == 0:
-    size = struct.pack("HHHH", 24, columns, 0, 0)
-    fcntl.ioctl(0, termios.TIOCSWINSZ, size)
+    resize(0, columns)
     os.execvp(command[0], command)
 sent = b""
 while True:
@@ -36,6 +40,8 @@ while True:
         sent += os.read(terminal, 65536)
     except OSError:
         break
+    if len(widths) > 1 and b"tasks/s" in sent:
+        resize(terminal, int(widths.pop()))
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 rows, column, lines = [""], 0, []
@@ -60,7 +66,6 @@ for part in re.findall(r"\r|\n|\033\[K|[^\r\n\033]+|\033", sent.decode()):
         lines.append(rows[-1])
 print("\n".join(rows))
 open(scratch + "/lines", "w").write("".join(line + "\n" for line in lines))
-open(scratch + "/sent", "wb").write(sent)
 sys.exit(status)
 END
 terminal() { timeout 60 python3 "$scratch/terminal" "$scratch" "$@" >"$scratch/out" 2>&1; }
@@ -141,6 +146,10 @@ terminal 40 "$build/moot" run -n 3 "$build/tests/mpi/stalls" undecided
 check narrow "there is no line" line_says '^moot: [0-9]+ s, 1 done'
 check narrow "it is as wide as the terminal" no line_says '^.{40}'
 check narrow "it stays" no shows '^moot: [0-9]+ s,'
+
+terminal 120:30 "$build/moot" run -n 3 "$build/tests/mpi/stalls" undecided
+check resized "it is not wide at first" line_says '3 of 3 ranks$'
+check resized "it does not follow" [ "$(tail -n 1 "$scratch/lines" | wc -c)" -eq 30 ]
 
 # Who does not answer is named and does not keep the others from being told of; who was
 # killed is no rank any more.
