@@ -2,16 +2,31 @@
 #include "state.h"
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A rank that moves messages answers for itself at once; for all, in some rounds. */
 enum { SELF_S = 1, ALL_S = 10, PICTURE_MAX = 1 << 28 };
+
+/* Who connects is refused by any file but a socket, and by one that is about to listen:
+ * only a rank's socket whose process is no more is nobody's. */
+static bool is_left(const char *path)
+{
+    struct stat status;
+    const char *number = strrchr(path, '-');
+    const long pid = number ? strtol(number + 1, NULL, 10) : 0;
+    return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode) && pid > 0 &&
+           kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
 
 static int socket_open(const char *path, int patience_s)
 {
@@ -28,16 +43,28 @@ static int socket_open(const char *path, int patience_s)
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
         return fd;
-    if (errno == ECONNREFUSED)
-        (void)unlink(path); /* its rank was killed */
+    if (errno == ECONNREFUSED && is_left(path))
+        (void)unlink(path);
     close(fd);
     return -1;
 }
 
-static bool bytes_read(int fd, uint8_t *bytes, size_t size)
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* All of them by then: a trickle is no answer. */
+static bool bytes_read(int fd, uint8_t *bytes, size_t size, int64_t until_ms)
 {
     while (size > 0) {
-        const ssize_t got = recv(fd, bytes, size, 0);
+        struct pollfd answer = {.fd = fd, .events = POLLIN};
+        const int64_t left_ms = until_ms - now_ms();
+        if (left_ms <= 0 || poll(&answer, 1, (int)left_ms) <= 0)
+            return false;
+        const ssize_t got = recv(fd, bytes, size, MSG_DONTWAIT);
         if (got <= 0)
             return false;
         bytes += got;
@@ -54,13 +81,15 @@ size_t state_head_read(const uint8_t *head)
     return memcmp(head, DOOR_MAGIC, 8) == 0 && size < PICTURE_MAX ? size : 0;
 }
 
-static Moot__Picture *picture_read(int fd)
+static Moot__Picture *picture_read(int fd, int64_t until_ms)
 {
     uint8_t head[STATE_HEAD_BYTES];
-    const size_t size = bytes_read(fd, head, sizeof head) ? state_head_read(head) : 0;
+    const size_t size =
+        bytes_read(fd, head, sizeof head, until_ms) ? state_head_read(head) : 0;
     uint8_t *bytes = size > 0 ? malloc(size) : NULL;
-    Moot__Picture *picture =
-        bytes && bytes_read(fd, bytes, size) ? state_picture_read(bytes, size) : NULL;
+    Moot__Picture *picture = bytes && bytes_read(fd, bytes, size, until_ms)
+                                 ? state_picture_read(bytes, size)
+                                 : NULL;
     free(bytes);
     return picture;
 }
@@ -73,7 +102,7 @@ static Moot__Picture *ask(const char *path, const char *line, int patience_s)
         return NULL;
     const size_t length = strlen(line);
     if (send(fd, line, length, MSG_NOSIGNAL) == (ssize_t)length)
-        picture = picture_read(fd);
+        picture = picture_read(fd, now_ms() + INT64_C(1000) * patience_s);
     close(fd);
     return picture;
 }

@@ -93,6 +93,37 @@ check killed "its socket is gone" [ "$(find "$scratch/doors" -type s | wc -l)" -
 check killed "a dead job is found" status_is 1 state
 check killed "its socket stays" [ "$(find "$scratch/doors" -type s | wc -l)" -eq 0 ]
 
+# What else lies in the folder that MOOT_STATE names is somebody's: connecting to it is
+# refused as at a dead rank's socket, and it stays.
+mkdir -p "$scratch/doors" && chmod 700 "$scratch/doors"
+echo text >"$scratch/doors/my-notes.txt"
+mkfifo "$scratch/doors/0badcafe-0-1"
+check others "a job is found among files" status_is 1 state
+check others "a file is removed" [ -s "$scratch/doors/my-notes.txt" ]
+check others "a pipe is removed" [ -p "$scratch/doors/0badcafe-0-1" ]
+rm -f "$scratch/doors/my-notes.txt" "$scratch/doors/0badcafe-0-1"
+
+# A socket that sends on, byte by byte, and never comes to an end.
+python3 - "$scratch/doors/0badcafe-0-1" <<'END' &
+import os, socket, struct, sys, time
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen(4)
+server.settimeout(20)
+guest, _ = server.accept()
+guest.sendall(b"MOOTDOOR" + struct.pack("<Q", 1000))
+try:
+    while True:
+        guest.sendall(b"\x08")
+        time.sleep(0.2)
+except OSError:
+    os.unlink(sys.argv[1])
+END
+liar=$!
+while [ ! -S "$scratch/doors/0badcafe-0-1" ]; do sleep 0.05; done
+check trickle "it is taken for an answer" status_is 1 timeout 10 "$build/moot" state 0badcafe
+check trickle "the asker did not go away" wait "$liar"
+
 # `off` is no socket: the job cannot be found while it runs.
 MOOT_STATE=off
 timeout 60 "$build/moot" run -n 2 "$build/tests/mpi/stalls" away >"$scratch/job" 2>&1 \
