@@ -136,6 +136,9 @@ $(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test: \
 $(BUILD)/tests/unit/trace_test: $(addprefix $(BUILD)/node/cli/,trace_align.o trace_read.o trace_store.o)
 $(BUILD)/tests/unit/trace_test: LIBS += $(BUILD)/libmoot.a -lprotobuf-c -lsodium
 
+$(BUILD)/tests/unit/export_test: $(addprefix $(BUILD)/node/cli/,trace_texts.o trace_model.o trace_store.o json.o)
+$(BUILD)/tests/unit/export_test: LIBS += $(BUILD)/libmoot.a -lprotobuf-c -lsodium
+
 $(BUILD)/tests/unit/tune_test: $(addprefix $(BUILD)/node/cli/,tune_measure.o tune_program.o \
   tune_replay.o tune_advise.o trace_store.o)
 $(BUILD)/tests/unit/tune_test: LIBS += $(BUILD)/libmootsim.a $(BUILD)/libmoot.a -lprotobuf-c -lsodium -lm

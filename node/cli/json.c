@@ -2,11 +2,11 @@
 #include "json.h"
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <string.h>
 
-/* How many bytes the UTF-8 sequence takes that begins here (RFC 3629); 0: none does. */
-static size_t sequence_bytes(const unsigned char *at)
+size_t utf8_bytes(const char *text)
 {
+    const unsigned char *at = (const unsigned char *)text;
     static const struct {
         unsigned char first, last, low, high; /* the first byte; the second */
         size_t bytes;
@@ -32,12 +32,13 @@ static size_t sequence_bytes(const unsigned char *at)
 void json_text(FILE *file, const char *text)
 {
     putc('"', file);
-    for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        const size_t bytes = sequence_bytes(at);
+    for (const char *at = text; *at;) {
+        const size_t bytes = utf8_bytes(at);
+        const unsigned char first = (unsigned char)*at;
         if (bytes == 0)
             fputs("\\ufffd", file);
-        else if (*at < 0x20 || *at == 0x7f || *at == '<' || *at == '"' || *at == '\\')
-            fprintf(file, "\\u%04x", *at);
+        else if (first < 0x20 || first == 0x7f || strchr("<\"\\", first))
+            fprintf(file, "\\u%04x", first);
         else
             fwrite(at, 1, bytes, file);
         at += bytes > 0 ? bytes : 1;

@@ -1,5 +1,6 @@
 /* trace_texts.c - a trace as DOT, Paje, CSV and Prometheus text. */
 #include "hashing/identity.h"
+#include "json.h"
 #include "node/metrics.h"
 #include "proto/message.h"
 #include "trace_export.h"
@@ -65,14 +66,41 @@ bool export_rows_make(const struct trace *trace, struct export_rows *out)
     return good;
 }
 
+/* --- Text ------------------------------------------------------------------------- */
+
+/* What is no UTF-8 counts byte by byte, */
+static size_t symbol_bytes(const char *text)
+{
+    const size_t bytes = utf8_bytes(text);
+    return bytes > 0 ? bytes : 1;
+}
+
+/* and each becomes U+FFFD: a label that was cut within a letter would have a reader
+ * take all of the file for another encoding. */
+static void symbol_write(FILE *file, const char *text)
+{
+    const size_t bytes = utf8_bytes(text);
+    if (bytes > 0)
+        fwrite(text, 1, bytes, file);
+    else
+        fputs("\xef\xbf\xbd", file);
+}
+
 /* --- DOT -------------------------------------------------------------------------- */
 
+/* In a quoted string graphviz takes a backslash for an escape and an ampersand for the
+ * begin of an HTML entity. */
 static void dot_text(FILE *file, const char *text)
 {
-    for (; *text; text++) {
+    for (; *text; text += symbol_bytes(text)) {
         if (*text == '"' || *text == '\\')
             putc('\\', file);
-        putc((unsigned char)*text < 0x20 ? ' ' : *text, file);
+        if (*text == '&')
+            fputs("&amp;", file);
+        else if ((unsigned char)*text < 0x20)
+            putc(' ', file);
+        else
+            symbol_write(file, text);
     }
 }
 
@@ -118,13 +146,17 @@ bool export_dot(const struct model *model, FILE *file)
 
 /* --- CSV -------------------------------------------------------------------------- */
 
+/* A spreadsheet would compute what begins like a formula, quoted or not: it gets an
+ * apostrophe, which has it taken for text. */
 static void csv_text(FILE *file, const char *text)
 {
     putc('"', file);
-    for (; *text; text++) {
+    if (*text && strchr("=+-@\t\r", *text))
+        putc('\'', file);
+    for (; *text; text += symbol_bytes(text)) {
         if (*text == '"')
             putc('"', file);
-        putc(*text, file);
+        symbol_write(file, text);
     }
     fputs("\",", file);
 }
