@@ -433,6 +433,7 @@ static void write_process(struct moot *m, struct knob_lines *lines, char *comman
     process.rank = m->group.rank;
     process.size = m->group.size;
     process.uid = m->group.uids[m->group.rank];
+    process.job = m->group.uids[0];
     process.host = m->group.hosts != NULL ? m->group.hosts[m->group.rank] : 0;
     process.host_name = borrow(host);
     process.pid = (uint64_t)getpid();

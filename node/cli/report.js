@@ -64,7 +64,9 @@ const verdict = () => {
   if (bad) line.dataset.deaths = bad;
   const lacks = [];
   D.ranks.forEach((r, i) => {
-    if (!r.present) lacks.push("Rank " + i + " left no trace.");
+    if (!r.present) lacks.push(r.unread
+      ? "The trace of rank " + i + " was not read: " + r.unread + "."
+      : "Rank " + i + " left no trace.");
     else if (r.torn) lacks.push("The trace of rank " + i + " is torn: its last " + r.torn +
       " bytes were not read.");
     else if (!r.whole) lacks.push("The trace of rank " + i + " breaks off at " +

@@ -40,7 +40,7 @@ static void verdict_write(const struct model *model, FILE *file)
             ",\"backward\":%" PRIu64 ",\"timeout\":%.3f,",
             trace->rank_count, trace->present_count, whole,
             report_us(trace->makespan_ns), report_us(model->path_ns),
-            report_us(model->work_ns), model->idle_share, spawned, ran, failed,
+            model->work_ns / 1e3, model->idle_share, spawned, ran, failed,
             trace_count(trace, MOOT__RECORD__KIND__VOTE), dead, removed,
             trace_count(trace, MOOT__RECORD__KIND__STALL),
             trace_count(trace, MOOT__RECORD__KIND__FAULT),
@@ -85,6 +85,8 @@ static void rank_write(const struct model *model, uint32_t number, FILE *file)
     fprintf(file, "%s{\"present\":%s,\"whole\":%s,\"torn\":%" PRIu64 ",",
             number > 0 ? ",\n" : "", rank->present ? "true" : "false",
             rank->whole ? "true" : "false", rank->torn_bytes);
+    json_pair(file, "unread", rank->present ? "" : rank->unread);
+    putc(',', file);
     json_pair(file, "host", rank->host_name);
     putc(',', file);
     json_pair(file, "version", rank->version);

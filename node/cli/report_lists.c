@@ -12,7 +12,7 @@
 
 static void causes_write(const struct model *model, FILE *file)
 {
-    int64_t rest_ns = 0;
+    double rest_ns = 0;
     uint64_t rest = 0;
     fputs(",\n\"causes\":[", file);
     for (size_t i = 0; i < model->cause_count; i++) {
@@ -26,9 +26,9 @@ static void causes_write(const struct model *model, FILE *file)
         json_text(file, cause->kernel);
         putc(',', file);
         json_text(file, cause->site);
-        fprintf(file, ",%.3f,%" PRIu64 "]", report_us(cause->total_ns), cause->count);
+        fprintf(file, ",%.3f,%" PRIu64 "]", cause->total_ns / 1e3, cause->count);
     }
-    fprintf(file, "],\"causes_rest\":[%.3f,%" PRIu64 "]", report_us(rest_ns), rest);
+    fprintf(file, "],\"causes_rest\":[%.3f,%" PRIu64 "]", rest_ns / 1e3, rest);
 }
 
 /* --- Ready tasks ------------------------------------------------------------------ */
@@ -42,7 +42,7 @@ static bool ready_write(const struct model *model, FILE *file)
         if (trace->ranks[r].ready_ns < first_ns)
             first_ns = trace->ranks[r].ready_ns;
     const int64_t slot_ns = (trace->makespan_ns - first_ns) / REPORT_READY_POINTS + 1;
-    int64_t *sums = calloc(REPORT_READY_POINTS, sizeof *sums);
+    double *sums = calloc(REPORT_READY_POINTS, sizeof *sums);
     fprintf(file, ",\n\"ready_from\":%.3f,\"ready\":[", report_us(first_ns));
     for (uint32_t i = 0; sums && i < trace->run_count; i++) {
         const struct trace_run *run = &trace->runs[i];
@@ -54,12 +54,12 @@ static bool ready_write(const struct model *model, FILE *file)
             const int64_t slot_end_ns = first_ns + (slot + 1) * slot_ns;
             const int64_t end_ns = slot_end_ns < until_ns ? slot_end_ns : until_ns;
             if (slot >= 0 && slot < REPORT_READY_POINTS)
-                sums[slot] += end_ns - at_ns;
+                sums[slot] += (double)(end_ns - at_ns);
             at_ns = end_ns;
         }
     }
     for (int i = 0; sums && i < REPORT_READY_POINTS; i++)
-        fprintf(file, "%s%.3g", i > 0 ? "," : "", (double)sums[i] / (double)slot_ns);
+        fprintf(file, "%s%.3g", i > 0 ? "," : "", sums[i] / (double)slot_ns);
     fputs("]", file);
     free(sums);
     return sums != NULL;

@@ -184,6 +184,9 @@ static bool hosts_find(const struct trace *trace, struct hosts *hosts)
     return hosts->of_rank != NULL;
 }
 
+/* Of sums that no sound trace has. */
+static int64_t limited(int64_t ns) { return ns > FAR ? FAR : ns < -FAR ? -FAR : ns; }
+
 static void edge_see(struct hosts *hosts, uint32_t from, uint32_t to, int64_t took_ns)
 {
     int64_t *edge =
@@ -204,7 +207,8 @@ static void edges_find(const struct trace *trace, struct hosts *hosts)
         const struct trace_rank *rank = &trace->ranks[r];
         for (size_t i = 0; i < rank->event_count; i++)
             if (rank->events[i].kind == MOOT__RECORD__KIND__HEARD &&
-                rank->events[i].peer < trace->rank_count)
+                rank->events[i].peer < trace->rank_count &&
+                rank->events[i].value <= TRACE_CLOCK_NS_MAX)
                 edge_see(hosts, rank->events[i].peer, r,
                          rank->events[i].at_ns - (int64_t)rank->events[i].value);
     }
@@ -224,9 +228,9 @@ static void paths_find(struct hosts *hosts)
                     continue;
                 /* o(i) <= o(j) + edge; and o(j) >= o(i) - edge, with to = -o */
                 if (hosts->from[j] + edge < hosts->from[i])
-                    hosts->from[i] = hosts->from[j] + edge;
+                    hosts->from[i] = limited(hosts->from[j] + edge);
                 if (hosts->to[i] + edge < hosts->to[j])
-                    hosts->to[j] = hosts->to[i] + edge;
+                    hosts->to[j] = limited(hosts->to[i] + edge);
             }
 }
 
@@ -245,7 +249,7 @@ static int64_t offset_of(const struct trace *trace, const struct hosts *hosts,
     while (!trace->ranks[first].present)
         first++;
     const struct trace_rank *a = &trace->ranks[first], *b = &trace->ranks[rank];
-    return (b->wall_ns - b->opened_ns) - (a->wall_ns - a->opened_ns);
+    return limited((b->wall_ns - b->opened_ns) - (a->wall_ns - a->opened_ns));
 }
 
 static void offsets_find(struct trace *trace)

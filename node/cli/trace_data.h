@@ -16,6 +16,9 @@
 #include <stdint.h>
 
 #define TRACE_NEVER INT64_MAX
+/* Beyond these no clock is: nine years since a host began, and the year 2116. */
+#define TRACE_CLOCK_NS_MAX (INT64_C(1) << 58)
+#define TRACE_WALL_NS_MAX (INT64_C(1) << 62)
 #define TRACE_NONE UINT32_MAX /* no task, no rank, no run */
 
 struct trace_task {
@@ -67,6 +70,7 @@ struct trace_knob {
 
 struct trace_rank {
     bool present;
+    const char *unread;  /* not present: why its file was not read; "": there is none */
     bool whole;          /* it has its last record */
     uint64_t torn_bytes; /* at the end of the file, not read */
     uint64_t bytes;
@@ -98,6 +102,7 @@ struct trace {
     size_t message_count, message_room;
     struct trace_knob *knobs;
     size_t knob_count;
+    uint64_t job;             /* the same for all ranks of a run */
     uint64_t vote_timeout_ns; /* 0: never */
     int64_t wall_ns;          /* CLOCK_REALTIME at time 0 */
     int64_t makespan_ns;

@@ -221,8 +221,8 @@ static void rank_model(struct model *model, uint32_t rank)
 
 static int compare_causes(const void *a, const void *b)
 {
-    const int64_t left = ((const struct model_cause *)a)->total_ns;
-    const int64_t right = ((const struct model_cause *)b)->total_ns;
+    const double left = ((const struct model_cause *)a)->total_ns;
+    const double right = ((const struct model_cause *)b)->total_ns;
     return (left < right) - (left > right);
 }
 
@@ -249,7 +249,7 @@ static void cause_count(struct model *model, const struct model_segment *segment
         model->causes[model->cause_count++] =
             (struct model_cause){segment->state, kernel, site, 0, 0};
     }
-    model->causes[i].total_ns += segment->to_ns - segment->from_ns;
+    model->causes[i].total_ns += (double)(segment->to_ns - segment->from_ns);
     model->causes[i].count++;
 }
 
@@ -347,22 +347,22 @@ bool model_make(const struct trace *trace, struct model *out)
     out->ranks = calloc(trace->rank_count, sizeof *out->ranks);
     if (out->ranks == NULL)
         return false;
-    int64_t all_ns = 0, busy_ns = 0;
+    double all_ns = 0, busy_ns = 0; /* of thousands of ranks, for days */
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         rank_model(out, r);
         for (int state = 0; state < STATES; state++)
-            all_ns += out->ranks[r].total_ns[state];
+            all_ns += (double)out->ranks[r].total_ns[state];
         if (trace->ranks[r].ready_ns != TRACE_NEVER) /* opening is the launcher's */
-            all_ns -= trace->ranks[r].ready_ns - trace->ranks[r].first_ns;
-        busy_ns +=
-            out->ranks[r].total_ns[STATE_RUN] + out->ranks[r].total_ns[STATE_OWN];
+            all_ns -= (double)(trace->ranks[r].ready_ns - trace->ranks[r].first_ns);
+        busy_ns += (double)out->ranks[r].total_ns[STATE_RUN] +
+                   (double)out->ranks[r].total_ns[STATE_OWN];
     }
-    out->idle_share = all_ns > 0 ? 1 - (double)busy_ns / (double)all_ns : 0;
+    out->idle_share = all_ns > 0 ? 1 - busy_ns / all_ns : 0;
     for (uint32_t i = 0; i < trace->run_count; i++)
         if (trace->runs[i].end_ns != TRACE_NEVER &&
             trace->runs[i].start_ns != TRACE_NEVER)
-            out->work_ns += trace->runs[i].end_ns - trace->runs[i].start_ns -
-                            trace->runs[i].waited_ns;
+            out->work_ns += (double)(trace->runs[i].end_ns - trace->runs[i].start_ns -
+                                     trace->runs[i].waited_ns);
     causes_find(out);
     path_find(out);
     return !out->out_of_memory;

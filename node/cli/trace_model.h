@@ -34,7 +34,7 @@ struct model_rank {
 struct model_cause {
     enum model_state state; /* VOTE or DATA */
     const char *kernel, *site;
-    int64_t total_ns;
+    double total_ns;
     uint64_t count;
 };
 
@@ -46,7 +46,7 @@ struct model {
     uint32_t *path; /* the critical path, first task first */
     size_t path_count;
     int64_t path_ns; /* its kernels' times: nothing can be faster with these kernels */
-    int64_t work_ns; /* of all kernels */
+    double work_ns;  /* of all kernels */
     double idle_share; /* of all ranks' time since moot_open returned: not RUN or OWN */
     bool out_of_memory;
 };

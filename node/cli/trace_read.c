@@ -2,25 +2,34 @@
  *
  * A file ends where its rank did: in good order, or, if that was killed, with what had
  * been written by then.  A record that is cut short, and all behind one that cannot be
- * unpacked, is not read and counted as torn.
+ * unpacked or lies beyond all clocks, is not read and counted as torn.
+ *
+ * A folder may have been used before, and a rank of the new run may have died before it
+ * began a file: all ranks of a run name the same job, and a file of another is left
+ * out.
  */
 #include "cli.h"
+#include "proto/limits.h"
 #include "trace_data.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { FORMAT = 1, RECORD_BYTES_MAX = 1 << 20, NAME_MAX_COUNT = 1 << 16 };
 
 /* One file while it is read: its own numbers. */
 struct reader {
     struct trace *trace;
-    struct trace_rank *rank;
-    uint32_t number;    /* the rank */
-    int64_t now_ns;     /* the rank's clock */
-    uint32_t *tasks;    /* by the file's number, from 1 */
-    uint32_t *open_run; /* run of a task that is ready or runs here; TRACE_NONE */
+    struct trace_rank *rank; /* NULL until the first record is taken */
+    const char *why;         /* it is not */
+    uint32_t number;         /* the rank */
+    int64_t now_ns;          /* the rank's clock */
+    uint32_t *tasks;         /* by the file's number, from 1 */
+    uint32_t *open_run;      /* run of a task that is ready or runs here; TRACE_NONE */
     uint64_t task_room, open_room;
     uint32_t task_count;
     const char **names;
@@ -254,19 +263,39 @@ static bool ranks_make(struct trace *trace, uint32_t size)
     return true;
 }
 
+/* What is wrong with a first record; NULL: nothing. */
+static const char *process_check(const struct reader *reader,
+                                 const Moot__Record *record)
+{
+    const Moot__Process *process = record->process;
+    const struct trace *trace = reader->trace;
+    if (record->kind != MOOT__RECORD__KIND__PROCESS || process == NULL ||
+        process->size > LIMIT_RANKS || process->wall_ns < 0 ||
+        process->wall_ns > TRACE_WALL_NS_MAX)
+        return "it is no trace, or its beginning is damaged";
+    if (process->format != FORMAT)
+        return "it is of a format that this version does not read";
+    if (process->rank != reader->number || process->rank >= process->size)
+        return "it is another rank's";
+    if (trace->rank_count > 0 &&
+        (process->size != trace->rank_count || process->job != trace->job))
+        return "it is of another run";
+    return NULL;
+}
+
 /* The first record; false if it is not a trace of this run, or of another format. */
 static bool process_take(struct reader *reader, const Moot__Record *record)
 {
     const Moot__Process *process = record->process;
     struct trace *trace = reader->trace;
-    if (record->kind != MOOT__RECORD__KIND__PROCESS || process == NULL ||
-        process->format != FORMAT || process->rank != reader->number ||
-        process->size == 0 || process->size > 1u << 20)
+    reader->why = process_check(reader, record);
+    if (reader->why != NULL)
         return false;
-    if (trace->rank_count == 0 && !ranks_make(trace, process->size))
+    if (trace->rank_count == 0 && !ranks_make(trace, process->size)) {
+        trace->out_of_memory = true;
         return false;
-    if (process->size != trace->rank_count || reader->number >= process->size)
-        return false;
+    }
+    trace->job = process->job;
     struct trace_rank *rank = reader->rank = &trace->ranks[reader->number];
     rank->present = true;
     rank->version = text_of(reader, &process->version);
@@ -279,7 +308,7 @@ static bool process_take(struct reader *reader, const Moot__Record *record)
     rank->uid = process->uid;
     rank->pid = process->pid;
     rank->wall_ns = process->wall_ns;
-    rank->opened_ns = rank->first_ns = reader->now_ns;
+    rank->opened_ns = rank->first_ns = rank->last_ns = reader->now_ns;
     trace->present_count++;
     if (trace->knobs == NULL)
         knobs_take(reader, process);
@@ -288,6 +317,8 @@ static bool process_take(struct reader *reader, const Moot__Record *record)
 
 static bool record_take(struct reader *reader, const Moot__Record *record)
 {
+    if (record->after_ns > (uint64_t)(TRACE_CLOCK_NS_MAX - reader->now_ns))
+        return false;
     reader->now_ns += (int64_t)record->after_ns;
     if (reader->rank == NULL)
         return process_take(reader, record);
@@ -339,53 +370,76 @@ static bool bytes_read(struct reader *reader, const uint8_t *bytes, size_t size)
     return reader->rank != NULL;
 }
 
+/* The whole of a file; NULL, and errno. */
 static uint8_t *file_load(const char *path, size_t *size)
 {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    if (fd < 0)
         return NULL;
-    uint8_t *bytes = NULL;
-    if (fseek(file, 0, SEEK_END) == 0 && ftell(file) >= 0) {
-        *size = (size_t)ftell(file);
-        rewind(file);
-        bytes = malloc(*size + 1);
-        if (bytes != NULL)
-            *size = fread(bytes, 1, *size, file);
+    const bool known = fstat(fd, &status) == 0;
+    const bool regular = known && S_ISREG(status.st_mode); /* a pipe has no end */
+    uint8_t *bytes = regular ? malloc((size_t)status.st_size + 1) : NULL;
+    const int why = known && !regular ? EINVAL : errno;
+    ssize_t got = 1;
+    for (*size = 0; bytes && got > 0 && *size < (size_t)status.st_size;) {
+        got = read(fd, bytes + *size, (size_t)status.st_size - *size);
+        *size += got > 0 ? (size_t)got : 0;
     }
-    fclose(file);
+    close(fd);
+    errno = why;
     return bytes;
 }
 
-static bool rank_read(struct trace *trace, const char *directory, uint32_t number)
+/* NULL if it was read; else why not: "" if there is no such file. */
+static const char *rank_read(struct trace *trace, const char *directory,
+                             uint32_t number)
 {
     char path[4200];
     size_t size = 0;
-    struct reader reader = {.trace = trace, .number = number};
+    struct reader reader = {.trace = trace,
+                            .number = number,
+                            .why = "it is empty, or its beginning is damaged"};
     snprintf(path, sizeof path, "%s/rank-%u.trace", directory, number);
     uint8_t *bytes = file_load(path, &size);
-    const bool good = bytes != NULL && bytes_read(&reader, bytes, size);
+    if (bytes == NULL)
+        return errno == ENOENT || errno == ENOTDIR ? "" : strerror(errno);
+    const bool good = bytes_read(&reader, bytes, size);
     free(bytes);
     free(reader.tasks);
     free(reader.open_run);
     free((void *)reader.names);
-    return good;
+    return good ? NULL : reader.why;
+}
+
+static bool ranks_read(struct trace *trace, const char *directory, char *story,
+                       size_t story_size)
+{
+    enum { LOOK_MAX = 4096 }; /* a folder that lacks the first ranks' files */
+    uint32_t first = 0;
+    snprintf(story, story_size, "there is no trace in %s", directory);
+    for (const char *why; first < LOOK_MAX; first++) {
+        why = rank_read(trace, directory, first);
+        if (why == NULL)
+            break;
+        if (*why != '\0')
+            snprintf(story, story_size, "%s/rank-%u.trace: %s", directory, first, why);
+    }
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
+        const char *why = r != first ? rank_read(trace, directory, r) : NULL;
+        trace->ranks[r].unread = why ? trace_text(trace, why, strlen(why)) : "";
+    }
+    return trace->present_count > 0;
 }
 
 bool trace_read(const char *directory, struct trace *out, char *story,
                 size_t story_size)
 {
     *out = (struct trace){0};
-    enum { LOOK_MAX = 4096 }; /* a folder that lacks the first ranks' files */
-    uint32_t first = 0;
-    while (first < LOOK_MAX && !rank_read(out, directory, first))
-        first++;
-    for (uint32_t r = first + 1; r < out->rank_count; r++)
-        rank_read(out, directory, r);
+    const bool some = ranks_read(out, directory, story, story_size);
     if (out->out_of_memory)
         snprintf(story, story_size, "out of memory");
-    else if (out->present_count == 0)
-        snprintf(story, story_size, "there is no trace in %s", directory);
-    if (out->out_of_memory || out->present_count == 0) {
+    if (!some || out->out_of_memory) {
         trace_release(out);
         return false;
     }

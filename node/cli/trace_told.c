@@ -5,10 +5,14 @@
 
 static void lacks_tell(const struct verb *verb, const struct trace *trace)
 {
+    struct rankset absent = {0};
+    char ranks[256];
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         const struct trace_rank *rank = &trace->ranks[r];
-        if (!rank->present)
-            cli_complain(verb, "rank %u left no trace here", r);
+        if (!rank->present && *rank->unread != '\0')
+            cli_complain(verb, "the trace of rank %u is not read: %s", r, rank->unread);
+        else if (!rank->present)
+            (void)rankset_add(&absent, r);
         else if (rank->torn_bytes > 0)
             cli_complain(verb,
                          "the trace of rank %u is torn: its last %" PRIu64
@@ -18,6 +22,11 @@ static void lacks_tell(const struct verb *verb, const struct trace *trace)
             cli_complain(verb, "the trace of rank %u breaks off at %.3f s", r,
                          (double)rank->last_ns / 1e9);
     }
+    rankset_format(&absent, ranks, sizeof ranks);
+    if (!rankset_empty(&absent))
+        cli_complain(verb, "rank%s %s left no trace here",
+                     rankset_count(&absent) == 1 ? "" : "s", ranks);
+    rankset_release(&absent);
     if (trace->backward > 0)
         cli_complain(verb,
                      "the clocks of the hosts drifted: %" PRIu64

@@ -1,14 +1,17 @@
 /* trace_test.c - records, as the file of a rank has them, read back: every field and
- * length, a torn end, and clocks that differ between hosts.
+ * length, a torn end, clocks that differ between hosts, and files that are none of this
+ * run's.
  */
 #include "node/cli/trace_data.h"
 #include "node/trace_file.h"
+#include "proto/limits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -31,25 +34,31 @@ static void path_of(uint32_t rank, char path[128])
     snprintf(path, 128, "%s/rank-%u.trace", directory, rank);
 }
 
-static struct trace_file file_begin(uint32_t rank, uint32_t host, int64_t clock_ns)
+/* A file that begins with this; `process` is filled up. */
+static struct trace_file process_begin(Moot__Process process, int64_t clock_ns)
 {
     char path[128];
     struct trace_file file;
     Moot__Record record = MOOT__RECORD__INIT;
-    Moot__Process process = MOOT__PROCESS__INIT;
     uint8_t bytes[256];
-    path_of(rank, path);
+    path_of(process.rank, path);
     assert_true(trace_file_open(&file, path));
     record.kind = KIND(PROCESS);
     record.after_ns = (uint64_t)clock_ns;
     record.process = &process;
     process.format = TRACE_FORMAT;
-    process.rank = rank;
-    process.size = 2;
-    process.host = host;
+    process.size = process.size != 0 ? process.size : 2;
     size_t size = moot__record__pack(&record, bytes);
     trace_file_append(&file, bytes, size, record.after_ns);
     return file;
+}
+
+static struct trace_file file_begin(uint32_t rank, uint32_t host, int64_t clock_ns)
+{
+    Moot__Process process = MOOT__PROCESS__INIT;
+    process.rank = rank;
+    process.host = host;
+    return process_begin(process, clock_ns);
 }
 
 static void heard(struct trace_file *file, uint32_t from, int64_t sent_ns,
@@ -203,6 +212,71 @@ static void a_torn_end_is_skipped(void **state)
     }
 }
 
+/* Clocks that no sum of theirs may overflow: what is beyond is damage. */
+static void times_beyond_all_clocks_are_torn(void **state)
+{
+    (void)state;
+    static const uint64_t later_ns[] = {TRACE_CLOCK_NS_MAX, INT64_MAX, UINT64_MAX};
+    for (size_t i = 0; i < sizeof(later_ns) / sizeof(later_ns[0]); i++) {
+        struct trace_file file = file_begin(0, 0, 1000);
+        heard(&file, 1, 1000, 2000);
+        heard(&file, 1, INT64_MIN, 3000); /* says nothing of its clock */
+        const size_t good = file.used;
+        file.last_ns = 0;
+        heard(&file, 1, 1000, (int64_t)later_ns[i]);
+        const size_t bytes = file.used;
+        trace_file_close(&file);
+        file = file_begin(1, 1, TRACE_CLOCK_NS_MAX);
+        trace_file_close(&file);
+        struct trace trace = read_back();
+        assert_int_equal(trace.ranks[0].event_count, 2);
+        assert_int_equal(trace.ranks[0].torn_bytes, bytes - good);
+        assert_true(trace.ranks[1].present);
+        trace_release(&trace);
+    }
+}
+
+/* The folder was used before, and this run's rank 1 never came to replace its file. */
+static void a_file_of_another_run_is_left_out(void **state)
+{
+    (void)state;
+    Moot__Process process = MOOT__PROCESS__INIT;
+    process.job = 7;
+    struct trace_file file = process_begin(process, 1000);
+    trace_file_close(&file);
+    process.rank = 1;
+    process.job = 8;
+    file = process_begin(process, 1000);
+    trace_file_close(&file);
+    struct trace trace = read_back();
+    assert_int_equal(trace.present_count, 1);
+    assert_false(trace.ranks[1].present);
+    assert_string_equal(trace.ranks[1].unread, "it is of another run");
+    trace_release(&trace);
+}
+
+/* Neither is waited for, nor given memory. */
+static void what_is_no_trace_is_said(void **state)
+{
+    (void)state;
+    char path[128], story[256] = "";
+    struct trace trace;
+    path_of(0, path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(10);
+    assert_false(trace_read(directory, &trace, story, sizeof(story)));
+    alarm(0);
+    assert_non_null(strstr(story, "rank-0.trace: Invalid argument"));
+    assert_int_equal(unlink(path), 0);
+
+    Moot__Process process = MOOT__PROCESS__INIT;
+    process.size = LIMIT_RANKS + 1;
+    struct trace_file file = process_begin(process, 1000);
+    trace_file_close(&file);
+    assert_false(trace_read(directory, &trace, story, sizeof(story)));
+    assert_non_null(strstr(story, "rank-0.trace: it is no trace"));
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -230,6 +304,9 @@ int main(void)
         TEST(on_one_clock_no_message_runs_backwards),
         TEST(what_was_written_is_read),
         TEST(a_torn_end_is_skipped),
+        TEST(times_beyond_all_clocks_are_torn),
+        TEST(a_file_of_another_run_is_left_out),
+        TEST(what_is_no_trace_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
