@@ -171,6 +171,12 @@ static void handle(int number, void (*handler)(int, siginfo_t *, void *))
     sigaction(number, &action, NULL);
 }
 
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /* Waits for the child, and ends it once that is the only thing left to do. */
 static int await(pid_t child, const struct launch_watch *watch, void *context)
 {
@@ -190,12 +196,13 @@ static int await(pid_t child, const struct launch_watch *watch, void *context)
 
 int launch(char *const argv[], const struct launch_watch *watch, void *context)
 {
-    sigset_t both, before;
+    sigset_t handed, before;
     int status;
-    sigemptyset(&both);
-    sigaddset(&both, SIGINT);
-    sigaddset(&both, SIGTERM);
-    sigprocmask(SIG_BLOCK, &both, &before);
+    sigemptyset(&handed);
+    sigaddset(&handed, SIGINT);
+    sigaddset(&handed, SIGTERM);
+    sigaddset(&handed, SIGHUP);
+    sigprocmask(SIG_BLOCK, &handed, &before);
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
@@ -204,11 +211,17 @@ int launch(char *const argv[], const struct launch_watch *watch, void *context)
         execv(argv[0], argv);
         _exit(CLI_NOT_FOUND);
     }
-    if (child < 0)
+    if (child < 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
         return CLI_NOT_FOUND;
+    }
     running = child;
     handle(SIGINT, hand_on);
     handle(SIGTERM, hand_on);
+    if (!is_ignored(SIGHUP)) /* nohup(1) */
+        handle(SIGHUP, hand_on);
+    /* Who read our words may go; what is left to do is done all the same. */
+    (void)signal(SIGPIPE, SIG_IGN);
     sigprocmask(SIG_SETMASK, &before, NULL);
     status = await(child, watch, context);
     running = 0;

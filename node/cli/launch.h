@@ -32,9 +32,10 @@ struct launch_watch {
     void (*pause)(void *context, int pause_ms);
 };
 
-/* Runs argv (argv[0] is a path) and waits for it, handing on SIGINT and SIGTERM.  The
- * exit status, 128 plus the number of the signal that ended it, or CLI_NOT_FOUND if it
- * could not be started. */
+/* Runs argv (argv[0] is a path) and waits for it, handing on SIGINT, SIGTERM and
+ * SIGHUP; from then on nothing of these ends this process, nor does SIGPIPE.  The exit
+ * status, 128 plus the number of the signal that ended it, or CLI_NOT_FOUND if it could
+ * not be started. */
 int launch(char *const argv[], const struct launch_watch *watch, void *context);
 
 #endif

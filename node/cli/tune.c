@@ -144,24 +144,38 @@ static bool is_standard(const struct tuning *tuning)
 }
 
 static volatile sig_atomic_t running; /* the run's process id; 0: none */
+static volatile sig_atomic_t told;    /* the signal that says to end; 0: none came */
 
 /* A terminal sends its signals to the run as well; what was meant for this process
  * alone is handed on, so that the run ends and nothing is left behind. */
 static void hand_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
+    told = number;
     if (running > 0 && info->si_code <= 0)
         kill((pid_t)running, number);
 }
 
-static void signals_take(bool taken)
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { SIGNALS = sizeof signals / sizeof signals[0] };
+static struct sigaction signals_before[SIGNALS];
+
+/* While there are runs, and a folder to remove.  What is ignored stays so: nohup(1). */
+static void signals_take(void)
 {
     struct sigaction action = {.sa_sigaction = hand_on, .sa_flags = SA_SIGINFO};
-    if (!taken)
-        action = (struct sigaction){.sa_handler = SIG_DFL};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    for (int i = 0; i < SIGNALS; i++) {
+        sigaction(signals[i], NULL, &signals_before[i]);
+        if (signals_before[i].sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+}
+
+static void signals_give_back(void)
+{
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &signals_before[i], NULL);
 }
 
 /* The end of the run, as a shell tells it. */
@@ -187,10 +201,9 @@ static int run_once(const struct tuning *tuning, bool shown)
     if (words == NULL)
         return CLI_FAILED;
     fflush(NULL);
-    signals_take(true);
-    const pid_t child = fork();
+    const pid_t child = told ? -1 : fork();
     if (child == 0) {
-        signals_take(false);
+        signals_give_back();
         const int nowhere = shown ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
         if (nowhere >= 0) {
             dup2(nowhere, STDOUT_FILENO);
@@ -244,6 +257,8 @@ static int runs_make(struct tuning *tuning)
     const time_t began = time(NULL);
     for (uint32_t done = 0; !is_enough(tuning, done, began); done++) {
         const int status = run_once(tuning, done == 0);
+        if (told)
+            return CLI_SIGNAL + told;
         if (status != CLI_OK) {
             cli_complain(&verb_tune,
                          "run %" PRIu32 " of the program failed with status %d: what "
@@ -270,6 +285,27 @@ static void command_join(const struct tuning *tuning, char *text, size_t size)
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
+}
+
+/* A minute of runs should not be for nothing: whether the file can be written is seen
+ * before.  What is in it stays. */
+static bool file_try(const struct tuning *tuning)
+{
+    const bool new = access(tuning->path, F_OK) != 0;
+    const int fd =
+        is_standard(tuning)
+            ? STDOUT_FILENO
+            : open(tuning->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (fd < 0) {
+        cli_complain(&verb_tune, "%s: %s", tuning->path, strerror(errno));
+        return false;
+    }
+    if (!is_standard(tuning)) {
+        close(fd);
+        if (new)
+            unlink(tuning->path);
+    }
+    return true;
 }
 
 static int config_write(const struct tuning *tuning, const struct tune_advice *advice)
@@ -317,18 +353,24 @@ static int tune_run(int argc, char **argv)
     int status = arguments_read(argc, argv, &tuning);
     if (status != CLI_OK)
         return status;
+    if (!file_try(&tuning))
+        return CLI_FAILED;
     if (!directory_make(&tuning)) {
         cli_complain(&verb_tune, "no folder for the traces: %s", strerror(errno));
         return CLI_FAILED;
     }
+    signals_take();
     status = runs_make(&tuning);
+    directory_empty(tuning.directory);
+    rmdir(tuning.directory);
+    signals_give_back();
+    if (told)
+        raise(told); /* as if it had not been held up */
     if (status == CLI_OK)
         status = answer(&tuning);
     for (size_t i = 0; i < tuning.program_count; i++)
         program_free(tuning.programs[i]);
     tune_measures_release(&tuning.measures);
-    directory_empty(tuning.directory);
-    rmdir(tuning.directory);
     return status;
 }
 

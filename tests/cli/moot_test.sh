@@ -202,18 +202,25 @@ note $? "sheets are gone"
 
 printf '#!/bin/sh\necho started\nexec sleep 50\n' >"$scratch/bin/sleeper"
 chmod +x "$scratch/bin/sleeper"
-name=a_signal_ends_the_job
-"$moot" run -n 1 sleeper >"$scratch/out" 2>"$scratch/err" &
-job=$!
-tries=0
-while [ ! -s "$scratch/out" ] && [ $tries -lt 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
+for signal in TERM HUP; do
+    name=a_signal_ends_the_job
+    : >"$scratch/out"
+    "$moot" run -n 1 sleeper >"$scratch/out" 2>"$scratch/err" &
+    job=$!
+    tries=0
+    while [ ! -s "$scratch/out" ] && [ $tries -lt 100 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    began=$(date +%s)
+    kill -$signal $job
+    ! wait $job && [ $(($(date +%s) - began)) -lt 30 ]
+    note $? "the job went on"
+    [ -z "$(find "$scratch/tmp" -name "moot-run*")" ]
+    note $? "leaves files behind"
 done
-began=$(date +%s)
-kill -TERM $job
-! wait $job && [ $(($(date +%s) - began)) -lt 30 ]
-note $? "the job went on"
+name=nobody_reads_the_summary
+"$moot" run -n 2 rank 2>&1 | true
 [ -z "$(find "$scratch/tmp" -name "moot-run*")" ]
 note $? "leaves files behind"
 

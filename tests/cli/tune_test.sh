@@ -56,6 +56,12 @@ note $? "writes a file all the same"
 expect a_program_without_a_moot 1 60 "$moot" tune -n 2 true
 expect a_file_that_cannot_be 1 60 "$moot" tune -n 2 --runs 1 -o /no/such/folder/f conditional
 says err "/no/such/folder/f: No such file"
+[ ! -s "$scratch/out" ]
+note $? "the program ran for nothing"
+echo "# mine" >"$scratch/mine.conf"
+expect a_file_that_stays 1 60 "$moot" tune -n 2 -o mine.conf -- false
+[ "$(cat "$scratch/mine.conf")" = "# mine" ]
+note $? "what was in the file is gone"
 expect too_few_waits 0 60 "$moot" tune -n 2 --runs 1 -o few.conf conditional
 says out "advised: MOOT_VOTE_TIMEOUT=never, the default: .* asked"
 grep -qx 'MOOT_VOTE_TIMEOUT = never' "$scratch/few.conf"
@@ -95,24 +101,36 @@ for run in 1 2 3 4 5 6 7 8 9 10; do
     says err "^  votes +0$"
 done
 
-# --- A signal ends the run, and tune with it ---
+# --- A signal ends the run, and tune with it; it ends the replay, too ---
 
 printf '#!/bin/sh\necho started\nexec sleep 50\n' >"$scratch/sleeper"
 chmod +x "$scratch/sleeper"
-name=a_signal_ends_it
-: >"$scratch/out"
-(cd "$scratch" && exec "$moot" tune -n 2 ./sleeper) >"$scratch/out" 2>"$scratch/err" &
-job=$!
-tries=0
-while [ ! -s "$scratch/out" ] && [ $tries -lt 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
+# ended_by SIGNAL STATUS MARK ARGUMENTS...: tune, once it has said MARK
+ended_by() {
+    signal=$1 status=$2 mark=$3
+    shift 3
+    : >"$scratch/out"
+    (cd "$scratch" && exec "$moot" tune -n 2 "$@") >"$scratch/out" 2>&1 &
+    job=$!
+    tries=0
+    while ! grep -q "$mark" "$scratch/out" && [ $tries -lt 600 ]; do
+        sleep 0.05
+        tries=$((tries + 1))
+    done
+    began=$(date +%s)
+    kill "-$signal" $job
+    wait $job
+    got=$?
+    [ $got -eq "$status" ] && [ $(($(date +%s) - began)) -lt 30 ]
+    note $? "it went on, to exit $got"
+}
+for ending in TERM:143 HUP:129; do
+    name=a_signal_ends_its_run
+    ended_by "${ending%:*}" "${ending#*:}" started ./sleeper
+    name=a_signal_ends_its_replay
+    ended_by "${ending%:*}" "${ending#*:}" "^measured" --runs 3 -o - -- \
+        tsp "$examples/burma14.tsp"
 done
-began=$(date +%s)
-kill -TERM $job
-! wait $job && [ $(($(date +%s) - began)) -lt 30 ]
-note $? "it went on"
-says err "run 1 of the program failed"
 
 name=nothing_is_left_behind
 [ -z "$(find "$scratch/tmp" -mindepth 1)" ]
