@@ -140,7 +140,7 @@ $(BUILD)/tests/unit/export_test: $(addprefix $(BUILD)/node/cli/,trace_texts.o tr
 $(BUILD)/tests/unit/export_test: LIBS += $(BUILD)/libmoot.a -lprotobuf-c -lsodium
 
 $(BUILD)/tests/unit/tune_test: $(addprefix $(BUILD)/node/cli/,tune_measure.o tune_program.o \
-  tune_replay.o tune_advise.o trace_store.o)
+  tune_replay.o tune_advise.o tune_print.o trace_store.o)
 $(BUILD)/tests/unit/tune_test: LIBS += $(BUILD)/libmootsim.a $(BUILD)/libmoot.a -lprotobuf-c -lsodium -lm
 
 $(BUILD)/tests/unit/account_test: $(addprefix $(BUILD)/node/cli/,state_text.o)

@@ -81,6 +81,8 @@ struct timers {
     uint64_t suspect_ns; /* the heartbeat is a sixth of it, the lease four of these,
                             as the knobs have it */
 };
+/* The suspicion that `auto` begins with, and stretches for ranks that are late. */
+#define TUNE_SUSPECT_AUTO_NS UINT64_C(3000000000)
 
 enum { TUNE_CANDIDATES_MAX = 16, TUNE_RATES = 3 };
 

@@ -6,7 +6,7 @@
  * which no replay casts a needless vote, whatever share of messages is late.  Shorter
  * ones are shown, so that the price is seen; so are longer ones, and never.
  *
- * The suspicion is the least of four that is at least four times the longest silence.
+ * The suspicion is the least of three that is at least four times the longest silence.
  */
 #include "consensus/core.h"
 #include "tune.h"
@@ -115,7 +115,7 @@ static uint64_t least_timeout_ns(const struct tune_measures *measures)
 
 static uint64_t suspicion_ns(const struct tune_measures *measures)
 {
-    static const uint64_t choices[] = {MS(3000), MS(10000), MS(30000)};
+    static const uint64_t choices[] = {TUNE_SUSPECT_AUTO_NS, MS(10000), MS(30000)};
     const uint64_t wanted_ns =
         SILENCE_FACTOR * (uint64_t)samples_most(&measures->silences);
     size_t i = 0;

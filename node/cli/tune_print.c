@@ -270,9 +270,14 @@ void tune_write_config(const struct tune_measures *measures,
     knob_print("MOOT_VOTE_TIMEOUT", advice->timers.vote_timeout_ns, to);
     fprintf(to, "\n# %zu round trips; they are followed.\nMOOT_ASK_DELAY = auto\n",
             measures->trips.count);
-    fprintf(to,
-            "\n# %zu heartbeats, the latest by %.3f ms.  Heartbeats are a sixth of "
-            "this, and leases four of these.\n",
-            measures->silences.count, (double)samples_most(&measures->silences) / 1e6);
-    knob_print("MOOT_SUSPECT", advice->timers.suspect_ns, to);
+    /* A number would be as long, and no longer where a rank's heartbeats come late. */
+    const bool is_auto = advice->timers.suspect_ns == TUNE_SUSPECT_AUTO_NS;
+    fprintf(to, "\n# %zu heartbeats, the latest by %.3f ms.  %s\n",
+            measures->silences.count, (double)samples_most(&measures->silences) / 1e6,
+            is_auto ? "That is 3s, and more for a rank that is late."
+                    : "Heartbeats are a sixth of this, and leases four of these.");
+    if (is_auto)
+        fprintf(to, "MOOT_SUSPECT = auto\n");
+    else
+        knob_print("MOOT_SUSPECT", advice->timers.suspect_ns, to);
 }

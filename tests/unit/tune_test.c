@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,9 +253,35 @@ static void a_replay_waits_as_long_as_the_run_did(void **state)
     run_close();
 }
 
+/* A number would switch off what follows ranks whose heartbeats come late. */
+static void a_suspicion_that_auto_has_is_left_to_it(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t suspect_ns;
+        const char *line;
+    } rows[] = {{(uint64_t)MS(3000), "\nMOOT_SUSPECT = auto\n"},
+                {(uint64_t)MS(10000), "\nMOOT_SUSPECT = 10s\n"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *text = NULL;
+        size_t size;
+        const struct tune_measures measures = {.runs = 1, .hosts = 1};
+        const struct tune_advice advice = {
+            .timers = {.vote_timeout_ns = CORE_NEVER,
+                       .suspect_ns = rows[i].suspect_ns}};
+        FILE *file = open_memstream(&text, &size);
+        assert_non_null(file);
+        tune_write_config(&measures, &advice, "prog", file);
+        fclose(file);
+        assert_non_null(strstr(text, rows[i].line));
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_suspicion_that_auto_has_is_left_to_it),
         cmocka_unit_test(samples_are_counted_from_above),
         cmocka_unit_test(a_share_is_bounded_by_what_the_sample_supports),
         cmocka_unit_test(it_is_measured_who_was_late),
