@@ -2,11 +2,15 @@
  * is in `moot state --json` without another line here.
  *
  * Bytes are text, but for fields that hold a hash (hexadecimal) or a set of ranks (a
- * list); absent messages are null.
+ * list).  A state is a word, so that who reads it need not know the enums.  What is
+ * absent is null: a message, a time that never comes, a rank that nobody knows.
  */
 #include "json.h"
 #include "node/account.h"
+#include "node/members.h"
+#include "node/task.h"
 #include "state.h"
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,17 +57,75 @@ static void bytes_print(const char *name, const ProtobufCBinaryData *bytes)
     }
 }
 
-static void value_print(const ProtobufCFieldDescriptor *field, const void *value)
+/* --- Numbers that stand for something --------------------------------------------- */
+
+#define X(name, text) " " text
+/* The words of a field, by their numbers, separated by blanks. */
+static const struct {
+    const char *message, *field, *words;
+} states[] = {
+    {"Account", "mode", "repair strict trust"},
+    {"Lane", "state", "running blocked timed parked ended"},
+    {"Task", "evidence", "none" EVIDENCE(X)},
+    {"Task", "own", "none wait running done"},
+    {"Task", "have", "nothing bare data"},
+    {"Task", "stage", "idle ready running resting ended"},
+    {"Task", "lack", &CORE_LACKS(X)[1] /* behind its blank */},
+    {"Peer", "state", "here removed dead"},
+};
+#undef X
+/* A word for each. */
+static_assert(CORE_TRUST == 2 && CORE_LANE_ENDED == 4 && CORE_OWN_DONE == 3 &&
+                  CORE_HAVE_DATA == 2 && TASK_ENDED == 4 && MEMBER_DEAD == 2,
+              "states have words of their own");
+
+/* NULL for a number that is no state. */
+static const char *words_of(const char *message, const char *field)
+{
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (strcmp(states[i].message, message) == 0 &&
+            strcmp(states[i].field, field) == 0)
+            return states[i].words;
+    return NULL;
+}
+
+static void number_print(const char *message, const char *field, uint32_t number)
+{
+    const char *words = words_of(message, field);
+    for (uint32_t i = 0; words && i < number; i++) {
+        words += strcspn(words, " ");
+        words += *words == ' ';
+    }
+    if (words && *words)
+        printf("\"%.*s\"", (int)strcspn(words, " "), words);
+    else if (number == UINT32_MAX)
+        printf("null");
+    else
+        printf("%" PRIu32, number);
+}
+
+static void long_print(uint64_t number)
+{
+    if (number == CORE_NEVER || number == KNOB_NEVER)
+        printf("null");
+    else
+        printf("%" PRIu64, number);
+}
+
+/* --- Values ----------------------------------------------------------------------- */
+
+static void value_print(const char *message_name, const ProtobufCFieldDescriptor *field,
+                        const void *value)
 {
     switch (field->type) {
     case PROTOBUF_C_TYPE_UINT32:
-        printf("%" PRIu32, *(const uint32_t *)value);
+        number_print(message_name, field->name, *(const uint32_t *)value);
         break;
     case PROTOBUF_C_TYPE_SINT32:
         printf("%" PRId32, *(const int32_t *)value);
         break;
     case PROTOBUF_C_TYPE_UINT64:
-        printf("%" PRIu64, *(const uint64_t *)value);
+        long_print(*(const uint64_t *)value);
         break;
     case PROTOBUF_C_TYPE_BOOL:
         printf("%s", *(const protobuf_c_boolean *)value ? "true" : "false");
@@ -104,7 +166,7 @@ void state_json(const ProtobufCMessage *message)
         const char *at = (const char *)message + field->offset;
         printf("%s\"%s\": ", i > 0 ? ", " : "", field->name);
         if (field->label != PROTOBUF_C_LABEL_REPEATED) {
-            value_print(field, at);
+            value_print(kind->short_name, field, at);
             continue;
         }
         size_t count;
@@ -114,7 +176,7 @@ void state_json(const ProtobufCMessage *message)
         putchar('[');
         for (size_t j = 0; j < count; j++) {
             printf("%s", j > 0 ? ", " : "");
-            value_print(field, items + j * sizeof(void *));
+            value_print(kind->short_name, field, items + j * sizeof(void *));
         }
         putchar(']');
     }

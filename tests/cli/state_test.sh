@@ -74,6 +74,14 @@ assert len(waits[0]) == len(waits[1]) == 1 and not waits[2], waits
 assert waits[0][0]["hash"] == waits[1][0]["hash"] and len(waits[0][0]["hash"]) == 32
 assert accounts[0]["members"] == [0, 1, 2]
 names = {timer["name"] for timer in accounts[1]["timers"]}
+assert accounts[0]["mode"] == "repair", accounts[0]["mode"]
+assert [lane["state"] for lane in accounts[0]["lanes"]] == ["blocked"]
+assert [lane["state"] for lane in accounts[2]["lanes"]] in ([], ["running"])
+task = next(t for t in accounts[2]["tasks"] if t["hash"] == waits[0][0]["hash"])
+assert task["owner"] is None and task["lack"] == "evidence" and task["stage"] == "idle", task
+assert {peer["state"] for peer in accounts[0]["peers"]} == {"here"}
+timers = {timer["name"]: timer["value"] for timer in accounts[1]["timers"]}
+assert timers["vote_timeout"] is None and timers["suspect"] > 0, timers
 assert {"ask_delay", "vote_timeout", "heartbeat", "lease", "suspect"} <= names, names
 END
 number=$(find "$scratch/doors" -type s -name '*-0-*' -printf '%f' | cut -d- -f1)
