@@ -358,6 +358,19 @@ char *knobs_format(const struct knobs *knobs, enum knob knob, char *text, size_t
     return text;
 }
 
+/* Adds "a, b or c" to a text; what is too long is cut. */
+static void words_list(const char *words, char *text, size_t size)
+{
+    size_t used = strlen(text);
+    for (const char *w = words; *w && used < size;) {
+        const int word = (int)strcspn(w, " ");
+        const char *next = w + word + (w[word] == ' ');
+        const char *join = w == words ? "" : *next ? ", " : " or ";
+        used += (size_t)snprintf(text + used, size - used, "%s%.*s", join, word, w);
+        w = next;
+    }
+}
+
 char *knobs_allowed(enum knob knob, char *text, size_t size)
 {
     const struct knob_row *row = &knob_table[knob];
@@ -367,18 +380,10 @@ char *knobs_allowed(enum knob knob, char *text, size_t size)
         snprintf(text, size, "any text of one line, up to %d bytes",
                  KNOB_TEXT_BYTES - 1);
         break;
-    case KNOB_CHOICE: {
-        size_t used = 0;
+    case KNOB_CHOICE:
         text[0] = '\0';
-        for (const char *w = row->words; *w && used < size;) {
-            const int word = (int)strcspn(w, " ");
-            const char *next = w + word + (w[word] == ' ');
-            const char *join = w == row->words ? "" : *next ? ", " : " or ";
-            used += (size_t)snprintf(text + used, size - used, "%s%.*s", join, word, w);
-            w = next;
-        }
+        words_list(row->words, text, size);
         break;
-    }
     case KNOB_INTEGER:
         snprintf(text, size, "%" PRId64 " to %" PRId64, row->least, row->most);
         break;
@@ -388,8 +393,10 @@ char *knobs_allowed(enum knob knob, char *text, size_t size)
     case KNOB_DURATION:
         duration_format(row->least, least, sizeof least);
         duration_format(row->most, most, sizeof most);
-        snprintf(text, size, "%s to %s, written like 5ms or 2s%s%s", least, most,
-                 row->words ? ", or " : "", row->words ? row->words : "");
+        snprintf(text, size, "%s to %s, written like 5ms or 2s%s", least, most,
+                 row->words ? ", or " : "");
+        if (row->words)
+            words_list(row->words, text, size);
         break;
     }
     return text;

@@ -229,6 +229,8 @@ static void a_mistake_is_told_with_its_place(void **state)
         {"MOOT_VOTERS = 3\nMOOT_STALL = soon\n", NULL, NULL, NULL, "moot.conf:2",
          "MOOT_STALL is 'soon', but may be 1ms to 24h, written like 5ms or 2s, or "
          "never"},
+        {"MOOT_HEARTBEAT = often\n", NULL, NULL, NULL, "moot.conf:1",
+         "written like 5ms or 2s, or auto or never"},
         {"MOOT_VOTRES=3\n", NULL, NULL, NULL, "moot.conf:1",
          "unknown knob MOOT_VOTRES (did you mean MOOT_VOTERS?)"},
         {"\nNONSENSE=1\n", NULL, NULL, NULL, "moot.conf:2", "unknown knob NONSENSE;"},
