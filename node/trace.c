@@ -19,6 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define COMPILER __VERSION__ /* has the name in it */
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 enum { COMMAND_BYTES = 32 << 10, NAMES_MAX = 8192, SUSPECT_WORDS = LIMIT_RANKS / 64 };
 
 /* The fields of a Record, by their numbers in moot.proto. */
@@ -447,7 +453,7 @@ static void write_process(struct moot *m, struct knob_lines *lines, char *comman
             ? 0
             : (uint64_t)m->knobs.vote_timeout_ns;
     process.transport = borrow(m->transport->ops->name);
-    process.compiler = borrow(__VERSION__);
+    process.compiler = borrow(COMPILER);
     write_packed(m, &record);
 }
 

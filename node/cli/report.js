@@ -347,8 +347,9 @@ const votes = () => {
     (D.evidence.length ? ": " + D.evidence.map(([e, k]) => k + " " + e).join(", ") : "") +
     ". " + (n ? "How long each took from the first motion for its task. " : "") +
     (n < D.voted ? "The first " + n + " tasks are drawn. " : "") +
-    (V.timeout ? "The line is the vote timeout, " + time(V.timeout) + "."
-      : "There was no vote timeout: votes went by evidence alone.");
+    (V.timeout ? n ? "The line is the vote timeout, " + time(V.timeout) + "."
+      : "The vote timeout was " + time(V.timeout) + "."
+      : "There was no vote timeout: votes go by evidence alone.");
   if (n === 0) { $("votes-chart").remove(); return; }
   const w = width(), h = 200, took = [];
   for (let i = 0; i < D.votes.length; i += 5) took.push(Math.max(.1, D.votes[i + 1]));

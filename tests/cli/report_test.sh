@@ -115,6 +115,8 @@ if command -v python3 >/dev/null; then
     note $? "the page's data are no JSON"
 fi
 drawn "$page"
+grep -qE '"compiler": ?"(gcc|.*[cC]lang) ' "$page"
+note $? "the compiler has no name"
 
 # --- Exports ---
 
