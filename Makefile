@@ -311,6 +311,8 @@ BASHDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSHDIR = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 DOCS := README.md CHANGELOG.md LICENSE consensus/PROTOCOL.md
 EXAMPLE_FILES := $(wildcard deploy/examples/*)
+# Where the loader does not look by itself, or not before ldconfig, programs say where.
+PC_RPATH = $(if $(filter-out /usr,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${libdir})
 
 .PHONY: install uninstall
 install: all
@@ -323,7 +325,7 @@ install: all
 	ln -sf libmoot.so.$(SOVERSION) $(LIBDIR)/libmoot.so
 	$(INSTALL) -m 644 $(HEADERS) $(INCLUDEDIR)
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' \
-	  -e 's,@MPI_LIBS@,$(MPI_LIBS),' deploy/moot.pc.in >$(LIBDIR)/pkgconfig/moot.pc
+	  -e 's,@MPI_LIBS@,$(MPI_LIBS),' -e 's| *@RPATH@|$(PC_RPATH:%= %)|' deploy/moot.pc.in >$(LIBDIR)/pkgconfig/moot.pc
 	$(BUILD)/moot completion bash >$(BASHDIR)/moot
 	$(BUILD)/moot completion zsh >$(ZSHDIR)/_moot
 	$(INSTALL) -m 755 $(EXAMPLES) $(LIBEXECDIR)

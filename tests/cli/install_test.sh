@@ -2,7 +2,8 @@
 # install_test.sh - what `make install` puts down works there, and uninstall takes it up.
 #
 # Installs BUILD under a DESTDIR, compiles a program with nothing but moot.pc, runs the
-# installed command, reads the manual pages, and wants an empty tree after uninstall.
+# installed command, reads the manual pages, does so at home without a DESTDIR, and wants
+# an empty tree after uninstall.
 set -eu
 
 : "${BUILD:?}"
@@ -38,6 +39,26 @@ timeout 60 "$at/bin/moot" run -n 2 tsp "$at/share/doc/moot/examples/burma14.tsp"
 
 rm "$root/conditional"
 $quietly uninstall
+
+# Without root, somewhere at home: what is built as the README says runs as it is.
+home="make -s --no-print-directory BUILD=$BUILD PREFIX=$root/home"
+$home install
+unset PKG_CONFIG_SYSROOT_DIR
+export PKG_CONFIG_PATH="$root/home/lib/pkgconfig"
+# shellcheck disable=SC2046 # flags are meant to split
+mpicc "$root/home/share/doc/moot/examples/conditional.c" $(pkg-config --cflags --libs moot) \
+    -o "$root/conditional" ${SANITIZE:+-fsanitize=$SANITIZE}
+env -u LD_LIBRARY_PATH timeout 60 "$root/home/bin/moot" run -n 2 "$root/conditional" |
+    grep -q 'the sum is 140'
+rm "$root/conditional"
+$home uninstall
+make -s --no-print-directory BUILD="$BUILD" DESTDIR="$root" PREFIX=/usr install
+if grep rpath "$root/usr/lib/pkgconfig/moot.pc"; then
+    echo "a program need not say where the loader looks anyway"
+    exit 1
+fi
+make -s --no-print-directory BUILD="$BUILD" DESTDIR="$root" PREFIX=/usr uninstall
+
 left=$(find "$root" ! -type d)
 [ -z "$left" ] || {
     echo "left behind: $left"
