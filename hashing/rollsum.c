@@ -1,15 +1,18 @@
 /* rollsum.c - where a roll is cut, and sums of what lies between (rollsum.h). */
 #include "rollsum.h"
 
+/* Written out, it is one load. */
+static uint64_t little_endian(const uint8_t b[8])
+{
+    return (uint64_t)b[0] | (uint64_t)b[1] << 8 | (uint64_t)b[2] << 16 |
+           (uint64_t)b[3] << 24 | (uint64_t)b[4] << 32 | (uint64_t)b[5] << 40 |
+           (uint64_t)b[6] << 48 | (uint64_t)b[7] << 56;
+}
+
 /* A 128-bit little-endian number. */
 static struct rollsum number_of(const moot_hash *hash)
 {
-    struct rollsum number = {0, 0};
-    for (int i = 7; i >= 0; i--) {
-        number.low = number.low << 8 | hash->bytes[i];
-        number.high = number.high << 8 | hash->bytes[8 + i];
-    }
-    return number;
+    return (struct rollsum){little_endian(hash->bytes), little_endian(hash->bytes + 8)};
 }
 
 bool rollsum_ends_chunk(const moot_hash *hash) { return hash->bytes[0] == 0; }

@@ -242,6 +242,13 @@ int engine_step(struct moot *m, const struct core_event *event)
 
 void engine_later(struct moot *m, struct later later)
 {
+    if (!m->stepping) {
+        m->stepping = true;
+        step_later(m, &later);
+        step_laters(m);
+        m->stepping = false;
+        return;
+    }
     if (m->later_count == m->later_room) {
         size_t room = m->later_room ? m->later_room * 2 : 64;
         struct later *grown = realloc(m->laters, room * sizeof(*grown));
@@ -253,11 +260,6 @@ void engine_later(struct moot *m, struct later later)
         m->later_room = room;
     }
     m->laters[m->later_count++] = later;
-    if (!m->stepping) {
-        m->stepping = true;
-        step_laters(m);
-        m->stepping = false;
-    }
 }
 
 __attribute__((format(printf, 3, 0))) static void fail(struct moot *m, int code,

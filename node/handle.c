@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOT_BITS 28
-#define GENERATION_BITS 16
-#define TAG_BITS 20
+#define SLOT_BITS HANDLE_SLOT_BITS
+#define GENERATION_BITS HANDLE_GENERATION_BITS
+#define TAG_BITS HANDLE_TAG_BITS
 #define NO_SLOT UINT32_MAX
 
-static_assert(SLOT_BITS + GENERATION_BITS + TAG_BITS == 64, "a handle is 64 bits");
 static_assert(LIMIT_TASKS <= 1u << SLOT_BITS, "a slot number has 28 bits");
 
 static uint64_t pack(const struct handles *handles, uint32_t generation, uint32_t slot)
@@ -97,23 +96,6 @@ uint64_t handle_new(struct handles *handles, struct task *task, struct task *par
     handle->parent = parent;
     handle->borrowed = handle->scoped = handle->kept = false;
     return pack(handles, handle->generation, slot);
-}
-
-int handle_find(const struct handles *handles, uint64_t id, struct handle **out)
-{
-    if (id == 0) {
-        return MOOT_ERR_STALE;
-    }
-    if (tag_of(id) != handles->tag) {
-        return MOOT_ERR_FOREIGN;
-    }
-    uint32_t slot = slot_of(id);
-    if (slot >= handles->count || handles->slots[slot].task == NULL ||
-        handles->slots[slot].generation != generation_of(id)) {
-        return MOOT_ERR_STALE;
-    }
-    *out = &handles->slots[slot];
-    return MOOT_OK;
 }
 
 static uint16_t next_generation(const struct handle *handle)

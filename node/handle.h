@@ -19,6 +19,7 @@
 
 #include "moot_error.h"
 #include "proto/limits.h"
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,10 +50,34 @@ struct handles {
 void handles_init(struct handles *handles, uint64_t random);
 void handles_release(struct handles *handles);
 
+#define HANDLE_SLOT_BITS 28
+#define HANDLE_GENERATION_BITS 16
+#define HANDLE_TAG_BITS 20
+static_assert(HANDLE_SLOT_BITS + HANDLE_GENERATION_BITS + HANDLE_TAG_BITS == 64,
+              "a handle is 64 bits");
+
 /* A handle for the task; 0 without memory, or beyond LIMIT_TASKS handles. */
 uint64_t handle_new(struct handles *handles, struct task *task, struct task *parent);
-/* MOOT_OK and the slot, good until the next handle_new; else STALE or FOREIGN. */
-int handle_find(const struct handles *handles, uint64_t id, struct handle **out);
+/* MOOT_OK and the slot, good until the next handle_new; else STALE or FOREIGN.  Each
+ * call of a program begins with this: it is inlined. */
+static inline int handle_find(const struct handles *handles, uint64_t id,
+                              struct handle **out)
+{
+    uint64_t slot = id & ((UINT64_C(1) << HANDLE_SLOT_BITS) - 1);
+    if (id >> (64 - HANDLE_TAG_BITS) != handles->tag) {
+        return id == 0 ? MOOT_ERR_STALE : MOOT_ERR_FOREIGN;
+    }
+    if (slot >= handles->count) {
+        return MOOT_ERR_STALE;
+    }
+    struct handle *handle = &handles->slots[slot];
+    if (handle->task == NULL ||
+        handle->generation != (uint16_t)(id >> HANDLE_SLOT_BITS)) {
+        return MOOT_ERR_STALE;
+    }
+    *out = handle;
+    return MOOT_OK;
+}
 void handle_free(struct handles *handles, struct handle *handle);
 
 /* The program's number for it is void, the handle stays, on the list of those kept. */

@@ -56,24 +56,25 @@ static int register_task(struct moot *m, struct task *task,
                          const struct task_facts *facts, uint32_t lane, void **entries,
                          bool adopted)
 {
-    struct core_event event = {
-        .type = CORE_EV_REGISTER, .hash = task->hash, .entry = task->entry};
     for (uint32_t i = 0; entries != NULL && i < task->input_count; i++) {
         entries[i] = task->inputs[i]->entry;
     }
-    event.u.reg = (struct core_register){.scope = facts->scope,
-                                         .parent = facts->parent_hash,
-                                         .lane = lane,
-                                         .flags = core_flags(facts) |
-                                                  (adopted ? CORE_TASK_ADOPTED : 0u),
-                                         .inputs = facts->inputs,
-                                         .input_entries = entries,
-                                         .input_count = facts->input_count,
-                                         .after_count = facts->after_count,
-                                         .candidates = facts->candidates,
-                                         .spec = task->spec,
-                                         .site = task->site,
-                                         .user = task};
+    const struct core_event event = {
+        .type = CORE_EV_REGISTER,
+        .hash = task->hash,
+        .entry = task->entry,
+        .u.reg = {.scope = facts->scope,
+                  .parent = facts->parent_hash,
+                  .lane = lane,
+                  .flags = core_flags(facts) | (adopted ? CORE_TASK_ADOPTED : 0u),
+                  .inputs = facts->inputs,
+                  .input_entries = entries,
+                  .input_count = facts->input_count,
+                  .after_count = facts->after_count,
+                  .candidates = facts->candidates,
+                  .spec = task->spec,
+                  .site = task->site,
+                  .user = task}};
     bool held = task->held, was_adopted = task->adopted;
     task->held = true; /* the core's answer may run it at once */
     task->adopted = adopted;
@@ -249,7 +250,7 @@ int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
     if (error != MOOT_OK) {
         return error;
     }
-    struct spawn spawn = {0};
+    struct spawn spawn;
     error = spawn_check(m, lane, spec, site, parent, &spawn);
     if (error == MOOT_OK) {
         bool queued = (spec->flags & MOOT_TASK_NO_QUEUE) == 0;
@@ -268,7 +269,7 @@ int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
 int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                moot_hash *out)
 {
-    struct spawn spawn = {0};
+    struct spawn spawn;
     struct task *parent = lane->call != NULL ? lane->call->task : NULL;
     int error = spawn_check(m, lane, spec, NULL, parent, &spawn);
     if (error == MOOT_OK) {

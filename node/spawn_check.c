@@ -116,9 +116,9 @@ bool spawn_input_room(struct lane *lane, size_t count)
     return true;
 }
 
-/* Data inputs by handle, data inputs by hash, then order only. */
-static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-                        struct task_facts *facts)
+/* Into the lane's scratch: data inputs by handle, data inputs by hash, then order only.
+ */
+static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec *spec)
 {
     size_t total = spec->input_count + spec->input_hash_count + spec->after_count;
     if (!spawn_input_room(lane, total)) {
@@ -138,10 +138,6 @@ static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec 
     if (error == MOOT_OK) {
         error = add_handles(m, lane, "after", spec->after, spec->after_count, &at);
     }
-    facts->inputs = lane->hashes;
-    facts->input_tasks = lane->inputs;
-    facts->input_count = total;
-    facts->after_count = spec->after_count;
     return error;
 }
 
@@ -158,15 +154,20 @@ static int add_candidate(struct moot *m, struct lane *lane, struct spawn *spawn,
     return MOOT_OK;
 }
 
+static bool are_chosen(const moot_task_spec *spec)
+{
+    return spec->owner.rank_plus_one != 0 || spec->candidates.ranks != NULL ||
+           spec->candidates.count > 0;
+}
+
 static int check_candidates(struct moot *m, struct lane *lane,
                             const moot_task_spec *spec, struct spawn *spawn)
 {
     const moot_ranks *ranks = &spec->candidates;
     bool owner = spec->owner.rank_plus_one != 0;
-    if (!owner && ranks->ranks == NULL && ranks->count == 0) {
+    if (!are_chosen(spec)) {
         return MOOT_OK;
     }
-    spawn->facts.candidates = &spawn->candidates;
     if (owner && (ranks->ranks != NULL || ranks->count > 0)) {
         return lane_fail(lane, MOOT_ERR_INVALID,
                          ".owner and .candidates are both given");
@@ -188,16 +189,42 @@ static int check_candidates(struct moot *m, struct lane *lane,
     return error;
 }
 
+/* Field by field: a literal would be made elsewhere and copied, at each spawn. */
+static void fill_facts(const struct lane *lane, const moot_task_spec *spec,
+                       struct kernel *kernel, struct task *parent, struct spawn *spawn)
+{
+    struct task_facts *facts = &spawn->facts;
+    facts->kernel = kernel;
+    facts->args = spec->args;
+    facts->args_size = spec->args_size;
+    facts->inputs = lane->hashes;
+    facts->input_tasks = lane->inputs;
+    facts->input_count = spec->input_count + spec->input_hash_count + spec->after_count;
+    facts->after_count = spec->after_count;
+    facts->key = spec->key;
+    facts->key_size = spec->key_size;
+    facts->candidates = are_chosen(spec) ? &spawn->candidates : NULL;
+    facts->scope = parent != NULL ? parent->hash : lane_scope(lane);
+    facts->parent = parent;
+    facts->parent_hash = parent != NULL ? parent->hash : (moot_hash){{0}};
+    facts->nested = parent != NULL;
+    facts->hint = (spec->flags & MOOT_TASK_CONDITIONAL) != 0;
+    facts->priority = spec->priority;
+    facts->queue_line = 0;
+    facts->label = spec->label;
+}
+
 int spawn_check(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                 const char *site, struct task *parent, struct spawn *spawn)
 {
-    struct task_facts *facts = &spawn->facts;
-    int error = check_kernel(m, lane, spec, &facts->kernel);
+    struct kernel *kernel = NULL;
+    spawn->candidates = (struct rankset){.low = 0};
+    int error = check_kernel(m, lane, spec, &kernel);
     if (error == MOOT_OK) {
         error = check_sizes(lane, spec);
     }
     if (error == MOOT_OK) {
-        error = check_inputs(m, lane, spec, facts);
+        error = check_inputs(m, lane, spec);
     }
     if (error == MOOT_OK) {
         error = check_candidates(m, lane, spec, spawn);
@@ -205,23 +232,13 @@ int spawn_check(struct moot *m, struct lane *lane, const moot_task_spec *spec,
     if (error != MOOT_OK) {
         return error;
     }
-    assert(facts->kernel != NULL);
-    if ((facts->kernel->flags & MOOT_KERNEL_ONCE) && spec->key == NULL) {
+    assert(kernel != NULL);
+    if ((kernel->flags & MOOT_KERNEL_ONCE) && spec->key == NULL) {
         return lane_fail(lane, MOOT_ERR_NO_KEY,
                          "kernel '%s' is once: each of its tasks needs a .key",
-                         facts->kernel->name);
+                         kernel->name);
     }
-    facts->args = spec->args;
-    facts->args_size = spec->args_size;
-    facts->key = spec->key;
-    facts->key_size = spec->key_size;
-    facts->nested = parent != NULL;
-    facts->parent = parent;
-    facts->parent_hash = parent != NULL ? parent->hash : (moot_hash){0};
-    facts->scope = parent != NULL ? parent->hash : lane_scope(lane);
-    facts->hint = (spec->flags & MOOT_TASK_CONDITIONAL) != 0;
-    facts->priority = spec->priority;
-    facts->label = spec->label;
-    facts->site = site;
+    fill_facts(lane, spec, kernel, parent, spawn);
+    spawn->facts.site = site;
     return MOOT_OK;
 }

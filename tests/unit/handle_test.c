@@ -10,6 +10,8 @@
 #include "node/handle.h"
 #include "node/task.h"
 
+static struct handle nothing; /* where a search that must not fail has found none */
+
 static struct handles make(uint64_t random)
 {
     struct handles handles;
@@ -24,7 +26,7 @@ static void finds_what_it_gave(void **state)
     struct task a = {.size = 1}, b = {.size = 2};
     uint64_t id_a = handle_new(&handles, &a, NULL), id_b = handle_new(&handles, &b, &a);
     assert_true(id_a != 0 && id_b != 0 && id_a != id_b);
-    struct handle *handle;
+    struct handle *handle = &nothing;
     assert_int_equal(handle_find(&handles, id_a, &handle), MOOT_OK);
     assert_ptr_equal(handle->task, &a);
     assert_null(handle->parent);
@@ -39,7 +41,7 @@ static void released_is_stale(void **state)
     (void)state;
     struct handles handles = make(2);
     struct task task = {0};
-    struct handle *handle = NULL;
+    struct handle *handle = &nothing;
     uint64_t id = handle_new(&handles, &task, NULL);
     assert_int_equal(handle_find(&handles, id, &handle), MOOT_OK);
     handle_free(&handles, handle);
@@ -60,14 +62,14 @@ static void slots_come_back_under_other_names(void **state)
     struct task task = {0};
     static uint64_t old[ROUNDS];
     for (size_t i = 0; i < ROUNDS; i++) {
-        struct handle *handle;
+        struct handle *handle = &nothing;
         old[i] = handle_new(&handles, &task, NULL);
         assert_int_equal(handle_find(&handles, old[i], &handle), MOOT_OK);
         handle_free(&handles, handle);
     }
     uint64_t live = handle_new(&handles, &task, NULL);
     for (size_t i = 0; i < ROUNDS; i++) {
-        struct handle *handle;
+        struct handle *handle = &nothing;
         assert_true(old[i] != live);
         assert_int_equal(handle_find(&handles, old[i], &handle), MOOT_ERR_STALE);
     }
@@ -80,7 +82,7 @@ static void anothers_is_foreign(void **state)
     (void)state;
     struct handles here = make(0x1234567800000001), there = make(0x1234567800000002);
     struct task task = {0};
-    struct handle *handle;
+    struct handle *handle = &nothing;
     uint64_t id = handle_new(&there, &task, NULL);
     handle_new(&here, &task, NULL);
     assert_int_equal(handle_find(&here, id, &handle), MOOT_ERR_FOREIGN);
@@ -96,7 +98,7 @@ static void a_kernel_is_no_task(void **state)
     (void)state;
     struct handles handles = make(5);
     struct task task = {0};
-    struct handle *handle;
+    struct handle *handle = &nothing;
     uint32_t number = 99;
     uint64_t task_id = handle_new(&handles, &task, NULL);
     uint64_t kernel_id = handle_of_kernel(&handles, 0);
