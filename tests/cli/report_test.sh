@@ -109,11 +109,9 @@ sections=$(sed -n 's/^<section id="\([a-z]*\)".*/\1/p' "$page" | tr '\n' ' ')
 equal "sections" "$sections" "timeline waits ready path graph votes faults settings "
 ! grep -nE '@[A-Z]+@|<(script|img|iframe|link)[^>]*(src|href)="[^d]|@import|url\(|fetch\(' "$page"
 note $? "the page is not whole, or loads something"
-if command -v python3 >/dev/null; then
-    sed -n '/id="data"/,/<\/script>/p' "$page" | sed '1d; s,</script>.*,,' |
-        python3 -m json.tool >/dev/null
-    note $? "the page's data are no JSON"
-fi
+sed -n '/id="data"/,/<\/script>/p' "$page" | sed '1d; s,</script>.*,,' |
+    python3 -m json.tool >/dev/null
+note $? "the page's data are no JSON"
 drawn "$page"
 grep -qE '"compiler": ?"(gcc|.*[cC]lang) ' "$page"
 note $? "the compiler has no name"
@@ -125,10 +123,8 @@ equal "slices of tasks" "$(grep -c '"cat":"task"' "$scratch/chrome.json")" "$ran
 equal "votes begun" "$(grep -c '"ph":"b","cat":"vote"' "$scratch/chrome.json")" "$votes"
 equal "flows" "$(grep -c '"ph":"s"' "$scratch/chrome.json")" \
     "$(grep -c '"ph":"f"' "$scratch/chrome.json")"
-if command -v python3 >/dev/null; then
-    python3 -m json.tool "$scratch/chrome.json" >/dev/null
-    note $? "no JSON"
-fi
+python3 -m json.tool "$scratch/chrome.json" >/dev/null
+note $? "no JSON"
 expect dot 0 "$moot" trace export "$trace" --format dot
 if command -v dot >/dev/null; then
     timeout 60 dot -Tsvg "$scratch/out" -o "$scratch/graph.svg" 2>"$scratch/err"

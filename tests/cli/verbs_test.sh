@@ -113,9 +113,7 @@ for arguments in "--json" "--json --level basic"; do
     # shellcheck disable=SC2086 # words are meant to split
     "$moot" info $arguments >"$scratch/json"
     check "info $arguments" "no features" grep -q '"features": {' "$scratch/json"
-    if command -v python3 >/dev/null; then
-        check "info $arguments" "not JSON" python3 -m json.tool "$scratch/json" "$scratch/out"
-    fi
+    check "info $arguments" "not JSON" python3 -m json.tool "$scratch/json" "$scratch/out"
 done
 check "a level" "is taken that is none" [ "$("$moot" info --level most 2>/dev/null || echo $?)" = 2 ]
 
