@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A figure that is none of a metric's has no row. */
 static const struct metric {
@@ -118,29 +120,53 @@ void metrics_path(struct text *path, const char *name, uint32_t rank, uint32_t s
     }
 }
 
+/* Whole or not at all; a device or a pipe is written to as it is, since what took its
+ * place would be a file for all.  0 or an errno. */
+static int file_write(const char *path, const struct metrics_rank *rank)
+{
+    struct stat status;
+    struct text unfinished = {0};
+    const bool special = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+    text_add(&unfinished, "%s%s", path, special ? "" : ".unfinished");
+    FILE *file = fopen(text_get(&unfinished), "w");
+    bool good = file != NULL;
+    int why = errno;
+    if (good) {
+        metrics_print(file, rank, 1);
+        good = fflush(file) == 0 && !ferror(file);
+        why = errno;
+        if (fclose(file) != 0 && good) {
+            good = false;
+            why = errno;
+        }
+        if (good && !special && rename(text_get(&unfinished), path) != 0) {
+            good = false;
+            why = errno;
+        }
+        if (!good && !special) {
+            (void)unlink(text_get(&unfinished));
+        }
+    }
+    text_release(&unfinished);
+    return good ? 0 : why;
+}
+
 void metrics_write(struct moot *m, int close_code)
 {
     if (m->knobs.metrics[0] == '\0') {
         return;
     }
-    struct text path = {0}, unfinished = {0};
-    metrics_path(&path, m->knobs.metrics, m->group.rank, m->group.size);
-    text_add(&unfinished, "%s.unfinished", text_get(&path));
+    struct text path = {0};
     struct figure figures[SUMMARY_FIGURES];
     const struct metrics_rank rank = {.rank = m->group.rank,
                                       .figures = figures,
                                       .figure_count = summary_figures(m, figures),
                                       .close_code = close_code};
-    FILE *file = fopen(text_get(&unfinished), "w");
-    bool good = file != NULL;
-    if (good) {
-        metrics_print(file, &rank, 1);
-        good = fclose(file) == 0 && rename(text_get(&unfinished), text_get(&path)) == 0;
-    }
-    if (!good) {
+    metrics_path(&path, m->knobs.metrics, m->group.rank, m->group.size);
+    int why = file_write(text_get(&path), &rank);
+    if (why != 0) {
         report_add(m, "moot: rank %u cannot write its metrics to %s: %s\n",
-                   m->group.rank, text_get(&path), strerror(errno));
+                   m->group.rank, text_get(&path), strerror(why));
     }
     text_release(&path);
-    text_release(&unfinished);
 }

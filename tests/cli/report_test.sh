@@ -185,6 +185,22 @@ done
 equal "tasks" "$(cat "$scratch"/m-?.prom | awk '/^moot_tasks_run/ { n += $2 } END { print n }')" \
     "$(sed -n 's/^ *tasks run *\([0-9]*\),.*/\1/p' "$scratch/err")"
 
+# What is no file is written to and stays what it is; what fails leaves nothing.
+mkfifo "$scratch/pipe.prom"
+cat "$scratch/pipe.prom" >"$scratch/piped" &
+reader=$!
+expect metrics_to_a_pipe 0 env MOOT_METRICS="$scratch/pipe.prom" "$moot" run -n 1 cholesky 2 16
+[ -p "$scratch/pipe.prom" ]
+note $? "a file took the pipe's place"
+[ -p "$scratch/pipe.prom" ] || kill $reader
+wait $reader
+prometheus "$scratch/piped"
+mkdir "$scratch/folder.prom"
+expect metrics_to_a_folder 0 env MOOT_METRICS="$scratch/folder.prom" "$moot" run -n 1 cholesky 2 16
+says err "cannot write its metrics to $scratch/folder.prom: Is a directory"
+[ -z "$(find "$scratch" -name '*.unfinished')" ]
+note $? "half of a file is left"
+
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
     command -v google-chrome >/dev/null || echo "no Chromium here: no page was drawn"
 echo "$passed passed, $failed failed"
