@@ -10,8 +10,8 @@
  * medians.
  *
  * The target, half, is not reached, and `micro --only submit-single`, `submit-in-bulk`
- * under callgrind say why.  Of the 5,200 instructions of a single spawn 1,450 make the
- * hash, 700 enter the record, 500 check the spec, 1,350 register it with the core; a
+ * under callgrind say why.  Of the 4,000 instructions of a single spawn 1,170 make the
+ * hash, 530 enter the record, 330 check the spec, 840 register it with the core; a
  * handle that is there at once, with its hash and its errors, takes all but the last,
  * and that is not less for a thousand at a time.  What a region saves (progress and
  * window once, not a thousand times) goes into its tickets.  Tickets that had a handle
