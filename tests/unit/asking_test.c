@@ -1,0 +1,81 @@
+/* asking_test.c - when a motion that was held back goes out (T3a). */
+#include "bench.h"
+
+enum { DELAY_US = 1000, BUSY_DELAYS = 100 }; /* bench.h's ask delay; PROTOCOL.md */
+
+static void pass_us(uint64_t us) { settle_until(bench.now + us * 1000); }
+
+static uint64_t motions_of(uint32_t rank)
+{
+    return core_stats(bench.core[rank])->motions_sent;
+}
+
+/* Rank 0 alone holds it, and rank 1 chairs it. */
+static moot_hash spawn_alone(int number)
+{
+    moot_hash hash = chaired_by(1, number, 0);
+    spawn(0, number, hash);
+    return hash;
+}
+
+static void only_an_idle_time_as_long_as_the_delay_asks(void **state)
+{
+    (void)state;
+    bench.adapt = CORE_ADAPT_ASK; /* it looks sooner, since a delay may be shorter */
+    bench_open(2, CORE_REPAIR);
+    begin_wait(0, spawn_alone(1));
+    for (int i = 0; i < 8; i++) { /* with each kernel it is busy, and idle again */
+        pass_us(DELAY_US - 100);
+        set_lane(0, CORE_LANE_RUNNING);
+        pass_us(10);
+        set_lane(0, CORE_LANE_BLOCKED);
+    }
+    pass_us(DELAY_US - 10);
+    assert_int_equal(motions_of(0), 0);
+    pass_us(20);
+    assert_int_equal(motions_of(0), 1);
+    bench.adapt = 0;
+    bench_close();
+}
+
+static void a_busy_rank_asks_for_what_a_lane_waits_for(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    struct core_event busy = {.type = CORE_EV_LANE};
+    busy.u.lane.lane = 1;
+    busy.u.lane.state = CORE_LANE_RUNNING;
+    assert_int_equal(step(0, &busy), MOOT_OK);
+    begin_wait(0, spawn_alone(1));
+    pass_us(BUSY_DELAYS * DELAY_US);
+    assert_int_equal(motions_of(0), 0);
+    pass_us(2 * DELAY_US); /* a millisecond on top */
+    assert_int_equal(motions_of(0), 1);
+    bench_close();
+}
+
+static void what_a_remote_rank_waits_for_is_asked_for_by_a_busy_one(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    moot_hash input = spawn_alone(1), consumer = chaired_by(0, 2, 0);
+    struct core_register reg = {.inputs = &input, .input_count = 1};
+    assert_int_equal(spawn_with(0, 2, consumer, reg), MOOT_OK);
+    pass_us(10 * DELAY_US);
+    assert_int_equal(motions_of(0), 0); /* its program runs, and nobody waits */
+    begin_wait(2, consumer);
+    pass_us(10);
+    assert_int_equal(motions_of(0), 1); /* it has been held back for long enough */
+    bench_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_an_idle_time_as_long_as_the_delay_asks),
+        cmocka_unit_test(a_busy_rank_asks_for_what_a_lane_waits_for),
+        cmocka_unit_test(what_a_remote_rank_waits_for_is_asked_for_by_a_busy_one),
+    };
+    numbers_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
