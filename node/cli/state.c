@@ -24,6 +24,28 @@ static void text_print(const Moot__Picture *picture)
     text_release(&text);
 }
 
+/* "  moot state 3a18bb78  # tsp, 4 ranks, for 12.0 s" */
+static void job_print(const char *setting, const char *job)
+{
+    struct text text = {0};
+    Moot__Picture *picture = state_ask_one(setting, job);
+    text_add(&text, "  moot state %s", job);
+    for (size_t i = 0; picture && i < picture->n_seats; i++) {
+        const Moot__Account *account = picture->seats[i]->account;
+        if (!account || account->rank != picture->rank)
+            continue;
+        text_add(&text, "  # ");
+        text_add_told(&text, account->program.data, account->program.len);
+        text_add(&text, ", %u rank%s, for ", account->size,
+                 account->size == 1 ? "" : "s");
+        text_add_duration(&text, account->open_ns);
+    }
+    fprintf(stderr, "%s\n", text_get(&text));
+    text_release(&text);
+    if (picture)
+        moot__picture__free_unpacked(picture, NULL);
+}
+
 /* The job that is meant: a status. */
 static int job_choose(const char *setting, const char **job, char name[STATE_JOB_BYTES])
 {
@@ -39,7 +61,7 @@ static int job_choose(const char *setting, const char **job, char name[STATE_JOB
     cli_complain(&verb_state,
                  jobs.count == 0 ? "no job of yours runs on this host" : "which job?");
     for (int i = 0; i < jobs.count; i++)
-        fprintf(stderr, "  moot state %s\n", jobs.names[i]);
+        job_print(setting, jobs.names[i]);
     return CLI_FAILED;
 }
 

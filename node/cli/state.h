@@ -22,6 +22,9 @@ void state_jobs_find(const char *setting, struct state_jobs *out);
  * there is one of the rank that answered. */
 Moot__Picture *state_ask(const char *setting, const char *job);
 
+/* The same of the first that answers for itself, in brief: who runs, and how long. */
+Moot__Picture *state_ask_one(const char *setting, const char *job);
+
 /* Reads the head of an answer (STATE_HEAD_BYTES): how many bytes follow; 0 if it is
  * none. */
 size_t state_head_read(const uint8_t *head);

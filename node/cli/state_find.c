@@ -172,6 +172,21 @@ static bool rank_ask(void *context, const char *path, const char *name)
     return *picture != NULL;
 }
 
+static bool rank_ask_brief(void *context, const char *path, const char *name)
+{
+    Moot__Picture **picture = context;
+    (void)name;
+    *picture = ask(path, "brief\n", SELF_S);
+    return *picture != NULL;
+}
+
+Moot__Picture *state_ask_one(const char *setting, const char *job)
+{
+    Moot__Picture *picture = NULL;
+    each_socket(setting, job, rank_ask_brief, &picture);
+    return picture;
+}
+
 Moot__Picture *state_ask(const char *setting, const char *job)
 {
     Moot__Picture *picture = NULL;

@@ -93,6 +93,21 @@ check job "the job did not end well" wait "$job"
 job=
 check removed "sockets are left" [ "$(find "$scratch/doors" -type s | wc -l)" -eq 0 ]
 
+# Two jobs: which is which.
+start undecided 3
+timeout 60 "$build/moot" run -n 2 "$build/tests/mpi/stalls" away >/dev/null 2>&1 </dev/null &
+other=$!
+tries=0
+while [ "$(find "$scratch/doors" -type s | wc -l)" -lt 5 ] && [ "$tries" -lt 200 ]; do
+    sleep 0.05
+    tries=$((tries + 1))
+done
+check jobs "one of two is chosen" status_is 1 state
+check jobs "the larger is not told" says '^  moot state [0-9a-f]{8}  # stalls, 3 ranks, for [0-9]'
+check jobs "the smaller is not told" says '^  moot state [0-9a-f]{8}  # stalls, 2 ranks, for [0-9]'
+wait "$job" "$other"
+job=
+
 # A rank that was killed leaves its socket, which is removed when it is found.
 start dead 3 --faults kill:r1@100ms
 wait "$job"
