@@ -140,7 +140,8 @@ $(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test: \
 $(BUILD)/tests/unit/trace_test: $(addprefix $(BUILD)/node/cli/,trace_align.o trace_read.o trace_store.o)
 $(BUILD)/tests/unit/trace_test: LIBS += $(BUILD)/libmoot.a -lprotobuf-c -lsodium
 
-$(BUILD)/tests/unit/export_test: $(addprefix $(BUILD)/node/cli/,trace_texts.o trace_model.o trace_store.o json.o)
+$(BUILD)/tests/unit/export_test: $(addprefix $(BUILD)/node/cli/,trace_texts.o trace_model.o trace_store.o json.o \
+  report_data.o report_graph.o report_lists.o)
 $(BUILD)/tests/unit/export_test: LIBS += $(BUILD)/libmoot.a -lprotobuf-c -lsodium
 
 $(BUILD)/tests/unit/tune_test: $(addprefix $(BUILD)/node/cli/,tune_measure.o tune_program.o \

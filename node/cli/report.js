@@ -296,7 +296,7 @@ const path = () => {
 const graph = () => {
   const G = D.graph, tasks = G.nodes.reduce((n, node) => n + node[3], 0);
   const diverge = G.nodes.reduce((n, node) => n + node[4], 0);
-  $("graph-told").textContent = (G.nodes.length === 0 && D.names.length !== 0
+  $("graph-told").textContent = (G.nodes.length === 0 && V.tasks !== 0
     ? "There are too many kinds of tasks to draw. "
     : G.merged ? count(tasks, "task") + " in " + G.nodes.length + " boxes" +
       (G.merged === 1 ? ": of one kernel, place, depth and spawners each. "

@@ -128,12 +128,29 @@ static size_t segment_count(const struct model *model)
     return count;
 }
 
-/* Kernels and what was between them, one by one. */
-static void segments_write(const struct model *model, FILE *file)
+/* The names of the tasks that are drawn; of a rank alone whose peers left no trace,
+ * most are not.  `shown` has them in the order of their numbers on the page. */
+static void names_write(const struct trace *trace, const uint32_t *shown,
+                        uint32_t count, FILE *file)
 {
     char name[200];
+    fputs("],\n\"names\":[", file);
+    for (uint32_t i = 0; i < count; i++) {
+        fputs(i > 0 ? "," : "", file);
+        json_text(file, trace_task_name(trace, shown[i], name, sizeof name));
+    }
+    fputs("]", file);
+}
+
+/* Kernels and what was between them, one by one. */
+static bool segments_write(const struct model *model, FILE *file)
+{
+    const uint32_t tasks = model->trace->task_count;
+    uint32_t *number = calloc(tasks + 1u, sizeof *number); /* plus 1; 0: not shown */
+    uint32_t *shown = calloc(tasks + 1u, sizeof *shown), count = 0;
+    const bool good = number != NULL && shown != NULL;
     fputs(",\n\"slot\":0,\"timeline\":[", file);
-    for (uint32_t r = 0; r < model->trace->rank_count; r++) {
+    for (uint32_t r = 0; good && r < model->trace->rank_count; r++) {
         const struct model_rank *rank = &model->ranks[r];
         fprintf(file, "%s[", r > 0 ? ",\n" : "");
         const char *join = "";
@@ -141,19 +158,22 @@ static void segments_write(const struct model *model, FILE *file)
             const struct model_segment *segment = &rank->segments[i];
             if (segment->state == STATE_OWN && segment->to_ns - segment->from_ns < 100)
                 continue;
+            if (segment->task != TRACE_NONE && number[segment->task] == 0) {
+                shown[count++] = segment->task;
+                number[segment->task] = count;
+            }
             fprintf(file, "%s%.3f,%.3f,%d,%d", join, report_us(segment->from_ns),
                     report_us(segment->to_ns), (int)segment->state,
-                    segment->task == TRACE_NONE ? -1 : (int)segment->task);
+                    segment->task == TRACE_NONE ? -1 : (int)number[segment->task] - 1);
             join = ",";
         }
         fputs("]", file);
     }
-    fputs("],\n\"names\":[", file);
-    for (uint32_t t = 0; t < model->trace->task_count; t++) {
-        fputs(t > 0 ? "," : "", file);
-        json_text(file, trace_task_name(model->trace, t, name, sizeof name));
-    }
-    fputs("]", file);
+    if (good)
+        names_write(model->trace, shown, count, file);
+    free(number);
+    free(shown);
+    return good;
 }
 
 /* The shares of each state in slots of one length, in percent. */
@@ -226,7 +246,7 @@ bool report_data_write(const struct model *model, FILE *file)
     const size_t segments = segment_count(model);
     fprintf(file, ",\n\"segments\":%zu", segments);
     if (segments <= REPORT_SEGMENTS_MAX)
-        segments_write(model, file);
+        good = segments_write(model, file);
     else
         good = slots_write(model, file);
     good = good && report_lists_write(model, file) && report_graph_write(model, file);

@@ -1,7 +1,9 @@
 /* export_test.c - names and labels of a trace in the formats of other tools: whatever
- * bytes they are, the file stays one that such a tool reads as it was meant.
+ * bytes they are, the file stays one that such a tool reads as it was meant; and what
+ * the page of a report has of them.
  */
 #include "node/cli/json.h"
+#include "node/cli/report_data.h"
 #include "node/cli/trace_export.h"
 
 #include <setjmp.h>
@@ -77,10 +79,56 @@ static void labels_stay_within_their_quotes(void **state)
     }
 }
 
+/* A page does not grow with the tasks that others ran and whose traces are not here. */
+static void the_page_names_what_it_draws(void **state)
+{
+    (void)state;
+    enum { TASKS = 20000, DRAWN = 12345, PAGE_BYTES = 20000 };
+    struct trace_rank rank = {.present = true,
+                              .host_name = "",
+                              .version = "",
+                              .compiler = "",
+                              .command = "",
+                              .transport = "",
+                              .last_ns = 9000};
+    struct trace_task *tasks = calloc(TASKS, sizeof *tasks);
+    assert_non_null(tasks);
+    for (int i = 0; i < TASKS; i++)
+        tasks[i] = (struct trace_task){.kernel = i == DRAWN ? "drawn" : "other",
+                                       .site = "a.c:1",
+                                       .label = "",
+                                       .parent = TRACE_NONE,
+                                       .run = TRACE_NONE,
+                                       .spawned_ns = 1,
+                                       .asked_ns = TRACE_NEVER,
+                                       .voted_ns = TRACE_NEVER};
+    const struct trace trace = {.ranks = &rank,
+                                .rank_count = 1,
+                                .present_count = 1,
+                                .tasks = tasks,
+                                .task_count = TASKS,
+                                .makespan_ns = 9000};
+    struct model_segment segment = {1000, 5000, STATE_RUN, DRAWN};
+    struct model_rank drawn = {.segments = &segment, .count = 1};
+    const struct model model = {.trace = &trace, .ranks = &drawn};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    assert_true(report_data_write(&model, file));
+    assert_int_equal(fclose(file), 0);
+    assert_in_range(size, 1, PAGE_BYTES);
+    assert_non_null(strstr(text, "\"timeline\":[[1.000,5.000,0,0]]"));
+    assert_non_null(strstr(text, "\"names\":[\"drawn 00000000\"]"));
+    free(text);
+    free(tasks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_stay_within_their_quotes),
+        cmocka_unit_test(the_page_names_what_it_draws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
