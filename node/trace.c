@@ -57,16 +57,14 @@ struct trace {
     uint64_t suspects[SUSPECT_WORDS];
 };
 
-static void begin(struct moot *m, unsigned kind)
+static inline struct trace_record begin(struct moot *m, unsigned kind)
 {
-    trace_record_begin(&m->trace->file, kind, m->now_ns);
+    return trace_record_begin(&m->trace->file, kind, m->now_ns);
 }
 
-static void end(struct moot *m) { trace_record_end(&m->trace->file); }
-
-static void put(struct moot *m, unsigned field, uint64_t value)
+static inline void end(struct moot *m, const struct trace_record *record)
 {
-    trace_put(&m->trace->file, field, value);
+    trace_record_end(&m->trace->file, record);
 }
 
 /* --- Numbers --------------------------------------------------------------------- */
@@ -78,10 +76,10 @@ static uint32_t number_of(struct moot *m, struct task *task)
         return task != NULL ? task->trace_number : 0;
     }
     task->trace_number = ++m->trace->tasks;
-    begin(m, KIND(TASK));
-    put(m, FIELD_TASK, task->trace_number);
-    trace_put_bytes(&m->trace->file, FIELD_HASH, task->hash.bytes, MOOT_HASH_BYTES);
-    end(m);
+    struct trace_record record = begin(m, KIND(TASK));
+    trace_put(&record, FIELD_TASK, task->trace_number);
+    trace_put_bytes(&record, FIELD_HASH, task->hash.bytes, MOOT_HASH_BYTES);
+    end(m, &record);
     return task->trace_number;
 }
 
@@ -106,22 +104,21 @@ static uint32_t name_of(struct moot *m, const void *key, const char *text,
     }
     trace->names[trace->name_count++] = key;
     trace->name_last[kind] = number;
-    begin(m, KIND(NAME));
-    put(m, FIELD_VALUE, number);
-    trace_put_bytes(&trace->file, FIELD_TEXT, text, strlen(text));
-    end(m);
+    struct trace_record record = begin(m, KIND(NAME));
+    trace_put(&record, FIELD_VALUE, number);
+    trace_put_bytes(&record, FIELD_TEXT, text, strlen(text));
+    end(m, &record);
     return number;
 }
 
 /* --- Tasks ------------------------------------------------------------------------ */
 
-static void put_inputs(struct moot *m, const struct task *task)
+static inline void put_inputs(struct trace_record *record, const struct task *task)
 {
-    struct trace_file *file = &m->trace->file;
     for (uint32_t i = 0; i < task->input_count; i++) {
-        trace_put(file, FIELD_INPUTS, task->inputs[i]->trace_number);
+        trace_put(record, FIELD_INPUTS, task->inputs[i]->trace_number);
     }
-    trace_put(file, FIELD_AFTER_COUNT, task->after_count);
+    trace_put(record, FIELD_AFTER_COUNT, task->after_count);
 }
 
 static unsigned flags_of(const struct task_facts *facts, bool adopted)
@@ -136,7 +133,6 @@ static unsigned flags_of(const struct task_facts *facts, bool adopted)
 void trace_write_spawn(struct moot *m, struct task *task,
                        const struct task_facts *facts, uint32_t lane, bool adopted)
 {
-    struct trace_file *file = &m->trace->file;
     uint32_t kernel = name_of(m, task->kernel, task->kernel->name, 0);
     uint32_t site = name_of(m, task->site, task->site, 1);
     uint32_t parent = number_of(m, task->parent);
@@ -146,53 +142,54 @@ void trace_write_spawn(struct moot *m, struct task *task,
     if (task->trace_number == 0) {
         task->trace_number = ++m->trace->tasks;
     }
-    begin(m, KIND(SPAWN));
-    trace_put(file, FIELD_TASK, task->trace_number);
-    trace_put_bytes(file, FIELD_HASH, task->hash.bytes, MOOT_HASH_BYTES);
-    trace_put(file, FIELD_KERNEL, kernel);
-    trace_put(file, FIELD_SITE, site);
+    struct trace_record record = begin(m, KIND(SPAWN));
+    trace_put(&record, FIELD_TASK, task->trace_number);
+    trace_put_bytes(&record, FIELD_HASH, task->hash.bytes, MOOT_HASH_BYTES);
+    trace_put(&record, FIELD_KERNEL, kernel);
+    trace_put(&record, FIELD_SITE, site);
     if (task->label != NULL) {
-        trace_put_bytes(file, FIELD_LABEL, task->label, strlen(task->label));
+        trace_put_bytes(&record, FIELD_LABEL, task->label, strlen(task->label));
     }
-    trace_put(file, FIELD_FLAGS, flags_of(facts, adopted));
-    trace_put(file, FIELD_PARENT, parent);
-    trace_put(file, FIELD_LANE, lane != LANE_NO_NUMBER ? lane + 1u : 0);
-    put_inputs(m, task);
-    end(m);
+    trace_put(&record, FIELD_FLAGS, flags_of(facts, adopted));
+    trace_put(&record, FIELD_PARENT, parent);
+    trace_put(&record, FIELD_LANE, lane != LANE_NO_NUMBER ? lane + 1u : 0);
+    put_inputs(&record, task);
+    end(m, &record);
 }
 
-static void write_task(struct moot *m, unsigned kind, struct task *task,
-                       uint64_t now_ns)
+static inline struct trace_record begin_of(struct moot *m, unsigned kind,
+                                           struct task *task, uint64_t now_ns)
 {
     uint32_t number = number_of(m, task);
-    trace_record_begin(&m->trace->file, kind, now_ns);
-    put(m, FIELD_TASK, number);
+    struct trace_record record = trace_record_begin(&m->trace->file, kind, now_ns);
+    trace_put(&record, FIELD_TASK, number);
+    return record;
 }
 
 void trace_write_ready(struct moot *m, struct task *task)
 {
-    write_task(m, KIND(READY), task, m->now_ns);
-    end(m);
+    struct trace_record record = begin_of(m, KIND(READY), task, m->now_ns);
+    end(m, &record);
 }
 
 void trace_write_start(struct moot *m, struct task *task)
 {
-    write_task(m, KIND(START), task, clock_ns());
-    end(m);
+    struct trace_record record = begin_of(m, KIND(START), task, clock_ns());
+    end(m, &record);
 }
 
 void trace_write_end(struct moot *m, struct task *task)
 {
-    write_task(m, KIND(END), task, m->now_ns);
-    trace_put_signed(&m->trace->file, FIELD_CODE, task->status);
-    end(m);
+    struct trace_record record = begin_of(m, KIND(END), task, m->now_ns);
+    trace_put_signed(&record, FIELD_CODE, task->status);
+    end(m, &record);
 }
 
 void trace_write_verdict(struct moot *m, struct task *task, int code)
 {
-    write_task(m, KIND(VERDICT), task, m->now_ns);
-    trace_put_signed(&m->trace->file, FIELD_CODE, code);
-    end(m);
+    struct trace_record record = begin_of(m, KIND(VERDICT), task, m->now_ns);
+    trace_put_signed(&record, FIELD_CODE, code);
+    end(m, &record);
 }
 
 void trace_write_wait(struct moot *m, const struct wait *wait, bool over, int code)
@@ -201,11 +198,12 @@ void trace_write_wait(struct moot *m, const struct wait *wait, bool over, int co
     struct task *task = last < wait->count ? wait->items[last].task : NULL;
     struct task *waiter = wait->waiter != NULL ? wait->waiter->task : NULL;
     uint32_t parent = number_of(m, waiter);
-    write_task(m, over ? KIND(WAITED) : KIND(WAIT), task, m->now_ns);
-    put(m, FIELD_PARENT, parent);
-    put(m, FIELD_LANE, waiter == NULL ? wait->lane->number + 1u : 0);
-    trace_put_signed(&m->trace->file, FIELD_CODE, over ? code : 0);
-    end(m);
+    struct trace_record record =
+        begin_of(m, over ? KIND(WAITED) : KIND(WAIT), task, m->now_ns);
+    trace_put(&record, FIELD_PARENT, parent);
+    trace_put(&record, FIELD_LANE, waiter == NULL ? wait->lane->number + 1u : 0);
+    trace_put_signed(&record, FIELD_CODE, over ? code : 0);
+    end(m, &record);
 }
 
 /* --- What the protocol does ------------------------------------------------------- */
@@ -237,27 +235,27 @@ void trace_write_note(struct moot *m, const struct core_output *output)
     if (task == NULL && about_task) {
         task = task_enter(m, &output->hash);
     }
-    write_task(m, kind, task, m->now_ns);
+    struct trace_record record = begin_of(m, kind, task, m->now_ns);
     uint32_t peer = output->u.note.peer;
-    put(m, FIELD_PEER, peer != UINT32_MAX ? peer : 0);
+    trace_put(&record, FIELD_PEER, peer != UINT32_MAX ? peer : 0);
     if (kind == KIND(VOTE)) {
-        put(m, FIELD_VALUE, output->u.note.evidence);
+        trace_put(&record, FIELD_VALUE, output->u.note.evidence);
     } else if (kind == KIND(RESULT_SENT) || kind == KIND(RESULT_RECEIVED)) {
-        put(m, FIELD_VALUE, task != NULL ? task->size : 0);
+        trace_put(&record, FIELD_VALUE, task != NULL ? task->size : 0);
     } else if (kind == KIND(VIEW)) {
         uint64_t epoch, view_id;
         core_view(m->core, &epoch, &view_id);
-        put(m, FIELD_VALUE, epoch);
+        trace_put(&record, FIELD_VALUE, epoch);
     }
-    end(m);
+    end(m, &record);
 }
 
 static void write_peer(struct moot *m, unsigned kind, uint32_t peer, uint64_t value)
 {
-    begin(m, kind);
-    put(m, FIELD_PEER, peer);
-    put(m, FIELD_VALUE, value);
-    end(m);
+    struct trace_record record = begin(m, kind);
+    trace_put(&record, FIELD_PEER, peer);
+    trace_put(&record, FIELD_VALUE, value);
+    end(m, &record);
 }
 
 void trace_write_heartbeat(struct moot *m, uint32_t from,
@@ -294,15 +292,15 @@ void trace_write_suspects(struct moot *m, const struct rankset *suspects)
     if (!news) {
         return;
     }
-    begin(m, KIND(SUSPECTS));
+    struct trace_record record = begin(m, KIND(SUSPECTS));
     for (uint32_t i = 0; i < words; i++) {
         uint8_t bytes[8];
         for (unsigned j = 0; j < 8; j++) {
             bytes[j] = (uint8_t)(rankset_word(suspects, i) >> (8 * j));
         }
-        trace_put_fixed(&m->trace->file, FIELD_WORDS, bytes);
+        trace_put_fixed(&record, FIELD_WORDS, bytes);
     }
-    end(m);
+    end(m, &record);
 }
 
 void trace_write_lost(struct moot *m, uint32_t rank, bool dead)
@@ -328,10 +326,10 @@ void trace_write_closing(struct moot *m) { write_peer(m, KIND(CLOSE), 0, 0); }
 
 static void write_text(struct moot *m, unsigned kind, int code, const char *text)
 {
-    begin(m, kind);
-    trace_put_signed(&m->trace->file, FIELD_CODE, code);
-    trace_put_bytes(&m->trace->file, FIELD_TEXT, text, strlen(text));
-    end(m);
+    struct trace_record record = begin(m, kind);
+    trace_put_signed(&record, FIELD_CODE, code);
+    trace_put_bytes(&record, FIELD_TEXT, text, strlen(text));
+    end(m, &record);
     trace_write_out(m);
 }
 

@@ -64,23 +64,23 @@ static struct trace_file file_begin(uint32_t rank, uint32_t host, int64_t clock_
 static void heard(struct trace_file *file, uint32_t from, int64_t sent_ns,
                   int64_t at_ns)
 {
-    trace_record_begin(file, KIND(HEARD), (uint64_t)at_ns);
-    trace_put(file, FIELD_PEER, from);
-    trace_put(file, FIELD_VALUE, (uint64_t)sent_ns);
-    trace_record_end(file);
+    struct trace_record record = trace_record_begin(file, KIND(HEARD), (uint64_t)at_ns);
+    trace_put(&record, FIELD_PEER, from);
+    trace_put(&record, FIELD_VALUE, (uint64_t)sent_ns);
+    trace_record_end(file, &record);
 }
 
 static void result(struct trace_file *file, unsigned kind, uint32_t peer, int64_t at_ns)
 {
     static const uint8_t hash[MOOT_HASH_BYTES] = {7};
-    trace_record_begin(file, KIND(TASK), (uint64_t)at_ns);
-    trace_put(file, FIELD_TASK, 1);
-    trace_put_bytes(file, FIELD_HASH, hash, sizeof(hash));
-    trace_record_end(file);
-    trace_record_begin(file, kind, (uint64_t)at_ns);
-    trace_put(file, FIELD_TASK, 1);
-    trace_put(file, FIELD_PEER, peer);
-    trace_record_end(file);
+    struct trace_record record = trace_record_begin(file, KIND(TASK), (uint64_t)at_ns);
+    trace_put(&record, FIELD_TASK, 1);
+    trace_put_bytes(&record, FIELD_HASH, hash, sizeof(hash));
+    trace_record_end(file, &record);
+    record = trace_record_begin(file, kind, (uint64_t)at_ns);
+    trace_put(&record, FIELD_TASK, 1);
+    trace_put(&record, FIELD_PEER, peer);
+    trace_record_end(file, &record);
 }
 
 static struct trace read_back(void)
@@ -168,9 +168,10 @@ static void what_was_written_is_read(void **state)
     struct trace_file file = file_begin(0, 0, 1000);
     for (size_t i = 0; i < SIZES; i++) {
         memset(text, 'a' + (int)i, sizes[i]);
-        trace_record_begin(&file, KIND(STALL), 1000 + 10 * (i + 1));
-        trace_put_bytes(&file, FIELD_TEXT, text, sizes[i]);
-        trace_record_end(&file);
+        struct trace_record record =
+            trace_record_begin(&file, KIND(STALL), 1000 + 10 * (i + 1));
+        trace_put_bytes(&record, FIELD_TEXT, text, sizes[i]);
+        trace_record_end(&file, &record);
     }
     trace_file_close(&file);
     struct trace trace = read_back();
