@@ -56,11 +56,9 @@ bool door_place(const char *setting, unsigned n, char path[DOOR_PATH_BYTES])
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     const char *temporary = getenv("TMPDIR");
-    bool set = setting[0] != '\0';
-    if (set && n == 0) {
-        return print_path(path, setting, "");
+    if (setting[0] != '\0') {
+        return n == 0 && print_path(path, setting, "");
     }
-    n -= set;
     if (runtime != NULL && runtime[0] == '/' && n-- == 0) {
         return print_path(path, runtime, "/moot");
     }
@@ -138,7 +136,7 @@ void door_open(struct moot *m)
              (unsigned)(uint32_t)m->group.uids[0]);
     for (unsigned n = 0; !open && door_place(m->knobs.state, n, folder); n++) {
         open = listen_at(door, folder, m);
-        door->in_ours = n > 0 || m->knobs.state[0] == '\0';
+        door->in_ours = m->knobs.state[0] == '\0';
     }
     m->door = open ? door : NULL;
     if (!open) {

@@ -4,7 +4,7 @@
 #include "node/exec.h"
 #include "node/progress.h"
 
-enum { WINDOW_PARTS = 8, WINDOW_DROPS = 32, WINDOW_AHEAD = 256 };
+enum { WINDOW_PARTS = 8, WINDOW_DROPS = 8, WINDOW_AHEAD = 256 };
 
 uint64_t window_drop_above(uint64_t window)
 {

@@ -5,10 +5,10 @@
  * every cache, when it runs.  So a top-level spawn that finds more than a 256th of
  * MOOT_WINDOW unfinished on this rank runs what is ready.
  *
- * MOOT_WINDOW is how many tasks a rank remembers.  From a 32nd of it on the core drops
- * what all ranks have released (consensus/drop.c): early, because what is dropped is
- * used again at once, and records that come from a few megabytes stay in the caches and
- * in the reach of the TLB.  A program that spawns faster than its tasks end, or than
+ * MOOT_WINDOW is how many tasks a rank remembers.  From an eighth of it on the core
+ * drops what all ranks have released (consensus/drop.c).  What is dropped early is used
+ * again at once, and records that come from a few megabytes stay in the caches and in
+ * the reach of the TLB; what is dropped late can be made again after a death.  A program that spawns faster than its tasks end, or than
  * the other ranks spawn, stays in its spawn while the rank remembers a whole window: it
  * moves messages and runs tasks, as a wait does, until an eighth of the window is free.
  *

@@ -51,7 +51,21 @@ start() {
     sleep 0.4
 }
 
+# Somebody listens where jobs are without MOOT_STATE: nothing to us.
+usual=$scratch/moot-$(id -u)
+mkdir -m 700 "$usual"
+(unset XDG_RUNTIME_DIR && cd "$usual" && exec timeout 20 python3 -c '
+import socket, time
+door = socket.socket(socket.AF_UNIX)
+door.bind("0badf00d-0-1")
+door.listen(8)
+time.sleep(20)') &
+decoy=$!
+while [ ! -S "$usual/0badf00d-0-1" ]; do sleep 0.05; done
 check none "a job where none runs" status_is 1 state
+kill "$decoy"
+wait "$decoy" 2>/dev/null
+rm -r "$usual"
 check none "it does not say so" says 'no job of yours runs on this host'
 check usage "an unknown option passes" status_is 2 state --nonsense
 
