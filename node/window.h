@@ -8,9 +8,10 @@
  * MOOT_WINDOW is how many tasks a rank remembers.  From an eighth of it on the core
  * drops what all ranks have released (consensus/drop.c).  What is dropped early is used
  * again at once, and records that come from a few megabytes stay in the caches and in
- * the reach of the TLB; what is dropped late can be made again after a death.  A program that spawns faster than its tasks end, or than
- * the other ranks spawn, stays in its spawn while the rank remembers a whole window: it
- * moves messages and runs tasks, as a wait does, until an eighth of the window is free.
+ * the reach of the TLB; what is dropped late can be made again after a death.  A
+ * program that spawns faster than its tasks end, or than the other ranks spawn, stays
+ * in its spawn while the rank remembers a whole window: it moves messages and runs
+ * tasks, as a wait does, until an eighth of the window is free.
  *
  * While large results take more than WINDOW_RESULT_BYTES here, what all ranks have
  * released is dropped from the first task on: by chunks of the roll, some 256 tasks.
