@@ -51,7 +51,6 @@ static bool turn_is_due(struct moot *m, uint64_t now_ns)
 static bool act(struct moot *m, uint64_t now_ns)
 {
     if (turn_is_due(m, now_ns)) {
-        core_press(m->core, large_used_bytes(&m->payloads.large) > WINDOW_RESULT_BYTES);
         engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
     }
     bool any = !outbox_empty(m);

@@ -82,6 +82,25 @@ static void values_print(const char *values, size_t length)
         putchar(values[i] == '|' ? ' ' : values[i]);
 }
 
+/* The values of each option that has some, a line for each: 'VERB OPTION', and what
+ * stands before and behind the values. */
+static void option_values_print(const char *before, const char *behind)
+{
+    for (size_t v = 0; v < cli_verb_count; v++) {
+        struct options options;
+        options_find(cli_verbs[v], &options);
+        for (int i = 0; i < options.count; i++) {
+            size_t length;
+            const char *values = option_values(cli_verbs[v], options.items[i], &length);
+            if (!values)
+                continue;
+            printf("    '%s %s') %s", cli_verbs[v]->name, options.items[i], before);
+            values_print(values, length);
+            printf("%s\n", behind);
+        }
+    }
+}
+
 /* The words of each knob that has some, in lines of a form with places for both. */
 static void knob_words_print(const char *begin, const char *middle, const char *end)
 {
@@ -115,28 +134,12 @@ static void subverbs_print(const struct verb *verb)
 
 /* --- bash ------------------------------------------------------------------------- */
 
-static void bash_values_print(const struct verb *verb)
-{
-    struct options options;
-    size_t length;
-    options_find(verb, &options);
-    for (int i = 0; i < options.count; i++) {
-        const char *values = option_values(verb, options.items[i], &length);
-        if (!values)
-            continue;
-        printf("        '%s %s') values='", verb->name, options.items[i]);
-        values_print(values, length);
-        printf("' ;;\n");
-    }
-}
-
 /* What may stand behind an option or a knob; to this shell the = of NAME=VALUE is a
  * word of its own, unless it was told otherwise. */
 static void bash_all_values_print(void)
 {
     printf("    case ${COMP_WORDS[1]}' '$before in\n");
-    for (size_t i = 0; i < cli_verb_count; i++)
-        bash_values_print(cli_verbs[i]);
+    option_values_print("values='", "' ;;");
     printf("    esac\n"
            "    case $word in\n"
            "    MOOT_*=*) knob=${word%%%%=*} prefix=$knob= word=${word#*=} ;;\n"
@@ -212,21 +215,6 @@ static void zsh_text(const char *text)
     }
 }
 
-static void zsh_values_print(const struct verb *verb)
-{
-    struct options options;
-    size_t length;
-    options_find(verb, &options);
-    for (int i = 0; i < options.count; i++) {
-        const char *values = option_values(verb, options.items[i], &length);
-        if (!values)
-            continue;
-        printf("    '%s %s') compadd ", verb->name, options.items[i]);
-        values_print(values, length);
-        printf("; return ;;\n");
-    }
-}
-
 static void zsh_print(void)
 {
     printf("#compdef moot\n"
@@ -246,8 +234,7 @@ static void zsh_print(void)
            "        return\n"
            "    fi\n"
            "    case \"$words[2] $words[CURRENT-1]\" in\n");
-    for (size_t i = 0; i < cli_verb_count; i++)
-        zsh_values_print(cli_verbs[i]);
+    option_values_print("compadd ", "; return ;;");
     printf("    esac\n");
     knob_words_print("    compset -P '", "=' && { compadd ", "; return; }\n");
     printf("    case $words[2] in\n"

@@ -11,11 +11,11 @@
  * Skips under a sanitizer or valgrind, whose allocators take more.
  */
 #include "support/harness.h"
+#include "support/memory.h"
 
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { TASKS = 100000, ROW = 1000, BYTES_MAX = 720, DEADLINE_S = 60 };
 
@@ -23,17 +23,6 @@ static int nothing(moot_call *call, void *user)
 {
     (void)user;
     return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
-}
-
-static uint64_t resident_bytes(void)
-{
-    long pages = 0, unused = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fscanf(file, "%ld %ld", &unused, &pages) != 2)
-        pages = 0;
-    if (file != NULL)
-        (void)fclose(file);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static moot_task spawn(moot *m, moot_kernel_id kernel, int64_t number,

@@ -12,11 +12,11 @@
  * by the way.  Kept, the tasks would take some 700 bytes each on every rank.
  */
 #include "support/harness.h"
+#include "support/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { WIDTH = 499, DEADLINE_S = 240, GROWTH_BYTES_MAX = 8 << 20 };
 
@@ -46,17 +46,6 @@ static uint64_t expected(uint64_t phase, uint64_t before)
     for (uint64_t i = 0; i < WIDTH; i++)
         sum = sum * 31 + (phase > 0 ? i * 31 + before : i);
     return sum;
-}
-
-static uint64_t resident_bytes(void)
-{
-    long pages = 0, unused = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fscanf(file, "%ld %ld", &unused, &pages) != 2)
-        pages = 0;
-    if (file != NULL)
-        (void)fclose(file);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static moot_task spawn(moot *m, moot_kernel_id kernel, uint64_t number,

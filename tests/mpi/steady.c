@@ -13,11 +13,11 @@
  * none is relied on.
  */
 #include "node/moot.h"
+#include "support/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { WIDTH = 499, GROWTH_BYTES_MAX = 4 << 20 };
 
@@ -46,17 +46,6 @@ static uint64_t expected(uint64_t phase, uint64_t before)
     for (uint64_t i = 0; i < WIDTH; i++)
         sum = sum * 31 + (phase > 0 ? (phase * WIDTH + i) * 31 + before : i);
     return sum;
-}
-
-static uint64_t resident_bytes(void)
-{
-    long pages = 0, unused = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fscanf(file, "%ld %ld", &unused, &pages) != 2)
-        pages = 0;
-    if (file != NULL)
-        (void)fclose(file);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Ends the rank if the call failed: `moot run` then says so. */

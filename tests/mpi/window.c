@@ -16,11 +16,11 @@
  * hold more than RESIDENT_BYTES_MAX.
  */
 #include "support/harness.h"
+#include "support/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     WIDTH = 64,
@@ -53,17 +53,6 @@ static int kernel(moot_call *call, void *user)
     memset(output, 1, *bytes);
     memcpy(output, &sum, sizeof sum);
     return MOOT_OK;
-}
-
-static uint64_t resident_bytes(void)
-{
-    long pages = 0, unused = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fscanf(file, "%ld %ld", &unused, &pages) != 2)
-        pages = 0;
-    if (file != NULL)
-        (void)fclose(file);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 struct rows {
@@ -102,21 +91,34 @@ static void check_row(moot *m, const struct rows *rows, uint64_t row, size_t byt
           "row %llu is wrong", (unsigned long long)row);
 }
 
+static moot *begin(size_t *bytes, moot_kernel_id *id)
+{
+    moot *m = NULL;
+    CHECK_OK(moot_open_comm(NULL, harness_comm(), &m));
+    harness_explain_with(m);
+    CHECK_OK(moot_kernel_register(
+        m, &(moot_kernel){.name = "mix", .fn = kernel, .user = bytes}, id));
+    return m;
+}
+
+/* Row `row` of `count`: spawned, and now and then fetched. */
+static void go_on(moot *m, moot_kernel_id id, struct rows *rows, uint64_t row,
+                  uint64_t count, size_t bytes)
+{
+    spawn_row(m, id, rows, row);
+    if (row % CHECK_ROWS == 0 || row + 1 == count)
+        check_row(m, rows, row, bytes);
+}
+
 static void run(uint64_t tasks)
 {
     static struct rows rows;
     size_t bytes = sizeof(uint64_t);
     uint64_t count = tasks / WIDTH, base = 0, begun_ns = harness_now_ns();
-    moot *m = NULL;
     moot_kernel_id id = {0};
-    CHECK_OK(moot_open_comm(NULL, harness_comm(), &m));
-    harness_explain_with(m);
-    CHECK_OK(moot_kernel_register(
-        m, &(moot_kernel){.name = "mix", .fn = kernel, .user = &bytes}, &id));
+    moot *m = begin(&bytes, &id);
     for (uint64_t row = 0; row < count && harness_case_is_good(); row++) {
-        spawn_row(m, id, &rows, row);
-        if (row % CHECK_ROWS == 0 || row + 1 == count)
-            check_row(m, &rows, row, bytes);
+        go_on(m, id, &rows, row, count, bytes);
         if (row == EARLY_TASKS / WIDTH)
             base = resident_bytes();
     }
@@ -139,16 +141,10 @@ static void run_large(void)
     static struct rows rows;
     size_t bytes = LARGE_BYTES;
     uint64_t count = LARGE_TASKS / WIDTH, most = 0;
-    moot *m = NULL;
     moot_kernel_id id = {0};
-    CHECK_OK(moot_open_comm(NULL, harness_comm(), &m));
-    harness_explain_with(m);
-    CHECK_OK(moot_kernel_register(
-        m, &(moot_kernel){.name = "mix", .fn = kernel, .user = &bytes}, &id));
+    moot *m = begin(&bytes, &id);
     for (uint64_t row = 0; row < count && harness_case_is_good(); row++) {
-        spawn_row(m, id, &rows, row);
-        if (row % CHECK_ROWS == 0 || row + 1 == count)
-            check_row(m, &rows, row, bytes);
+        go_on(m, id, &rows, row, count, bytes);
         uint64_t now = resident_bytes();
         most = now > most ? now : most;
     }
