@@ -19,7 +19,9 @@ scratch=$(mktemp -d)
 keepers='' job=''
 trap 'end' EXIT
 trap 'exit 1' INT TERM
-passed=0 failed=0
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+evidence="$scratch/out"
 
 # The keepers' ends end what runs on their hosts.
 end() {
@@ -31,17 +33,6 @@ end() {
 skip() {
     echo "$*"
     exit 77
-}
-check() {
-    name=$1 why=$2
-    shift 2
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $why"
-        sed 's/^/    /' "$scratch/out" 2>/dev/null
-    fi
 }
 says() { grep -qE -e "$1" "$scratch/out"; }
 
@@ -144,5 +135,4 @@ check job "it did not end well" [ $? -eq 0 ]
 [ "$failed" -eq 0 ] || cat "$scratch/job.out"
 job=
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+check_end

@@ -16,7 +16,9 @@ export TMPDIR="$scratch"
 export MOOT_STATE="$scratch/doors"
 unset MOOT_CONFIG NO_PROGRESS
 export TERM=xterm
-passed=0 failed=0
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+evidence="$scratch/out $scratch/lines"
 
 # terminal COLUMNS[:LATER] COMMAND...: runs it there, with so many columns, and others once
 # the line was there; prints the rows that stand there at the end.  Each row that the line
@@ -70,18 +72,6 @@ sys.exit(status)
 END
 terminal() { timeout 60 python3 "$scratch/terminal" "$scratch" "$@" >"$scratch/out" 2>&1; }
 
-# check NAME WHY COMMAND...: it succeeds.
-check() {
-    name=$1 why=$2
-    shift 2
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $why"
-        sed 's/^/    /' "$scratch/out" "$scratch/lines"
-    fi
-}
 shows() { grep -qE -e "$1" "$scratch/out"; }
 no() { ! "$@"; }
 line_says() { grep -qE -e "$1" "$scratch/lines"; }
@@ -215,5 +205,4 @@ check redirected "the file lacks rows" \
 terminal 120 bash -ic "$run $undecided & wait"
 check background "there is a line" no_line
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+check_end

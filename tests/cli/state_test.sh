@@ -14,19 +14,9 @@ export OMPI_MCA_mpi_yield_when_idle=1
 export TMPDIR="$scratch"
 export MOOT_STATE="$scratch/doors"
 unset MOOT_CONFIG
-passed=0 failed=0
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
 
-# check NAME WHY COMMAND...: it succeeds.
-check() {
-    name=$1 why=$2
-    shift 2
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $why"
-    fi
-}
 state() { timeout 30 "$build/moot" state "$@" >"$scratch/out" 2>&1; }
 status_is() {
     wanted=$1
@@ -172,5 +162,4 @@ check off "there is a socket" [ "$(find "$scratch" -type s -path '*/moot*' | wc 
 check off "the job did not end well" wait "$job"
 job=
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+check_end

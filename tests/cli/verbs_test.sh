@@ -7,19 +7,9 @@ moot=$(cd "${BUILD:-build}" && pwd)/moot
 man=$(pwd)/deploy/man
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
 
-# check NAME WHY COMMAND...: it succeeds.
-check() {
-    name=$1 why=$2
-    shift 2
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $why"
-    fi
-}
 words() { tr -s ' \n' '  ' | sed 's/^ //; s/ $//'; }
 # A verb's help up to the first empty line, and a page's SYNOPSIS, in plain text.
 help_synopsis() { "$moot" help "$1" | sed -n '1s/^usage: //; /^$/q; p' | words; }
@@ -117,5 +107,4 @@ for arguments in "--json" "--json --level basic"; do
 done
 check "a level" "is taken that is none" [ "$("$moot" info --level most 2>/dev/null || echo $?)" = 2 ]
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+check_end

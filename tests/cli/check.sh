@@ -1,0 +1,26 @@
+# check.sh - what tests of the command share; they read it from the top of the tree.
+#
+# A test counts in $passed and $failed, and sets $evidence to the files that a failure
+# is to show.
+# shellcheck shell=sh
+passed=0 failed=0 evidence=''
+
+# check NAME WHY COMMAND...: it succeeds.
+check() {
+    name=$1 why=$2
+    shift 2
+    if "$@"; then
+        passed=$((passed + 1))
+        return
+    fi
+    failed=$((failed + 1))
+    echo "FAIL $name: $why"
+    for file in $evidence; do
+        [ ! -f "$file" ] || sed 's/^/    /' "$file"
+    done
+}
+# The last word: how many, and the status.
+check_end() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}
