@@ -24,7 +24,8 @@ static bool options_are_sane(const struct core_options *options)
            (joins || options->rank < options->size) && options->uids != NULL &&
            (joins || options->epoch >= 1) && options->voters >= 1 &&
            options->voters <= LIMIT_VOTERS && options->mode <= CORE_TRUST &&
-           (!joins || options->joinable);
+           (!joins || options->joinable) &&
+           (options->entry_bytes == 0 || options->entry_bytes >= CORE_ENTRY_BYTES);
 }
 
 /* A view is its number, its members' incarnations, which quorums it knows, and who
@@ -125,6 +126,8 @@ struct core *core_new(const struct core_options *options)
     if (core->options.direct_max == 0) {
         core->options.direct_max = PEERS_ALL_MAX;
     }
+    core->record_bytes = options->entry_bytes != 0 ? options->entry_bytes
+                                                   : CORE_ENTRY_BYTES + sizeof(void *);
     core->rank = joins ? NOBODY : options->rank;
     core->uid = joins ? options->join_uid : options->uids[options->rank];
     core->epoch = joins ? 0 : options->epoch;

@@ -8,8 +8,9 @@
  *
  * The core decides who owns a task, asks for and pushes results, counts a task's
  * missing inputs, and says when to run it.  It never sees arguments or payloads: those
- * are the host's (node/ or consensus/sim/), which keeps them under the pointer `user`
- * that it gave at registration.
+ * are the host's (node/ or consensus/sim/), which keeps them behind the core's entry of
+ * the task (struct core_entry), or under the pointer `user` that it gave at
+ * registration.
  *
  *     core_step(core, &event, now) -> outputs; carry them out in order; step again.
  *
@@ -72,8 +73,10 @@ struct core_options {
                                     memory.  No such function: malloc()'s.  The core's
                                     memory is most of what a rank touches between two
                                     tasks; on pages as large as that it costs less */
-    uint32_t notes; /* emit CORE_OUT_NOTE at these points: CORE_NOTE(point) */
-    uint32_t adapt; /* CORE_ADAPT_*: these follow what is seen (timers.c) */
+    size_t entry_bytes; /* what an entry takes, the host's part of it included (struct
+                           core_entry); 0: it has none */
+    uint32_t notes;     /* emit CORE_OUT_NOTE at these points: CORE_NOTE(point) */
+    uint32_t adapt;     /* CORE_ADAPT_*: these follow what is seen (timers.c) */
 };
 
 /* Of options.adapt.  What is set is then where the timer begins, and bounds it: an ask
@@ -85,6 +88,18 @@ enum { CORE_ASK_FACTOR_MAX = 64, CORE_SUSPECT_FACTOR_MAX = 4 };
 enum { CORE_PAGES_BYTES = 2 << 20 };
 
 struct core;
+
+/* A task's record, whose first part is the core's and whose second is the host's: one
+ * piece of memory, that both touch together.  A host with .entry_bytes begins its own
+ * record with this; its part is zero when the core makes the entry, on its own or in
+ * core_enter(), and `user` is the entry in all that concerns the task.  With
+ * CORE_OUT_FORGET the whole of it is the host's, `rest` included, until it gives it
+ * back with core_entry_give(). */
+enum { CORE_ENTRY_BYTES = 272 };
+struct core_entry {
+    moot_hash hash; /* not to be written */
+    void *rest[(CORE_ENTRY_BYTES - sizeof(moot_hash)) / sizeof(void *)];
+};
 
 /* NULL if there is no memory or an option is out of range. */
 struct core *core_new(const struct core_options *options);
@@ -139,7 +154,7 @@ struct core_register {
     const struct rankset *candidates; /* NULL: all; copied */
     const struct message_spec *spec;  /* if PORTABLE; must outlive the core */
     const char *site;                 /* "file:line" or NULL; must outlive the core */
-    void *user;                       /* comes back in outputs; not NULL */
+    void *user; /* comes back in outputs; not NULL, but ignored with .entry_bytes */
 };
 
 enum core_lane_state {
@@ -220,7 +235,8 @@ enum core_output_type {
     CORE_OUT_REFUSE,  /* a JOIN came to a moot that takes no newcomers: send the message
                          to the incarnation that asked, which has no rank */
     CORE_OUT_FORGET,  /* the task's scope has ended on every rank: nothing is said of it
-                         any more, `user` and its bytes may go.  Events about it are
+                         any more, `user` and its bytes may go; an entry with the
+                         host's part is to be given back.  Events about it are
                          answered with SCOPE_CLOSED.  Or all members have released and
                          dropped it: then it may be registered again, and is another
                          task, unless it is once (RESULT_LOST) */
@@ -260,7 +276,8 @@ const char *core_point_name(enum core_point point);
 struct core_output {
     enum core_output_type type;
     moot_hash hash;
-    void *user; /* of that task; NULL if this rank does not hold it and set none */
+    void *user; /* of that task: the pointer set or given, or NULL; with .entry_bytes
+                   its entry, NULL if there is none */
     union {
         struct {
             uint32_t to;
@@ -330,7 +347,8 @@ void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
 
 /* --- Looking in ---------------------------------------------------------------- */
 
-/* The pointer given at registration, or set since; NULL if unknown or none. */
+/* The pointer given at registration, or set since, or the entry if the host has a part
+ * of it; NULL if unknown or none. */
 void *core_user(const struct core *core, const moot_hash *hash);
 /* The task belongs to a scope that has ended on every rank: nothing is known of it. */
 bool core_forgotten(const struct core *core, const moot_hash *hash);
@@ -362,14 +380,21 @@ bool core_scope_closed(const struct core *core, const moot_hash *scope);
 
 /* The core's entry of a task, made if there is none: NULL without memory, or if its
  * scope has ended on every rank.  It stands until CORE_OUT_FORGET, and carries the
- * host's pointer from before the task is registered (a pushed result, a wait for a
- * hash). */
+ * host's part or pointer from before the task is registered (a pushed result, a wait
+ * for a hash). */
 void *core_enter(struct core *core, const moot_hash *hash);
 /* The same where the candidates (NULL: all) are known, as in a spawn: copied. */
 void *core_enter_among(struct core *core, const moot_hash *hash,
                        const struct rankset *candidates);
-void *core_entry_user(const void *entry);
-void core_entry_set_user(void *entry, void *user);
+/* Of hosts without .entry_bytes. */
+void *core_entry_user(const struct core *core, const void *entry);
+void core_entry_set_user(struct core *core, void *entry, void *user);
+/* Of the others: the memory of a forgotten task's entry, to be used again. */
+void core_entry_give(struct core *core, void *entry);
+/* Calls `see` for every entry that is not forgotten, in no order of meaning, until it
+ * returns false.  Nothing is to be entered, stepped or given back meanwhile. */
+void core_each_entry(const struct core *core, bool (*see)(void *context, void *entry),
+                     void *context);
 
 /* True if a MOTION that carries a spec should be adopted: it passes Rule E, this rank
  * chairs the task and does not hold it.  The host then registers it with

@@ -144,7 +144,7 @@ bool forget_task(struct core *core, struct task *task, bool alike)
     leave_forget(core, task);
     unlink_edges(task);
     unlink_from_scope(task);
-    if (task->user != NULL) {
+    if (task_user(core, task) != NULL) {
         out_add(core, CORE_OUT_FORGET, task);
     }
     core->stats.forgotten++;

@@ -188,7 +188,6 @@ struct seldom {
  * whether a task may be dropped stands in the first two cache lines. */
 struct task {
     moot_hash hash;
-    void *user;
     struct edge *consumers; /* list */
     uint64_t position;      /* rank-wide roll position, 1-based; 0: none */
     uint64_t lane_position; /* in its lane's roll */
@@ -244,7 +243,9 @@ struct task {
     struct scope *scope; /* NULL: none */
     struct task *scope_prev, *scope_next;
 };
-static_assert(sizeof(struct task) <= 288, "its memory is what a live task costs");
+static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES,
+              "the host's part stands behind it, or its pointer");
+static_assert(CORE_ENTRY_BYTES <= 272, "its memory is what a live task costs");
 
 /* What a member said of a scope that is about to end. */
 struct tally {
@@ -591,6 +592,7 @@ struct core {
     uint32_t *tags;         /* as a zero here says */
     struct rankset *single; /* sets of one of the ranks 0..63, shared; NULL: none yet */
     size_t slot_count, task_count;
+    size_t record_bytes;  /* of a task, with what is the host's */
     struct memory memory; /* records and edges */
 
     struct lane *lanes;

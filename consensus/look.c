@@ -7,7 +7,7 @@
 void *core_user(const struct core *core, const moot_hash *hash)
 {
     const struct task *task = table_find(core, hash);
-    return task != NULL ? task->user : NULL;
+    return task != NULL ? task_user(core, task) : NULL;
 }
 
 void *core_enter_among(struct core *core, const moot_hash *hash,
@@ -38,11 +38,30 @@ int core_refusal(const struct core *core, const moot_hash *hash,
 
 bool core_any_leaving(const struct core *core) { return core->drop.leaving > 0; }
 
-void *core_entry_user(const void *entry) { return ((const struct task *)entry)->user; }
-
-void core_entry_set_user(void *entry, void *user)
+void *core_entry_user(const struct core *core, const void *entry)
 {
-    ((struct task *)entry)->user = user;
+    return task_user(core, entry);
+}
+
+void core_entry_set_user(struct core *core, void *entry, void *user)
+{
+    task_set_user(core, entry, user);
+}
+
+void core_entry_give(struct core *core, void *entry)
+{
+    assert(core->options.entry_bytes != 0);
+    memory_give(core, entry, core->record_bytes);
+}
+
+void core_each_entry(const struct core *core, bool (*see)(void *context, void *entry),
+                     void *context)
+{
+    for (size_t i = 0; i < core->slot_count; i++) {
+        if (core->slots[i] != NULL && !see(context, core->slots[i])) {
+            return;
+        }
+    }
 }
 
 static void look_at_others(const struct core *core, const struct task *task,
@@ -83,7 +102,7 @@ bool core_task_look(const struct core *core, const moot_hash *hash,
         .waits = task->needs_done + task->needs_data,
         .need = task->need,
         .site = task->site,
-        .user = task->user,
+        .user = task_user(core, task),
     };
     for (uint32_t i = 0; i < task->input_count && out->first_missing == NULL; i++) {
         if (task->inputs[i].waiting) {

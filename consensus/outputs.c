@@ -213,7 +213,7 @@ struct core_output *out_add(struct core *core, enum core_output_type type,
     item->type = type;
     if (task != NULL) {
         item->hash = task->hash;
-        item->user = task->user;
+        item->user = task_user(core, task);
     }
     return item;
 }

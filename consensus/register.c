@@ -154,8 +154,9 @@ int graph_register(struct core *core, const struct core_event *event)
 {
     const moot_hash *hash = &event->hash;
     const struct core_register *reg = &event->u.reg;
-    if (reg->user == NULL || reg->after_count > reg->input_count ||
-        reg->input_count > LIMIT_INPUTS || !facts_match(hash, reg) ||
+    if ((reg->user == NULL && core->options.entry_bytes == 0) ||
+        reg->after_count > reg->input_count || reg->input_count > LIMIT_INPUTS ||
+        !facts_match(hash, reg) ||
         (!on_this_roll(reg) ? false : reg->lane >= LIMIT_LANES)) {
         return MOOT_ERR_INVALID;
     }
@@ -190,7 +191,7 @@ int graph_register(struct core *core, const struct core_event *event)
     }
     task->held = true;
     task->flags = reg->flags;
-    task->user = reg->user;
+    task_set_user(core, task, reg->user);
     task->site = reg->site;
     if (reg->spec != NULL) {
         seldom_of(core, task)->spec = reg->spec;

@@ -249,6 +249,14 @@ static inline const struct seldom *seldom(const struct task *task)
 /* To be written; made if there is none.  Without memory the core is broken, and this is
  * one that does not count. */
 struct seldom *seldom_of(struct core *core, struct task *task);
+/* What the host has of it: its pointer, or with a part of its own the record. */
+static inline void *task_user(const struct core *core, const struct task *task)
+{
+    void *user = (char *)(uintptr_t)task + CORE_ENTRY_BYTES;
+    return core->options.entry_bytes != 0 ? (void *)(uintptr_t)task : *(void **)user;
+}
+void task_set_user(const struct core *core, struct task *task, void *user);
+/* Its memory is used again at once, unless the host has a part of it. */
 void table_forget(struct core *core, struct task *task);
 void table_release(struct core *core);
 /* Learns the candidates of a task: the chair is then final. */

@@ -9,6 +9,7 @@
 #include "consensus/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_SLOTS = 256 };
 
@@ -197,7 +198,7 @@ struct task *table_enter_among(struct core *core, const moot_hash *hash,
     }
     assert(!scope_is_dropped(core, hash) || MUTANT(LATEFRESH));
     struct scope *scope = scope_of(core, hash);
-    struct task *task = memory_take(core, sizeof(*task));
+    struct task *task = memory_take(core, core->record_bytes);
     if (task == NULL || core->broken) {
         return NULL;
     }
@@ -216,6 +217,13 @@ struct task *table_enter_among(struct core *core, const moot_hash *hash,
         scope_add_task(scope, task);
     }
     return task;
+}
+
+void task_set_user(const struct core *core, struct task *task, void *user)
+{
+    if (core->options.entry_bytes == 0) {
+        memcpy((char *)task + CORE_ENTRY_BYTES, &user, sizeof(void *));
+    }
 }
 
 bool task_learn_candidates(struct core *core, struct task *task,
@@ -275,7 +283,9 @@ void table_forget(struct core *core, struct task *task)
     task_release(core, task);
     memory_give(core, task->inputs, task->input_count * sizeof(*task->inputs));
     memory_give(core, task->seldom, sizeof(*task->seldom));
-    memory_give(core, task, sizeof(*task));
+    if (core->options.entry_bytes == 0) {
+        memory_give(core, task, core->record_bytes);
+    }
 }
 
 void table_release(struct core *core)

@@ -7,6 +7,7 @@
 #include "moot.h"
 
 #include "node/engine.h"
+#include "node/task_list.h"
 #include "proto/error.h"
 
 #include <stdlib.h>
@@ -118,17 +119,16 @@ static int cancel_labelled(struct moot *m, struct lane *lane, const char *prefix
 {
     struct victims victims = {0};
     size_t length = strlen(prefix);
-    int error = MOOT_OK;
-    for (struct task *task = m->tasks; task != NULL && error == MOOT_OK;
-         task = task->next_of_context) {
-        if (is_meant(task, prefix, length) && !add(&victims, &task->hash)) {
-            error = lane_fail(lane, MOOT_ERR_NO_MEMORY,
-                              "moot_task_cancel_label: no memory");
-        }
+    struct task **tasks = NULL;
+    size_t count = 0;
+    bool good = task_list(m, &tasks, &count);
+    for (size_t i = 0; i < count && good; i++) {
+        good = !is_meant(tasks[i], prefix, length) || add(&victims, &tasks[i]->hash);
     }
-    if (error == MOOT_OK) {
-        error = cancel_each(m, lane, &victims);
-    }
+    free(tasks);
+    int error =
+        good ? cancel_each(m, lane, &victims)
+             : lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_task_cancel_label: no memory");
     free(victims.hashes);
     return error;
 }

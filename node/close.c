@@ -27,6 +27,7 @@
 #include "node/report.h"
 #include "node/scope.h"
 #include "node/summary.h"
+#include "node/task_list.h"
 #include "node/trace.h"
 #include "node/usr1.h"
 #include "node/wait.h"
@@ -158,16 +159,15 @@ int close_context(struct moot *m, struct lane *lane)
     return code;
 }
 
-static void free_tasks(struct moot *m)
+static void free_task(void *context, struct task *task)
 {
-    for (struct task *task = m->tasks; task != NULL; task = task->next_of_context) {
-        task_drop_args(task);
-        if (task->seldom != NULL) {
-            free(task->seldom->verdict_story);
-            family_free(task);
-        }
-        payload_free(task->payload); /* borrowed or not: nobody is left to read it */
+    (void)context;
+    task_drop_args(task);
+    if (task->seldom != NULL) {
+        free(task->seldom->verdict_story);
+        family_free(task);
     }
+    payload_free(task->payload); /* borrowed or not: nobody is left to read it */
 }
 
 void context_free(struct moot *m)
@@ -185,8 +185,9 @@ void context_free(struct moot *m)
     door_close(m);
     inquiry_free(m->inquiry);
     members_release(m);
-    free_tasks(m);
-    core_free(m->core);
+    if (m->core != NULL) {
+        task_each(m, free_task, NULL);
+    }
     exec_release(m);
     handles_release(&m->handles);
     kernels_release(&m->kernels);
@@ -196,6 +197,7 @@ void context_free(struct moot *m)
     observe_release(m);
     transport_group_release(&m->group);
     free(m->sites);
+    core_free(m->core); /* and with it the records of tasks */
     pool_release(&m->pool);
     payloads_release(&m->payloads);
     free(m->laters);

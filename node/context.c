@@ -113,6 +113,7 @@ static int make_core(struct moot *m, char *story)
         .adapt = (ask_auto ? (uint32_t)CORE_ADAPT_ASK : 0u) |
                  (vote_auto ? (uint32_t)CORE_ADAPT_VOTE : 0u),
         .pages = pool_pages,
+        .entry_bytes = sizeof(struct task),
         .drop_above = window_drop_above((uint64_t)knobs->window),
         .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |
                  CORE_NOTE(CORE_POINT_VOTE_CAST) | CORE_NOTE(CORE_POINT_DECISION_RECV) |

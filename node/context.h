@@ -124,7 +124,7 @@ struct moot {
     struct queue_lines queue_lines;
     struct pool pool;
     struct payloads payloads;
-    struct task *tasks;      /* all records, through next_of_context */
+    struct task *gone;       /* task.c: records that the core has forgotten */
     struct site_name *sites; /* task.c: each spelling once */
     uint32_t site_count, site_room;
     const char *site_last; /* of the last spawn: a loop spawns from one place */
@@ -201,6 +201,7 @@ struct moot {
     unsigned signals_seen;
 
     struct {
+        uint32_t entered; /* modulo 2^32 */
         uint64_t spawned, run, failed, retried, verified, nondeterministic,
             results_received, frames_refused, stalls;
     } counts;

@@ -25,7 +25,7 @@ static bool take_bytes(struct moot *m, struct moot_call *call, size_t i)
         return false;
     }
     struct core_event event = {
-        .type = CORE_EV_RELEASE, .hash = task->hash, .entry = task->entry};
+        .type = CORE_EV_RELEASE, .hash = task->hash, .entry = task_entry(task)};
     event.u.release.readers = 1; /* this one */
     if (engine_step(m, &event) != MOOT_OK) {
         return false;

@@ -173,14 +173,15 @@ static void carry_one(struct moot *m, const struct core_output *output)
     }
 }
 
-/* What is forgotten has been out of every cache for long. */
+/* What is forgotten has been out of every cache for long, but for the core's part. */
 static void expect(const struct core_outputs *outputs, size_t i)
 {
     const struct core_output *output = &outputs->items[i];
     if (i >= outputs->count || output->type != CORE_OUT_FORGET) {
         return;
     }
-    for (size_t at = 0; at < sizeof(struct task); at += CACHE_LINE_BYTES) {
+    for (size_t at = CORE_ENTRY_BYTES; at < sizeof(struct task);
+         at += CACHE_LINE_BYTES) {
         __builtin_prefetch((const char *)output->user + at);
     }
 }

@@ -58,7 +58,7 @@ static void end_task(struct moot *m, struct task *task, int status,
     progress_wake(m);
     engine_later(m, (struct later){.type = CORE_EV_DONE,
                                    .hash = task->hash,
-                                   .entry = task->entry,
+                                   .entry = task_entry(task),
                                    .status = status,
                                    .size = task->size});
 }

@@ -5,6 +5,7 @@
 #include "moot_watch.h"
 #include "node/engine.h"
 #include "node/sized.h"
+#include "node/task_list.h"
 #include "proto/error.h"
 
 #include <stdlib.h>
@@ -195,16 +196,19 @@ static bool shown_add(struct shown *shown, const moot_task_info *info)
 static int collect(struct moot *m, struct lane *lane, const moot_task_filter *filter,
                    struct shown *shown)
 {
-    for (struct task *task = m->tasks; task != NULL; task = task->next_of_context) {
+    struct task **tasks = NULL;
+    size_t count = 0;
+    bool good = task_list(m, &tasks, &count);
+    for (size_t i = 0; i < count && good; i++) {
         moot_task_info info;
-        look_fill(m, task, &info);
-        if (admits(filter, &info) && !shown_add(shown, &info)) {
-            return lane_fail(lane, MOOT_ERR_NO_MEMORY,
-                             "moot_tasks_each: no memory for what %zu tasks are",
-                             shown->count);
-        }
+        look_fill(m, tasks[i], &info);
+        good = !admits(filter, &info) || shown_add(shown, &info);
     }
-    return MOOT_OK;
+    free(tasks);
+    return good ? MOOT_OK
+                : lane_fail(lane, MOOT_ERR_NO_MEMORY,
+                            "moot_tasks_each: no memory for what %zu tasks are",
+                            shown->count);
 }
 
 int moot_tasks_each(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,

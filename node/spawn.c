@@ -57,12 +57,12 @@ static int register_task(struct moot *m, struct task *task,
                          bool adopted)
 {
     for (uint32_t i = 0; entries != NULL && i < task->input_count; i++) {
-        entries[i] = task->inputs[i]->entry;
+        entries[i] = task_entry(task->inputs[i]);
     }
     const struct core_event event = {
         .type = CORE_EV_REGISTER,
         .hash = task->hash,
-        .entry = task->entry,
+        .entry = task_entry(task),
         .u.reg = {.scope = facts->scope,
                   .parent = facts->parent_hash,
                   .lane = lane,
@@ -73,8 +73,7 @@ static int register_task(struct moot *m, struct task *task,
                   .after_count = facts->after_count,
                   .candidates = facts->candidates,
                   .spec = task->spec,
-                  .site = task->site,
-                  .user = task}};
+                  .site = task->site}};
     bool held = task->held, was_adopted = task->adopted;
     task->held = true; /* the core's answer may run it at once */
     task->adopted = adopted;

@@ -5,6 +5,7 @@
 #include "node/context.h"
 #include "node/engine.h"
 #include "node/family.h"
+#include "node/task_list.h"
 #include "node/text.h"
 
 #include <stdlib.h>
@@ -21,26 +22,11 @@ struct task *task_enter(struct moot *m, const moot_hash *hash)
 struct task *task_enter_among(struct moot *m, const moot_hash *hash,
                               const struct rankset *candidates)
 {
-    void *entry = core_enter_among(m->core, hash, candidates);
-    if (entry == NULL) {
-        return NULL;
+    struct task *task = core_enter_among(m->core, hash, candidates);
+    if (task != NULL && !task->entered) {
+        task->entered = true;
+        task->number = ++m->counts.entered;
     }
-    struct task *task = core_entry_user(entry);
-    if (task != NULL) {
-        return task;
-    }
-    task = pool_take(&m->pool, sizeof(*task));
-    if (task == NULL) {
-        return NULL;
-    }
-    task->hash = *hash;
-    task->entry = entry;
-    core_entry_set_user(entry, task);
-    task->next_of_context = m->tasks;
-    if (m->tasks != NULL) {
-        m->tasks->prev_of_context = task;
-    }
-    m->tasks = task;
     return task;
 }
 
@@ -367,16 +353,9 @@ void task_try_free(struct moot *m, struct task *task)
         task->queued > 0) {
         return;
     }
-    if (task->prev_of_context != NULL) {
-        task->prev_of_context->next_of_context = task->next_of_context;
-    } else {
-        m->tasks = task->next_of_context;
-    }
-    if (task->next_of_context != NULL) {
-        task->next_of_context->prev_of_context = task->prev_of_context;
-    }
+    task_unlink_gone(m, task);
     pool_give(&m->pool, task->seldom, sizeof(*task->seldom));
-    pool_give(&m->pool, task, sizeof(*task));
+    core_entry_give(m->core, task);
 }
 
 static void drop_own_bytes(struct moot *m, struct task *task)
@@ -407,7 +386,7 @@ static void drop_own_bytes(struct moot *m, struct task *task)
 void task_forget(struct moot *m, struct task *task)
 {
     task->gone = true;
-    task->entry = NULL;
+    task_link_gone(m, task);
     drop_own_bytes(m, task);
     task_try_free(m, task);
 }
@@ -429,7 +408,7 @@ void task_try_release(struct moot *m, struct task *task)
         return;
     }
     struct core_event event = {
-        .type = CORE_EV_RELEASE, .hash = task->hash, .entry = task->entry};
+        .type = CORE_EV_RELEASE, .hash = task->hash, .entry = task_entry(task)};
     if (engine_step(m, &event) == MOOT_OK) {
         payload_drop(task->payload);
         task->payload = NULL;

@@ -1,16 +1,18 @@
 /* task.h - what this rank keeps of a task beside the core.
  *
- * The core knows a task's hash, owner and inputs; the record here is the `user` pointer
- * that it carries: arguments, kernel, where it was spawned, its result.  A record is
- * made when the program spawns a task, names its hash, uses it as an input, or when a
- * peer's message brings its result or its spec, and is filled in as more is learnt.  It
- * lives until the core forgets the task, and as long as something here uses it.
+ * The core knows a task's hash, owner and inputs; the record here begins with that and
+ * goes on with arguments, kernel, where it was spawned, its result.  A record is made
+ * when the program spawns a task, names its hash, uses it as an input, or when the core
+ * has to do with it, and is filled in as more is learnt: all zero, it is that of a task
+ * that is known by its hash alone.  It lives until the core forgets the task, and as
+ * long as something here uses it.
  *
  * Under the engine lock, except what says otherwise.
  */
 #ifndef NODE_TASK_H
 #define NODE_TASK_H
 
+#include "consensus/core.h"
 #include "moot.h"
 #include "node/store.h"
 #include "node/text.h"
@@ -45,10 +47,12 @@ struct task_seldom {
 };
 
 /* A long run holds tens of thousands of these, most of them of tasks that other ranks
- * run: three cache lines, with what a release and a drop touch in the first two. */
+ * run; what a release and a drop touch stands in the first line behind the core's. */
 struct task {
-    moot_hash hash;
-    void *entry;           /* the core's; NULL: it has forgotten the task */
+    union {
+        moot_hash hash;
+        struct core_entry entry; /* for the core, by task_entry() */
+    };
     struct kernel *kernel; /* NULL: known by its hash alone */
     struct task **inputs;  /* data inputs, then `after` */
     uint32_t input_count, after_count;
@@ -57,7 +61,6 @@ struct task {
     uint32_t used_by; /* records that have it as an input */
     uint32_t queued;  /* items of the ready queue that name it */
 
-    struct task *prev_of_context, *next_of_context;
     void *args;                 /* aligned for any type; kept while it may still run */
     struct payload *payload;    /* the result, or the error's story; NULL: not here */
     struct task_seldom *seldom; /* NULL: as if all of it were zero */
@@ -72,6 +75,7 @@ struct task {
     int32_t priority;
     uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
     uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
+    uint32_t number;       /* the newest have the greatest, modulo 2^32 */
     uint32_t cancelled_by; /* a rank, if `cancelled` */
     uint16_t failures;     /* of its kernel, which was tried again */
     uint16_t queue_line;   /* what its children's spawns go through (queue_line.h) */
@@ -82,6 +86,7 @@ struct task {
     bool held : 1;    /* registered with the core */
     bool adopted : 1; /* held by a peer's spec, not yet spawned by this program */
     bool nested : 1;
+    bool entered : 1;     /* more than the core has to do with it */
     bool gone : 1;        /* the core has forgotten it */
     bool own : 1;         /* ran here: peers may ask for its bytes */
     bool known : 1;       /* the result's status and size are known here */
@@ -93,8 +98,14 @@ struct task {
      * polls asks its peers once and not never (wait.c). */
     bool lingers : 1, verdict_waits : 1;
 };
-static_assert(sizeof(struct task) <= 192,
-              "three cache lines, and a size of the pool's");
+static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES + 152,
+              "its memory is what a live task costs");
+
+/* The core's entry of it; NULL: the core has forgotten the task. */
+static inline void *task_entry(const struct task *task)
+{
+    return task->gone ? NULL : (void *)(uintptr_t)task;
+}
 
 /* What it has of these; all zero if it has none. */
 const struct task_seldom *task_seldom(const struct task *task);

@@ -43,7 +43,7 @@ void task_handle_end(struct moot *m, struct handle *handle)
         task_try_release(m, task);
         if (task->held && !task->gone) {
             task->let_go = true;
-            core_let_go(m->core, &task->hash, task->entry);
+            core_let_go(m->core, &task->hash, task_entry(task));
         }
         task_try_free(m, task);
     }

@@ -133,7 +133,8 @@ static int tell_need(struct moot *m, const struct task *task, uint32_t i,
                      enum core_event_type type)
 {
     const struct task *what = needed(task, i);
-    struct core_event event = {.type = type, .hash = what->hash, .entry = what->entry};
+    struct core_event event = {
+        .type = type, .hash = what->hash, .entry = task_entry(what)};
     event.u.need.want = i == 0 ? WANT_DONE : WANT_DATA;
     event.u.need.by_task = true;
     event.u.need.waiter = task->hash;

@@ -117,7 +117,7 @@ static void tell_need(struct moot *m, struct wait *wait, struct wait_item *item,
                       enum core_event_type type)
 {
     struct core_event event = {
-        .type = type, .hash = item->task->hash, .entry = item->task->entry};
+        .type = type, .hash = item->task->hash, .entry = task_entry(item->task)};
     event.u.need.want = wait->want;
     event.u.need.by_task = wait->waiter != NULL;
     if (wait->waiter != NULL) {

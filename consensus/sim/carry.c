@@ -24,7 +24,7 @@ static void contract(struct host *host, const struct core_output *output,
 }
 
 /* The record that an output is about; NULL, and the run has failed, if there is none.
- * What this rank holds must come back with the pointer that it was given. */
+ * What this rank holds must come back with its entry. */
 static struct record *record_of(struct host *host, const struct core_output *output)
 {
     uint32_t task = sim_task(host->sim, &output->hash);
@@ -34,10 +34,16 @@ static struct record *record_of(struct host *host, const struct core_output *out
     }
     struct record *record = &host->records[task];
     bool ours = record->registered || record->adopted;
-    if (output->user != record && (ours || output->user != NULL)) {
-        contract(host, output, "comes with a foreign user pointer");
+    struct sim_entry *entry = output->user;
+    bool good = entry != NULL ? hash_equal(&entry->core.hash, &output->hash) &&
+                                    (entry->record == NULL || entry->record == record)
+                              : !ours;
+    if (!good) {
+        contract(host, output, "comes with a foreign entry");
         return NULL;
     }
+    if (entry != NULL)
+        entry->record = record;
     return record;
 }
 
@@ -120,14 +126,6 @@ static void set_bytes(struct record *record, const void *data, uint64_t size)
 }
 
 /* Keeps the result in the message just received. */
-static void set_user(struct host *host, const moot_hash *hash, struct record *record)
-{
-    void *entry = core_enter(host->core, hash);
-    if (entry == NULL)
-        abort();
-    core_entry_set_user(entry, record);
-}
-
 static void carry_result(struct host *host, const struct core_output *output,
                          const struct core_event *event)
 {
@@ -153,8 +151,6 @@ static void carry_result(struct host *host, const struct core_output *output,
         if (result->size > 0 && sim_canary(host->sim, SIM_CANARY_CORRUPT_RESULT))
             ((uint8_t *)record->bytes)[0] ^= 1;
     }
-    if (output->user == NULL)
-        set_user(host, &output->hash, record);
     if (sim_canary(host->sim, SIM_CANARY_CORRUPT_OWNER))
         result->owner_uid++;
     struct sight sight = host_sight(host, SIGHT_KEEP, record->task);
@@ -274,12 +270,17 @@ static void carry_departed(struct host *host)
     sim_moved(host->sim);
 }
 
-/* Its bytes go, and with them what a lane could still read. */
+/* Its bytes go, and with them what a lane could still read.  The entry is the host's
+ * own for a while: nothing that the core does may read it, or write to it. */
 static void carry_forget(struct host *host, const struct core_output *output)
 {
     struct record *record = record_of(host, output);
     if (record == NULL)
         return;
+    if (host->forgotten_count == FORGOTTEN_MAX)
+        host_give_forgotten(host);
+    memset(output->user, FORGOTTEN_BYTE, sizeof(struct sim_entry));
+    host->forgotten[host->forgotten_count++] = output->user;
     struct sight sight = host_sight(host, SIGHT_FORGET, record->task);
     sim_see(host->sim, &sight);
     free(record->bytes);

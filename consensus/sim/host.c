@@ -65,6 +65,7 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
         .direct_max = weather->direct_max,
         .drop_above = weather->drop_above,
         .chunk_mask = weather->drop_above > 0 ? 7 : 0,
+        .entry_bytes = sizeof(struct sim_entry),
         .notes = sim->options.notes || sim->options.plan != NULL ? CORE_NOTES_ALL : 0,
     };
     host->sim = sim;
@@ -83,6 +84,23 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
     host->core = core_new(&options);
     if (host->core == NULL)
         abort();
+}
+
+void host_give_forgotten(struct host *host)
+{
+    for (uint32_t i = 0; i < host->forgotten_count; i++) {
+        const unsigned char *bytes = (const unsigned char *)host->forgotten[i];
+        for (size_t at = 0; at < sizeof(struct sim_entry); at++)
+            if (bytes[at] != FORGOTTEN_BYTE) {
+                sim_fail(host->sim, "contract",
+                         "rank %u: byte %zu of an entry was written to that the core "
+                         "had forgotten",
+                         (unsigned)host->rank, at);
+                break;
+            }
+        core_entry_give(host->core, host->forgotten[i]);
+    }
+    host->forgotten_count = 0;
 }
 
 void host_release(struct host *host)
@@ -230,7 +248,6 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         .candidates = spec->candidates,
         .spec = task->portable ? spec : NULL,
         .site = task->name,
-        .user = record,
     };
     if (adopted)
         record->adopted = true;

@@ -91,6 +91,15 @@ struct record {
     bool forgotten; /* its scope has ended on every rank */
 };
 
+/* Behind the core's part of a task's entry. */
+struct sim_entry {
+    struct core_entry core;
+    struct record *record; /* NULL: this host has had nothing to do with it */
+};
+
+/* Entries that the core has forgotten are kept for so many more. */
+enum { FORGOTTEN_MAX = 16, FORGOTTEN_BYTE = 0xa5 };
+
 enum lane_wait { LANE_RUNS, LANE_WAITS, LANE_WOKEN, LANE_AT_BARRIER, LANE_OVER };
 
 struct lane {
@@ -105,6 +114,8 @@ struct host {
     uint32_t rank, role; /* role: which rank of the program it plays */
     struct core *core;
     struct record *records; /* per task */
+    struct sim_entry *forgotten[FORGOTTEN_MAX];
+    uint32_t forgotten_count;
     struct lane lanes[PROGRAM_LANES_MAX];
     struct flight **inbox;
     size_t inbox_count, inbox_capacity;
@@ -244,6 +255,8 @@ bool carrier_lingers(const struct host *host);
 
 /* host.c */
 void host_open(struct sim *sim, uint32_t rank, uint32_t role);
+/* The entries that its core had forgotten go back, unwritten to meanwhile. */
+void host_give_forgotten(struct host *host);
 void host_release(struct host *host);
 int host_step(struct host *host, const struct core_event *event); /* core_step's */
 void host_register(struct host *host, uint32_t task, uint32_t lane, bool adopted);

@@ -175,7 +175,7 @@ static void insert(void *argument, long i)
     struct pair *pair = argument;
     void *entry = core_enter(pair->core[0], &pair->hashes[0][i]);
     micro_check(entry != NULL, "no memory");
-    core_entry_set_user(entry, &user);
+    core_entry_set_user(pair->core[0], entry, &user);
 }
 
 static void *begin_find(long count)

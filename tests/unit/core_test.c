@@ -120,8 +120,8 @@ static void what_nobody_holds_fails_when_all_is_quiet(void **state)
     numbers[1] = 1;
     void *entry = core_enter(bench.core[0], &a);
     assert_non_null(entry);
-    core_entry_set_user(entry, &numbers[1]);
-    assert_ptr_equal(core_entry_user(entry), &numbers[1]);
+    core_entry_set_user(bench.core[0], entry, &numbers[1]);
+    assert_ptr_equal(core_entry_user(bench.core[0], entry), &numbers[1]);
     begin_wait(0, a);
     spawn(1, 2, b);
     begin_wait(1, b);
