@@ -95,10 +95,12 @@ struct core;
  * core_enter(), and `user` is the entry in all that concerns the task.  With
  * CORE_OUT_FORGET the whole of it is the host's, `rest` included, until it gives it
  * back with core_entry_give(). */
-enum { CORE_ENTRY_BYTES = 272 };
+enum { CORE_ENTRY_BYTES = 280 };
 struct core_entry {
-    moot_hash hash; /* not to be written */
-    void *rest[(CORE_ENTRY_BYTES - sizeof(moot_hash)) / sizeof(void *)];
+    moot_hash hash; /* neither this is to be written */
+    uint32_t bytes; /* nor what all of it takes, room behind it included */
+    uint32_t more;
+    void *rest[(CORE_ENTRY_BYTES - sizeof(moot_hash) - 8) / sizeof(void *)];
 };
 
 /* NULL if there is no memory or an option is out of range. */
@@ -386,6 +388,15 @@ void *core_enter(struct core *core, const moot_hash *hash);
 /* The same where the candidates (NULL: all) are known, as in a spawn: copied. */
 void *core_enter_among(struct core *core, const moot_hash *hash,
                        const struct rankset *candidates);
+/* The same for a task that is about to be registered with so many inputs.  If the entry
+ * is made by this call it has room for them, and behind that for so many bytes of the
+ * host's. */
+void *core_enter_for(struct core *core, const moot_hash *hash,
+                     const struct rankset *candidates, size_t input_count,
+                     size_t room_bytes);
+/* What room the host has behind the entry, aligned for any type and not cleared, and at
+ * least as much as was asked for if there is any at all.  It goes with the entry. */
+void *core_entry_room(const struct core *core, void *entry, size_t *room_bytes);
 /* Of hosts without .entry_bytes. */
 void *core_entry_user(const struct core *core, const void *entry);
 void core_entry_set_user(struct core *core, void *entry, void *user);

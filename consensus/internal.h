@@ -188,6 +188,8 @@ struct seldom {
  * whether a task may be dropped stands in the first two cache lines. */
 struct task {
     moot_hash hash;
+    uint32_t bytes;         /* of the record, the host's part and what is behind it */
+    uint32_t room_inputs;   /* so many edges fit behind it */
     struct edge *consumers; /* list */
     uint64_t position;      /* rank-wide roll position, 1-based; 0: none */
     uint64_t lane_position; /* in its lane's roll */
@@ -245,7 +247,7 @@ struct task {
 };
 static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES,
               "the host's part stands behind it, or its pointer");
-static_assert(CORE_ENTRY_BYTES <= 272, "its memory is what a live task costs");
+static_assert(CORE_ENTRY_BYTES <= 280, "its memory is what a live task costs");
 
 /* What a member said of a scope that is about to end. */
 struct tally {

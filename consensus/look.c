@@ -10,11 +10,24 @@ void *core_user(const struct core *core, const moot_hash *hash)
     return task != NULL ? task_user(core, task) : NULL;
 }
 
+void *core_enter_for(struct core *core, const moot_hash *hash,
+                     const struct rankset *candidates, size_t input_count,
+                     size_t room_bytes)
+{
+    bool none = core->broken || scope_is_dropped(core, hash);
+    return none ? NULL
+                : table_enter_for(core, hash, candidates, input_count, room_bytes);
+}
+
 void *core_enter_among(struct core *core, const moot_hash *hash,
                        const struct rankset *candidates)
 {
-    bool none = core->broken || scope_is_dropped(core, hash);
-    return none ? NULL : table_enter_among(core, hash, candidates);
+    return core_enter_for(core, hash, candidates, 0, 0);
+}
+
+void *core_entry_room(const struct core *core, void *entry, size_t *room_bytes)
+{
+    return record_room(core, entry, room_bytes);
 }
 
 void *core_enter(struct core *core, const moot_hash *hash)
@@ -51,7 +64,7 @@ void core_entry_set_user(struct core *core, void *entry, void *user)
 void core_entry_give(struct core *core, void *entry)
 {
     assert(core->options.entry_bytes != 0);
-    memory_give(core, entry, core->record_bytes);
+    memory_give(core, entry, ((const struct core_entry *)entry)->bytes);
 }
 
 void core_each_entry(const struct core *core, bool (*see)(void *context, void *entry),

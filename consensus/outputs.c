@@ -48,7 +48,7 @@ bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
     return true;
 }
 
-enum { BLOCK_BYTES = 64 << 10 };
+enum { BLOCK_BYTES = 64 << 10, CACHE_LINE_BYTES = 64, EXPECT_BYTES_MAX = 640 };
 
 static size_t align(size_t size)
 {
@@ -81,7 +81,7 @@ void *block_take(struct block **list, size_t size)
     struct block *block = *list;
     void *memory = (char *)block->bytes + block->used;
     block->used += aligned;
-    return memset(memory, 0, size);
+    return memory;
 }
 
 void block_free(struct block *list)
@@ -133,10 +133,24 @@ static void *memory_alone(struct core *core, size_t bytes)
     }
     struct block *block = (*list)->next != NULL ? (*list)->next : *list;
     block->used = block->size;
-    return memset(block->bytes, 0, bytes);
+    return block->bytes;
+}
+
+/* What is given next was given back long ago. */
+static void expect(const void *memory, size_t bytes)
+{
+    for (size_t at = 0; at < bytes && at < EXPECT_BYTES_MAX; at += CACHE_LINE_BYTES) {
+        __builtin_prefetch((const char *)memory + at, 1);
+    }
 }
 
 void *memory_take(struct core *core, size_t size)
+{
+    void *memory = memory_take_raw(core, size);
+    return memory != NULL ? memset(memory, 0, size) : NULL;
+}
+
+void *memory_take_raw(struct core *core, size_t size)
 {
     size_t bytes;
     unsigned class = class_of(size, &bytes);
@@ -145,7 +159,8 @@ void *memory_take(struct core *core, size_t size)
     void *taken = memory->free[class];
     if (taken != NULL) {
         memcpy(&memory->free[class], taken, sizeof(void *));
-        return memset(taken, 0, size);
+        expect(memory->free[class], bytes);
+        return taken;
     }
     bool alone = bytes > BLOCK_BYTES / 2;
     bool grow =
@@ -180,8 +195,9 @@ void *out_borrow(struct core *core, size_t size)
     void *memory = block_take(&core->out.arena, size);
     if (memory == NULL) {
         core->broken = true;
+        return NULL;
     }
-    return memory;
+    return memset(memory, 0, size);
 }
 
 void out_clear(struct outputs *out)

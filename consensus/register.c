@@ -23,11 +23,12 @@ static bool link_inputs(struct core *core, struct task *task,
     if (reg->input_count == 0) {
         return true;
     }
-    task->inputs = memory_take(core, reg->input_count * sizeof(*task->inputs));
+    size_t bytes = reg->input_count * sizeof(*task->inputs);
+    task->inputs = reg->input_count <= task->room_inputs ? record_inputs(core, task)
+                                                         : memory_take_raw(core, bytes);
     if (task->inputs == NULL) {
         return false;
     }
-    task->input_count = (uint32_t)reg->input_count;
     for (size_t i = 0; i < reg->input_count; i++) {
         struct task *from = reg->input_entries != NULL
                                 ? reg->input_entries[i]
@@ -45,6 +46,7 @@ static bool link_inputs(struct core *core, struct task *task,
             edge->next->link = &edge->next;
         }
         from->consumers = edge;
+        task->input_count++;
     }
     return true;
 }

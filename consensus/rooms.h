@@ -33,6 +33,7 @@ void block_free(struct block *list);
 
 /* Zeroed; NULL marks the core broken.  Given back with the size it was taken with. */
 void *memory_take(struct core *core, size_t size);
+void *memory_take_raw(struct core *core, size_t size); /* not cleared */
 void memory_give(struct core *core, void *memory, size_t size);
 
 /* A copy of a set for a message; NULL only if the core broke. */
@@ -226,9 +227,14 @@ struct task *table_find(const struct core *core, const moot_hash *hash);
 /* Finds or makes; a new record has its chair.  NULL without memory. */
 struct task *table_enter(struct core *core, const moot_hash *hash);
 /* The same where the candidates are known (NULL: all, or unknown): a new record's chair
- * is then drawn from them, if one of them is a member. */
-struct task *table_enter_among(struct core *core, const moot_hash *hash,
-                               const struct rankset *candidates);
+ * is then drawn from them, if one of them is a member.  It has room for so many edges,
+ * and behind that for so many bytes of the host's, or none if that is much. */
+struct task *table_enter_for(struct core *core, const moot_hash *hash,
+                             const struct rankset *candidates, size_t input_count,
+                             size_t room_bytes);
+/* Where they stand; of a record without them its end. */
+struct edge *record_inputs(const struct core *core, struct task *task);
+void *record_room(const struct core *core, struct task *task, size_t *room_bytes);
 /* Those of an event's task, by its entry if the host gave it. */
 static inline struct task *event_find(const struct core *core,
                                       const struct core_event *event)

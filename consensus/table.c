@@ -11,7 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_SLOTS = 256 };
+enum { FIRST_SLOTS = 256, RECORD_BYTES_MAX = MEMORY_STEPS * MEMORY_STEP_BYTES };
+
+static size_t record_round(size_t size)
+{
+    return (size + MEMORY_STEP_BYTES - 1) & ~(size_t)(MEMORY_STEP_BYTES - 1);
+}
 
 /* Never zero, which is a slot that is free. */
 static uint32_t tag_of(const moot_hash *hash)
@@ -179,11 +184,43 @@ static void place(struct core *core, struct task *task,
 
 struct task *table_enter(struct core *core, const moot_hash *hash)
 {
-    return table_enter_among(core, hash, NULL);
+    return table_enter_for(core, hash, NULL, 0, 0);
 }
 
-struct task *table_enter_among(struct core *core, const moot_hash *hash,
-                               const struct rankset *candidates)
+/* A new record, which has room for edges and for what is the host's if that does not
+ * make it a large one. */
+static struct task *record_new(struct core *core, size_t input_count, size_t room_bytes)
+{
+    size_t inputs_at = record_round(core->record_bytes);
+    size_t all =
+        inputs_at + record_round(input_count * sizeof(struct edge)) + room_bytes;
+    bool roomy = all <= RECORD_BYTES_MAX && input_count + room_bytes > 0;
+    size_t bytes = roomy ? all : core->record_bytes;
+    struct task *task = memory_take_raw(core, bytes);
+    if (task != NULL) {
+        memset(task, 0, core->record_bytes);
+        task->bytes = (uint32_t)bytes;
+        task->room_inputs = roomy ? (uint32_t)input_count : 0;
+    }
+    return task;
+}
+
+struct edge *record_inputs(const struct core *core, struct task *task)
+{
+    return (struct edge *)(void *)((char *)task + record_round(core->record_bytes));
+}
+
+void *record_room(const struct core *core, struct task *task, size_t *room_bytes)
+{
+    size_t at = record_round(core->record_bytes) +
+                record_round(task->room_inputs * sizeof(struct edge));
+    *room_bytes = task->bytes > at ? task->bytes - at : 0;
+    return (char *)task + at;
+}
+
+struct task *table_enter_for(struct core *core, const moot_hash *hash,
+                             const struct rankset *candidates, size_t input_count,
+                             size_t room_bytes)
 {
     size_t slot = core->slot_count > 0 ? slot_of(core, hash) : 0;
     if (core->slot_count > 0 && core->tags[slot] != 0) {
@@ -198,7 +235,7 @@ struct task *table_enter_among(struct core *core, const moot_hash *hash,
     }
     assert(!scope_is_dropped(core, hash) || MUTANT(LATEFRESH));
     struct scope *scope = scope_of(core, hash);
-    struct task *task = memory_take(core, core->record_bytes);
+    struct task *task = record_new(core, input_count, room_bytes);
     if (task == NULL || core->broken) {
         return NULL;
     }
@@ -281,10 +318,12 @@ void table_forget(struct core *core, struct task *task)
     table_remove(core, task);
     core->task_count--;
     task_release(core, task);
-    memory_give(core, task->inputs, task->input_count * sizeof(*task->inputs));
+    if (task->inputs != record_inputs(core, task)) {
+        memory_give(core, task->inputs, task->input_count * sizeof(*task->inputs));
+    }
     memory_give(core, task->seldom, sizeof(*task->seldom));
     if (core->options.entry_bytes == 0) {
-        memory_give(core, task, core->record_bytes);
+        memory_give(core, task, task->bytes);
     }
 }
 

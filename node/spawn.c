@@ -160,7 +160,7 @@ int spawn_enter(struct moot *m, struct lane *lane, const struct task_facts *fact
     if (error != MOOT_OK) {
         return explain(m, lane, &hash, facts->label, error);
     }
-    struct task *task = task_enter_among(m, &hash, facts->candidates);
+    struct task *task = task_enter_for(m, &hash, facts);
     uint64_t id = task != NULL ? task_handle_new(m, task, facts->parent) : 0;
     if (id == 0) {
         return explain(m, lane, &hash, facts->label, MOOT_ERR_NO_MEMORY);

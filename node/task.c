@@ -8,26 +8,44 @@
 #include "node/task_list.h"
 #include "node/text.h"
 
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Arguments above this are freed when the task has ended; smaller ones stay. */
 enum { ARGS_ALONE_BYTES = 256 };
 
-struct task *task_enter(struct moot *m, const moot_hash *hash)
+static struct task *entered(struct moot *m, struct task *task)
 {
-    return task_enter_among(m, hash, NULL);
-}
-
-struct task *task_enter_among(struct moot *m, const moot_hash *hash,
-                              const struct rankset *candidates)
-{
-    struct task *task = core_enter_among(m->core, hash, candidates);
     if (task != NULL && !task->entered) {
         task->entered = true;
         task->number = ++m->counts.entered;
     }
     return task;
+}
+
+struct task *task_enter(struct moot *m, const moot_hash *hash)
+{
+    return entered(m, core_enter(m->core, hash));
+}
+
+/* What stands behind the record: the arguments, and the inputs. */
+static size_t inputs_at(const struct task_facts *facts)
+{
+    size_t args = facts->args_size <= ARGS_ALONE_BYTES ? facts->args_size : 0;
+    return (args + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+}
+
+static size_t room_bytes(const struct task_facts *facts)
+{
+    return inputs_at(facts) + facts->input_count * sizeof(struct task *);
+}
+
+struct task *task_enter_for(struct moot *m, const moot_hash *hash,
+                            const struct task_facts *facts)
+{
+    return entered(m, core_enter_for(m->core, hash, facts->candidates,
+                                     facts->input_count, room_bytes(facts)));
 }
 
 const struct task_seldom *task_seldom(const struct task *task)
@@ -112,15 +130,17 @@ static const char *site_intern(struct moot *m, const char *site)
 
 /* --- Filling in ----------------------------------------------------------------- */
 
+/* `room`: for them; NULL: elsewhere. */
 static bool fill_args(struct moot *m, struct task *task, const struct task_facts *facts,
-                      bool keep)
+                      void *room, bool keep)
 {
     if (facts->args_size == 0) {
         return true;
     }
-    bool alone = facts->args_size > ARGS_ALONE_BYTES && !keep;
-    void *args =
-        alone ? malloc(facts->args_size) : pool_take(&m->pool, facts->args_size);
+    bool small = facts->args_size <= ARGS_ALONE_BYTES, alone = !small && !keep;
+    void *args = small && room != NULL ? room
+                 : alone               ? malloc(facts->args_size)
+                                       : pool_take(&m->pool, facts->args_size);
     if (args == NULL) {
         return false;
     }
@@ -128,18 +148,20 @@ static bool fill_args(struct moot *m, struct task *task, const struct task_facts
     task_drop_args(task);
     task->args = args;
     task->args_alone = alone;
+    task->args_inside = args == room;
     task->args_size = facts->args_size;
     return true;
 }
 
 static bool fill_inputs(struct moot *m, struct task *task,
-                        const struct task_facts *facts)
+                        const struct task_facts *facts, void *room)
 {
     if (facts->input_count == 0) {
         return true;
     }
     struct task **inputs =
-        pool_take(&m->pool, facts->input_count * sizeof(struct task *));
+        room != NULL ? room
+                     : pool_take(&m->pool, facts->input_count * sizeof(struct task *));
     if (inputs == NULL) {
         return false;
     }
@@ -154,6 +176,7 @@ static bool fill_inputs(struct moot *m, struct task *task,
         inputs[i]->used_by++;
     }
     task->inputs = inputs;
+    task->inputs_inside = room != NULL;
     task->input_count = (uint32_t)facts->input_count;
     task->after_count = (uint32_t)facts->after_count;
     return true;
@@ -238,7 +261,11 @@ bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts
 {
     drop_inputs(m, task); /* of a spawn that failed */
     bool portable = (facts->kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
-    if (!fill_inputs(m, task, facts) || !fill_args(m, task, facts, portable)) {
+    size_t bytes;
+    char *room = core_entry_room(m->core, &task->entry, &bytes);
+    bool fits = bytes >= room_bytes(facts);
+    if (!fill_inputs(m, task, facts, fits ? room + inputs_at(facts) : NULL) ||
+        !fill_args(m, task, facts, fits ? room : NULL, portable)) {
         return false;
     }
     if (facts->label != NULL) {
@@ -257,6 +284,13 @@ bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts
     task->parent = facts->parent;
     task->kernel = facts->kernel;
     return true;
+}
+
+static void give_inputs(struct moot *m, struct task *task)
+{
+    if (!task->inputs_inside) {
+        pool_give(&m->pool, task->inputs, task->input_count * sizeof(struct task *));
+    }
 }
 
 /* --- Rewriting what is not registered yet ----------------------------------------- */
@@ -299,8 +333,9 @@ bool task_order_after(struct moot *m, struct task *task, struct task *const *aft
     for (size_t i = 0; i < count; i++) {
         after[i]->used_by++;
     }
-    pool_give(&m->pool, task->inputs, before * sizeof(struct task *));
+    give_inputs(m, task);
     task->inputs = inputs;
+    task->inputs_inside = false;
     task->input_count = (uint32_t)total;
     task->after_count += (uint32_t)count;
     return true;
@@ -338,7 +373,7 @@ static void drop_inputs(struct moot *m, struct task *task)
         task->inputs[i]->used_by--;
         task_try_free(m, task->inputs[i]);
     }
-    pool_give(&m->pool, task->inputs, task->input_count * sizeof(struct task *));
+    give_inputs(m, task);
     task->inputs = NULL;
     task->input_count = task->after_count = 0;
 }
@@ -372,7 +407,9 @@ static void drop_own_bytes(struct moot *m, struct task *task)
         task->spec = NULL;
     }
     if (!task->args_alone) {
-        pool_give(&m->pool, task->args, task->args_size);
+        if (!task->args_inside) {
+            pool_give(&m->pool, task->args, task->args_size);
+        }
         task->args = NULL;
         task->args_size = 0;
     }

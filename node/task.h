@@ -93,7 +93,8 @@ struct task {
     bool let_go : 1;      /* the core knows that the program uses it no more */
     bool lane_waited : 1; /* the core knows that a lane here waited for it */
     bool end_told : 1;    /* to the watches (observe.h) */
-    bool args_alone : 1;  /* args are malloc'd, not in the pool */
+    bool args_alone : 1;  /* args are malloc'd, not in the pool; */
+    bool args_inside : 1, inputs_inside : 1; /* these stand behind the record */
     /* A wait on it timed out: its need stays with the core, so that a program that
      * polls asks its peers once and not never (wait.c). */
     bool lingers : 1, verdict_waits : 1;
@@ -117,10 +118,6 @@ struct task_seldom *task_seldom_of(struct moot *m, struct task *task);
 
 /* The record of a hash, made if there is none; NULL without memory. */
 struct task *task_enter(struct moot *m, const moot_hash *hash);
-/* The same where the candidates (NULL: all) are known. */
-struct task *task_enter_among(struct moot *m, const moot_hash *hash,
-                              const struct rankset *candidates);
-
 /* What a spawn or a peer's spec says of a task, checked. */
 struct task_facts {
     struct kernel *kernel;
@@ -140,6 +137,11 @@ struct task_facts {
     uint16_t queue_line;
     const char *label, *site; /* NULL: none */
 };
+
+/* The record of a task that is about to be filled in with these: a new one has room for
+ * its inputs and its arguments. */
+struct task *task_enter_for(struct moot *m, const moot_hash *hash,
+                            const struct task_facts *facts);
 
 /* Copies them into the record; false without memory, and then the record is as it was.
  */

@@ -279,7 +279,16 @@ static void carry_forget(struct host *host, const struct core_output *output)
         return;
     if (host->forgotten_count == FORGOTTEN_MAX)
         host_give_forgotten(host);
+    size_t room_bytes;
+    const uint8_t *room = core_entry_room(host->core, output->user, &room_bytes);
+    for (size_t i = 0; i < room_bytes; i++)
+        if (room[i] != ROOM_BYTE) {
+            contract(host, output, "comes with its room written to");
+            return;
+        }
+    uint32_t bytes = ((struct sim_entry *)output->user)->core.bytes;
     memset(output->user, FORGOTTEN_BYTE, sizeof(struct sim_entry));
+    ((struct sim_entry *)output->user)->core.bytes = bytes;
     host->forgotten[host->forgotten_count++] = output->user;
     struct sight sight = host_sight(host, SIGHT_FORGET, record->task);
     sim_see(host->sim, &sight);

@@ -98,7 +98,7 @@ struct sim_entry {
 };
 
 /* Entries that the core has forgotten are kept for so many more. */
-enum { FORGOTTEN_MAX = 16, FORGOTTEN_BYTE = 0xa5 };
+enum { FORGOTTEN_MAX = 16, FORGOTTEN_BYTE = 0xa5, ROOM_BYTE = 0x5a };
 
 enum lane_wait { LANE_RUNS, LANE_WAITS, LANE_WOKEN, LANE_AT_BARRIER, LANE_OVER };
 
