@@ -49,6 +49,7 @@ struct inbox {
     bool *reported;         /* per rank: a malformed frame was */
     uint32_t size;
     bool out_of_memory;
+    struct wire_frame frame; /* the last that was taken, for its memory */
 };
 
 static int compare_uids(const void *a, const void *b)
@@ -100,6 +101,7 @@ void inbox_free(struct inbox *inbox)
         bulk_in_free(inbox->flying);
         inbox->flying = next;
     }
+    wire_frame_release(&inbox->frame);
     free(inbox->arrivals);
     free(inbox->ranks);
     free(inbox->reported);
@@ -304,23 +306,23 @@ static void refuse(struct moot *m, uint32_t from, const char *why)
 static void take_frame(struct moot *m, const struct arrival *arrival)
 {
     uint32_t from = rank_of(m->inbox, arrival->uid);
-    struct wire_frame frame;
+    const struct wire_frame *frame = &m->inbox->frame;
     const char *why = "";
-    int error = wire_frame_decode(arrival->data, arrival->size, &frame, &why);
+    int error =
+        wire_frame_decode_again(arrival->data, arrival->size, &m->inbox->frame, &why);
     if (error != MOOT_OK) {
         refuse(m, from, why);
         return;
     }
-    if (frame.envelope.dst_uid != m->group.uids[m->group.rank]) {
+    if (frame->envelope.dst_uid != m->group.uids[m->group.rank]) {
         refuse(m, from, "it is addressed to another incarnation");
-    } else if (from == UINT32_MAX || frame.envelope.src_uid != arrival->uid) {
+    } else if (from == UINT32_MAX || frame->envelope.src_uid != arrival->uid) {
         refuse(m, from, "its sender is unknown");
     } else {
-        for (size_t i = 0; i < frame.count; i++) {
-            take_message(m, from, &frame.messages[i]);
+        for (size_t i = 0; i < frame->count; i++) {
+            take_message(m, from, &frame->messages[i]);
         }
     }
-    wire_frame_release(&frame);
 }
 
 static void arrive(struct inbox *inbox, struct arrival arrival)

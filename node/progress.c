@@ -47,17 +47,23 @@ static bool turn_is_due(struct moot *m, uint64_t now_ns)
     return m->turn_ns <= now_ns;
 }
 
-/* Lets the core do what is due, and sends what there is to send; whether there was. */
-static bool act(struct moot *m, uint64_t now_ns)
+/* Sends what there is to send; whether there was. */
+static bool say(struct moot *m)
 {
-    if (turn_is_due(m, now_ns)) {
-        engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
-    }
     bool any = !outbox_empty(m);
     if (any) {
         outbox_flush(m);
     }
     return any;
+}
+
+/* Lets the core do what is due, and sends what there is to send then. */
+static bool act(struct moot *m, uint64_t now_ns)
+{
+    if (turn_is_due(m, now_ns)) {
+        engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
+    }
+    return say(m);
 }
 
 /* What nobody waits for to the microsecond. */
@@ -75,8 +81,11 @@ static void do_chores(struct moot *m, uint64_t now_ns)
     large_look(&m->payloads.large, now_ns);
 }
 
-/* What was queued since the last turn goes out before the wire is looked at. */
-bool progress_drive(struct moot *m)
+/* What was queued since the last turn goes out before the wire is looked at.  What
+ * arrived is answered before the clock is asked what else is due; and that is left to
+ * the next turn if something can run now, or has ended, and who drives sees to it and
+ * comes back. */
+static bool drive(struct moot *m, bool comes_back)
 {
     uint64_t now_ns = m->now_ns = clock_ns();
     trace_gap(m, atomic_load_explicit(&m->driven_ns, memory_order_relaxed));
@@ -84,17 +93,24 @@ bool progress_drive(struct moot *m)
     if (!faults_look(m, now_ns)) {
         return false;
     }
+    uint64_t ends = m->end_count;
     bool any = act(m, now_ns);
     bool arrived = inbox_poll(m);
-    do_chores(m, now_ns); /* after it: what the dead had said goes first */
     if (arrived) {
+        say(m);
+    }
+    do_chores(m, now_ns); /* after it: what the dead had said goes first */
+    bool goes_on = m->ready.live > 0 || m->end_count != ends;
+    if (arrived && !(comes_back && goes_on)) {
         act(m, now_ns);
     }
     faults_after_turn(m, now_ns);
     return any || arrived;
 }
 
-bool progress_drive_free(struct moot *m) { return !m->driven && progress_drive(m); }
+bool progress_drive(struct moot *m) { return drive(m, false); }
+
+bool progress_drive_free(struct moot *m) { return !m->driven && drive(m, false); }
 
 bool progress_drive_between(struct moot *m)
 {
@@ -102,7 +118,7 @@ bool progress_drive_between(struct moot *m)
     if (m->ready.live > 0 && m->now_ns - driven_ns < BUSY_NS) {
         return false;
     }
-    return progress_drive_free(m);
+    return !m->driven && drive(m, true);
 }
 
 void progress_send_free(struct moot *m)
@@ -161,13 +177,13 @@ static void breathe(void)
 static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
 {
     m->driven = true;
-    if (idle->rounds < SPIN_ROUNDS + YIELD_ROUNDS) {
+    if (idle->rounds < SPIN_ROUNDS) {
         engine_unlock(m);
-        if (idle->rounds < SPIN_ROUNDS) {
-            breathe();
-        } else {
-            sched_yield();
-        }
+        breathe();
+        pthread_mutex_lock(&m->bond->lock); /* the turn that follows takes the time */
+    } else if (idle->rounds < SPIN_ROUNDS + YIELD_ROUNDS) {
+        engine_unlock(m);
+        sched_yield();
         engine_lock(m);
     } else {
         if (m->report_count > 0 ||

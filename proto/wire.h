@@ -79,6 +79,10 @@ struct wire_frame {
  * held. */
 int wire_frame_decode(const void *bytes, size_t size, struct wire_frame *out,
                       const char **why);
+/* The same, into the memory of a frame that was decoded before, or is zero: what that
+ * one lent is gone, whatever this returns.  Release it in the end. */
+int wire_frame_decode_again(const void *bytes, size_t size, struct wire_frame *frame,
+                            const char **why);
 /* Accepts a zero-initialised and a released frame. */
 void wire_frame_release(struct wire_frame *frame);
 

@@ -1,8 +1,9 @@
 /* wire_arena.c - the memory of one decoded frame (wire_private.h).
  *
  * A frame is decoded into one block in the common case, since the decoder reserves what
- * a frame of that size usually takes.  A frame that unfolds further gets more blocks,
- * up to a cap: no sender decides how much memory its frame costs.
+ * a frame of that size usually takes, and who reads many keeps that block for the next.
+ * A frame that unfolds further gets more blocks, up to a cap: no sender decides how
+ * much memory its frame costs.
  */
 #include "wire_private.h"
 
@@ -17,10 +18,36 @@ struct arena_block {
     alignas(max_align_t) uint8_t bytes[];
 };
 
-enum { ARENA_ALIGN = alignof(max_align_t), ARENA_BLOCK_BYTES_MIN = 4096 };
+enum {
+    ARENA_ALIGN = alignof(max_align_t),
+    ARENA_BLOCK_BYTES_MIN = 4096,
+    ARENA_KEPT_BYTES_MAX = 64 << 10
+};
+
+void arena_reuse(struct arena *arena, struct arena_block *blocks)
+{
+    if (blocks == NULL)
+        return;
+    if (blocks->next != NULL || blocks->size > ARENA_KEPT_BYTES_MAX) {
+        arena_free(blocks);
+        return;
+    }
+    blocks->used = 0;
+    arena->blocks = blocks;
+    arena->held_bytes = blocks->size;
+}
+
+static bool has_room(const struct arena_block *block, size_t size)
+{
+    return block != NULL && size <= block->size - block->used;
+}
 
 bool arena_reserve(struct arena *arena, size_t size)
 {
+    if (has_room(arena->blocks, size))
+        return true;
+    if (size < ARENA_BLOCK_BYTES_MIN)
+        size = ARENA_BLOCK_BYTES_MIN;
     if (size > arena->held_max - arena->held_bytes) {
         arena->error = MOOT_ERR_LIMIT;
         return false;
@@ -46,9 +73,8 @@ void *arena_take(struct arena *arena, size_t size)
     }
     size_t whole = (size + 1 + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
     struct arena_block *block = arena->blocks;
-    if (block == NULL || whole > block->size - block->used) {
-        size_t fresh = whole > ARENA_BLOCK_BYTES_MIN ? whole : ARENA_BLOCK_BYTES_MIN;
-        if (!arena_reserve(arena, fresh))
+    if (!has_room(block, whole)) {
+        if (!arena_reserve(arena, whole))
             return NULL;
         block = arena->blocks;
     }

@@ -132,38 +132,62 @@ static bool read_messages(struct reader *reader, const uint8_t *body, size_t siz
     return reader->why == NULL;
 }
 
+static int no_frame(const struct reader *reader, const char **why)
+{
+    *why = reader->why != NULL                         ? reader->why
+           : reader->arena.error == MOOT_ERR_NO_MEMORY ? "no memory to decode it"
+                                                       : "unfolds beyond the limit";
+    return reader->why != NULL ? MOOT_ERR_INVALID : reader->arena.error;
+}
+
+/* Into the reader's arena, which stays its own. */
+static int decode(struct reader *reader, const void *bytes, size_t size,
+                  struct wire_frame *frame, const char **why)
+{
+    size_t body_bytes, usual_bytes;
+    int code = read_envelope(bytes, size, &frame->envelope, &body_bytes, why);
+    if (code != MOOT_OK)
+        return code;
+    const uint8_t *body = (const uint8_t *)bytes + WIRE_ENVELOPE_BYTES;
+    code = count_messages(body, body_bytes, &frame->count, &usual_bytes, why);
+    if (code != MOOT_OK)
+        return code;
+    reader->payload = body + body_bytes;
+    reader->payload_bytes = size - WIRE_ENVELOPE_BYTES - body_bytes;
+    if (frame->count > 0 &&
+        arena_reserve(&reader->arena, usual_bytes + ARENA_SLACK_BYTES))
+        frame->messages =
+            arena_take(&reader->arena, frame->count * sizeof *frame->messages);
+    bool has_room = frame->count == 0 || frame->messages != NULL;
+    return has_room && read_messages(reader, body, body_bytes, frame)
+               ? MOOT_OK
+               : no_frame(reader, why);
+}
+
+int wire_frame_decode_again(const void *bytes, size_t size, struct wire_frame *frame,
+                            const char **why)
+{
+    struct reader reader = {.arena = {.held_max = ARENA_BYTES_MAX}};
+    struct wire_frame next = {.messages = NULL};
+    arena_reuse(&reader.arena, frame->arena);
+    int code = decode(&reader, bytes, size, &next, why);
+    if (code != MOOT_OK)
+        next = (struct wire_frame){.messages = NULL};
+    next.arena = reader.arena.blocks;
+    *frame = next;
+    return code;
+}
+
 int wire_frame_decode(const void *bytes, size_t size, struct wire_frame *out,
                       const char **why)
 {
     struct wire_frame frame = {.messages = NULL};
-    size_t body_bytes;
-    int code = read_envelope(bytes, size, &frame.envelope, &body_bytes, why);
-    if (code != MOOT_OK)
-        return code;
-    const uint8_t *body = (const uint8_t *)bytes + WIRE_ENVELOPE_BYTES;
-    size_t usual_bytes;
-    code = count_messages(body, body_bytes, &frame.count, &usual_bytes, why);
-    if (code != MOOT_OK)
-        return code;
-
-    struct reader reader = {.arena = {.held_max = ARENA_BYTES_MAX},
-                            .payload = body + body_bytes,
-                            .payload_bytes = size - WIRE_ENVELOPE_BYTES - body_bytes};
-    if (frame.count > 0 &&
-        arena_reserve(&reader.arena, usual_bytes + ARENA_SLACK_BYTES))
-        frame.messages =
-            arena_take(&reader.arena, frame.count * sizeof *frame.messages);
-    if ((frame.count > 0 && frame.messages == NULL) ||
-        !read_messages(&reader, body, body_bytes, &frame)) {
-        arena_free(reader.arena.blocks);
-        *why = reader.why != NULL                         ? reader.why
-               : reader.arena.error == MOOT_ERR_NO_MEMORY ? "no memory to decode it"
-                                                          : "unfolds beyond the limit";
-        return reader.why != NULL ? MOOT_ERR_INVALID : reader.arena.error;
-    }
-    frame.arena = reader.arena.blocks;
-    *out = frame;
-    return MOOT_OK;
+    int code = wire_frame_decode_again(bytes, size, &frame, why);
+    if (code == MOOT_OK)
+        *out = frame;
+    else
+        wire_frame_release(&frame);
+    return code;
 }
 
 void wire_frame_release(struct wire_frame *frame)

@@ -121,6 +121,8 @@ struct arena {
     int error; /* MOOT_ERR_NO_MEMORY or _LIMIT, once an allocation has failed */
 };
 
+/* An empty one over blocks that have served, of which one of usual size stays. */
+void arena_reuse(struct arena *arena, struct arena_block *blocks);
 /* Makes sure that the next `size` bytes come from one block. */
 bool arena_reserve(struct arena *arena, size_t size);
 /* Aligned for any type, not zeroed, followed by one zero byte, so that bytes that were

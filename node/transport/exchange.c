@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     WINDOW_FRAMES = 64, /* frames to one peer that the wire may hold at a time */
@@ -51,6 +52,7 @@ void exchange_release(struct exchange *x)
             stream_abandon(&x->peers[r].streams[kind]);
     transfer_queue_release(&x->arrived);
     transfer_queue_release(&x->finished);
+    transfer_pool_release(&x->pool);
     free(x->peers);
     free(x->by_uid);
     x->peers = NULL;
@@ -98,7 +100,8 @@ static int prepare(struct exchange *x, enum transfer_kind kind, uint64_t uid,
     const struct exchange_peer *peer = peer_find(x, uid);
     if (!peer)
         return refuse(x, MOOT_ERR_INVALID, "no such peer");
-    *out = transfer_new(kind, (uint32_t)(peer - x->peers), bytes, size, cookie);
+    *out =
+        transfer_take(&x->pool, kind, (uint32_t)(peer - x->peers), bytes, size, cookie);
     return *out ? MOOT_OK : refuse(x, MOOT_ERR_NO_MEMORY, "out of memory");
 }
 
@@ -171,23 +174,12 @@ int exchange_bulk_receive(struct transport *t, uint64_t from_uid, void *data,
     return code == MOOT_OK ? submit(x, transfer) : code;
 }
 
-bool exchange_expect(struct exchange *x, uint32_t rank, size_t size, struct piece *out)
+struct piece exchange_split(struct exchange *x, const struct piece *frame)
 {
-    if (size == 0 || size > LIMIT_FRAME_BYTES) {
-        exchange_fail(x, MOOT_ERR_TRANSPORT, "a frame came whose size breaks a limit");
-        return false;
-    }
-    void *bytes = malloc(size);
-    struct transfer *transfer =
-        bytes ? transfer_new(TRANSFER_FRAME_IN, rank, bytes, size, NULL) : NULL;
-    if (!transfer) {
-        free(bytes);
-        exchange_fail(x, MOOT_ERR_NO_MEMORY, "out of memory for a frame");
-        return false;
-    }
-    struct stream *stream = &x->peers[rank].streams[TRANSFER_FRAME_IN];
-    stream_push(stream, transfer);
-    return stream_start(stream, UINT32_MAX, out);
+    struct transfer *transfer = frame->transfer;
+    x->peers[transfer->rank].streams[transfer->kind].pieces_open++;
+    transfer->pieces_open++;
+    return (struct piece){transfer, &transfer->size, sizeof transfer->size};
 }
 
 /* --- From the wire ---------------------------------------------------------------- */
@@ -198,7 +190,7 @@ static void transfer_finish(struct exchange *x, struct transfer *transfer)
     if (transfer->kind == TRANSFER_FRAME_OUT) {
         if (!x->peers[transfer->rank].forgotten)
             x->unsent--;
-        transfer_free(transfer);
+        transfer_give(&x->pool, transfer);
     } else if (transfer->kind == TRANSFER_FRAME_IN) {
         transfer_queue_push(&x->arrived, transfer);
     } else {
@@ -219,6 +211,36 @@ void exchange_land(struct exchange *x, const struct piece *piece, size_t size)
         transfer_finish(x, transfer);
 }
 
+bool exchange_expect(struct exchange *x, uint32_t rank, size_t size, struct piece *out)
+{
+    if (size == 0 || size > LIMIT_FRAME_BYTES) {
+        exchange_fail(x, MOOT_ERR_TRANSPORT, "a frame came whose size breaks a limit");
+        return false;
+    }
+    void *bytes = malloc(size);
+    struct transfer *transfer =
+        bytes ? transfer_take(&x->pool, TRANSFER_FRAME_IN, rank, bytes, size, NULL)
+              : NULL;
+    if (!transfer) {
+        free(bytes);
+        exchange_fail(x, MOOT_ERR_NO_MEMORY, "out of memory for a frame");
+        return false;
+    }
+    struct stream *stream = &x->peers[rank].streams[TRANSFER_FRAME_IN];
+    stream_push(stream, transfer);
+    return stream_start(stream, UINT32_MAX, out);
+}
+
+bool exchange_take(struct exchange *x, uint32_t rank, const void *bytes, size_t size)
+{
+    struct piece piece;
+    if (!exchange_expect(x, rank, size, &piece))
+        return false;
+    memcpy(piece.bytes, bytes, size);
+    exchange_land(x, &piece, size);
+    return !x->failed;
+}
+
 /* Reports a bulk transfer that has ended; returns how many handlers it called. */
 static int bulk_report(struct exchange *x, struct transfer *transfer,
                        const struct transport_receiver *receiver)
@@ -227,7 +249,7 @@ static int bulk_report(struct exchange *x, struct transfer *transfer,
     const bool sent = transfer->kind == TRANSFER_BULK_OUT;
     const size_t size = transfer->size;
     void *cookie = transfer->cookie;
-    transfer_free(transfer);
+    transfer_give(&x->pool, transfer);
     if (peer->forgotten)
         return 0;
     if (sent) {
@@ -247,12 +269,12 @@ static int frame_report(struct exchange *x, struct transfer *transfer,
     const struct exchange_peer *peer = &x->peers[transfer->rank];
     const size_t size = transfer->size;
     if (peer->forgotten) {
-        transfer_free(transfer);
+        transfer_give(&x->pool, transfer);
         return 0;
     }
     void *bytes = transfer->bytes; /* the handler's from here on */
     transfer->bytes = NULL;
-    transfer_free(transfer);
+    transfer_give(&x->pool, transfer);
     x->stats.frames_received++;
     x->stats.bytes_received += size;
     receiver->frame(receiver->context, peer->uid, bytes, size);
@@ -270,6 +292,20 @@ int exchange_report(struct exchange *x, const struct transport_receiver *receive
         calls += frame_report(x, transfer_queue_pop(&x->arrived), receiver);
     return calls;
 }
+
+static void drop_frame(void *context, uint64_t from_uid, void *bytes, size_t size)
+{
+    (void)context, (void)from_uid, (void)size;
+    free(bytes);
+}
+
+static void drop_bulk(void *context, uint64_t uid, void *cookie)
+{
+    (void)context, (void)uid, (void)cookie;
+}
+
+const struct transport_receiver exchange_drop = {NULL, drop_frame, drop_bulk,
+                                                 drop_bulk};
 
 /* --- Looking in, and forgetting --------------------------------------------------- */
 

@@ -28,9 +28,10 @@ struct exchange {
     uint64_t by_uid_mask;
     struct transfer_queue arrived;  /* frames to hand over */
     struct transfer_queue finished; /* bulk transfers to report */
-    size_t unsent;                  /* outgoing transfers of peers not forgotten */
-    bool alone;                     /* some peer is forgotten, or exchange_go_alone() */
-    int failed;                     /* the error that ended this transport, for good */
+    struct transfer_pool pool;
+    size_t unsent; /* outgoing transfers of peers not forgotten */
+    bool alone;    /* some peer is forgotten, or exchange_go_alone() */
+    int failed;    /* the error that ended this transport, for good */
     char story[256];
     struct transport_stats stats;
 };
@@ -49,14 +50,23 @@ int exchange_fail(struct exchange *x, int code, const char *why);
 void exchange_land(struct exchange *x, const struct piece *piece, size_t size);
 void exchange_pump(struct exchange *x, uint32_t rank, enum transfer_kind kind);
 
+/* For a wire on which a long frame needs a word ahead: that, as a piece that lands by
+ * itself.  Its bytes are the frame's size, a size_t. */
+struct piece exchange_split(struct exchange *x, const struct piece *frame);
+
 /* A frame of `size` bytes waits on the wire: *out is the piece to receive it into,
  * which is started.  Returns false, with the exchange failed, if it cannot be taken. */
 bool exchange_expect(struct exchange *x, uint32_t rank, size_t size, struct piece *out);
+/* The frame has come and is copied; likewise. */
+bool exchange_take(struct exchange *x, uint32_t rank, const void *bytes, size_t size);
 
 /* Calls the handlers for what has ended and up to frames_max frames. Returns how many
  * handlers it called. */
 int exchange_report(struct exchange *x, const struct transport_receiver *receiver,
                     size_t frames_max);
+
+/* A receiver that frees frames and forgets the rest. */
+extern const struct transport_receiver exchange_drop;
 
 int exchange_send(struct transport *t, uint64_t to_uid, void *bytes, size_t size);
 size_t exchange_backlog(const struct transport *t, uint64_t to_uid);

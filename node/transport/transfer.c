@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum { POOL_MAX = 256 };
+
 void transfer_queue_push(struct transfer_queue *queue, struct transfer *transfer)
 {
     transfer->next = NULL;
@@ -28,26 +30,70 @@ struct transfer *transfer_queue_pop(struct transfer_queue *queue)
     return transfer;
 }
 
+static void begin(struct transfer *transfer, enum transfer_kind kind, uint32_t rank,
+                  void *bytes, size_t size, void *cookie)
+{
+    *transfer = (struct transfer){
+        .kind = kind, .rank = rank, .bytes = bytes, .size = size, .cookie = cookie};
+    const size_t piece = LIMIT_BULK_PIECE_BYTES;
+    transfer->pieces_left = size > piece ? (size - 1) / piece + 1 : 1;
+}
+
 struct transfer *transfer_new(enum transfer_kind kind, uint32_t rank, void *bytes,
                               size_t size, void *cookie)
 {
     struct transfer *transfer = malloc(sizeof *transfer);
-    if (!transfer)
-        return NULL;
-    *transfer = (struct transfer){
-        .kind = kind, .rank = rank, .bytes = bytes, .size = size, .cookie = cookie};
-    const size_t piece = LIMIT_BULK_PIECE_BYTES;
-    transfer->pieces_left = size ? (size - 1) / piece + 1 : 1;
+    if (transfer)
+        begin(transfer, kind, rank, bytes, size, cookie);
     return transfer;
+}
+
+static void free_frame(const struct transfer *transfer)
+{
+    if (transfer->kind == TRANSFER_FRAME_OUT || transfer->kind == TRANSFER_FRAME_IN)
+        free(transfer->bytes);
 }
 
 void transfer_free(struct transfer *transfer)
 {
     if (!transfer)
         return;
-    if (transfer->kind == TRANSFER_FRAME_OUT || transfer->kind == TRANSFER_FRAME_IN)
-        free(transfer->bytes);
+    free_frame(transfer);
     free(transfer);
+}
+
+struct transfer *transfer_take(struct transfer_pool *pool, enum transfer_kind kind,
+                               uint32_t rank, void *bytes, size_t size, void *cookie)
+{
+    struct transfer *transfer = pool->spare;
+    if (!transfer)
+        return transfer_new(kind, rank, bytes, size, cookie);
+    pool->spare = transfer->next;
+    pool->count--;
+    begin(transfer, kind, rank, bytes, size, cookie);
+    return transfer;
+}
+
+void transfer_give(struct transfer_pool *pool, struct transfer *transfer)
+{
+    if (pool->count == POOL_MAX) {
+        transfer_free(transfer);
+        return;
+    }
+    free_frame(transfer);
+    transfer->next = pool->spare;
+    pool->spare = transfer;
+    pool->count++;
+}
+
+void transfer_pool_release(struct transfer_pool *pool)
+{
+    while (pool->spare) {
+        struct transfer *next = pool->spare->next;
+        free(pool->spare);
+        pool->spare = next;
+    }
+    pool->count = 0;
 }
 
 void transfer_queue_release(struct transfer_queue *queue)

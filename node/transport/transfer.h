@@ -54,6 +54,18 @@ struct transfer *transfer_new(enum transfer_kind kind, uint32_t rank, void *byte
 /* Frees the transfer, and its bytes if it is a frame.  Accepts NULL. */
 void transfer_free(struct transfer *transfer);
 
+/* Transfers that are used again, singly linked; zero is empty. */
+struct transfer_pool {
+    struct transfer *spare;
+    uint32_t count;
+};
+
+/* The same two, by way of the pool. */
+struct transfer *transfer_take(struct transfer_pool *pool, enum transfer_kind kind,
+                               uint32_t rank, void *bytes, size_t size, void *cookie);
+void transfer_give(struct transfer_pool *pool, struct transfer *transfer);
+void transfer_pool_release(struct transfer_pool *pool);
+
 struct stream {
     struct transfer_queue transfers;
     struct transfer *unstarted; /* the first with pieces left to start; NULL: none */

@@ -1,0 +1,23 @@
+/* hello.h - what ranks tell each other of themselves when a transport opens, where it
+ * is gathered by a library that moves words. */
+#ifndef NODE_TRANSPORT_HELLO_H
+#define NODE_TRANSPORT_HELLO_H
+
+#include "transport.h"
+
+struct hello {
+    uint64_t uid, host, threads;
+    struct process_name process;
+};
+enum { HELLO_WORDS = sizeof(struct hello) / sizeof(uint64_t) };
+
+/* This rank's, with a uid drawn at random and no host yet; and room in the group, of
+ * which size and threads are known, for those of all.  False without memory, or without
+ * randomness. */
+bool hello_make(struct transport_group *group, struct hello *out);
+
+/* Enters what a rank has told. */
+void hello_take(struct transport_group *group, uint32_t rank,
+                const struct hello *hello);
+
+#endif
