@@ -60,6 +60,7 @@ static void serve_until(struct moot *m, struct lane *lane, bool (*done)(struct m
         }
     }
     exec_here(lane, false);
+    progress_hand_over(m);
 }
 
 /* Only this thread is left inside a public call. */
@@ -208,6 +209,7 @@ void context_free(struct moot *m)
     text_release(&m->fatal_story);
     pthread_cond_destroy(&m->changed);
     pthread_cond_destroy(&m->left_alone);
+    pthread_cond_destroy(&m->roused);
     bond_drop(m->bond);
     free(m);
 }

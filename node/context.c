@@ -52,7 +52,7 @@ static struct moot *context_new(const moot_options *options)
 {
     struct moot *m = calloc(1, sizeof(*m));
     if (m == NULL || !make_condition(&m->changed) || !make_condition(&m->left_alone) ||
-        !payloads_init(&m->payloads)) {
+        !make_condition(&m->roused) || !payloads_init(&m->payloads)) {
         free(m);
         return NULL;
     }

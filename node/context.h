@@ -157,6 +157,9 @@ struct moot {
     bool threads; /* helper and workers may touch the transport */
     bool helping;
     pthread_t helper;
+    bool dozing;           /* __atomic: the driver sleeps between turns, */
+    pthread_cond_t roused; /* and the helper until it no longer does */
+    uint64_t stirs;        /* messages in and out, heartbeats and grants apart */
     struct outbox *outbox;
     struct inbox *inbox;
 

@@ -242,6 +242,7 @@ static void take_inquiry(struct moot *m, uint32_t from, const struct message *me
 
 static void take_message(struct moot *m, uint32_t from, const struct message *message)
 {
+    m->stirs += message_stirs(message->type);
     if (message->type == MESSAGE_KERNEL) {
         take_kernel(m, from, &message->u.kernel);
         return;
@@ -366,9 +367,11 @@ static void take_arrival(struct moot *m, const struct arrival *arrival)
         free(arrival->data);
         break;
     case ARRIVAL_BULK:
+        m->stirs++;
         take_bulk(m, arrival->data);
         break;
     case ARRIVAL_BULK_SENT:
+        m->stirs++;
         outbox_bulk_sent(m, arrival->data);
         break;
     }

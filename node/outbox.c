@@ -5,6 +5,7 @@
 #include "node/family.h"
 #include "node/faulty_wire.h"
 #include "node/members.h"
+#include "node/progress.h"
 #include "proto/wire.h"
 
 #include <assert.h>
@@ -212,6 +213,7 @@ static void add_encoded(struct moot *m, uint32_t to, const struct message *messa
 {
     struct outbox *outbox = m->outbox;
     struct outbox_peer *peer = &outbox->peers[to];
+    m->stirs += message_stirs(message->type);
     if (peer->writer == NULL) {
         peer->writer = wire_writer_new();
     }

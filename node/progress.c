@@ -30,7 +30,6 @@ enum {
     SLEEP_NS_MAX = 1000000,
     SLEEPS_PER_DOUBLING = 8,
     SLEEPER_NS_MAX = 20000000,
-    HELPER_PERIOD_NS = 1000000,
     HELPER_LATE_NS = 2000000
 };
 
@@ -47,23 +46,21 @@ static bool turn_is_due(struct moot *m, uint64_t now_ns)
     return m->turn_ns <= now_ns;
 }
 
-/* Sends what there is to send; whether there was. */
-static bool say(struct moot *m)
+/* Sends what there is to send. */
+static void say(struct moot *m)
 {
-    bool any = !outbox_empty(m);
-    if (any) {
+    if (!outbox_empty(m)) {
         outbox_flush(m);
     }
-    return any;
 }
 
 /* Lets the core do what is due, and sends what there is to send then. */
-static bool act(struct moot *m, uint64_t now_ns)
+static void act(struct moot *m, uint64_t now_ns)
 {
     if (turn_is_due(m, now_ns)) {
         engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
     }
-    return say(m);
+    say(m);
 }
 
 /* What nobody waits for to the microsecond. */
@@ -93,8 +90,8 @@ static bool drive(struct moot *m, bool comes_back)
     if (!faults_look(m, now_ns)) {
         return false;
     }
-    uint64_t ends = m->end_count;
-    bool any = act(m, now_ns);
+    uint64_t ends = m->end_count, stirs = m->stirs;
+    act(m, now_ns);
     bool arrived = inbox_poll(m);
     if (arrived) {
         say(m);
@@ -105,7 +102,7 @@ static bool drive(struct moot *m, bool comes_back)
         act(m, now_ns);
     }
     faults_after_turn(m, now_ns);
-    return any || arrived;
+    return m->stirs != stirs || !outbox_empty(m);
 }
 
 bool progress_drive(struct moot *m) { return drive(m, false); }
@@ -135,8 +132,18 @@ void progress_wake(struct moot *m)
     }
 }
 
+/* The helper has to look after the driver again, if it did not. */
+static void rouse(struct moot *m)
+{
+    if (m->dozing) {
+        __atomic_store_n(&m->dozing, false, __ATOMIC_RELAXED);
+        pthread_cond_signal(&m->roused);
+    }
+}
+
 void progress_hand_over(struct moot *m)
 {
+    rouse(m);
     if (m->sleepers > 0 && !m->driven) {
         pthread_cond_signal(&m->changed);
     }
@@ -177,6 +184,9 @@ static void breathe(void)
 static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
 {
     m->driven = true;
+    if (idle->rounds < SPIN_ROUNDS + YIELD_ROUNDS) {
+        rouse(m);
+    }
     if (idle->rounds < SPIN_ROUNDS) {
         engine_unlock(m);
         breathe();
@@ -188,9 +198,11 @@ static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
     } else {
         if (m->report_count > 0 ||
             observe_is_due(m)) { /* they are called without the lock */
+            rouse(m);
             engine_unlock(m);
             engine_lock(m);
         }
+        __atomic_store_n(&m->dozing, true, __ATOMIC_RELAXED);
         uint64_t now_ns = clock_ns();
         uint64_t wake_ns = sooner(now_ns + sleep_ns(idle->rounds), until_ns);
         sleep_until(m, sooner(wake_ns, core_deadline(m->core)));
@@ -222,26 +234,40 @@ bool progress_start_thread(pthread_t *thread, void *(*run)(void *), void *argume
     return started;
 }
 
+/* Sleeps until the loop may be driven too late; true if it is. */
+static bool is_late(struct moot *m)
+{
+    uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+    uint64_t now_ns = clock_ns(), late_ns = driven_ns + HELPER_LATE_NS;
+    if (now_ns >= late_ns) {
+        return true;
+    }
+    struct timespec rest = time_of(late_ns - now_ns);
+    nanosleep(&rest, NULL);
+    return false;
+}
+
 static void *helper_main(void *argument)
 {
     struct moot *m = argument;
-    const struct timespec period = {.tv_nsec = HELPER_PERIOD_NS};
-    for (;;) {
-        nanosleep(&period, NULL);
-        uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
-        bool late = clock_ns() - driven_ns >= HELPER_LATE_NS;
-        if (!late && !__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
+    bool stop = false;
+    while (!stop) {
+        bool late = is_late(m);
+        if (!late && !__atomic_load_n(&m->dozing, __ATOMIC_RELAXED) &&
+            !__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
             continue;
         }
         engine_lock(m);
-        if (m->stop) {
-            engine_unlock(m);
-            return NULL;
+        stop = m->stop;
+        if (m->dozing && !stop) {
+            pthread_cond_wait(&m->roused, &m->bond->lock);
+        } else if (late && !stop) {
+            progress_drive(m);
+            exec_stand_in(m);
         }
-        progress_drive(m);
-        exec_stand_in(m);
         engine_unlock(m);
     }
+    return NULL;
 }
 
 bool progress_start_helper(struct moot *m)
@@ -253,6 +279,9 @@ bool progress_start_helper(struct moot *m)
 void progress_join_helper(struct moot *m)
 {
     if (m->helping) {
+        pthread_mutex_lock(&m->bond->lock);
+        rouse(m);
+        pthread_mutex_unlock(&m->bond->lock);
         pthread_join(m->helper, NULL);
         m->helping = false;
     }

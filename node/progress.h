@@ -6,9 +6,10 @@
  * driver spins for a moment, then yields, then sleeps for 50 us, doubling to 1 ms:
  * ranks may outnumber cores.
  *
- * The helper thread looks every millisecond when the loop was last driven, and drives
- * it itself when that is more than 2 ms ago: so a rank in a long kernel, or in the
- * program's own code, still answers its peers.
+ * The helper thread drives the loop when nobody has for 2 ms: so a rank in a long
+ * kernel, or in the program's own code, still answers its peers.  Until then it sleeps.
+ * A driver that has come to sleeping between its turns looks after itself: the helper
+ * sleeps, too, until that thread begins a kernel, leaves, or calls the program's hooks.
  *
  * Under the engine lock, but for the helper's own life.
  */
@@ -17,7 +18,15 @@
 
 #include "node/context.h"
 
-/* One turn; returns whether anything came in or went on.  Never from within a step. */
+/* A message that gives whoever waits a reason to look again at once: all but those
+ * that go back and forth while nothing happens. */
+static inline bool message_stirs(enum message_type type)
+{
+    return type != MESSAGE_HEARTBEAT && type != MESSAGE_GRANT;
+}
+
+/* One turn; returns whether a message that stirs came in, was said or waits for room on
+ * the wire, or a large result was moved.  Never from within a step. */
 bool progress_drive(struct moot *m);
 /* The same, unless another thread is driving. */
 bool progress_drive_free(struct moot *m);

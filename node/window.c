@@ -33,6 +33,7 @@ void window_wait_while_leaving(struct moot *m, const moot_hash *hash,
             progress_idle(m, &idle, CORE_NEVER);
         }
     }
+    progress_hand_over(m);
 }
 
 static bool is_full(const struct moot *m, uint64_t bound)
@@ -106,6 +107,7 @@ void window_make_room(struct moot *m, struct lane *lane)
     lane_set_state(m, lane, CORE_LANE_TIMED);
     exec_here(lane, true);
     bool room = can_help(m) && wait_for_room(m, lane, m->window_bound - part);
+    progress_hand_over(m);
     exec_here(lane, false);
     lane_set_state(m, lane, CORE_LANE_RUNNING);
     if (!room) {

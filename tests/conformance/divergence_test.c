@@ -169,17 +169,12 @@ static void parks(struct seat *seat)
     EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
 }
 
-/* Rank 0 sits in its own code while it chairs what others need by hint. */
-static void busy_chair(struct seat *seat)
+/* What others need of rank 0 meanwhile, by hint, comes although it does not look. */
+static void need_of_busy(struct seat *seat, uint64_t first)
 {
-    meet(seat);
-    if (seat->rank == 0) {
-        nap_ms(400);
-        return;
-    }
     double worst = 0;
     for (uint64_t i = 0; i < 30; i++) {
-        uint64_t x = 60000 + i * 100 + (uint64_t)seat->rank;
+        uint64_t x = first + i * 100 + (uint64_t)seat->rank;
         double begin = now_s();
         moot_task task;
         EXPECT(seat,
@@ -195,6 +190,57 @@ static void busy_chair(struct seat *seat)
         worst = took > worst ? took : worst;
     }
     CHECK(seat, worst < 0.3); /* it did not wait for rank 0 to come back */
+}
+
+/* Rank 0 sits in its own code while it chairs what others need. */
+static void busy_chair(struct seat *seat)
+{
+    meet(seat);
+    if (seat->rank == 0)
+        nap_ms(400);
+    else
+        need_of_busy(seat, 60000);
+}
+
+/* A task that takes so long, behind another. */
+static moot_task spawn_slow(struct seat *seat, int rank, uint64_t ms, uint64_t key,
+                            const moot_task *after)
+{
+    moot_task task;
+    EXPECT(seat,
+           moot_task_spawn(seat->m,
+                           &(moot_task_spec){.kernel = seat->kernels[SLOW],
+                                             .args = &ms,
+                                             .args_size = sizeof(ms),
+                                             .key = &key,
+                                             .key_size = sizeof(key),
+                                             .after = after,
+                                             .after_count = after != NULL,
+                                             .owner = MOOT_ON(rank)},
+                           &task),
+           MOOT_OK);
+    return task;
+}
+
+/* The same where rank 0 had waited for so long that its helper slept, too: it goes out
+ * of its wait into its own code, and later straight into a kernel. */
+static void busy_after_long_wait(struct seat *seat)
+{
+    enum { WAIT_MS = 100, BUSY_MS = 400 };
+    moot_task late = spawn_slow(seat, 1, WAIT_MS, 1, NULL);
+    EXPECT(seat, moot_task_wait(seat->m, late, MOOT_FOREVER), MOOT_OK);
+    if (seat->rank == 0)
+        nap_ms(BUSY_MS);
+    else
+        need_of_busy(seat, 100000);
+    meet(seat);
+    late = spawn_slow(seat, 1, WAIT_MS, 2, NULL);
+    moot_task busy = spawn_slow(seat, 0, BUSY_MS, 3, &late);
+    EXPECT(seat, moot_task_wait(seat->m, seat->rank == 0 ? busy : late, MOOT_FOREVER),
+           MOOT_OK);
+    if (seat->rank != 0)
+        need_of_busy(seat, 110000);
+    meet(seat);
 }
 
 /* --- Modes ---------------------------------------------------------------------- */
@@ -283,6 +329,7 @@ static const struct scene scenes[] = {
     SCENE(deep, .sizes = {1, 2}),
     SCENE(parks, .knobs = NULL),
     SCENE(busy_chair, .sizes = {2, 3}),
+    SCENE(busy_after_long_wait, .sizes = {2, 3}),
     {"strict", strict, kernels, with_strict, strict_after, {2, 3, 4}},
     {"trust", trust, kernels, with_trust, trust_after, {2, 3}},
 };
