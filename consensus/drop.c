@@ -383,6 +383,7 @@ static void forget(struct core *core, struct lane *lane, const struct chunk *chu
     for (uint32_t i = 0; i < count; i++) {
         struct task *task = lane_task(lane, first + i);
         lane_expect(lane, first + i);
+        lane_expect_slot(core, lane, first + i);
         if (task == NULL) {
             continue;
         }

@@ -40,6 +40,17 @@ void lane_expect(const struct lane *lane, uint64_t position)
     }
 }
 
+void lane_expect_slot(const struct core *core, const struct lane *lane,
+                      uint64_t position)
+{
+    const struct task *task = position + EXPECT_AHEAD / 2 <= lane->len
+                                  ? lane_task(lane, position + EXPECT_AHEAD / 2)
+                                  : NULL;
+    if (task != NULL) {
+        table_expect(core, &task->hash);
+    }
+}
+
 bool lane_put(struct core *core, struct lane *lane, struct task *task)
 {
     uint64_t index = lane->len / PAGE_TASKS;

@@ -10,6 +10,11 @@ void *core_user(const struct core *core, const moot_hash *hash)
     return task != NULL ? task_user(core, task) : NULL;
 }
 
+void core_expect(const struct core *core, const moot_hash *hash)
+{
+    table_expect(core, hash);
+}
+
 void *core_enter_for(struct core *core, const moot_hash *hash,
                      const struct rankset *candidates, size_t input_count,
                      size_t room_bytes)

@@ -224,6 +224,15 @@ void recovery_forget(struct core *core, struct task *task); /* its scope is over
  */
 
 struct task *table_find(const struct core *core, const moot_hash *hash);
+/* Fetches where it is looked for, or will be put. */
+static inline void table_expect(const struct core *core, const moot_hash *hash)
+{
+    size_t slot = (uint32_t)hash_word(hash) & (core->slot_count - 1);
+    if (core->slot_count > 0) {
+        __builtin_prefetch(&core->tags[slot]);
+        __builtin_prefetch(&core->slots[slot]);
+    }
+}
 /* Finds or makes; a new record has its chair.  NULL without memory. */
 struct task *table_enter(struct core *core, const moot_hash *hash);
 /* The same where the candidates are known (NULL: all, or unknown): a new record's chair
@@ -486,6 +495,9 @@ void forget_begin(struct core *core, struct scope *scope);
 struct task *lane_task(const struct lane *lane, uint64_t position); /* NULL: gone */
 /* Fetches the record some positions on: who goes along a roll finds it in the cache. */
 void lane_expect(const struct lane *lane, uint64_t position);
+/* Who then forgets it: of one that was fetched by that, its place in the table. */
+void lane_expect_slot(const struct core *core, const struct lane *lane,
+                      uint64_t position);
 bool lane_put(struct core *core, struct lane *lane, struct task *task); /* at len */
 void lane_forget(struct core *core, struct lane *lane, uint64_t position);
 

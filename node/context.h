@@ -114,6 +114,7 @@ struct moot {
     moot_report_fn report;
     void *report_user;
     uint64_t opened_ns;
+    uint64_t ticks;  /* of the processor, when now_ns was read (engine.c) */
     uint64_t now_ns; /* when the lock was taken, or the turn began: time for what is
                         done under it */
 

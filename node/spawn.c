@@ -155,6 +155,7 @@ int spawn_enter(struct moot *m, struct lane *lane, const struct task_facts *fact
         outbox_tell_kernel(m, facts->kernel);
     }
     moot_hash hash = hash_of(facts);
+    core_expect(m->core, &hash);
     window_wait_while_leaving(m, &hash, facts);
     error = refusal(m, &hash, facts);
     if (error != MOOT_OK) {
