@@ -1,4 +1,4 @@
-/* ready.c - see ready.h: a binary heap. */
+/* ready.c - see ready.h: a binary heap beside a ring. */
 #include "ready.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void sift_down(struct ready *ready, size_t at)
     ready->items[at] = item;
 }
 
-static bool add_item(struct ready *ready, struct task *task)
+static bool heap_add(struct ready *ready, struct task *task)
 {
     if (ready->count == ready->room) {
         size_t room = ready->room ? ready->room * 2 : 256;
@@ -56,13 +56,53 @@ static bool add_item(struct ready *ready, struct task *task)
         .order = task->nested ? (UINT64_MAX >> 1) - number : number | 1ull << 63,
         .task = task};
     sift_up(ready, ready->count++);
-    task->queued++;
+    return true;
+}
+
+static void heap_take_first(struct ready *ready)
+{
+    ready->items[0] = ready->items[--ready->count];
+    if (ready->count > 0) {
+        sift_down(ready, 0);
+    }
+}
+
+static struct task **line_at(const struct ready *ready, size_t i)
+{
+    return &ready->line[(ready->line_first + i) & (ready->line_room - 1)];
+}
+
+static bool line_grow(struct ready *ready)
+{
+    size_t room = ready->line_room ? ready->line_room * 2 : 256;
+    struct task **grown = malloc(room * sizeof(struct task *));
+    if (grown == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < ready->line_count; i++) {
+        grown[i] = *line_at(ready, i);
+    }
+    free(ready->line);
+    ready->line = grown;
+    ready->line_first = 0;
+    ready->line_room = room;
+    return true;
+}
+
+static bool line_add(struct ready *ready, struct task *task)
+{
+    if (ready->line_count == ready->line_room && !line_grow(ready)) {
+        return false;
+    }
+    *line_at(ready, ready->line_count++) = task;
     return true;
 }
 
 bool ready_push(struct ready *ready, struct task *task)
 {
-    bool added = add_item(ready, task);
+    bool plain = task->priority == 0 && !task->nested;
+    bool added = plain ? line_add(ready, task) : heap_add(ready, task);
+    task->queued += added;
     ready->live += added;
     return added;
 }
@@ -70,15 +110,26 @@ bool ready_push(struct ready *ready, struct task *task)
 /* Without memory it comes up as it would have. */
 void ready_raise(struct ready *ready, struct task *task)
 {
-    (void)add_item(ready, task);
+    task->queued += heap_add(ready, task);
 }
 
-static void take_first(struct ready *ready)
+static bool heap_is_next(const struct ready *ready)
 {
-    ready->items[0] = ready->items[--ready->count];
-    if (ready->count > 0) {
-        sift_down(ready, 0);
+    return ready->count > 0 &&
+           (ready->line_count == 0 || ready->items[0].priority >= 0);
+}
+
+static struct task *take_first(struct ready *ready)
+{
+    if (heap_is_next(ready)) {
+        struct task *task = ready->items[0].task;
+        heap_take_first(ready);
+        return task;
     }
+    struct task *task = *line_at(ready, 0);
+    ready->line_first++;
+    ready->line_count--;
+    return task;
 }
 
 static void pass_over(struct ready *ready, struct task *task)
@@ -92,9 +143,8 @@ static void pass_over(struct ready *ready, struct task *task)
 /* Of a task that was raised the first item that comes up is the one that counts. */
 struct task *ready_pop(struct ready *ready)
 {
-    while (ready->count > 0) {
-        struct task *task = ready->items[0].task;
-        take_first(ready);
+    while (ready->count + ready->line_count > 0) {
+        struct task *task = take_first(ready);
         task->queued--;
         if (task->stage == TASK_READY) { /* else it was cancelled, or has come up */
             ready->live--;
@@ -107,7 +157,12 @@ struct task *ready_pop(struct ready *ready)
 
 const struct task *ready_first(const struct ready *ready)
 {
-    return ready->items[0].task;
+    return heap_is_next(ready) ? ready->items[0].task : *line_at(ready, 0);
+}
+
+const struct task *ready_soon(const struct ready *ready, size_t ahead)
+{
+    return ahead < ready->line_count ? *line_at(ready, ahead) : NULL;
 }
 
 struct task *ready_take_spent(struct ready *ready)
@@ -120,4 +175,8 @@ struct task *ready_take_spent(struct ready *ready)
     return task;
 }
 
-void ready_release(struct ready *ready) { free(ready->items); }
+void ready_release(struct ready *ready)
+{
+    free(ready->items);
+    free(ready->line);
+}

@@ -5,6 +5,12 @@
  * task that is cancelled in the queue stays in it until it comes up, and one that is
  * raised stands in it twice; `live` counts tasks that are ready, once each.  The record
  * of a task stays as long as an item names it.
+ *
+ * Most tasks are the program's and have no priority: oldest first is then the order in
+ * which they came, and they stand in a line, a ring.  The others stand in a heap, and
+ * those of them that are not below 0 go before the line.  Where the next of the line
+ * stands is known, so that its record, which has been out of the near caches since it
+ * was spawned, is fetched while the one before it runs.
  */
 #ifndef NODE_READY_H
 #define NODE_READY_H
@@ -18,8 +24,10 @@ struct ready_item {
 };
 /* All zero is an empty queue. */
 struct ready {
-    struct ready_item *items;
+    struct ready_item *items; /* the heap */
     size_t count, room;
+    struct task **line; /* line_room, a power of two, of them; from line_first on */
+    size_t line_first, line_count, line_room;
     size_t live;        /* tasks that are ready: some items are not, any more */
     struct task *spent; /* list: forgotten, and the last item has come up */
     uint64_t newest;    /* spawn counter, for the order */
@@ -29,6 +37,8 @@ bool ready_push(struct ready *ready, struct task *task); /* false without memory
 struct task *ready_pop(struct ready *ready);             /* NULL if none is live */
 /* What comes up next, cancelled or not; the queue is not empty. */
 const struct task *ready_first(const struct ready *ready);
+/* What comes up after `ahead` others of the line, if nothing goes before; or NULL. */
+const struct task *ready_soon(const struct ready *ready, size_t ahead);
 /* Its priority has risen: it gets another item, and the first is passed over. */
 void ready_raise(struct ready *ready, struct task *task);
 /* One of those whose records may go now, or NULL. */
