@@ -20,7 +20,7 @@
 
 bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
 {
-    memset(call, 0, sizeof(*call));
+    memset(call, 0, offsetof(struct moot_call, inline_inputs));
     call->m = m;
     call->task = task;
     call->inputs = call->inline_inputs;

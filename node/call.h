@@ -19,7 +19,6 @@ struct moot_call {
     bool goes_on; /* its wait is over before it has left */
     const struct payload **inputs;
     size_t input_count; /* data inputs */
-    const struct payload *inline_inputs[CALL_INPUTS_INLINE];
     struct payload *output;
     struct payload *small;     /* the output if it is small */
     struct payload *discarded; /* outputs that another took the place of: list */
@@ -34,6 +33,8 @@ struct moot_call {
     size_t child_count, child_room;
     struct payload **borrowed; /* children's results */
     size_t borrowed_count, borrowed_room;
+    /* Last, and not cleared. */
+    const struct payload *inline_inputs[CALL_INPUTS_INLINE];
 };
 
 /* Gathers the inputs; false without memory. */

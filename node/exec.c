@@ -21,7 +21,8 @@
 enum {
     /* Where many kernels wait, another begins only after this many idle rounds. */
     EXEC_RELUCTANT_ROUNDS = 100,
-    EXEC_SPARE_RUNS = 64 /* strands that are kept for what comes */
+    EXEC_SPARE_RUNS = 64, /* strands that are kept for what comes */
+    EXEC_FOLLOW_MAX = 32  /* kernels in one strand after the first */
 };
 
 /* A kernel from its beginning to its end. */
@@ -30,8 +31,11 @@ struct run {
     struct strand *strand;
     const struct lane *home; /* where it began; NULL: that thread has ended */
     struct run *next;        /* spare, or can go on */
-    int code;                /* the kernel's, once it has returned */
-    bool active;             /* begun and not ended */
+    exec_enough enough;      /* and what it is asked with */
+    void *context;
+    uint32_t left; /* kernels that may follow without a switch (exec_some) */
+    int code;      /* the kernel's, once it has returned */
+    bool active;   /* begun and not ended */
 };
 
 /* --- How a task ends ------------------------------------------------------------ */
@@ -249,7 +253,6 @@ static void run_free(struct run *run)
 
 static void run_give_back(struct moot *m, struct run *run)
 {
-    run->active = false;
     if (m->spare_run_count < EXEC_SPARE_RUNS) {
         run->next = m->spare_runs;
         m->spare_runs = run;
@@ -277,9 +280,8 @@ static void close_queues(struct run *run)
 }
 
 /* On the strand, without the lock. */
-static void run_kernel(void *argument)
+static void run_kernel(struct run *run)
 {
-    struct run *run = argument;
     const struct kernel *kernel = run->call.task->kernel;
     struct moot *m = run->call.m;
     uint64_t began_ns = m->faults.plan != NULL ? clock_ns() : 0;
@@ -318,11 +320,12 @@ static void end_check(struct moot *m, struct run *run)
     text_release(&run->call.why);
     text_release(&run->call.mishap_story);
     tell_check(m, task, false);
-    run_give_back(m, run);
+    run->active = false;
     task->pins--;
     task_try_free(m, task);
 }
 
+/* The run is free for another kernel then. */
 static void end_run(struct moot *m, struct run *run)
 {
     struct task *task = run->call.task;
@@ -340,34 +343,42 @@ static void end_run(struct moot *m, struct run *run)
     }
     text_release(&run->call.why);
     text_release(&run->call.mishap_story);
-    run_give_back(m, run);
+    run->active = false;
     task->pins--;
     task_try_free(m, task);
 }
 
-/* Lets it go on until it stops or ends. */
-static void run_on(struct moot *m, struct lane *lane, struct run *run)
+/* The next thing that happens in `run` is its kernel, without the lock. */
+static void go(struct moot *m, struct lane *lane, struct run *run)
 {
     run->call.lane = lane;
     run->call.state = CALL_RUNS;
     lane->call = &run->call;
     progress_hand_over(m);
     engine_unlock(m);
-    bool ended = strand_run(run->strand);
-    engine_lock(m);
-    lane->call = NULL;
-    if (ended) {
-        m->running--;
-        end_run(m, run);
+}
+
+/* Lets it go on until it stops, or has ended and no other kernel follows in it. */
+static void run_on(struct moot *m, struct lane *lane, struct run *run)
+{
+    go(m, lane, run);
+    if (strand_run(run->strand)) {
+        if (STRAND_KEEPS_LOCKS) {
+            engine_lock(m);
+        }
+        run_give_back(m, run);
         return;
     }
+    engine_lock(m);
+    lane->call = NULL;
     run->call.state = CALL_STOPPED;
     if (run->call.goes_on) {
         exec_go_on(m, &run->call);
     }
 }
 
-static void begin(struct moot *m, struct lane *lane, struct task *task, struct run *run)
+/* Without memory its task ends at once, and false. */
+static bool begin(struct moot *m, struct lane *lane, struct task *task, struct run *run)
 {
     assert(task->kernel != NULL && task->stage == TASK_READY);
     task->stage = TASK_RUNNING;
@@ -377,7 +388,7 @@ static void begin(struct moot *m, struct lane *lane, struct task *task, struct r
     run->code = MOOT_ERR_NO_MEMORY;
     if (!call_begin(&run->call, m, task)) {
         end_run(m, run);
-        return;
+        return false;
     }
     run->call.began_ns = m->now_ns;
     m->counts.run++;
@@ -387,8 +398,66 @@ static void begin(struct moot *m, struct lane *lane, struct task *task, struct r
         trace_start(m, task);
     }
     observe_event(m, MOOT_EVENT_RUNNING, task, (int)m->group.rank, NULL);
-    strand_begin(run->strand, run_kernel, run);
-    run_on(m, lane, run);
+    return true;
+}
+
+static void free_spent(struct moot *m)
+{
+    struct task *task = ready_take_spent(&m->ready);
+    while (task != NULL) {
+        task_try_free(m, task);
+        task = ready_take_spent(&m->ready);
+    }
+}
+
+static struct task *take_ready(struct moot *m)
+{
+    struct task *task = ready_pop(&m->ready);
+    free_spent(m);
+    return task;
+}
+
+/* Nothing else is to be done before the next kernel. */
+static bool another_may_follow(struct moot *m, struct run *run)
+{
+    return m->ready.live > 0 && m->going_on == NULL && m->resting == NULL &&
+           m->fatal == 0 && m->kernel_waits < LIMIT_RUNS / 2 && !progress_is_due(m) &&
+           !run->enough(m, run->context);
+}
+
+/* On the strand: ends a kernel, and begins the next; false, and the lock is held, if
+ * none follows. */
+static bool go_to_next(struct moot *m, struct run *run)
+{
+    engine_lock(m);
+    struct lane *lane = run->call.lane;
+    lane->call = NULL;
+    m->running--;
+    end_run(m, run);
+    if (run->left == 0) {
+        return false;
+    }
+    run->left--;
+    progress_send_free(m);
+    wait_release_ended(m);
+    if (!another_may_follow(m, run) || !begin(m, lane, take_ready(m), run)) {
+        return false;
+    }
+    go(m, lane, run);
+    return true;
+}
+
+/* On the strand. */
+static void run_kernels(void *argument)
+{
+    struct run *run = argument;
+    struct moot *m = run->call.m;
+    do {
+        run_kernel(run);
+    } while (go_to_next(m, run));
+    if (STRAND_KEEPS_LOCKS) {
+        engine_unlock(m);
+    }
 }
 
 void exec_each_call(const struct moot *m,
@@ -408,6 +477,7 @@ bool exec_stop(struct moot *m, struct moot_call *call)
         return false;
     }
     struct run *run = (struct run *)call;
+    run->left = 0; /* who lets it go on may want no more than its end */
     call->state = CALL_LEAVES;
     call->goes_on = false;
     engine_unlock(m);
@@ -455,15 +525,6 @@ static bool is_reluctant(const struct moot *m, uint32_t idle_rounds)
            !ready_first(&m->ready)->nested;
 }
 
-static void free_spent(struct moot *m)
-{
-    struct task *task = ready_take_spent(&m->ready);
-    while (task != NULL) {
-        task_try_free(m, task);
-        task = ready_take_spent(&m->ready);
-    }
-}
-
 /* Runs a task a second time, if there is one to check; there is nothing else to do. */
 static bool check_one(struct moot *m, struct lane *lane)
 {
@@ -481,19 +542,22 @@ static bool check_one(struct moot *m, struct lane *lane)
     run->active = true;
     run->home = lane;
     run->code = MOOT_ERR_NO_MEMORY;
+    run->left = 0;
     bool begun = call_begin(&run->call, m, task);
     run->call.check = true;
     if (!begun) {
         end_run(m, run);
+        run_give_back(m, run);
         return true;
     }
     m->running++;
-    strand_begin(run->strand, run_kernel, run);
+    strand_begin(run->strand, run_kernels, run);
     run_on(m, lane, run);
     return true;
 }
 
-bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
+bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
+               exec_enough enough, void *context)
 {
     wait_release_ended(m);
     if (m->resting != NULL) {
@@ -512,14 +576,33 @@ bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
         return false;
     }
     run = run_take(m);
-    struct task *task = ready_pop(&m->ready);
-    free_spent(m);
-    if (run != NULL) {
-        begin(m, lane, task, run);
-    } else {
+    struct task *task = take_ready(m);
+    if (run == NULL) {
         end_without_stack(m, task);
+        return true;
+    }
+    run->enough = enough;
+    run->context = context;
+    run->left = EXEC_FOLLOW_MAX;
+    if (begin(m, lane, task, run)) {
+        strand_begin(run->strand, run_kernels, run);
+        run_on(m, lane, run);
+    } else {
+        run_give_back(m, run);
     }
     return true;
+}
+
+static bool one_is_enough(struct moot *m, void *context)
+{
+    (void)m;
+    (void)context;
+    return true;
+}
+
+bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
+{
+    return exec_some(m, lane, idle_rounds, one_is_enough, NULL);
 }
 
 void exec_here(struct lane *lane, bool here) { lane->here = here; }
@@ -535,6 +618,12 @@ void exec_forget_lane(struct moot *m, const struct lane *lane)
 
 /* --- Workers -------------------------------------------------------------------- */
 
+static bool worker_stops(struct moot *m, void *context)
+{
+    (void)context;
+    return m->stop;
+}
+
 static void *worker_main(void *argument)
 {
     struct moot *m = argument;
@@ -546,7 +635,7 @@ static void *worker_main(void *argument)
     engine_lock(m);
     exec_here(lane, true);
     while (!m->stop) {
-        if (exec_one(m, lane, idle.rounds)) {
+        if (exec_some(m, lane, idle.rounds, worker_stops, NULL)) {
             progress_send_free(m);
             idle.rounds = 0;
         } else if (progress_drive_free(m)) {

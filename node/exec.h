@@ -9,6 +9,11 @@
  * spawns just what the kernel waits for, or another kernel that makes it.  As it is,
  * nothing but what a wait names keeps it from ending.
  *
+ * Two switches of stacks take as long as a small kernel.  So kernels that neither wait
+ * nor stop follow each other on one strand: what comes between them, the end of the one
+ * and the beginning of the next, is done there.  A kernel that has stopped is the last
+ * on its strand.
+ *
  * A run goes on, if it can, on the thread where it began, and before anything new is
  * begun there.  Only if that thread is elsewhere, in the program's own code, parked or
  * at its end, does another thread take the run over.
@@ -44,6 +49,13 @@ void exec_cancel(struct moot *m, struct task *task, uint32_t by);
  * if there is nothing that it may run.  The thread has found nothing to do
  * `idle_rounds` times. */
 bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds);
+
+/* The same, and then as many of those that are ready as follow without anything else to
+ * do in between: none once `enough`, asked under the lock, says so, or the wire is to
+ * be looked at. */
+typedef bool (*exec_enough)(struct moot *m, void *context);
+bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
+               exec_enough enough, void *context);
 void exec_here(struct lane *lane, bool here);
 
 /* Stops the kernel whose call this is, on the thread that runs it, until its wait is

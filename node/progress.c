@@ -109,13 +109,16 @@ bool progress_drive(struct moot *m) { return drive(m, false); }
 
 bool progress_drive_free(struct moot *m) { return !m->driven && drive(m, false); }
 
-bool progress_drive_between(struct moot *m)
+bool progress_is_due(const struct moot *m)
 {
     uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
-    if (m->ready.live > 0 && m->now_ns - driven_ns < BUSY_NS) {
-        return false;
-    }
-    return !m->driven && drive(m, true);
+    return m->now_ns - driven_ns >= BUSY_NS;
+}
+
+bool progress_drive_between(struct moot *m)
+{
+    bool busy = m->ready.live > 0 && !progress_is_due(m);
+    return !busy && !m->driven && drive(m, true);
 }
 
 void progress_send_free(struct moot *m)

@@ -30,7 +30,10 @@ static inline bool message_stirs(enum message_type type)
 bool progress_drive(struct moot *m);
 /* The same, unless another thread is driving. */
 bool progress_drive_free(struct moot *m);
-/* Likewise, between two kernels: not if it was done a moment ago and more are ready. */
+/* It was not done for a moment: between two kernels it is time to. */
+bool progress_is_due(const struct moot *m);
+/* progress_drive_free(), between two kernels: not if it was done a moment ago and more
+ * are ready. */
 bool progress_drive_between(struct moot *m);
 /* Sends what a kernel's end gave rise to, unless another thread is driving. */
 void progress_send_free(struct moot *m);

@@ -23,14 +23,6 @@
 #define STRAND_ASAN 1
 #endif
 #endif
-#if defined(__SANITIZE_THREAD__)
-#define STRAND_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define STRAND_TSAN 1
-#endif
-#endif
-
 #ifdef STRAND_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif

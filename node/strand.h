@@ -17,6 +17,21 @@
 
 #include <stdbool.h>
 
+/* The thread sanitizer takes a strand for a thread: a lock that is taken on it must be
+ * released on it.  In truth it may be released by who runs it. */
+#if defined(__SANITIZE_THREAD__)
+#define STRAND_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define STRAND_TSAN 1
+#endif
+#endif
+#ifdef STRAND_TSAN
+enum { STRAND_KEEPS_LOCKS = 1 };
+#else
+enum { STRAND_KEEPS_LOCKS = 0 };
+#endif
+
 struct strand;
 
 /* NULL without memory or address space. */

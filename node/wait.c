@@ -218,6 +218,11 @@ static void end_needs(struct moot *m, struct wait *wait, bool timed_out)
 
 /* --- The loop ------------------------------------------------------------------- */
 
+static bool is_enough(struct moot *m, void *context)
+{
+    return wait_ended(m, context) || m->closing;
+}
+
 /* A lane's. */
 static int loop(struct moot *m, struct wait *wait)
 {
@@ -231,7 +236,7 @@ static int loop(struct moot *m, struct wait *wait)
         if (wait_ended(m, wait)) {
             break;
         }
-        if (exec_one(m, wait->lane, idle.rounds)) {
+        if (exec_some(m, wait->lane, idle.rounds, is_enough, wait)) {
             progress_send_free(m);
             moved = true;
             if (wait_ended(m, wait)) {

@@ -72,9 +72,15 @@ static bool wait_for_room(struct moot *m, struct lane *lane, uint64_t target)
     return !is_full(m, target);
 }
 
-static bool run_one(struct moot *m, struct lane *lane)
+static bool is_enough(struct moot *m, void *context)
 {
-    bool ran = exec_one(m, lane, 0);
+    const uint64_t *target = context;
+    return core_unfinished(m->core) <= *target || m->closing;
+}
+
+static bool run_ready(struct moot *m, struct lane *lane, uint64_t *target)
+{
+    bool ran = exec_some(m, lane, 0, is_enough, target);
     progress_send_free(m);
     return ran;
 }
@@ -85,11 +91,11 @@ static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
     if (core_unfinished(m->core) <= ahead || lane->call != NULL) {
         return;
     }
+    uint64_t target = ahead - ahead / 4;
     exec_here(lane, true);
     do {
         progress_drive_between(m); /* what is unfinished may wait for its inputs */
-    } while (core_unfinished(m->core) > ahead - ahead / 4 && !m->closing &&
-             run_one(m, lane));
+    } while (!is_enough(m, &target) && run_ready(m, lane, &target));
     exec_here(lane, false);
 }
 

@@ -527,6 +527,19 @@ static void spawns_what_all_wait_for_last(struct seat *seat)
     EXPECT(seat, moot_task_release(seat->m, last), MOOT_OK);
 }
 
+/* However many are ready: one that is over runs no more of them. */
+static void runs_what_it_waits_for(struct seat *seat)
+{
+    enum { COUNT = 100 };
+    moot_task tasks[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++)
+        tasks[i] = spawn_u64(seat, SQUARE, 7000 + i);
+    for (uint64_t i = 0; i < COUNT; i += 10) {
+        EXPECT(seat, moot_task_wait(seat->m, tasks[i], MOOT_FOREVER), MOOT_OK);
+        CHECK(seat, stats_of(seat).tasks_run == i + 1);
+    }
+}
+
 /* --- All of them ---------------------------------------------------------------- */
 
 static const char *const with_workers[] = {"MOOT_THREADS=3", NULL};
@@ -576,6 +589,12 @@ static const struct scene scenes[] = {
      with_workers,
      closes_well,
      {0}},
+    {"runs_what_it_waits_for",
+     runs_what_it_waits_for,
+     kernels,
+     with_caller,
+     closes_well,
+     {1}},
     SCENE(spawns_ahead, .knobs = small_window),
     SCENE(spawns_what_all_wait_for_last, .knobs = small_window),
     {"close_with_waiters", close_with_waiters, kernels, NULL, NULL, {0}},
