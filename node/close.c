@@ -31,6 +31,7 @@
 #include "node/trace.h"
 #include "node/usr1.h"
 #include "node/wait.h"
+#include "node/workers.h"
 
 #include <stdlib.h>
 
@@ -119,7 +120,7 @@ static void stop_threads(struct moot *m)
     __atomic_store_n(&m->stop, true, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&m->changed);
     engine_unlock(m);
-    exec_join_workers(m);
+    workers_join(m);
     progress_join_helper(m);
 }
 

@@ -11,7 +11,6 @@
 #include "node/close.h"
 #include "node/door.h"
 #include "node/engine.h"
-#include "node/exec.h"
 #include "node/faults.h"
 #include "node/inbox.h"
 #include "node/inquiry.h"
@@ -25,6 +24,7 @@
 #include "node/transport/mpi.h"
 #include "node/usr1.h"
 #include "node/window.h"
+#include "node/workers.h"
 #include "proto/error.h"
 
 #include <stdlib.h>
@@ -189,7 +189,7 @@ static bool start_threads(struct moot *m)
     atomic_store(&m->driven_ns, clock_ns());
     door_open(m);
     return (!helper || progress_start_helper(m)) &&
-           (!workers || exec_start_workers(m, (uint32_t)m->knobs.threads));
+           (!workers || workers_start(m, (uint32_t)m->knobs.threads));
 }
 
 /* Ends the threads of a context that did not get far. */
@@ -200,7 +200,7 @@ static void give_up(struct moot *m)
         __atomic_store_n(&m->stop, true, __ATOMIC_RELEASE);
         pthread_cond_broadcast(&m->changed);
         engine_unlock(m);
-        exec_join_workers(m);
+        workers_join(m);
         progress_join_helper(m);
     }
     context_free(m);

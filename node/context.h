@@ -7,7 +7,8 @@
  *   engine.c    steps the core and carries out what it says
  *   progress.c  the one loop that moves messages; who drives it, who sleeps
  *   inbox.c     frames and bulk results that come in;  outbox.c those that go out
- *   exec.c      workers, running a kernel;  call.c what a kernel calls
+ *   exec.c      running kernels;  workers.c the threads that do nothing else;  call.c
+ *               what a kernel calls
  *   ready.c     the tasks that wait for a thread;  priority.c who goes first
  *   retry.c     kernels that failed and are tried again;  verify.c run twice
  *   strand.c    the stacks that kernels run on

@@ -1,7 +1,7 @@
 /* exec.h - tasks that are ready, and running them.
  *
- * Callers run tasks while they wait, MOOT_THREADS workers always; the engine lock is
- * released around the kernel and nowhere else.
+ * Callers run tasks while they wait, MOOT_THREADS workers always (workers.h); the
+ * engine lock is released around the kernel and nowhere else.
  *
  * Every kernel runs on a strand (strand.h), so that one that waits for its children
  * stops, and lies on nobody's stack.  If it lay on the stack of the thread that picked
@@ -18,11 +18,6 @@
  * begun there.  Only if that thread is elsewhere, in the program's own code, parked or
  * at its end, does another thread take the run over.
  *
- * A parked thread runs nothing, and what it waits for may need what this rank owns: a
- * barrier with a peer that waits for one of our tasks.  So where no worker and no wait
- * could run a task and a lane is parked, a stand-in does, a thread that the helper
- * starts when it first finds this.
- *
  * Strands take memory, so where half of LIMIT_RUNS kernels have begun and not ended, a
  * task of the program begins only after a while of nothing else to do; at the limit
  * none begins, and a kernel's wait ends with LIMIT.
@@ -37,6 +32,9 @@
 #define NODE_EXEC_H
 
 #include "node/context.h"
+
+/* Where many kernels wait, another begins only after this many idle rounds. */
+enum { EXEC_RELUCTANT_ROUNDS = 100 };
 
 /* CORE_OUT_RUN and CORE_OUT_CANCEL.  Called while outputs are carried out. */
 /* `code` is not MOOT_OK if it is to end with that instead of running; `by` the rank
@@ -68,11 +66,6 @@ void exec_each_call(const struct moot *m,
                     void (*see)(void *context, const struct moot_call *call),
                     void *context);
 
-bool exec_start_workers(struct moot *m, uint32_t count); /* false: no thread */
-/* Starts or wakes the stand-in if it is needed; by the helper. */
-void exec_stand_in(struct moot *m);
-/* After m->stop; without the lock. */
-void exec_join_workers(struct moot *m);
 /* The thread of this lane ends. */
 void exec_forget_lane(struct moot *m, const struct lane *lane);
 void exec_release(struct moot *m);

@@ -3,7 +3,6 @@
 
 #include "node/door.h"
 #include "node/engine.h"
-#include "node/exec.h"
 #include "node/faults.h"
 #include "node/inbox.h"
 #include "node/inquiry.h"
@@ -13,6 +12,7 @@
 #include "node/report.h"
 #include "node/trace.h"
 #include "node/window.h"
+#include "node/workers.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -266,7 +266,7 @@ static void *helper_main(void *argument)
             pthread_cond_wait(&m->roused, &m->bond->lock);
         } else if (late && !stop) {
             progress_drive(m);
-            exec_stand_in(m);
+            workers_stand_in(m);
         }
         engine_unlock(m);
     }
