@@ -10,7 +10,7 @@
 
 /* Larger blocks begin at a huge page, and ask for them: fewer traps, and less for a
  * wire that pins pages. */
-enum { HUGE_PAGE_BYTES = 2 << 20, HUGE_BYTES_MIN = 4 * HUGE_PAGE_BYTES };
+enum { HUGE_PAGE_BYTES = 2 << 20 };
 
 /* Stands at the start of a block that is kept. */
 struct large_block {
@@ -45,7 +45,7 @@ void large_release(struct large *large)
 static void *allocate(size_t size, size_t *capacity)
 {
     void *block;
-    bool huge = size >= HUGE_BYTES_MIN;
+    bool huge = size >= HUGE_PAGE_BYTES;
     if (posix_memalign(&block, huge ? HUGE_PAGE_BYTES : LARGE_ALIGN, size) != 0) {
         return NULL;
     }

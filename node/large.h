@@ -6,7 +6,9 @@
  * for a while, and taken again by the next result that it fits.
  *
  * What is kept is bounded in bytes, in number and in time: a block that nobody takes
- * goes back to the system within a second of turns of the engine.
+ * goes back to the system within a second of turns of the engine.  The bounds are those
+ * of a chunk of the roll, whose results are let go at once (consensus/drop.c): 256 on
+ * average, and most programs' are used again before the second has passed.
  *
  * Any thread may call, with or without the engine lock: a lock of its own is held for a
  * look over a short list, and not while the system is asked for memory.
@@ -24,8 +26,8 @@
 enum { LARGE_BYTES_MIN = 64 << 10, LARGE_ALIGN = 4096 };
 
 /* How much is kept at most: bytes, and blocks. */
-#define LARGE_KEPT_BYTES_MAX ((size_t)256 << 20)
-enum { LARGE_KEPT_MAX = 64 };
+#define LARGE_KEPT_BYTES_MAX ((size_t)1 << 30)
+enum { LARGE_KEPT_MAX = 1024 };
 
 struct large_block;
 

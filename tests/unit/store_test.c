@@ -85,7 +85,7 @@ static void little_large_memory_is_kept(void **state)
     static const struct {
         uint64_t size;
         int count;
-    } rows[] = {{48 << 20, 8}, {LARGE_BYTES_MIN, COUNT_MAX}};
+    } rows[] = {{96 << 20, 12}, {LARGE_BYTES_MIN, COUNT_MAX}};
     struct payloads payloads;
     assert_true(payloads_init(&payloads));
     for (int i = 0; i < 2; i++) {
