@@ -1,6 +1,7 @@
 /* store.c - see store.h. */
 #include "store.h"
 
+#include "hashing/fetch_ahead.h"
 #include "proto/limits.h"
 
 #include <assert.h>
@@ -134,6 +135,7 @@ struct payload *payloads_take(struct payloads *payloads)
     }
     struct payload *payload = payloads->spare;
     payloads->spare = payload->next;
+    fetch_ahead(payloads->spare, PAYLOAD_ALIGN + 1); /* the next is soon taken */
     payload->next = NULL;
     payload->references = 1;
     payload_fit(payload, 0);
