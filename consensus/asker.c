@@ -17,6 +17,7 @@
 
 void asker_add_need(struct core *core, struct task *task, enum want want)
 {
+    drop_touch(core, task);
     if (want == WANT_DATA) {
         task->needs_data++;
     } else {
@@ -34,6 +35,7 @@ void asker_drop_need(struct core *core, struct task *task, enum want want)
     bool tells = task->owed && task->held; /* its chair is to know of a holder (T1a) */
     if (task->needs_done + task->needs_data == 0 && !tells) {
         asker_forget_pending(core, task);
+        drop_count(core, task);
     }
 }
 
@@ -198,6 +200,7 @@ static uint64_t motion_count_in(struct core *core, const struct task *task,
 static void pend(struct core *core, struct task *task)
 {
     if (!task->pending) {
+        drop_touch(core, task);
         task->pending = true;
         task->since_ns = core->now_ns;
         task->pending_prev = core->pending.pending_prev;
@@ -210,6 +213,7 @@ static void pend(struct core *core, struct task *task)
 
 void asker_owe(struct core *core, struct task *task)
 {
+    drop_touch(core, task);
     task->owed = true;
     pend(core, task);
 }

@@ -22,6 +22,7 @@ static void ask_voters(struct core *core, struct task *task,
         core->broken = true;
         return;
     }
+    drop_touch(core, task);
     docket->balloting = true;
     for (uint32_t i = 0; i < count; i++) {
         struct message *message = voters[i] != core->rank

@@ -65,7 +65,7 @@ static void seek_holder(struct core *core, struct task *task)
 
 void cancel_pass_on(struct core *core, struct task *task)
 {
-    bool gone = task->chair == NOBODY || task->leaving;
+    bool gone = task->chair == NOBODY || drop_is_leaving(core, task);
     if (seldom(task)->canceller == NOBODY || has_ended(task) || gone ||
         task->cancel_told) {
         return;

@@ -138,6 +138,8 @@ struct core *core_new(const struct core_options *options)
     core->spread_due_ns = CORE_NEVER;
     core->paxos.cause_since_ns = CORE_NEVER;
     core_make_lists(core);
+    core->drop.counts =
+        core->options.drop_above > 0 && core->options.mode == CORE_REPAIR;
     if (!core_fill(core, options)) {
         core_free(core);
         return NULL;

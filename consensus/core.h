@@ -236,11 +236,11 @@ enum core_output_type {
                           nothing */
     CORE_OUT_REFUSE,  /* a JOIN came to a moot that takes no newcomers: send the message
                          to the incarnation that asked, which has no rank */
-    CORE_OUT_FORGET,  /* the task's scope has ended on every rank: nothing is said of it
-                         any more, `user` and its bytes may go; an entry with the
-                         host's part is to be given back.  Events about it are
+    CORE_OUT_FORGET,  /* of many tasks: their scope has ended on every rank: nothing is
+                         said of them any more, their `user`s and bytes may go; entries
+                         with the host's part are to be given back.  Events about one are
                          answered with SCOPE_CLOSED.  Or all members have released and
-                         dropped it: then it may be registered again, and is another
+                         dropped them: then one may be registered again, and is another
                          task, unless it is once (RESULT_LOST) */
     CORE_OUT_ADJOURN, /* all have closed: send what is queued and leave */
     CORE_OUT_NOTE     /* a protocol point was passed (options.notes) */
@@ -322,6 +322,10 @@ struct core_output {
             struct message message;
         } refuse;
         struct {
+            void **users; /* of the tasks */
+            uint32_t count;
+        } forget;
+        struct {
             int32_t exit_code; /* the worst of all ranks */
         } adjourn;
         struct {
@@ -372,6 +376,9 @@ int core_refusal(const struct core *core, const moot_hash *hash,
  */
 bool core_is_leaving(const struct core *core, const moot_hash *hash);
 bool core_any_leaving(const struct core *core); /* some task is */
+/* What is counted of tasks that may be dropped is what a look at all of them finds: for
+ * tests, as it takes long. */
+bool core_counts_hold(const struct core *core);
 /* The task at a position, from 1, of a lane of this rank's, and its call site (NULL:
  * not known), which stays while the core knows the task; false where the lane has none,
  * or it is forgotten. */

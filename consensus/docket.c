@@ -52,6 +52,7 @@ void undecided_add(struct core *core, struct task *task)
     if (docket->undecided) {
         return;
     }
+    drop_touch(core, task);
     docket->undecided = true;
     docket->first_ask_ns = core->now_ns;
     docket->undecided_next = &core->undecided;

@@ -41,7 +41,7 @@
 
 #include <stdlib.h>
 
-enum { NEWS_MIN = 256, LOOK_TASKS_MAX = 2048, LOOK_CHUNKS_MAX = 128 };
+enum { NEWS_MIN = 256, LOOK_TASKS_MAX = 2048, LOOK_CHUNKS_MAX = 128, OFFER_MIN = 512 };
 
 bool drop_is_on(const struct core *core)
 {
@@ -71,7 +71,7 @@ bool drop_once_is_gone(const struct core *core, const moot_hash *hash)
            hash_equal(&drop->once[once_slot(drop->once, drop->once_room, hash)], hash);
 }
 
-static void once_add(struct core *core, const moot_hash *hash)
+void drop_note_once(struct core *core, const moot_hash *hash)
 {
     struct drop *drop = &core->drop;
     if (drop->once_count * 2 >= drop->once_room) {
@@ -109,60 +109,31 @@ void drop_late(struct core *core, uint32_t from, const struct message *message)
 /* --- Is it released here? -----------------------------------------------------------
  */
 
-static bool has_ended(const struct task *task)
-{
-    return task->own == CORE_OWN_DONE ||
-           (task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING);
-}
-
-/* Its chair holds it, and cannot have released it before it has ended. */
-static bool is_seen_to(const struct core *core, const struct task *task)
-{
-    return has_ended(task) || (task->own == CORE_OWN_NONE && !task->finder &&
-                               task->chair != core->rank && task->chair != NOBODY);
-}
-
-static bool consumers_are_known(const struct core *core, const struct task *task)
-{
-    for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
-        const struct task *to = edge->to;
-        if (has_ended(to)) {
-            continue;
-        }
-        const struct chunk *chunk = roll_chunk_of(core, to);
-        if (chunk == NULL || (chunk != roll_chunk_of(core, task) &&
-                              !roll_all_hold(core, to->lane, chunk))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_released(const struct core *core, const struct task *task)
-{
-    bool busy = task->needs_done + task->needs_data > 0 || task->users > 0 ||
-                task->pending || task->owed || task->frozen || task->on_push_list ||
-                (task->pulled && task->have != CORE_HAVE_DATA) ||
-                (task->seldom != NULL && !rankset_empty(&task->seldom->seekers)) ||
-                docket_is_open(core, task);
-    return task->let_go && !busy && is_seen_to(core, task) &&
-           consumers_are_known(core, task);
-}
-
-static bool all_released(struct core *core, const struct lane *lane,
-                         const struct chunk *chunk, uint64_t *sent, uint64_t *received)
+static bool look_at_all(const struct core *core, const struct lane *lane,
+                        const struct chunk *chunk, uint64_t *sent, uint64_t *received)
 {
     *sent = *received = 0;
     for (uint32_t i = 0; i < chunk->count; i++) {
         const struct task *task = lane_task(lane, chunk->first + i);
         lane_expect(lane, chunk->first + i);
-        if (task == NULL || !is_released(core, task)) {
+        if (task == NULL || !drop_is_released(core, task)) {
             return false;
         }
         *sent += task->said;
         *received += task->heard;
     }
     return true;
+}
+
+static bool all_released(const struct core *core, uint32_t number,
+                         const struct chunk *chunk, uint64_t *sent, uint64_t *received)
+{
+    if (drop_is_all_quiet(core, number, chunk)) {
+        *sent = chunk->facts.said;
+        *received = chunk->facts.heard;
+        return true;
+    }
+    return look_at_all(core, &core->lanes[number], chunk, sent, received);
 }
 
 /* --- Saying so ----------------------------------------------------------------------
@@ -194,49 +165,90 @@ static struct chunk_name name_of(const struct chunk *chunk)
     return (struct chunk_name){chunk->sum, chunk->count};
 }
 
-/* Goes on where it stopped before: what was released then seldom is not any more, and
- * is looked at again before it is answered for. */
-static void look_at(struct core *core, uint32_t number, struct chunk *chunk,
-                    uint32_t *budget)
+/* Where the count has not moved.  Goes on where it stopped before: what was released
+ * then seldom is not any more, and is looked at again before it is answered for. */
+static bool is_found_released(struct core *core, const struct lane *lane,
+                              struct chunk *chunk, uint32_t *tasks)
 {
-    const struct lane *lane = &core->lanes[number];
+    bool moves = chunk->facts.quiet != chunk->quiet_then;
+    core->drop.moves |= moves;
+    while (!moves && chunk->looked<chunk->count && * tasks> 0) {
+        struct task *task = lane_task(lane, chunk->first + chunk->looked);
+        lane_expect(lane, chunk->first + chunk->looked);
+        if (!drop_is_released(core, task)) {
+            break;
+        }
+        drop_count(core, task);
+        chunk->looked++;
+        (*tasks)--;
+    }
+    chunk->quiet_then = chunk->facts.quiet;
+    return chunk->looked == chunk->count;
+}
+
+/* What one look may do. */
+struct look {
+    uint64_t offers; /* in tasks, */
+    uint32_t tasks;  /* and so many looked at, */
+    uint32_t chunks; /* in so many chunks */
+};
+
+static void look_at(struct core *core, uint32_t number, struct chunk *chunk,
+                    struct look *look)
+{
     if (chunk->stage != CHUNK_STAYS || chunk->live != chunk->count ||
         !roll_all_hold(core, number, chunk)) {
         return;
     }
-    while (chunk->released<chunk->count && * budget> 0) {
-        const struct task *task = lane_task(lane, chunk->first + chunk->released);
-        lane_expect(lane, chunk->first + chunk->released);
-        if (!is_released(core, task)) {
-            return;
-        }
-        chunk->released++;
-        (*budget)--;
-    }
-    if (chunk->released == chunk->count) {
+    if (drop_is_all_quiet(core, number, chunk) ||
+        (core->drop.thorough &&
+         is_found_released(core, &core->lanes[number], chunk, &look->tasks))) {
         const struct chunk_name name = name_of(chunk);
         chunk->stage = CHUNK_OFFERED;
+        look->offers -= look->offers < name.count ? look->offers : name.count;
         drop_say(core, lowest(core), RELEASED_CHUNK_READY, &name,
                  (struct message_released){0});
     }
 }
 
-/* True if it has looked at all. */
+/* What is dropped at once is soon spawned into again, and fits into a cache until then:
+ * so no more is offered than there is too much, the oldest first. */
+static struct look look_begin(struct core *core)
+{
+    struct drop *drop = &core->drop;
+    uint64_t above = core->options.drop_above;
+    uint64_t excess = core->task_count > above ? core->task_count - above : 0;
+    if (drop->lane == 0 && drop->chunk == 0) {
+        drop->moves = false;
+        drop->thorough =
+            core->now_ns >= add_ns(drop->looked_ns, core->options.gossip_period_ns);
+    }
+    bool some = !drop->pressed && !drop->thorough;
+    return (struct look){
+        .offers = !some                ? UINT64_MAX
+                  : excess > OFFER_MIN ? excess
+                                       : OFFER_MIN,
+        .tasks = LOOK_TASKS_MAX,
+        .chunks = LOOK_CHUNKS_MAX,
+    };
+}
+
+/* True if it has looked at all, or has found enough. */
 static bool look(struct core *core)
 {
     struct drop *drop = &core->drop;
-    uint32_t tasks = LOOK_TASKS_MAX, chunks = LOOK_CHUNKS_MAX;
-    while (drop->lane < core->lane_count) {
+    struct look look = look_begin(core);
+    while (drop->lane < core->lane_count && look.offers > 0) {
         if (drop->chunk >= core->lanes[drop->lane].chunk_count) {
             drop->lane++;
             drop->chunk = 0;
             continue;
         }
-        if (tasks == 0 || chunks-- == 0) {
+        if (look.tasks == 0 || look.chunks-- == 0) {
             return false;
         }
-        look_at(core, drop->lane, &core->lanes[drop->lane].chunks[drop->chunk], &tasks);
-        drop->chunk += tasks > 0;
+        look_at(core, drop->lane, &core->lanes[drop->lane].chunks[drop->chunk], &look);
+        drop->chunk += look.tasks > 0;
     }
     drop->lane = drop->chunk = 0;
     return true;
@@ -261,9 +273,10 @@ void drop_turn(struct core *core)
     if (!may_look(core) || look_due_ns(core) > core->now_ns) {
         return;
     }
+    struct drop *drop = &core->drop;
     if (look(core)) {
-        core->drop.looked_ns = core->now_ns;
-        core->drop.news = 0;
+        drop->looked_ns = drop->thorough ? core->now_ns : drop->looked_ns;
+        drop->news = !drop->thorough || drop->moves; /* a thorough look is to follow */
     }
     drop_begin_round(core);
 }
@@ -286,6 +299,7 @@ void core_let_go(struct core *core, const moot_hash *hash, void *entry)
     if (task != NULL && !task->let_go) {
         task->let_go = true;
         core->stats.let_go++;
+        drop_count(core, task);
         drop_news(core);
     }
 }
@@ -293,24 +307,36 @@ void core_let_go(struct core *core, const moot_hash *hash, void *entry)
 /* --- Asked, and until the outcome ---------------------------------------------------
  */
 
+bool drop_is_leaving(const struct core *core, const struct task *task)
+{
+    if (core->drop.leaving == 0 || task->lane_position > core->drop.leaving_last) {
+        return false;
+    }
+    const struct chunk *chunk = roll_chunk_of(core, task);
+    return chunk != NULL && chunk->stage == CHUNK_LEAVING;
+}
+
 bool core_is_leaving(const struct core *core, const moot_hash *hash)
 {
     const struct task *task = core->drop.leaving > 0 ? table_find(core, hash) : NULL;
-    return task != NULL && task->leaving;
+    return task != NULL && drop_is_leaving(core, task);
 }
 
-static void set_leaving(struct core *core, struct lane *lane, struct chunk *chunk,
-                        bool leaving)
+static void set_leaving(struct core *core, struct chunk *chunk)
 {
-    chunk->stage = leaving ? CHUNK_LEAVING : CHUNK_STAYS;
-    chunk->released = 0;
-    for (uint32_t i = 0; i < chunk->count; i++) {
-        struct task *task = lane_task(lane, chunk->first + i);
-        if (task != NULL) {
-            task->leaving = leaving;
-        }
+    struct drop *drop = &core->drop;
+    uint64_t last = chunk->first + chunk->count - 1;
+    chunk->stage = CHUNK_LEAVING;
+    if (drop->leaving++ == 0 || last > drop->leaving_last) {
+        drop->leaving_last = last;
     }
-    core->drop.leaving += leaving ? 1 : UINT32_MAX;
+}
+
+static void set_staying(struct core *core, struct chunk *chunk)
+{
+    core->drop.leaving -= chunk->stage == CHUNK_LEAVING;
+    chunk->stage = CHUNK_STAYS;
+    chunk->looked = 0;
 }
 
 bool drop_was_recent(const struct core *core, const struct chunk_name *name)
@@ -337,11 +363,10 @@ static void answer(struct core *core, uint32_t from,
         said.ready = true; /* of an older view */
     } else if (core->settled && !core->closed && !core->leave.going &&
                drop_is_on(core)) {
-        struct lane *lane = &core->lanes[number];
         said.ready = roll_all_hold(core, number, chunk) &&
-                     all_released(core, lane, chunk, &said.sent, &said.received);
+                     all_released(core, number, chunk, &said.sent, &said.received);
         if (said.ready) {
-            set_leaving(core, lane, chunk, true);
+            set_leaving(core, chunk);
         }
     }
     drop_say(core, from, RELEASED_CHUNK_ANSWER, &name, said);
@@ -376,26 +401,6 @@ static void note_recent(struct core *core, uint64_t round,
     }
 }
 
-static void forget(struct core *core, struct lane *lane, const struct chunk *chunk)
-{
-    uint64_t first = chunk->first;
-    uint32_t count = chunk->count; /* the chunk itself may go with its last task */
-    for (uint32_t i = 0; i < count; i++) {
-        struct task *task = lane_task(lane, first + i);
-        lane_expect(lane, first + i);
-        lane_expect_slot(core, lane, first + i);
-        if (task == NULL) {
-            continue;
-        }
-        if ((task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0) {
-            once_add(core, &task->hash);
-        }
-        core->stats.dropped++;
-        forget_task(core, task, true);
-    }
-    core->stats.tasks = core->task_count;
-}
-
 static void outcome(struct core *core, const struct message_released *said)
 {
     const struct chunk_name name = {said->sum, (uint32_t)said->count};
@@ -405,14 +410,13 @@ static void outcome(struct core *core, const struct message_released *said)
     bool leaving = chunk != NULL && chunk->stage == CHUNK_LEAVING;
     if (drops && (leaving || MUTANT(DROPEARLY)) && chunk != NULL) {
         note_recent(core, said->round, &name);
-        forget(core, &core->lanes[number], chunk);
+        forget_chunk(core, number, chunk);
     } else if (leaving) {
-        set_leaving(core, &core->lanes[number], chunk, false);
+        set_staying(core, chunk);
         epoch_report_chunk(core, &core->lanes[number], chunk);
         drop_news(core);
     } else if (chunk != NULL && !drops) {
-        chunk->stage = CHUNK_STAYS;
-        chunk->released = 0;
+        set_staying(core, chunk);
         drop_news(core);
     }
     if (leaving && !drops) {
@@ -425,8 +429,7 @@ static void outcome(struct core *core, const struct message_released *said)
 void drop_left(struct core *core, struct chunk *chunk)
 {
     if (chunk->stage == CHUNK_LEAVING) {
-        chunk->stage = CHUNK_STAYS;
-        core->drop.leaving--;
+        set_staying(core, chunk);
         take_up_held(core);
         epoch_reports_ready(core);
     }
@@ -464,15 +467,16 @@ void drop_take(struct core *core, uint32_t from, const struct message_released *
 void drop_enter_view(struct core *core)
 {
     drop_forget_offers(core);
+    drop_forget_counts(core);
     for (uint32_t number = 0; number < core->lane_count; number++) {
         struct lane *lane = &core->lanes[number];
         for (uint32_t i = 0; i < lane->chunk_count; i++) {
             struct chunk *chunk = &lane->chunks[i];
             chunk->all_ready = false;
             if (chunk->stage == CHUNK_OFFERED) {
-                chunk->stage = CHUNK_STAYS;
-                chunk->released = 0;
+                set_staying(core, chunk);
             }
+            chunk->looked = 0;
         }
     }
     drop_news(core);

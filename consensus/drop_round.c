@@ -89,6 +89,10 @@ static bool consumers_are_offered(const struct core *core, uint32_t number,
                                   const struct chunk *chunk)
 {
     const struct lane *lane = &core->lanes[number];
+    enum feeds feeds = drop_feeds_offered(core, number, chunk);
+    if (feeds != FEEDS_MAYBE) {
+        return feeds == FEEDS_YES || MUTANT(DROPFED);
+    }
     for (uint32_t i = 0; i < chunk->count && !MUTANT(DROPFED); i++) {
         const struct task *task = lane_task(lane, chunk->first + i);
         lane_expect(lane, chunk->first + i);

@@ -268,18 +268,19 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
     task->asked_need = NEED_NONE;
     task->chair = placement_chair(&task->hash, &core->members, task->candidates);
     bool moved = epoch_moved(core, task);
-    if (!task->leaving) {
+    bool leaving = drop_is_leaving(core, task);
+    if (!leaving) {
         report_task(core, mail, task, moved);
     }
     enter_as_chair(core, task, moved, unfinished_ballot);
-    if (!task->leaving) {
+    if (!leaving) {
         lose_bare(core, task);
     }
 }
 
 static void ask_again(struct core *core, struct task *task)
 {
-    if (task->own != CORE_OWN_NONE || task->leaving || MUTANT(NOREASK)) {
+    if (task->own != CORE_OWN_NONE || drop_is_leaving(core, task) || MUTANT(NOREASK)) {
         return;
     }
     if (task->needs_done + task->needs_data > 0) {
@@ -438,6 +439,7 @@ void epoch_report_chunk(struct core *core, const struct lane *lane,
     for (uint32_t i = 0; core->mail_waits && i < chunk->count; i++) {
         struct task *task = lane_task(lane, chunk->first + i);
         if (task != NULL) {
+            drop_touch(core, task);
             report_task(core, &core->mail, task, epoch_moved(core, task));
             lose_bare(core, task);
             ask_again(core, task);

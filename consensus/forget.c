@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 enum { PAGE_TASKS = 511 }; /* with its head, a page is a power of two */
-enum { EXPECT_AHEAD = 4, CACHE_LINE_BYTES = 64 };
+enum { EXPECT_AHEAD = 4, EXPECT_FAR_AHEAD = 8, TOLD_TOGETHER_MAX = 64 };
 
 /* --- Pages of a roll ---------------------------------------------------------------
  */
@@ -30,25 +30,15 @@ struct task *lane_task(const struct lane *lane, uint64_t position)
     return page != NULL ? page->tasks[(position - 1) % PAGE_TASKS] : NULL;
 }
 
-void lane_expect(const struct lane *lane, uint64_t position)
+static struct task *task_ahead(const struct lane *lane, uint64_t position,
+                               uint32_t ahead)
 {
-    const struct task *task = position + EXPECT_AHEAD <= lane->len
-                                  ? lane_task(lane, position + EXPECT_AHEAD)
-                                  : NULL;
-    for (size_t at = 0; task != NULL && at < sizeof(*task); at += CACHE_LINE_BYTES) {
-        __builtin_prefetch((const char *)task + at);
-    }
+    return position + ahead <= lane->len ? lane_task(lane, position + ahead) : NULL;
 }
 
-void lane_expect_slot(const struct core *core, const struct lane *lane,
-                      uint64_t position)
+void lane_expect(const struct lane *lane, uint64_t position)
 {
-    const struct task *task = position + EXPECT_AHEAD / 2 <= lane->len
-                                  ? lane_task(lane, position + EXPECT_AHEAD / 2)
-                                  : NULL;
-    if (task != NULL) {
-        table_expect(core, &task->hash);
-    }
+    fetch_ahead(task_ahead(lane, position, EXPECT_AHEAD), sizeof(struct task));
 }
 
 bool lane_put(struct core *core, struct lane *lane, struct task *task)
@@ -85,7 +75,7 @@ void lane_forget(struct core *core, struct lane *lane, uint64_t position)
 /* --- Tasks -------------------------------------------------------------------------
  */
 
-static void unlink_edges(struct task *task)
+static void unlink_inputs(struct task *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct edge *edge = &task->inputs[i];
@@ -103,6 +93,10 @@ static void unlink_edges(struct task *task)
             edge->next->link = edge->link;
         }
     }
+}
+
+static void unlink_consumers(struct task *task)
+{
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
         bool ended_well = task->have != CORE_HAVE_NOTHING && task->status == MOOT_OK;
         edge->lost = !edge->order_only || !ended_well;
@@ -133,35 +127,139 @@ static void unlink_from_scope(struct task *task)
     }
 }
 
-bool forget_task(struct core *core, struct task *task, bool alike)
+/* Many in one output. */
+static void tell_host(struct core *core, const struct task *task)
 {
-    if (task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING) {
-        return false;
+    struct outputs *out = &core->out;
+    struct core_output *last = out->count > 0 ? &out->items[out->count - 1] : NULL;
+    void *user = task_user(core, task);
+    if (user == NULL) {
+        return;
     }
+    if (last == NULL || last->type != CORE_OUT_FORGET ||
+        last->u.forget.count == TOLD_TOGETHER_MAX) {
+        void **users = out_borrow(core, TOLD_TOGETHER_MAX * sizeof(*users));
+        last = users != NULL ? out_add(core, CORE_OUT_FORGET, NULL) : NULL;
+        if (last == NULL) {
+            return;
+        }
+        last->u.forget.users = users;
+    }
+    last->u.forget.users[last->u.forget.count++] = user;
+}
+
+static bool must_stay(const struct task *task)
+{
+    return task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING;
+}
+
+/* Which of its edges are shared with tasks that go along with it, and need not be
+ * unlinked. */
+struct inside {
+    bool takes, feeds;
+};
+
+/* All but its place on the roll. */
+static void forget_record(struct core *core, struct task *task, struct inside inside)
+{
     if (task->needs_done + task->needs_data > 0) { /* a wait by the bare hash */
         graph_verdict(core, task, MOOT_ERR_SCOPE_CLOSED, NULL, 0);
     }
     core->open_needs -= task->needs_done + task->needs_data;
     asker_forget_pending(core, task);
-    undecided_remove(task);
-    recovery_forget(core, task);
+    if (task->docket != NULL) {
+        undecided_remove(task);
+        recovery_forget(core, task);
+    }
     if (core->last_wait == task) {
         core->last_wait = NULL;
     }
-    if (task->position != 0) {
-        roll_count_task(core, task, alike);
-        roll_forget(core, task);
-    }
     leave_forget(core, task);
-    unlink_edges(task);
-    unlink_from_scope(task);
-    if (task_user(core, task) != NULL) {
-        out_add(core, CORE_OUT_FORGET, task);
+    if (!inside.takes) {
+        unlink_inputs(task);
     }
+    if (!inside.feeds) {
+        unlink_consumers(task);
+    }
+    unlink_from_scope(task);
+    tell_host(core, task);
     core->stats.forgotten++;
     core->stats.let_go -= task->let_go;
     table_forget(core, task);
+}
+
+/* All hold them, and the lowest counts them. */
+static void count_alike(struct core *core, uint32_t count)
+{
+    core->stats.common += rankset_next(&core->members, 0) == core->rank ? count : 0;
+}
+
+bool forget_task(struct core *core, struct task *task, bool alike)
+{
+    if (must_stay(task)) {
+        return false;
+    }
+    if (task->position != 0 && alike) {
+        count_alike(core, 1);
+    } else if (task->position != 0) {
+        roll_count_task(core, task);
+    }
+    roll_forget(core, task);
+    forget_record(core, task, (struct inside){false, false});
     return true;
+}
+
+/* --- Chunks ------------------------------------------------------------------------
+ */
+
+/* Its tasks have been out of every cache for long: the record some tasks ahead, and of
+ * a task less far ahead what that leads to. */
+static void expect_to_forget(const struct core *core, const struct lane *lane,
+                             uint64_t position)
+{
+    const struct task *task = task_ahead(lane, position, EXPECT_AHEAD);
+    if (task != NULL) {
+        fetch_ahead(task->inputs, task->input_count * sizeof(*task->inputs));
+        table_expect(core, &task->hash);
+    }
+    fetch_ahead(task_ahead(lane, position, EXPECT_FAR_AHEAD), core->record_bytes);
+}
+
+/* A task behind all those that take results from outside, and before all whose results
+ * are taken there, shares its edges with tasks that go along with it. */
+static struct inside inside_of(const struct task *task, const struct chunk_facts *facts)
+{
+    uint64_t place = task->lane_position;
+    return (struct inside){.takes = place > facts->takes_last,
+                           .feeds =
+                               place >= facts->takes_last &&
+                               (facts->feeds_first == 0 || place < facts->feeds_first)};
+}
+
+void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
+{
+    struct lane *lane = &core->lanes[number];
+    bool all_go = chunk->facts.quiet == chunk->count && chunk->live == chunk->count;
+    const struct chunk_facts facts = chunk->facts;
+    uint32_t gone = 0;
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        struct task *task = lane_task(lane, chunk->first + i);
+        expect_to_forget(core, lane, chunk->first + i);
+        if (task == NULL || must_stay(task)) {
+            continue;
+        }
+        if ((task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0) {
+            drop_note_once(core, &task->hash);
+        }
+        lane_forget(core, lane, chunk->first + i);
+        struct inside inside = {false, false};
+        forget_record(core, task, all_go ? inside_of(task, &facts) : inside);
+        gone++;
+    }
+    core->stats.dropped += gone;
+    core->stats.tasks = core->task_count;
+    count_alike(core, gone);
+    roll_forget_of(core, lane, chunk, gone);
 }
 
 static void leave_push_list(struct core *core, const struct scope *scope)

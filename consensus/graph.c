@@ -166,6 +166,7 @@ static void watch_for_holders(struct core *core, struct task *task)
 {
     if (core->member_count > 1 && !task->on_push_list &&
         !push_to_known_holders(core, task)) {
+        drop_touch(core, task);
         task->push_next = core->push_list;
         core->push_list = task;
         task->on_push_list = true;
@@ -285,11 +286,14 @@ static uint64_t input_bound(const struct task *from, const struct task *to)
 
 /* What an owned task will read may not be released before it is done, though nobody
  * needs it any more once it is here. */
-static void count_users(struct task *task, uint32_t by)
+static void count_users(struct core *core, struct task *task, uint32_t by)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
-        if (!task->inputs[i].order_only && task->inputs[i].from != NULL) {
-            task->inputs[i].from->users += by;
+        struct task *from = task->inputs[i].from;
+        if (!task->inputs[i].order_only && from != NULL) {
+            drop_touch(core, from);
+            from->users += by;
+            drop_count(core, from);
         }
     }
 }
@@ -300,12 +304,13 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
         return;
     }
     assert(task->held);
+    drop_touch(core, task);
     task->own = CORE_OWN_WAIT;
     task->owner = core->rank;
     task->evidence = (uint8_t)evidence;
     asker_forget_pending(core, task);
     unfinished_add(core, task);
-    count_users(task, 1);
+    count_users(core, task, 1);
     if (cancel_is_agreed(core, task)) {
         run(core, task, seldom(task)->canceller);
         return;
@@ -368,7 +373,7 @@ void graph_disown(struct core *core, struct task *task)
     task->owner = NOBODY;
     task->asked = false;
     unfinished_remove(core, task);
-    count_users(task, UINT32_MAX); /* one less */
+    count_users(core, task, UINT32_MAX); /* one less */
 }
 
 void graph_cancel_own(struct core *core, struct task *task, uint32_t by)
@@ -411,7 +416,7 @@ int graph_done(struct core *core, struct task *task, int32_t status, uint64_t si
     assert(core->running > 0);
     core->running--;
     unfinished_remove(core, task);
-    count_users(task, UINT32_MAX); /* one less */
+    count_users(core, task, UINT32_MAX); /* one less */
     out_note(core, CORE_POINT_TASK_END, task, NOBODY, EVIDENCE_NONE);
     graph_spread(core, task);
     answer_askers(core, task);
@@ -420,6 +425,7 @@ int graph_done(struct core *core, struct task *task, int32_t status, uint64_t si
     if (task->push_holders) {
         watch_for_holders(core, task);
     }
+    drop_count(core, task);
     return MOOT_OK;
 }
 
@@ -543,6 +549,7 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
     }
     graph_spread(core, task);
     asker_consider(core, task);
+    drop_count(core, task);
     drop_news(core);
 }
 

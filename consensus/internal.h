@@ -29,7 +29,7 @@
  *   scope.c     scopes, until they have ended everywhere; scope_rest.c whether one has
  *               here, scope_count.c on all ranks; forget.c drops what is kept of it
  *   drop.c      what all have released leaves before its scope ends; drop_round.c the
- *               lowest member asks all whether it may
+ *               lowest member asks all whether it may, drop_count.c counts what does
  *   strict.c    the first difference between rolls (strict mode)
  *   look.c      views for reports
  *
@@ -52,6 +52,7 @@
 #include "consensus/mutant.h"
 #include "consensus/timers.h"
 #include "consensus/tree.h"
+#include "hashing/fetch_ahead.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "proto/limits.h"
@@ -214,7 +215,7 @@ struct task {
     bool sees_out : 1; /* leaver: it waits for the end of this task, which it spawned */
     bool entrusted : 1; /* heir: its bytes are kept for one who leaves */
     bool let_go : 1;    /* the program uses it no more */
-    bool leaving : 1;   /* whether all drop it is being decided */
+    bool counted : 1;   /* in its chunk's facts, as one that is quiet (drop_count.c) */
     uint32_t chair;
 
     struct seldom *seldom;      /* NULL: as if it had just been made */
@@ -292,6 +293,17 @@ struct scope {
     bool round_failed, sweep_sent;
 };
 
+/* What is known of the tasks of a chunk without a look at them (drop_count.c). */
+struct chunk_facts {
+    uint32_t quiet;       /* so many could be dropped as far as they go themselves */
+    uint64_t said, heard; /* messages about these, in this epoch */
+    /* Positions in its lane; 0: none. */
+    uint64_t feeds_first; /* the first of its tasks that a task outside takes, */
+    uint64_t feeds_last;  /* and the last task outside that takes one of its */
+    uint64_t takes_last;  /* the last of its tasks that takes one outside */
+    bool feeds_elsewhere; /* one that has no place behind it in this lane */
+};
+
 /* On its way out of a scope that goes on (drop.c). */
 enum chunk_stage {
     CHUNK_STAYS,
@@ -303,10 +315,12 @@ struct chunk {
     uint64_t first;
     uint32_t count;
     struct rollsum sum;
-    uint8_t stage;     /* enum chunk_stage */
-    bool all_ready;    /* lowest member: every member has offered it */
-    uint32_t released; /* of its tasks, so many from the first were, when looked at */
-    uint32_t live;     /* tasks not forgotten */
+    uint8_t stage;  /* enum chunk_stage */
+    bool all_ready; /* lowest member: every member has offered it */
+    struct chunk_facts facts;
+    uint32_t looked;     /* so many of its tasks, from the first, were found released */
+    uint32_t quiet_then; /* facts.quiet, when all of it was looked at last */
+    uint32_t live;       /* tasks not forgotten */
     struct rankset holders; /* ranks with an equal chunk, wherever it stands there */
     /* Above direct_max members (spread.c): */
     uint32_t before; /* so many members before this rank have it, without a gap */
@@ -341,6 +355,7 @@ struct lane {
     uint64_t open_first;
     uint64_t open_scope;
     uint32_t open_forgotten;
+    struct chunk_facts open_facts;
     uint64_t announced; /* positions told to peers so far, partial chunk included */
     uint64_t *agreed;   /* per rank: its lane equals ours up to here */
     /* Above direct_max members, instead: */
@@ -452,11 +467,15 @@ struct offer {
 
 /* What leaves before its scope ends (drop.c). */
 struct drop {
-    uint64_t news;        /* what may let a chunk go, since this rank looked last */
-    uint64_t looked_ns;   /* when that was */
-    uint32_t lane, chunk; /* where it looks on */
-    uint32_t leaving;     /* chunks */
-    bool pressed;         /* memory is short here: drop whatever drop_above says */
+    uint64_t news;         /* what may let a chunk go, since this rank looked last */
+    uint64_t looked_ns;    /* when it looked at tasks last */
+    uint32_t lane, chunk;  /* where it looks on */
+    bool counts;           /* it may be on here (drop_count.c) */
+    bool thorough;         /* it looks at tasks, where counts say nothing, */
+    bool moves;            /* and some count did not stand still */
+    uint32_t leaving;      /* chunks, */
+    uint64_t leaving_last; /* none of whose tasks stands behind this in its lane */
+    bool pressed;          /* memory is short here: drop whatever drop_above says */
     struct held *held_first, **held_last; /* what came about these meanwhile */
     struct chunk_name *recent; /* dropped, perhaps not yet by all: of one round */
     uint32_t recent_count, recent_room;

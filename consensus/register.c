@@ -71,6 +71,7 @@ static int register_again(struct core *core, struct task *task,
                           const struct core_register *reg)
 {
     task->flags |= reg->flags & (CORE_TASK_HINT);
+    drop_touch(core, task);
     core->stats.let_go -= task->let_go;
     task->let_go = false;
     if (!on_this_roll(reg) || task->position != 0) {
@@ -206,6 +207,8 @@ int graph_register(struct core *core, const struct core_event *event)
         if (error != MOOT_OK) {
             return error;
         }
+    } else {
+        drop_note_none(core, task);
     }
     asker_answer_seeks(core, task);
     settle(core, task);

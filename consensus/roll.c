@@ -385,9 +385,15 @@ void roll_forget(struct core *core, struct task *task)
         lane->open_forgotten++;
         return;
     }
-    struct chunk *chunk = chunk_of(lane, task->lane_position);
-    assert(chunk != NULL && chunk->live > 0);
-    if (--chunk->live > 0) {
+    roll_forget_of(core, lane, chunk_of(lane, task->lane_position), 1);
+}
+
+void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
+                    uint32_t count)
+{
+    assert(chunk != NULL && chunk->live >= count);
+    chunk->live -= count;
+    if (chunk->live > 0) {
         return;
     }
     drop_left(core, chunk);
@@ -435,6 +441,7 @@ static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
     *chunk = (struct chunk){.first = lane->open_first,
                             .count = count,
                             .live = count - lane->open_forgotten,
+                            .facts = lane->open_facts,
                             .sum = lane->open_sum};
     by_sum_add(core, (struct chunk_place){number, lane->chunk_count});
     lane->chunks_dead += chunk->live == 0;
@@ -442,6 +449,7 @@ static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
     spread_news(core);
     lane->announced = lane->len;
     lane->open_forgotten = 0;
+    lane->open_facts = (struct chunk_facts){0};
     lane->open_first = lane->len + 1;
     lane->open_sum = (struct rollsum){0, 0};
     resolve_with(core, chunk);
@@ -461,6 +469,7 @@ bool roll_append(struct core *core, struct lane *lane, uint32_t number,
     task->lane = number;
     task->lane_position = lane->len;
     task->position = ++core->roll_len;
+    drop_note_place(core, task);
     if (task->scope != NULL) {
         task->scope->count++;
         rollsum_add(&task->scope->sum, &task->hash);
@@ -650,12 +659,12 @@ bool roll_resolved(const struct core *core, uint32_t rank)
     return peer_seen(core, rank)->announced_count == 0;
 }
 
-void roll_count_task(struct core *core, const struct task *task, bool alike)
+void roll_count_task(struct core *core, const struct task *task)
 {
     bool all = true;
     FOR_MEMBERS(core, rank)
     {
-        bool holds = alike || roll_knows_holder(core, task, rank);
+        bool holds = roll_knows_holder(core, task, rank);
         if (holds && rank < core->rank) {
             return; /* that rank counts it */
         }
@@ -682,7 +691,7 @@ void roll_count_common(struct core *core)
         for (uint64_t at = 0; at < core->lanes[i].len; at++) {
             const struct task *task = lane_task(&core->lanes[i], at + 1);
             if (task != NULL) {
-                roll_count_task(core, task, false);
+                roll_count_task(core, task);
             }
         }
     }

@@ -229,8 +229,8 @@ static inline void table_expect(const struct core *core, const moot_hash *hash)
 {
     size_t slot = (uint32_t)hash_word(hash) & (core->slot_count - 1);
     if (core->slot_count > 0) {
-        __builtin_prefetch(&core->tags[slot]);
-        __builtin_prefetch(&core->slots[slot]);
+        fetch_ahead(&core->tags[slot], sizeof(*core->tags));
+        fetch_ahead(&core->slots[slot], sizeof(*core->slots));
     }
 }
 /* Finds or makes; a new record has its chair.  NULL without memory. */
@@ -303,7 +303,7 @@ void roll_want_of_closed(struct core *core);
 void roll_count_common(struct core *core);
 /* Up to which position a peer's lane is known to equal ours. */
 uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank);
-void roll_count_task(struct core *core, const struct task *task, bool alike);
+void roll_count_task(struct core *core, const struct task *task);
 /* NULL if it is in none yet, or on no roll. */
 struct chunk *roll_chunk_of(const struct core *core, const struct task *task);
 /* The one that has not been dropped; NULL if there is none. */
@@ -313,6 +313,9 @@ struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *
 bool roll_all_hold(const struct core *core, uint32_t lane, const struct chunk *chunk);
 /* The task's scope has ended. */
 void roll_forget(struct core *core, struct task *task);
+/* So many of a chunk's tasks are off their lane's pages. */
+void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
+                    uint32_t count);
 void roll_release(struct core *core);
 
 /* --- state.c ------------------------------------------------------------------------
@@ -495,9 +498,6 @@ void forget_begin(struct core *core, struct scope *scope);
 struct task *lane_task(const struct lane *lane, uint64_t position); /* NULL: gone */
 /* Fetches the record some positions on: who goes along a roll finds it in the cache. */
 void lane_expect(const struct lane *lane, uint64_t position);
-/* Who then forgets it: of one that was fetched by that, its place in the table. */
-void lane_expect_slot(const struct core *core, const struct lane *lane,
-                      uint64_t position);
 bool lane_put(struct core *core, struct lane *lane, struct task *task); /* at len */
 void lane_forget(struct core *core, struct lane *lane, uint64_t position);
 
@@ -510,6 +510,8 @@ static inline bool forget_ever_has(const struct core *core)
 
 /* False if it must stay for a while: its kernel runs. */
 bool forget_task(struct core *core, struct task *task, bool alike);
+/* All tasks of a chunk that every member has. */
+void forget_chunk(struct core *core, uint32_t lane, struct chunk *chunk);
 
 /* --- drop.c, drop_round.c -----------------------------------------------------------
  */
@@ -524,6 +526,7 @@ void drop_say(struct core *core, uint32_t to, enum released_what what,
 bool drop_was_recent(const struct core *core, const struct chunk_name *name);
 /* A once task that was dropped; what comes about it is late. */
 bool drop_once_is_gone(const struct core *core, const moot_hash *hash);
+void drop_note_once(struct core *core, const moot_hash *hash); /* and now it is */
 void drop_late(struct core *core, uint32_t from, const struct message *message);
 /* Until the outcome; takes it. */
 void drop_hold(struct core *core, struct held *held);
@@ -531,11 +534,44 @@ void drop_left(struct core *core, struct chunk *chunk);
 void drop_enter_view(struct core *core);
 void drop_doubt(struct core *core); /* behind the rest of entering a view */
 void drop_release(struct core *core);
+/* It is decided whether all drop it. */
+bool drop_is_leaving(const struct core *core, const struct task *task);
 /* Of the lowest member. */
 void drop_begin_round(struct core *core); /* if none is open, and there is reason */
 void drop_take_account(struct core *core, uint32_t from,
                        const struct message_released *said);
 void drop_forget_offers(struct core *core);
+
+/* --- drop_count.c -------------------------------------------------------------------
+ */
+
+bool drop_is_released(const struct core *core, const struct task *task);
+void drop_count_one(struct core *core, struct task *task);
+void drop_take_back(struct core *core, struct task *task);
+/* Something has happened that may let it be dropped. */
+static inline void drop_count(struct core *core, struct task *task)
+{
+    if (task->let_go && !task->counted && core->drop.counts) {
+        drop_count_one(core, task);
+    }
+}
+/* Something is about to happen that may keep it. */
+static inline void drop_touch(struct core *core, struct task *task)
+{
+    if (task->counted) {
+        drop_take_back(core, task);
+    }
+}
+/* All of it is counted, and all members hold what takes its results: it is released. */
+bool drop_is_all_quiet(const struct core *core, uint32_t lane,
+                       const struct chunk *chunk);
+/* What takes its results is offered by all, as far as is counted. */
+enum feeds { FEEDS_NO, FEEDS_YES, FEEDS_MAYBE };
+enum feeds drop_feeds_offered(const struct core *core, uint32_t lane,
+                              const struct chunk *chunk);
+void drop_note_place(struct core *core, const struct task *task); /* on the roll: new */
+void drop_note_none(struct core *core, const struct task *task); /* it has none there */
+void drop_forget_counts(struct core *core); /* in a new view all begins anew */
 
 /* --- ballot.c ------------------------------------------------------------------------
  */

@@ -283,6 +283,7 @@ static void touch(struct core *core, struct scope *scope)
 
 void scope_sent(struct core *core, struct task *task, enum message_type type)
 {
+    drop_touch(core, task);
     task->said += counts(type);
     if (task->scope != NULL && counts(type)) {
         task->scope->sent++;
@@ -292,6 +293,7 @@ void scope_sent(struct core *core, struct task *task, enum message_type type)
 
 void scope_received(struct core *core, struct task *task, const struct message *message)
 {
+    drop_touch(core, task);
     task->heard += counts(message->type) && message->epoch == core->epoch;
     if (task->scope != NULL && counts(message->type) && message->epoch == core->epoch) {
         task->scope->received++;

@@ -274,6 +274,7 @@ bool task_learn_candidates(struct core *core, struct task *task,
         return false;
     }
     uint32_t finder = task->chair;
+    drop_touch(core, task);
     task->candidates = copy;
     task->chair = placement_chair(&task->hash, &core->members, copy);
     task->finder = false;

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { EXPECT_AHEAD = 4, CACHE_LINE_BYTES = 64, FRESH_TICKS = 1024 };
+enum { FRESH_TICKS = 1024 };
 
 uint64_t clock_ns(void)
 {
@@ -173,7 +173,7 @@ static void carry_one(struct moot *m, const struct core_output *output)
         members_carry_fenced(m, output->u.fenced.code);
         break;
     case CORE_OUT_FORGET:
-        task_forget(m, task);
+        task_forget_all(m, output->u.forget.users, output->u.forget.count);
         break;
     case CORE_OUT_REFUSE: /* no transport brings a JOIN yet */
         break;
@@ -190,19 +190,6 @@ static void carry_one(struct moot *m, const struct core_output *output)
     }
 }
 
-/* What is forgotten has been out of every cache for long, but for the core's part. */
-static void expect(const struct core_outputs *outputs, size_t i)
-{
-    const struct core_output *output = &outputs->items[i];
-    if (i >= outputs->count || output->type != CORE_OUT_FORGET) {
-        return;
-    }
-    for (size_t at = CORE_ENTRY_BYTES; at < sizeof(struct task);
-         at += CACHE_LINE_BYTES) {
-        __builtin_prefetch((const char *)output->user + at);
-    }
-}
-
 static int step_one(struct moot *m, const struct core_event *event)
 {
     struct core_outputs outputs;
@@ -212,7 +199,6 @@ static int step_one(struct moot *m, const struct core_event *event)
         engine_fail_all(m, error, "no memory for the protocol's state");
     }
     for (size_t i = 0; error == MOOT_OK && i < outputs.count; i++) {
-        expect(&outputs, i + EXPECT_AHEAD);
         carry_one(m, &outputs.items[i]);
     }
     return error;

@@ -1,6 +1,7 @@
 /* task.c - see task.h. */
 #include "task.h"
 
+#include "hashing/fetch_ahead.h"
 #include "hashing/identity.h"
 #include "node/context.h"
 #include "node/engine.h"
@@ -14,6 +15,8 @@
 
 /* Arguments above this are freed when the task has ended; smaller ones stay. */
 enum { ARGS_ALONE_BYTES = 256 };
+
+enum { EXPECT_AHEAD = 4, EXPECT_FAR_AHEAD = 8 };
 
 static struct task *entered(struct moot *m, struct task *task)
 {
@@ -420,12 +423,35 @@ static void drop_own_bytes(struct moot *m, struct task *task)
     }
 }
 
-void task_forget(struct moot *m, struct task *task)
+static void forget(struct moot *m, struct task *task)
 {
     task->gone = true;
     task_link_gone(m, task);
     drop_own_bytes(m, task);
     task_try_free(m, task);
+}
+
+/* What is forgotten has been out of every cache for long. */
+static void expect(void *const *tasks, uint32_t i, uint32_t count)
+{
+    if (i + EXPECT_FAR_AHEAD < count) {
+        const char *record = tasks[i + EXPECT_FAR_AHEAD];
+        fetch_ahead(record + CORE_ENTRY_BYTES, sizeof(struct task) - CORE_ENTRY_BYTES);
+    }
+    if (i + EXPECT_AHEAD < count) {
+        const struct task *task = tasks[i + EXPECT_AHEAD];
+        fetch_ahead(task->payload, 1);
+        fetch_ahead(task->inputs, 1);
+        fetch_ahead(task->args, 1);
+    }
+}
+
+void task_forget_all(struct moot *m, void *const *tasks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        expect(tasks, i, count);
+        forget(m, tasks[i]);
+    }
 }
 
 void task_drop_args(struct task *task)

@@ -272,29 +272,37 @@ static void carry_departed(struct host *host)
 
 /* Its bytes go, and with them what a lane could still read.  The entry is the host's
  * own for a while: nothing that the core does may read it, or write to it. */
-static void carry_forget(struct host *host, const struct core_output *output)
+static void carry_forget_one(struct host *host, struct sim_entry *entry)
 {
-    struct record *record = record_of(host, output);
+    const struct core_output output = {
+        .type = CORE_OUT_FORGET, .hash = entry->core.hash, .user = entry};
+    struct record *record = record_of(host, &output);
     if (record == NULL)
         return;
     if (host->forgotten_count == FORGOTTEN_MAX)
         host_give_forgotten(host);
     size_t room_bytes;
-    const uint8_t *room = core_entry_room(host->core, output->user, &room_bytes);
+    const uint8_t *room = core_entry_room(host->core, entry, &room_bytes);
     for (size_t i = 0; i < room_bytes; i++)
         if (room[i] != ROOM_BYTE) {
-            contract(host, output, "comes with its room written to");
+            contract(host, &output, "comes with its room written to");
             return;
         }
-    uint32_t bytes = ((struct sim_entry *)output->user)->core.bytes;
-    memset(output->user, FORGOTTEN_BYTE, sizeof(struct sim_entry));
-    ((struct sim_entry *)output->user)->core.bytes = bytes;
-    host->forgotten[host->forgotten_count++] = output->user;
+    uint32_t bytes = entry->core.bytes;
+    memset(entry, FORGOTTEN_BYTE, sizeof(*entry));
+    entry->core.bytes = bytes;
+    host->forgotten[host->forgotten_count++] = entry;
     struct sight sight = host_sight(host, SIGHT_FORGET, record->task);
     sim_see(host->sim, &sight);
     free(record->bytes);
     record->bytes = NULL;
     record->forgotten = true;
+}
+
+static void carry_forget(struct host *host, const struct core_output *output)
+{
+    for (uint32_t i = 0; i < output->u.forget.count && !host->dead; i++)
+        carry_forget_one(host, output->u.forget.users[i]);
 }
 
 static void carry_adjourn(struct host *host, const struct core_output *output)

@@ -176,6 +176,9 @@ int host_step(struct host *host, const struct core_event *event)
     }
     for (size_t i = 0; i < outputs.count && !host->dead; i++)
         carry(host, &outputs.items[i], event);
+    if (host->sim->weather.drop_above > 0 && !core_counts_hold(host->core))
+        sim_fail(host->sim, "contract", "rank %u: what may be dropped is miscounted",
+                 (unsigned)host->rank);
     if (host->start_due) {
         host->start_due = false;
         lane_start(host);

@@ -89,6 +89,7 @@ static inline int step(uint32_t rank, struct core_event *event)
 {
     struct core_outputs out;
     int error = core_step(bench.core[rank], event, bench.now, &out);
+    assert_true(core_counts_hold(bench.core[rank]));
     if (error == MOOT_OK) {
         carry_out(rank, &out);
     }
@@ -119,6 +120,10 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
         if (items[i].type == CORE_OUT_SEND) {
             post(rank, items[i].u.send.to, &items[i].u.send.message);
         }
+        for (uint32_t k = 0;
+             items[i].type == CORE_OUT_FORGET && k < items[i].u.forget.count; k++) {
+            bench.forgotten[rank][*(int *)items[i].u.forget.users[k]] = true;
+        }
     }
     for (size_t i = 0; i < count; i++) {
         int number = items[i].user != NULL ? *(int *)items[i].user : 0;
@@ -144,7 +149,6 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             bench.chain_count = items[i].u.verdict.chain_count;
             break;
         case CORE_OUT_FORGET:
-            bench.forgotten[rank][number] = true;
             break;
         case CORE_OUT_ADJOURN:
             bench.adjourned[rank] = true;
