@@ -336,6 +336,7 @@ static void end_run(struct moot *m, struct run *run)
         payload_drop(run->call.output);
     } else {
         end_of_kernel(m, &run->call, run->code);
+        progress_send_free(m); /* whoever waits for it, before its inputs go */
         trace_end(m, task);
         unpin_inputs(m, task);
     }

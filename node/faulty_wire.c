@@ -331,7 +331,7 @@ static int faulty_poll(struct transport *t, const struct transport_receiver *rec
                        int frames_max)
 {
     struct faulty *f = (struct faulty *)t;
-    const struct transport_receiver own = {f, on_frame, on_bulk, on_bulk_sent};
+    const struct transport_receiver own = {f, on_frame, on_bulk, on_bulk_sent, NULL};
     f->receiver = receiver;
     f->calls = 0;
     int code = f->inner->ops->poll(f->inner, &own, frames_max);

@@ -18,12 +18,15 @@
 
 enum { INBOX_FRAMES_PER_POLL = 64 };
 
-enum arrival_type { ARRIVAL_FRAME, ARRIVAL_BULK, ARRIVAL_BULK_SENT };
+enum arrival_type { ARRIVAL_FRAME, ARRIVAL_LENT, ARRIVAL_BULK, ARRIVAL_BULK_SENT };
 
 struct arrival {
     enum arrival_type type;
     uint64_t uid;
-    void *data; /* the frame's bytes, or the cookie */
+    union {
+        void *data; /* the frame's bytes, or the cookie */
+        const void *lent;
+    };
     size_t size;
 };
 
@@ -304,20 +307,19 @@ static void refuse(struct moot *m, uint32_t from, const char *why)
                m->group.rank, known ? (long long)from : -1LL, why);
 }
 
-static void take_frame(struct moot *m, const struct arrival *arrival)
+static void take_frame(struct moot *m, uint64_t uid, const void *bytes, size_t size)
 {
-    uint32_t from = rank_of(m->inbox, arrival->uid);
+    uint32_t from = rank_of(m->inbox, uid);
     const struct wire_frame *frame = &m->inbox->frame;
     const char *why = "";
-    int error =
-        wire_frame_decode_again(arrival->data, arrival->size, &m->inbox->frame, &why);
+    int error = wire_frame_decode_again(bytes, size, &m->inbox->frame, &why);
     if (error != MOOT_OK) {
         refuse(m, from, why);
         return;
     }
     if (frame->envelope.dst_uid != m->group.uids[m->group.rank]) {
         refuse(m, from, "it is addressed to another incarnation");
-    } else if (from == UINT32_MAX || frame->envelope.src_uid != arrival->uid) {
+    } else if (from == UINT32_MAX || frame->envelope.src_uid != uid) {
         refuse(m, from, "its sender is unknown");
     } else {
         for (size_t i = 0; i < frame->count; i++) {
@@ -346,25 +348,35 @@ static void arrive(struct inbox *inbox, struct arrival arrival)
 
 static void on_frame(void *context, uint64_t from_uid, void *bytes, size_t size)
 {
-    arrive(context, (struct arrival){ARRIVAL_FRAME, from_uid, bytes, size});
+    arrive(context, (struct arrival){ARRIVAL_FRAME, from_uid, {bytes}, size});
+}
+
+static void on_lent(void *context, uint64_t from_uid, const void *bytes, size_t size)
+{
+    arrive(context,
+           (struct arrival){
+               .type = ARRIVAL_LENT, .uid = from_uid, .lent = bytes, .size = size});
 }
 
 static void on_bulk(void *context, uint64_t from_uid, void *cookie)
 {
-    arrive(context, (struct arrival){ARRIVAL_BULK, from_uid, cookie, 0});
+    arrive(context, (struct arrival){ARRIVAL_BULK, from_uid, {cookie}, 0});
 }
 
 static void on_bulk_sent(void *context, uint64_t to_uid, void *cookie)
 {
-    arrive(context, (struct arrival){ARRIVAL_BULK_SENT, to_uid, cookie, 0});
+    arrive(context, (struct arrival){ARRIVAL_BULK_SENT, to_uid, {cookie}, 0});
 }
 
 static void take_arrival(struct moot *m, const struct arrival *arrival)
 {
     switch (arrival->type) {
     case ARRIVAL_FRAME:
-        take_frame(m, arrival);
+        take_frame(m, arrival->uid, arrival->data, arrival->size);
         free(arrival->data);
+        break;
+    case ARRIVAL_LENT:
+        take_frame(m, arrival->uid, arrival->lent, arrival->size);
         break;
     case ARRIVAL_BULK:
         m->stirs++;
@@ -380,7 +392,8 @@ static void take_arrival(struct moot *m, const struct arrival *arrival)
 bool inbox_poll(struct moot *m)
 {
     struct inbox *inbox = m->inbox;
-    const struct transport_receiver receiver = {inbox, on_frame, on_bulk, on_bulk_sent};
+    const struct transport_receiver receiver = {inbox, on_frame, on_bulk, on_bulk_sent,
+                                                on_lent};
     int error = m->transport->ops->poll(m->transport, &receiver, INBOX_FRAMES_PER_POLL);
     if (error < 0 && m->fatal == 0) {
         report_add(m, "moot: rank %u: the transport failed: %s\n", m->group.rank,

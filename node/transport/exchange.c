@@ -281,6 +281,24 @@ static int frame_report(struct exchange *x, struct transfer *transfer,
     return 1;
 }
 
+bool exchange_is_next(const struct exchange *x, uint32_t rank)
+{
+    return x->arrived.count == 0 &&
+           !x->peers[rank].streams[TRANSFER_FRAME_IN].transfers.head;
+}
+
+int exchange_lend(struct exchange *x, const struct transport_receiver *receiver,
+                  uint32_t rank, const void *bytes, size_t size)
+{
+    const struct exchange_peer *peer = &x->peers[rank];
+    if (peer->forgotten)
+        return 0;
+    x->stats.frames_received++;
+    x->stats.bytes_received += size;
+    receiver->lent(receiver->context, peer->uid, bytes, size);
+    return 1;
+}
+
 int exchange_report(struct exchange *x, const struct transport_receiver *receiver,
                     size_t frames_max)
 {
@@ -304,8 +322,8 @@ static void drop_bulk(void *context, uint64_t uid, void *cookie)
     (void)context, (void)uid, (void)cookie;
 }
 
-const struct transport_receiver exchange_drop = {NULL, drop_frame, drop_bulk,
-                                                 drop_bulk};
+const struct transport_receiver exchange_drop = {
+    .frame = drop_frame, .bulk = drop_bulk, .bulk_sent = drop_bulk};
 
 /* --- Looking in, and forgetting --------------------------------------------------- */
 

@@ -60,6 +60,12 @@ bool exchange_expect(struct exchange *x, uint32_t rank, size_t size, struct piec
 /* The frame has come and is copied; likewise. */
 bool exchange_take(struct exchange *x, uint32_t rank, const void *bytes, size_t size);
 
+/* Whether a frame that has come is the next from this rank to be handed over; */
+bool exchange_is_next(const struct exchange *x, uint32_t rank);
+/* lends it to the receiver.  Returns how many handlers it called. */
+int exchange_lend(struct exchange *x, const struct transport_receiver *receiver,
+                  uint32_t rank, const void *bytes, size_t size);
+
 /* Calls the handlers for what has ended and up to frames_max frames. Returns how many
  * handlers it called. */
 int exchange_report(struct exchange *x, const struct transport_receiver *receiver,

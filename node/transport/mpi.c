@@ -37,106 +37,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "mpi_end.h"
+
 enum { TAG_FRAME = 1, TAG_NOTICE, TAG_LONG_FRAME, TAG_BULK };
 /* What MPI sends without asking the receiver first, over shared memory. */
 enum { SHORT_FRAME_BYTES = 4000 };
 enum { LEAVE_SECONDS = 15 }; /* how long free() waits for the other ranks */
-
-/* --- MPI_Finalize under an open moot -----------------------------------------------
- */
-
-/* MPI runs the delete callbacks of MPI_COMM_SELF's attributes before it finalises
- * anything else (MPI 3.1, section 8.7.1).  A watch is such an attribute: its callback
- * waits until no thread of the library is between enter and leave, and from then on
- * none gets in.  It runs in the program's thread and takes only the watch's own lock,
- * which is taken under the engine lock and never the other way round. */
-struct mpi_end {
-    pthread_mutex_t lock;
-    uint32_t depth;       /* of brackets, nested; the transport's alone */
-    MPI_Request standing; /* to be taken back before MPI ends */
-    int keyval;
-    bool has_lock, has_keyval, has_attribute;
-    bool came; /* under the lock */
-};
-
-static void take_back(MPI_Request *standing)
-{
-    if (*standing == MPI_REQUEST_NULL)
-        return;
-    MPI_Cancel(standing);
-    MPI_Wait(standing, MPI_STATUS_IGNORE); /* it is local: cancelled, or matched */
-    MPI_Request_free(standing);
-}
-
-static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
-{
-    struct mpi_end *end = attribute;
-    (void)comm, (void)keyval, (void)extra;
-    pthread_mutex_lock(&end->lock);
-    end->came = true;
-    take_back(&end->standing);
-    pthread_mutex_unlock(&end->lock);
-    return MPI_SUCCESS;
-}
-
-/* Starts the watch; `end` is zero and stays where it is, and what it has as standing
- * receive is taken back when MPI ends or the watch does.  False if it cannot be (call
- * mpi_end_unwatch anyway). */
-static bool mpi_end_watch(struct mpi_end *end)
-{
-    end->standing = MPI_REQUEST_NULL;
-    end->has_lock = pthread_mutex_init(&end->lock, NULL) == 0;
-    end->has_keyval =
-        end->has_lock && MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize,
-                                                &end->keyval, NULL) == MPI_SUCCESS;
-    end->has_attribute =
-        end->has_keyval &&
-        MPI_Comm_set_attr(MPI_COMM_SELF, end->keyval, end) == MPI_SUCCESS;
-    return end->has_attribute;
-}
-
-/* Returns whether MPI still takes calls.  Deleting the attribute runs the callback too:
- * hence the copy of `came`. */
-static bool mpi_end_unwatch(struct mpi_end *end)
-{
-    int initialized = 0, finalized = 0;
-    MPI_Initialized(&initialized);
-    MPI_Finalized(&finalized);
-    bool open = initialized && !finalized;
-    if (end->has_lock) {
-        pthread_mutex_lock(&end->lock);
-        open = open && !end->came;
-        pthread_mutex_unlock(&end->lock);
-    }
-    if (open && end->has_attribute)
-        MPI_Comm_delete_attr(MPI_COMM_SELF, end->keyval);
-    if (open && end->has_keyval)
-        MPI_Comm_free_keyval(&end->keyval);
-    if (end->has_lock)
-        pthread_mutex_destroy(&end->lock);
-    *end = (struct mpi_end){0};
-    return open;
-}
-
-/* The bracket around MPI calls; pairs nest.  False, with nothing to leave, once
- * MPI_Finalize has been called. */
-static bool mpi_end_enter(struct mpi_end *end)
-{
-    if (!end->has_lock || end->depth++ > 0)
-        return true;
-    pthread_mutex_lock(&end->lock);
-    if (!end->came)
-        return true;
-    end->depth = 0;
-    pthread_mutex_unlock(&end->lock);
-    return false;
-}
-
-static void mpi_end_leave(struct mpi_end *end)
-{
-    if (end->has_lock && --end->depth == 0)
-        pthread_mutex_unlock(&end->lock);
-}
 
 /* --- The transport ------------------------------------------------------------------
  */
@@ -157,8 +63,13 @@ struct mpi_transport {
     struct mpi_end end;
     struct flights flights;
     bool came; /* a frame, in the last poll */
+    int next;  /* standing receive to end */
+    struct lent {
+        uint32_t from;
+        size_t size; /* 0: none */
+    } lent[STANDING_COUNT];
     struct mpi_transport *next_left;
-    unsigned char short_frame[SHORT_FRAME_BYTES];
+    unsigned char short_frames[STANDING_COUNT][SHORT_FRAME_BYTES];
 };
 
 /* The bracket around MPI calls; false, with the transport failed, if MPI is gone. */
@@ -343,53 +254,98 @@ static void flights_test(struct mpi_transport *t)
         flights_compact(f);
 }
 
-/* --- The standing receive --------------------------------------------------------- */
+/* --- The standing receives -------------------------------------------------------- */
 
-static int standing_start(struct mpi_transport *t)
+/* MPI ends them in the order in which they were posted, as what comes from anybody with
+ * any tag matches the first: so they take turns. */
+
+static int standing_make(struct mpi_transport *t)
 {
-    const int code =
-        MPI_Recv_init(t->short_frame, SHORT_FRAME_BYTES, MPI_BYTE, MPI_ANY_SOURCE,
-                      MPI_ANY_TAG, t->comm, &t->end.standing);
-    return code == MPI_SUCCESS ? MPI_Start(&t->end.standing) : code;
+    int code = MPI_SUCCESS;
+    for (int i = 0; i < STANDING_COUNT && code == MPI_SUCCESS; i++)
+        code = MPI_Recv_init(t->short_frames[i], SHORT_FRAME_BYTES, MPI_BYTE,
+                             MPI_ANY_SOURCE, MPI_ANY_TAG, t->comm,
+                             &t->end.standing[i].request);
+    return code;
 }
 
-static void take_notice(struct mpi_transport *t, uint32_t from, size_t bytes)
+/* Posts those that have ended, those that ended first first. */
+static void standing_post(struct mpi_transport *t)
+{
+    for (int k = 0; k < STANDING_COUNT; k++) {
+        const int i = (t->next + k) % STANDING_COUNT;
+        struct standing *standing = &t->end.standing[i];
+        if (standing->posted)
+            continue;
+        t->lent[i].size = 0;
+        standing->posted =
+            succeeded(t, MPI_Start(&standing->request), "receiving frames");
+    }
+}
+
+static void take_notice(struct mpi_transport *t, uint32_t from,
+                        const unsigned char *bytes, size_t size)
 {
     size_t frame_bytes = 0;
     struct piece piece;
-    if (bytes == sizeof frame_bytes)
-        memcpy(&frame_bytes, t->short_frame, sizeof frame_bytes);
+    if (size == sizeof frame_bytes)
+        memcpy(&frame_bytes, bytes, sizeof frame_bytes);
     if (exchange_expect(&t->exchange, from, frame_bytes, &piece))
         piece_start(t, &piece);
 }
 
-/* Takes the frame, or the notice, that has come, if one has. */
-static bool frame_take(struct mpi_transport *t)
+/* Takes the frame, or the notice, that has come, if one has.  A frame that overtakes
+ * none is lent to who is told of it, where it is; there is no other way on which it
+ * could be late. */
+static bool frame_take(struct mpi_transport *t, bool lends)
 {
-    int came = 0, bytes = 0;
+    int came = 0, size = 0;
     MPI_Status status;
-    const int code = MPI_Test(&t->end.standing, &came, &status);
+    struct standing *standing = &t->end.standing[t->next];
+    const int code =
+        standing->posted ? MPI_Test(&standing->request, &came, &status) : MPI_SUCCESS;
     if (!succeeded(t, code, "receiving a frame") || !came)
         return false;
-    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    MPI_Get_count(&status, MPI_BYTE, &size);
     const uint32_t from = (uint32_t)status.MPI_SOURCE;
+    const unsigned char *bytes = t->short_frames[t->next];
     if (status.MPI_TAG == TAG_NOTICE)
-        take_notice(t, from, (size_t)bytes);
+        take_notice(t, from, bytes, (size_t)size);
+    else if (lends && size > 0 && exchange_is_next(&t->exchange, from))
+        t->lent[t->next] = (struct lent){from, (size_t)size};
     else
-        exchange_take(&t->exchange, from, t->short_frame, (size_t)bytes);
-    return succeeded(t, MPI_Start(&t->end.standing), "receiving frames");
+        exchange_take(&t->exchange, from, bytes, (size_t)size);
+    standing->posted = false;
+    t->next = (t->next + 1) % STANDING_COUNT;
+    return true;
 }
 
 /* Where frames come one by one, to look for another costs as much as to take one, and
  * whoever waits for the first waits for that, too: it is looked for if the poll before
- * found any. */
-static void frames_take(struct mpi_transport *t, size_t frames_max)
+ * found any.  Returns how many came. */
+static size_t frames_take(struct mpi_transport *t, size_t frames_max, bool lends)
 {
-    bool more = frames_max > t->exchange.arrived.count && frame_take(t);
-    bool came = more;
-    while (more && t->came && t->exchange.arrived.count < frames_max)
-        more = frame_take(t);
-    t->came = came;
+    size_t taken = 0;
+    const size_t most = t->came ? STANDING_COUNT : 1;
+    while (taken < most && taken + t->exchange.arrived.count < frames_max &&
+           frame_take(t, lends))
+        taken++;
+    t->came = taken > 0;
+    return taken;
+}
+
+/* The frames that were lent, of the last `taken` ones. */
+static int lent_report(struct mpi_transport *t, size_t taken,
+                       const struct transport_receiver *receiver)
+{
+    int calls = 0;
+    for (size_t k = taken; k > 0; k--) {
+        const size_t i = ((size_t)t->next + STANDING_COUNT - k) % STANDING_COUNT;
+        if (t->lent[i].size > 0)
+            calls += exchange_lend(&t->exchange, receiver, t->lent[i].from,
+                                   t->short_frames[i], t->lent[i].size);
+    }
+    return calls;
 }
 
 /* --- The slots that are MPI's own ------------------------------------------------- */
@@ -399,14 +355,18 @@ static int mpi_poll(struct transport *base, const struct transport_receiver *rec
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
     const size_t frames = frames_max > 0 ? (size_t)frames_max : 0;
+    size_t taken = 0;
     if (!t->exchange.failed && enter(t)) {
+        if (t->came)
+            standing_post(t);
         flights_test(t);
-        frames_take(t, frames);
+        taken = frames_take(t, frames, receiver->lent != NULL);
         mpi_end_leave(&t->end);
     }
     if (t->exchange.failed)
         return t->exchange.failed;
-    return exchange_report(&t->exchange, receiver, frames);
+    const int calls = lent_report(t, taken, receiver);
+    return calls + exchange_report(&t->exchange, receiver, frames);
 }
 
 /* Receives under way are cancelled; MPI has no such thing for sends, which go on until
@@ -651,7 +611,9 @@ static int join(const struct opening *o, const void *blob, size_t blob_size)
     if (code == MOOT_OK)
         code = all_agree(o, exchange_init(&o->t->exchange, o->group->rank,
                                           o->group->size, o->group->uids) &&
-                                standing_start(o->t) == MPI_SUCCESS);
+                                standing_make(o->t) == MPI_SUCCESS);
+    if (code == MOOT_OK)
+        standing_post(o->t);
     return code;
 }
 

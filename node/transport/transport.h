@@ -33,6 +33,9 @@ struct transport_receiver {
     void (*bulk)(void *context, uint64_t from_uid, void *cookie);
     /* A bulk_send is complete: its buffer is the caller's again. */
     void (*bulk_sent)(void *context, uint64_t to_uid, void *cookie);
+    /* A frame arrived whose bytes are the transport's, and live until the next
+     * poll.  NULL: all come by the other handler. */
+    void (*lent)(void *context, uint64_t from_uid, const void *bytes, size_t size);
 };
 
 struct transport_stats {

@@ -171,7 +171,7 @@ static void a_wrong_size_is_found(struct party *p)
     int code = p->t->ops->bulk_send(p->t, p->group.uids[right_of(p)], data, 100, NULL);
     CHECK(p, code == MOOT_OK);
     code = p->t->ops->bulk_receive(p->t, p->group.uids[left], p->scratch, 200, NULL);
-    const struct transport_receiver nothing = {p, on_frame, on_any, on_any};
+    const struct transport_receiver nothing = {p, on_frame, on_any, on_any, NULL};
     for (int i = 0; i < 1000000 && code >= 0; i++)
         code = p->t->ops->poll(p->t, &nothing, PLENTY);
     CHECK(p, code == MOOT_ERR_TRANSPORT);
