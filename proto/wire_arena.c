@@ -28,8 +28,13 @@ void arena_reuse(struct arena *arena, struct arena_block *blocks)
 {
     if (blocks == NULL)
         return;
-    if (blocks->next != NULL || blocks->size > ARENA_KEPT_BYTES_MAX) {
-        arena_free(blocks);
+    while (blocks->next != NULL) {
+        struct arena_block *next = blocks->next;
+        free(blocks);
+        blocks = next;
+    }
+    if (blocks->size > ARENA_KEPT_BYTES_MAX) {
+        free(blocks);
         return;
     }
     blocks->used = 0;

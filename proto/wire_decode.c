@@ -16,8 +16,12 @@ enum {
     /* What a message that is not flat takes besides its bytes: protobuf-c's structs and
      * the arena's rounding.  A guess, for the first block. */
     ARENA_MESSAGE_BYTES = 320,
-    ARENA_SLACK_BYTES = 64 /* for rounding */
+    ARENA_SLACK_BYTES = 64, /* for rounding */
+    MESSAGE_BYTES_MIN = 4,  /* two keys, a size and a type */
+    SHORT_BODY_BYTES = 512
 };
+static_assert(SHORT_BODY_BYTES / MESSAGE_BYTES_MIN <= LIMIT_FRAME_MESSAGES,
+              "a short body has no more");
 
 static int read_envelope(const uint8_t *bytes, size_t size,
                          struct wire_envelope *envelope, size_t *body_bytes,
@@ -56,7 +60,7 @@ static int read_envelope(const uint8_t *bytes, size_t size,
     return MOOT_OK;
 }
 
-/* How many messages the body has, and what they will probably take. */
+/* How many messages a long body has, and what they will probably take. */
 static int count_messages(const uint8_t *body, size_t size, size_t *count,
                           size_t *usual_bytes, const char **why)
 {
@@ -114,24 +118,6 @@ static bool read_piece(struct reader *reader, const struct wire_piece *piece,
     return reader->why == NULL;
 }
 
-static bool read_messages(struct reader *reader, const uint8_t *body, size_t size,
-                          struct wire_frame *frame)
-{
-    struct wire_piece piece;
-    for (size_t i = 0; i < frame->count; i++) {
-        struct message *message = &frame->messages[i];
-        memset(message, 0, sizeof *message);
-        message->epoch = frame->envelope.epoch;
-        message->view_id = frame->envelope.view_id;
-        if (!wire_piece_next(&body, &size, &piece, &reader->why) ||
-            !read_piece(reader, &piece, message))
-            return false;
-    }
-    if (reader->payload_bytes > 0)
-        reader->why = "envelope: payload that belongs to no result";
-    return reader->why == NULL;
-}
-
 static int no_frame(const struct reader *reader, const char **why)
 {
     *why = reader->why != NULL                         ? reader->why
@@ -140,28 +126,57 @@ static int no_frame(const struct reader *reader, const char **why)
     return reader->why != NULL ? MOOT_ERR_INVALID : reader->arena.error;
 }
 
+/* There is room for as many as the body can have. */
+static bool read_messages(struct reader *reader, const uint8_t *body, size_t size,
+                          struct wire_frame *frame)
+{
+    struct wire_piece piece;
+    frame->count = 0;
+    while (wire_piece_next(&body, &size, &piece, &reader->why)) {
+        struct message *message = &frame->messages[frame->count++];
+        memset(message, 0, sizeof *message);
+        message->epoch = frame->envelope.epoch;
+        message->view_id = frame->envelope.view_id;
+        if (!read_piece(reader, &piece, message))
+            return false;
+    }
+    if (reader->why == NULL && reader->payload_bytes > 0)
+        reader->why = "envelope: payload that belongs to no result";
+    return reader->why == NULL;
+}
+
+/* Makes room for the messages.  A short body is not worth looking at twice. */
+static int make_room(struct reader *reader, const uint8_t *body, size_t size,
+                     struct wire_frame *frame, const char **why)
+{
+    size_t count = size / MESSAGE_BYTES_MIN,
+           usual_bytes = count * sizeof(struct message);
+    int code = MOOT_OK;
+    if (size > SHORT_BODY_BYTES)
+        code = count_messages(body, size, &count, &usual_bytes, why);
+    if (code != MOOT_OK || count == 0)
+        return code;
+    if (arena_reserve(&reader->arena, usual_bytes + ARENA_SLACK_BYTES))
+        frame->messages = arena_take(&reader->arena, count * sizeof(struct message));
+    return frame->messages != NULL ? MOOT_OK : no_frame(reader, why);
+}
+
 /* Into the reader's arena, which stays its own. */
 static int decode(struct reader *reader, const void *bytes, size_t size,
                   struct wire_frame *frame, const char **why)
 {
-    size_t body_bytes, usual_bytes;
+    size_t body_bytes;
     int code = read_envelope(bytes, size, &frame->envelope, &body_bytes, why);
     if (code != MOOT_OK)
         return code;
     const uint8_t *body = (const uint8_t *)bytes + WIRE_ENVELOPE_BYTES;
-    code = count_messages(body, body_bytes, &frame->count, &usual_bytes, why);
+    code = make_room(reader, body, body_bytes, frame, why);
     if (code != MOOT_OK)
         return code;
     reader->payload = body + body_bytes;
     reader->payload_bytes = size - WIRE_ENVELOPE_BYTES - body_bytes;
-    if (frame->count > 0 &&
-        arena_reserve(&reader->arena, usual_bytes + ARENA_SLACK_BYTES))
-        frame->messages =
-            arena_take(&reader->arena, frame->count * sizeof *frame->messages);
-    bool has_room = frame->count == 0 || frame->messages != NULL;
-    return has_room && read_messages(reader, body, body_bytes, frame)
-               ? MOOT_OK
-               : no_frame(reader, why);
+    return read_messages(reader, body, body_bytes, frame) ? MOOT_OK
+                                                          : no_frame(reader, why);
 }
 
 int wire_frame_decode_again(const void *bytes, size_t size, struct wire_frame *frame,

@@ -121,7 +121,8 @@ struct arena {
     int error; /* MOOT_ERR_NO_MEMORY or _LIMIT, once an allocation has failed */
 };
 
-/* An empty one over blocks that have served, of which one of usual size stays. */
+/* An empty one over blocks that have served, of which the first stays if it is of usual
+ * size. */
 void arena_reuse(struct arena *arena, struct arena_block *blocks);
 /* Makes sure that the next `size` bytes come from one block. */
 bool arena_reserve(struct arena *arena, size_t size);

@@ -19,6 +19,7 @@ enum { PAIR = 2, RESULT_BYTES = 64, DONES_MAX = 64, NOW_NS = 1000000 };
 struct pair {
     struct core *core[PAIR];
     struct wire_writer *writer[PAIR]; /* to the other */
+    struct wire_frame frame[PAIR];    /* the last from the other, for its memory */
     moot_hash done[PAIR][DONES_MAX];  /* that have run, and are to be told so */
     size_t done_count[PAIR];
     long ended;              /* waits that have ended */
@@ -74,22 +75,21 @@ static bool deliver(struct pair *pair, uint32_t from)
     uint32_t to = 1 - from;
     struct wire_envelope envelope = {.src_uid = UIDS[from], .dst_uid = UIDS[to]};
     core_view(pair->core[from], &envelope.epoch, &envelope.view_id);
-    struct wire_frame frame;
+    struct wire_frame *frame = &pair->frame[to];
     void *bytes;
     size_t size;
     const char *why;
     micro_check(wire_writer_finish(pair->writer[from], &envelope, &bytes, &size) ==
                         MOOT_OK &&
-                    wire_frame_decode(bytes, size, &frame, &why) == MOOT_OK,
+                    wire_frame_decode_again(bytes, size, frame, &why) == MOOT_OK,
                 "a frame is lost");
-    for (size_t i = 0; i < frame.count; i++) {
+    for (size_t i = 0; i < frame->count; i++) {
         struct core_event event = {.type = CORE_EV_RECV};
         event.u.recv.from = from;
         event.u.recv.uid = UIDS[from];
-        event.u.recv.message = &frame.messages[i];
+        event.u.recv.message = &frame->messages[i];
         step(pair, to, &event);
     }
-    wire_frame_release(&frame);
     free(bytes);
     return true;
 }
@@ -120,6 +120,7 @@ static void end_pair(void *argument)
     for (uint32_t rank = 0; rank < PAIR; rank++) {
         core_free(pair->core[rank]);
         wire_writer_free(pair->writer[rank]);
+        wire_frame_release(&pair->frame[rank]);
         free(pair->hashes[rank]);
     }
     free(pair);
