@@ -119,8 +119,8 @@ void asker_forget_pending(struct core *core, struct task *task)
     task->owed = false;
     if (task->pending) {
         task->pending = false;
-        task->pending_prev->pending_next = task->pending_next;
-        task->pending_next->pending_prev = task->pending_prev;
+        task->at.pending_prev->at.pending_next = task->at.pending_next;
+        task->at.pending_next->at.pending_prev = task->at.pending_prev;
     }
 }
 
@@ -141,7 +141,7 @@ static uint64_t busy_due_ns(const struct core *core, const struct task *task)
     if (!waited || delay > CORE_NEVER / ASK_BUSY_FACTOR) {
         return CORE_NEVER;
     }
-    return add_ns(task->since_ns, delay * ASK_BUSY_FACTOR + ASK_BUSY_NS);
+    return add_ns(task->at.since_ns, delay * ASK_BUSY_FACTOR + ASK_BUSY_NS);
 }
 
 /* It is asked for whether this rank is idle or not. */
@@ -162,13 +162,15 @@ static uint64_t delay_ns(const struct core *core, const struct task *task)
 
 static uint64_t urgent_due_ns(const struct core *core, const struct task *task)
 {
-    return task->owed ? task->since_ns : add_ns(task->since_ns, delay_ns(core, task));
+    return task->owed ? task->at.since_ns
+                      : add_ns(task->at.since_ns, delay_ns(core, task));
 }
 
 static uint64_t idle_due_ns(const struct core *core, const struct task *task)
 {
-    bool before = task->since_ns < core->idle_since_ns;
-    return add_ns(before ? core->idle_since_ns : task->since_ns, delay_ns(core, task));
+    bool before = task->at.since_ns < core->idle_since_ns;
+    return add_ns(before ? core->idle_since_ns : task->at.since_ns,
+                  delay_ns(core, task));
 }
 
 static void sooner(uint64_t *due_ns, uint64_t other_ns)
@@ -202,11 +204,11 @@ static void pend(struct core *core, struct task *task)
     if (!task->pending) {
         drop_touch(core, task);
         task->pending = true;
-        task->since_ns = core->now_ns;
-        task->pending_prev = core->pending.pending_prev;
-        task->pending_next = &core->pending;
-        task->pending_prev->pending_next = task;
-        core->pending.pending_prev = task;
+        task->at.since_ns = core->now_ns;
+        task->at.pending_prev = core->pending.at.pending_prev;
+        task->at.pending_next = &core->pending;
+        task->at.pending_prev->at.pending_next = task;
+        core->pending.at.pending_prev = task;
     }
     motion_count_in(core, task, &core->pending_due);
 }
@@ -248,14 +250,15 @@ void asker_flush(struct core *core)
     }
     core->pending_due = PENDING_NEVER;
     struct pending_due later = PENDING_NEVER;
-    struct task *task = core->pending.pending_next;
+    struct task *task = core->pending.at.pending_next;
     while (task != &core->pending) {
-        struct task *following = task->pending_next;
+        struct task *following = task->at.pending_next;
         struct pending_due with = later;
         if (motion_count_in(core, task, &with) <= core->now_ns) {
             flush_one(core, task);
             if (task->chair == core->rank) {
-                following = core->pending.pending_next; /* it may have decided others */
+                following =
+                    core->pending.at.pending_next; /* it may have decided others */
             }
         } else {
             later = with;
@@ -270,7 +273,7 @@ void asker_flush(struct core *core)
 uint64_t asker_deadline(const struct core *core)
 {
     const struct pending_due *due = &core->pending_due;
-    if (core->pending.pending_next == &core->pending) {
+    if (core->pending.at.pending_next == &core->pending) {
         return CORE_NEVER;
     }
     uint64_t plain_ns = core->idle ? due->idle_ns : due->busy_ns;

@@ -102,9 +102,9 @@ static bool core_fill(struct core *core, const struct core_options *options)
 
 static void core_make_lists(struct core *core)
 {
-    core->pending.pending_next = core->pending.pending_prev = &core->pending;
-    core->unfinished.unfinished_next = &core->unfinished;
-    core->unfinished.unfinished_prev = &core->unfinished;
+    core->pending.at.pending_next = core->pending.at.pending_prev = &core->pending;
+    core->unfinished.at.unfinished_next = &core->unfinished;
+    core->unfinished.at.unfinished_prev = &core->unfinished;
     core->undecided.docket = &core->undecided_docket;
     core->undecided_docket.undecided_next = &core->undecided;
     core->undecided_docket.undecided_prev = &core->undecided;

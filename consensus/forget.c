@@ -117,13 +117,13 @@ static void unlink_from_scope(struct task *task)
         scope->feeder = task->scope_next;
         scope->feeding = NULL;
     }
-    if (task->scope_prev != NULL) {
-        task->scope_prev->scope_next = task->scope_next;
+    if (task->at.scope_prev != NULL) {
+        task->at.scope_prev->scope_next = task->scope_next;
     } else {
         scope->tasks = task->scope_next;
     }
     if (task->scope_next != NULL) {
-        task->scope_next->scope_prev = task->scope_prev;
+        task->scope_next->at.scope_prev = task->at.scope_prev;
     }
 }
 
@@ -267,10 +267,10 @@ static void leave_push_list(struct core *core, const struct scope *scope)
     for (struct task **link = &core->push_list; *link != NULL;) {
         struct task *task = *link;
         if (task->scope == scope) {
-            *link = task->push_next;
+            *link = task->at.push_next;
             task->on_push_list = false;
         } else {
-            link = &task->push_next;
+            link = &task->at.push_next;
         }
     }
 }

@@ -154,10 +154,10 @@ void graph_push_to_holders(struct core *core)
     for (struct task **link = &core->push_list; *link != NULL;) {
         struct task *task = *link;
         if (push_to_known_holders(core, task)) {
-            *link = task->push_next;
+            *link = task->at.push_next;
             task->on_push_list = false;
         } else {
-            link = &task->push_next;
+            link = &task->at.push_next;
         }
     }
 }
@@ -167,7 +167,7 @@ static void watch_for_holders(struct core *core, struct task *task)
     if (core->member_count > 1 && !task->on_push_list &&
         !push_to_known_holders(core, task)) {
         drop_touch(core, task);
-        task->push_next = core->push_list;
+        task->at.push_next = core->push_list;
         core->push_list = task;
         task->on_push_list = true;
     }
@@ -216,18 +216,18 @@ void graph_answer(struct core *core, struct task *task)
 
 static void unfinished_add(struct core *core, struct task *task)
 {
-    task->unfinished_prev = core->unfinished.unfinished_prev;
-    task->unfinished_next = &core->unfinished;
-    task->unfinished_prev->unfinished_next = task;
-    core->unfinished.unfinished_prev = task;
+    task->at.unfinished_prev = core->unfinished.at.unfinished_prev;
+    task->at.unfinished_next = &core->unfinished;
+    task->at.unfinished_prev->at.unfinished_next = task;
+    core->unfinished.at.unfinished_prev = task;
     task->on_unfinished_list = true;
     core->unfinished_count++;
 }
 
 static void unfinished_remove(struct core *core, struct task *task)
 {
-    task->unfinished_prev->unfinished_next = task->unfinished_next;
-    task->unfinished_next->unfinished_prev = task->unfinished_prev;
+    task->at.unfinished_prev->at.unfinished_next = task->at.unfinished_next;
+    task->at.unfinished_next->at.unfinished_prev = task->at.unfinished_prev;
     task->on_unfinished_list = false;
     core->unfinished_count--;
 }
@@ -269,9 +269,9 @@ void graph_start_leased(struct core *core)
         return;
     }
     core->deferred = false;
-    struct task *task = core->unfinished.unfinished_next;
+    struct task *task = core->unfinished.at.unfinished_next;
     while (task != &core->unfinished) {
-        struct task *following = task->unfinished_next;
+        struct task *following = task->at.unfinished_next;
         if (task->own == CORE_OWN_WAIT && task->missing == 0) {
             run(core, task, NOBODY);
         }
@@ -464,10 +464,10 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
         return;
     }
     struct task *list = first; /* never empty here: `first` changed */
-    first->visit_next = NULL;
+    first->at.visit_next = NULL;
     while (list != NULL) {
         struct task *task = list;
-        list = task->visit_next;
+        list = task->at.visit_next;
         task->visiting = false;
         if (task->needs_done + task->needs_data > 0 && task->own == CORE_OWN_NONE) {
             asker_consider(core, task);
@@ -485,7 +485,7 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
             from->demanded |= task->demanded;
             if (!from->visiting) {
                 from->visiting = true;
-                from->visit_next = list;
+                from->at.visit_next = list;
                 list = from;
             }
         }

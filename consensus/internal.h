@@ -236,16 +236,25 @@ struct task {
     uint32_t flags;      /* CORE_TASK_* if held */
     uint64_t size;       /* of the result */
     uint64_t need;       /* demand bound: least over all waits and askers */
-    uint64_t since_ns;   /* when it went on the pending list */
     uint64_t asked_need; /* of the last motion */
     const char *site;
-    struct rankset pushed; /* ranks that were sent the result */
-    struct task *pending_prev, *pending_next;
-    struct task *unfinished_prev, *unfinished_next;
-    struct task *push_next, *visit_next;
     struct scope *scope; /* NULL: none */
-    struct task *scope_prev, *scope_next;
+    struct task *scope_next;
+
+    /* A cache line that few tasks touch: not cleared, and read only of those that are
+     * on the list, or in the scope. */
+    struct task_links {
+        struct task *pending_prev, *pending_next;
+        uint64_t since_ns; /* when it went on that list */
+        struct task *unfinished_prev, *unfinished_next;
+        struct task *push_next, *visit_next;
+        struct task *scope_prev;
+    } at;
+
+    struct rankset pushed; /* ranks that were sent the result */
 };
+static_assert(offsetof(struct task, at) == 192 && sizeof(struct task_links) == 64,
+              "where records begin with a cache line, so do these");
 static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES,
               "the host's part stands behind it, or its pointer");
 static_assert(CORE_ENTRY_BYTES <= 280, "its memory is what a live task costs");

@@ -163,8 +163,8 @@ void core_self_look(const struct core *core, struct core_self_view *out)
 void core_each_open(const struct core *core,
                     bool (*see)(void *context, const moot_hash *hash), void *context)
 {
-    const struct task *task = core->unfinished.unfinished_next;
-    for (; task != &core->unfinished; task = task->unfinished_next) {
+    const struct task *task = core->unfinished.at.unfinished_next;
+    for (; task != &core->unfinished; task = task->at.unfinished_next) {
         if (!see(context, &task->hash)) {
             return;
         }

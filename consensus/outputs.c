@@ -48,16 +48,30 @@ bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
     return true;
 }
 
-enum { BLOCK_BYTES = 64 << 10, CACHE_LINE_BYTES = 64, EXPECT_BYTES_MAX = 640 };
+enum {
+    BLOCK_BYTES = 64 << 10,
+    CACHE_LINE_BYTES = 64,
+    LARGE_BYTES = 256,
+    EXPECT_BYTES_MAX = 640
+};
 
 static size_t align(size_t size)
 {
     return (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
 }
 
+/* What is skipped so that what is large begins with a cache line: the fields that are
+ * looked at most then stand in as few of them as can be. */
+static size_t padding(const struct block *block, size_t size)
+{
+    uintptr_t at = (uintptr_t)block->bytes + block->used;
+    return size >= LARGE_BYTES ? -at & (CACHE_LINE_BYTES - 1) : 0;
+}
+
 static bool has_room(const struct block *block, size_t size)
 {
-    return block != NULL && block->size - block->used >= align(size);
+    return block != NULL &&
+           block->size - block->used >= padding(block, size) + align(size);
 }
 
 static bool block_add(struct block **list, struct block *block, size_t bytes)
@@ -73,12 +87,13 @@ static bool block_add(struct block **list, struct block *block, size_t bytes)
 void *block_take(struct block **list, size_t size)
 {
     size_t aligned = align(size);
-    size_t bytes =
-        sizeof(struct block) + (aligned > BLOCK_BYTES ? aligned : BLOCK_BYTES);
+    size_t needed = aligned + CACHE_LINE_BYTES;
+    size_t bytes = sizeof(struct block) + (needed > BLOCK_BYTES ? needed : BLOCK_BYTES);
     if (!has_room(*list, size) && !block_add(list, malloc(bytes), bytes)) {
         return NULL;
     }
     struct block *block = *list;
+    block->used += padding(block, size);
     void *memory = (char *)block->bytes + block->used;
     block->used += aligned;
     return memory;
@@ -96,9 +111,13 @@ void block_free(struct block *list)
 /* --- Memory that is used again ------------------------------------------------------
  */
 
-/* Classes are 16 bytes apart up to 1024, then each is twice the one before. */
+/* Classes are 16 bytes apart, and whole cache lines from LARGE_BYTES on, up to 1024;
+ * then each is twice the one before. */
 static unsigned class_of(size_t size, size_t *bytes)
 {
+    if (size >= LARGE_BYTES) {
+        size = (size + CACHE_LINE_BYTES - 1) & ~(size_t)(CACHE_LINE_BYTES - 1);
+    }
     unsigned class = (unsigned)((size + MEMORY_STEP_BYTES - 1) / MEMORY_STEP_BYTES);
     *bytes = (size_t) class * MEMORY_STEP_BYTES;
     if (class <= MEMORY_STEPS) {
@@ -136,14 +155,6 @@ static void *memory_alone(struct core *core, size_t bytes)
     return block->bytes;
 }
 
-/* What is given next was given back long ago. */
-static void expect(const void *memory, size_t bytes)
-{
-    for (size_t at = 0; at < bytes && at < EXPECT_BYTES_MAX; at += CACHE_LINE_BYTES) {
-        __builtin_prefetch((const char *)memory + at, 1);
-    }
-}
-
 void *memory_take(struct core *core, size_t size)
 {
     void *memory = memory_take_raw(core, size);
@@ -159,7 +170,9 @@ void *memory_take_raw(struct core *core, size_t size)
     void *taken = memory->free[class];
     if (taken != NULL) {
         memcpy(&memory->free[class], taken, sizeof(void *));
-        expect(memory->free[class], bytes);
+        /* What is given next was given back long ago. */
+        fetch_ahead(memory->free[class],
+                    bytes < EXPECT_BYTES_MAX ? bytes : EXPECT_BYTES_MAX);
         return taken;
     }
     bool alone = bytes > BLOCK_BYTES / 2;
@@ -210,6 +223,20 @@ void out_clear(struct outputs *out)
     }
 }
 
+/* Outputs of which there may be hundreds in a step: the rest of theirs is not touched.
+ */
+enum { OUTPUT_BRIEF_BYTES = offsetof(struct core_output, u) + 16 };
+static_assert(sizeof(((struct core_output *)0)->u.forget) <= 16 &&
+                  sizeof(((struct core_output *)0)->u.run) <= 16 &&
+                  sizeof(((struct core_output *)0)->u.note) <= 16,
+              "what is said with those is cleared");
+
+static bool is_brief(enum core_output_type type)
+{
+    return type == CORE_OUT_FORGET || type == CORE_OUT_RUN || type == CORE_OUT_DONE ||
+           type == CORE_OUT_CANCEL || type == CORE_OUT_NOTE;
+}
+
 struct core_output *out_add(struct core *core, enum core_output_type type,
                             const struct task *task)
 {
@@ -225,7 +252,7 @@ struct core_output *out_add(struct core *core, enum core_output_type type,
         out->room = room;
     }
     struct core_output *item = &out->items[out->count++];
-    memset(item, 0, sizeof(*item));
+    memset(item, 0, is_brief(type) ? OUTPUT_BRIEF_BYTES : sizeof(*item));
     item->type = type;
     if (task != NULL) {
         item->hash = task->hash;

@@ -29,7 +29,7 @@
 bool quiet_resting(const struct core *core)
 {
     return core->blocked && core->running == 0 &&
-           core->pending.pending_next == &core->pending && roll_is_told(core) &&
+           core->pending.at.pending_next == &core->pending && roll_is_told(core) &&
            (!core->closed || asker_swept(core)) && strict_settled(core) &&
            core->settled && !core->deferred && !core->leave.ready &&
            (core->options.mode != CORE_STRICT || spread_is_done(core));
@@ -69,8 +69,8 @@ static void find_orphan(const struct core *core, struct message_pollr *answer,
 
 static void find_stuck(const struct core *core, struct message_pollr *answer)
 {
-    for (const struct task *task = core->unfinished.unfinished_next;
-         task != &core->unfinished; task = task->unfinished_next) {
+    for (const struct task *task = core->unfinished.at.unfinished_next;
+         task != &core->unfinished; task = task->at.unfinished_next) {
         if (task->own == CORE_OWN_WAIT &&
             (!answer->stuck || hash_compare(&task->hash, &answer->stuck_hash) < 0)) {
             answer->stuck = true;

@@ -198,7 +198,8 @@ static struct task *record_new(struct core *core, size_t input_count, size_t roo
     size_t bytes = roomy ? all : core->record_bytes;
     struct task *task = memory_take_raw(core, bytes);
     if (task != NULL) {
-        memset(task, 0, core->record_bytes);
+        memset(task, 0, offsetof(struct task, at));
+        memset(&task->pushed, 0, core->record_bytes - offsetof(struct task, pushed));
         task->bytes = (uint32_t)bytes;
         task->room_inputs = roomy ? (uint32_t)input_count : 0;
     }
@@ -292,7 +293,9 @@ static void task_release(struct core *core, struct task *task)
     docket_release(task->docket);
     free(task->docket);
     candidates_give(core, task->candidates);
-    rankset_release(&task->pushed);
+    if (task->pushed.high != NULL) { /* else it is not written to */
+        rankset_release(&task->pushed);
+    }
     if (task->seldom != NULL) {
         seldom_release(task->seldom);
     }

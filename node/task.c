@@ -381,19 +381,29 @@ static void drop_inputs(struct moot *m, struct task *task)
     task->input_count = task->after_count = 0;
 }
 
-void task_try_free(struct moot *m, struct task *task)
+/* Of one that the core has forgotten; that may end its inputs, too. */
+static bool is_unused(struct moot *m, struct task *task)
 {
-    if (!task->gone || task->pins > 0) {
-        return;
+    if (task->pins > 0) {
+        return false;
     }
     drop_inputs(m, task);
-    if (task->handle_count > 0 || task->used_by > 0 || task->lingers ||
-        task->queued > 0) {
-        return;
-    }
-    task_unlink_gone(m, task);
+    return task->handle_count == 0 && task->used_by == 0 && !task->lingers &&
+           task->queued == 0;
+}
+
+static void give_record(struct moot *m, struct task *task)
+{
     pool_give(&m->pool, task->seldom, sizeof(*task->seldom));
     core_entry_give(m->core, task);
+}
+
+void task_try_free(struct moot *m, struct task *task)
+{
+    if (task->gone && is_unused(m, task)) {
+        task_unlink_gone(m, task);
+        give_record(m, task);
+    }
 }
 
 static void drop_own_bytes(struct moot *m, struct task *task)
@@ -426,9 +436,12 @@ static void drop_own_bytes(struct moot *m, struct task *task)
 static void forget(struct moot *m, struct task *task)
 {
     task->gone = true;
-    task_link_gone(m, task);
     drop_own_bytes(m, task);
-    task_try_free(m, task);
+    if (is_unused(m, task)) {
+        give_record(m, task);
+    } else {
+        task_link_gone(m, task);
+    }
 }
 
 /* What is forgotten has been out of every cache for long. */

@@ -17,7 +17,7 @@ void task_each(struct moot *m, void (*see)(void *context, struct task *task),
  * memory. */
 bool task_list(struct moot *m, struct task ***list, size_t *count);
 
-/* The core has forgotten it; it is about to be freed. */
+/* The core has forgotten it, and it is used yet; it is about to be freed. */
 void task_link_gone(struct moot *m, struct task *task);
 void task_unlink_gone(struct moot *m, struct task *task);
 
