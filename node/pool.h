@@ -1,9 +1,10 @@
 /* pool.h - memory that lives as long as its context, and is used again before.
  *
- * Task records, small arguments and labels are taken from large blocks one behind the
- * other and are freed together.  What belonged to a task that the core has forgotten is
- * given back and taken again by what needs as much, so that a long run that ends its
- * scopes stays as large as its largest phase.
+ * What tasks have beside their records (core_entry_room), such as labels, specs and
+ * what few of them have, is taken from large blocks one behind the other and freed
+ * together. What belonged to a task that the core has forgotten is given back and taken
+ * again by what needs as much, so that a long run that ends its scopes stays as large
+ * as its largest phase.
  */
 #ifndef NODE_POOL_H
 #define NODE_POOL_H

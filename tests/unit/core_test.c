@@ -1,6 +1,8 @@
 /* core_test.c - the rules of PROTOCOL.md sections 3 to 4, one core against another. */
 #include "bench.h"
 
+#include <stdalign.h>
+
 /* --- Tests ---------------------------------------------------------------------------
  */
 
@@ -307,6 +309,56 @@ static void a_second_owners_result_is_refused(void **state)
     }
 }
 
+/* A host's record, which begins with the core's. */
+struct host_record {
+    struct core_entry entry;
+    uint64_t mine[5];
+};
+
+static bool count_entry(void *context, void *entry)
+{
+    assert_non_null(entry);
+    ++*(uint32_t *)context;
+    return true;
+}
+
+static void a_host_keeps_its_part_in_the_cores_entry(void **state)
+{
+    (void)state;
+    const uint64_t uid = 7;
+    const struct rankset some = {.low = 3}; /* kept beside the record */
+    struct core *core =
+        core_new(&(struct core_options){.size = 1,
+                                        .uids = &uid,
+                                        .epoch = 1,
+                                        .voters = 1,
+                                        .entry_bytes = sizeof(struct host_record)});
+    assert_non_null(core);
+    static const size_t rooms[] = {0, 1, 40, 333, 5000};
+    static const struct host_record nothing;
+    for (uint32_t i = 0; i < 5; i++) {
+        moot_hash hash = {.bytes = {(uint8_t)(i + 1), 5}};
+        hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_CANDIDATES;
+        struct host_record *record = core_enter_for(core, &hash, &some, i, rooms[i]);
+        assert_non_null(record);
+        assert_ptr_equal(core_user(core, &hash), record);
+        assert_int_equal((uintptr_t)record % 64, 0);
+        assert_memory_equal(&record->entry.hash, &hash, sizeof(hash));
+        assert_memory_equal(record->mine, nothing.mine, sizeof(nothing.mine));
+        size_t bytes;
+        unsigned char *room = core_entry_room(core, record, &bytes);
+        assert_true(rooms[i] > 1024 ? bytes == 0 : bytes >= rooms[i]);
+        assert_int_equal((uintptr_t)room % alignof(max_align_t), 0);
+        memset(room, 0xff, bytes);
+        memset(record->mine, 0xff, sizeof(record->mine));
+        assert_ptr_equal(core_enter_for(core, &hash, &some, i, rooms[i]), record);
+    }
+    uint32_t count = 0;
+    core_each_entry(core, count_entry, &count);
+    assert_int_equal(count, 5);
+    core_free(core);
+}
+
 int main(void)
 {
     numbers_init();
@@ -329,6 +381,7 @@ int main(void)
         cmocka_unit_test(strict_mode_names_the_first_difference),
         cmocka_unit_test(a_cancelled_task_does_not_run),
         cmocka_unit_test(a_second_owners_result_is_refused),
+        cmocka_unit_test(a_host_keeps_its_part_in_the_cores_entry),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);
 }
