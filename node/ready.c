@@ -160,11 +160,6 @@ const struct task *ready_first(const struct ready *ready)
     return heap_is_next(ready) ? ready->items[0].task : *line_at(ready, 0);
 }
 
-const struct task *ready_soon(const struct ready *ready, size_t ahead)
-{
-    return ahead < ready->line_count ? *line_at(ready, ahead) : NULL;
-}
-
 struct task *ready_take_spent(struct ready *ready)
 {
     struct task *task = ready->spent;

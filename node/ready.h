@@ -8,9 +8,7 @@
  *
  * Most tasks are the program's and have no priority: oldest first is then the order in
  * which they came, and they stand in a line, a ring.  The others stand in a heap, and
- * those of them that are not below 0 go before the line.  Where the next of the line
- * stands is known, so that its record, which has been out of the near caches since it
- * was spawned, is fetched while the one before it runs.
+ * those of them that are not below 0 go before the line.
  */
 #ifndef NODE_READY_H
 #define NODE_READY_H
@@ -37,8 +35,6 @@ bool ready_push(struct ready *ready, struct task *task); /* false without memory
 struct task *ready_pop(struct ready *ready);             /* NULL if none is live */
 /* What comes up next, cancelled or not; the queue is not empty. */
 const struct task *ready_first(const struct ready *ready);
-/* What comes up after `ahead` others of the line, if nothing goes before; or NULL. */
-const struct task *ready_soon(const struct ready *ready, size_t ahead);
 /* Its priority has risen: it gets another item, and the first is passed over. */
 void ready_raise(struct ready *ready, struct task *task);
 /* One of those whose records may go now, or NULL. */

@@ -131,11 +131,12 @@ static void tell_need(struct moot *m, struct wait *wait, struct wait_item *item,
 
 /* A lane's first wait for a result that was made here is told even though it is over at
  * once: it is how the core learns that those who spawned the task too will want it, and
- * that it should be pushed to them (T3a). */
-static bool must_tell(const struct wait *wait, struct wait_item *item)
+ * that it should be pushed to them (T3a).  One rank alone has nobody to push it to. */
+static bool must_tell(const struct moot *m, const struct wait *wait,
+                      struct wait_item *item)
 {
     struct task *task = item->task;
-    if (!task->own || task->lane_waited || wait->waiter != NULL) {
+    if (!task->own || task->lane_waited || wait->waiter != NULL || m->group.size == 1) {
         return false;
     }
     task->lane_waited = true;
@@ -151,7 +152,7 @@ static void begin_needs(struct moot *m, struct wait *wait)
             item->task->verdict_waits = false;
             item->verdicts_seen--; /* it came between two polls */
         }
-        if (!item_ends(m, item, wait->want) || must_tell(wait, item)) {
+        if (!item_ends(m, item, wait->want) || must_tell(m, wait, item)) {
             tell_need(m, wait, item, CORE_EV_NEED);
         }
     }
