@@ -53,34 +53,15 @@ struct task {
         moot_hash hash;
         struct core_entry entry; /* for the core, by task_entry() */
     };
-    struct kernel *kernel; /* NULL: known by its hash alone */
-    struct task **inputs;  /* data inputs, then `after` */
+    struct task **inputs; /* data inputs, then `after` */
     uint32_t input_count, after_count;
     uint32_t handle_count;
     uint32_t pins;    /* ready and running consumers here, and itself while it runs */
     uint32_t used_by; /* records that have it as an input */
     uint32_t queued;  /* items of the ready queue that name it */
-
-    void *args;                 /* aligned for any type; kept while it may still run */
-    struct payload *payload;    /* the result, or the error's story; NULL: not here */
-    struct task_seldom *seldom; /* NULL: as if all of it were zero */
-    const char *label, *site;   /* NULL: none */
-    struct message_spec *spec;  /* portable */
-
-    struct task *parent; /* nested: the spawning task, if known here */
-    size_t args_size;
-    uint64_t size;           /* of the result, once known */
-    struct task *raise_next; /* while priorities are handed down, and in ready.spent */
-    int32_t status;          /* once known: MOOT_OK or the error */
-    int32_t priority;
     uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
-    uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
-    uint32_t number;       /* the newest have the greatest, modulo 2^32 */
-    uint32_t cancelled_by; /* a rank, if `cancelled` */
-    uint16_t failures;     /* of its kernel, which was tried again */
-    uint16_t queue_line;   /* what its children's spawns go through (queue_line.h) */
-    bool cancelled;        /* __atomic: too late, but its kernel may ask */
-    uint8_t stage;         /* enum task_stage */
+    bool cancelled;   /* __atomic: too late, but its kernel may ask */
+    uint8_t stage;    /* enum task_stage */
     bool pending : 1; /* spawned, and with a queue: filled in, not registered (ticket.h)
                        */
     bool held : 1;    /* registered with the core */
@@ -98,7 +79,29 @@ struct task {
     /* A wait on it timed out: its need stays with the core, so that a program that
      * polls asks its peers once and not never (wait.c). */
     bool lingers : 1, verdict_waits : 1;
+
+    struct kernel *kernel;      /* NULL: known by its hash alone */
+    void *args;                 /* aligned for any type; kept while it may still run */
+    struct payload *payload;    /* the result, or the error's story; NULL: not here */
+    struct task_seldom *seldom; /* NULL: as if all of it were zero */
+    const char *label, *site;   /* NULL: none */
+    struct message_spec *spec;  /* portable */
+    size_t args_size;
+
+    struct task *parent;     /* nested: the spawning task, if known here */
+    uint64_t size;           /* of the result, once known */
+    struct task *raise_next; /* while priorities are handed down, and in ready.spent */
+    int32_t status;          /* once known: MOOT_OK or the error */
+    int32_t priority;
+    uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
+    uint32_t number;       /* the newest have the greatest, modulo 2^32 */
+    uint32_t cancelled_by; /* a rank, if `cancelled` */
+    uint16_t failures;     /* of its kernel, which was tried again */
+    uint16_t queue_line;   /* what its children's spawns go through (queue_line.h) */
 };
+static_assert(
+    offsetof(struct task, kernel) == 5 * 64,
+    "what a release touches ends with a cache line, and so does what follows");
 static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES + 152,
               "its memory is what a live task costs");
 
