@@ -375,6 +375,7 @@ int core_refusal(const struct core *core, const moot_hash *hash,
  * no help by this rank's lanes) it is neither to be registered nor named as an input.
  */
 bool core_is_leaving(const struct core *core, const moot_hash *hash);
+bool core_entry_is_leaving(const struct core *core, const void *entry);
 bool core_any_leaving(const struct core *core); /* some task is */
 /* What is counted of tasks that may be dropped is what a look at all of them finds: for
  * tests, as it takes long. */

@@ -250,6 +250,7 @@ static bool look(struct core *core)
         look_at(core, drop->lane, &core->lanes[drop->lane].chunks[drop->chunk], &look);
         drop->chunk += look.tasks > 0;
     }
+    drop->moves |= look.offers == 0;
     drop->lane = drop->chunk = 0;
     return true;
 }
@@ -276,7 +277,7 @@ void drop_turn(struct core *core)
     struct drop *drop = &core->drop;
     if (look(core)) {
         drop->looked_ns = drop->thorough ? core->now_ns : drop->looked_ns;
-        drop->news = !drop->thorough || drop->moves; /* a thorough look is to follow */
+        drop->news = !drop->thorough || drop->moves; /* there may be more */
     }
     drop_begin_round(core);
 }

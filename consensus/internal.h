@@ -476,13 +476,13 @@ struct offer {
 
 /* What leaves before its scope ends (drop.c). */
 struct drop {
-    uint64_t news;         /* what may let a chunk go, since this rank looked last */
-    uint64_t looked_ns;    /* when it looked at tasks last */
-    uint32_t lane, chunk;  /* where it looks on */
-    bool counts;           /* it may be on here (drop_count.c) */
-    bool thorough;         /* it looks at tasks, where counts say nothing, */
-    bool moves;            /* and some count did not stand still */
-    uint32_t leaving;      /* chunks, */
+    uint64_t news;        /* what may let a chunk go, since this rank looked last */
+    uint64_t looked_ns;   /* when it looked at tasks last */
+    uint32_t lane, chunk; /* where it looks on */
+    bool counts;          /* it may be on here (drop_count.c) */
+    bool thorough;        /* it looks at tasks, where counts say nothing */
+    bool moves;       /* a count did not stand still, or no more was to be offered */
+    uint32_t leaving; /* chunks, */
     uint64_t leaving_last; /* none of whose tasks stands behind this in its lane */
     bool pressed;          /* memory is short here: drop whatever drop_above says */
     struct held *held_first, **held_last; /* what came about these meanwhile */

@@ -56,6 +56,11 @@ int core_refusal(const struct core *core, const moot_hash *hash,
 
 bool core_any_leaving(const struct core *core) { return core->drop.leaving > 0; }
 
+bool core_entry_is_leaving(const struct core *core, const void *entry)
+{
+    return drop_is_leaving(core, entry);
+}
+
 void *core_entry_user(const struct core *core, const void *entry)
 {
     return task_user(core, entry);

@@ -3,6 +3,7 @@
 
 #include "node/exec.h"
 #include "node/progress.h"
+#include "node/task.h"
 
 enum { WINDOW_PARTS = 8, WINDOW_DROPS = 8, WINDOW_AHEAD = 256 };
 
@@ -19,7 +20,11 @@ static bool is_leaving(const struct moot *m, const moot_hash *hash,
     }
     bool leaving = core_is_leaving(m->core, hash);
     for (size_t i = 0; i < facts->input_count && !leaving; i++) {
-        leaving = core_is_leaving(m->core, &facts->inputs[i]);
+        const struct task *input =
+            facts->input_tasks != NULL ? facts->input_tasks[i] : NULL;
+        const void *entry = input != NULL ? task_entry(input) : NULL;
+        leaving = entry != NULL ? core_entry_is_leaving(m->core, entry)
+                                : core_is_leaving(m->core, &facts->inputs[i]);
     }
     return leaving;
 }

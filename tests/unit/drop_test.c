@@ -246,6 +246,31 @@ static void what_is_spawned_again_in_time_stays(void **state)
     bench_close();
 }
 
+static void what_is_waited_for_again_in_time_stays(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        spawn_all(rank, 8);
+    }
+    begin_wait(0, task(3)); /* rank 1 has run it, and rank 0 has its result then */
+    settle();
+    end_wait(0, task(3));
+    let_go_all(0, 8);
+    settle();
+    begin_wait(0, task(3)); /* it had offered the chunk */
+    let_go_all(1, 8);
+    settle();
+    assert_int_equal(dropped_by(0), 0);
+    assert_int_equal(dropped_by(1), 0);
+    end_wait(0, task(3));
+    settle();
+    assert_int_equal(dropped_by(0), 8);
+    assert_int_equal(dropped_by(1), 8);
+    close_all();
+    bench_close();
+}
+
 /* Should the consumer's result be lost, it can be made again while anyone may want it.
  */
 static void inputs_stay_while_their_consumers_are_held(void **state)
@@ -471,6 +496,7 @@ int main(void)
         cmocka_unit_test(a_pure_task_may_run_again_and_a_once_task_not),
         cmocka_unit_test(inputs_stay_until_their_consumers_have_run),
         cmocka_unit_test(what_is_spawned_again_in_time_stays),
+        cmocka_unit_test(what_is_waited_for_again_in_time_stays),
         cmocka_unit_test(inputs_stay_while_their_consumers_are_held),
         cmocka_unit_test(what_is_on_its_way_is_waited_for),
         cmocka_unit_test(who_missed_the_outcome_asks_in_the_next_view),
