@@ -8,12 +8,15 @@
 #include "consensus/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct docket *docket_of(struct core *core, struct task *task)
 {
     if (task->docket == NULL) {
-        task->docket = core_alloc(core, sizeof(*task->docket));
+        task->docket = memory_take(core, sizeof(*task->docket));
         if (task->docket != NULL) {
+            task->docket->askers = task->docket->few;
+            task->docket->asker_room = DOCKET_FEW;
             task->docket->winner = NOBODY;
             task->docket->first_ask_ns = core->now_ns;
         }
@@ -21,13 +24,34 @@ struct docket *docket_of(struct core *core, struct task *task)
     return task->docket;
 }
 
-void docket_release(struct docket *docket)
+void docket_release(struct core *core, struct docket *docket)
 {
-    if (docket != NULL) {
-        free(docket->askers);
-        rankset_release(&docket->never);
-        rankset_release(&docket->acks);
+    if (docket == NULL) {
+        return;
     }
+    if (docket->askers != docket->few) {
+        free(docket->askers);
+    }
+    rankset_release(&docket->never);
+    rankset_release(&docket->acks);
+    memory_give(core, docket, sizeof(*docket));
+}
+
+static bool grow(struct core *core, struct docket *docket)
+{
+    struct asker *more = NULL;
+    uint32_t room = 0;
+    if (docket->askers != docket->few) {
+        return core_grow(core, &docket->askers, &docket->asker_room,
+                         docket->asker_count + 1, sizeof(*docket->askers));
+    }
+    if (!core_grow(core, &more, &room, docket->asker_count + 1, sizeof(*more))) {
+        return false;
+    }
+    memcpy(more, docket->few, sizeof(docket->few));
+    docket->askers = more;
+    docket->asker_room = room;
+    return true;
 }
 
 struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t rank)
@@ -37,8 +61,7 @@ struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t ra
             return &docket->askers[i];
         }
     }
-    if (!core_grow(core, &docket->askers, &docket->asker_room, docket->asker_count + 1,
-                   sizeof(*docket->askers))) {
+    if (docket->asker_count == docket->asker_room && !grow(core, docket)) {
         return NULL;
     }
     struct asker *asker = &docket->askers[docket->asker_count++];

@@ -157,8 +157,9 @@ struct recovery {
 };
 
 /* What a task has when somebody asked, or when it is balloted. */
+enum { DOCKET_FEW = 2 };
 struct docket {
-    struct asker *askers;
+    struct asker *askers; /* `few`, or an array of its own */
     uint32_t asker_count, asker_room;
     struct rankset never; /* members that said they never will hold it */
     uint64_t first_ask_ns;
@@ -171,6 +172,7 @@ struct docket {
     struct rankset acks;
     struct task *undecided_prev, *undecided_next;
     bool undecided; /* on the chair's list of asked tasks without an owner */
+    struct asker few[DOCKET_FEW];
 };
 
 /* What few tasks have, made on demand: divergence, views, votes of once tasks. */

@@ -401,7 +401,7 @@ struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t ra
 bool docket_is_wanted(const struct docket *docket); /* not only told of */
 /* Its chair has yet to decide it. */
 bool docket_is_open(const struct core *core, const struct task *task);
-void docket_release(struct docket *docket);
+void docket_release(struct core *core, struct docket *docket); /* accepts NULL */
 /* The list of asked tasks without an owner: core->undecided. */
 void undecided_add(struct core *core, struct task *task);
 void undecided_remove(struct task *task);

@@ -290,8 +290,7 @@ bool task_learn_candidates(struct core *core, struct task *task,
 
 static void task_release(struct core *core, struct task *task)
 {
-    docket_release(task->docket);
-    free(task->docket);
+    docket_release(core, task->docket);
     candidates_give(core, task->candidates);
     if (task->pushed.high != NULL) { /* else it is not written to */
         rankset_release(&task->pushed);
