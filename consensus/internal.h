@@ -64,6 +64,10 @@
 /* The turn after a spawn, an end or a result may come so much later. */
 enum { USUAL_TURN_NS = 20000 };
 
+/* Where a vote may hang on it, rest is told and looked for in this part of a gossip
+ * period. */
+enum { QUIET_HURRY = 8 };
+
 /* A push that can be expected is waited for this many ask delays before it is asked for
  * after all: the delay must be bounded (T3a).  Its chair, known to hold the task,
  * pushes it to who runs a consumer; to who merely waits for it only if it waits too. */

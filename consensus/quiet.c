@@ -18,7 +18,9 @@
  * yielded, which is always safe, and circles cut, which no spawn can open; only if all
  * are passive may a wait fail for want of a holder, or the moot adjourn.  The
  * coordinator polls only when the last STATE of every peer said that it rests, after a
- * gossip period of rest of its own, and ever more seldom while polls find nothing.
+ * gossip period of rest of its own, and ever more seldom while polls find nothing.  The
+ * first waits are shorter where it has been asked, as a chair, for what it cannot
+ * decide: ranks that agree and all rest leave nothing of that kind.
  */
 #include "consensus/internal.h"
 
@@ -305,10 +307,17 @@ static bool peers_seem_to_rest(const struct core *core)
     return true;
 }
 
+/* How long it waits for more to come to rest. */
+static uint64_t calm_ns(const struct core *core)
+{
+    bool asked = core->undecided_docket.undecided_next != &core->undecided;
+    return core->options.gossip_period_ns / (asked ? QUIET_HURRY : 1);
+}
+
 static void pause(struct core *core)
 {
     struct poll *poll = &core->poll;
-    uint64_t least_ns = core->options.gossip_period_ns;
+    uint64_t least_ns = calm_ns(core);
     poll->pause_ns = poll->pause_ns < least_ns ? least_ns : poll->pause_ns * 2;
     if (poll->pause_ns > POLL_PAUSE_MAX_NS) {
         poll->pause_ns = POLL_PAUSE_MAX_NS;
@@ -319,7 +328,7 @@ static void pause(struct core *core)
 void quiet_look_again(struct core *core)
 {
     core->poll.pause_ns = 0;
-    uint64_t soon_ns = core->now_ns + core->options.gossip_period_ns;
+    uint64_t soon_ns = core->now_ns + calm_ns(core);
     if (soon_ns < core->poll.next_ns) {
         core->poll.next_ns = soon_ns;
     }
@@ -401,7 +410,7 @@ uint64_t quiet_deadline(const struct core *core)
     if (!poll_is_possible(core)) {
         return CORE_NEVER;
     }
-    uint64_t rested_ns = core->idle_since_ns + core->options.gossip_period_ns;
+    uint64_t rested_ns = core->idle_since_ns + calm_ns(core);
     return core->poll.next_ns > rested_ns ? core->poll.next_ns : rested_ns;
 }
 

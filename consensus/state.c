@@ -3,9 +3,11 @@
  * A rank whose lanes block announces what there is of its last chunk, so that owners
  * push to those who wait too (T3a), and its STATE: blocked or closed, how long its roll
  * is, what it waits for.  At most once in a gossip period, and only what changed, so a
- * program that waits at every step pays a bounded share.  The STATE decides nothing: it
- * says when T1a is possible and when a poll can succeed, and fills stall reports; what
- * only those need, that a rank is blocked for one, is told more seldom.
+ * program that waits at every step pays a bounded share; sooner when it has asked for
+ * all that it waits for and rests, which it does only after an ask delay.  The STATE
+ * decides nothing: it says when T1a is possible and when a poll can succeed, and fills
+ * stall reports; what only those need, that a rank is blocked for one, is told more
+ * seldom.
  */
 #include "consensus/internal.h"
 
@@ -81,7 +83,9 @@ uint64_t state_deadline(const struct core *core)
         return spread_deadline(core);
     }
     if (is_urgent(core) || !roll_is_told(core)) {
-        return core->state_ever ? core->gossip_ns + period_ns : core->now_ns;
+        bool asked = core->open_needs > 0 && quiet_resting(core);
+        uint64_t pause_ns = asked ? period_ns / QUIET_HURRY : period_ns;
+        return core->state_ever ? core->gossip_ns + pause_ns : core->now_ns;
     }
     return news_due_ns(core);
 }

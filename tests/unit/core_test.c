@@ -140,6 +140,33 @@ static void what_nobody_holds_fails_when_all_is_quiet(void **state)
     bench_close();
 }
 
+/* No evidence but that all rest: whoever has asked for all it waits for says so soon,
+ * and a chair that was asked for what it cannot decide does not wait for long. */
+static void what_one_rank_alone_spawned_is_yielded_soon(void **state)
+{
+    (void)state;
+    for (int at_once = 0; at_once < 2; at_once++) {
+        bench_open(2, CORE_REPAIR);
+        moot_hash a = chaired_by(0, 0, 0), b = chaired_by(1, 0, 0);
+        set_lane(0, CORE_LANE_RUNNING);
+        set_lane(1, CORE_LANE_RUNNING);
+        if (!at_once) {
+            begin_wait(0, b); /* which rank 1 is to spawn later */
+        }
+        settle();
+        if (at_once) {
+            begin_wait(0, b);
+        }
+        spawn(1, 1, a);
+        begin_wait(1, a);
+        settle_until(bench.now + 3 * MS / 2); /* of which 1 ms is the ask delay */
+        assert_int_equal(bench.ended[1][1], 1);
+        assert_int_equal(core_stats(bench.core[0])->yields[EVIDENCE_QUIET], 1);
+        assert_int_equal(bench.ran_on[1], 1);
+        bench_close();
+    }
+}
+
 static void opposite_orders_end_in_a_cycle(void **state)
 {
     (void)state;
@@ -373,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_once_task_starts_after_a_quorum),
         cmocka_unit_test(a_waiter_that_lacks_it_finds_a_holder),
         cmocka_unit_test(what_nobody_holds_fails_when_all_is_quiet),
+        cmocka_unit_test(what_one_rank_alone_spawned_is_yielded_soon),
         cmocka_unit_test(opposite_orders_end_in_a_cycle),
         cmocka_unit_test(a_task_nobody_waits_for_runs_before_the_end),
         cmocka_unit_test(a_task_nobody_waits_for_any_more_runs_too),
