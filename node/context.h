@@ -161,7 +161,8 @@ struct moot {
     pthread_t helper;
     bool dozing;           /* __atomic: the driver sleeps between turns, */
     pthread_cond_t roused; /* and the helper until it no longer does */
-    uint64_t stirs;        /* messages in and out, heartbeats and grants apart */
+    uint64_t stirs;        /* messages in and out, heartbeats and grants apart, */
+    uint64_t stirs_seen;   /* and how many they were after the last turn */
     struct outbox *outbox;
     struct inbox *inbox;
 

@@ -90,7 +90,7 @@ static bool drive(struct moot *m, bool comes_back)
     if (!faults_look(m, now_ns)) {
         return false;
     }
-    uint64_t ends = m->end_count, stirs = m->stirs;
+    uint64_t ends = m->end_count;
     act(m, now_ns);
     bool arrived = inbox_poll(m);
     if (arrived) {
@@ -102,7 +102,9 @@ static bool drive(struct moot *m, bool comes_back)
         act(m, now_ns);
     }
     faults_after_turn(m, now_ns);
-    return m->stirs != stirs || !outbox_empty(m);
+    bool moved = m->stirs != m->stirs_seen || !outbox_empty(m);
+    m->stirs_seen = m->stirs;
+    return moved;
 }
 
 bool progress_drive(struct moot *m) { return drive(m, false); }

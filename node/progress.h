@@ -25,8 +25,10 @@ static inline bool message_stirs(enum message_type type)
     return type != MESSAGE_HEARTBEAT && type != MESSAGE_GRANT;
 }
 
-/* One turn; returns whether a message that stirs came in, was said or waits for room on
- * the wire, or a large result was moved.  Never from within a step. */
+/* One turn; returns whether since the last one a message that stirs came in, was said
+ * or waits for room on the wire, or a large result was moved.  Never from within a
+ * step.
+ */
 bool progress_drive(struct moot *m);
 /* The same, unless another thread is driving. */
 bool progress_drive_free(struct moot *m);
