@@ -29,6 +29,7 @@ enum {
     SLEEP_NS_MIN = 50000,
     SLEEP_NS_MAX = 1000000,
     SLEEPS_PER_DOUBLING = 8,
+    LOOKS_PER_SLEEP = 2, /* a wire may take in at one what it shows at the next */
     SLEEPER_NS_MAX = 20000000,
     HELPER_LATE_NS = 2000000
 };
@@ -173,7 +174,8 @@ static void sleep_until(struct moot *m, uint64_t until_ns)
 
 static uint64_t sleep_ns(uint32_t rounds)
 {
-    uint32_t doublings = (rounds - SPIN_ROUNDS - YIELD_ROUNDS) / SLEEPS_PER_DOUBLING;
+    uint32_t looks = rounds - SPIN_ROUNDS - YIELD_ROUNDS;
+    uint32_t doublings = looks / LOOKS_PER_SLEEP / SLEEPS_PER_DOUBLING;
     uint64_t ns = doublings > 8 ? SLEEP_NS_MAX : (uint64_t)SLEEP_NS_MIN << doublings;
     return sooner(ns, SLEEP_NS_MAX);
 }
@@ -200,7 +202,7 @@ static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
         engine_unlock(m);
         sched_yield();
         engine_lock(m);
-    } else {
+    } else if (idle->rounds % LOOKS_PER_SLEEP == 0) {
         if (m->report_count > 0 ||
             observe_is_due(m)) { /* they are called without the lock */
             rouse(m);
