@@ -102,6 +102,14 @@ void story_of_verdict(struct text *story, const struct moot *m, const struct tas
     if (code == MOOT_ERR_CYCLE) {
         add_cycle(story, m, chain, chain_count);
     }
+    /* Who asks too late is told that nobody holds it, too. */
+    uint64_t dropped = core_stats(m->core)->dropped;
+    if (code == MOOT_ERR_NOT_HELD && !task->held && dropped > 0) {
+        text_add(story,
+                 "; or it is one of %llu tasks that had ended, were released by every "
+                 "rank, and forgotten here (MOOT_WINDOW)",
+                 (unsigned long long)dropped);
+    }
     story_cut(story);
 }
 

@@ -98,7 +98,29 @@ static void nobody_holds(struct seat *seat)
     moot_task_info info;
     EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
     CHECK(seat, info.state == MOOT_TASK_FAILED && info.status == MOOT_ERR_NOT_HELD);
-    CHECK(seat, info.story[0] != '\0');
+    CHECK(seat, info.story[0] != '\0' && strstr(info.story, "forgotten") == NULL);
+}
+
+/* Of a task that all have released, and that is long forgotten, the story says so; who
+ * spawns it again has it. */
+static void asks_too_late(struct seat *seat)
+{
+    enum { COUNT = 8192 }; /* with small_window */
+    moot_hash first = hash_u64(seat, SQUARE, 0);
+    moot_task task = {0};
+    for (uint64_t i = 0; i < COUNT; i++) {
+        if (i > 0)
+            EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+        task = spawn_u64(seat, SQUARE, i);
+    }
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_task_find(seat->m, &first, &task), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NOT_HELD);
+    CHECK(seat,
+          strstr(moot_last_error(seat->m), "forgotten here (MOOT_WINDOW)") != NULL);
+    EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+    meet(seat);
+    CHECK(seat, fetch_u64(seat, spawn_u64(seat, SQUARE, 0)) == 0);
 }
 
 static void once_tasks(struct seat *seat)
@@ -307,6 +329,8 @@ static const char *const with_strict[] = {"MOOT_DIVERGENCE=strict", NULL};
 static const char *const with_trust[] = {"MOOT_DIVERGENCE=trust", "MOOT_STALL=300ms",
                                          "MOOT_STALL_ABORT=1", NULL};
 
+static const char *const small_window[] = {"MOOT_WINDOW=512", NULL};
+
 static const struct scene scenes[] = {
     {"one_rank_each", one_rank_each, kernels, NULL, one_rank_each_after, {0}},
     {"one_rank_each with workers",
@@ -325,6 +349,7 @@ static const struct scene scenes[] = {
     SCENE(conditional, .knobs = NULL),
     SCENE(declines, .knobs = NULL),
     SCENE(nobody_holds, .knobs = NULL),
+    SCENE(asks_too_late, .knobs = small_window),
     {"once_tasks", once_tasks, kernels, NULL, once_after, {0}},
     SCENE(nested, .knobs = NULL),
     {"nested with workers", nested, kernels, with_workers, closes_well, {0}},
