@@ -16,8 +16,9 @@ enum {
     /* What a message that is not flat takes besides its bytes: protobuf-c's structs and
      * the arena's rounding.  A guess, for the first block. */
     ARENA_MESSAGE_BYTES = 320,
-    ARENA_SLACK_BYTES = 64, /* for rounding */
-    MESSAGE_BYTES_MIN = 4,  /* two keys, a size and a type */
+    ARENA_SLACK_BYTES = 64,                  /* for rounding */
+    PIECE_BYTES_MIN = 2,                     /* a key and a type */
+    MESSAGE_BYTES_MIN = PIECE_BYTES_MIN + 2, /* and before them a key and a size */
     SHORT_BODY_BYTES = 512
 };
 static_assert(SHORT_BODY_BYTES / MESSAGE_BYTES_MIN <= LIMIT_FRAME_MESSAGES,
@@ -133,6 +134,10 @@ static bool read_messages(struct reader *reader, const uint8_t *body, size_t siz
     struct wire_piece piece;
     frame->count = 0;
     while (wire_piece_next(&body, &size, &piece, &reader->why)) {
+        if (piece.size < PIECE_BYTES_MIN) { /* make_room() counts on it */
+            reader->why = "no such message type";
+            return false;
+        }
         struct message *message = &frame->messages[frame->count++];
         memset(message, 0, sizeof *message);
         message->epoch = frame->envelope.epoch;

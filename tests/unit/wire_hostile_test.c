@@ -162,6 +162,31 @@ static void lengths_beyond_the_limits_are_refused(void **state)
     free(body);
 }
 
+/* Whether it is the first or stands behind as many as a body has that is looked at
+ * once.
+ */
+static void an_empty_message_is_refused(void **state)
+{
+    (void)state;
+    enum { MESSAGES_MAX = 130 };
+    struct message adjourn = {.type = MESSAGE_ADJOURN};
+    struct wire_writer *writer = wire_writer_new();
+    for (size_t count = 0; count <= MESSAGES_MAX; count++) {
+        struct bytes frame = finish(writer);
+        size_t size = frame.size - WIRE_ENVELOPE_BYTES;
+        unsigned char *body = malloc(size + 3);
+        memcpy(body, (unsigned char *)frame.at + WIRE_ENVELOPE_BYTES, size);
+        memcpy(body + size, "\x0a\x00", 2);
+        expect(body, size + 2, "no such message type");
+        memcpy(body + size, "\x0a\x01\x08", 3);
+        expect(body, size + 3, "no such message type");
+        free(body);
+        free(frame.at);
+        assert_int_equal(wire_writer_add(writer, &adjourn), MOOT_OK);
+    }
+    wire_writer_free(writer);
+}
+
 #define H "12100102030405060708090a0b0c0d0e0f10" /* field 2, a task hash */
 
 /* Messages written by hand, and what is wrong in each. */
@@ -442,6 +467,7 @@ int main(void)
         cmocka_unit_test(what_no_writer_writes_is_refused),
         cmocka_unit_test(what_is_too_long_is_refused),
         cmocka_unit_test(what_is_no_message_is_refused),
+        cmocka_unit_test(an_empty_message_is_refused),
         cmocka_unit_test(payload_that_belongs_to_no_result_is_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
