@@ -134,7 +134,8 @@ static bool read_messages(struct reader *reader, const uint8_t *body, size_t siz
     struct wire_piece piece;
     frame->count = 0;
     while (wire_piece_next(&body, &size, &piece, &reader->why)) {
-        if (piece.size < PIECE_BYTES_MIN) { /* make_room() counts on it */
+        if (frame->messages == NULL || piece.size < PIECE_BYTES_MIN) {
+            /* make_room() counts on it */
             reader->why = "no such message type";
             return false;
         }
