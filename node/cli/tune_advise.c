@@ -1,7 +1,7 @@
 /* tune_advise.c - which candidate, and why.
  *
  * The vote timeout that is advised is the least of the candidates (powers of two of a
- * millisecond) that is at least twice as long as any chair was late when it was
+ * millisecond) that is at least four times as long as any chair was late when it was
  * measured, as any rank did not drive progress and as any round trip took, and with
  * which no replay casts a needless vote, whatever share of messages is late.  Shorter
  * ones are shown, so that the price is seen; so are longer ones, and never.
@@ -15,7 +15,7 @@
 #define MS(n) (UINT64_C(1000000) * (n))
 
 enum {
-    LATE_FACTOR = 2,
+    LATE_FACTOR = 4,
     SILENCE_FACTOR = 4,
     BELOW = 3, /* candidates shorter than the least that may be advised, and longer */
     ABOVE = 3

@@ -195,7 +195,7 @@ static void timeout_print(const struct tune_measures *measures, uint64_t timeout
     fprintf(
         to,
         "\nadvised: MOOT_VOTE_TIMEOUT=%s: no replay cast a needless vote with it, "
-        "and it is at least twice\nthe longest round trip (%s), gap in progress "
+        "and it is at least four times\nthe longest round trip (%s), gap in progress "
         "(%s) and late chair (%s, of %zu).\nVotes that evidence decides do not wait "
         "for it; it bounds what a chair costs that is stuck in\ncode that is not "
         "moot's.\n",
