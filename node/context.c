@@ -115,6 +115,7 @@ static int make_core(struct moot *m, char *story)
         .pages = pool_pages,
         .entry_bytes = sizeof(struct task),
         .drop_above = window_drop_above((uint64_t)knobs->window),
+        .chunk_mask = window_chunk_mask((uint64_t)knobs->window),
         .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |
                  CORE_NOTE(CORE_POINT_VOTE_CAST) | CORE_NOTE(CORE_POINT_DECISION_RECV) |
                  (knobs->trace[0] != '\0' ? TRACE_NOTES : 0)};

@@ -5,11 +5,21 @@
 #include "node/progress.h"
 #include "node/task.h"
 
-enum { WINDOW_PARTS = 8, WINDOW_DROPS = 8, WINDOW_AHEAD = 256 };
+enum { WINDOW_PARTS = 8, WINDOW_DROPS = 8, WINDOW_AHEAD = 256, WINDOW_CHUNKS = 64 };
+enum { WINDOW_FALLS = 16, WINDOW_STEP = 8192 };
 
 uint64_t window_drop_above(uint64_t window)
 {
     return window > 0 ? window / WINDOW_DROPS + 1 : 0;
+}
+
+uint8_t window_chunk_mask(uint64_t window)
+{
+    uint32_t mask = UINT8_MAX;
+    while (window > 0 && mask > 1 && (mask + 1) * WINDOW_CHUNKS > window) {
+        mask /= 2;
+    }
+    return (uint8_t)mask;
 }
 
 static bool is_leaving(const struct moot *m, const moot_hash *hash,
@@ -61,7 +71,8 @@ static bool wait_for_room(struct moot *m, struct lane *lane, uint64_t target)
         bool moved = progress_drive_free(m);
         bool ran = exec_one(m, lane, idle.rounds);
         uint64_t now_ns = clock_ns();
-        if (ran || m->running > 0 || core_stats(m->core)->forgotten != forgotten) {
+        if (ran || m->running > m->kernel_waits ||
+            core_stats(m->core)->forgotten != forgotten) {
             forgotten = core_stats(m->core)->forgotten;
             since_ns = now_ns;
         }
@@ -104,6 +115,21 @@ static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
     exec_here(lane, false);
 }
 
+/* What was needed lately is likely to be needed again: the bound grows by half of what
+ * is remembered, or by so much as it would in a window of the default size, and falls
+ * back in steps of a 16th. */
+static uint64_t next_bound(const struct moot *m, uint64_t window, bool room)
+{
+    uint64_t part = window / WINDOW_PARTS + 1, bound = m->window_bound;
+    if (room) {
+        bound -= bound / WINDOW_FALLS;
+        return bound > window ? bound : window;
+    }
+    uint64_t tasks = core_stats(m->core)->tasks, step = tasks / 2;
+    step = step < WINDOW_STEP ? step : WINDOW_STEP;
+    return tasks + (step > part ? step : part);
+}
+
 void window_make_room(struct moot *m, struct lane *lane)
 {
     uint64_t window = (uint64_t)m->knobs.window;
@@ -114,16 +140,10 @@ void window_make_room(struct moot *m, struct lane *lane)
     if (!is_full(m, m->window_bound)) {
         return;
     }
-    uint64_t part = window / WINDOW_PARTS + 1;
-    lane_set_state(m, lane, CORE_LANE_TIMED);
+    uint64_t target = m->window_bound - m->window_bound / WINDOW_PARTS;
     exec_here(lane, true);
-    bool room = can_help(m) && wait_for_room(m, lane, m->window_bound - part);
+    bool room = can_help(m) && wait_for_room(m, lane, target);
     progress_hand_over(m);
     exec_here(lane, false);
-    lane_set_state(m, lane, CORE_LANE_RUNNING);
-    if (!room) {
-        m->window_bound = core_stats(m->core)->tasks + part;
-    } else {
-        m->window_bound = window;
-    }
+    m->window_bound = next_bound(m, window, room);
 }

@@ -20,8 +20,12 @@
  * not help:
  *   - more than half of what is remembered is in use by the program (handles), or
  *   - for WINDOW_PATIENCE_NS nothing has been dropped and nothing has run here.
- * Then the bound grows by an eighth of the window, and falls back as soon as there is
- * room.  Spawns by running tasks do not wait.
+ * Then the bound grows, and falls back when there is room.  Spawns by running tasks do
+ * not wait.
+ *
+ * To the core such a spawn is the program's own code, not a wait: its end is near
+ * whatever the peers do.  Were it rest, ranks that wait for what it is about to spawn
+ * would find that all is quiet, and vote although they agree.
  */
 #ifndef NODE_WINDOW_H
 #define NODE_WINDOW_H
@@ -33,6 +37,10 @@
 
 /* The core's drop_above with such a window; 0: nothing is dropped. */
 uint64_t window_drop_above(uint64_t window);
+
+/* The core's chunk_mask: a window has room for WINDOW_CHUNKS chunks of the usual
+ * length, or what is not dropped because its chunk is not whole would fill it. */
+uint8_t window_chunk_mask(uint64_t window);
 
 /* Under the engine lock, which it releases around kernels and while there is nothing to
  * do. */
