@@ -2,19 +2,21 @@
  *
  * The spec is streamed into BLAKE2b; no encoded copy of it exists.  What enters is
  *
- *   u32 format version
- *   u32 n, n bytes      kernel name           u32 kernel version
- *   u32 n, n bytes      arguments
- *   u32 n, 16 n bytes   input hashes, in order
- *   u8 present, u32 n, n bytes   key          (no key: 0, 0)
- *   u8 once
- *   u8 present, u32 n, n u32     candidates, ascending (all ranks: 0, 0)
- *   16 bytes scope
+ *   u8  facts            1: a key, 2: once, 4: candidates, 8: a scope
+ *   n                    bytes of arguments
+ *   n                    input hashes
+ *   n                    bytes of the key, if there is one
+ *   n                    candidates, if not all ranks are
+ *   the arguments; the input hashes, in order; the key; the candidates, ascending, each
+ *   as an n; the scope's 16 bytes, if it is not zero
  *
- * with little-endian integers; most specs then fit into one block of BLAKE2b.  A scope
- * is hashed likewise: u32 format version, the parent's 16 bytes, u32 n and the name.
- * BLAKE2b's personalisation keeps tasks, scopes and plain digests apart: no task has
- * the hash of a scope or of a file.
+ * with every n in as few groups of 7 bits as it has, the lowest first, all but the last
+ * with 128 added (LEB128).  BLAKE2b's salt is the kernel: the 16-byte digest of u32
+ * version, little-endian, and name, so that a kernel takes no room.  32 bytes of
+ * arguments, five inputs and an owner are one block of BLAKE2b, and each block takes
+ * two thirds as long as all the rest.  A scope is the digest of the parent's 16 bytes
+ * and the name.  BLAKE2b's personalisation keeps tasks, kernels, scopes and plain
+ * digests apart: no task has the hash of a scope or of a file.
  *
  * Whether a task is nested is not in the digest but in its facts: the scope of a nested
  * task is its parent's hash, which is the hash of no scope.
@@ -30,15 +32,16 @@
 #include <sodium.h>
 #include <string.h>
 
-enum {
-    IDENTITY_FORMAT = 2,
-    SCOPE_BYTES = 6,
-    SCOPE_AT = MOOT_HASH_BYTES - 1 - SCOPE_BYTES
-};
+enum { SCOPE_BYTES = 6, SCOPE_AT = MOOT_HASH_BYTES - 1 - SCOPE_BYTES };
 
 static_assert(crypto_generichash_blake2b_PERSONALBYTES == 16, "as below");
-static const unsigned char personal_task[16] = "moot task";
-static const unsigned char personal_scope[16] = "moot scope";
+static_assert(crypto_generichash_blake2b_SALTBYTES == MOOT_HASH_BYTES, "a kernel's");
+/* The number is the format's. */
+static const unsigned char personal_task[16] = "moot task 3";
+static const unsigned char personal_kernel[16] = "moot kernel 3";
+static const unsigned char personal_scope[16] = "moot scope 3";
+
+enum { FACT_KEY = 1, FACT_ONCE = 2, FACT_CANDIDATES = 4, FACT_SCOPE = 8 };
 
 /* --- Writing a spec --------------------------------------------------------------- */
 
@@ -57,10 +60,12 @@ static_assert(sizeof(((digest_state *)0)->blake) ==
                   sizeof(((struct identity_kernel *)0)->state),
               "a kernel keeps a state of the library's");
 
-static void digest_begin(digest_state *state, const unsigned char personal[16])
+/* `salt`: NULL, or 16 bytes. */
+static void digest_begin(digest_state *state, const unsigned char *salt,
+                         const unsigned char personal[16])
 {
     crypto_generichash_blake2b_init_salt_personal(&state->blake, NULL, 0,
-                                                  MOOT_HASH_BYTES, NULL, personal);
+                                                  MOOT_HASH_BYTES, salt, personal);
     state->gathered = 0;
 }
 
@@ -96,55 +101,39 @@ static inline void put_bytes(digest_state *state, const void *bytes, size_t size
     }
 }
 
-static inline void put_byte(digest_state *state, bool value)
+static inline void put_byte(digest_state *state, unsigned value)
 {
-    state->bytes[state->gathered++] = value;
+    state->bytes[state->gathered++] = (unsigned char)value;
 }
 
-static inline void put_u32(digest_state *state, size_t value)
+static inline void put_number(digest_state *state, size_t value)
 {
-    assert(value <= UINT32_MAX);
-    unsigned char *at = state->bytes + state->gathered;
-    at[0] = (unsigned char)value;
-    at[1] = (unsigned char)(value >> 8);
-    at[2] = (unsigned char)(value >> 16);
-    at[3] = (unsigned char)(value >> 24);
-    state->gathered += 4;
-}
-
-static inline void put_counted(digest_state *state, const void *bytes, size_t size)
-{
-    put_u32(state, size);
-    put_bytes(state, bytes, size);
+    for (; value > 127; value >>= 7)
+        put_byte(state, 128 | (unsigned)(value & 127));
+    put_byte(state, (unsigned)value);
 }
 
 static void put_candidates(digest_state *state, const struct rankset *candidates)
 {
-    put_byte(state, candidates != NULL);
-    put_u32(state, candidates != NULL ? rankset_count(candidates) : 0);
-    if (candidates == NULL)
-        return;
     for (uint32_t rank = rankset_next(candidates, 0); rank != UINT32_MAX;
          rank = rankset_next(candidates, rank + 1)) {
         put_bytes(state, NULL, 0);
-        put_u32(state, rank);
+        put_number(state, rank);
     }
-}
-
-static void put_kernel(digest_state *state, const char *name, uint32_t version)
-{
-    digest_begin(state, personal_task);
-    put_u32(state, IDENTITY_FORMAT);
-    put_counted(state, name, strlen(name));
-    put_u32(state, version);
 }
 
 void identity_kernel_init(struct identity_kernel *kernel, const char *name,
                           uint32_t version)
 {
     digest_state state;
-    put_kernel(&state, name, version);
+    digest_begin(&state, NULL, personal_kernel);
+    for (int i = 0; i < 4; i++)
+        put_byte(&state, version >> 8 * i & 255);
+    put_bytes(&state, name, strlen(name));
+    unsigned char salt[MOOT_HASH_BYTES];
     hand_over_gathered(&state);
+    crypto_generichash_blake2b_final(&state.blake, salt, sizeof salt);
+    digest_begin(&state, salt, personal_task);
     memcpy(kernel->state, &state.blake, sizeof kernel->state);
 }
 
@@ -158,23 +147,41 @@ static void put_scope(moot_hash *hash, const moot_hash *scope)
     memcpy(hash->bytes + SCOPE_AT, scope->bytes + SCOPE_AT, SCOPE_BYTES);
 }
 
+static void put_spec(digest_state *state, const struct identity *spec)
+{
+    bool scoped = !hash_is_zero(&spec->scope);
+    put_byte(state, (spec->key != NULL ? FACT_KEY : 0u) |
+                        (spec->once ? FACT_ONCE : 0u) |
+                        (spec->candidates != NULL ? FACT_CANDIDATES : 0u) |
+                        (scoped ? FACT_SCOPE : 0u));
+    put_number(state, spec->args_size);
+    put_number(state, spec->input_count);
+    if (spec->key != NULL)
+        put_number(state, spec->key_size);
+    if (spec->candidates != NULL)
+        put_number(state, rankset_count(spec->candidates));
+    put_bytes(state, spec->args, spec->args_size);
+    put_bytes(state, spec->inputs, spec->input_count * sizeof *spec->inputs);
+    if (spec->key != NULL)
+        put_bytes(state, spec->key, spec->key_size);
+    if (spec->candidates != NULL)
+        put_candidates(state, spec->candidates);
+    if (scoped)
+        put_bytes(state, spec->scope.bytes, sizeof spec->scope.bytes);
+}
+
 moot_hash identity_hash(const struct identity *spec)
 {
-    digest_state state;
-    if (spec->kernel != NULL) {
-        memcpy(&state.blake, spec->kernel->state, sizeof state.blake);
-        state.gathered = 0;
-    } else {
-        put_kernel(&state, spec->kernel_name, spec->kernel_version);
+    struct identity_kernel made;
+    const struct identity_kernel *kernel = spec->kernel;
+    if (kernel == NULL) {
+        identity_kernel_init(&made, spec->kernel_name, spec->kernel_version);
+        kernel = &made;
     }
-    put_counted(&state, spec->args, spec->args_size);
-    put_u32(&state, spec->input_count);
-    put_bytes(&state, spec->inputs, spec->input_count * sizeof *spec->inputs);
-    put_byte(&state, spec->key != NULL);
-    put_counted(&state, spec->key, spec->key != NULL ? spec->key_size : 0);
-    put_byte(&state, spec->once);
-    put_candidates(&state, spec->candidates);
-    put_bytes(&state, spec->scope.bytes, sizeof spec->scope.bytes);
+    digest_state state;
+    memcpy(&state.blake, kernel->state, sizeof state.blake);
+    state.gathered = 0;
+    put_spec(&state, spec);
     moot_hash hash = digest_end(&state);
 
     int facts = (spec->once ? MOOT_HASH_ONCE : 0) |
@@ -188,10 +195,9 @@ moot_hash identity_hash(const struct identity *spec)
 moot_hash identity_scope(const moot_hash *parent, const char *name)
 {
     digest_state state;
-    digest_begin(&state, personal_scope);
-    put_u32(&state, IDENTITY_FORMAT);
+    digest_begin(&state, NULL, personal_scope);
     put_bytes(&state, parent->bytes, sizeof parent->bytes);
-    put_counted(&state, name, strlen(name));
+    put_bytes(&state, name, strlen(name));
     moot_hash hash = digest_end(&state);
     hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_SCOPED;
     return hash;

@@ -1,10 +1,9 @@
 /* identity.h - what a task is, as 16 bytes.
  *
- * The digest covers, in this order and with every length written before its bytes (so
- * that no two different specs have the same encoding): a format version, the kernel's
- * name and version, the argument bytes, the input hashes in order, the key, the once
- * flag, the candidate set, and the scope, whose mark the hash bears in plain sight
- * (moot_hash.h).  Integers are little-endian.  It does not
+ * The digest covers, with every length written before what it is the length of (so that
+ * no two different specs have the same encoding): the kernel's name and version, the
+ * once flag, the argument bytes, the input hashes in order, the key, the candidate set,
+ * and the scope, whose mark the hash bears in plain sight (moot_hash.h).  It does not
  * cover `after`, hint, priority or label: they say when, not what.
  *
  * Golden vectors in tests/golden/identity.txt hold it fixed across machines and
@@ -20,7 +19,7 @@
 
 /* The part of a digest that all tasks of a kernel begin with, made once. */
 struct identity_kernel {
-    unsigned char state[384]; /* BLAKE2b's, which has read so much */
+    unsigned char state[384]; /* BLAKE2b's, with the kernel for its salt */
 };
 
 struct identity {

@@ -192,39 +192,53 @@ static void encode(struct encoding *to, const void *bytes, size_t size)
     to->size += size;
 }
 
-static void encode_u32(struct encoding *to, size_t value)
+static void encode_number(struct encoding *to, size_t value)
 {
-    for (int i = 0; i < 4; i++)
-        encode(to, &(unsigned char){(unsigned char)(value >> 8 * i)}, 1);
+    while (value >= 128) {
+        encode(to, &(unsigned char){(unsigned char)(value % 128 + 128)}, 1);
+        value /= 128;
+    }
+    encode(to, &(unsigned char){(unsigned char)value}, 1);
+}
+
+static void blake2b(const struct encoding *of, const unsigned char *salt,
+                    const char *personal, unsigned char out[MOOT_HASH_BYTES])
+{
+    unsigned char padded[16] = {0};
+    memcpy(padded, personal, strlen(personal));
+    assert_int_equal(crypto_generichash_blake2b_salt_personal(out, MOOT_HASH_BYTES,
+                                                              of->bytes, of->size, NULL,
+                                                              0, salt, padded),
+                     0);
 }
 
 static moot_hash hash_of_encoding(const struct identity *spec)
 {
-    static const unsigned char personal[16] = "moot task", no[1] = {0}, yes[1] = {1};
-    struct encoding all = {.size = 0};
-    encode_u32(&all, 2);
-    encode_u32(&all, strlen(spec->kernel_name));
-    encode(&all, spec->kernel_name, strlen(spec->kernel_name));
-    encode_u32(&all, spec->kernel_version);
-    encode_u32(&all, spec->args_size);
+    struct encoding kernel = {.size = 0}, all = {.size = 0};
+    unsigned char salt[16];
+    assert_true(spec->kernel_version < 128 && !spec->once);
+    encode(&kernel, (unsigned char[4]){(unsigned char)spec->kernel_version}, 4);
+    encode(&kernel, spec->kernel_name, strlen(spec->kernel_name));
+    blake2b(&kernel, NULL, "moot kernel 3", salt);
+    unsigned facts = (spec->key != NULL ? 1u : 0u) | (spec->candidates ? 4u : 0u) |
+                     (hash_is_zero(&spec->scope) ? 0u : 8u);
+    encode(&all, &(unsigned char){(unsigned char)facts}, 1);
+    encode_number(&all, spec->args_size);
+    encode_number(&all, spec->input_count);
+    if (spec->key != NULL)
+        encode_number(&all, spec->key_size);
+    if (spec->candidates != NULL)
+        encode_number(&all, rankset_count(spec->candidates));
     encode(&all, spec->args, spec->args_size);
-    encode_u32(&all, spec->input_count);
     encode(&all, spec->inputs, spec->input_count * MOOT_HASH_BYTES);
-    encode(&all, spec->key != NULL ? yes : no, 1);
-    encode_u32(&all, spec->key_size);
     encode(&all, spec->key, spec->key_size);
-    encode(&all, no, 1);
-    encode(&all, spec->candidates != NULL ? yes : no, 1);
-    encode_u32(&all, spec->candidates != NULL ? rankset_count(spec->candidates) : 0);
     for (uint32_t rank = 0; spec->candidates != NULL && rank < 1024; rank++)
         if (rankset_has(spec->candidates, rank))
-            encode_u32(&all, rank);
-    encode(&all, spec->scope.bytes, MOOT_HASH_BYTES);
+            encode_number(&all, rank);
+    if (!hash_is_zero(&spec->scope))
+        encode(&all, spec->scope.bytes, MOOT_HASH_BYTES);
     moot_hash hash;
-    assert_int_equal(crypto_generichash_blake2b_salt_personal(
-                         hash.bytes, sizeof hash.bytes, all.bytes, all.size, NULL, 0,
-                         NULL, personal),
-                     0);
+    blake2b(&all, salt, "moot task 3", hash.bytes);
     hash.bytes[MOOT_HASH_BYTES - 1] &= (uint8_t)~MOOT_HASH_FACTS;
     if (spec->candidates != NULL)
         hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_CANDIDATES;
