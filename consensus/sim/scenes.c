@@ -302,6 +302,7 @@ static void write_cancel(struct program *p)
     uint32_t d = add(p, "d", 0), a = add(p, "a", 0), b = add_consumer(p, "b", a, 1);
     program_list_add(&p->tasks[a].inputs, d);
     seat(p, a, 0);
+    seat(p, b, 1);
     p->tasks[d].work_us = 200;
     for (uint32_t rank = 0; rank < 2; rank++) {
         spawn(p, rank, d);
@@ -328,6 +329,10 @@ static void write_leave(struct program *program)
 {
     uint32_t a = add(program, "a", 1), b = add(program, "b", 1);
     uint32_t d = add(program, "d", 2), c = add_consumer(program, "c", d, 1);
+    for (int i = 0; i < 2; i++) { /* by then its heir is rank 2 */
+        program->tasks[a].salt++;
+        seat(program, a, 1);
+    }
     program->tasks[b].work_us = 120;
     program->tasks[d].work_us = 200;
     const uint32_t tasks[] = {a, b, d, c};
