@@ -52,7 +52,8 @@ static void end_task(struct moot *m, struct task *task, int status,
     }
     task->known = true;
     task->stage = TASK_ENDED;
-    m->counts.failed += status != MOOT_OK;
+    /* What ended before and was dropped did not fail by not being made again. */
+    m->counts.failed += status != MOOT_OK && status != MOOT_ERR_RESULT_LOST;
     m->end_count++;
     m->ended_ns = m->now_ns;
     task_drop_args(task);
@@ -129,7 +130,7 @@ static void end_lost(struct moot *m, struct task *task)
     task_describe(&story, task);
     text_add(&story,
              " ran on a rank that is gone, and cannot run again: an input of it "
-             "belongs to a scope that has ended since");
+             "has been forgotten since");
     end_with_story(m, task, MOOT_ERR_RESULT_LOST, &story);
 }
 

@@ -142,6 +142,24 @@ static void say_cycle(struct text *text, const struct picture *picture,
              "MOOT_ERR_CYCLE");
 }
 
+/* Of what all have released and dropped no rank knows any more. */
+static void say_forgotten(struct text *text, const struct picture *picture)
+{
+    uint64_t most = 0;
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account *account = account_of(picture, rank);
+        uint64_t count =
+            account != NULL ? account_figure(account, "tasks_forgotten") : 0;
+        most = count > most ? count : most;
+    }
+    if (most > 0) {
+        text_add(text,
+                 ", or it is one of %llu tasks that had ended, were released by every "
+                 "rank, and forgotten (MOOT_WINDOW)",
+                 (unsigned long long)most);
+    }
+}
+
 static void say_nobody(struct text *text, const struct picture *picture,
                        const struct finding *finding)
 {
@@ -153,6 +171,7 @@ static void say_nobody(struct text *text, const struct picture *picture,
         stall_add_ranks(text, &finding->busy);
         text_add(text, " may yet spawn it");
     }
+    say_forgotten(text, picture);
     say_busy(text, picture, finding,
              "spawn it on some rank, or do not wait where that is skipped",
              "MOOT_ERR_NOT_HELD");

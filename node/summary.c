@@ -65,6 +65,7 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"tasks_nondeterministic", stats.tasks_nondeterministic},
         {"tasks_common", core->common},
         {"tasks_partial", core->partial},
+        {"tasks_forgotten", core->dropped},
         {"votes", stats.votes},
         {"votes_closed", core->yields[EVIDENCE_CLOSED]},
         {"votes_declined", core->yields[EVIDENCE_DECLINED]},

@@ -154,12 +154,14 @@ int cores_count(void)
 /* --- Running ---------------------------------------------------------------------- */
 
 static volatile sig_atomic_t running; /* the child's process id; 0: none */
+static volatile sig_atomic_t struck;  /* the first signal that was handled */
 
 /* The terminal sends its signals to the launcher as well; only what was meant for this
  * process alone is handed on, or a launcher would take it for the impatient second. */
 static void hand_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
+    struck = struck != 0 ? struck : number;
     if (running > 0 && info->si_code <= 0)
         kill((pid_t)running, number);
 }
@@ -193,6 +195,8 @@ static int await(pid_t child, const struct launch_watch *watch, void *context)
         watch->pause(context, PAUSE_MS);
     }
 }
+
+int launch_signal(void) { return struck; }
 
 int launch(char *const argv[], const struct launch_watch *watch, void *context)
 {

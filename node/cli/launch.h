@@ -38,4 +38,7 @@ struct launch_watch {
  * not be started. */
 int launch(char *const argv[], const struct launch_watch *watch, void *context);
 
+/* The first of these signals that this process has had since; 0: none. */
+int launch_signal(void);
+
 #endif

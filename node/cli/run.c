@@ -334,6 +334,10 @@ static int outcome_judge(const struct job *job, const struct outcome *outcome,
     const int told = outcome_tell(outcome, sheets, stderr);
     const bool struck =
         job->plan == NULL || outcome_tell_faults(outcome, job->plan, stderr);
+    const bool ended_well = told == CLI_OK && status == CLI_OK;
+    if (!ended_well && launch_signal() != 0)
+        return CLI_SIGNAL +
+               launch_signal(); /* the ranks had another from the launcher */
     if (told != CLI_OK)
         return told;
     return status == CLI_OK && !struck ? CLI_UNTESTED : status;
@@ -440,6 +444,8 @@ const struct verb verb_run = {
         "Exit status: 0 if at least one rank ended well, and every other one did or\n"
         "died or was voted out; else that of the first rank that failed (1 if it has\n"
         "none); 2 if the command line, a knob or the plan is wrong; 3 if all went\n"
-        "well and a rule of the plan never struck; 127 if there is no such program.",
+        "well and a rule of the plan never struck; 127 if there is no such program; "
+        "128\n"
+        "plus its number if a signal ended the job.",
     .run = run_run,
 };

@@ -160,6 +160,7 @@ memory() {
         says 'grew by'
         row 0 4 "kill:r$victim@task.start#600" released 1 MOOT_WINDOW=4096
         says 'grew by'
+        ! grep -q 'tasks failed' "$scratch/out" || says 'no task failed'
     done
 }
 

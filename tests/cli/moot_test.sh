@@ -198,9 +198,10 @@ note $? "sheets are gone"
 
 # --- run: signals ---
 
-printf '#!/bin/sh\necho started\nexec sleep 50\n' >"$scratch/bin/sleeper"
+printf '#!/bin/sh\necho started\nexec sleep 50.%s\n' $$ >"$scratch/bin/sleeper"
 chmod +x "$scratch/bin/sleeper"
-for signal in TERM HUP; do
+for signal in TERM:143 HUP:129 INT:130; do
+    status=${signal#*:} signal=${signal%:*}
     name=a_signal_ends_the_job
     : >"$scratch/out"
     "$moot" run -n 1 sleeper >"$scratch/out" 2>"$scratch/err" &
@@ -211,8 +212,12 @@ for signal in TERM HUP; do
         tries=$((tries + 1))
     done
     began=$(date +%s)
-    kill -$signal $job
-    ! wait $job && [ $(($(date +%s) - began)) -lt 30 ]
+    kill -"$signal" $job
+    wait $job
+    code=$?
+    [ $code -eq "$status" ]
+    note $? "SIG$signal: exit status $code"
+    [ $(($(date +%s) - began)) -lt 30 ] && ! pgrep -f "^sleep 50.$$\$" >"$scratch/left"
     note $? "the job went on"
     [ -z "$(find "$scratch/tmp" -name "moot-run*")" ]
     note $? "leaves files behind"

@@ -224,6 +224,13 @@ static void nobody_holds_it(struct kit *kit)
     kit->ranks[3].lane.state = CORE_LANE_RUNNING;
 }
 
+static void nobody_may_have_forgotten_it(struct kit *kit)
+{
+    nobody_holds_it(kit);
+    kit->ranks[1].figure.value = 300;
+    kit->ranks[2].figure.value = 512;
+}
+
 static void holder_known_to_another(struct kit *kit)
 {
     nobody_holds_it(kit);
@@ -454,6 +461,11 @@ static const struct row {
      {"reports about the last view of rank 3"}},
     {"report lost", report_lost, "lost", 1, {"from rank 3 to rank 1"}},
     {"nobody", nobody_holds_it, "nobody", NOBODY, {"no rank holds", "rank 3 may yet"}},
+    {"forgotten",
+     nobody_may_have_forgotten_it,
+     "nobody",
+     NOBODY,
+     {"no rank holds", "one of 512 tasks that had ended"}},
     {"hearsay", holder_known_to_another, "undecided", 1, {"held by: rank 3"}},
     {"holder unheard", word_of_the_holder_lost, "lost", 1, {"from rank 2 to rank 1"}},
     {"finder",

@@ -29,6 +29,7 @@ struct kit {
         Moot__Account__Task task[KIT_TASKS], *tasks[KIT_TASKS];
         Moot__Account__Peer peer[KIT_RANKS], *peers[KIT_RANKS];
         Moot__Account__Number number, *numbers[1];
+        Moot__Account__Number figure, *figures[1];
     } ranks[KIT_RANKS];
     moot_hash hashes[KIT_TASKS];
     uint64_t sets[64];
@@ -81,6 +82,11 @@ static inline struct kit *kit_new(uint32_t size)
         at->numbers[0] = &at->number;
         at->account.timers = at->numbers;
         at->account.n_timers = 1;
+        moot__account__number__init(&at->figure);
+        at->figure.name = kit_text("tasks_forgotten");
+        at->figures[0] = &at->figure;
+        at->account.figures = at->figures;
+        at->account.n_figures = 1;
     }
     return kit;
 }
