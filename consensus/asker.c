@@ -119,8 +119,8 @@ void asker_forget_pending(struct core *core, struct task *task)
     task->owed = false;
     if (task->pending) {
         task->pending = false;
-        task->at.pending_prev->at.pending_next = task->at.pending_next;
-        task->at.pending_next->at.pending_prev = task->at.pending_prev;
+        task->at.prev->at.next = task->at.next;
+        task->at.next->at.prev = task->at.prev;
     }
 }
 
@@ -205,10 +205,10 @@ static void pend(struct core *core, struct task *task)
         drop_touch(core, task);
         task->pending = true;
         task->at.since_ns = core->now_ns;
-        task->at.pending_prev = core->pending.at.pending_prev;
-        task->at.pending_next = &core->pending;
-        task->at.pending_prev->at.pending_next = task;
-        core->pending.at.pending_prev = task;
+        task->at.prev = core->pending.at.prev;
+        task->at.next = &core->pending;
+        task->at.prev->at.next = task;
+        core->pending.at.prev = task;
     }
     motion_count_in(core, task, &core->pending_due);
 }
@@ -250,15 +250,14 @@ void asker_flush(struct core *core)
     }
     core->pending_due = PENDING_NEVER;
     struct pending_due later = PENDING_NEVER;
-    struct task *task = core->pending.at.pending_next;
+    struct task *task = core->pending.at.next;
     while (task != &core->pending) {
-        struct task *following = task->at.pending_next;
+        struct task *following = task->at.next;
         struct pending_due with = later;
         if (motion_count_in(core, task, &with) <= core->now_ns) {
             flush_one(core, task);
             if (task->chair == core->rank) {
-                following =
-                    core->pending.at.pending_next; /* it may have decided others */
+                following = core->pending.at.next; /* it may have decided others */
             }
         } else {
             later = with;
@@ -273,7 +272,7 @@ void asker_flush(struct core *core)
 uint64_t asker_deadline(const struct core *core)
 {
     const struct pending_due *due = &core->pending_due;
-    if (core->pending.at.pending_next == &core->pending) {
+    if (core->pending.at.next == &core->pending) {
         return CORE_NEVER;
     }
     uint64_t plain_ns = core->idle ? due->idle_ns : due->busy_ns;
@@ -329,7 +328,7 @@ void asker_send_motion(struct core *core, struct task *task, uint32_t to)
     }
     task->asked = true;
     task->asked_want = (uint8_t)want;
-    task->asked_need = want == WANT_NOTHING ? NEED_NONE : task->need;
+    seldom_of(core, task)->asked_need = want == WANT_NOTHING ? NEED_NONE : task->need;
 }
 
 static void pull(struct core *core, struct task *task)
@@ -364,14 +363,14 @@ void asker_consider(struct core *core, struct task *task)
         return; /* an owner that has left is not asked: the chair knows who has them */
     }
     bool told = task->asked && task->asked_want >= present_want(task) &&
-                task->asked_need <= task->need;
+                seldom(task)->asked_need <= task->need;
     if (told) {
         return;
     }
     if (task->chair == core->rank) {
         task->asked = true;
         task->asked_want = (uint8_t)present_want(task);
-        task->asked_need = task->need;
+        seldom_of(core, task)->asked_need = task->need;
         chair_local_ask(core, task);
     } else if (task->asked) {
         asker_send_motion(core, task, task->chair);

@@ -25,7 +25,9 @@ static bool options_are_sane(const struct core_options *options)
            (joins || options->epoch >= 1) && options->voters >= 1 &&
            options->voters <= LIMIT_VOTERS && options->mode <= CORE_TRUST &&
            (!joins || options->joinable) &&
-           (options->entry_bytes == 0 || options->entry_bytes >= CORE_ENTRY_BYTES);
+           (options->entry_bytes == 0 ||
+            (options->entry_bytes >= CORE_ENTRY_BYTES &&
+             options->entry_bytes <= CORE_ENTRY_BYTES_MAX));
 }
 
 /* A view is its number, its members' incarnations, which quorums it knows, and who
@@ -102,9 +104,9 @@ static bool core_fill(struct core *core, const struct core_options *options)
 
 static void core_make_lists(struct core *core)
 {
-    core->pending.at.pending_next = core->pending.at.pending_prev = &core->pending;
-    core->unfinished.at.unfinished_next = &core->unfinished;
-    core->unfinished.at.unfinished_prev = &core->unfinished;
+    core->pending.at.next = core->pending.at.prev = &core->pending;
+    core->unfinished.at.next = &core->unfinished;
+    core->unfinished.at.prev = &core->unfinished;
     core->undecided.docket = &core->undecided_docket;
     core->undecided_docket.undecided_next = &core->undecided;
     core->undecided_docket.undecided_prev = &core->undecided;
@@ -160,6 +162,7 @@ void core_free(struct core *core)
     drop_release(core);
     free(core->mail.items);
     free(core->claims);
+    free(core->visits);
     while (core->held_first != NULL) {
         struct held *held = core->held_first;
         core->held_first = held->next;

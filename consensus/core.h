@@ -95,11 +95,11 @@ struct core;
  * core_enter(), and `user` is the entry in all that concerns the task.  With
  * CORE_OUT_FORGET the whole of it is the host's, `rest` included, until it gives it
  * back with core_entry_give(). */
-enum { CORE_ENTRY_BYTES = 280 };
+enum { CORE_ENTRY_BYTES = 200, CORE_ENTRY_BYTES_MAX = 1024 };
 struct core_entry {
     moot_hash hash; /* neither this is to be written */
-    uint32_t bytes; /* nor what all of it takes, room behind it included */
-    uint32_t more;
+    uint8_t pieces; /* nor what all of it takes, room behind it included */
+    uint8_t more[7];
     void *rest[(CORE_ENTRY_BYTES - sizeof(moot_hash) - 8) / sizeof(void *)];
 };
 

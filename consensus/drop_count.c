@@ -51,7 +51,7 @@ static bool is_released_but_for_askers(const struct core *core, const struct tas
 static bool consumers_are_known(const struct core *core, const struct task *task)
 {
     for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
-        const struct task *to = edge->to;
+        const struct task *to = edge_to(edge);
         if (has_ended(to)) {
             continue;
         }
@@ -150,7 +150,7 @@ void drop_note_place(struct core *core, const struct task *task)
         note_fed(core, task, 0);
     }
     for (uint32_t i = 0; i < task->input_count; i++) {
-        const struct task *from = task->inputs[i].from;
+        const struct task *from = task_inputs(task)[i].from;
         if (from == NULL) {
             continue;
         }
@@ -168,7 +168,7 @@ void drop_note_place(struct core *core, const struct task *task)
 void drop_note_none(struct core *core, const struct task *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
-        const struct task *from = task->inputs[i].from;
+        const struct task *from = task_inputs(task)[i].from;
         if (from != NULL && from->position != 0) {
             note_fed(core, from, 0);
         }
@@ -248,7 +248,7 @@ static bool edges_are_noted(const struct core *core, const struct task *task,
                             const struct chunk_facts *facts)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
-        const struct task *from = task->inputs[i].from;
+        const struct task *from = task_inputs(task)[i].from;
         bool inside =
             from == NULL || (from->position != 0 && from->lane == task->lane &&
                              from->lane_position - first <= last - first);
@@ -257,7 +257,7 @@ static bool edges_are_noted(const struct core *core, const struct task *task,
         }
     }
     for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
-        const struct task *to = edge->to;
+        const struct task *to = edge_to(edge);
         bool place = to->position != 0 && to->lane == task->lane;
         if (place && to->lane_position - first <= last - first) {
             continue;

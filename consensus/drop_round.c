@@ -98,7 +98,7 @@ static bool consumers_are_offered(const struct core *core, uint32_t number,
         lane_expect(lane, chunk->first + i);
         const struct edge *edge = task != NULL ? task->consumers : NULL;
         for (; edge != NULL; edge = edge->next) {
-            if (!is_offered(core, edge->to, number, chunk)) {
+            if (!is_offered(core, edge_to(edge), number, chunk)) {
                 return false;
             }
         }

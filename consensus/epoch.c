@@ -254,6 +254,7 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
     }
     struct seldom *of_task = task->seldom;
     if (of_task != NULL) {
+        of_task->asked_need = NEED_NONE;
         rankset_release(&of_task->seekers);
     }
     if (of_task != NULL && of_task->recovery != NULL) {
@@ -265,7 +266,6 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
     task->pulled = false;
     task->cancel_told = task->cancel_agreed = false;
     task->said = task->heard = 0;
-    task->asked_need = NEED_NONE;
     task->chair = placement_chair(&task->hash, &core->members, task->candidates);
     bool moved = epoch_moved(core, task);
     bool leaving = drop_is_leaving(core, task);

@@ -78,7 +78,7 @@ void lane_forget(struct core *core, struct lane *lane, uint64_t position)
 static void unlink_inputs(struct task *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
-        struct edge *edge = &task->inputs[i];
+        struct edge *edge = &task_inputs(task)[i];
         if (edge->from == NULL) {
             continue;
         }
@@ -117,13 +117,13 @@ static void unlink_from_scope(struct task *task)
         scope->feeder = task->scope_next;
         scope->feeding = NULL;
     }
-    if (task->at.scope_prev != NULL) {
-        task->at.scope_prev->scope_next = task->scope_next;
+    if (task->scope_prev != NULL) {
+        task->scope_prev->scope_next = task->scope_next;
     } else {
         scope->tasks = task->scope_next;
     }
     if (task->scope_next != NULL) {
-        task->scope_next->at.scope_prev = task->at.scope_prev;
+        task->scope_next->scope_prev = task->scope_prev;
     }
 }
 
@@ -219,7 +219,7 @@ static void expect_to_forget(const struct core *core, const struct lane *lane,
 {
     const struct task *task = task_ahead(lane, position, EXPECT_AHEAD);
     if (task != NULL) {
-        fetch_ahead(task->inputs, task->input_count * sizeof(*task->inputs));
+        fetch_ahead(task_inputs(task), task->input_count * sizeof(*task_inputs(task)));
         table_expect(core, &task->hash);
     }
     fetch_ahead(task_ahead(lane, position, EXPECT_FAR_AHEAD), core->record_bytes);
@@ -267,10 +267,10 @@ static void leave_push_list(struct core *core, const struct scope *scope)
     for (struct task **link = &core->push_list; *link != NULL;) {
         struct task *task = *link;
         if (task->scope == scope) {
-            *link = task->at.push_next;
+            *link = task->at.next;
             task->on_push_list = false;
         } else {
-            link = &task->at.push_next;
+            link = &task->at.next;
         }
     }
 }

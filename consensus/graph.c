@@ -98,13 +98,28 @@ void graph_hand_over(struct core *core, struct task *task, uint32_t heir)
     out_note(core, CORE_POINT_RESULT_SENT, task, heir, EVIDENCE_NONE);
 }
 
+static bool was_sent(const struct task *task, uint32_t to)
+{
+    return to < PUSHED_NEAR ? (task->pushed >> to & 1) != 0
+                            : rankset_has(&seldom(task)->pushed, to);
+}
+
+static bool note_sent(struct core *core, struct task *task, uint32_t to)
+{
+    if (to < PUSHED_NEAR) {
+        task->pushed |= 1u << to;
+        return true;
+    }
+    return rankset_add(&seldom_of(core, task)->pushed, to);
+}
+
 static void push(struct core *core, struct task *task, uint32_t to, enum want want)
 {
-    bool pushed = rankset_has(&task->pushed, to) && !MUTANT(PUSHAGAIN);
+    bool pushed = was_sent(task, to) && !MUTANT(PUSHAGAIN);
     if (to == core->rank || !rankset_has(&core->members, to) || pushed) {
         return;
     }
-    if (!rankset_add(&task->pushed, to)) {
+    if (!note_sent(core, task, to)) {
         core->broken = true;
         return;
     }
@@ -113,18 +128,18 @@ static void push(struct core *core, struct task *task, uint32_t to, enum want wa
 
 void graph_push_for(struct core *core, const struct edge *edge)
 {
-    push(core, edge->from, runner_of(core, edge->to), edge_want(edge));
+    push(core, edge->from, runner_of(core, edge_to(edge)), edge_want(edge));
 }
 
 static void push_to_consumers(struct core *core, struct task *task)
 {
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
-        if (edge->to->held && !edge->order_only) {
+        if (edge_to(edge)->held && !edge->order_only) {
             graph_push_for(core, edge);
         }
     }
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
-        if (edge->to->held && edge->order_only) {
+        if (edge_to(edge)->held && edge->order_only) {
             graph_push_for(core, edge);
         }
     }
@@ -154,10 +169,10 @@ void graph_push_to_holders(struct core *core)
     for (struct task **link = &core->push_list; *link != NULL;) {
         struct task *task = *link;
         if (push_to_known_holders(core, task)) {
-            *link = task->at.push_next;
+            *link = task->at.next;
             task->on_push_list = false;
         } else {
-            link = &task->at.push_next;
+            link = &task->at.next;
         }
     }
 }
@@ -167,7 +182,7 @@ static void watch_for_holders(struct core *core, struct task *task)
     if (core->member_count > 1 && !task->on_push_list &&
         !push_to_known_holders(core, task)) {
         drop_touch(core, task);
-        task->at.push_next = core->push_list;
+        task->at.next = core->push_list;
         core->push_list = task;
         task->on_push_list = true;
     }
@@ -194,10 +209,10 @@ static void answer_askers(struct core *core, struct task *task)
             continue;
         }
         asker->told = true;
-        if (rankset_has(&task->pushed, asker->rank)) {
+        if (was_sent(task, asker->rank)) {
             continue;
         }
-        if (!rankset_add(&task->pushed, asker->rank)) {
+        if (!note_sent(core, task, asker->rank)) {
             core->broken = true;
         }
         graph_send_result(core, task, asker->rank, asker->want, false);
@@ -216,18 +231,18 @@ void graph_answer(struct core *core, struct task *task)
 
 static void unfinished_add(struct core *core, struct task *task)
 {
-    task->at.unfinished_prev = core->unfinished.at.unfinished_prev;
-    task->at.unfinished_next = &core->unfinished;
-    task->at.unfinished_prev->at.unfinished_next = task;
-    core->unfinished.at.unfinished_prev = task;
+    task->at.prev = core->unfinished.at.prev;
+    task->at.next = &core->unfinished;
+    task->at.prev->at.next = task;
+    core->unfinished.at.prev = task;
     task->on_unfinished_list = true;
     core->unfinished_count++;
 }
 
 static void unfinished_remove(struct core *core, struct task *task)
 {
-    task->at.unfinished_prev->at.unfinished_next = task->at.unfinished_next;
-    task->at.unfinished_next->at.unfinished_prev = task->at.unfinished_prev;
+    task->at.prev->at.next = task->at.next;
+    task->at.next->at.prev = task->at.prev;
     task->on_unfinished_list = false;
     core->unfinished_count--;
 }
@@ -237,7 +252,7 @@ static bool lacks_input(const struct task *task)
 {
     bool lacks = false;
     for (uint32_t i = 0; i < task->input_count; i++) {
-        lacks |= task->inputs[i].lost;
+        lacks |= task_inputs(task)[i].lost;
     }
     return lacks;
 }
@@ -269,9 +284,9 @@ void graph_start_leased(struct core *core)
         return;
     }
     core->deferred = false;
-    struct task *task = core->unfinished.at.unfinished_next;
+    struct task *task = core->unfinished.at.next;
     while (task != &core->unfinished) {
-        struct task *following = task->at.unfinished_next;
+        struct task *following = task->at.next;
         if (task->own == CORE_OWN_WAIT && task->missing == 0) {
             run(core, task, NOBODY);
         }
@@ -288,9 +303,10 @@ static uint64_t input_bound(const struct task *from, const struct task *to)
  * needs it any more once it is here. */
 static void count_users(struct core *core, struct task *task, uint32_t by)
 {
+    const struct edge *inputs = task_inputs(task);
     for (uint32_t i = 0; i < task->input_count; i++) {
-        struct task *from = task->inputs[i].from;
-        if (!task->inputs[i].order_only && from != NULL) {
+        struct task *from = inputs[i].from;
+        if (!inputs[i].order_only && from != NULL) {
             drop_touch(core, from);
             from->users += by;
             drop_count(core, from);
@@ -315,8 +331,9 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
         run(core, task, seldom(task)->canceller);
         return;
     }
+    struct edge *inputs = task_inputs(task);
     for (uint32_t i = 0; i < task->input_count; i++) {
-        struct edge *edge = &task->inputs[i];
+        struct edge *edge = &inputs[i];
         edge->waiting = edge->from != NULL && !edge_satisfied(edge);
         if (edge->waiting) {
             edge->from->verdict = false; /* of an earlier wait */
@@ -329,7 +346,7 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
         return;
     }
     for (uint32_t i = 0; i < task->input_count; i++) {
-        struct edge *edge = &task->inputs[i];
+        struct edge *edge = &inputs[i];
         if (edge->waiting && edge->from->chair == NOBODY) {
             graph_verdict(core, edge->from, MOOT_ERR_NO_CANDIDATE, NULL, 0);
         } else if (edge->waiting) { /* a verdict may have ended it meanwhile */
@@ -342,7 +359,7 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
 
 static void end_edge(struct core *core, struct edge *edge)
 {
-    struct task *to = edge->to;
+    struct task *to = edge_to(edge);
     edge->waiting = false;
     asker_drop_need(core, edge->from, edge_want(edge));
     assert(to->missing > 0);
@@ -355,7 +372,7 @@ static void end_edge(struct core *core, struct edge *edge)
 static void stop_waiting(struct core *core, struct task *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
-        struct edge *edge = &task->inputs[i];
+        struct edge *edge = &task_inputs(task)[i];
         if (edge->waiting) {
             edge->waiting = false;
             asker_drop_need(core, edge->from, edge_want(edge));
@@ -453,6 +470,17 @@ void graph_verdict(struct core *core, struct task *task, int32_t code,
 /* --- Demand --------------------------------------------------------------------------
  */
 
+static bool visit(struct core *core, struct task *task)
+{
+    if (!core_grow(core, &core->visits, &core->visit_room, core->visit_count + 1,
+                   sizeof(struct task *))) {
+        return false;
+    }
+    task->visiting = true;
+    core->visits[core->visit_count++] = task;
+    return true;
+}
+
 /* Works through a list instead of calling itself: chains are as long as the program
  * makes them. */
 void graph_demand(struct core *core, struct task *first, uint64_t need, bool remote)
@@ -460,21 +488,20 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
     bool first_changes = need < first->need || (remote && !first->demanded);
     first->need = need < first->need ? need : first->need;
     first->demanded |= remote;
-    if (!first_changes) {
+    uint32_t begin = core->visit_count; /* what is decided meanwhile comes here, too */
+    if (!first_changes || !visit(core, first)) {
         return;
     }
-    struct task *list = first; /* never empty here: `first` changed */
-    first->at.visit_next = NULL;
-    while (list != NULL) {
-        struct task *task = list;
-        list = task->at.visit_next;
+    while (core->visit_count > begin) {
+        struct task *task = core->visits[--core->visit_count];
         task->visiting = false;
         if (task->needs_done + task->needs_data > 0 && task->own == CORE_OWN_NONE) {
             asker_consider(core, task);
         }
+        const struct edge *inputs = task_inputs(task);
         for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
-            struct task *from = task->inputs[i].from; /* NULL: forgotten */
-            if (!task->inputs[i].waiting) {
+            struct task *from = inputs[i].from; /* NULL: forgotten */
+            if (!inputs[i].waiting) {
                 continue;
             }
             uint64_t bound = MUTANT(NOBOUND) ? from->need : input_bound(from, task);
@@ -483,10 +510,8 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
             }
             from->need = bound < from->need ? bound : from->need;
             from->demanded |= task->demanded;
-            if (!from->visiting) {
-                from->visiting = true;
-                from->at.visit_next = list;
-                list = from;
+            if (!from->visiting && !visit(core, from)) {
+                return;
             }
         }
     }

@@ -109,14 +109,19 @@ static inline uint64_t add_ns(uint64_t a, uint64_t b)
 struct task;
 struct outgoing;
 
-/* An input of `to`: a node in the consumer list of `from`. */
+/* An input of a task: a node in the consumer list of `from`.  Most edges stand in the
+ * record of the task that they are an input of, so that this is known by where they
+ * are; others behind a pointer to it (edge_to). */
 struct edge {
-    struct task *from, *to;    /* from: NULL if its scope has ended */
+    struct task *from;         /* NULL if its scope has ended */
     struct edge *next, **link; /* in from's consumer list; what points here */
-    bool order_only;
-    bool waiting; /* counted in to->missing */
-    bool lost;    /* forgotten, and with it what `to` would have to know to run */
+    uint32_t behind;           /* so many bytes behind the record, or the pointer */
+    bool apart : 1;            /* behind the pointer */
+    bool order_only : 1;
+    bool waiting : 1; /* counted in the `missing` of what takes it */
+    bool lost : 1;    /* forgotten, and with it what the task must know to run */
 };
+static_assert(sizeof(struct edge) == 32, "each input of a live task costs as much");
 
 /* Someone who asked the chair, or whom a decision told the owner about. */
 struct asker {
@@ -183,24 +188,35 @@ struct docket {
 struct seldom {
     struct rankset holders;    /* known by motion or by hash; gossip knows more */
     struct rankset seekers;    /* chairs to answer when it is registered here */
+    struct rankset pushed;     /* ranks from PUSHED_NEAR on that were sent the result */
     struct recovery *recovery; /* NULL: nothing was reported */
     const struct message_spec *spec;
+    struct edge *inputs; /* if they are apart from the record */
+    uint64_t asked_need; /* of the last motion */
     uint64_t accepted_epoch;
     uint32_t accepted;  /* voter: the winner accepted in this epoch; NOBODY */
     uint32_t heir;      /* leaver: whom the result was handed to; NOBODY */
     uint32_t canceller; /* who cancelled it, as far as is known here; NOBODY */
 };
 
+/* What a task's record is made of, in these pieces, and where its inputs stand in it.
+ */
+enum { RECORD_PIECE_BYTES = 16 };
+/* That these ranks were sent a result stands in the record itself. */
+enum { PUSHED_NEAR = 32 };
+
 /* A long run has tens of thousands of these, touched long after one another: what says
- * whether a task may be dropped stands in the first two cache lines. */
+ * whether a task may be dropped stands in the first cache lines. */
 struct task {
     moot_hash hash;
-    uint32_t bytes;         /* of the record, the host's part and what is behind it */
-    uint32_t room_inputs;   /* so many edges fit behind it */
+    uint8_t pieces;    /* of the record, the host's part and what is behind it */
+    uint8_t inputs_at; /* pieces before them, if they stand in the record */
+    uint16_t input_count;
+    uint16_t missing; /* inputs not there, while own is WAIT */
+    uint16_t lane;
     struct edge *consumers; /* list */
     uint64_t position;      /* rank-wide roll position, 1-based; 0: none */
     uint64_t lane_position; /* in its lane's roll */
-    uint32_t lane;
     uint8_t own, have, evidence, asked_want;
     bool held : 1, declined : 1;
     bool finder : 1; /* the chair is provisional: candidates exist and are unknown */
@@ -223,47 +239,56 @@ struct task {
     bool let_go : 1;    /* the program uses it no more */
     bool counted : 1;   /* in its chunk's facts, as one that is quiet (drop_count.c) */
     uint32_t chair;
+    uint32_t rec; /* as chair: whom it decided for; NOBODY; MAYBE_RAN */
 
+    uint32_t owner;             /* whose result is here, or its own; NOBODY */
+    uint32_t needs_done;        /* open needs for its end */
+    uint32_t needs_data;        /* open needs for its bytes */
+    uint32_t users;             /* owned tasks, not done, that take its bytes */
     struct seldom *seldom;      /* NULL: as if it had just been made */
     struct docket *docket;      /* NULL: nobody asked */
-    struct edge *inputs;        /* input_count of them */
+    uint32_t said, heard;       /* messages about it, in this epoch */
     struct rankset *candidates; /* NULL: all, or unknown if `finder` */
-    uint32_t input_count;
-    uint32_t needs_done;  /* open needs for its end */
-    uint32_t needs_data;  /* open needs for its bytes */
-    uint32_t users;       /* owned tasks, not done, that take its bytes */
-    uint32_t said, heard; /* messages about it, in this epoch */
-    uint32_t rec;         /* as chair: whom it decided for; NOBODY; MAYBE_RAN */
-    uint32_t owner;       /* whose result is here, or its own; NOBODY */
-
     int32_t status;
-    uint32_t missing;    /* inputs not there, while own is WAIT */
     uint32_t lane_needs; /* those of lanes and of running parents */
-    uint32_t flags;      /* CORE_TASK_* if held */
     uint64_t size;       /* of the result */
     uint64_t need;       /* demand bound: least over all waits and askers */
-    uint64_t asked_need; /* of the last motion */
     const char *site;
     struct scope *scope; /* NULL: none */
-    struct task *scope_next;
+    struct task *scope_next, *scope_prev;
 
-    /* A cache line that few tasks touch: not cleared, and read only of those that are
-     * on the list, or in the scope. */
+    /* The one list that it is on: of needs that are pending, of what this rank owns and
+     * has not finished, or (`next` alone) of results to push. */
     struct task_links {
-        struct task *pending_prev, *pending_next;
-        uint64_t since_ns; /* when it went on that list */
-        struct task *unfinished_prev, *unfinished_next;
-        struct task *push_next, *visit_next;
-        struct task *scope_prev;
+        struct task *prev, *next;
+        uint64_t since_ns; /* when it became pending */
     } at;
-
-    struct rankset pushed; /* ranks that were sent the result */
+    uint32_t pushed;     /* a bit per rank below PUSHED_NEAR that was sent the result */
+    uint8_t flags;       /* CORE_TASK_* if held */
+    uint8_t room_inputs; /* so many edges fit behind it */
 };
-static_assert(offsetof(struct task, at) == 192 && sizeof(struct task_links) == 64,
-              "where records begin with a cache line, so do these");
+static_assert(LIMIT_INPUTS <= UINT16_MAX && LIMIT_LANES <= UINT16_MAX,
+              "inputs and lanes are counted in 16 bits");
 static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES,
               "the host's part stands behind it, or its pointer");
-static_assert(CORE_ENTRY_BYTES <= 280, "its memory is what a live task costs");
+static_assert(CORE_ENTRY_BYTES <= 200, "its memory is what a live task costs");
+
+/* Its inputs, input_count of them. */
+static inline struct edge *task_inputs(const struct task *task)
+{
+    char *record = (char *)(uintptr_t)task;
+    return task->inputs_at != 0
+               ? (struct edge *)(void *)(record +
+                                         (size_t)task->inputs_at * RECORD_PIECE_BYTES)
+               : task->seldom->inputs;
+}
+
+/* What takes it. */
+static inline struct task *edge_to(const struct edge *edge)
+{
+    void *base = (char *)(uintptr_t)edge - edge->behind;
+    return edge->apart ? *(struct task **)base : base;
+}
 
 /* What a member said of a scope that is about to end. */
 struct tally {
@@ -666,6 +691,8 @@ struct core {
     struct docket undecided_docket;
     struct task unfinished; /* list head */
     struct task *push_list; /* waited for by a lane here, and owned here */
+    struct task **visits;   /* the worklist of graph_demand */
+    uint32_t visit_count, visit_room;
     struct task *last_wait; /* the latest lane need, for STATE */
 
     uint64_t state_sent_ns;

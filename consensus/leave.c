@@ -131,9 +131,9 @@ static void give_back(struct core *core, struct task *task)
 
 static void give_all_back(struct core *core)
 {
-    struct task *task = core->unfinished.at.unfinished_next;
+    struct task *task = core->unfinished.at.next;
     while (task != &core->unfinished) {
-        struct task *following = task->at.unfinished_next;
+        struct task *following = task->at.next;
         if (task->own == CORE_OWN_WAIT && !is_nested(task) && !is_needed_here(task)) {
             give_back(core, task);
         }

@@ -74,7 +74,7 @@ void core_entry_set_user(struct core *core, void *entry, void *user)
 void core_entry_give(struct core *core, void *entry)
 {
     assert(core->options.entry_bytes != 0);
-    memory_give(core, entry, ((const struct core_entry *)entry)->bytes);
+    table_give(core, entry);
 }
 
 void core_each_entry(const struct core *core, bool (*see)(void *context, void *entry),
@@ -128,8 +128,8 @@ bool core_task_look(const struct core *core, const moot_hash *hash,
         .user = task_user(core, task),
     };
     for (uint32_t i = 0; i < task->input_count && out->first_missing == NULL; i++) {
-        if (task->inputs[i].waiting) {
-            out->first_missing = &task->inputs[i].from->hash;
+        if (task_inputs(task)[i].waiting) {
+            out->first_missing = &task_inputs(task)[i].from->hash;
         }
     }
     look_at_others(core, task, out);
@@ -168,8 +168,8 @@ void core_self_look(const struct core *core, struct core_self_view *out)
 void core_each_open(const struct core *core,
                     bool (*see)(void *context, const moot_hash *hash), void *context)
 {
-    const struct task *task = core->unfinished.at.unfinished_next;
-    for (; task != &core->unfinished; task = task->at.unfinished_next) {
+    const struct task *task = core->unfinished.at.next;
+    for (; task != &core->unfinished; task = task->at.next) {
         if (!see(context, &task->hash)) {
             return;
         }

@@ -51,7 +51,7 @@ bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
 enum {
     BLOCK_BYTES = 64 << 10,
     CACHE_LINE_BYTES = 64,
-    LARGE_BYTES = 256,
+    LARGE_BYTES = 192,
     EXPECT_BYTES_MAX = 640
 };
 

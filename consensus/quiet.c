@@ -31,7 +31,7 @@
 bool quiet_resting(const struct core *core)
 {
     return core->blocked && core->running == 0 &&
-           core->pending.at.pending_next == &core->pending && roll_is_told(core) &&
+           core->pending.at.next == &core->pending && roll_is_told(core) &&
            (!core->closed || asker_swept(core)) && strict_settled(core) &&
            core->settled && !core->deferred && !core->leave.ready &&
            (core->options.mode != CORE_STRICT || spread_is_done(core));
@@ -71,8 +71,8 @@ static void find_orphan(const struct core *core, struct message_pollr *answer,
 
 static void find_stuck(const struct core *core, struct message_pollr *answer)
 {
-    for (const struct task *task = core->unfinished.at.unfinished_next;
-         task != &core->unfinished; task = task->at.unfinished_next) {
+    for (const struct task *task = core->unfinished.at.next; task != &core->unfinished;
+         task = task->at.next) {
         if (task->own == CORE_OWN_WAIT &&
             (!answer->stuck || hash_compare(&task->hash, &answer->stuck_hash) < 0)) {
             answer->stuck = true;
@@ -443,11 +443,11 @@ void quiet_on_pollr(struct core *core, uint32_t from, const struct message *mess
 static struct task *first_missing(const struct task *task)
 {
     uint32_t i = 0;
-    while (!task->inputs[i].waiting) {
+    while (!task_inputs(task)[i].waiting) {
         i++;
         assert(i < task->input_count);
     }
-    return task->inputs[i].from;
+    return task_inputs(task)[i].from;
 }
 
 static void pass_chase_on(struct core *core, struct task *task, const moot_hash *path,

@@ -23,12 +23,10 @@ static bool link_inputs(struct core *core, struct task *task,
     if (reg->input_count == 0) {
         return true;
     }
-    size_t bytes = reg->input_count * sizeof(*task->inputs);
-    task->inputs = reg->input_count <= task->room_inputs ? record_inputs(core, task)
-                                                         : memory_take_raw(core, bytes);
-    if (task->inputs == NULL) {
+    if (!table_add_inputs(core, task, reg->input_count)) {
         return false;
     }
+    struct edge *inputs = task_inputs(task);
     for (size_t i = 0; i < reg->input_count; i++) {
         struct task *from = reg->input_entries != NULL
                                 ? reg->input_entries[i]
@@ -36,12 +34,11 @@ static bool link_inputs(struct core *core, struct task *task,
         if (from == NULL) {
             return false;
         }
-        struct edge *edge = &task->inputs[i];
-        *edge = (struct edge){.from = from,
-                              .to = task,
-                              .next = from->consumers,
-                              .link = &from->consumers,
-                              .order_only = i >= reg->input_count - reg->after_count};
+        struct edge *edge = &inputs[i];
+        edge->from = from;
+        edge->next = from->consumers;
+        edge->link = &from->consumers;
+        edge->order_only = i >= reg->input_count - reg->after_count;
         if (edge->next != NULL) {
             edge->next->link = &edge->next;
         }
@@ -70,14 +67,14 @@ static int put_on_roll(struct core *core, struct task *task,
 static int register_again(struct core *core, struct task *task,
                           const struct core_register *reg)
 {
-    task->flags |= reg->flags & (CORE_TASK_HINT);
+    task->flags |= reg->flags & CORE_TASK_HINT ? (uint8_t)CORE_TASK_HINT : 0;
     drop_touch(core, task);
     core->stats.let_go -= task->let_go;
     task->let_go = false;
     if (!on_this_roll(reg) || task->position != 0) {
         return MOOT_OK;
     }
-    task->flags &= ~(uint32_t)CORE_TASK_ADOPTED;
+    task->flags &= (uint8_t)~CORE_TASK_ADOPTED;
     task->site = reg->site;
     return put_on_roll(core, task, reg);
 }
@@ -85,7 +82,7 @@ static int register_again(struct core *core, struct task *task,
 static void push_done_inputs(struct core *core, struct task *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
-        const struct edge *edge = &task->inputs[i];
+        const struct edge *edge = &task_inputs(task)[i];
         if (edge->from->own == CORE_OWN_DONE) {
             graph_push_for(core, edge);
         }
@@ -193,7 +190,7 @@ int graph_register(struct core *core, const struct core_event *event)
         return MOOT_ERR_NO_MEMORY;
     }
     task->held = true;
-    task->flags = reg->flags;
+    task->flags = (uint8_t)reg->flags;
     task_set_user(core, task, reg->user);
     task->site = reg->site;
     if (reg->spec != NULL) {

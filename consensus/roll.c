@@ -466,7 +466,7 @@ bool roll_append(struct core *core, struct lane *lane, uint32_t number,
     if (!lane_put(core, lane, task)) {
         return false;
     }
-    task->lane = number;
+    task->lane = (uint16_t)number;
     task->lane_position = lane->len;
     task->position = ++core->roll_len;
     drop_note_place(core, task);

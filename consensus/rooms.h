@@ -241,8 +241,9 @@ struct task *table_enter(struct core *core, const moot_hash *hash);
 struct task *table_enter_for(struct core *core, const moot_hash *hash,
                              const struct rankset *candidates, size_t input_count,
                              size_t room_bytes);
-/* Where they stand; of a record without them its end. */
-struct edge *record_inputs(const struct core *core, struct task *task);
+/* For a task that has none: so many edges, which are linked nowhere yet and not counted
+ * in input_count.  False without memory: the core is broken. */
+bool table_add_inputs(struct core *core, struct task *task, size_t count);
 void *record_room(const struct core *core, struct task *task, size_t *room_bytes);
 /* Those of an event's task, by its entry if the host gave it. */
 static inline struct task *event_find(const struct core *core,
@@ -273,6 +274,8 @@ static inline void *task_user(const struct core *core, const struct task *task)
 void task_set_user(const struct core *core, struct task *task, void *user);
 /* Its memory is used again at once, unless the host has a part of it. */
 void table_forget(struct core *core, struct task *task);
+/* The host's part, too, is used no more. */
+void table_give(struct core *core, struct task *task);
 void table_release(struct core *core);
 /* Learns the candidates of a task: the chair is then final. */
 bool task_learn_candidates(struct core *core, struct task *task,

@@ -185,10 +185,10 @@ void scope_release_all(struct core *core)
 void scope_add_task(struct scope *scope, struct task *task)
 {
     task->scope = scope;
-    task->at.scope_prev = NULL;
+    task->scope_prev = NULL;
     task->scope_next = scope->tasks;
     if (scope->tasks != NULL) {
-        scope->tasks->at.scope_prev = task;
+        scope->tasks->scope_prev = task;
     }
     scope->tasks = task;
     scope->touched = true;

@@ -39,7 +39,8 @@ static bool feeds_others(const struct core *core, struct scope *scope)
 {
     struct edge *edge =
         scope->feeding != NULL ? scope->feeding : scope->feeder->consumers;
-    while (edge != NULL && (edge->to->scope == scope || is_served(core, edge->to))) {
+    while (edge != NULL &&
+           (edge_to(edge)->scope == scope || is_served(core, edge_to(edge)))) {
         edge = edge->next;
     }
     scope->feeding = edge;

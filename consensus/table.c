@@ -12,10 +12,13 @@
 #include <string.h>
 
 enum { FIRST_SLOTS = 256, RECORD_BYTES_MAX = MEMORY_STEPS * MEMORY_STEP_BYTES };
+static_assert((size_t)CORE_ENTRY_BYTES_MAX <= (size_t)RECORD_BYTES_MAX &&
+                  RECORD_BYTES_MAX / RECORD_PIECE_BYTES <= UINT8_MAX,
+              "a record's pieces are counted in 8 bits");
 
 static size_t record_round(size_t size)
 {
-    return (size + MEMORY_STEP_BYTES - 1) & ~(size_t)(MEMORY_STEP_BYTES - 1);
+    return (size + RECORD_PIECE_BYTES - 1) & ~(size_t)(RECORD_PIECE_BYTES - 1);
 }
 
 /* Never zero, which is a slot that is free. */
@@ -91,12 +94,13 @@ static bool is_full(const struct core *core)
  */
 
 const struct seldom seldom_at_first = {
-    .accepted = NOBODY, .heir = NOBODY, .canceller = NOBODY};
+    .asked_need = NEED_NONE, .accepted = NOBODY, .heir = NOBODY, .canceller = NOBODY};
 
 static void seldom_release(struct seldom *seldom)
 {
     rankset_release(&seldom->holders);
     rankset_release(&seldom->seekers);
+    rankset_release(&seldom->pushed);
     if (seldom->recovery != NULL) {
         rankset_release(&seldom->recovery->at);
         free(seldom->recovery);
@@ -192,30 +196,74 @@ struct task *table_enter(struct core *core, const moot_hash *hash)
 static struct task *record_new(struct core *core, size_t input_count, size_t room_bytes)
 {
     size_t inputs_at = record_round(core->record_bytes);
-    size_t all =
-        inputs_at + record_round(input_count * sizeof(struct edge)) + room_bytes;
+    size_t all = inputs_at + input_count * sizeof(struct edge) + room_bytes;
     bool roomy = all <= RECORD_BYTES_MAX && input_count + room_bytes > 0;
-    size_t bytes = roomy ? all : core->record_bytes;
+    size_t bytes = roomy ? record_round(all) : inputs_at;
     struct task *task = memory_take_raw(core, bytes);
     if (task != NULL) {
-        memset(task, 0, offsetof(struct task, at));
-        memset(&task->pushed, 0, core->record_bytes - offsetof(struct task, pushed));
-        task->bytes = (uint32_t)bytes;
-        task->room_inputs = roomy ? (uint32_t)input_count : 0;
+        memset(task, 0, core->record_bytes);
+        task->pieces = (uint8_t)(bytes / RECORD_PIECE_BYTES);
+        task->inputs_at = (uint8_t)(inputs_at / RECORD_PIECE_BYTES);
+        task->room_inputs = roomy ? (uint8_t)input_count : 0;
     }
     return task;
 }
+static_assert(RECORD_BYTES_MAX / sizeof(struct edge) <= UINT8_MAX,
+              "so are its inputs, if they stand in it");
 
-struct edge *record_inputs(const struct core *core, struct task *task)
+/* Where they are apart, what takes them stands before them. */
+static size_t apart_bytes(size_t count)
 {
-    return (struct edge *)(void *)((char *)task + record_round(core->record_bytes));
+    return RECORD_PIECE_BYTES + count * sizeof(struct edge);
+}
+
+static struct edge *inputs_apart(struct core *core, struct task *task, size_t count)
+{
+    struct seldom *rest = seldom_of(core, task);
+    struct task **memory =
+        rest == task->seldom ? memory_take_raw(core, apart_bytes(count)) : NULL;
+    if (memory == NULL) {
+        return NULL;
+    }
+    *memory = task;
+    rest->inputs = (struct edge *)(void *)((char *)memory + RECORD_PIECE_BYTES);
+    task->inputs_at = 0;
+    return rest->inputs;
+}
+
+static void inputs_give(struct core *core, struct task *task)
+{
+    if (task->inputs_at == 0) {
+        memory_give(core, (char *)task->seldom->inputs - RECORD_PIECE_BYTES,
+                    apart_bytes(task->input_count));
+    }
+}
+
+bool table_add_inputs(struct core *core, struct task *task, size_t count)
+{
+    assert(task->input_count == 0);
+    bool apart = count > task->room_inputs;
+    struct edge *inputs = NULL;
+    if (!apart) {
+        inputs = task_inputs(task);
+    } else if (task->inputs_at != 0) {
+        inputs = inputs_apart(core, task, count);
+    }
+    for (size_t i = 0; inputs != NULL && i < count; i++) {
+        size_t before =
+            apart ? RECORD_PIECE_BYTES : (size_t)task->inputs_at * RECORD_PIECE_BYTES;
+        inputs[i] = (struct edge){.behind = (uint32_t)(before + i * sizeof(*inputs)),
+                                  .apart = apart};
+    }
+    return inputs != NULL;
 }
 
 void *record_room(const struct core *core, struct task *task, size_t *room_bytes)
 {
-    size_t at = record_round(core->record_bytes) +
-                record_round(task->room_inputs * sizeof(struct edge));
-    *room_bytes = task->bytes > at ? task->bytes - at : 0;
+    size_t at =
+        record_round(core->record_bytes) + task->room_inputs * sizeof(struct edge);
+    size_t bytes = (size_t)task->pieces * RECORD_PIECE_BYTES;
+    *room_bytes = bytes > at ? bytes - at : 0;
     return (char *)task + at;
 }
 
@@ -242,7 +290,6 @@ struct task *table_enter_for(struct core *core, const moot_hash *hash,
     }
     task->hash = *hash;
     task->need = NEED_NONE;
-    task->asked_need = NEED_NONE;
     task->owner = NOBODY;
     task->rec = NOBODY;
     place(core, task, candidates);
@@ -288,13 +335,15 @@ bool task_learn_candidates(struct core *core, struct task *task,
     return true;
 }
 
+void table_give(struct core *core, struct task *task)
+{
+    memory_give(core, task, (size_t)task->pieces * RECORD_PIECE_BYTES);
+}
+
 static void task_release(struct core *core, struct task *task)
 {
     docket_release(core, task->docket);
     candidates_give(core, task->candidates);
-    if (task->pushed.high != NULL) { /* else it is not written to */
-        rankset_release(&task->pushed);
-    }
     if (task->seldom != NULL) {
         seldom_release(task->seldom);
     }
@@ -321,12 +370,10 @@ void table_forget(struct core *core, struct task *task)
     table_remove(core, task);
     core->task_count--;
     task_release(core, task);
-    if (task->inputs != record_inputs(core, task)) {
-        memory_give(core, task->inputs, task->input_count * sizeof(*task->inputs));
-    }
+    inputs_give(core, task);
     memory_give(core, task->seldom, sizeof(*task->seldom));
     if (core->options.entry_bytes == 0) {
-        memory_give(core, task, task->bytes);
+        table_give(core, task);
     }
 }
 

@@ -99,9 +99,6 @@ struct task {
     uint16_t failures;     /* of its kernel, which was tried again */
     uint16_t queue_line;   /* what its children's spawns go through (queue_line.h) */
 };
-static_assert(
-    offsetof(struct task, kernel) == 5 * 64,
-    "what a release touches ends with a cache line, and so does what follows");
 static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES + 152,
               "its memory is what a live task costs");
 

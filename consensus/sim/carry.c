@@ -288,9 +288,9 @@ static void carry_forget_one(struct host *host, struct sim_entry *entry)
             contract(host, &output, "comes with its room written to");
             return;
         }
-    uint32_t bytes = entry->core.bytes;
+    uint8_t pieces = entry->core.pieces;
     memset(entry, FORGOTTEN_BYTE, sizeof(*entry));
-    entry->core.bytes = bytes;
+    entry->core.pieces = pieces;
     host->forgotten[host->forgotten_count++] = entry;
     struct sight sight = host_sight(host, SIGHT_FORGET, record->task);
     sim_see(host->sim, &sight);
