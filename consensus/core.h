@@ -407,6 +407,10 @@ void *core_enter_for(struct core *core, const moot_hash *hash,
 /* What room the host has behind the entry, aligned for any type and not cleared, and at
  * least as much as was asked for if there is any at all.  It goes with the entry. */
 void *core_entry_room(const struct core *core, void *entry, size_t *room_bytes);
+/* Where the program spawned it; NULL: not said.  What is set stays the host's, and
+ * CORE_EV_REGISTER may say the same.  Also of an entry that the core has forgotten. */
+const char *core_entry_site(const void *entry);
+void core_entry_set_site(void *entry, const char *site);
 /* Of hosts without .entry_bytes. */
 void *core_entry_user(const struct core *core, const void *entry);
 void core_entry_set_user(struct core *core, void *entry, void *user);

@@ -71,6 +71,18 @@ void core_entry_set_user(struct core *core, void *entry, void *user)
     task_set_user(core, entry, user);
 }
 
+const char *core_entry_site(const void *entry)
+{
+    const struct task *task = entry;
+    return task->site;
+}
+
+void core_entry_set_site(void *entry, const char *site)
+{
+    struct task *task = entry;
+    task->site = site;
+}
+
 void core_entry_give(struct core *core, void *entry)
 {
     assert(core->options.entry_bytes != 0);

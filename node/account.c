@@ -248,8 +248,8 @@ static void put_names(struct draft *draft, Moot__Account__Task *to,
 {
     struct running running = {.task = task};
     to->kernel = borrow_text(task->kernel != NULL ? task->kernel->name : NULL);
-    to->label = borrow_text(task->label);
-    to->site = borrow_text(task->site);
+    to->label = borrow_text(task_label(task));
+    to->site = borrow_text(task_site(task));
     to->stage = task->stage;
     if (task->stage == TASK_RUNNING) {
         exec_each_call(draft->m, find_call, &running);

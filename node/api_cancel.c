@@ -110,7 +110,7 @@ int moot_task_cancel_all(moot *m, const moot_task *t, size_t count)
 
 static bool is_meant(const struct task *task, const char *prefix, size_t length)
 {
-    const char *label = task->label != NULL ? task->label : "";
+    const char *label = task_label(task) != NULL ? task_label(task) : "";
     return (task->held || task->pending) && !task->gone && !task->known &&
            task->stage != TASK_ENDED && strncmp(label, prefix, length) == 0;
 }

@@ -149,13 +149,14 @@ int moot_ticket_look_sized(const moot_ticket *ticket, moot_ticket_view *out,
         return invalid(NULL, "moot_ticket_look", SIZED_REFUSAL);
     }
     const struct task *task = ticket->task;
-    const moot_ticket_view view = {.hash = task->hash,
-                                   .kernel = task->kernel->name,
-                                   .args = task->args,
-                                   .args_size = task->args_size,
-                                   .priority = task->priority,
-                                   .label = task->label != NULL ? task->label : "",
-                                   .site = task->site != NULL ? task->site : ""};
+    const moot_ticket_view view = {
+        .hash = task->hash,
+        .kernel = task->kernel->name,
+        .args = task->args,
+        .args_size = task->args_size,
+        .priority = task->priority,
+        .label = task_label(task) != NULL ? task_label(task) : "",
+        .site = task_site(task) != NULL ? task_site(task) : ""};
     sized_give(out, size, &view, sizeof(view));
     return MOOT_OK;
 }
@@ -170,7 +171,7 @@ int moot_ticket_task(moot_ticket *ticket, moot_task *out)
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    uint64_t id = task_handle_new(m, ticket->task, ticket->task->parent);
+    uint64_t id = task_handle_new(m, ticket->task, task_seldom(ticket->task)->parent);
     int error = MOOT_OK;
     if (id != 0) {
         out->id = id;

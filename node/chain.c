@@ -275,7 +275,7 @@ int chain_order_batch(struct moot *m, struct lane *lane, struct moot_queue *queu
     if (needs_join(chain, batch)) {
         const struct moot_ticket *first = batch->first;
         const struct around around = {.scope = first->scope,
-                                      .parent = first->task->parent,
+                                      .parent = task_seldom(first->task)->parent,
                                       .parent_hash = first->parent_hash,
                                       .nested = first->task->nested};
         int error = join(m, lane, queue, &around);

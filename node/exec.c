@@ -160,7 +160,10 @@ void exec_take(struct moot *m, struct task *task, int code, uint32_t by)
 void exec_cancel(struct moot *m, struct task *task, uint32_t by)
 {
     if (task != NULL && task->stage == TASK_RUNNING) { /* moot_call_cancelled() */
-        task->cancelled_by = by;
+        struct task_seldom *seldom = task_seldom_of(m, task);
+        if (seldom != NULL) { /* else its story names rank 0 */
+            seldom->cancelled_by = by;
+        }
         __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
     }
     if (task == NULL || (task->stage != TASK_READY && task->stage != TASK_RESTING)) {
@@ -172,7 +175,7 @@ void exec_cancel(struct moot *m, struct task *task, uint32_t by)
         m->ready.live--;
     }
     unpin_inputs(m, task);
-    end_cancelled(m, task, by, task->failures > 0);
+    end_cancelled(m, task, by, task_seldom(task)->failures > 0);
     trace_end(m, task);
 }
 
@@ -188,7 +191,7 @@ static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
     }
     payload_drop(output);
     if (code == MOOT_ERR_CANCELLED && task->cancelled) {
-        end_cancelled(m, task, task->cancelled_by, true);
+        end_cancelled(m, task, task_seldom(task)->cancelled_by, true);
         return;
     }
     struct text story = {0};
@@ -394,7 +397,7 @@ static bool begin(struct moot *m, struct lane *lane, struct task *task, struct r
     m->counts.run++;
     m->running++;
     faults_at_point(m, CORE_POINT_TASK_START);
-    if (task->failures == 0) { /* a trace shows one run, with its pauses */
+    if (task_seldom(task)->failures == 0) { /* a trace shows one run, with its pauses */
         trace_start(m, task);
     }
     observe_event(m, MOOT_EVENT_RUNNING, task, (int)m->group.rank, NULL);

@@ -70,8 +70,8 @@ void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
         .status = task->known ? task->status : task_seldom(task)->verdict,
         .story = story_text(task),
         .size = task->size,
-        .label = task->label != NULL ? task->label : "",
-        .site = task->site != NULL ? task->site : "",
+        .label = task_label(task) != NULL ? task_label(task) : "",
+        .site = task_site(task) != NULL ? task_site(task) : "",
         .kernel = task->kernel != NULL ? task->kernel->name : ""};
     struct core_task_view view;
     if (core_task_look(m->core, &task->hash, &view)) {

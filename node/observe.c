@@ -207,7 +207,7 @@ static void add(struct moot *m, enum moot_event_kind kind, const struct task *ta
                 int rank, const char *why, const char *story)
 {
     struct observe *observe = m->observe;
-    const char *label = task->label != NULL ? task->label : "";
+    const char *label = task_label(task) != NULL ? task_label(task) : "";
     if (!is_wanted(observe, kind, label)) {
         return;
     }
@@ -229,7 +229,7 @@ static void add(struct moot *m, enum moot_event_kind kind, const struct task *ta
                                              : task_seldom(task)->verdict,
                      .why = why != NULL ? why : "",
                      .kernel = task->kernel != NULL ? task->kernel->name : "",
-                     .site = task->site != NULL ? task->site : ""};
+                     .site = task_site(task) != NULL ? task_site(task) : ""};
     strncpy(happened->label, label, LIMIT_LABEL_BYTES);
     happened->label[LIMIT_LABEL_BYTES] = '\0';
 }

@@ -27,7 +27,7 @@ static int register_batch(struct moot *m, struct lane *lane, struct ticket_list 
     for (size_t i = 1; batch->first != NULL; i++) {
         moot_ticket *ticket = batch->first;
         ticket_list_remove(batch, ticket);
-        const char *site = ticket->task->site;
+        const char *site = task_site(ticket->task);
         int error = ticket_submit(ticket, lane);
         if (error == MOOT_OK || first_error != MOOT_OK) {
             continue;

@@ -102,7 +102,7 @@ bool ready_push(struct ready *ready, struct task *task)
 {
     bool plain = task->priority == 0 && !task->nested;
     bool added = plain ? line_add(ready, task) : heap_add(ready, task);
-    task->queued += added;
+    task->queued = (uint16_t)(task->queued + added);
     ready->live += added;
     return added;
 }
@@ -110,7 +110,8 @@ bool ready_push(struct ready *ready, struct task *task)
 /* Without memory it comes up as it would have. */
 void ready_raise(struct ready *ready, struct task *task)
 {
-    task->queued += heap_add(ready, task);
+    bool added = task->queued < UINT16_MAX && heap_add(ready, task);
+    task->queued = (uint16_t)(task->queued + added);
 }
 
 static bool heap_is_next(const struct ready *ready)

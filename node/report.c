@@ -63,7 +63,7 @@ static struct divergence_spawn spawn_of(const struct moot *m, const moot_hash *h
     const struct task *task = core_user(m->core, hash);
     if (task != NULL) {
         spawn.kernel = task->kernel != NULL ? task->kernel->name : NULL;
-        spawn.label = task->label;
+        spawn.label = task_label(task);
     }
     return spawn;
 }

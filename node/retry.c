@@ -36,15 +36,17 @@ static bool make_ready(struct moot *m, struct task *task)
 
 bool retry_later(struct moot *m, struct task *task)
 {
-    if (task->failures >= task->kernel->retries || m->fatal != 0) {
+    uint32_t failures = task_seldom(task)->failures;
+    if (failures >= task->kernel->retries || m->fatal != 0 ||
+        task_seldom_of(m, task) == NULL) {
         return false;
     }
-    uint64_t ns = rest_ns(task->kernel, task->failures + 1u);
+    uint64_t ns = rest_ns(task->kernel, failures + 1);
     struct rest *rest = ns > 0 ? malloc(sizeof(*rest)) : NULL;
     if (ns > 0 ? rest == NULL : !make_ready(m, task)) {
         return false;
     }
-    task->failures++;
+    task->seldom->failures++;
     m->counts.retried++;
     if (ns == 0) {
         return true;

@@ -72,8 +72,8 @@ static int register_task(struct moot *m, struct task *task,
                   .input_count = facts->input_count,
                   .after_count = facts->after_count,
                   .candidates = facts->candidates,
-                  .spec = task->spec,
-                  .site = task->site}};
+                  .spec = task_seldom(task)->spec,
+                  .site = task_site(task)}};
     bool held = task->held, was_adopted = task->adopted;
     task->held = true; /* the core's answer may run it at once */
     task->adopted = adopted;
@@ -186,7 +186,7 @@ static int hold_or_explain(struct moot *m, struct lane *lane, struct task *task,
         return explain(m, lane, &task->hash, facts->label, error);
     }
     if (!facts->nested) {
-        lane->spawn_site = task->site;
+        lane->spawn_site = task_site(task);
     }
     return MOOT_OK;
 }
@@ -321,8 +321,8 @@ void spawn_adopt(struct moot *m, const struct message *motion)
     }
     struct task *task = task_enter(m, &hash);
     if (task != NULL && !task->held && !task->pending && task_fill(m, task, &facts)) {
-        if (facts.nested) {
-            task->parent = core_user(m->core, &facts.parent_hash);
+        if (facts.nested) { /* the kernel is portable: it has these */
+            task->seldom->parent = core_user(m->core, &facts.parent_hash);
         }
         register_task(m, task, &facts, 0, NULL, true);
     }

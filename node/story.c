@@ -17,8 +17,8 @@ void story_of_kernel(struct text *story, const struct moot *m, const struct task
 {
     begin(story, m, task);
     const char *kernel = task->kernel->name;
-    if (task->failures > 0) {
-        text_add(story, "failed %u times, last: ", task->failures + 1);
+    if (task_seldom(task)->failures > 0) {
+        text_add(story, "failed %u times, last: ", task_seldom(task)->failures + 1);
     }
     if (code == MOOT_ERR_NO_OUTPUT) {
         text_add(story, "kernel '%s' returned without calling moot_call_output() (%s)",
@@ -49,7 +49,7 @@ void story_of_input(struct text *story, const struct moot *m, const struct task 
     while (at < task->input_count && task->inputs[at] != input) {
         at++;
     }
-    bool order_only = at >= task->input_count - task->after_count;
+    bool order_only = at + task->after_count >= task->input_count;
     text_add(story,
              order_only ? "a task that it comes after failed:\n  "
                         : "input %u failed:\n  ",

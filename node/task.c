@@ -51,11 +51,7 @@ struct task *task_enter_for(struct moot *m, const moot_hash *hash,
                                      facts->input_count, room_bytes(facts)));
 }
 
-const struct task_seldom *task_seldom(const struct task *task)
-{
-    static const struct task_seldom nothing = {0};
-    return task->seldom != NULL ? task->seldom : &nothing;
-}
+const struct task_seldom task_seldom_none = {0};
 
 struct task_seldom *task_seldom_of(struct moot *m, struct task *task)
 {
@@ -152,7 +148,7 @@ static bool fill_args(struct moot *m, struct task *task, const struct task_facts
     task->args = args;
     task->args_alone = alone;
     task->args_inside = args == room;
-    task->args_size = facts->args_size;
+    task->args_size = (uint32_t)facts->args_size;
     return true;
 }
 
@@ -180,8 +176,8 @@ static bool fill_inputs(struct moot *m, struct task *task,
     }
     task->inputs = inputs;
     task->inputs_inside = room != NULL;
-    task->input_count = (uint32_t)facts->input_count;
-    task->after_count = (uint32_t)facts->after_count;
+    task->input_count = (uint16_t)facts->input_count;
+    task->after_count = (uint16_t)facts->after_count;
     return true;
 }
 
@@ -233,15 +229,15 @@ static bool fill_spec(struct moot *m, struct task *task, const struct task_facts
                                   .scope = facts->scope,
                                   .parent = facts->parent_hash,
                                   .priority = facts->priority,
-                                  .label = task->label,
-                                  .site = task->site};
+                                  .label = task_label(task),
+                                  .site = task_site(task)};
     if (facts->candidates != NULL) {
         spec->candidates = keep_candidates(m, facts->candidates);
         if (spec->candidates == NULL) {
             return false;
         }
     }
-    task->spec = spec;
+    task->seldom->spec = spec; /* made before */
     return true;
 }
 
@@ -271,11 +267,19 @@ bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts
         !fill_args(m, task, facts, fits ? room : NULL, portable)) {
         return false;
     }
-    if (facts->label != NULL) {
-        task->label = pool_string(&m->pool, facts->label, LIMIT_LABEL_BYTES);
-    }
     if (facts->site != NULL) {
-        task->site = site_intern(m, facts->site);
+        core_entry_set_site(&task->entry, site_intern(m, facts->site));
+    }
+    bool some = facts->label != NULL || facts->parent != NULL || portable;
+    struct task_seldom *seldom = some ? task_seldom_of(m, task) : NULL;
+    if (some && seldom == NULL) {
+        return false;
+    }
+    if (some) {
+        seldom->parent = facts->parent;
+    }
+    if (facts->label != NULL) {
+        seldom->label = pool_string(&m->pool, facts->label, LIMIT_LABEL_BYTES);
     }
     if (portable && !fill_spec(m, task, facts)) {
         return false;
@@ -284,7 +288,6 @@ bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts
     task->priority = raised ? task->priority : facts->priority;
     task->queue_line = facts->queue_line;
     task->nested = facts->nested;
-    task->parent = facts->parent;
     task->kernel = facts->kernel;
     return true;
 }
@@ -328,8 +331,9 @@ bool task_order_after(struct moot *m, struct task *task, struct task *const *aft
         memcpy(inputs, task->inputs, before * sizeof(struct task *));
     }
     memcpy(inputs + before, after, count * sizeof(struct task *));
-    if (task->spec != NULL &&
-        !order_spec(m, task->spec, inputs, total, task->after_count + count)) {
+    struct message_spec *spec = task_seldom(task)->spec;
+    if (spec != NULL &&
+        !order_spec(m, spec, inputs, total, task->after_count + count)) {
         pool_give(&m->pool, inputs, total * sizeof(struct task *));
         return false;
     }
@@ -339,23 +343,31 @@ bool task_order_after(struct moot *m, struct task *task, struct task *const *aft
     give_inputs(m, task);
     task->inputs = inputs;
     task->inputs_inside = false;
-    task->input_count = (uint32_t)total;
-    task->after_count += (uint32_t)count;
+    task->input_count = (uint16_t)total;
+    task->after_count = (uint16_t)(task->after_count + count);
     return true;
+}
+
+static void give_label(struct moot *m, struct task_seldom *seldom)
+{
+    if (seldom->label != NULL) {
+        pool_give(&m->pool, seldom->label, strlen(seldom->label) + 1);
+        seldom->label = NULL;
+    }
 }
 
 bool task_relabel(struct moot *m, struct task *task, const char *label)
 {
-    char *copy = pool_string(&m->pool, label, LIMIT_LABEL_BYTES);
+    struct task_seldom *seldom = task_seldom_of(m, task);
+    char *copy =
+        seldom != NULL ? pool_string(&m->pool, label, LIMIT_LABEL_BYTES) : NULL;
     if (copy == NULL) {
         return false;
     }
-    if (task->label != NULL) {
-        pool_give(&m->pool, task->label, strlen(task->label) + 1);
-    }
-    task->label = copy;
-    if (task->spec != NULL) {
-        task->spec->label = copy;
+    give_label(m, seldom);
+    seldom->label = copy;
+    if (seldom->spec != NULL) {
+        seldom->spec->label = copy;
     }
     return true;
 }
@@ -363,8 +375,8 @@ bool task_relabel(struct moot *m, struct task *task, const char *label)
 void task_reprioritise(struct task *task, int32_t priority)
 {
     task->priority = priority;
-    if (task->spec != NULL) {
-        task->spec->priority = priority;
+    if (task_seldom(task)->spec != NULL) {
+        task->seldom->spec->priority = priority;
     }
 }
 
@@ -414,10 +426,11 @@ static void drop_own_bytes(struct moot *m, struct task *task)
         free(task->seldom->verdict_story);
         task->seldom->verdict_story = NULL;
         family_free(task);
-    }
-    if (task->spec != NULL) {
-        give_spec(m, task->spec);
-        task->spec = NULL;
+        if (task->seldom->spec != NULL) {
+            give_spec(m, task->seldom->spec);
+            task->seldom->spec = NULL;
+        }
+        give_label(m, task->seldom);
     }
     if (!task->args_alone) {
         if (!task->args_inside) {
@@ -427,10 +440,6 @@ static void drop_own_bytes(struct moot *m, struct task *task)
         task->args_size = 0;
     }
     task_drop_args(task);
-    if (task->label != NULL) {
-        pool_give(&m->pool, task->label, strlen(task->label) + 1);
-        task->label = NULL;
-    }
 }
 
 static void forget(struct moot *m, struct task *task)
@@ -505,10 +514,10 @@ void task_describe(struct text *text, const struct task *task)
     if (task->kernel != NULL) {
         text_add(text, " of kernel '%s'", task->kernel->name);
     }
-    if (task->label != NULL) {
-        text_add(text, " '%s'", task->label);
+    if (task_label(task) != NULL) {
+        text_add(text, " '%s'", task_label(task));
     }
-    if (task->site != NULL) {
-        text_add(text, " (%s)", task->site);
+    if (task_site(task) != NULL) {
+        text_add(text, " (%s)", task_site(task));
     }
 }

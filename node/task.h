@@ -40,6 +40,11 @@ struct task_seldom {
     uint64_t digest;      /* of the result's bytes, if those are verified; 0: none */
     uint32_t digest_rank; /* that made the result with that digest */
     uint32_t second_rank; /* whose run gave another, plus 1; 0: none is known */
+    const char *label;    /* NULL: none */
+    struct message_spec *spec; /* portable */
+    struct task *parent;       /* nested: the spawning task, if known here */
+    uint32_t cancelled_by;     /* a rank, if `cancelled` */
+    uint16_t failures;         /* of its kernel, which was tried again */
     /* While it lingers: */
     uint32_t linger_lane;
     uint8_t linger_want; /* enum want */
@@ -54,12 +59,12 @@ struct task {
         struct core_entry entry; /* for the core, by task_entry() */
     };
     struct task **inputs; /* data inputs, then `after` */
-    uint32_t input_count, after_count;
+    uint16_t input_count, after_count;
     uint32_t handle_count;
     uint32_t pins;    /* ready and running consumers here, and itself while it runs */
     uint32_t used_by; /* records that have it as an input */
-    uint32_t queued;  /* items of the ready queue that name it */
     uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
+    uint16_t queued;  /* items of the ready queue that name it */
     bool cancelled;   /* __atomic: too late, but its kernel may ask */
     uint8_t stage;    /* enum task_stage */
     bool pending : 1; /* spawned, and with a queue: filled in, not registered (ticket.h)
@@ -79,27 +84,21 @@ struct task {
     /* A wait on it timed out: its need stays with the core, so that a program that
      * polls asks its peers once and not never (wait.c). */
     bool lingers : 1, verdict_waits : 1;
+    uint16_t queue_line; /* what its children's spawns go through (queue_line.h) */
+    uint32_t args_size;
 
     struct kernel *kernel;      /* NULL: known by its hash alone */
     void *args;                 /* aligned for any type; kept while it may still run */
     struct payload *payload;    /* the result, or the error's story; NULL: not here */
     struct task_seldom *seldom; /* NULL: as if all of it were zero */
-    const char *label, *site;   /* NULL: none */
-    struct message_spec *spec;  /* portable */
-    size_t args_size;
-
-    struct task *parent;     /* nested: the spawning task, if known here */
-    uint64_t size;           /* of the result, once known */
+    uint64_t size;              /* of the result, once known */
     struct task *raise_next; /* while priorities are handed down, and in ready.spent */
     int32_t status;          /* once known: MOOT_OK or the error */
     int32_t priority;
     uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
     uint32_t number;       /* the newest have the greatest, modulo 2^32 */
-    uint32_t cancelled_by; /* a rank, if `cancelled` */
-    uint16_t failures;     /* of its kernel, which was tried again */
-    uint16_t queue_line;   /* what its children's spawns go through (queue_line.h) */
 };
-static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES + 152,
+static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES + 104,
               "its memory is what a live task costs");
 
 /* The core's entry of it; NULL: the core has forgotten the task. */
@@ -109,7 +108,20 @@ static inline void *task_entry(const struct task *task)
 }
 
 /* What it has of these; all zero if it has none. */
-const struct task_seldom *task_seldom(const struct task *task);
+extern const struct task_seldom task_seldom_none;
+static inline const struct task_seldom *task_seldom(const struct task *task)
+{
+    return task->seldom != NULL ? task->seldom : &task_seldom_none;
+}
+static inline const char *task_label(const struct task *task)
+{
+    return task_seldom(task)->label;
+}
+/* Where it was spawned; NULL: not known. */
+static inline const char *task_site(const struct task *task)
+{
+    return core_entry_site(task);
+}
 
 struct moot;
 

@@ -153,13 +153,13 @@ int ticket_submit(struct moot_ticket *ticket, struct lane *lane)
                                .candidates =
                                    ticket->has_candidates ? &ticket->candidates : NULL,
                                .scope = ticket->scope,
-                               .parent = task->parent,
+                               .parent = task_seldom(task)->parent,
                                .parent_hash = ticket->parent_hash,
                                .nested = task->nested,
                                .hint = ticket->hint,
                                .priority = task->priority,
-                               .label = task->label,
-                               .site = task->site};
+                               .label = task_label(task),
+                               .site = task_site(task)};
     int error = spawn_filled(m, lane, task, &facts);
     release(ticket);
     return error;

@@ -134,8 +134,8 @@ void trace_write_spawn(struct moot *m, struct task *task,
                        const struct task_facts *facts, uint32_t lane, bool adopted)
 {
     uint32_t kernel = name_of(m, task->kernel, task->kernel->name, 0);
-    uint32_t site = name_of(m, task->site, task->site, 1);
-    uint32_t parent = number_of(m, task->parent);
+    uint32_t site = name_of(m, task_site(task), task_site(task), 1);
+    uint32_t parent = number_of(m, task_seldom(task)->parent);
     for (uint32_t i = 0; i < task->input_count; i++) {
         number_of(m, task->inputs[i]);
     }
@@ -147,8 +147,9 @@ void trace_write_spawn(struct moot *m, struct task *task,
     trace_put_bytes(&record, FIELD_HASH, task->hash.bytes, MOOT_HASH_BYTES);
     trace_put(&record, FIELD_KERNEL, kernel);
     trace_put(&record, FIELD_SITE, site);
-    if (task->label != NULL) {
-        trace_put_bytes(&record, FIELD_LABEL, task->label, strlen(task->label));
+    if (task_label(task) != NULL) {
+        trace_put_bytes(&record, FIELD_LABEL, task_label(task),
+                        strlen(task_label(task)));
     }
     trace_put(&record, FIELD_FLAGS, flags_of(facts, adopted));
     trace_put(&record, FIELD_PARENT, parent);

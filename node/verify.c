@@ -121,7 +121,7 @@ void verify_spawned(struct moot *m, struct task *task)
 
 static uint32_t need_count(const struct task *task)
 {
-    return 1 + task->input_count - task->after_count;
+    return 1u + task->input_count - task->after_count;
 }
 
 static struct task *needed(const struct task *task, uint32_t i)
