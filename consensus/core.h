@@ -411,6 +411,13 @@ void *core_entry_room(const struct core *core, void *entry, size_t *room_bytes);
  * CORE_EV_REGISTER may say the same.  Also of an entry that the core has forgotten. */
 const char *core_entry_site(const void *entry);
 void core_entry_set_site(void *entry, const char *site);
+/* What an entry was registered with, not when the core has forgotten it: so many
+ * inputs, of which the first so many give it data; the entry of one, NULL if it has
+ * been forgotten.  Is it itself an input of another? */
+uint32_t core_entry_input_count(const void *entry);
+uint32_t core_entry_data_count(const void *entry);
+void *core_entry_input(const void *entry, uint32_t i);
+bool core_entry_is_input(const void *entry);
 /* Of hosts without .entry_bytes. */
 void *core_entry_user(const struct core *core, const void *entry);
 void core_entry_set_user(struct core *core, void *entry, void *user);

@@ -266,6 +266,7 @@ struct task {
     uint32_t pushed;     /* a bit per rank below PUSHED_NEAR that was sent the result */
     uint8_t flags;       /* CORE_TASK_* if held */
     uint8_t room_inputs; /* so many edges fit behind it */
+    uint16_t after_count; /* the last of its inputs, which are order only */
 };
 static_assert(LIMIT_INPUTS <= UINT16_MAX && LIMIT_LANES <= UINT16_MAX,
               "inputs and lanes are counted in 16 bits");

@@ -83,6 +83,31 @@ void core_entry_set_site(void *entry, const char *site)
     task->site = site;
 }
 
+uint32_t core_entry_input_count(const void *entry)
+{
+    const struct task *task = entry;
+    return task->input_count;
+}
+
+uint32_t core_entry_data_count(const void *entry)
+{
+    const struct task *task = entry;
+    return (uint32_t)task->input_count - task->after_count;
+}
+
+void *core_entry_input(const void *entry, uint32_t i)
+{
+    const struct task *task = entry;
+    assert(i < task->input_count);
+    return task_inputs(task)[i].from;
+}
+
+bool core_entry_is_input(const void *entry)
+{
+    const struct task *task = entry;
+    return task->consumers != NULL;
+}
+
 void core_entry_give(struct core *core, void *entry)
 {
     assert(core->options.entry_bytes != 0);

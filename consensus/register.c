@@ -27,6 +27,7 @@ static bool link_inputs(struct core *core, struct task *task,
         return false;
     }
     struct edge *inputs = task_inputs(task);
+    task->after_count = (uint16_t)reg->after_count;
     for (size_t i = 0; i < reg->input_count; i++) {
         struct task *from = reg->input_entries != NULL
                                 ? reg->input_entries[i]

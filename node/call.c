@@ -24,7 +24,7 @@ bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
     call->m = m;
     call->task = task;
     call->inputs = call->inline_inputs;
-    size_t count = task->input_count - task->after_count;
+    uint32_t count = task_data_count(task);
     if (count > CALL_INPUTS_INLINE) {
         call->inputs = calloc(count, sizeof(struct payload *));
         if (call->inputs == NULL) {
@@ -32,8 +32,8 @@ bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
             return false;
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        call->inputs[i] = task->inputs[i]->payload;
+    for (uint32_t i = 0; i < count; i++) {
+        call->inputs[i] = task_input(task, i)->payload;
     }
     call->input_count = count;
     call->small = payloads_take(&m->payloads);

@@ -249,8 +249,7 @@ static int order_all(struct lane *lane, const struct chain *chain,
     }
     struct moot_ticket *ticket = batch->first;
     for (; ticket != NULL && error == MOOT_OK; ticket = ticket->next) {
-        const struct task *task = ticket->task;
-        if (count != 1 || !takes(task->inputs, task->input_count, after[0])) {
+        if (count != 1 || !takes(ticket->inputs, ticket->input_count, after[0])) {
             error = ticket_order(ticket, after, count);
         }
     }

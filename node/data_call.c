@@ -16,7 +16,7 @@
  * A kernel that is tried again after it failed must find them as they were. */
 static bool take_bytes(struct moot *m, struct moot_call *call, size_t i)
 {
-    struct task *task = call->task->inputs[i];
+    struct task *task = task_input(call->task, (uint32_t)i);
     struct payload *payload = task->payload;
     if (payload == NULL || payload != call->inputs[i] ||
         payload->size <= PAYLOAD_SMALL_BYTES || payload->references > 1 || task->own ||

@@ -76,10 +76,10 @@ static void end_with_story(struct moot *m, struct task *task, int status,
 
 static const struct task *failed_input(const struct task *task)
 {
-    for (uint32_t i = 0; i < task->input_count; i++) {
-        const struct task *input = task->inputs[i];
-        if (input->gone || (input->known ? input->status != MOOT_OK
-                                         : task_seldom(input)->verdict_count > 0)) {
+    for (uint32_t i = 0; i < task_input_count(task); i++) {
+        const struct task *input = task_input(task, i); /* NULL: has ended well */
+        if (input != NULL && (input->known ? input->status != MOOT_OK
+                                           : task_seldom(input)->verdict_count > 0)) {
             return input;
         }
     }
@@ -94,26 +94,31 @@ static int status_after(const struct task *failed)
     return cut ? MOOT_ERR_CYCLE : MOOT_ERR_TASK_FAILED;
 }
 
-static uint32_t data_inputs(const struct task *task)
-{
-    return task->input_count - task->after_count;
-}
-
 static void pin_inputs(struct task *task)
 {
-    for (uint32_t i = 0; i < data_inputs(task); i++) {
-        task->inputs[i]->pins++;
+    for (uint32_t i = 0; i < task_data_count(task); i++) {
+        task_input(task, i)->pins++;
     }
 }
 
-static void unpin_inputs(struct moot *m, struct task *task)
+/* Before the core hears that it has ended, and may forget it. */
+static void unpin_inputs(struct task *task)
 {
-    for (uint32_t i = 0; i < data_inputs(task); i++) {
-        assert(task->inputs[i]->pins > 0);
-        task->inputs[i]->pins--;
+    for (uint32_t i = 0; i < task_data_count(task); i++) {
+        struct task *input = task_input(task, i);
+        assert(input->pins > 0);
+        input->pins--;
     }
-    for (uint32_t i = 0; !m->stepping && i < data_inputs(task); i++) {
-        task_try_release(m, task->inputs[i]);
+}
+
+/* When the core has heard it, or its answer is that they are needed yet. */
+static void release_inputs(struct moot *m, struct task *task)
+{
+    for (uint32_t i = 0; !m->stepping && i < task_data_count(task); i++) {
+        struct task *input = task_input(task, i);
+        if (input != NULL) {
+            task_try_release(m, input);
+        }
     }
 }
 
@@ -174,8 +179,9 @@ void exec_cancel(struct moot *m, struct task *task, uint32_t by)
     } else {
         m->ready.live--;
     }
-    unpin_inputs(m, task);
+    unpin_inputs(task);
     end_cancelled(m, task, by, task_seldom(task)->failures > 0);
+    release_inputs(m, task);
     trace_end(m, task);
 }
 
@@ -210,8 +216,9 @@ static void end_without_stack(struct moot *m, struct task *task)
     struct text story = {0};
     story_of_kernel(&story, m, task, MOOT_ERR_NO_MEMORY, "no memory for its stack");
     task->pins++;
+    unpin_inputs(task);
     end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
-    unpin_inputs(m, task);
+    release_inputs(m, task);
     task->pins--;
     task_try_free(m, task);
 }
@@ -316,7 +323,8 @@ static void end_check(struct moot *m, struct run *run)
     struct task *task = run->call.task;
     call_end(&run->call);
     bool good = run->code == MOOT_OK && !run->call.spoilt;
-    unpin_inputs(m, task);
+    unpin_inputs(task);
+    release_inputs(m, task);
     verify_ran(m, task, good ? run->call.output : NULL);
     payload_drop(run->call.output);
     text_release(&run->call.why);
@@ -339,10 +347,11 @@ static void end_run(struct moot *m, struct run *run)
     if (goes_again(m, &run->call, run->code)) {
         payload_drop(run->call.output);
     } else {
+        unpin_inputs(task);
         end_of_kernel(m, &run->call, run->code);
         progress_send_free(m); /* whoever waits for it, before its inputs go */
         trace_end(m, task);
-        unpin_inputs(m, task);
+        release_inputs(m, task);
     }
     text_release(&run->call.why);
     text_release(&run->call.mishap_story);

@@ -283,7 +283,8 @@ static void tell_end(struct moot *m, struct task *task)
 
 void observe_end(struct moot *m, struct task *task)
 {
-    bool named = task->kernel != NULL || task->handle_count > 0 || task->used_by > 0;
+    bool named = task->kernel != NULL || task->handle_count > 0 ||
+                 (!task->gone && core_entry_is_input(task));
     if (m->observed_kinds != 0 && named) {
         tell_end(m, task);
     }

@@ -19,6 +19,18 @@ static void set(struct moot *m, struct task *task, int32_t priority)
     }
 }
 
+/* Returns the list with the task on it, if it had a lower priority. */
+static struct task *raise(struct moot *m, struct task *task, int32_t priority,
+                          struct task *list)
+{
+    if (task == NULL || !is_lower(task, priority)) {
+        return list;
+    }
+    set(m, task, priority);
+    task->raise_next = list;
+    return task;
+}
+
 /* Everything on the list has its priority; its inputs may not. */
 static void walk(struct moot *m, struct task *list)
 {
@@ -26,30 +38,26 @@ static void walk(struct moot *m, struct task *list)
         struct task *task = list;
         list = task->raise_next;
         task->raise_next = NULL;
-        for (uint32_t i = 0; i < task->input_count; i++) {
-            struct task *input = task->inputs[i];
-            if (is_lower(input, task->priority)) {
-                set(m, input, task->priority);
-                input->raise_next = list;
-                list = input;
-            }
+        for (uint32_t i = 0; i < task_input_count(task); i++) {
+            list = raise(m, task_input(task, i), task->priority, list);
         }
     }
 }
 
-void priority_hand_down(struct moot *m, struct task *task)
+void priority_hand_down(struct moot *m, const struct task *task, void *const *inputs,
+                        size_t count)
 {
-    if (task->priority > 0) {
-        task->raise_next = NULL;
-        walk(m, task);
+    struct task *list = NULL;
+    for (size_t i = 0; task->priority > 0 && i < count; i++) {
+        list = raise(m, inputs[i], task->priority, list);
     }
+    walk(m, list);
 }
 
 void priority_raise(struct moot *m, struct task *task, int32_t priority)
 {
-    if (priority > 0 && is_lower(task, priority)) {
-        set(m, task, priority);
-        priority_hand_down(m, task);
+    if (priority > 0) {
+        walk(m, raise(m, task, priority, NULL));
     }
 }
 

@@ -14,8 +14,9 @@
 
 /* The task has at least this priority, and all that it waits for. */
 void priority_raise(struct moot *m, struct task *task, int32_t priority);
-/* It has just been spawned, with its own. */
-void priority_hand_down(struct moot *m, struct task *task);
+/* It is about to be registered with these inputs, some of which may be NULL. */
+void priority_hand_down(struct moot *m, const struct task *task, void *const *inputs,
+                        size_t count);
 /* A peer says in a motion, or in a decision, how urgent it is. */
 void priority_on_message(struct moot *m, const struct message *message);
 

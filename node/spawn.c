@@ -51,14 +51,11 @@ static uint32_t core_flags(const struct task_facts *facts)
            (facts->hint ? CORE_TASK_HINT : 0u);
 }
 
-/* `entries`: room for the core's entries of the inputs, or NULL. */
+/* `entries`: the core's entries of the inputs, or NULL. */
 static int register_task(struct moot *m, struct task *task,
                          const struct task_facts *facts, uint32_t lane, void **entries,
                          bool adopted)
 {
-    for (uint32_t i = 0; entries != NULL && i < task->input_count; i++) {
-        entries[i] = task_entry(task->inputs[i]);
-    }
     const struct core_event event = {
         .type = CORE_EV_REGISTER,
         .hash = task->hash,
@@ -92,6 +89,20 @@ static int register_task(struct moot *m, struct task *task,
     return error;
 }
 
+/* The core's entries of the inputs, made of those that are known by hash alone. */
+static bool find_entries(struct moot *m, const struct task_facts *facts, void **entries)
+{
+    for (size_t i = 0; i < facts->input_count; i++) {
+        struct task *known = facts->input_tasks != NULL ? facts->input_tasks[i] : NULL;
+        struct task *input = known != NULL ? known : task_enter(m, &facts->inputs[i]);
+        if (input == NULL) {
+            return false;
+        }
+        entries[i] = task_entry(input);
+    }
+    return true;
+}
+
 /* Registers the task unless this rank holds it.  A program that spawns what it had
  * adopted puts it on its roll now. */
 static int hold(struct moot *m, struct task *task, const struct task_facts *facts,
@@ -111,7 +122,10 @@ static int hold(struct moot *m, struct task *task, const struct task_facts *fact
     if (!task->held && !task->pending && !task_fill(m, task, facts)) {
         return MOOT_ERR_NO_MEMORY;
     }
-    priority_hand_down(m, task);
+    if (!find_entries(m, facts, lane->entries)) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    priority_hand_down(m, task, lane->entries, facts->input_count);
     int error = register_task(m, task, facts, lane->number, lane->entries, false);
     m->counts.spawned += error == MOOT_OK;
     if (error == MOOT_OK) {
@@ -214,15 +228,13 @@ int spawn_filled(struct moot *m, struct lane *lane, struct task *task,
     if (task->gone) {
         return explain(m, lane, &task->hash, facts->label, MOOT_ERR_SCOPE_CLOSED);
     }
-    if (!spawn_input_room(lane, task->input_count)) {
+    if (!spawn_input_room(lane, facts->input_count)) {
         return explain(m, lane, &task->hash, facts->label, MOOT_ERR_NO_MEMORY);
     }
-    for (uint32_t i = 0; i < task->input_count; i++) {
-        lane->hashes[i] = task->inputs[i]->hash;
+    for (size_t i = 0; i < facts->input_count; i++) {
+        lane->hashes[i] = facts->input_tasks[i]->hash;
     }
     facts->inputs = lane->hashes;
-    facts->input_tasks = task->inputs;
-    facts->input_count = task->input_count;
     return hold_or_explain(m, lane, task, facts);
 }
 
@@ -321,6 +333,11 @@ void spawn_adopt(struct moot *m, const struct message *motion)
     }
     struct task *task = task_enter(m, &hash);
     if (task != NULL && !task->held && !task->pending && task_fill(m, task, &facts)) {
+        for (size_t i = 0; i < facts.input_count; i++) {
+            if (task_enter(m, &facts.inputs[i]) == NULL) {
+                return;
+            }
+        }
         if (facts.nested) { /* the kernel is portable: it has these */
             task->seldom->parent = core_user(m->core, &facts.parent_hash);
         }

@@ -46,10 +46,10 @@ void story_of_input(struct text *story, const struct moot *m, const struct task 
 {
     begin(story, m, task);
     uint32_t at = 0;
-    while (at < task->input_count && task->inputs[at] != input) {
+    while (at < task_input_count(task) && task_input(task, at) != input) {
         at++;
     }
-    bool order_only = at + task->after_count >= task->input_count;
+    bool order_only = at >= task_data_count(task);
     text_add(story,
              order_only ? "a task that it comes after failed:\n  "
                         : "input %u failed:\n  ",

@@ -32,16 +32,10 @@ struct task *task_enter(struct moot *m, const moot_hash *hash)
     return entered(m, core_enter(m->core, hash));
 }
 
-/* What stands behind the record: the arguments, and the inputs. */
-static size_t inputs_at(const struct task_facts *facts)
-{
-    size_t args = facts->args_size <= ARGS_ALONE_BYTES ? facts->args_size : 0;
-    return (args + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
-}
-
+/* What stands behind the record. */
 static size_t room_bytes(const struct task_facts *facts)
 {
-    return inputs_at(facts) + facts->input_count * sizeof(struct task *);
+    return facts->args_size <= ARGS_ALONE_BYTES ? facts->args_size : 0;
 }
 
 struct task *task_enter_for(struct moot *m, const moot_hash *hash,
@@ -152,35 +146,6 @@ static bool fill_args(struct moot *m, struct task *task, const struct task_facts
     return true;
 }
 
-static bool fill_inputs(struct moot *m, struct task *task,
-                        const struct task_facts *facts, void *room)
-{
-    if (facts->input_count == 0) {
-        return true;
-    }
-    struct task **inputs =
-        room != NULL ? room
-                     : pool_take(&m->pool, facts->input_count * sizeof(struct task *));
-    if (inputs == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < facts->input_count; i++) {
-        struct task *known = facts->input_tasks != NULL ? facts->input_tasks[i] : NULL;
-        inputs[i] = known != NULL ? known : task_enter(m, &facts->inputs[i]);
-        if (inputs[i] == NULL) {
-            return false;
-        }
-    }
-    for (size_t i = 0; i < facts->input_count; i++) {
-        inputs[i]->used_by++;
-    }
-    task->inputs = inputs;
-    task->inputs_inside = room != NULL;
-    task->input_count = (uint16_t)facts->input_count;
-    task->after_count = (uint16_t)facts->after_count;
-    return true;
-}
-
 static uint32_t spec_flags(const struct task_facts *facts)
 {
     uint32_t kernel = facts->kernel->flags;
@@ -254,17 +219,13 @@ static void give_spec(struct moot *m, const struct message_spec *spec)
     pool_give(&m->pool, spec, sizeof(*spec));
 }
 
-static void drop_inputs(struct moot *m, struct task *task);
-
 bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts)
 {
-    drop_inputs(m, task); /* of a spawn that failed */
     bool portable = (facts->kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
     size_t bytes;
     char *room = core_entry_room(m->core, &task->entry, &bytes);
     bool fits = bytes >= room_bytes(facts);
-    if (!fill_inputs(m, task, facts, fits ? room + inputs_at(facts) : NULL) ||
-        !fill_args(m, task, facts, fits ? room : NULL, portable)) {
+    if (!fill_args(m, task, facts, fits ? room : NULL, portable)) {
         return false;
     }
     if (facts->site != NULL) {
@@ -292,18 +253,15 @@ bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts
     return true;
 }
 
-static void give_inputs(struct moot *m, struct task *task)
-{
-    if (!task->inputs_inside) {
-        pool_give(&m->pool, task->inputs, task->input_count * sizeof(struct task *));
-    }
-}
-
 /* --- Rewriting what is not registered yet ----------------------------------------- */
 
-static bool order_spec(struct moot *m, struct message_spec *spec,
-                       struct task *const *inputs, size_t count, size_t after_count)
+bool task_order_spec(struct moot *m, struct task *task, struct task *const *inputs,
+                     size_t count, size_t after_count)
 {
+    struct message_spec *spec = task_seldom(task)->spec;
+    if (spec == NULL) {
+        return true;
+    }
     moot_hash *hashes = pool_take(&m->pool, count * sizeof(*hashes));
     if (hashes == NULL) {
         return false;
@@ -316,35 +274,6 @@ static bool order_spec(struct moot *m, struct message_spec *spec,
     spec->inputs = hashes;
     spec->input_count = count;
     spec->after_count = after_count;
-    return true;
-}
-
-bool task_order_after(struct moot *m, struct task *task, struct task *const *after,
-                      size_t count)
-{
-    size_t before = task->input_count, total = before + count;
-    struct task **inputs = pool_take(&m->pool, total * sizeof(struct task *));
-    if (inputs == NULL) {
-        return false;
-    }
-    if (before > 0) {
-        memcpy(inputs, task->inputs, before * sizeof(struct task *));
-    }
-    memcpy(inputs + before, after, count * sizeof(struct task *));
-    struct message_spec *spec = task_seldom(task)->spec;
-    if (spec != NULL &&
-        !order_spec(m, spec, inputs, total, task->after_count + count)) {
-        pool_give(&m->pool, inputs, total * sizeof(struct task *));
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        after[i]->used_by++;
-    }
-    give_inputs(m, task);
-    task->inputs = inputs;
-    task->inputs_inside = false;
-    task->input_count = (uint16_t)total;
-    task->after_count = (uint16_t)(task->after_count + count);
     return true;
 }
 
@@ -382,25 +311,10 @@ void task_reprioritise(struct task *task, int32_t priority)
 
 /* --- Letting go ----------------------------------------------------------------- */
 
-static void drop_inputs(struct moot *m, struct task *task)
+/* Of one that the core has forgotten. */
+static bool is_unused(const struct task *task)
 {
-    for (uint32_t i = 0; i < task->input_count; i++) {
-        task->inputs[i]->used_by--;
-        task_try_free(m, task->inputs[i]);
-    }
-    give_inputs(m, task);
-    task->inputs = NULL;
-    task->input_count = task->after_count = 0;
-}
-
-/* Of one that the core has forgotten; that may end its inputs, too. */
-static bool is_unused(struct moot *m, struct task *task)
-{
-    if (task->pins > 0) {
-        return false;
-    }
-    drop_inputs(m, task);
-    return task->handle_count == 0 && task->used_by == 0 && !task->lingers &&
+    return task->pins == 0 && task->handle_count == 0 && !task->lingers &&
            task->queued == 0;
 }
 
@@ -412,7 +326,7 @@ static void give_record(struct moot *m, struct task *task)
 
 void task_try_free(struct moot *m, struct task *task)
 {
-    if (task->gone && is_unused(m, task)) {
+    if (task->gone && is_unused(task)) {
         task_unlink_gone(m, task);
         give_record(m, task);
     }
@@ -446,7 +360,7 @@ static void forget(struct moot *m, struct task *task)
 {
     task->gone = true;
     drop_own_bytes(m, task);
-    if (is_unused(m, task)) {
+    if (is_unused(task)) {
         give_record(m, task);
     } else {
         task_link_gone(m, task);
@@ -463,7 +377,6 @@ static void expect(void *const *tasks, uint32_t i, uint32_t count)
     if (i + EXPECT_AHEAD < count) {
         const struct task *task = tasks[i + EXPECT_AHEAD];
         fetch_ahead(task->payload, 1);
-        fetch_ahead(task->inputs, 1);
         fetch_ahead(task->args, 1);
     }
 }

@@ -58,11 +58,8 @@ struct task {
         moot_hash hash;
         struct core_entry entry; /* for the core, by task_entry() */
     };
-    struct task **inputs; /* data inputs, then `after` */
-    uint16_t input_count, after_count;
     uint32_t handle_count;
     uint32_t pins;    /* ready and running consumers here, and itself while it runs */
-    uint32_t used_by; /* records that have it as an input */
     uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
     uint16_t queued;  /* items of the ready queue that name it */
     bool cancelled;   /* __atomic: too late, but its kernel may ask */
@@ -80,7 +77,7 @@ struct task {
     bool lane_waited : 1; /* the core knows that a lane here waited for it */
     bool end_told : 1;    /* to the watches (observe.h) */
     bool args_alone : 1;  /* args are malloc'd, not in the pool; */
-    bool args_inside : 1, inputs_inside : 1; /* these stand behind the record */
+    bool args_inside : 1; /* they stand behind the record */
     /* A wait on it timed out: its need stays with the core, so that a program that
      * polls asks its peers once and not never (wait.c). */
     bool lingers : 1, verdict_waits : 1;
@@ -98,8 +95,24 @@ struct task {
     uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
     uint32_t number;       /* the newest have the greatest, modulo 2^32 */
 };
-static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES + 104,
+static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES + 88,
               "its memory is what a live task costs");
+
+/* Its inputs, once it is held: first those that give it data, then those that it merely
+ * comes after.  One that the core has forgotten is NULL, and what the core has
+ * forgotten has none. */
+static inline uint32_t task_input_count(const struct task *task)
+{
+    return task->gone ? 0 : core_entry_input_count(task);
+}
+static inline uint32_t task_data_count(const struct task *task)
+{
+    return task->gone ? 0 : core_entry_data_count(task);
+}
+static inline struct task *task_input(const struct task *task, uint32_t i)
+{
+    return core_entry_input(task, i);
+}
 
 /* The core's entry of it; NULL: the core has forgotten the task. */
 static inline void *task_entry(const struct task *task)
@@ -151,7 +164,7 @@ struct task_facts {
 };
 
 /* The record of a task that is about to be filled in with these: a new one has room for
- * its inputs and its arguments. */
+ * its arguments, and in the core's part for its inputs. */
 struct task *task_enter_for(struct moot *m, const moot_hash *hash,
                             const struct task_facts *facts);
 
@@ -159,10 +172,11 @@ struct task *task_enter_for(struct moot *m, const moot_hash *hash,
  */
 bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts);
 
-/* Of a task that is filled in and not registered yet: it comes after these, too; it has
- * another label.  False without memory, and then the record is as it was. */
-bool task_order_after(struct moot *m, struct task *task, struct task *const *after,
-                      size_t count);
+/* Of a task that is filled in and not registered yet: these are its inputs, the last
+ * `after_count` of them order only; it has another label.  False without memory, and
+ * then the record is as it was. */
+bool task_order_spec(struct moot *m, struct task *task, struct task *const *inputs,
+                     size_t count, size_t after_count);
 bool task_relabel(struct moot *m, struct task *task, const char *label);
 void task_reprioritise(struct task *task, int32_t priority);
 

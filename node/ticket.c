@@ -71,15 +71,18 @@ static bool use(struct moot_ticket *ticket, struct task *const *tasks, size_t co
     return true;
 }
 
+static size_t inputs_bytes(size_t count) { return count * sizeof(struct task *); }
+
 static void release(struct moot_ticket *ticket)
 {
     struct moot *m = ticket->m;
     struct task *task = ticket->task;
     task->pending = false;
-    assert(ticket->use_count <= task->input_count);
+    assert(ticket->use_count <= ticket->input_count);
     for (uint32_t i = 0; i < ticket->use_count; i++) {
-        task_ticket_end(m, task->inputs[i]);
+        task_ticket_end(m, ticket->inputs[i]);
     }
+    pool_give(&m->pool, ticket->inputs, inputs_bytes(ticket->input_count));
     if (ticket->scope_kept) {
         scope_unkeep(m, &ticket->scope);
     }
@@ -88,6 +91,28 @@ static void release(struct moot_ticket *ticket)
         task_ticket_end(m, task);
     }
     pool_give(&m->pool, ticket, sizeof(*ticket));
+}
+
+static bool fill_inputs(struct moot_ticket *ticket, const struct task_facts *facts)
+{
+    struct moot *m = ticket->m;
+    if (facts->input_count == 0) {
+        return true;
+    }
+    ticket->inputs = pool_take(&m->pool, inputs_bytes(facts->input_count));
+    if (ticket->inputs == NULL) {
+        return false;
+    }
+    ticket->input_count = (uint32_t)facts->input_count;
+    ticket->after_count = (uint32_t)facts->after_count;
+    for (size_t i = 0; i < facts->input_count; i++) {
+        struct task *known = facts->input_tasks != NULL ? facts->input_tasks[i] : NULL;
+        ticket->inputs[i] = known != NULL ? known : task_enter(m, &facts->inputs[i]);
+        if (ticket->inputs[i] == NULL) {
+            return false;
+        }
+    }
+    return use(ticket, ticket->inputs, ticket->input_count);
 }
 
 static bool fill(struct moot_ticket *ticket, const struct task_facts *facts)
@@ -108,7 +133,7 @@ static bool fill(struct moot_ticket *ticket, const struct task_facts *facts)
     ticket->hint = facts->hint;
     ticket->scope_kept =
         !facts->nested && !hash_is_zero(&facts->scope) && scope_keep(m, &facts->scope);
-    return use(ticket, task->inputs, task->input_count);
+    return fill_inputs(ticket, facts);
 }
 
 struct moot_ticket *ticket_new(struct moot *m, struct task *task,
@@ -129,18 +154,41 @@ struct moot_ticket *ticket_new(struct moot *m, struct task *task,
     return ticket;
 }
 
+/* False without memory, and then it is as it was. */
+static bool add_after(struct moot_ticket *ticket, struct task *const *after,
+                      size_t count)
+{
+    struct moot *m = ticket->m;
+    size_t before = ticket->input_count, total = before + count;
+    struct task **inputs = pool_take(&m->pool, inputs_bytes(total));
+    if (inputs == NULL) {
+        return false;
+    }
+    if (before > 0) {
+        memcpy(inputs, ticket->inputs, inputs_bytes(before));
+    }
+    memcpy(inputs + before, after, inputs_bytes(count));
+    if (!task_order_spec(m, ticket->task, inputs, total, ticket->after_count + count)) {
+        pool_give(&m->pool, inputs, inputs_bytes(total));
+        return false;
+    }
+    pool_give(&m->pool, ticket->inputs, inputs_bytes(before));
+    ticket->inputs = inputs;
+    ticket->input_count = (uint32_t)total;
+    ticket->after_count += (uint32_t)count;
+    return true;
+}
+
 int ticket_order(struct moot_ticket *ticket, struct task *const *after, size_t count)
 {
-    struct task *task = ticket->task;
-    if (count > LIMIT_INPUTS - task->input_count) {
+    if (count > LIMIT_INPUTS - ticket->input_count) {
         return MOOT_ERR_LIMIT;
     }
     if (count == 0) {
         return MOOT_OK;
     }
-    assert(ticket->use_count == task->input_count);
-    bool good =
-        task_order_after(ticket->m, task, after, count) && use(ticket, after, count);
+    assert(ticket->use_count == ticket->input_count);
+    bool good = add_after(ticket, after, count) && use(ticket, after, count);
     return good ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
@@ -149,7 +197,9 @@ int ticket_submit(struct moot_ticket *ticket, struct lane *lane)
     struct moot *m = ticket->m;
     struct task *task = ticket->task;
     struct task_facts facts = {.kernel = task->kernel,
-                               .after_count = task->after_count,
+                               .input_tasks = ticket->inputs,
+                               .input_count = ticket->input_count,
+                               .after_count = ticket->after_count,
                                .candidates =
                                    ticket->has_candidates ? &ticket->candidates : NULL,
                                .scope = ticket->scope,

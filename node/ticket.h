@@ -20,7 +20,9 @@ struct moot_ticket {
     struct moot_queue *queue;        /* custom: that has it; NULL: on its way */
     struct moot *m;
     struct task *task;
-    uint64_t batch;     /* custom: with which it came there */
+    uint64_t batch;       /* custom: with which it came there */
+    struct task **inputs; /* data inputs, then `after` */
+    uint32_t input_count, after_count;
     uint32_t use_count; /* of its inputs, that it has begun to need */
     moot_hash scope, parent_hash;
     struct rankset candidates;

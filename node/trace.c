@@ -113,12 +113,22 @@ static uint32_t name_of(struct moot *m, const void *key, const char *text,
 
 /* --- Tasks ------------------------------------------------------------------------ */
 
-static inline void put_inputs(struct trace_record *record, const struct task *task)
+static struct task *input_of(const struct moot *m, const struct task_facts *facts,
+                             size_t i)
 {
-    for (uint32_t i = 0; i < task->input_count; i++) {
-        trace_put(record, FIELD_INPUTS, task->inputs[i]->trace_number);
+    struct task *known = facts->input_tasks != NULL ? facts->input_tasks[i] : NULL;
+    return known != NULL ? known : core_user(m->core, &facts->inputs[i]);
+}
+
+/* They all have numbers, but for what has been forgotten. */
+static inline void put_inputs(struct trace_record *record, const struct moot *m,
+                              const struct task_facts *facts)
+{
+    for (size_t i = 0; i < facts->input_count; i++) {
+        const struct task *input = input_of(m, facts, i);
+        trace_put(record, FIELD_INPUTS, input != NULL ? input->trace_number : 0);
     }
-    trace_put(record, FIELD_AFTER_COUNT, task->after_count);
+    trace_put(record, FIELD_AFTER_COUNT, facts->after_count);
 }
 
 static unsigned flags_of(const struct task_facts *facts, bool adopted)
@@ -136,8 +146,8 @@ void trace_write_spawn(struct moot *m, struct task *task,
     uint32_t kernel = name_of(m, task->kernel, task->kernel->name, 0);
     uint32_t site = name_of(m, task_site(task), task_site(task), 1);
     uint32_t parent = number_of(m, task_seldom(task)->parent);
-    for (uint32_t i = 0; i < task->input_count; i++) {
-        number_of(m, task->inputs[i]);
+    for (size_t i = 0; i < facts->input_count; i++) {
+        number_of(m, input_of(m, facts, i));
     }
     if (task->trace_number == 0) {
         task->trace_number = ++m->trace->tasks;
@@ -154,7 +164,7 @@ void trace_write_spawn(struct moot *m, struct task *task,
     trace_put(&record, FIELD_FLAGS, flags_of(facts, adopted));
     trace_put(&record, FIELD_PARENT, parent);
     trace_put(&record, FIELD_LANE, lane != LANE_NO_NUMBER ? lane + 1u : 0);
-    put_inputs(&record, task);
+    put_inputs(&record, m, facts);
     end(m, &record);
 }
 

@@ -121,18 +121,22 @@ void verify_spawned(struct moot *m, struct task *task)
 
 static uint32_t need_count(const struct task *task)
 {
-    return 1u + task->input_count - task->after_count;
+    return 1 + task_data_count(task);
 }
 
+/* NULL: forgotten. */
 static struct task *needed(const struct task *task, uint32_t i)
 {
-    return i == 0 ? (struct task *)(uintptr_t)task : task->inputs[i - 1];
+    return i == 0 ? (struct task *)(uintptr_t)task : task_input(task, i - 1);
 }
 
 static int tell_need(struct moot *m, const struct task *task, uint32_t i,
                      enum core_event_type type)
 {
     const struct task *what = needed(task, i);
+    if (what == NULL) {
+        return MOOT_ERR_RESULT_LOST;
+    }
     struct core_event event = {
         .type = type, .hash = what->hash, .entry = task_entry(what)};
     event.u.need.want = i == 0 ? WANT_DONE : WANT_DATA;
@@ -155,7 +159,7 @@ static void unlink_check(struct moot *m, struct check **link)
 static void end_check(struct moot *m, struct check **link)
 {
     struct task *task = (*link)->task;
-    for (uint32_t i = 0; i < (*link)->told; i++) {
+    for (uint32_t i = 0; i < (*link)->told && i < need_count(task); i++) {
         (void)tell_need(m, task, i, CORE_EV_UNNEED);
     }
     unlink_check(m, link);
@@ -169,7 +173,7 @@ static bool open_check(struct moot *m, struct check *check)
     check->open = true;
     m->checks_open++;
     for (uint32_t i = 0; i < need_count(check->task); i++) {
-        if (needed(check->task, i)->gone ||
+        if (check->task->gone ||
             tell_need(m, check->task, i, CORE_EV_NEED) != MOOT_OK) {
             return false;
         }
@@ -188,7 +192,7 @@ static enum found look(const struct moot *m, const struct check *check)
     }
     for (uint32_t i = 0; i < need_count(task); i++) {
         const struct task *what = needed(task, i);
-        if (what->gone || task_seldom(what)->verdict_count > 0 ||
+        if (what == NULL || what->gone || task_seldom(what)->verdict_count > 0 ||
             (what->known && what->status != MOOT_OK)) {
             return FOUND_HOPELESS;
         }
