@@ -274,23 +274,6 @@ static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES,
               "the host's part stands behind it, or its pointer");
 static_assert(CORE_ENTRY_BYTES <= 200, "its memory is what a live task costs");
 
-/* Its inputs, input_count of them. */
-static inline struct edge *task_inputs(const struct task *task)
-{
-    char *record = (char *)(uintptr_t)task;
-    return task->inputs_at != 0
-               ? (struct edge *)(void *)(record +
-                                         (size_t)task->inputs_at * RECORD_PIECE_BYTES)
-               : task->seldom->inputs;
-}
-
-/* What takes it. */
-static inline struct task *edge_to(const struct edge *edge)
-{
-    void *base = (char *)(uintptr_t)edge - edge->behind;
-    return edge->apart ? *(struct task **)base : base;
-}
-
 /* What a member said of a scope that is about to end. */
 struct tally {
     bool known, rests, ready, swept;

@@ -241,6 +241,22 @@ struct task *table_enter(struct core *core, const moot_hash *hash);
 struct task *table_enter_for(struct core *core, const moot_hash *hash,
                              const struct rankset *candidates, size_t input_count,
                              size_t room_bytes);
+/* Its inputs, input_count of them. */
+static inline struct edge *task_inputs(const struct task *task)
+{
+    char *record = (char *)(uintptr_t)task;
+    return task->inputs_at != 0
+               ? (struct edge *)(void *)(record +
+                                         (size_t)task->inputs_at * RECORD_PIECE_BYTES)
+               : task->seldom->inputs;
+}
+
+/* What takes it. */
+static inline struct task *edge_to(const struct edge *edge)
+{
+    void *base = (char *)(uintptr_t)edge - edge->behind;
+    return edge->apart ? *(struct task **)base : base;
+}
 /* For a task that has none: so many edges, which are linked nowhere yet and not counted
  * in input_count.  False without memory: the core is broken. */
 bool table_add_inputs(struct core *core, struct task *task, size_t count);
