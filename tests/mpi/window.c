@@ -14,6 +14,10 @@
  * Then LARGE_TASKS with results of LARGE_BYTES.  They are far too few for MOOT_WINDOW,
  * and kept, they would take LARGE_TASKS * LARGE_BYTES among the ranks: none may ever
  * hold more than RESIDENT_BYTES_MAX.
+ *
+ * Then HUGE_TASKS with results of HUGE_BYTES, which every rank fetches, in a window of
+ * HUGE_WINDOW: they are fewer than a chunk of the roll has in a window of the default
+ * size, and kept, they would take HUGE_TASKS * HUGE_BYTES on every rank.
  */
 #include "support/harness.h"
 #include "support/memory.h"
@@ -30,8 +34,12 @@ enum {
     GROWTH_BYTES_MAX = 8 << 20,
     LARGE_TASKS = 12800,
     LARGE_BYTES = 256 << 10,
-    RESIDENT_BYTES_MAX = 768 << 20
+    RESIDENT_BYTES_MAX = 768 << 20,
+    HUGE_TASKS = 48,
+    HUGE_BYTES = 16 << 20,
+    HUGE_GROWTH_BYTES_MAX = 224 << 20
 };
+#define HUGE_WINDOW "64"
 
 static uint64_t mix(uint64_t row, uint64_t column, uint64_t left, uint64_t right)
 {
@@ -157,6 +165,43 @@ static void run_large(void)
                (double)most / 1e6);
 }
 
+/* One after the other: each is let go when the next has been spawned, and so goes. */
+static void run_huge(void)
+{
+    size_t bytes = HUGE_BYTES, size = 0;
+    uint64_t base = resident_bytes(), most = base;
+    moot_kernel_id id = {0};
+    CHECK(setenv("MOOT_WINDOW", HUGE_WINDOW, 1) == 0, "no memory");
+    moot *m = begin(&bytes, &id);
+    moot_task before = {0}, task = {0};
+    for (uint64_t i = 0; i < HUGE_TASKS && harness_case_is_good(); i++) {
+        const uint64_t place[2] = {i, 0};
+        CHECK_OK(moot_task_spawn(m,
+                                 &(moot_task_spec){.kernel = id,
+                                                   .args = place,
+                                                   .args_size = sizeof place,
+                                                   .inputs = &before,
+                                                   .input_count = i > 0},
+                                 &task));
+        if (i > 0)
+            CHECK_OK(moot_task_release(m, before));
+        const void *data = NULL;
+        CHECK_OK(moot_task_fetch(m, task, MOOT_FOREVER, &data, &size));
+        uint64_t now = resident_bytes();
+        most = now > most ? now : most;
+        before = task;
+    }
+    CHECK(most - base <= HUGE_GROWTH_BYTES_MAX, "grew by %llu bytes from %llu",
+          (unsigned long long)(most - base), (unsigned long long)base);
+    CHECK_OK(moot_task_release(m, task));
+    harness_explain_with(NULL);
+    CHECK_OK(moot_close(m));
+    most -= base;
+    harness_maximum(&most, 1);
+    if (harness_rank() == 0)
+        printf("window: at most %.0f MB more with huge results\n", (double)most / 1e6);
+}
+
 int main(int argc, char **argv)
 {
     harness_open(&argc, &argv, "window");
@@ -168,6 +213,10 @@ int main(int argc, char **argv)
     harness_case_end();
     harness_case_begin("large results that are released are dropped", DEADLINE_S);
     run_large();
+    harness_case_end();
+    harness_case_begin("a few huge results that are released are dropped, too",
+                       DEADLINE_S);
+    run_huge();
     harness_case_end();
     return harness_close();
 }
