@@ -89,8 +89,13 @@ static int join_group(struct moot *m, const moot_options *options,
     if (m->group.size > LIMIT_RANKS) {
         return MOOT_ERR_LIMIT;
     }
-    return knobs_decode(&m->knobs, m->group.blob, m->group.blob_size, story,
-                        STORY_BYTES);
+    error =
+        knobs_decode(&m->knobs, m->group.blob, m->group.blob_size, story, STORY_BYTES);
+    if (error == MOOT_OK && m->knobs.rings == KNOB_RINGS_OFF &&
+        m->transport->ops->go_plain != NULL) {
+        m->transport->ops->go_plain(m->transport);
+    }
+    return error;
 }
 
 static int make_core(struct moot *m, char *story)

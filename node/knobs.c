@@ -75,6 +75,10 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                        "(thread), only those who call (caller), or the helper where "
                        "MPI's thread level allows it (auto)",
                        AT(progress)},
+    [KNOB_RINGS] = {"MOOT_RINGS", KNOB_CHOICE, "on", "on off", 0, 0, true,
+                    "whether ranks of one host speak to each other through memory that "
+                    "they share (on), or by MPI alone (off)",
+                    AT(rings)},
     [KNOB_STALL] = {"MOOT_STALL", KNOB_DURATION, "10s", "never", MILLISECOND, 24 * HOUR,
                     false, "when a wait that gets nowhere prints its report",
                     AT(stall_ns)},

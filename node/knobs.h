@@ -38,6 +38,7 @@ enum knob {
     KNOB_VERIFY,
     KNOB_WINDOW,
     KNOB_PROGRESS,
+    KNOB_RINGS,
     KNOB_STALL,
     KNOB_STALL_ABORT,
     KNOB_SUMMARY,
@@ -54,11 +55,12 @@ enum knob {
 
 enum { KNOB_TEXT_BYTES = 512, KNOBS_BLOB_BYTES = 4096 };
 
-/* Values of MOOT_DIVERGENCE (in the order of enum core_mode), MOOT_SPLIT and
- * MOOT_PROGRESS. */
+/* Values of MOOT_DIVERGENCE (in the order of enum core_mode), MOOT_SPLIT, MOOT_PROGRESS
+ * and MOOT_RINGS. */
 enum { KNOB_DIVERGENCE_REPAIR, KNOB_DIVERGENCE_STRICT, KNOB_DIVERGENCE_TRUST };
 enum { KNOB_SPLIT_MAJORITY, KNOB_SPLIT_SOLO };
 enum { KNOB_PROGRESS_AUTO, KNOB_PROGRESS_THREAD, KNOB_PROGRESS_CALLER };
+enum { KNOB_RINGS_ON, KNOB_RINGS_OFF };
 
 enum knob_source {
     KNOB_FROM_DEFAULT,
@@ -88,6 +90,7 @@ struct knobs {
     int64_t threads;
     int64_t verify_ppm;
     int64_t progress;
+    int64_t rings;
     int64_t stall_ns; /* or KNOB_NEVER */
     int64_t stall_abort;
     char summary[KNOB_TEXT_BYTES]; /* "": none */

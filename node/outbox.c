@@ -133,6 +133,41 @@ static void send_bulk(struct moot *m, uint32_t to)
     }
 }
 
+/* Writes the frame where its bytes leave from, if there is such a place. */
+static bool place_frame(struct moot *m, struct wire_writer *writer,
+                        const struct wire_envelope *envelope)
+{
+    const struct transport_ops *ops = m->transport->ops;
+    size_t size = wire_writer_size(writer);
+    void *place =
+        ops->place != NULL ? ops->place(m->transport, envelope->dst_uid, size) : NULL;
+    if (place == NULL) {
+        return false;
+    }
+    int error = wire_writer_put(writer, envelope, place);
+    assert(error == MOOT_OK); /* outbox_add keeps a writer to one view */
+    (void)error;
+    ops->placed(m->transport, envelope->dst_uid, size);
+    return true;
+}
+
+static bool hand_frame(struct moot *m, uint32_t to, struct wire_writer *writer,
+                       const struct wire_envelope *envelope)
+{
+    void *frame;
+    size_t size;
+    int error = wire_writer_finish(writer, envelope, &frame, &size);
+    if (error != MOOT_OK) {
+        engine_fail_all(m, error, "no memory for a frame to rank %u", to);
+        return false;
+    }
+    error = m->transport->ops->send(m->transport, envelope->dst_uid, frame, size);
+    if (error != MOOT_OK) {
+        fail_transport(m, error, to);
+    }
+    return error == MOOT_OK;
+}
+
 static void send_frame(struct moot *m, uint32_t to)
 {
     struct outbox_peer *peer = &m->outbox->peers[to];
@@ -143,19 +178,10 @@ static void send_frame(struct moot *m, uint32_t to)
                                      .dst_uid = m->group.uids[to],
                                      .epoch = peer->epoch,
                                      .view_id = peer->view_id};
-    void *frame;
-    size_t size;
-    int error = wire_writer_finish(peer->writer, &envelope, &frame, &size);
-    if (error != MOOT_OK) {
-        engine_fail_all(m, error, "no memory for a frame to rank %u", to);
-        return;
+    if (place_frame(m, peer->writer, &envelope) ||
+        hand_frame(m, to, peer->writer, &envelope)) {
+        send_bulk(m, to);
     }
-    error = m->transport->ops->send(m->transport, m->group.uids[to], frame, size);
-    if (error != MOOT_OK) {
-        fail_transport(m, error, to);
-        return;
-    }
-    send_bulk(m, to);
 }
 
 static bool is_full(struct moot *m, uint32_t to)

@@ -62,6 +62,10 @@ wire_writer_size(const struct wire_writer *writer); /* of the frame so far, byte
  * envelope's, MOOT_ERR_NO_MEMORY: then the writer is as it was. */
 int wire_writer_finish(struct wire_writer *writer, const struct wire_envelope *envelope,
                        void **frame, size_t *size);
+/* The same, to a place of wire_writer_size() bytes that the caller has; no memory is
+ * needed. */
+int wire_writer_put(struct wire_writer *writer, const struct wire_envelope *envelope,
+                    void *frame);
 
 /* --- Reading ---------------------------------------------------------------------- */
 

@@ -207,8 +207,18 @@ int wire_writer_finish(struct wire_writer *writer, const struct wire_envelope *e
     uint8_t *bytes = malloc(total);
     if (bytes == NULL)
         return MOOT_ERR_NO_MEMORY;
-    put_envelope(bytes, envelope, writer);
-    uint8_t *at = bytes + WIRE_ENVELOPE_BYTES;
+    *frame = bytes;
+    *size = total;
+    return wire_writer_put(writer, envelope, bytes);
+}
+
+int wire_writer_put(struct wire_writer *writer, const struct wire_envelope *envelope,
+                    void *frame)
+{
+    if (!same_view(writer, envelope->epoch, envelope->view_id))
+        return MOOT_ERR_INVALID;
+    put_envelope(frame, envelope, writer);
+    uint8_t *at = (uint8_t *)frame + WIRE_ENVELOPE_BYTES;
     if (writer->body.size > 0)
         memcpy(at, writer->body.bytes, writer->body.size);
     if (writer->payload.size > 0)
@@ -218,7 +228,5 @@ int wire_writer_finish(struct wire_writer *writer, const struct wire_envelope *e
     buffer_empty(&writer->payload);
     buffer_empty(&writer->scratch);
     writer->count = 0;
-    *frame = bytes;
-    *size = total;
     return MOOT_OK;
 }

@@ -53,6 +53,7 @@ void exchange_release(struct exchange *x)
     transfer_queue_release(&x->arrived);
     transfer_queue_release(&x->finished);
     transfer_pool_release(&x->pool);
+    host_rings_close(&x->rings);
     free(x->peers);
     free(x->by_uid);
     x->peers = NULL;
@@ -119,10 +120,47 @@ static int submit(struct exchange *x, struct transfer *transfer)
 
 void exchange_pump(struct exchange *x, uint32_t rank, enum transfer_kind kind)
 {
-    const uint32_t window = kind == TRANSFER_FRAME_OUT ? WINDOW_FRAMES : WINDOW_PIECES;
+    const bool frames = kind == TRANSFER_FRAME_OUT;
+    const uint32_t window = frames ? WINDOW_FRAMES : WINDOW_PIECES;
+    struct near *near = frames ? host_rings_near(&x->rings, rank) : NULL;
+    struct stream *stream = &x->peers[rank].streams[kind];
     struct piece piece;
-    while (!x->failed && stream_start(&x->peers[rank].streams[kind], window, &piece))
-        x->post(x, &piece);
+    while (!x->failed && stream->unstarted) {
+        if (near && !exchange_ring_has_room(x, near, stream->unstarted->size))
+            return;
+        if (!stream_start(stream, window, &piece))
+            return;
+        if (near)
+            exchange_ring_post(x, near, &piece);
+        else
+            x->post(x, &piece);
+    }
+}
+
+void *exchange_place(struct transport *t, uint64_t to_uid, size_t size)
+{
+    struct exchange *x = self(t);
+    if (x->rings.count == 0 || x->failed || size == 0)
+        return NULL;
+    const struct exchange_peer *peer = peer_find(x, to_uid);
+    if (!peer || peer->streams[TRANSFER_FRAME_OUT].transfers.head)
+        return NULL; /* it would overtake those */
+    return exchange_ring_place(x, (uint32_t)(peer - x->peers), size);
+}
+
+static void count_frame(struct exchange *x, size_t size)
+{
+    x->stats.frames_sent++;
+    x->stats.bytes_sent += size;
+}
+
+void exchange_placed(struct transport *t, uint64_t to_uid, size_t size)
+{
+    struct exchange *x = self(t);
+    const struct exchange_peer *peer = peer_find(x, to_uid);
+    assert(peer);
+    exchange_ring_show(x, (uint32_t)(peer - x->peers), size);
+    count_frame(x, size);
 }
 
 int exchange_send(struct transport *t, uint64_t to_uid, void *bytes, size_t size)
@@ -138,8 +176,7 @@ int exchange_send(struct transport *t, uint64_t to_uid, void *bytes, size_t size
         free(bytes);
         return code;
     }
-    x->stats.frames_sent++;
-    x->stats.bytes_sent += size;
+    count_frame(x, size);
     return submit(x, transfer);
 }
 
@@ -281,21 +318,31 @@ static int frame_report(struct exchange *x, struct transfer *transfer,
     return 1;
 }
 
-bool exchange_is_next(const struct exchange *x, uint32_t rank)
+/* Nothing that came before it waits to be handed over or is on its way. */
+static bool is_next(const struct exchange *x, uint32_t rank)
 {
     return x->arrived.count == 0 &&
            !x->peers[rank].streams[TRANSFER_FRAME_IN].transfers.head;
 }
 
-int exchange_lend(struct exchange *x, const struct transport_receiver *receiver,
-                  uint32_t rank, const void *bytes, size_t size)
+bool exchange_bring(struct exchange *x, uint32_t rank, const void *bytes, size_t size,
+                    bool lends)
 {
-    const struct exchange_peer *peer = &x->peers[rank];
+    if (!lends || size == 0 || x->lent_count == EXCHANGE_LENT_MAX || !is_next(x, rank))
+        return exchange_take(x, rank, bytes, size);
+    x->lent[x->lent_count++] = (struct lent){rank, bytes, size};
+    return true;
+}
+
+static int lend(struct exchange *x, const struct transport_receiver *receiver,
+                const struct lent *lent)
+{
+    const struct exchange_peer *peer = &x->peers[lent->rank];
     if (peer->forgotten)
         return 0;
     x->stats.frames_received++;
-    x->stats.bytes_received += size;
-    receiver->lent(receiver->context, peer->uid, bytes, size);
+    x->stats.bytes_received += lent->size;
+    receiver->lent(receiver->context, peer->uid, lent->bytes, lent->size);
     return 1;
 }
 
@@ -304,6 +351,10 @@ int exchange_report(struct exchange *x, const struct transport_receiver *receive
 {
     int calls = 0;
     /* Handlers may start transfers that end at once: those are the next poll's. */
+    for (size_t i = 0; i < x->lent_count; i++)
+        calls += lend(x, receiver, &x->lent[i]);
+    frames_max -= x->lent_count < frames_max ? x->lent_count : frames_max;
+    x->lent_count = 0;
     for (size_t i = x->finished.count; i > 0; i--)
         calls += bulk_report(x, transfer_queue_pop(&x->finished), receiver);
     for (size_t i = 0; i < frames_max && x->arrived.count > 0; i++)

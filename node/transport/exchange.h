@@ -5,12 +5,20 @@
  * embeds an exchange as its first member, gives it `post`, tells it when a piece has
  * landed, and puts the exchange_* functions below into its table of slots; transport.h
  * has their contracts.
+ *
+ * With peers of its own host it may have rings (host_rings.h).  Then short frames go by
+ * those and never meet the wire, and so does the notice that a longer one, which the
+ * wire brings, is next; the wire's own part is to find no frame there from such a peer
+ * that it has not been told to expect.
  */
 #ifndef NODE_TRANSPORT_EXCHANGE_H
 #define NODE_TRANSPORT_EXCHANGE_H
 
+#include "host_rings.h"
 #include "transfer.h"
 #include "transport.h"
+
+enum { EXCHANGE_LENT_MAX = 64 }; /* frames lent in one poll */
 
 struct exchange_peer {
     uint64_t uid;
@@ -22,6 +30,9 @@ struct exchange {
     struct transport base;
     /* Gives a piece to the wire.  It may land (exchange_land) inside the call. */
     void (*post)(struct exchange *x, const struct piece *piece);
+    /* A long frame of so many bytes comes next from this peer, which has a ring. */
+    void (*expect)(struct exchange *x, uint32_t rank, size_t size);
+    struct host_rings rings;
     uint32_t rank, size;
     struct exchange_peer *peers; /* by rank */
     uint32_t *by_uid;            /* hash table of ranks */
@@ -29,6 +40,12 @@ struct exchange {
     struct transfer_queue arrived;  /* frames to hand over */
     struct transfer_queue finished; /* bulk transfers to report */
     struct transfer_pool pool;
+    struct lent {
+        uint32_t rank;
+        const void *bytes;
+        size_t size;
+    } lent[EXCHANGE_LENT_MAX]; /* frames to lend in this poll */
+    size_t lent_count;
     size_t unsent; /* outgoing transfers of peers not forgotten */
     bool alone;    /* some peer is forgotten, or exchange_go_alone() */
     int failed;    /* the error that ended this transport, for good */
@@ -60,14 +77,38 @@ bool exchange_expect(struct exchange *x, uint32_t rank, size_t size, struct piec
 /* The frame has come and is copied; likewise. */
 bool exchange_take(struct exchange *x, uint32_t rank, const void *bytes, size_t size);
 
-/* Whether a frame that has come is the next from this rank to be handed over; */
-bool exchange_is_next(const struct exchange *x, uint32_t rank);
-/* lends it to the receiver.  Returns how many handlers it called. */
-int exchange_lend(struct exchange *x, const struct transport_receiver *receiver,
-                  uint32_t rank, const void *bytes, size_t size);
+/* Likewise of a frame that stays where it is until the next poll: if `lends` and
+ * nothing from this rank is before it, it is lent to the receiver of this one. */
+bool exchange_bring(struct exchange *x, uint32_t rank, const void *bytes, size_t size,
+                    bool lends);
 
-/* Calls the handlers for what has ended and up to frames_max frames. Returns how many
- * handlers it called. */
+/* How many frames wait to be handed over. */
+static inline size_t exchange_waiting(const struct exchange *x)
+{
+    return x->arrived.count + x->lent_count;
+}
+
+/* --- exchange_rings.c: with the peers of this host -------------------------------- */
+
+/* Gives back what the last poll lent, sends what the rings had no room for, and takes
+ * what they have, until frames_max wait. */
+void exchange_rings_poll(struct exchange *x, size_t frames_max, bool lends);
+
+/* Whether the peer's ring has room for the next frame of its stream, of so many bytes;
+ * and sends it: a short one whole, of a long one the notice. */
+bool exchange_ring_has_room(struct exchange *x, struct near *near, size_t size);
+void exchange_ring_post(struct exchange *x, struct near *near,
+                        const struct piece *piece);
+
+/* Where a frame that nothing is before can be written; NULL: there is no such place. */
+void *exchange_ring_place(struct exchange *x, uint32_t rank, size_t size);
+void exchange_ring_show(struct exchange *x, uint32_t rank, size_t size);
+
+/* --- Of all ------------------------------------------------------------------------
+ */
+
+/* Calls the handlers for what has ended, for what is lent, and for frames_max frames at
+ * most. Returns how many handlers it called. */
 int exchange_report(struct exchange *x, const struct transport_receiver *receiver,
                     size_t frames_max);
 
@@ -75,6 +116,8 @@ int exchange_report(struct exchange *x, const struct transport_receiver *receive
 extern const struct transport_receiver exchange_drop;
 
 int exchange_send(struct transport *t, uint64_t to_uid, void *bytes, size_t size);
+void *exchange_place(struct transport *t, uint64_t to_uid, size_t size);
+void exchange_placed(struct transport *t, uint64_t to_uid, size_t size);
 size_t exchange_backlog(const struct transport *t, uint64_t to_uid);
 int exchange_bulk_send(struct transport *t, uint64_t to_uid, const void *data,
                        size_t size, void *cookie);

@@ -52,6 +52,13 @@ struct transport_ops {
      * is unknown, forgotten, or one's own, here and in the bulk slots. */
     int (*send)(struct transport *t, uint64_t to_uid, void *bytes, size_t size);
 
+    /* Where a frame of so many bytes to this peer may be written, to leave with
+     * `placed`; nothing else is sent to it in between, or it is not placed at all.
+     * NULL: there is no such place now, and the frame is one for send().  Both slots
+     * are NULL where there never is. */
+    void *(*place)(struct transport *t, uint64_t to_uid, size_t size);
+    void (*placed)(struct transport *t, uint64_t to_uid, size_t size);
+
     /* How many frames to this peer the wire has not taken yet; the engine stops adding
      * frames (and lets messages share later ones) while it is above a window. */
     size_t (*backlog)(const struct transport *t, uint64_t to_uid);
@@ -86,6 +93,10 @@ struct transport_ops {
     /* This rank will leave without the others, of whom some are gone: free() then waits
      * for nobody, and does not finalise the library beneath.  forget() implies it. */
     void (*go_alone)(struct transport *t);
+
+    /* Before the first frame, and on all ranks or none: does without memory that ranks
+     * share.  NULL: it has none. */
+    void (*go_plain)(struct transport *t);
 
     void (*stats)(const struct transport *t, struct transport_stats *out);
 

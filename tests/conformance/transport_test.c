@@ -1,7 +1,8 @@
 /* transport_test.c - one suite over every transport: what transport.h promises.
  *
  *   transport_test              ranks are threads, over the in-process transport
- *   mpirun -n N transport_test mpi
+ *   mpirun -n N transport_test mpi        over rings and MPI
+ *   mpirun -n N transport_test mpi plain  over MPI alone
  *
  * Each case is run by every rank of a fresh group, as the engine would: it keeps
  * polling until what the case is about has happened, and a case that waits longer than
@@ -11,6 +12,8 @@
 #include "party.h"
 #include <mpi.h>
 #include <pthread.h>
+
+static bool plain; /* the transport is told to do without rings */
 
 /* --- The cases -------------------------------------------------------------------- */
 
@@ -48,6 +51,24 @@ static void frames_keep_their_order(struct party *p)
     CHECK(p, stats.frames_sent == all && stats.frames_received == all);
     CHECK(p, stats.bytes_sent == p->frame_bytes_sent);
     CHECK(p, stats.bytes_received == p->frame_bytes_got);
+    if (p->t->ops->place && p->group.size > 1)
+        CHECK(p, (p->placed > 0) == !plain);
+}
+
+/* Far more than a ring holds, of lengths that fill it up to every place, to a peer that
+ * does not look for long. */
+static void frames_wait_for_who_does_not_look(struct party *p)
+{
+    enum { FRAMES = 3000, LOOKS = 97 };
+    const uint32_t right = right_of(p);
+    if (p->group.size == 1)
+        return;
+    for (size_t i = 0; i < FRAMES; i++) {
+        CHECK(p, send_frame(p, right, HEADER_BYTES + i * 53 % 2900, 0) == MOOT_OK);
+        if (i % LOOKS == 0)
+            CHECK(p, poll_some(p, PLENTY) >= 0);
+    }
+    POLL_UNTIL(p, sum(p->got) == FRAMES && p->t->ops->flushed(p->t));
 }
 
 /* Nobody polls before everything is sent: a wire that blocks would never get there. */
@@ -253,6 +274,7 @@ static const struct test_case {
     }
     CASE(ranks_see_one_group),
     CASE(frames_keep_their_order),
+    CASE(frames_wait_for_who_does_not_look),
     CASE(large_frames_cross_without_blocking),
     CASE(poll_hands_over_at_most_what_it_is_asked_for),
     CASE(what_cannot_be_sent_is_refused),
@@ -280,6 +302,8 @@ static bool party_open(struct party *p, uint32_t rank, transport_open_fn open,
     if (code != MOOT_OK)
         fprintf(stderr, "open: error %d: %s\n", code, story);
     CHECK(p, code == MOOT_OK);
+    if (code == MOOT_OK && plain)
+        p->t->ops->go_plain(p->t);
     return code == MOOT_OK;
 }
 
@@ -424,6 +448,7 @@ static int main_mpi(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    plain = argc > 2 && strcmp(argv[2], "plain") == 0;
     if (argc > 1 && strcmp(argv[1], "mpi") == 0)
         return main_mpi(argc, argv);
     return main_inproc();

@@ -320,6 +320,8 @@ static void progress_by_caller(void)
     run_half((const char *[]){"MOOT_PROGRESS=caller", NULL});
 }
 
+static void without_rings(void) { run_half((const char *[]){"MOOT_RINGS=off", NULL}); }
+
 static void progress_by_thread(void)
 {
     run_half((const char *[]){"MOOT_PROGRESS=thread", "MOOT_THREADS=1", NULL});
@@ -465,6 +467,7 @@ static const struct {
     {"SIGUSR1: a report of what this rank waits for", report_on_signal, 2},
     {"MOOT_PROGRESS=caller", progress_by_caller, 1},
     {"MOOT_PROGRESS=thread and a worker", progress_by_thread, 1},
+    {"MOOT_RINGS=off", without_rings, 1},
     {"MOOT_VOTERS=1", one_voter, 1},
     {"MOOT_VOTERS=15", many_voters, 1},
     {"MOOT_ASK_DELAY=0", ask_at_once, 1},

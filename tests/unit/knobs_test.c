@@ -69,6 +69,8 @@ static void values_are_read_and_written_back(void **state)
         {KNOB_PROGRESS, "thread", "thread"},
         {KNOB_PROGRESS, "caller", "caller"},
         {KNOB_PROGRESS, "none", NULL},
+        {KNOB_RINGS, "off", "off"},
+        {KNOB_RINGS, "thread", NULL},
         {KNOB_STALL, "10s", "10s"},
         {KNOB_STALL, "never", "never"},
         {KNOB_VERIFY, "0", "0"},

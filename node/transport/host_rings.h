@@ -1,0 +1,58 @@
+/* host_rings.h - the rings among the ranks of one host: a segment of shared memory with
+ * one for every ordered pair of them.
+ *
+ * The lowest rank of a host makes the segment, under a name that its uid gives; the
+ * others map it, and then the name is taken away, so that the memory goes with the last
+ * process that has it.  Every page is there before anything is written (where memory
+ * for it is short, as in a container, there are no rings instead of a signal later).
+ * Many ranks get short rings, and too many none: whoever opens must be able to do
+ * without.
+ *
+ * The steps between which all ranks must meet are the caller's to separate, because it
+ * alone knows how.
+ */
+#ifndef NODE_TRANSPORT_HOST_RINGS_H
+#define NODE_TRANSPORT_HOST_RINGS_H
+
+#include "ring.h"
+#include "transport.h"
+
+/* What this rank has with one other of its host. */
+struct near {
+    uint32_t rank;
+    struct ring_writer out;
+    struct ring_reader in;
+};
+
+struct host_rings {
+    void *memory; /* NULL: there are no rings, and `count` is 0 */
+    size_t memory_bytes;
+    uint32_t count; /* of `peers` */
+    struct near *peers;
+    uint32_t *index;  /* by rank: in `peers`; UINT32_MAX: elsewhere, or this rank */
+    size_t frame_max; /* bytes of the longest frame that a ring takes */
+    char name[32];    /* of the segment */
+    bool named;       /* this rank has made it, and it still has its name */
+};
+
+/* Three steps, each a rank's own, in this order on all ranks with a meeting between
+ * them; `rings` is zero before.  A step returns false if this rank has no rings: if any
+ * has none, all must host_rings_close().  Of a rank that is alone on its host all
+ * succeed, and it has none. */
+bool host_rings_make(struct host_rings *rings, const struct transport_group *group);
+bool host_rings_map(struct host_rings *rings, const struct transport_group *group);
+void host_rings_unname(struct host_rings *rings);
+
+/* Accepts zero, and what got half-way. */
+void host_rings_close(struct host_rings *rings);
+
+/* NULL: there is no ring to that rank. */
+static inline struct near *host_rings_near(const struct host_rings *rings,
+                                           uint32_t rank)
+{
+    return rings->count > 0 && rings->index[rank] != UINT32_MAX
+               ? &rings->peers[rings->index[rank]]
+               : NULL;
+}
+
+#endif
