@@ -173,7 +173,7 @@ struct core_event {
     moot_hash hash; /* the task; for SCOPE_CLOSE and _RELEASE the scope */
     void *entry;    /* of that task, which saves looking it up; or NULL */
     union {
-        struct core_register reg;
+        const struct core_register *reg; /* borrowed for the step */
         struct {
             enum want want;   /* WANT_DONE or WANT_DATA */
             uint32_t lane;    /* that waits; ignored if by_task */

@@ -81,11 +81,20 @@ static bool is_quiet(const struct core *core, const struct task *task)
 /* --- Counting -----------------------------------------------------------------------
  */
 
+/* One is asked for after another of the same chunk. */
 static struct chunk_facts *facts_of(struct core *core, const struct task *task)
 {
     struct lane *lane = &core->lanes[task->lane];
-    return task->lane_position >= lane->open_first ? &lane->open_facts
-                                                   : &roll_chunk_of(core, task)->facts;
+    if (task->lane_position >= lane->open_first) {
+        return &lane->open_facts;
+    }
+    struct chunk *last =
+        lane->chunk_last < lane->chunk_count ? &lane->chunks[lane->chunk_last] : NULL;
+    if (last == NULL || task->lane_position - last->first >= last->count) {
+        last = roll_chunk_of(core, task);
+        lane->chunk_last = (uint32_t)(last - lane->chunks);
+    }
+    return &last->facts;
 }
 
 void drop_count_one(struct core *core, struct task *task)

@@ -374,6 +374,7 @@ struct lane {
     uint64_t len;
     struct chunk *chunks;
     uint32_t chunk_count, chunk_room;
+    uint32_t chunk_last;     /* whose facts were asked for; any number */
     uint32_t chunks_dead;    /* of which nothing is left */
     struct rollsum open_sum; /* of what stands behind the last chunk */
     uint64_t open_first;

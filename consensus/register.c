@@ -7,14 +7,35 @@
 
 #include <stdlib.h>
 
+/* Of two hashes, whether they belong to one scope, or both to none. */
+static bool same_scope(const moot_hash *a, const moot_hash *b)
+{
+    unsigned scoped = a->bytes[MOOT_HASH_BYTES - 1] | b->bytes[MOOT_HASH_BYTES - 1];
+    return (scoped & MOOT_HASH_SCOPED) == 0 || hash_scope(a) == hash_scope(b);
+}
+
 static bool facts_match(const moot_hash *hash, const struct core_register *reg)
 {
     unsigned facts = hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_FACTS;
-    unsigned said = ((reg->flags & CORE_TASK_ONCE) ? MOOT_HASH_ONCE : 0u) |
-                    ((reg->flags & CORE_TASK_NESTED) ? MOOT_HASH_NESTED : 0u) |
-                    (reg->candidates != NULL ? MOOT_HASH_CANDIDATES : 0u) |
-                    (hash_scope(&reg->scope) != 0 ? MOOT_HASH_SCOPED : 0u);
-    return facts == said && hash_scope(hash) == hash_scope(&reg->scope);
+    unsigned said =
+        ((reg->flags & CORE_TASK_ONCE) ? MOOT_HASH_ONCE : 0u) |
+        ((reg->flags & CORE_TASK_NESTED) ? MOOT_HASH_NESTED : 0u) |
+        (reg->candidates != NULL ? MOOT_HASH_CANDIDATES : 0u) |
+        (reg->scope.bytes[MOOT_HASH_BYTES - 1] & (unsigned)MOOT_HASH_SCOPED);
+    return facts == said && same_scope(hash, &reg->scope);
+}
+
+static void link_edge(struct edge *edge, struct task *from, bool order_only)
+{
+    struct edge *next = from->consumers;
+    edge->from = from;
+    edge->next = next;
+    edge->link = &from->consumers;
+    edge->order_only = order_only;
+    if (next != NULL) {
+        next->link = &edge->next;
+    }
+    from->consumers = edge;
 }
 
 static bool link_inputs(struct core *core, struct task *task,
@@ -26,6 +47,7 @@ static bool link_inputs(struct core *core, struct task *task,
     if (!table_add_inputs(core, task, reg->input_count)) {
         return false;
     }
+    size_t data_count = reg->input_count - reg->after_count;
     struct edge *inputs = task_inputs(task);
     task->after_count = (uint16_t)reg->after_count;
     for (size_t i = 0; i < reg->input_count; i++) {
@@ -35,15 +57,7 @@ static bool link_inputs(struct core *core, struct task *task,
         if (from == NULL) {
             return false;
         }
-        struct edge *edge = &inputs[i];
-        edge->from = from;
-        edge->next = from->consumers;
-        edge->link = &from->consumers;
-        edge->order_only = i >= reg->input_count - reg->after_count;
-        if (edge->next != NULL) {
-            edge->next->link = &edge->next;
-        }
-        from->consumers = edge;
+        link_edge(&inputs[i], from, i >= data_count);
         task->input_count++;
     }
     return true;
@@ -57,7 +71,8 @@ static bool on_this_roll(const struct core_register *reg)
 static int put_on_roll(struct core *core, struct task *task,
                        const struct core_register *reg)
 {
-    struct lane *lane = lane_enter(core, reg->lane);
+    struct lane *lane = reg->lane < core->lane_count ? &core->lanes[reg->lane]
+                                                     : lane_enter(core, reg->lane);
     if (lane == NULL) {
         return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_ERR_LIMIT;
     }
@@ -101,11 +116,15 @@ static void note_late_claim(struct core *core, const struct task *task)
 
 static void settle(struct core *core, struct task *task)
 {
-    cancel_pass_on(core, task); /* it may have asked a finder until now */
+    if (task->seldom != NULL) {
+        cancel_pass_on(core, task); /* it may have asked a finder until now */
+    }
     if (task->chair == core->rank) {
         note_late_claim(core, task);
         chair_claim(core, task);
-        chair_retest(core, task);
+        if (task->docket != NULL) {
+            chair_retest(core, task);
+        }
         asker_consider(core, task); /* it may have asked a finder until now */
         return;
     }
@@ -151,14 +170,49 @@ static uint32_t chair_of(const struct core *core, const struct task *before,
                : placement_chair(hash, &core->members, reg->candidates);
 }
 
+static bool is_sane(const struct core *core, const moot_hash *hash,
+                    const struct core_register *reg)
+{
+    return (reg->user != NULL || core->options.entry_bytes != 0) &&
+           reg->after_count <= reg->input_count && reg->input_count <= LIMIT_INPUTS &&
+           facts_match(hash, reg) && (reg->lane < LIMIT_LANES || !on_this_roll(reg));
+}
+
+/* Something has been forgotten here: is this, or an input, of that?  `before`: as
+ * above. */
+static int judge_forgotten(const struct core *core, const struct task *before,
+                           const moot_hash *hash, const struct core_register *reg)
+{
+    if (scope_has_ended(core, hash, reg)) {
+        return MOOT_ERR_SCOPE_CLOSED;
+    }
+    bool held = before != NULL && before->held;
+    return !held && once_is_gone(core, hash, reg) ? MOOT_ERR_RESULT_LOST : MOOT_OK;
+}
+
+/* It is held from now on. */
+static void take_in(struct core *core, struct task *task,
+                    const struct core_register *reg)
+{
+    task->held = true;
+    task->flags = (uint8_t)reg->flags;
+    task_set_user(core, task, reg->user);
+    task->site = reg->site;
+    if (reg->spec != NULL) {
+        seldom_of(core, task)->spec = reg->spec;
+    }
+    core->stats.registered++;
+    core->stats.adopted += (reg->flags & CORE_TASK_ADOPTED) != 0;
+    if (core->options.notes != 0) {
+        out_note(core, CORE_POINT_SPAWN, task, NOBODY, EVIDENCE_NONE);
+    }
+}
+
 int graph_register(struct core *core, const struct core_event *event)
 {
     const moot_hash *hash = &event->hash;
-    const struct core_register *reg = &event->u.reg;
-    if ((reg->user == NULL && core->options.entry_bytes == 0) ||
-        reg->after_count > reg->input_count || reg->input_count > LIMIT_INPUTS ||
-        !facts_match(hash, reg) ||
-        (!on_this_roll(reg) ? false : reg->lane >= LIMIT_LANES)) {
+    const struct core_register *reg = event->u.reg;
+    if (!is_sane(core, hash, reg)) {
         return MOOT_ERR_INVALID;
     }
     if (core->closed && on_this_roll(reg)) {
@@ -170,15 +224,14 @@ int graph_register(struct core *core, const struct core_event *event)
     if (chair_of(core, before, hash, reg) == NOBODY) {
         return MOOT_ERR_NO_CANDIDATE;
     }
-    if (forget_ever_has(core) && scope_has_ended(core, hash, reg)) {
-        return MOOT_ERR_SCOPE_CLOSED;
-    }
-    if (forget_ever_has(core) && (before == NULL || !before->held) &&
-        once_is_gone(core, hash, reg)) {
-        return MOOT_ERR_RESULT_LOST;
+    int error =
+        forget_ever_has(core) ? judge_forgotten(core, before, hash, reg) : MOOT_OK;
+    if (error != MOOT_OK) {
+        return error;
     }
     struct task *task = event_enter(core, event);
-    if (task == NULL || !task_learn_candidates(core, task, reg->candidates)) {
+    if (task == NULL ||
+        (task->finder && !task_learn_candidates(core, task, reg->candidates))) {
         return MOOT_ERR_NO_MEMORY;
     }
     if (task->declined) {
@@ -190,25 +243,15 @@ int graph_register(struct core *core, const struct core_event *event)
     if (!link_inputs(core, task, reg)) {
         return MOOT_ERR_NO_MEMORY;
     }
-    task->held = true;
-    task->flags = (uint8_t)reg->flags;
-    task_set_user(core, task, reg->user);
-    task->site = reg->site;
-    if (reg->spec != NULL) {
-        seldom_of(core, task)->spec = reg->spec;
-    }
-    core->stats.registered++;
-    core->stats.adopted += (reg->flags & CORE_TASK_ADOPTED) != 0;
-    out_note(core, CORE_POINT_SPAWN, task, NOBODY, EVIDENCE_NONE);
-    if (on_this_roll(reg)) {
-        int error = put_on_roll(core, task, reg);
-        if (error != MOOT_OK) {
-            return error;
-        }
-    } else {
+    take_in(core, task, reg);
+    if (!on_this_roll(reg)) {
         drop_note_none(core, task);
+    } else if ((error = put_on_roll(core, task, reg)) != MOOT_OK) {
+        return error;
     }
-    asker_answer_seeks(core, task);
+    if (task->seldom != NULL) {
+        asker_answer_seeks(core, task);
+    }
     settle(core, task);
     return MOOT_OK;
 }

@@ -458,7 +458,8 @@ static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
 bool roll_append(struct core *core, struct lane *lane, uint32_t number,
                  struct task *task)
 {
-    uint64_t scope = hash_scope(&task->hash);
+    const moot_hash *hash = &task->hash;
+    uint64_t scope = hash_scope(hash);
     if (scope != lane->open_scope && lane->len >= lane->open_first) {
         cut_chunk(core, lane, number); /* a chunk is of one scope, and ends with it */
     }
@@ -472,16 +473,17 @@ bool roll_append(struct core *core, struct lane *lane, uint32_t number,
     drop_note_place(core, task);
     if (task->scope != NULL) {
         task->scope->count++;
-        rollsum_add(&task->scope->sum, &task->hash);
+        rollsum_add(&task->scope->sum, hash);
     }
-    moot_hash hash = task->hash;
+    moot_hash salted;
     if (core->options.mode == CORE_STRICT) {
-        strict_salt(&hash, lane->len);
+        salted = *hash;
+        strict_salt(&salted, lane->len);
     }
-    rollsum_add(&lane->open_sum, &hash);
+    rollsum_add(&lane->open_sum, core->options.mode == CORE_STRICT ? &salted : hash);
     bool ends = core->options.chunk_mask != 0
-                    ? (task->hash.bytes[0] & core->options.chunk_mask) == 0
-                    : rollsum_ends_chunk(&task->hash);
+                    ? (hash->bytes[0] & core->options.chunk_mask) == 0
+                    : rollsum_ends_chunk(hash);
     if (ends || lane->len - lane->open_first + 1 >= ROLL_CHUNK_TASKS_MAX) {
         cut_chunk(core, lane, number);
     }

@@ -126,19 +126,22 @@ static int join_some(struct moot *m, struct lane *lane, struct moot_queue *queue
             hashes[i] = links[i].task->hash;
         }
         moot_hash digest = digest_bytes(hashes, count * sizeof(*hashes));
-        struct task_facts facts = {.kernel = &m->join_kernel,
-                                   .args = &digest,
-                                   .args_size = sizeof(digest),
-                                   .inputs = hashes,
-                                   .input_tasks = tasks,
-                                   .input_count = count,
-                                   .after_count = count,
-                                   .scope = around->scope,
-                                   .parent = around->parent,
-                                   .parent_hash = around->parent_hash,
-                                   .nested = around->nested,
-                                   .priority = INT32_MAX,
-                                   .label = "join"};
+        struct task_facts facts = {
+            .kernel = &m->join_kernel,
+            .args = &digest,
+            .args_size = sizeof(digest),
+            .input_tasks = tasks,
+            .parent = around->parent,
+            .nested = around->nested,
+            .priority = INT32_MAX,
+            .label = "join",
+            .reg = {.flags = m->join_kernel.core_flags |
+                             (around->nested ? CORE_TASK_NESTED : 0u),
+                    .inputs = hashes,
+                    .input_count = count,
+                    .after_count = count,
+                    .scope = around->scope,
+                    .parent = around->parent_hash}};
         struct spawned spawned;
         error = queue_spawn_at(m, lane, queue->up, &facts, &spawned);
         if (error == MOOT_OK) {
@@ -199,20 +202,20 @@ int chain_order_spawn(struct moot *m, struct lane *lane, struct moot_queue *queu
 {
     struct chain *chain = queue->chain;
     if (chain->count == 1 &&
-        takes(facts->input_tasks, facts->input_count, chain->links[0].task)) {
+        takes(facts->input_tasks, facts->reg.input_count, chain->links[0].task)) {
         return MOOT_OK;
     }
-    size_t total = facts->input_count + chain->count;
+    size_t total = facts->reg.input_count + chain->count;
     if (chain->count > 1 && total > LIMIT_INPUTS) {
-        const struct around around = {.scope = facts->scope,
+        const struct around around = {.scope = facts->reg.scope,
                                       .parent = facts->parent,
-                                      .parent_hash = facts->parent_hash,
+                                      .parent_hash = facts->reg.parent,
                                       .nested = facts->nested};
         int error = join(m, lane, queue, &around);
         if (error != MOOT_OK) {
             return error;
         }
-        total = facts->input_count + chain->count;
+        total = facts->reg.input_count + chain->count;
     }
     if (total > LIMIT_INPUTS) {
         return lane_fail(lane, MOOT_ERR_LIMIT,
@@ -226,12 +229,12 @@ int chain_order_spawn(struct moot *m, struct lane *lane, struct moot_queue *queu
     for (size_t i = 0; i < chain->count; i++) {
         struct task *task = chain->links[i].task;
         if (holds_back(task)) {
-            lane->inputs[facts->input_count] = task;
-            lane->hashes[facts->input_count++] = task->hash;
-            facts->after_count++;
+            lane->inputs[facts->reg.input_count] = task;
+            lane->hashes[facts->reg.input_count++] = task->hash;
+            facts->reg.after_count++;
         }
     }
-    facts->inputs = lane->hashes;
+    facts->reg.inputs = lane->hashes;
     facts->input_tasks = lane->inputs;
     return MOOT_OK;
 }

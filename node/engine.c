@@ -52,13 +52,9 @@ void engine_lock(struct moot *m)
     }
 }
 
-void engine_unlock(struct moot *m)
+/* Releases the lock, and calls the report hook. */
+static void unlock_and_report(struct moot *m)
 {
-    observe_tell(m);
-    if (m->report_count == 0) {
-        pthread_mutex_unlock(&m->bond->lock);
-        return;
-    }
     struct text *reports = m->reports;
     uint32_t count = m->report_count;
     moot_report_fn hook = m->report;
@@ -71,6 +67,21 @@ void engine_unlock(struct moot *m)
         text_release(&reports[i]);
     }
     free(reports);
+}
+
+static void unlock(struct moot *m)
+{
+    if (m->report_count == 0) {
+        pthread_mutex_unlock(&m->bond->lock);
+    } else {
+        unlock_and_report(m);
+    }
+}
+
+void engine_unlock(struct moot *m)
+{
+    observe_tell(m);
+    unlock(m);
 }
 
 struct lane *engine_enter(struct moot *m)
@@ -88,11 +99,13 @@ struct lane *engine_enter(struct moot *m)
 
 void engine_leave(struct moot *m)
 {
-    observe_tell(m); /* while this thread counts as a caller */
+    if (m->observe != NULL) {
+        observe_tell(m); /* while this thread counts as a caller */
+    }
     /* Under the lock: who closes frees `m` once it sees no callers, and looks under it.
      */
     __atomic_sub_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
-    engine_unlock(m);
+    unlock(m);
 }
 
 /* --- Carrying outputs out ------------------------------------------------------- */

@@ -26,10 +26,10 @@ void engine_later(struct moot *m, struct later later);
 
 /* Ends every wait and spawn of this rank with `code`; the first one stays. */
 void engine_fail(struct moot *m, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((cold, format(printf, 3, 4)));
 
 /* The same for every rank: peers are told, so that none waits for this one. */
 void engine_fail_all(struct moot *m, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((cold, format(printf, 3, 4)));
 
 #endif

@@ -89,9 +89,6 @@ static void prune(struct moot *m, struct group *group)
 int group_reserve(struct moot *m, struct lane *lane)
 {
     struct group *group = lane->group;
-    if (group == NULL) {
-        return MOOT_OK;
-    }
     if (group->spawned.count >= group->prune_at && !group->closing) {
         prune(m, group);
     }
@@ -104,7 +101,7 @@ void group_add(struct moot *m, struct lane *lane, moot_task task)
 {
     struct group *group = lane->group;
     struct handle *handle;
-    if (group == NULL || handle_find(&m->handles, task.id, &handle) != MOOT_OK) {
+    if (handle_find(&m->handles, task.id, &handle) != MOOT_OK) {
         return;
     }
     uint64_t id = task_handle_new(m, handle->task, NULL);

@@ -23,7 +23,7 @@ int group_open(struct lane *lane); /* LIMIT, NO_MEMORY */
 int group_close(struct moot *m, struct lane *lane, moot_duration timeout);
 /* Before a top-level spawn: there will be room for it.  NO_MEMORY. */
 int group_reserve(struct moot *m, struct lane *lane);
-/* After it: the handle is the program's own. */
+/* After it: the handle is the program's own.  Both only while a group is open. */
 void group_add(struct moot *m, struct lane *lane, moot_task task);
 /* The thread or the context ends: the groups go, and nobody waits. */
 void groups_abandon(struct moot *m, struct lane *lane);

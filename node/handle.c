@@ -27,8 +27,6 @@ static uint32_t generation_of(uint64_t id)
     return (uint32_t)(id >> SLOT_BITS) & 0xffffu;
 }
 
-static uint32_t slot_of(uint64_t id) { return (uint32_t)id & ((1u << SLOT_BITS) - 1); }
-
 void handles_init(struct handles *handles, uint64_t random)
 {
     *handles = (struct handles){
@@ -147,7 +145,7 @@ uint64_t handle_of_kernel(const struct handles *handles, uint32_t number)
     return pack(handles, HANDLE_KERNEL, number);
 }
 
-int handle_find_kernel(const struct handles *handles, uint64_t id, uint32_t *number)
+int handle_judge_kernel(const struct handles *handles, uint64_t id)
 {
     if (id == 0) {
         return MOOT_ERR_UNKNOWN_KERNEL;
@@ -155,9 +153,5 @@ int handle_find_kernel(const struct handles *handles, uint64_t id, uint32_t *num
     if (tag_of(id) != handles->tag) {
         return MOOT_ERR_FOREIGN;
     }
-    if (generation_of(id) != HANDLE_KERNEL) {
-        return MOOT_ERR_UNKNOWN_KERNEL;
-    }
-    *number = slot_of(id);
-    return MOOT_OK;
+    return generation_of(id) == HANDLE_KERNEL ? MOOT_OK : MOOT_ERR_UNKNOWN_KERNEL;
 }

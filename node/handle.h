@@ -58,6 +58,11 @@ static_assert(HANDLE_SLOT_BITS + HANDLE_GENERATION_BITS + HANDLE_TAG_BITS == 64,
 
 /* A handle for the task; 0 without memory, or beyond LIMIT_TASKS handles. */
 uint64_t handle_new(struct handles *handles, struct task *task, struct task *parent);
+/* The slot of an id that handle_new has just returned. */
+static inline struct handle *handle_at(const struct handles *handles, uint64_t id)
+{
+    return &handles->slots[id & ((UINT64_C(1) << HANDLE_SLOT_BITS) - 1)];
+}
 /* MOOT_OK and the slot, good until the next handle_new; else STALE or FOREIGN.  Each
  * call of a program begins with this: it is inlined. */
 static inline int handle_find(const struct handles *handles, uint64_t id,
@@ -89,6 +94,17 @@ struct handle *handle_kept_next(const struct handles *handles,
 struct handle *handle_unkeep(struct handles *handles, struct handle *before);
 
 uint64_t handle_of_kernel(const struct handles *handles, uint32_t number);
-int handle_find_kernel(const struct handles *handles, uint64_t id, uint32_t *number);
+/* Why it is no kernel's; MOOT_OK: it is one's. */
+int handle_judge_kernel(const struct handles *handles, uint64_t id);
+static inline int handle_find_kernel(const struct handles *handles, uint64_t id,
+                                     uint32_t *number)
+{
+    uint64_t head = (uint64_t)handles->tag << HANDLE_GENERATION_BITS | HANDLE_KERNEL;
+    if (id >> HANDLE_SLOT_BITS != head) {
+        return handle_judge_kernel(handles, id);
+    }
+    *number = (uint32_t)id & ((UINT32_C(1) << HANDLE_SLOT_BITS) - 1);
+    return MOOT_OK;
+}
 
 #endif

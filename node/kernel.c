@@ -53,6 +53,14 @@ static bool compare(struct kernel *kernel, uint32_t rank, uint32_t version,
     return true;
 }
 
+static uint32_t core_flags(uint32_t flags)
+{
+    return ((flags & MOOT_KERNEL_ONCE) ? CORE_TASK_ONCE : 0u) |
+           ((flags & MOOT_KERNEL_IDEMPOTENT) ? CORE_TASK_IDEMPOTENT : 0u) |
+           ((flags & MOOT_KERNEL_PORTABLE) ? CORE_TASK_PORTABLE : 0u) |
+           ((flags & MOOT_KERNEL_NONDETERMINISTIC) ? CORE_TASK_NONDETERMINISTIC : 0u);
+}
+
 struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *said)
 {
     struct kernel **items =
@@ -71,6 +79,7 @@ struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *said)
     *kernel = (struct kernel){.name = name,
                               .version = said->version,
                               .flags = said->flags,
+                              .core_flags = core_flags(said->flags),
                               .fn = said->fn,
                               .user = said->user,
                               .retries = said->retries,

@@ -12,6 +12,7 @@
 #ifndef NODE_KERNEL_H
 #define NODE_KERNEL_H
 
+#include "consensus/core.h"
 #include "hashing/identity.h"
 #include "moot.h"
 #include "proto/message.h"
@@ -19,7 +20,8 @@
 struct kernel {
     char *name;
     uint32_t version;
-    uint32_t flags; /* MOOT_KERNEL_* */
+    uint32_t flags;      /* MOOT_KERNEL_* */
+    uint32_t core_flags; /* CORE_TASK_* of its tasks */
     moot_kernel_fn fn;
     void *user;
     uint32_t retries;

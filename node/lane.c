@@ -23,8 +23,9 @@ static bool thread_key_made;
 
 /* The lane that this thread used last: most threads have one, and each call needs it.
  * A kernel may go on on another thread, so no function that lets go of the lock may
- * keep the place of this in a register: lane_of_thread() is never inlined. */
-static _Thread_local struct lane *latest;
+ * keep the place of this in a register: lane_of_thread() is never inlined.  Eight bytes
+ * of what the loader sets aside for libraries that come late: no call finds them. */
+static _Thread_local struct lane *latest __attribute__((tls_model("initial-exec")));
 
 /* --- Bonds ---------------------------------------------------------------------- */
 

@@ -80,6 +80,11 @@ void lanes_leave(struct moot *m);
 /* Makes it a lane of the protocol if it is not yet.  Under the lock.  LIMIT, NO_MEMORY.
  */
 int lane_enrol(struct moot *m, struct lane *lane);
+/* It is one, and the core knows that it runs. */
+static inline bool lane_is_running(const struct lane *lane)
+{
+    return lane->number != LANE_NO_NUMBER && lane->state == CORE_LANE_RUNNING;
+}
 /* Tells the core if the state changes.  Under the lock; no effect without a number. */
 void lane_set_state(struct moot *m, struct lane *lane, enum core_lane_state state);
 
@@ -88,11 +93,11 @@ moot_hash lane_scope(const struct lane *lane);
 
 /* Records why the thread's call failed, and returns `code`. */
 int lane_fail(struct lane *lane, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((cold, format(printf, 3, 4)));
 
 /* The same for calls without a context: moot_open, or a NULL context. */
 int thread_fail(int code, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((cold, format(printf, 2, 3)));
 const char *thread_error(void);
 
 #endif

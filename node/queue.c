@@ -121,7 +121,7 @@ static int no_memory(struct moot *m, struct lane *lane, const struct spawned *sp
 }
 
 int queue_spawn_at(struct moot *m, struct lane *lane, struct moot_queue *queue,
-                   const struct task_facts *facts, struct spawned *out)
+                   struct task_facts *facts, struct spawned *out)
 {
     int error = spawn_enter(m, lane, facts, out);
     if (error != MOOT_OK) {

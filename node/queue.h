@@ -45,7 +45,7 @@ int queue_spawn(struct moot *m, struct lane *lane, bool queued,
                 struct task_facts *facts, moot_task *out);
 /* Enters at `queue`, whatever is open (NULL: registers it at once). */
 int queue_spawn_at(struct moot *m, struct lane *lane, struct moot_queue *queue,
-                   const struct task_facts *facts, struct spawned *out);
+                   struct task_facts *facts, struct spawned *out);
 /* Passes a batch, which is empty then, to `to` (NULL: registers it).  The first error,
  * with the lane's error text. */
 int queue_pass(struct moot *m, struct lane *lane, struct moot_queue *to,

@@ -22,63 +22,47 @@
 /* A rank that only spawns still answers its peers this often. */
 enum { SPAWN_DRIVE_NS = 20000 };
 
-static moot_hash hash_of(const struct task_facts *facts)
+static inline moot_hash hash_of(const struct task_facts *facts)
 {
+    const struct core_register *reg = &facts->reg;
     struct identity identity = {.kernel = &facts->kernel->identity,
                                 .args = facts->args,
                                 .args_size = facts->args_size,
-                                .inputs = facts->inputs,
-                                .input_count = facts->input_count - facts->after_count,
+                                .inputs = reg->inputs,
+                                .input_count = reg->input_count - reg->after_count,
                                 .key = facts->key,
                                 .key_size = facts->key_size,
-                                .once = (facts->kernel->flags & MOOT_KERNEL_ONCE) != 0,
+                                .once = (reg->flags & CORE_TASK_ONCE) != 0,
                                 .nested = facts->nested,
-                                .candidates = facts->candidates,
-                                .scope = facts->scope};
+                                .candidates = reg->candidates,
+                                .scope = reg->scope};
     return identity_hash(&identity);
 }
 
 /* --- Registering ---------------------------------------------------------------- */
 
-static uint32_t core_flags(const struct task_facts *facts)
+static inline int register_task(struct moot *m, struct task *task,
+                                struct task_facts *facts, bool adopted)
 {
-    uint32_t kernel = facts->kernel->flags;
-    return ((kernel & MOOT_KERNEL_ONCE) ? CORE_TASK_ONCE : 0u) |
-           ((kernel & MOOT_KERNEL_IDEMPOTENT) ? CORE_TASK_IDEMPOTENT : 0u) |
-           ((kernel & MOOT_KERNEL_PORTABLE) ? CORE_TASK_PORTABLE : 0u) |
-           ((kernel & MOOT_KERNEL_NONDETERMINISTIC) ? CORE_TASK_NONDETERMINISTIC : 0u) |
-           (facts->nested ? CORE_TASK_NESTED : 0u) |
-           (facts->hint ? CORE_TASK_HINT : 0u);
-}
-
-/* `entries`: the core's entries of the inputs, or NULL. */
-static int register_task(struct moot *m, struct task *task,
-                         const struct task_facts *facts, uint32_t lane, void **entries,
-                         bool adopted)
-{
-    const struct core_event event = {
-        .type = CORE_EV_REGISTER,
-        .hash = task->hash,
-        .entry = task_entry(task),
-        .u.reg = {.scope = facts->scope,
-                  .parent = facts->parent_hash,
-                  .lane = lane,
-                  .flags = core_flags(facts) | (adopted ? CORE_TASK_ADOPTED : 0u),
-                  .inputs = facts->inputs,
-                  .input_entries = entries,
-                  .input_count = facts->input_count,
-                  .after_count = facts->after_count,
-                  .candidates = facts->candidates,
-                  .spec = task_seldom(task)->spec,
-                  .site = task_site(task)}};
+    struct core_register *reg = &facts->reg;
+    reg->flags |= adopted ? CORE_TASK_ADOPTED : 0u;
+    reg->spec = task_seldom(task)->spec;
+    reg->site = task_site(task);
+    const struct core_event event = {.type = CORE_EV_REGISTER,
+                                     .hash = task->hash,
+                                     .entry = task_entry(task),
+                                     .u.reg = reg};
     bool held = task->held, was_adopted = task->adopted;
     task->held = true; /* the core's answer may run it at once */
     task->adopted = adopted;
-    trace_spawn(m, task, facts, lane, adopted);
-    uint64_t mark = observe_mark(m);
-    if (!held || was_adopted) {
-        observe_event(m, MOOT_EVENT_SPAWNED, task, -1, NULL);
-        observe_spawned_late(m, task);
+    trace_spawn(m, task, facts, reg->lane, adopted);
+    uint64_t mark = 0;
+    if (m->observe != NULL) {
+        mark = observe_mark(m);
+        if (!held || was_adopted) {
+            observe_event(m, MOOT_EVENT_SPAWNED, task, -1, NULL);
+            observe_spawned_late(m, task);
+        }
     }
     int error = engine_step(m, &event);
     if (error != MOOT_OK) {
@@ -90,11 +74,13 @@ static int register_task(struct moot *m, struct task *task,
 }
 
 /* The core's entries of the inputs, made of those that are known by hash alone. */
-static bool find_entries(struct moot *m, const struct task_facts *facts, void **entries)
+static inline bool find_entries(struct moot *m, const struct task_facts *facts,
+                                void **entries)
 {
-    for (size_t i = 0; i < facts->input_count; i++) {
+    const struct core_register *reg = &facts->reg;
+    for (size_t i = 0; i < reg->input_count; i++) {
         struct task *known = facts->input_tasks != NULL ? facts->input_tasks[i] : NULL;
-        struct task *input = known != NULL ? known : task_enter(m, &facts->inputs[i]);
+        struct task *input = known != NULL ? known : task_enter(m, &reg->inputs[i]);
         if (input == NULL) {
             return false;
         }
@@ -103,39 +89,49 @@ static bool find_entries(struct moot *m, const struct task_facts *facts, void **
     return true;
 }
 
-/* Registers the task unless this rank holds it.  A program that spawns what it had
- * adopted puts it on its roll now. */
-static int hold(struct moot *m, struct task *task, const struct task_facts *facts,
-                const struct lane *lane)
+/* This rank holds it already. */
+static int hold_again(struct moot *m, struct task *task, struct task_facts *facts)
 {
-    bool taken = task->held && (!task->adopted || facts->nested);
-    if (taken) {
-        priority_raise(m, task, facts->priority);
-    }
-    if (taken && !task->let_go) {
+    priority_raise(m, task, facts->priority);
+    if (!task->let_go) {
         return MOOT_OK;
     }
     task->let_go = false;
-    if (taken) {
-        return register_task(m, task, facts, lane->number, NULL, false);
+    facts->reg.input_entries = NULL;
+    return register_task(m, task, facts, false);
+}
+
+/* Registers the task unless this rank holds it.  A program that spawns what it had
+ * adopted puts it on its roll now. */
+static inline int hold(struct moot *m, struct task *task, struct task_facts *facts,
+                       struct lane *lane)
+{
+    facts->reg.lane = lane->number;
+    if (task->held && (!task->adopted || facts->nested)) {
+        return hold_again(m, task, facts);
     }
+    task->let_go = false;
     if (!task->held && !task->pending && !task_fill(m, task, facts)) {
         return MOOT_ERR_NO_MEMORY;
     }
     if (!find_entries(m, facts, lane->entries)) {
         return MOOT_ERR_NO_MEMORY;
     }
-    priority_hand_down(m, task, lane->entries, facts->input_count);
-    int error = register_task(m, task, facts, lane->number, lane->entries, false);
-    m->counts.spawned += error == MOOT_OK;
+    if (task->priority > 0) {
+        priority_hand_down(m, task, lane->entries, facts->reg.input_count);
+    }
+    facts->reg.input_entries = lane->entries;
+    int error = register_task(m, task, facts, false);
     if (error == MOOT_OK) {
+        m->counts.spawned++;
         verify_spawned(m, task);
     }
     return error;
 }
 
-static int explain(struct moot *m, struct lane *lane, const moot_hash *hash,
-                   const char *label, int error)
+static __attribute__((cold)) int explain(struct moot *m, struct lane *lane,
+                                         const moot_hash *hash, const char *label,
+                                         int error)
 {
     char digits[MOOT_HASH_TEXT_BYTES];
     return lane_fail(lane, error, "rank %u cannot spawn task %.8s%s%s%s: %s (%s)",
@@ -146,31 +142,42 @@ static int explain(struct moot *m, struct lane *lane, const moot_hash *hash,
 
 /* Why it cannot be spawned any more: it, or one of its inputs, belongs to a scope that
  * has ended on every rank, or is a once task that was dropped; MOOT_OK: it can. */
-static int refusal(const struct moot *m, const moot_hash *hash,
-                   const struct task_facts *facts)
+static inline int refusal(const struct moot *m, const moot_hash *hash,
+                          const struct task_facts *facts)
 {
-    int error = core_refusal(m->core, hash, facts->inputs, facts->input_count);
+    int error = core_refusal(m->core, hash, facts->reg.inputs, facts->reg.input_count);
     const struct task *task = error != MOOT_OK ? core_user(m->core, hash) : NULL;
     return task != NULL && task->held ? MOOT_OK : error;
 }
 
-int spawn_enter(struct moot *m, struct lane *lane, const struct task_facts *facts,
-                struct spawned *out)
+/* The thread is a lane of the protocol, and goes on. */
+static int begin_spawning(struct moot *m, struct lane *lane)
 {
-    int error = facts->nested ? MOOT_OK : lane_enrol(m, lane);
+    int error = lane_enrol(m, lane);
     if (error != MOOT_OK) {
         return lane_fail(lane, error, "no more than %u threads can spawn at a time",
                          LIMIT_LANES);
     }
-    if (!facts->nested) {
-        lane_set_state(m, lane, CORE_LANE_RUNNING);
+    lane_set_state(m, lane, CORE_LANE_RUNNING);
+    return MOOT_OK;
+}
+
+inline int spawn_enter(struct moot *m, struct lane *lane,
+                       const struct task_facts *facts, struct spawned *out)
+{
+    int error =
+        facts->nested || lane_is_running(lane) ? MOOT_OK : begin_spawning(m, lane);
+    if (error != MOOT_OK) {
+        return error;
     }
     if (!facts->kernel->told) {
         outbox_tell_kernel(m, facts->kernel);
     }
     moot_hash hash = hash_of(facts);
     core_expect(m->core, &hash);
-    window_wait_while_leaving(m, &hash, facts);
+    if (core_any_leaving(m->core)) {
+        window_wait_while_leaving(m, &hash, facts);
+    }
     error = refusal(m, &hash, facts);
     if (error != MOOT_OK) {
         return explain(m, lane, &hash, facts->label, error);
@@ -192,8 +199,8 @@ void spawn_undo(struct moot *m, const struct spawned *spawned)
     }
 }
 
-static int hold_or_explain(struct moot *m, struct lane *lane, struct task *task,
-                           const struct task_facts *facts)
+static inline int hold_or_explain(struct moot *m, struct lane *lane, struct task *task,
+                                  struct task_facts *facts)
 {
     int error = hold(m, task, facts, lane);
     if (error != MOOT_OK) {
@@ -205,8 +212,8 @@ static int hold_or_explain(struct moot *m, struct lane *lane, struct task *task,
     return MOOT_OK;
 }
 
-int spawn_hold(struct moot *m, struct lane *lane, const struct task_facts *facts,
-               const struct spawned *spawned)
+inline int spawn_hold(struct moot *m, struct lane *lane, struct task_facts *facts,
+                      const struct spawned *spawned)
 {
     if (spawned->task->pending) {
         return MOOT_OK; /* it keeps the place that it has in a queue */
@@ -228,13 +235,13 @@ int spawn_filled(struct moot *m, struct lane *lane, struct task *task,
     if (task->gone) {
         return explain(m, lane, &task->hash, facts->label, MOOT_ERR_SCOPE_CLOSED);
     }
-    if (!spawn_input_room(lane, facts->input_count)) {
+    if (!spawn_input_room(lane, facts->reg.input_count)) {
         return explain(m, lane, &task->hash, facts->label, MOOT_ERR_NO_MEMORY);
     }
-    for (size_t i = 0; i < facts->input_count; i++) {
+    for (size_t i = 0; i < facts->reg.input_count; i++) {
         lane->hashes[i] = facts->input_tasks[i]->hash;
     }
-    facts->inputs = lane->hashes;
+    facts->reg.inputs = lane->hashes;
     return hold_or_explain(m, lane, task, facts);
 }
 
@@ -252,11 +259,27 @@ void spawn_make_room(struct moot *m, struct lane *lane)
     window_make_room(m, lane);
 }
 
+/* No queue is open. */
+static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *facts,
+                         moot_task *out)
+{
+    struct spawned spawned;
+    int error = spawn_enter(m, lane, facts, &spawned);
+    if (error == MOOT_OK) {
+        error = spawn_hold(m, lane, facts, &spawned);
+    }
+    if (error == MOOT_OK) {
+        out->id = spawned.id;
+    }
+    return error;
+}
+
 int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                const char *site, struct task *parent, moot_task *out)
 {
-    int error = spawn_check_open(m, lane, parent);
-    if (error == MOOT_OK && parent == NULL) {
+    int error =
+        parent == NULL ? spawn_check_open(m, lane) : spawn_judge_open(m, lane, parent);
+    if (error == MOOT_OK && parent == NULL && lane->group != NULL) {
         error = group_reserve(m, lane);
     }
     if (error != MOOT_OK) {
@@ -266,11 +289,17 @@ int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
     error = spawn_check(m, lane, spec, site, parent, &spawn);
     if (error == MOOT_OK) {
         bool queued = (spec->flags & MOOT_TASK_NO_QUEUE) == 0;
-        error = queue_spawn(m, lane, queued, &spawn.facts, out);
+        error = parent == NULL && lane->queues.entry == NULL
+                    ? spawn_at_once(m, lane, &spawn.facts, out)
+                    : queue_spawn(m, lane, queued, &spawn.facts, out);
     }
-    rankset_release(&spawn.candidates);
+    if (spawn.candidates.high_words > 0) {
+        rankset_release(&spawn.candidates);
+    }
     if (parent == NULL && error == MOOT_OK) {
-        group_add(m, lane, *out);
+        if (lane->group != NULL) {
+            group_add(m, lane, *out);
+        }
         spawn_make_room(m, lane);
     } else {
         spawn_drive(m);
@@ -311,19 +340,21 @@ void spawn_adopt(struct moot *m, const struct message *motion)
     struct task_facts facts = {.kernel = kernel,
                                .args = spec->args,
                                .args_size = spec->args_size,
-                               .inputs = spec->inputs,
-                               .input_count = spec->input_count,
-                               .after_count = spec->after_count,
                                .key = spec->key,
                                .key_size = spec->key_size,
-                               .candidates = spec->candidates,
-                               .scope = spec->scope,
-                               .parent_hash = spec->parent,
                                .nested = (spec->flags & CORE_TASK_NESTED) != 0,
-                               .hint = (spec->flags & CORE_TASK_HINT) != 0,
                                .priority = spec->priority,
-                               .label = spec->label,
-                               .site = spec->site};
+                               .label = spec->label};
+    facts.reg = (struct core_register){
+        .scope = spec->scope,
+        .parent = spec->parent,
+        .flags = kernel->core_flags |
+                 (spec->flags & (uint32_t)(CORE_TASK_NESTED | CORE_TASK_HINT)),
+        .inputs = spec->inputs,
+        .input_count = spec->input_count,
+        .after_count = spec->after_count,
+        .candidates = spec->candidates,
+        .site = spec->site};
     moot_hash hash = hash_of(&facts);
     if (!hash_equal(&hash, &motion->hash)) {
         return; /* not the task that it says it is */
@@ -333,14 +364,14 @@ void spawn_adopt(struct moot *m, const struct message *motion)
     }
     struct task *task = task_enter(m, &hash);
     if (task != NULL && !task->held && !task->pending && task_fill(m, task, &facts)) {
-        for (size_t i = 0; i < facts.input_count; i++) {
-            if (task_enter(m, &facts.inputs[i]) == NULL) {
+        for (size_t i = 0; i < facts.reg.input_count; i++) {
+            if (task_enter(m, &facts.reg.inputs[i]) == NULL) {
                 return;
             }
         }
         if (facts.nested) { /* the kernel is portable: it has these */
-            task->seldom->parent = core_user(m->core, &facts.parent_hash);
+            task->seldom->parent = core_user(m->core, &facts.reg.parent);
         }
-        register_task(m, task, &facts, 0, NULL, true);
+        register_task(m, task, &facts, true);
     }
 }

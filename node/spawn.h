@@ -29,7 +29,7 @@ int spawn_enter(struct moot *m, struct lane *lane, const struct task_facts *fact
                 struct spawned *out);
 /* Registers it, unless this rank holds it or a queue has it.  On failure undoes
  * spawn_enter. */
-int spawn_hold(struct moot *m, struct lane *lane, const struct task_facts *facts,
+int spawn_hold(struct moot *m, struct lane *lane, struct task_facts *facts,
                const struct spawned *spawned);
 void spawn_undo(struct moot *m, const struct spawned *spawned);
 /* Registers a pending task (ticket.h); its inputs are taken from its record. */

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-int spawn_check_open(struct moot *m, struct lane *lane, const struct task *parent)
+int spawn_judge_open(struct moot *m, struct lane *lane, const struct task *parent)
 {
     if (m->fatal != 0) {
         return lane_fail(lane, m->fatal, "%s", text_get(&m->fatal_story));
@@ -29,6 +29,10 @@ int spawn_check_open(struct moot *m, struct lane *lane, const struct task *paren
     }
     return MOOT_OK;
 }
+
+enum { WORD_RANKS = 64 }; /* in a set's own word, which needs no memory */
+
+#define MISSING_FIELD "a field of the spec is NULL and its size or count is not 0"
 
 static int check_kernel(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                         struct kernel **out)
@@ -50,16 +54,8 @@ static int check_kernel(struct moot *m, struct lane *lane, const moot_task_spec 
     return MOOT_OK;
 }
 
-static int check_sizes(struct lane *lane, const moot_task_spec *spec)
+static int refuse_sizes(struct lane *lane, const moot_task_spec *spec)
 {
-    if ((spec->args == NULL && spec->args_size > 0) ||
-        (spec->key == NULL && spec->key_size > 0) ||
-        (spec->inputs == NULL && spec->input_count > 0) ||
-        (spec->input_hashes == NULL && spec->input_hash_count > 0) ||
-        (spec->after == NULL && spec->after_count > 0)) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         "a field of the spec is NULL and its size or count is not 0");
-    }
     if (spec->args_size > LIMIT_ARGS_BYTES) {
         return lane_fail(lane, MOOT_ERR_LIMIT, ".args_size is %zu, above %u",
                          spec->args_size, LIMIT_ARGS_BYTES);
@@ -68,11 +64,24 @@ static int check_sizes(struct lane *lane, const moot_task_spec *spec)
         return lane_fail(lane, MOOT_ERR_LIMIT, ".key_size is %zu, above %u",
                          spec->key_size, LIMIT_KEY_BYTES);
     }
-    if (spec->input_count > LIMIT_INPUTS || spec->input_hash_count > LIMIT_INPUTS ||
+    return lane_fail(lane, MOOT_ERR_LIMIT, "more than %u inputs and after together",
+                     LIMIT_INPUTS);
+}
+
+static bool lacks(const void *field, size_t size) { return field == NULL && size > 0; }
+
+/* What few specs have besides. */
+static int check_rest(struct lane *lane, const moot_task_spec *spec)
+{
+    if (lacks(spec->key, spec->key_size) ||
+        lacks(spec->input_hashes, spec->input_hash_count) ||
+        lacks(spec->after, spec->after_count)) {
+        return lane_fail(lane, MOOT_ERR_INVALID, MISSING_FIELD);
+    }
+    if (spec->key_size > LIMIT_KEY_BYTES || spec->input_hash_count > LIMIT_INPUTS ||
         spec->after_count > LIMIT_INPUTS ||
         spec->input_count + spec->input_hash_count + spec->after_count > LIMIT_INPUTS) {
-        return lane_fail(lane, MOOT_ERR_LIMIT, "more than %u inputs and after together",
-                         LIMIT_INPUTS);
+        return refuse_sizes(lane, spec);
     }
     const uint32_t known = MOOT_TASK_CONDITIONAL | MOOT_TASK_NO_QUEUE;
     if ((spec->flags & ~known) != 0) {
@@ -82,8 +91,28 @@ static int check_sizes(struct lane *lane, const moot_task_spec *spec)
     return MOOT_OK;
 }
 
-static int add_handles(struct moot *m, struct lane *lane, const char *field,
-                       const moot_task *tasks, size_t count, size_t *at)
+/* Arguments, inputs and an owner at most: no more is to be looked at. */
+static bool is_plain(const moot_task_spec *spec)
+{
+    uintptr_t fields = (uintptr_t)spec->key | (uintptr_t)spec->input_hashes |
+                       (uintptr_t)spec->after | (uintptr_t)spec->candidates.ranks;
+    return (fields | spec->key_size | spec->input_hash_count | spec->after_count |
+            spec->candidates.count | spec->flags) == 0;
+}
+
+static int check_sizes(struct lane *lane, const moot_task_spec *spec, bool plain)
+{
+    if (lacks(spec->args, spec->args_size) || lacks(spec->inputs, spec->input_count)) {
+        return lane_fail(lane, MOOT_ERR_INVALID, MISSING_FIELD);
+    }
+    if (spec->args_size > LIMIT_ARGS_BYTES || spec->input_count > LIMIT_INPUTS) {
+        return refuse_sizes(lane, spec);
+    }
+    return plain ? MOOT_OK : check_rest(lane, spec);
+}
+
+static inline int add_handles(struct moot *m, struct lane *lane, const char *field,
+                              const moot_task *tasks, size_t count, size_t *at)
 {
     for (size_t i = 0; i < count; i++) {
         struct handle *handle;
@@ -118,7 +147,8 @@ bool spawn_input_room(struct lane *lane, size_t count)
 
 /* Into the lane's scratch: data inputs by handle, data inputs by hash, then order only.
  */
-static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec *spec)
+static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                        bool plain)
 {
     size_t total = spec->input_count + spec->input_hash_count + spec->after_count;
     if (!spawn_input_room(lane, total)) {
@@ -126,6 +156,9 @@ static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec 
     }
     size_t at = 0;
     int error = add_handles(m, lane, "inputs", spec->inputs, spec->input_count, &at);
+    if (plain) {
+        return error;
+    }
     for (size_t i = 0; error == MOOT_OK && i < spec->input_hash_count; i++) {
         if (hash_is_zero(&spec->input_hashes[i])) {
             return lane_fail(lane, MOOT_ERR_INVALID,
@@ -154,26 +187,24 @@ static int add_candidate(struct moot *m, struct lane *lane, struct spawn *spawn,
     return MOOT_OK;
 }
 
-static bool are_chosen(const moot_task_spec *spec)
+static int check_owner(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                       struct spawn *spawn)
 {
-    return spec->owner.rank_plus_one != 0 || spec->candidates.ranks != NULL ||
-           spec->candidates.count > 0;
+    int rank = spec->owner.rank_plus_one - 1;
+    if (rank < 0 || rank >= WORD_RANKS || (uint32_t)rank >= m->group.size) {
+        return add_candidate(m, lane, spawn, "owner", rank);
+    }
+    spawn->candidates.low = UINT64_C(1) << rank;
+    return MOOT_OK;
 }
 
 static int check_candidates(struct moot *m, struct lane *lane,
                             const moot_task_spec *spec, struct spawn *spawn)
 {
     const moot_ranks *ranks = &spec->candidates;
-    bool owner = spec->owner.rank_plus_one != 0;
-    if (!are_chosen(spec)) {
-        return MOOT_OK;
-    }
-    if (owner && (ranks->ranks != NULL || ranks->count > 0)) {
+    if (spec->owner.rank_plus_one != 0) {
         return lane_fail(lane, MOOT_ERR_INVALID,
                          ".owner and .candidates are both given");
-    }
-    if (owner) {
-        return add_candidate(m, lane, spawn, "owner", spec->owner.rank_plus_one - 1);
     }
     if (ranks->ranks == NULL || ranks->count == 0) {
         return lane_fail(lane, MOOT_ERR_INVALID, ".candidates is an empty set");
@@ -189,45 +220,70 @@ static int check_candidates(struct moot *m, struct lane *lane,
     return error;
 }
 
-/* Field by field: a literal would be made elsewhere and copied, at each spawn. */
-static void fill_facts(const struct lane *lane, const moot_task_spec *spec,
-                       struct kernel *kernel, struct task *parent, struct spawn *spawn)
+static int check_ranks(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                       struct spawn *spawn)
 {
-    struct task_facts *facts = &spawn->facts;
+    spawn->facts.reg.candidates = &spawn->candidates;
+    if (spec->candidates.ranks != NULL || spec->candidates.count > 0) {
+        return check_candidates(m, lane, spec, spawn);
+    }
+    if (spec->owner.rank_plus_one != 0) {
+        return check_owner(m, lane, spec, spawn);
+    }
+    spawn->facts.reg.candidates = NULL;
+    return MOOT_OK;
+}
+
+/* What the core is told.  Field by field: a literal would be made elsewhere and copied,
+ * at each spawn. */
+static void fill_reg(const struct lane *lane, const moot_task_spec *spec,
+                     const struct kernel *kernel, const struct task *parent,
+                     struct core_register *reg)
+{
+    reg->flags = kernel->core_flags | (parent != NULL ? CORE_TASK_NESTED : 0u) |
+                 (spec->flags & MOOT_TASK_CONDITIONAL ? CORE_TASK_HINT : 0u);
+    reg->inputs = lane->hashes;
+    reg->input_count = spec->input_count + spec->input_hash_count + spec->after_count;
+    reg->after_count = spec->after_count;
+    reg->scope = parent != NULL ? parent->hash : lane_scope(lane);
+    reg->parent = parent != NULL ? parent->hash : (moot_hash){{0}};
+    reg->spec = NULL;
+    reg->user = NULL;
+}
+
+static void fill_facts(const struct lane *lane, const moot_task_spec *spec,
+                       struct kernel *kernel, struct task *parent,
+                       struct task_facts *facts)
+{
     facts->kernel = kernel;
     facts->args = spec->args;
     facts->args_size = spec->args_size;
-    facts->inputs = lane->hashes;
-    facts->input_tasks = lane->inputs;
-    facts->input_count = spec->input_count + spec->input_hash_count + spec->after_count;
-    facts->after_count = spec->after_count;
     facts->key = spec->key;
     facts->key_size = spec->key_size;
-    facts->candidates = are_chosen(spec) ? &spawn->candidates : NULL;
-    facts->scope = parent != NULL ? parent->hash : lane_scope(lane);
+    facts->input_tasks = lane->inputs;
     facts->parent = parent;
-    facts->parent_hash = parent != NULL ? parent->hash : (moot_hash){{0}};
     facts->nested = parent != NULL;
-    facts->hint = (spec->flags & MOOT_TASK_CONDITIONAL) != 0;
     facts->priority = spec->priority;
     facts->queue_line = 0;
     facts->label = spec->label;
+    fill_reg(lane, spec, kernel, parent, &facts->reg);
 }
 
 int spawn_check(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                 const char *site, struct task *parent, struct spawn *spawn)
 {
     struct kernel *kernel = NULL;
+    bool plain = is_plain(spec);
     spawn->candidates = (struct rankset){.low = 0};
     int error = check_kernel(m, lane, spec, &kernel);
     if (error == MOOT_OK) {
-        error = check_sizes(lane, spec);
+        error = check_sizes(lane, spec, plain);
     }
     if (error == MOOT_OK) {
-        error = check_inputs(m, lane, spec);
+        error = check_inputs(m, lane, spec, plain);
     }
     if (error == MOOT_OK) {
-        error = check_candidates(m, lane, spec, spawn);
+        error = check_ranks(m, lane, spec, spawn);
     }
     if (error != MOOT_OK) {
         return error;
@@ -238,7 +294,7 @@ int spawn_check(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                          "kernel '%s' is once: each of its tasks needs a .key",
                          kernel->name);
     }
-    fill_facts(lane, spec, kernel, parent, spawn);
-    spawn->facts.site = site;
+    fill_facts(lane, spec, kernel, parent, &spawn->facts);
+    spawn->facts.reg.site = site;
     return MOOT_OK;
 }

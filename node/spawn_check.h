@@ -14,8 +14,15 @@ struct spawn {
     struct rankset candidates; /* released by the end of the call */
 };
 
-/* Whether this thread may spawn now; `parent`: as in spawn_task. */
-int spawn_check_open(struct moot *m, struct lane *lane, const struct task *parent);
+/* Why this thread may not spawn now; MOOT_OK: it may.  `parent`: as in spawn_task. */
+int spawn_judge_open(struct moot *m, struct lane *lane, const struct task *parent);
+/* The same of the program. */
+static inline int spawn_check_open(struct moot *m, struct lane *lane)
+{
+    bool open = m->fatal == 0 && !m->closing && lane->call == NULL && !lane->parked &&
+                !lane->telling;
+    return open ? MOOT_OK : spawn_judge_open(m, lane, NULL);
+}
 /* Checks a spec and turns it into facts.  Release the candidates whatever it returns.
  */
 int spawn_check(struct moot *m, struct lane *lane, const moot_task_spec *spec,

@@ -41,8 +41,8 @@ static size_t room_bytes(const struct task_facts *facts)
 struct task *task_enter_for(struct moot *m, const moot_hash *hash,
                             const struct task_facts *facts)
 {
-    return entered(m, core_enter_for(m->core, hash, facts->candidates,
-                                     facts->input_count, room_bytes(facts)));
+    return entered(m, core_enter_for(m->core, hash, facts->reg.candidates,
+                                     facts->reg.input_count, room_bytes(facts)));
 }
 
 const struct task_seldom task_seldom_none = {0};
@@ -146,16 +146,6 @@ static bool fill_args(struct moot *m, struct task *task, const struct task_facts
     return true;
 }
 
-static uint32_t spec_flags(const struct task_facts *facts)
-{
-    uint32_t kernel = facts->kernel->flags;
-    return CORE_TASK_PORTABLE | ((kernel & MOOT_KERNEL_ONCE) ? CORE_TASK_ONCE : 0u) |
-           ((kernel & MOOT_KERNEL_IDEMPOTENT) ? CORE_TASK_IDEMPOTENT : 0u) |
-           ((kernel & MOOT_KERNEL_NONDETERMINISTIC) ? CORE_TASK_NONDETERMINISTIC : 0u) |
-           (facts->nested ? CORE_TASK_NESTED : 0u) |
-           (facts->hint ? CORE_TASK_HINT : 0u);
-}
-
 static const struct rankset *keep_candidates(struct moot *m, const struct rankset *set)
 {
     struct rankset *copy = pool_take(&m->pool, sizeof(*copy));
@@ -174,30 +164,31 @@ static const struct rankset *keep_candidates(struct moot *m, const struct rankse
 static bool fill_spec(struct moot *m, struct task *task, const struct task_facts *facts)
 {
     struct message_spec *spec = pool_take(&m->pool, sizeof(*spec));
-    moot_hash *inputs =
-        pool_copy(&m->pool, facts->inputs, facts->input_count * sizeof(*inputs));
+    moot_hash *inputs = pool_copy(&m->pool, facts->reg.inputs,
+                                  facts->reg.input_count * sizeof(*inputs));
     void *key =
         facts->key != NULL ? pool_copy(&m->pool, facts->key, facts->key_size) : NULL;
     if (spec == NULL || inputs == NULL || (facts->key != NULL && key == NULL)) {
         return false;
     }
-    *spec = (struct message_spec){.kernel_name = facts->kernel->name,
-                                  .kernel_version = facts->kernel->version,
-                                  .flags = spec_flags(facts),
-                                  .args = task->args,
-                                  .args_size = task->args_size,
-                                  .inputs = inputs,
-                                  .input_count = facts->input_count,
-                                  .after_count = facts->after_count,
-                                  .key = key,
-                                  .key_size = facts->key_size,
-                                  .scope = facts->scope,
-                                  .parent = facts->parent_hash,
-                                  .priority = facts->priority,
-                                  .label = task_label(task),
-                                  .site = task_site(task)};
-    if (facts->candidates != NULL) {
-        spec->candidates = keep_candidates(m, facts->candidates);
+    *spec =
+        (struct message_spec){.kernel_name = facts->kernel->name,
+                              .kernel_version = facts->kernel->version,
+                              .flags = facts->reg.flags & ~(uint32_t)CORE_TASK_ADOPTED,
+                              .args = task->args,
+                              .args_size = task->args_size,
+                              .inputs = inputs,
+                              .input_count = facts->reg.input_count,
+                              .after_count = facts->reg.after_count,
+                              .key = key,
+                              .key_size = facts->key_size,
+                              .scope = facts->reg.scope,
+                              .parent = facts->reg.parent,
+                              .priority = facts->priority,
+                              .label = task_label(task),
+                              .site = task_site(task)};
+    if (facts->reg.candidates != NULL) {
+        spec->candidates = keep_candidates(m, facts->reg.candidates);
         if (spec->candidates == NULL) {
             return false;
         }
@@ -228,8 +219,8 @@ bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts
     if (!fill_args(m, task, facts, fits ? room : NULL, portable)) {
         return false;
     }
-    if (facts->site != NULL) {
-        core_entry_set_site(&task->entry, site_intern(m, facts->site));
+    if (facts->reg.site != NULL) {
+        core_entry_set_site(&task->entry, site_intern(m, facts->reg.site));
     }
     bool some = facts->label != NULL || facts->parent != NULL || portable;
     struct task_seldom *seldom = some ? task_seldom_of(m, task) : NULL;

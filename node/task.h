@@ -148,19 +148,16 @@ struct task_facts {
     struct kernel *kernel;
     const void *args;
     size_t args_size;
-    const moot_hash *inputs;         /* data inputs, then `after` */
-    struct task *const *input_tasks; /* theirs, where known; or NULL */
-    size_t input_count, after_count;
     const void *key; /* portable kernels: goes into the spec that peers are sent */
     size_t key_size;
-    const struct rankset *candidates; /* NULL: all */
-    moot_hash scope;
-    struct task *parent; /* nested */
-    moot_hash parent_hash;
-    bool nested, hint;
+    struct task *const *input_tasks; /* the inputs', where known; or NULL */
+    struct task *parent;             /* nested */
+    bool nested;
     int32_t priority;
     uint16_t queue_line;
-    const char *label, *site; /* NULL: none */
+    const char *label; /* NULL: none */
+    /* What the core is told.  Its lane, .input_entries and .spec come in when it is. */
+    struct core_register reg;
 };
 
 /* The record of a task that is about to be filled in with these: a new one has room for

@@ -9,14 +9,15 @@
 
 uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent)
 {
-    struct handle *handle;
     uint64_t id = handle_new(&m->handles, task, parent);
-    if (id == 0 || handle_find(&m->handles, id, &handle) != MOOT_OK) {
+    if (id == 0) {
         return 0;
     }
     task->handle_count++;
     uint64_t mark = hash_scope(&task->hash);
-    handle->scoped = mark != 0 && scope_use(m, mark);
+    if (mark != 0) {
+        handle_at(&m->handles, id)->scoped = scope_use(m, mark);
+    }
     return id;
 }
 

@@ -96,18 +96,19 @@ static void release(struct moot_ticket *ticket)
 static bool fill_inputs(struct moot_ticket *ticket, const struct task_facts *facts)
 {
     struct moot *m = ticket->m;
-    if (facts->input_count == 0) {
+    if (facts->reg.input_count == 0) {
         return true;
     }
-    ticket->inputs = pool_take(&m->pool, inputs_bytes(facts->input_count));
+    ticket->inputs = pool_take(&m->pool, inputs_bytes(facts->reg.input_count));
     if (ticket->inputs == NULL) {
         return false;
     }
-    ticket->input_count = (uint32_t)facts->input_count;
-    ticket->after_count = (uint32_t)facts->after_count;
-    for (size_t i = 0; i < facts->input_count; i++) {
+    ticket->input_count = (uint32_t)facts->reg.input_count;
+    ticket->after_count = (uint32_t)facts->reg.after_count;
+    for (size_t i = 0; i < facts->reg.input_count; i++) {
         struct task *known = facts->input_tasks != NULL ? facts->input_tasks[i] : NULL;
-        ticket->inputs[i] = known != NULL ? known : task_enter(m, &facts->inputs[i]);
+        ticket->inputs[i] =
+            known != NULL ? known : task_enter(m, &facts->reg.inputs[i]);
         if (ticket->inputs[i] == NULL) {
             return false;
         }
@@ -123,16 +124,16 @@ static bool fill(struct moot_ticket *ticket, const struct task_facts *facts)
     if (!ticket->begun || !task_fill(m, task, facts)) {
         return false;
     }
-    if (facts->candidates != NULL &&
-        !rankset_copy(&ticket->candidates, facts->candidates)) {
+    if (facts->reg.candidates != NULL &&
+        !rankset_copy(&ticket->candidates, facts->reg.candidates)) {
         return false;
     }
-    ticket->has_candidates = facts->candidates != NULL;
-    ticket->scope = facts->scope;
-    ticket->parent_hash = facts->parent_hash;
-    ticket->hint = facts->hint;
-    ticket->scope_kept =
-        !facts->nested && !hash_is_zero(&facts->scope) && scope_keep(m, &facts->scope);
+    ticket->has_candidates = facts->reg.candidates != NULL;
+    ticket->scope = facts->reg.scope;
+    ticket->parent_hash = facts->reg.parent;
+    ticket->hint = (facts->reg.flags & CORE_TASK_HINT) != 0;
+    ticket->scope_kept = !facts->nested && !hash_is_zero(&facts->reg.scope) &&
+                         scope_keep(m, &facts->reg.scope);
     return fill_inputs(ticket, facts);
 }
 
@@ -196,20 +197,22 @@ int ticket_submit(struct moot_ticket *ticket, struct lane *lane)
 {
     struct moot *m = ticket->m;
     struct task *task = ticket->task;
-    struct task_facts facts = {.kernel = task->kernel,
-                               .input_tasks = ticket->inputs,
-                               .input_count = ticket->input_count,
-                               .after_count = ticket->after_count,
-                               .candidates =
-                                   ticket->has_candidates ? &ticket->candidates : NULL,
-                               .scope = ticket->scope,
-                               .parent = task_seldom(task)->parent,
-                               .parent_hash = ticket->parent_hash,
-                               .nested = task->nested,
-                               .hint = ticket->hint,
-                               .priority = task->priority,
-                               .label = task_label(task),
-                               .site = task_site(task)};
+    struct task_facts facts = {
+        .kernel = task->kernel,
+        .input_tasks = ticket->inputs,
+        .parent = task_seldom(task)->parent,
+        .nested = task->nested,
+        .priority = task->priority,
+        .label = task_label(task),
+        .reg = {.scope = ticket->scope,
+                .parent = ticket->parent_hash,
+                .flags = task->kernel->core_flags |
+                         (task->nested ? (uint32_t)CORE_TASK_NESTED : 0u) |
+                         (ticket->hint ? (uint32_t)CORE_TASK_HINT : 0u),
+                .input_count = ticket->input_count,
+                .after_count = ticket->after_count,
+                .candidates = ticket->has_candidates ? &ticket->candidates : NULL,
+                .site = task_site(task)}};
     int error = spawn_filled(m, lane, task, &facts);
     release(ticket);
     return error;

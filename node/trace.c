@@ -117,27 +117,27 @@ static struct task *input_of(const struct moot *m, const struct task_facts *fact
                              size_t i)
 {
     struct task *known = facts->input_tasks != NULL ? facts->input_tasks[i] : NULL;
-    return known != NULL ? known : core_user(m->core, &facts->inputs[i]);
+    return known != NULL ? known : core_user(m->core, &facts->reg.inputs[i]);
 }
 
 /* They all have numbers, but for what has been forgotten. */
 static inline void put_inputs(struct trace_record *record, const struct moot *m,
                               const struct task_facts *facts)
 {
-    for (size_t i = 0; i < facts->input_count; i++) {
+    for (size_t i = 0; i < facts->reg.input_count; i++) {
         const struct task *input = input_of(m, facts, i);
         trace_put(record, FIELD_INPUTS, input != NULL ? input->trace_number : 0);
     }
-    trace_put(record, FIELD_AFTER_COUNT, facts->after_count);
+    trace_put(record, FIELD_AFTER_COUNT, facts->reg.after_count);
 }
 
 static unsigned flags_of(const struct task_facts *facts, bool adopted)
 {
     return (facts->kernel->flags & MOOT_KERNEL_ONCE ? MOOT__RECORD__FLAG__ONCE : 0u) |
            (facts->nested ? MOOT__RECORD__FLAG__NESTED : 0u) |
-           (facts->hint ? MOOT__RECORD__FLAG__CONDITIONAL : 0u) |
+           (facts->reg.flags & CORE_TASK_HINT ? MOOT__RECORD__FLAG__CONDITIONAL : 0u) |
            (adopted ? MOOT__RECORD__FLAG__ADOPTED : 0u) |
-           (facts->candidates != NULL ? MOOT__RECORD__FLAG__CANDIDATES : 0u);
+           (facts->reg.candidates != NULL ? MOOT__RECORD__FLAG__CANDIDATES : 0u);
 }
 
 void trace_write_spawn(struct moot *m, struct task *task,
@@ -146,7 +146,7 @@ void trace_write_spawn(struct moot *m, struct task *task,
     uint32_t kernel = name_of(m, task->kernel, task->kernel->name, 0);
     uint32_t site = name_of(m, task_site(task), task_site(task), 1);
     uint32_t parent = number_of(m, task_seldom(task)->parent);
-    for (size_t i = 0; i < facts->input_count; i++) {
+    for (size_t i = 0; i < facts->reg.input_count; i++) {
         number_of(m, input_of(m, facts, i));
     }
     if (task->trace_number == 0) {

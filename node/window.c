@@ -29,12 +29,12 @@ static bool is_leaving(const struct moot *m, const moot_hash *hash,
         return false;
     }
     bool leaving = core_is_leaving(m->core, hash);
-    for (size_t i = 0; i < facts->input_count && !leaving; i++) {
+    for (size_t i = 0; i < facts->reg.input_count && !leaving; i++) {
         const struct task *input =
             facts->input_tasks != NULL ? facts->input_tasks[i] : NULL;
         const void *entry = input != NULL ? task_entry(input) : NULL;
         leaving = entry != NULL ? core_entry_is_leaving(m->core, entry)
-                                : core_is_leaving(m->core, &facts->inputs[i]);
+                                : core_is_leaving(m->core, &facts->reg.inputs[i]);
     }
     return leaving;
 }

@@ -233,8 +233,8 @@ static void *enter_roomy(struct host *host, const struct core_event *event)
 {
     size_t room_bytes;
     void *entry =
-        core_enter_for(host->core, &event->hash, event->u.reg.candidates,
-                       event->u.reg.input_count, 1 + event->u.reg.input_count);
+        core_enter_for(host->core, &event->hash, event->u.reg->candidates,
+                       event->u.reg->input_count, 1 + event->u.reg->input_count);
     if (entry != NULL) {
         void *room = core_entry_room(host->core, entry, &room_bytes);
         memset(room, ROOM_BYTE, room_bytes);
@@ -249,8 +249,7 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     struct record *record = &host->records[index];
     const struct message_spec *spec = &sim->specs[index];
     bool nested = task->parent != PROGRAM_NONE;
-    struct core_event event = {.type = CORE_EV_REGISTER, .hash = sim->hashes[index]};
-    event.u.reg = (struct core_register){
+    const struct core_register reg = {
         .scope = spec->scope,
         .parent = spec->parent,
         .lane = lane,
@@ -267,6 +266,8 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         .spec = task->portable ? spec : NULL,
         .site = task->name,
     };
+    struct core_event event = {
+        .type = CORE_EV_REGISTER, .hash = sim->hashes[index], .u.reg = &reg};
     if (adopted)
         record->adopted = true;
     else

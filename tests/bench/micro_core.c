@@ -196,9 +196,9 @@ static void find(void *argument, long i)
 static void register_task(struct pair *pair, uint32_t rank, const moot_hash *hash,
                           const moot_hash *inputs, size_t input_count, uint32_t flags)
 {
-    struct core_event event = {.type = CORE_EV_REGISTER, .hash = *hash};
-    event.u.reg = (struct core_register){
+    const struct core_register reg = {
         .flags = flags, .inputs = inputs, .input_count = input_count, .user = &user};
+    struct core_event event = {.type = CORE_EV_REGISTER, .hash = *hash, .u.reg = &reg};
     step(pair, rank, &event);
 }
 

@@ -67,8 +67,7 @@ static void do_register(struct host *host)
         return;
     for (uint32_t i = 0; i < specs[task].input_count; i++)
         inputs[i] = world.hashes[specs[task].inputs[i]];
-    struct core_event event = {.type = CORE_EV_REGISTER, .hash = world.hashes[task]};
-    event.u.reg = (struct core_register){
+    struct core_register reg = {
         .lane = lane,
         .flags = specs[task].flags,
         .inputs = inputs,
@@ -79,7 +78,9 @@ static void do_register(struct host *host)
         .user = &host->tasks[task],
     };
     if (specs[task].parent >= 0)
-        event.u.reg.parent = world.hashes[specs[task].parent];
+        reg.parent = world.hashes[specs[task].parent];
+    const struct core_event event = {
+        .type = CORE_EV_REGISTER, .hash = world.hashes[task], .u.reg = &reg};
     host->tasks[task].held = true;
     int code = step(host, &event);
     if (code != MOOT_OK)

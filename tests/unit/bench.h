@@ -377,7 +377,7 @@ static inline int spawn_with(uint32_t rank, int number, moot_hash hash,
     struct core_event event = {.type = CORE_EV_REGISTER, .hash = hash};
     reg.user = &numbers[number];
     reg.site = "test.c:1";
-    event.u.reg = reg;
+    event.u.reg = &reg;
     return step(rank, &event);
 }
 
