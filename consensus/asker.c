@@ -4,7 +4,8 @@
  * the motion back while a push can be expected, because ranks that agree are pushed
  * what they need; so a need for a held, pure, plain task waits on the pending list
  * until this rank has sat idle for the ask delay (or a remote rank waits for it in
- * turn).  Whatever nobody can know to push is asked for at once.
+ * turn).  Whatever nobody can know to push is asked for at once.  Motions that are due
+ * go out some with each turn, so that the first are on their way while more are said.
  *
  * T1a, for tasks that nobody waits for: a plain task's chair yields it unasked for only
  * when the chair has closed, so that is when its holders tell it, and only about the
@@ -113,14 +114,27 @@ int asker_unneed(struct core *core, const struct core_event *event)
 /* --- The pending list ----------------------------------------------------------------
  */
 
+static void append(struct task *list, struct task *task)
+{
+    task->at.prev = list->at.prev;
+    task->at.next = list;
+    task->at.prev->at.next = task;
+    list->at.prev = task;
+}
+
+static void take_off(struct task *task)
+{
+    task->at.prev->at.next = task->at.next;
+    task->at.next->at.prev = task->at.prev;
+}
+
 void asker_forget_pending(struct core *core, struct task *task)
 {
     (void)core;
     task->owed = false;
     if (task->pending) {
         task->pending = false;
-        task->at.prev->at.next = task->at.next;
-        task->at.next->at.prev = task->at.prev;
+        take_off(task);
     }
 }
 
@@ -205,10 +219,7 @@ static void pend(struct core *core, struct task *task)
         drop_touch(core, task);
         task->pending = true;
         task->at.since_ns = core->now_ns;
-        task->at.prev = core->pending.at.prev;
-        task->at.next = &core->pending;
-        task->at.prev->at.next = task;
-        core->pending.at.prev = task;
+        append(&core->pending, task);
     }
     motion_count_in(core, task, &core->pending_due);
 }
@@ -243,35 +254,54 @@ static void flush_one(struct core *core, struct task *task)
     }
 }
 
-void asker_flush(struct core *core)
+static bool asks(const struct core *core)
 {
-    if (core->now_ns < asker_deadline(core)) {
-        return;
-    }
+    return core->asking.at.next != &core->asking;
+}
+
+bool asker_has_asked(const struct core *core)
+{
+    return core->pending.at.next == &core->pending && !asks(core);
+}
+
+/* What is due goes to the list of those that are asked for, in whatever state the rank
+ * is by then. */
+static void pick_due(struct core *core)
+{
     core->pending_due = PENDING_NEVER;
-    struct pending_due later = PENDING_NEVER;
     struct task *task = core->pending.at.next;
     while (task != &core->pending) {
         struct task *following = task->at.next;
-        struct pending_due with = later;
+        fetch_ahead(following, sizeof(*following));
+        struct pending_due with = core->pending_due;
         if (motion_count_in(core, task, &with) <= core->now_ns) {
-            flush_one(core, task);
-            if (task->chair == core->rank) {
-                following = core->pending.at.next; /* it may have decided others */
-            }
+            take_off(task);
+            append(&core->asking, task);
         } else {
-            later = with;
+            core->pending_due = with;
         }
         task = following;
     }
-    sooner(&core->pending_due.urgent_ns, later.urgent_ns);
-    sooner(&core->pending_due.busy_ns, later.busy_ns);
-    sooner(&core->pending_due.idle_ns, later.idle_ns);
+}
+
+void asker_flush(struct core *core)
+{
+    if (!asks(core) && core->now_ns >= asker_deadline(core)) {
+        pick_due(core);
+    }
+    for (int said = 0; asks(core) && said < SAYS_PER_TURN; said++) {
+        struct task *task = core->asking.at.next;
+        fetch_ahead(task->at.next, sizeof(*task));
+        flush_one(core, task);
+    }
 }
 
 uint64_t asker_deadline(const struct core *core)
 {
     const struct pending_due *due = &core->pending_due;
+    if (asks(core)) {
+        return core->now_ns;
+    }
     if (core->pending.at.next == &core->pending) {
         return CORE_NEVER;
     }

@@ -352,8 +352,7 @@ void chair_retest(struct core *core, struct task *task)
 }
 
 /* Over a copy of the list: deciding one task may decide its inputs. */
-static void for_each_undecided(struct core *core,
-                               void (*decide)(struct core *core, struct task *task))
+void chair_retest_all(struct core *core)
 {
     size_t count = 0;
     for (struct task *task = core->undecided_docket.undecided_next;
@@ -372,27 +371,49 @@ static void for_each_undecided(struct core *core,
     }
     for (i = 0; i < count; i++) {
         if (list[i]->docket->undecided) {
-            decide(core, list[i]);
+            chair_retest(core, list[i]);
         }
     }
 }
 
-void chair_retest_all(struct core *core) { for_each_undecided(core, chair_retest); }
-
-static void yield_when_quiet(struct core *core, struct task *task)
+/* Ends, or begins to, that the task is undecided; false if it cannot. */
+static bool yield_when_quiet(struct core *core, struct task *task)
 {
     if (task->docket->balloting || task->chair != core->rank || task->finder ||
-        core->no_quorum || !chair_has_holder(core, task)) {
-        return;
+        core->no_quorum) {
+        return false;
+    }
+    uint32_t winner = preferred_holder(core, task);
+    if (winner == NOBODY) {
+        return false;
     }
     if (core->options.mode == CORE_STRICT) {
         chair_fail(core, task, MOOT_ERR_DIVERGED, UINT64_MAX);
     } else {
-        yield_to(core, task, EVIDENCE_QUIET);
+        propose(core, task, winner, EVIDENCE_QUIET);
     }
+    return !task->docket->undecided || task->docket->balloting;
 }
 
-void chair_yield_all(struct core *core) { for_each_undecided(core, yield_when_quiet); }
+void chair_yield_all(struct core *core) { core->yields_ns = core->now_ns; }
+
+void chair_yield_some(struct core *core)
+{
+    struct task *stays = &core->undecided; /* none up to it can be yielded */
+    for (int said = 0; core->yields_ns != 0 && said < SAYS_PER_TURN;) {
+        struct task *task = stays->docket->undecided_next;
+        if (task == &core->undecided || task->docket->first_ask_ns > core->yields_ns) {
+            core->yields_ns = 0;
+        } else if (!yield_when_quiet(core, task)) {
+            stays = task;
+        } else {
+            said++;
+            fetch_ahead(stays->docket->undecided_next, sizeof(*task));
+            bool left = stays != &core->undecided && !stays->docket->undecided;
+            stays = left ? &core->undecided : stays; /* another's decision was its */
+        }
+    }
+}
 
 uint64_t chair_deadline(const struct core *core)
 {

@@ -105,6 +105,7 @@ static bool core_fill(struct core *core, const struct core_options *options)
 static void core_make_lists(struct core *core)
 {
     core->pending.at.next = core->pending.at.prev = &core->pending;
+    core->asking.at.next = core->asking.at.prev = &core->asking;
     core->unfinished.at.next = &core->unfinished;
     core->unfinished.at.prev = &core->unfinished;
     core->undecided.docket = &core->undecided_docket;
@@ -404,6 +405,7 @@ static void do_what_is_due(struct core *core)
     spread_turn(core);
     state_announce(core);
     quiet_turn(core);
+    chair_yield_some(core);
     scope_turn(core);
     drop_turn(core);
 }
@@ -485,7 +487,7 @@ uint64_t core_deadline(const struct core *core)
     if (core->epoch == 0) {
         return view_deadline(core); /* a newcomer does nothing but ask to be let in */
     }
-    if (core->scope_work || core->turn_due_ns <= core->now_ns) {
+    if (core->scope_work || core->yields_ns != 0 || core->turn_due_ns <= core->now_ns) {
         return core->now_ns;
     }
     uint64_t due = earlier(asker_deadline(core), state_deadline(core));

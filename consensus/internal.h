@@ -670,10 +670,11 @@ struct core {
     bool scope_work; /* there is more to do at once */
     bool forget_due; /* of what is dropped: with the next message or tick */
 
-    struct task pending; /* list head: needs not asked for yet */
+    struct task pending, asking; /* list heads: needs not asked for yet; now */
     struct pending_due pending_due;
     struct task undecided; /* list head, through dockets: oldest first */
     struct docket undecided_docket;
+    uint64_t yields_ns; /* all is quiet: what was asked until then goes; 0: nothing */
     struct task unfinished; /* list head */
     struct task *push_list; /* waited for by a lane here, and owned here */
     struct task **visits;   /* the worklist of graph_demand */

@@ -30,10 +30,10 @@
 
 bool quiet_resting(const struct core *core)
 {
-    return core->blocked && core->running == 0 &&
-           core->pending.at.next == &core->pending && roll_is_told(core) &&
-           (!core->closed || asker_swept(core)) && strict_settled(core) &&
-           core->settled && !core->deferred && !core->leave.ready &&
+    return core->blocked && core->running == 0 && asker_has_asked(core) &&
+           roll_is_told(core) && (!core->closed || asker_swept(core)) &&
+           strict_settled(core) && core->settled && !core->deferred &&
+           !core->leave.ready &&
            (core->options.mode != CORE_STRICT || spread_is_done(core));
 }
 
@@ -50,11 +50,13 @@ static bool is_passive(const struct core *core)
 
 /* --- What a polled rank says --------------------------------------------------- */
 
-static void find_orphan(const struct core *core, struct message_pollr *answer,
-                        moot_hash *orphan)
+/* As long as there is anything to yield, an orphan stays (`act`). */
+static void find_undecided(const struct core *core, struct message_pollr *answer,
+                           moot_hash *orphan)
 {
     for (const struct task *task = core->undecided_docket.undecided_next;
-         task != &core->undecided; task = task->docket->undecided_next) {
+         task != &core->undecided && (!answer->undecided || MUTANT(NOTFOUND));
+         task = task->docket->undecided_next) {
         uint64_t len = chair_least_len(task);
         if (chair_has_holder(core, task)) {
             answer->undecided = true;
@@ -121,8 +123,10 @@ static struct message_pollr answer_now(const struct core *core, uint64_t round,
         return answer; /* strict mode has ended every wait: only closing is left */
     }
     answer.waits = core->open_needs > 0;
-    find_orphan(core, &answer, orphan);
-    find_stuck(core, &answer);
+    if (answer.resting) { /* else nothing comes of this round */
+        find_undecided(core, &answer, orphan);
+        find_stuck(core, &answer);
+    }
     return answer;
 }
 

@@ -385,6 +385,10 @@ bool task_satisfied(const struct task *task);
 /* --- asker.c ------------------------------------------------------------------------
  */
 
+/* Of motions, and of yields because all is quiet, a turn says so many: they are on
+ * their way, and are answered, while the next says more. */
+enum { SAYS_PER_TURN = 128 };
+
 int asker_need(struct core *core, const struct core_event *event);
 int asker_unneed(struct core *core, const struct core_event *event);
 /* Counts an open need; graph_demand and asker_consider then act on it. */
@@ -395,6 +399,7 @@ void asker_consider(struct core *core, struct task *task);
 void asker_owe(struct core *core,
                struct task *task); /* T1: a motion at the next turn */
 void asker_forget_pending(struct core *core, struct task *task);
+bool asker_has_asked(const struct core *core); /* no motion is held back */
 void asker_idle(struct core *core);
 void asker_flush(struct core *core);
 uint64_t asker_deadline(const struct core *core);
@@ -468,7 +473,8 @@ uint64_t chair_least_len(const struct task *task);
 enum core_lack chair_lack(const struct core *core, const struct task *task,
                           struct rankset *awaited);
 uint64_t chair_deadline(const struct core *core);
-void chair_yield_all(struct core *core); /* all is quiet */
+void chair_yield_all(struct core *core);  /* all is quiet: with the turns that follow */
+void chair_yield_some(struct core *core); /* a turn's share of that */
 /* --- scope.c, scope_rest.c, scope_count.c, forget.c
  * -------------------------------------------------------------
  */

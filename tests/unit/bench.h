@@ -38,6 +38,7 @@ static struct bench {
     int ran_on[64];               /* rank */
     int32_t ended[RANKS_MAX][64]; /* 0: not; 1: done; negative: verdict */
     uint32_t chain_count;
+    size_t said_most; /* messages, in one step */
     bool forgotten[RANKS_MAX][64];
     bool adjourned[RANKS_MAX], diverged[RANKS_MAX];
     bool fenced[RANKS_MAX], left[RANKS_MAX], no_quorum[RANKS_MAX];
@@ -115,9 +116,10 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
     if (out->count > 0) {
         memcpy(items, out->items, out->count * sizeof(*items));
     }
-    size_t count = out->count;
+    size_t count = out->count, said = 0;
     for (size_t i = 0; i < count; i++) { /* first what borrows from the core */
         if (items[i].type == CORE_OUT_SEND) {
+            said++;
             post(rank, items[i].u.send.to, &items[i].u.send.message);
         }
         for (uint32_t k = 0;
@@ -125,6 +127,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             bench.forgotten[rank][*(int *)items[i].u.forget.users[k]] = true;
         }
     }
+    bench.said_most = said > bench.said_most ? said : bench.said_most;
     for (size_t i = 0; i < count; i++) {
         int number = items[i].user != NULL ? *(int *)items[i].user : 0;
         switch (items[i].type) {

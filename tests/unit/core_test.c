@@ -167,6 +167,44 @@ static void what_one_rank_alone_spawned_is_yielded_soon(void **state)
     }
 }
 
+/* A branch: its motions, and its decisions, are on their way before all are said; and
+ * all motions go out, though the decisions about the first let their sender work. */
+static void a_branch_of_one_rank_is_asked_for_and_yielded_bit_by_bit(void **state)
+{
+    (void)state;
+    enum { TASKS = 300, SAYS_MOST = 140 };
+    const enum evidence evidences[] = {EVIDENCE_QUIET, EVIDENCE_BLOCKED};
+    for (int i = 0; i < 2; i++) {
+        bench_open(2, CORE_REPAIR);
+        bool quiet = evidences[i] == EVIDENCE_QUIET;
+        bench.hold_runs = !quiet;
+        if (quiet) {
+            begin_wait(0, chaired_by(1, 0, 0)); /* rank 1 is to spawn it later */
+        }
+        for (int n = 0; n < TASKS; n++) {
+            moot_hash task = chaired_by(0, n, 0);
+            spawn(1, 1, task);
+            if (!quiet) {
+                spawn(0, 2, chaired_by(1, n, 0));
+            }
+        }
+        if (!quiet) {
+            begin_wait(0, chaired_by(1, 0, 0));
+        }
+        for (int n = 0; n < TASKS; n++) {
+            begin_wait(1, chaired_by(0, n, 0));
+        }
+        settle_until(bench.now + 2 * MS); /* of which 1 ms is the ask delay */
+        assert_int_equal(core_stats(bench.core[1])->motions_sent, TASKS);
+        assert_int_equal(core_stats(bench.core[0])->yields[evidences[i]], TASKS);
+        assert_int_equal(bench.runs[1], TASKS);
+        assert_int_equal(bench.ran_on[1], 1);
+        assert_true(bench.said_most < SAYS_MOST);
+        assert_true(core_stats(bench.core[0])->polls_sent <= (quiet ? 4 : 0));
+        bench_close();
+    }
+}
+
 static void opposite_orders_end_in_a_cycle(void **state)
 {
     (void)state;
@@ -401,6 +439,7 @@ int main(void)
         cmocka_unit_test(a_waiter_that_lacks_it_finds_a_holder),
         cmocka_unit_test(what_nobody_holds_fails_when_all_is_quiet),
         cmocka_unit_test(what_one_rank_alone_spawned_is_yielded_soon),
+        cmocka_unit_test(a_branch_of_one_rank_is_asked_for_and_yielded_bit_by_bit),
         cmocka_unit_test(opposite_orders_end_in_a_cycle),
         cmocka_unit_test(a_task_nobody_waits_for_runs_before_the_end),
         cmocka_unit_test(a_task_nobody_waits_for_any_more_runs_too),
