@@ -488,12 +488,12 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
     bool first_changes = need < first->need || (remote && !first->demanded);
     first->need = need < first->need ? need : first->need;
     first->demanded |= remote;
-    uint32_t begin = core->visit_count; /* what is decided meanwhile comes here, too */
-    if (!first_changes || !visit(core, first)) {
+    if (!first_changes) {
         return;
     }
-    while (core->visit_count > begin) {
-        struct task *task = core->visits[--core->visit_count];
+    uint32_t begin = core->visit_count; /* what is decided meanwhile comes here, too */
+    struct task *task = first;
+    while (task != NULL) {
         task->visiting = false;
         if (task->needs_done + task->needs_data > 0 && task->own == CORE_OWN_NONE) {
             asker_consider(core, task);
@@ -514,6 +514,7 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
                 return;
             }
         }
+        task = core->visit_count > begin ? core->visits[--core->visit_count] : NULL;
     }
 }
 
