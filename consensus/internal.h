@@ -199,14 +199,13 @@ struct seldom {
     uint32_t canceller; /* who cancelled it, as far as is known here; NOBODY */
 };
 
-/* What a task's record is made of, in these pieces, and where its inputs stand in it.
- */
-enum { RECORD_PIECE_BYTES = 16 };
-/* That these ranks were sent a result stands in the record itself. */
-enum { PUSHED_NEAR = 32 };
+/* A record is measured in such pieces; to which ranks below PUSHED_NEAR a result was
+ * sent stands in it. */
+enum { RECORD_PIECE_BYTES = 16, PUSHED_NEAR = 32 };
 
 /* A long run has tens of thousands of these, touched long after one another: what says
- * whether a task may be dropped stands in the first cache lines. */
+ * whether a task may be dropped, and what is undone with that, stands in the first two
+ * cache lines. */
 struct task {
     moot_hash hash;
     uint8_t pieces;    /* of the record, the host's part and what is behind it */
@@ -251,10 +250,11 @@ struct task {
     struct rankset *candidates; /* NULL: all, or unknown if `finder` */
     int32_t status;
     uint32_t lane_needs; /* those of lanes and of running parents */
-    uint64_t size;       /* of the result */
-    uint64_t need;       /* demand bound: least over all waits and askers */
-    const char *site;
     struct scope *scope; /* NULL: none */
+
+    uint64_t size; /* of the result */
+    uint64_t need; /* demand bound: least over all waits and askers */
+    const char *site;
     struct task *scope_next, *scope_prev;
 
     /* The one list that it is on: of needs that are pending, of what this rank owns and
@@ -270,9 +270,9 @@ struct task {
 };
 static_assert(LIMIT_INPUTS <= UINT16_MAX && LIMIT_LANES <= UINT16_MAX,
               "inputs and lanes are counted in 16 bits");
-static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES,
-              "the host's part stands behind it, or its pointer");
-static_assert(CORE_ENTRY_BYTES <= 200, "its memory is what a live task costs");
+static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES && CORE_ENTRY_BYTES <= 200,
+              "the host's part stands behind it; its memory is what a live task costs");
+static_assert(offsetof(struct task, size) == 128, "what a drop looks at: two lines");
 
 /* What a member said of a scope that is about to end. */
 struct tally {

@@ -95,6 +95,8 @@ struct task {
     uint32_t trace_number; /* in this rank's trace; 0: not named there yet */
     uint32_t number;       /* the newest have the greatest, modulo 2^32 */
 };
+static_assert(CORE_ENTRY_BYTES >= 3 * 64 && offsetof(struct task, size) == 4 * 64,
+              "what a release touches, and forgetting, is one cache line");
 static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES + 88,
               "its memory is what a live task costs");
 
