@@ -132,7 +132,7 @@ struct asker {
     uint64_t need, len;
 };
 
-/* What a task has when somebody asked, or when it is balloted. */
+/* A view of the past. */
 struct past {
     uint64_t epoch;
     struct rankset members;
@@ -203,9 +203,8 @@ struct seldom {
  * sent stands in it. */
 enum { RECORD_PIECE_BYTES = 16, PUSHED_NEAR = 32 };
 
-/* A long run has tens of thousands of these, touched long after one another: what says
- * whether a task may be dropped, and what is undone with that, stands in the first two
- * cache lines. */
+/* A long run has tens of thousands of these, touched long after one another: what a
+ * drop looks at, and undoes, stands in the first two cache lines. */
 struct task {
     moot_hash hash;
     uint8_t pieces;    /* of the record, the host's part and what is behind it */
@@ -257,8 +256,7 @@ struct task {
     const char *site;
     struct task *scope_next, *scope_prev;
 
-    /* The one list that it is on: of needs that are pending, of what this rank owns and
-     * has not finished, or (`next` alone) of results to push. */
+    /* The one list that it is on: pending, unfinished, or (`next` alone) to push. */
     struct task_links {
         struct task *prev, *next;
         uint64_t since_ns; /* when it became pending */
