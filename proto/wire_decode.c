@@ -113,6 +113,10 @@ bool wire_piece_read(struct reader *reader, const struct wire_piece *piece,
 static bool read_piece(struct reader *reader, const struct wire_piece *piece,
                        struct message *to)
 {
+    if (wire_usual_get(reader, piece, to))
+        return true;
+    memset(&to->hash, 0, sizeof to->hash);
+    memset(&to->u, 0, sizeof to->u);
     if (!wire_flat_get(reader, piece, to) && !wire_piece_read(reader, piece, to))
         return false;
     reader->why = message_check(to);
@@ -140,7 +144,6 @@ static bool read_messages(struct reader *reader, const uint8_t *body, size_t siz
             return false;
         }
         struct message *message = &frame->messages[frame->count++];
-        memset(message, 0, sizeof *message);
         message->epoch = frame->envelope.epoch;
         message->view_id = frame->envelope.view_id;
         if (!read_piece(reader, &piece, message))

@@ -3,9 +3,9 @@
  * A writer keeps three buffers from frame to frame: the body so far, the payloads so
  * far, and scratch for what protobuf-c wants to see in arrays of its own.  Adding a
  * message to a warm writer allocates nothing.  A message of plain numbers is written by
- * wire_flat.c; protobuf-c packs any other straight behind the body, and since the body
- * of a Frame is its messages back to back, nothing is packed twice.  The same messages
- * give the same bytes.
+ * wire_usual.c or wire_flat.c; protobuf-c packs any other straight behind the body, and
+ * since the body of a Frame is its messages back to back, nothing is packed twice.  The
+ * same messages give the same bytes.
  */
 #include "wire_private.h"
 
@@ -162,10 +162,12 @@ static int add_flat(struct wire_writer *writer, const uint8_t *bytes, size_t siz
 int wire_writer_add(struct wire_writer *writer, const struct message *message)
 {
     uint8_t flat[WIRE_FLAT_BYTES_MAX];
-    if (message_check(message) != NULL ||
+    size_t flat_size = wire_usual_put(message, flat);
+    if ((flat_size == 0 && message_check(message) != NULL) ||
         !same_view(writer, message->epoch, message->view_id))
         return MOOT_ERR_INVALID;
-    size_t flat_size = wire_flat_put(message, flat);
+    if (flat_size == 0)
+        flat_size = wire_flat_put(message, flat);
     size_t payload = payload_bytes(message);
     int code = flat_size > 0 ? add_flat(writer, flat, flat_size, payload)
                              : add_packed(writer, message);

@@ -3,14 +3,15 @@
  * A frame comes in through these, in this order, and each may rely on those before it:
  *
  *   wire_decode.c  the envelope: magic, version, lengths against what was received
- *   wire_flat.c    a message of plain numbers at once; with any other goes on
+ *   wire_usual.c   a good result with its bytes at once; with any other goes on
+ *   wire_flat.c    a message of plain numbers at once; likewise
  *   wire_walk.c    the body's shape: depth, counts, lengths, no field twice
  *   protobuf-c     unpacks message by message into an arena with a cap (wire_arena.c)
  *   wire_read.c    widths: 16-byte hashes, whole words, texts without a zero in them
  *   wire_check.c   meaning: enum ranges, counts against limits.h, what must be there
  *
- * A frame goes out through wire_check.c, wire_flat.c or wire_write.c, and
- * wire_encode.c: what one rank may send is what another accepts.
+ * A frame goes out through wire_usual.c, or wire_check.c and wire_flat.c or
+ * wire_write.c, and wire_encode.c: what one rank may send is what another accepts.
  *
  * The messages by which ranks agree on views have files of their own beside those of
  * the rest: wire_view_read.c, wire_view_check.c and wire_view_write.c.  So has the
@@ -141,6 +142,12 @@ enum { WIRE_FLAT_BYTES_MAX = 288 };
  */
 size_t wire_flat_put(const struct message *message, uint8_t *bytes);
 
+/* --- wire_usual.c ----------------------------------------------------------------- */
+
+/* As wire_flat_put(), of a message that has not passed message_check(), which it then
+ * would; 0: it is not the usual one. */
+size_t wire_usual_put(const struct message *message, uint8_t *bytes);
+
 /* --- wire_write.c ----------------------------------------------------------------- */
 
 /* One message on its way.  What it borrows is the caller's or stands in the scratch. */
@@ -233,6 +240,11 @@ bool wire_read_message(struct reader *reader, const Moot__Message *from,
  * are zero.  False, and nothing is changed: they are not, or the payload is cut off. */
 bool wire_flat_get(struct reader *reader, const struct wire_piece *piece,
                    struct message *to);
+
+/* Likewise, by wire_usual_put(); into a message that need not be zero, of which it sets
+ * type, hash and result.  What it takes passes message_check(). */
+bool wire_usual_get(struct reader *reader, const struct wire_piece *piece,
+                    struct message *to);
 
 /* Whether wire_flat_get() will probably take it. */
 bool wire_flat_likely(const struct wire_piece *piece);
