@@ -15,11 +15,11 @@
  *
  * A task is *released* here if the program has let it go; nothing here waits for it,
  * asks for it or will still read it; its result is known here, or its chair, which
- * holds it, is another rank and sees to it; and each consumer has its result, or is in
- * a chunk that all hold.  The lowest member (drop_round.c) asks only once the
- * consumers' chunks are offered by all as well: they have run.  Together with equal
- * sums of the messages said and heard about the chunk (Mattern, 1987) nothing about it
- * is on its way.
+ * holds it, is another rank and sees to it, or who this rank has yielded it to does;
+ * and each consumer has its result, or is in a chunk that all hold.  The lowest member
+ * (drop_round.c) asks only once the consumers' chunks are offered by all as well: they
+ * have run.  Together with equal sums of the messages said and heard about the chunk
+ * (Mattern, 1987) nothing about it is on its way.
  *
  * Between answer and outcome the chunk is *leaving*: what comes about it from ranks
  * that know the outcome already is kept until it is known here, and the host does not

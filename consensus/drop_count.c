@@ -32,11 +32,18 @@ static bool has_ended(const struct task *task)
            (task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING);
 }
 
-/* Its chair holds it, and cannot have released it before it has ended. */
+/* Its chair holds it, and cannot have released it before it has ended; nor can whom
+ * this rank, as its chair, has decided for, once it has heard of that: until then the
+ * decision is a message on its way. */
 static bool is_seen_to(const struct core *core, const struct task *task)
 {
-    return has_ended(task) || (task->own == CORE_OWN_NONE && !task->finder &&
-                               task->chair != core->rank && task->chair != NOBODY);
+    if (has_ended(task)) {
+        return true;
+    }
+    bool yielded = task->chair == core->rank && task->rec != core->rank &&
+                   rankset_has(&core->members, task->rec);
+    bool another = task->chair != core->rank && task->chair != NOBODY;
+    return task->own == CORE_OWN_NONE && !task->finder && (another || yielded);
 }
 
 static bool is_released_but_for_askers(const struct core *core, const struct task *task)

@@ -224,6 +224,7 @@ static void enter_as_chair(struct core *core, struct task *task, bool moved,
 {
     bool mine = task->chair == core->rank || task->finder;
     bool undecided = task->frozen && task->rec == NOBODY; /* by the view before */
+    drop_touch(core, task);
     if (!mine || moved) {
         task->rec = NOBODY;
         task->frozen = mine;

@@ -91,6 +91,7 @@ static void reopen(struct core *core, struct task *task, uint32_t from)
     if (docket == NULL) {
         return;
     }
+    drop_touch(core, task);
     task->rec = NOBODY;
     for (uint32_t i = 0; i < docket->asker_count; i++) {
         struct asker *asker = &docket->askers[i];

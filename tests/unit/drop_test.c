@@ -222,6 +222,31 @@ static void inputs_stay_until_their_consumers_have_run(void **state)
     bench_close();
 }
 
+/* Its chair, which had yielded it, spawns it late and never sees the result. */
+static void what_was_yielded_is_dropped_too(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    struct core_register hint = {.flags = CORE_TASK_HINT};
+    assert_int_equal(spawn_with(1, 0, task(0), hint), MOOT_OK);
+    settle();
+    assert_int_equal(core_stats(bench.core[0])->yields[EVIDENCE_HINT], 1);
+    spawn_all(0, 8);
+    for (int i = 1; i < 8; i++) {
+        spawn(1, i, task(i));
+    }
+    let_go_all(0, 8);
+    let_go_all(1, 8);
+    settle();
+    assert_int_equal(bench.runs[0], 1);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(dropped_by(rank), 8);
+        assert_int_equal(tasks_of(rank), 0);
+    }
+    close_all();
+    bench_close();
+}
+
 static void what_is_spawned_again_in_time_stays(void **state)
 {
     (void)state;
@@ -495,6 +520,7 @@ int main(void)
         cmocka_unit_test(what_is_released_goes_where_memory_is_short),
         cmocka_unit_test(a_pure_task_may_run_again_and_a_once_task_not),
         cmocka_unit_test(inputs_stay_until_their_consumers_have_run),
+        cmocka_unit_test(what_was_yielded_is_dropped_too),
         cmocka_unit_test(what_is_spawned_again_in_time_stays),
         cmocka_unit_test(what_is_waited_for_again_in_time_stays),
         cmocka_unit_test(inputs_stay_while_their_consumers_are_held),
