@@ -115,8 +115,8 @@ static bool note_sent(struct core *core, struct task *task, uint32_t to)
 
 static void push(struct core *core, struct task *task, uint32_t to, enum want want)
 {
-    bool pushed = was_sent(task, to) && !MUTANT(PUSHAGAIN);
-    if (to == core->rank || !rankset_has(&core->members, to) || pushed) {
+    if (to == core->rank || !rankset_has(&core->members, to) ||
+        (was_sent(task, to) && !MUTANT(PUSHAGAIN))) {
         return;
     }
     if (!note_sent(core, task, to)) {
@@ -131,14 +131,18 @@ void graph_push_for(struct core *core, const struct edge *edge)
     push(core, edge->from, runner_of(core, edge_to(edge)), edge_want(edge));
 }
 
+/* Who takes the bytes is not sent the bare end first. */
 static void push_to_consumers(struct core *core, struct task *task)
 {
+    bool ordered = false;
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        ordered |= edge->order_only;
         if (edge_to(edge)->held && !edge->order_only) {
             graph_push_for(core, edge);
         }
     }
-    for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+    for (struct edge *edge = ordered ? task->consumers : NULL; edge != NULL;
+         edge = edge->next) {
         if (edge_to(edge)->held && edge->order_only) {
             graph_push_for(core, edge);
         }
@@ -203,7 +207,7 @@ void graph_lane_waits(struct core *core, struct task *task)
 static void answer_askers(struct core *core, struct task *task)
 {
     struct docket *docket = task->docket;
-    for (uint32_t i = 0; docket != NULL && i < docket->asker_count; i++) {
+    for (uint32_t i = 0; i < docket->asker_count; i++) {
         struct asker *asker = &docket->askers[i];
         if (asker->told || asker->want == WANT_NOTHING || asker->rank == core->rank) {
             continue;
@@ -221,7 +225,7 @@ static void answer_askers(struct core *core, struct task *task)
 
 void graph_answer(struct core *core, struct task *task)
 {
-    if (task->own == CORE_OWN_DONE) {
+    if (task->own == CORE_OWN_DONE && task->docket != NULL) {
         answer_askers(core, task);
     }
 }
@@ -301,14 +305,24 @@ static uint64_t input_bound(const struct task *from, const struct task *to)
 
 /* What an owned task will read may not be released before it is done, though nobody
  * needs it any more once it is here. */
-static void count_users(struct core *core, struct task *task, uint32_t by)
+static void begin_use(struct core *core, struct task *task)
 {
     const struct edge *inputs = task_inputs(task);
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct task *from = inputs[i].from;
         if (!inputs[i].order_only && from != NULL) {
             drop_touch(core, from);
-            from->users += by;
+            from->users++;
+        }
+    }
+}
+
+static void end_use(struct core *core, struct task *task)
+{
+    const struct edge *inputs = task_inputs(task);
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        struct task *from = inputs[i].from;
+        if (!inputs[i].order_only && from != NULL && --from->users == 0) {
             drop_count(core, from);
         }
     }
@@ -322,11 +336,12 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
     assert(task->held);
     drop_touch(core, task);
     task->own = CORE_OWN_WAIT;
+    task->late_input = false;
     task->owner = core->rank;
     task->evidence = (uint8_t)evidence;
     asker_forget_pending(core, task);
     unfinished_add(core, task);
-    count_users(core, task, 1);
+    begin_use(core, task);
     if (cancel_is_agreed(core, task)) {
         run(core, task, seldom(task)->canceller);
         return;
@@ -337,6 +352,7 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
         edge->waiting = edge->from != NULL && !edge_satisfied(edge);
         if (edge->waiting) {
             edge->from->verdict = false; /* of an earlier wait */
+            task->late_input |= edge->from->position > task->position;
             task->missing++;
             asker_add_need(core, edge->from, edge_want(edge));
         }
@@ -390,7 +406,7 @@ void graph_disown(struct core *core, struct task *task)
     task->owner = NOBODY;
     task->asked = false;
     unfinished_remove(core, task);
-    count_users(core, task, UINT32_MAX); /* one less */
+    end_use(core, task);
 }
 
 void graph_cancel_own(struct core *core, struct task *task, uint32_t by)
@@ -406,11 +422,14 @@ void graph_cancel_own(struct core *core, struct task *task, uint32_t by)
     }
 }
 
-void graph_spread(struct core *core, struct task *task)
+bool graph_spread(struct core *core, struct task *task)
 {
+    bool all = true;
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
         if (edge->waiting && edge_satisfied(edge)) {
             end_edge(core, edge);
+        } else {
+            all = false;
         }
     }
     if (task->lane_needs > 0) {
@@ -422,6 +441,7 @@ void graph_spread(struct core *core, struct task *task)
     if (task_satisfied(task)) {
         asker_forget_pending(core, task);
     }
+    return all;
 }
 
 int graph_done(struct core *core, struct task *task, int32_t status, uint64_t size)
@@ -433,11 +453,13 @@ int graph_done(struct core *core, struct task *task, int32_t status, uint64_t si
     assert(core->running > 0);
     core->running--;
     unfinished_remove(core, task);
-    count_users(core, task, UINT32_MAX); /* one less */
+    end_use(core, task);
     out_note(core, CORE_POINT_TASK_END, task, NOBODY, EVIDENCE_NONE);
-    graph_spread(core, task);
-    answer_askers(core, task);
-    push_to_consumers(core, task);
+    bool all_here = graph_spread(core, task); /* who waited for it runs here */
+    graph_answer(core, task);
+    if (!all_here) {
+        push_to_consumers(core, task);
+    }
     drop_news(core);
     if (task->push_holders) {
         watch_for_holders(core, task);
@@ -483,14 +505,8 @@ static bool visit(struct core *core, struct task *task)
 
 /* Works through a list instead of calling itself: chains are as long as the program
  * makes them. */
-void graph_demand(struct core *core, struct task *first, uint64_t need, bool remote)
+static void demand_inputs(struct core *core, struct task *first)
 {
-    bool first_changes = need < first->need || (remote && !first->demanded);
-    first->need = need < first->need ? need : first->need;
-    first->demanded |= remote;
-    if (!first_changes) {
-        return;
-    }
     uint32_t begin = core->visit_count; /* what is decided meanwhile comes here, too */
     struct task *task = first;
     while (task != NULL) {
@@ -516,6 +532,40 @@ void graph_demand(struct core *core, struct task *first, uint64_t need, bool rem
         }
         task = core->visit_count > begin ? core->visits[--core->visit_count] : NULL;
     }
+}
+
+/* What an owned task takes is needed by the position of what it takes already, which is
+ * mostly before its own: only a need below that says more of it. */
+void graph_demand(struct core *core, struct task *task, uint64_t need, bool remote)
+{
+    bool first_remote = remote && !task->demanded;
+    if (need >= task->need && !first_remote) {
+        return;
+    }
+    task->need = need < task->need ? need : task->need;
+    task->demanded |= remote;
+    bool says_more = task->need < task->position || task->late_input;
+    if (task->own == CORE_OWN_WAIT && (first_remote || says_more)) {
+        demand_inputs(core, task);
+    } else if (task->own == CORE_OWN_NONE && task->needs_done + task->needs_data > 0) {
+        asker_consider(core, task);
+    }
+}
+
+bool core_needs_hold(const struct core *core)
+{
+    for (struct task *task = core->unfinished.at.next; task != &core->unfinished;
+         task = task->at.next) {
+        const struct edge *inputs = task_inputs(task);
+        for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
+            const struct task *from = inputs[i].from;
+            if (inputs[i].waiting && (from->need > input_bound(from, task) ||
+                                      (task->demanded && !from->demanded))) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /* --- Messages ------------------------------------------------------------------ */

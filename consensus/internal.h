@@ -226,6 +226,7 @@ struct task {
     bool cancel_agreed : 1; /* owner: its chair says that it is to end cancelled */
     bool asked : 1, pulled : 1, pending : 1, owed : 1, verdict : 1;
     bool visiting : 1;     /* on the worklist of graph_demand */
+    bool late_input : 1;   /* owner: one that it waits for stands behind it */
     bool demanded : 1;     /* a remote rank waits for it, or for what it feeds */
     bool push_holders : 1; /* a lane here waits for it: push it to all who hold it */
     bool on_push_list : 1, on_unfinished_list : 1;

@@ -364,8 +364,9 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
                      const struct message *message);
 void graph_on_decision(struct core *core, uint32_t from, struct task *task,
                        const struct message_decision *decision);
-/* Something about a result became known here: wake waits and consumers. */
-void graph_spread(struct core *core, struct task *task);
+/* Something about a result became known here: wake waits and consumers.  True if all
+ * consumers have waited here for it, and wait no more. */
+bool graph_spread(struct core *core, struct task *task);
 /* The waits for a task end with an error instead. */
 void graph_verdict(struct core *core, struct task *task, int32_t code,
                    const moot_hash *chain, uint32_t chain_count);
