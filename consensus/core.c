@@ -354,7 +354,8 @@ static bool lanes_blocked(const struct core *core)
     return true;
 }
 
-static void see_what_changed(struct core *core)
+/* Whether this rank has come to rest. */
+static bool see_what_changed(struct core *core)
 {
     bool was_blocked = core->blocked, was_closed_told = core->state_sent.closed;
     core->blocked = lanes_blocked(core);
@@ -362,7 +363,8 @@ static void see_what_changed(struct core *core)
     if (core->blocked && !was_blocked) {
         roll_resolve(core);
     }
-    if (idle && !core->idle) {
+    bool rests = idle && !core->idle;
+    if (rests) {
         core->idle_since_ns = core->now_ns;
         asker_idle(core);
         quiet_look_again(core);
@@ -377,6 +379,7 @@ static void see_what_changed(struct core *core)
         graph_push_to_holders(core);
         drop_news(core);
     }
+    return rests;
 }
 
 static void do_what_is_due(struct core *core)
@@ -429,14 +432,19 @@ static void begin(struct core *core)
 static bool is_usual(const struct core_event *event)
 {
     return event->type == CORE_EV_REGISTER || event->type == CORE_EV_DONE ||
+           event->type == CORE_EV_RELEASE ||
            (event->type == CORE_EV_RECV &&
             event->u.recv.message->type == MESSAGE_RESULT);
 }
 
-static void turn_is_due(struct core *core, const struct core_event *event)
+/* Whether it makes the deadline sooner than that. */
+static bool turn_is_due(struct core *core, const struct core_event *event)
 {
-    uint64_t due_ns = add_ns(core->now_ns, is_usual(event) ? USUAL_TURN_NS : 0);
+    bool usual = is_usual(event);
+    uint64_t due_ns = add_ns(core->now_ns, usual ? USUAL_TURN_NS : 0);
     core->turn_due_ns = earlier(core->turn_due_ns, due_ns);
+    return !usual || core->scope_work ||
+           asker_deadline(core) < add_ns(core->now_ns, CORE_USUAL_NS);
 }
 
 int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
@@ -451,7 +459,7 @@ int core_step(struct core *core, const struct core_event *event, uint64_t now_ns
     }
     out_clear(&core->out);
     if (core->fenced) {
-        *out = (struct core_outputs){NULL, 0};
+        *out = (struct core_outputs){NULL, 0, true};
         return MOOT_OK; /* removed: nothing that happens here matters to anyone */
     }
     bool cannot_fail = event->type == CORE_EV_TICK || event->type == CORE_EV_RECV;
@@ -462,9 +470,9 @@ int core_step(struct core *core, const struct core_event *event, uint64_t now_ns
     if (core->held_first != NULL) {
         receive_held(core);
     }
-    turn_is_due(core, event);
+    bool hurried = turn_is_due(core, event);
     if (error == MOOT_OK && !core->broken && !core->adjourned) {
-        see_what_changed(core);
+        hurried |= see_what_changed(core);
         if (event->type == CORE_EV_TICK) {
             do_what_is_due(core);
         }
@@ -472,7 +480,7 @@ int core_step(struct core *core, const struct core_event *event, uint64_t now_ns
     if (core->broken) {
         error = MOOT_ERR_NO_MEMORY;
     }
-    *out = (struct core_outputs){core->out.items, core->out.count};
+    *out = (struct core_outputs){core->out.items, core->out.count, hurried};
     if (error != MOOT_OK) {
         out->count = 0;
     }

@@ -339,7 +339,12 @@ struct core_output {
 struct core_outputs {
     const struct core_output *items;
     size_t count;
+    bool hurried; /* core_deadline() may be sooner than before; of a step that is not,
+                     as most of ranks that agree are not, it is enough to ask within
+                     CORE_USUAL_NS */
 };
+
+#define CORE_USUAL_NS UINT64_C(20000)
 
 int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
               struct core_outputs *out);

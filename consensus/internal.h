@@ -62,7 +62,7 @@
 #define REC_LOST (NOBODY - 2)  /* one whose result is lost, and not to be made again */
 
 /* The turn after a spawn, an end or a result may come so much later. */
-enum { USUAL_TURN_NS = 20000 };
+enum { USUAL_TURN_NS = 100000 };
 
 /* Where a vote may hang on it, rest is told and looked for in this part of a gossip
  * period. */

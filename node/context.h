@@ -143,7 +143,7 @@ struct moot {
     size_t later_count, later_first, later_room;
     struct payload *incoming; /* of the RESULT being stepped; taken if accepted */
     bool adjourned;
-    int fatal; /* every wait and spawn ends with this; 0: none */
+    int fatal;       /* every wait and spawn ends with this; 0: none */
     struct text fatal_story;
 
     /* progress.c */
@@ -153,7 +153,7 @@ struct moot {
     atomic_uint_fast64_t driven_ns; /* when someone last did */
     uint64_t
         ended_ns; /* when something last ended here: what a stall is counted from */
-    bool stepped; /* the core, since it was asked when a turn is due */
+    bool hurried; /* by a step, since the core was asked when a turn is due */
     uint64_t turn_ns, looked_ns; /* that, and when it was asked */
     uint64_t chores_due_ns;
     bool threads; /* helper and workers may touch the transport */

@@ -207,7 +207,7 @@ static int step_one(struct moot *m, const struct core_event *event)
 {
     struct core_outputs outputs;
     int error = core_step(m->core, event, m->now_ns, &outputs);
-    m->stepped = true;
+    m->hurried |= error != MOOT_OK || outputs.hurried;
     if (error == MOOT_ERR_NO_MEMORY && event->type != CORE_EV_REGISTER) {
         engine_fail_all(m, error, "no memory for the protocol's state");
     }
@@ -221,18 +221,23 @@ static int step_one(struct moot *m, const struct core_event *event)
 
 static void step_later(struct moot *m, const struct later *later)
 {
-    struct core_event event = {
-        .type = later->type, .hash = later->hash, .entry = later->entry};
+    struct core_event event; /* the rest of it is of others */
+    event.type = later->type;
+    event.hash = later->hash;
+    event.entry = later->entry;
     if (later->type == CORE_EV_DONE) {
         event.u.done.status = later->status;
         event.u.done.size = later->size;
     } else if (later->type == CORE_EV_UNNEED) {
         event.u.need.want = later->want;
         event.u.need.lane = later->lane;
+        event.u.need.by_task = false;
     } else if (later->type == CORE_EV_LANE) {
         event.u.lane.lane = later->lane;
         event.u.lane.state = later->state;
-    } /* a TASK_WAIT that comes later is the end of one: its `waiting` is false */
+    } else { /* a TASK_WAIT that comes later is the end of one */
+        event.u.task_wait.waiting = false;
+    }
     int error = step_one(m, &event);
     assert(error == MOOT_OK || error == MOOT_ERR_NO_MEMORY);
     (void)error;

@@ -21,7 +21,7 @@
 
 enum {
     BUSY_NS = 4000, /* between tasks the wire is looked at this often */
-    LOOK_NS = 20000,
+    LOOK_NS = CORE_USUAL_NS,
     CHORES_NS = 20000,
     SPIN_ROUNDS = 40,
     YIELD_ROUNDS = 1500, /* about a millisecond: a large result's way is no reason to
@@ -34,12 +34,12 @@ enum {
     HELPER_LATE_NS = 2000000
 };
 
-/* When the core wants a turn.  Steps change it, and now and then what the host tells
- * the core beside them. */
+/* When the core wants a turn.  Steps change it, most of them by no more than it takes
+ * to come round to it, and now and then what the host tells the core beside them. */
 static bool turn_is_due(struct moot *m, uint64_t now_ns)
 {
-    if (m->stepped || now_ns - m->looked_ns >= LOOK_NS) {
-        m->stepped = false;
+    if (m->hurried || now_ns - m->looked_ns >= LOOK_NS) {
+        m->hurried = false;
         m->looked_ns = now_ns;
         core_press(m->core, large_used_bytes(&m->payloads.large) > WINDOW_RESULT_BYTES);
         m->turn_ns = core_deadline(m->core);

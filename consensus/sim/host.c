@@ -130,14 +130,16 @@ struct sight host_sight(const struct host *host, enum sight_type type, uint32_t 
 
 /* --- Events ----------------------------------------------------------------------- */
 
-/* Has the core called when it wants to be; an earlier call that is armed stays, and
- * arms again. */
-static void arm_tick(struct host *host)
+/* Has the core called when it wants to be, or as late as is allowed after a step that
+ * has not hurried; an earlier call that is armed stays, and arms again. */
+static void arm_tick(struct host *host, bool hurried)
 {
     uint64_t due_ns = core_deadline(host->core);
     if (due_ns == CORE_NEVER || host_is_over(host))
         return;
     due_ns = strike_when_ns(host, due_ns);
+    if (!hurried && due_ns < host->sim->now_ns + CORE_USUAL_NS)
+        due_ns = host->sim->now_ns + CORE_USUAL_NS;
     if (due_ns < host->deaf_until_ns)
         due_ns = host->deaf_until_ns;
     if (due_ns < host->sim->now_ns)
@@ -194,7 +196,7 @@ int host_step(struct host *host, const struct core_event *event)
             host_sight(host, SIGHT_LEFT, host->sim->program->task_count);
         sim_see(host->sim, &sight);
     }
-    arm_tick(host);
+    arm_tick(host, outputs.hurried);
     return MOOT_OK;
 }
 
@@ -417,5 +419,5 @@ void host_tick(struct host *host, uint64_t armed_ns)
         host->deaf_until_ns <= host->sim->now_ns)
         host_step(host, &(struct core_event){.type = CORE_EV_TICK});
     else
-        arm_tick(host);
+        arm_tick(host, true);
 }

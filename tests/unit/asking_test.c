@@ -69,12 +69,40 @@ static void what_a_remote_rank_waits_for_is_asked_for_by_a_busy_one(void **state
     bench_close();
 }
 
+/* A host that asks for the deadline after these steps alone is not late. */
+static void what_a_rank_is_to_do_soon_hurries_its_host(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    bench.hold_runs = true;
+    set_lane(0, CORE_LANE_RUNNING);
+    moot_hash own = chaired_by(0, 1, 0), last = chaired_by(0, 2, 0);
+    spawn(0, 1, own);
+    spawn(0, 2, last);
+    spawn(0, 3, chaired_by(1, 3, 0));
+    assert_false(bench.hurried);
+    struct core_event done = {.type = CORE_EV_DONE, .hash = own};
+    assert_int_equal(step(0, &done), MOOT_OK);
+    assert_false(bench.hurried);
+    set_lane(0, CORE_LANE_BLOCKED);
+    assert_true(bench.hurried);
+    done.hash = last;
+    assert_int_equal(step(0, &done), MOOT_OK);
+    assert_true(bench.hurried); /* the rank has come to rest */
+    set_lane(0, CORE_LANE_RUNNING);
+    struct core_register hinted = {.flags = CORE_TASK_HINT};
+    assert_int_equal(spawn_with(0, 4, chaired_by(1, 4, 0), hinted), MOOT_OK);
+    assert_true(bench.hurried); /* a motion goes out with the turn */
+    bench_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_an_idle_time_as_long_as_the_delay_asks),
         cmocka_unit_test(a_busy_rank_asks_for_what_a_lane_waits_for),
         cmocka_unit_test(what_a_remote_rank_waits_for_is_asked_for_by_a_busy_one),
+        cmocka_unit_test(what_a_rank_is_to_do_soon_hurries_its_host),
     };
     numbers_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,7 @@ static struct bench {
     struct parcel *held[QUEUE_MAX];
     size_t held_count;
     struct rankset members[RANKS_MAX]; /* of the last view; none before */
+    bool hurried;                      /* the last step its host */
     bool hold_runs;
     bool joinable;       /* set before it is opened, and kept */
     uint32_t direct_max; /* core_options; outlives bench_open */
@@ -92,6 +93,7 @@ static inline int step(uint32_t rank, struct core_event *event)
     int error = core_step(bench.core[rank], event, bench.now, &out);
     assert_true(core_counts_hold(bench.core[rank]));
     assert_true(core_needs_hold(bench.core[rank]));
+    bench.hurried = error != MOOT_OK || out.hurried;
     if (error == MOOT_OK) {
         carry_out(rank, &out);
     }
