@@ -143,6 +143,7 @@ struct moot {
     size_t later_count, later_first, later_room;
     struct payload *incoming; /* of the RESULT being stepped; taken if accepted */
     bool adjourned;
+    bool any_failed; /* a task whose end is known here, or a wait by a verdict, ever */
     int fatal;       /* every wait and spawn ends with this; 0: none */
     struct text fatal_story;
 

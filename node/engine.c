@@ -132,6 +132,7 @@ static void carry_result(struct moot *m, const struct core_output *output)
     }
     task->known = true;
     task->status = result->status;
+    m->any_failed |= result->status != MOOT_OK;
     task->size = result->size;
     if (result->data != RESULT_BARE) {
         payload_drop(task->payload);

@@ -54,6 +54,7 @@ static void end_task(struct moot *m, struct task *task, int status,
     task->stage = TASK_ENDED;
     /* What ended before and was dropped did not fail by not being made again. */
     m->counts.failed += status != MOOT_OK && status != MOOT_ERR_RESULT_LOST;
+    m->any_failed |= status != MOOT_OK;
     m->end_count++;
     m->ended_ns = m->now_ns;
     task_drop_args(task);
@@ -74,12 +75,17 @@ static void end_with_story(struct moot *m, struct task *task, int status,
     text_release(story);
 }
 
-static const struct task *failed_input(const struct task *task)
+static bool has_failed(const struct task *task)
 {
-    for (uint32_t i = 0; i < task_input_count(task); i++) {
+    return task->known ? task->status != MOOT_OK : task_seldom(task)->verdict_count > 0;
+}
+
+/* While nothing has ever failed here the inputs are not looked at. */
+static const struct task *failed_input(const struct moot *m, const struct task *task)
+{
+    for (uint32_t i = 0; m->any_failed && i < task_input_count(task); i++) {
         const struct task *input = task_input(task, i); /* NULL: has ended well */
-        if (input != NULL && (input->known ? input->status != MOOT_OK
-                                           : task_seldom(input)->verdict_count > 0)) {
+        if (input != NULL && has_failed(input)) {
             return input;
         }
     }
@@ -143,7 +149,7 @@ void exec_take(struct moot *m, struct task *task, int code, uint32_t by)
 {
     assert(task != NULL && task->stage == TASK_IDLE);
     task->own = true;
-    const struct task *failed = code == MOOT_OK ? failed_input(task) : NULL;
+    const struct task *failed = code == MOOT_OK ? failed_input(m, task) : NULL;
     if (code == MOOT_ERR_CANCELLED) {
         end_cancelled(m, task, by, false);
     } else if (code != MOOT_OK) {

@@ -404,6 +404,7 @@ void wait_task_verdict(struct moot *m, struct task *task, int code,
     seldom->verdict_story = story.bytes;
     seldom->verdict = code;
     seldom->verdict_count++;
+    m->any_failed = true;
     observe_verdict(m, task);
     m->end_count++;
     m->ended_ns = m->now_ns;
