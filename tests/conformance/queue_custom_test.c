@@ -312,12 +312,13 @@ static void needed_yet(struct seat *seat)
         EXPECT(seat, moot_task_wait(seat->m, other, MOOT_FOREVER), MOOT_OK);
         EXPECT(seat, moot_task_release(seat->m, other), MOOT_OK);
     }
+    /* From here on handles keep them: once they have run no ticket does. */
+    moot_task sums[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++)
+        EXPECT(seat, moot_task_find(seat->m, &hashes[i], &sums[i]), MOOT_OK);
     close_queue(seat);
-    for (uint64_t i = 0; i < COUNT; i++) {
-        moot_task sum;
-        EXPECT(seat, moot_task_find(seat->m, &hashes[i], &sum), MOOT_OK);
-        CHECK(seat, fetch_u64(seat, sum) == (100 + i) * (100 + i));
-    }
+    for (uint64_t i = 0; i < COUNT; i++)
+        CHECK(seat, fetch_u64(seat, sums[i]) == (100 + i) * (100 + i));
 }
 
 /* What is cancelled before it is submitted never runs, nor does what comes after it. */
