@@ -1,8 +1,10 @@
 /* host_rings.c - see host_rings.h. */
 #include "host_rings.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,16 +60,40 @@ bool host_rings_make(struct host_rings *rings, const struct transport_group *gro
         return false;
     rings->memory_bytes = ring_size(capacity) * ranks * ranks;
     rings->frame_max = ring_frame_max(capacity);
-    snprintf(rings->name, sizeof rings->name, "/moot-%016" PRIx64, group->uids[lowest]);
+    snprintf(rings->name, sizeof rings->name, "moot-%016" PRIx64, group->uids[lowest]);
     if (lowest != group->rank)
         return true;
-    const int fd = shm_open(rings->name, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
-    rings->named = fd >= 0;
-    const bool made =
-        fd >= 0 && posix_fallocate(fd, 0, (off_t)rings->memory_bytes) == 0;
-    if (fd >= 0)
-        close(fd);
-    return made;
+    rings->fd = memfd_create(rings->name, MFD_CLOEXEC);
+    rings->shown = rings->fd >= 0;
+    return rings->shown &&
+           posix_fallocate(rings->fd, 0, (off_t)rings->memory_bytes) == 0;
+}
+
+/* Opens the segment as that process has it open; -1 if it is not to be had. */
+static int open_of(uint64_t pid, const char *name)
+{
+    char folder[32], wanted[64], path[PATH_MAX], target[sizeof wanted];
+    snprintf(folder, sizeof folder, "/proc/%" PRIu64 "/fd", pid);
+    snprintf(wanted, sizeof wanted, "/memfd:%s (deleted)", name);
+    DIR *all = opendir(folder);
+    int fd = -1;
+    for (const struct dirent *one; all && fd < 0 && (one = readdir(all));) {
+        snprintf(path, sizeof path, "%s/%s", folder, one->d_name);
+        const ssize_t length = readlink(path, target, sizeof target);
+        if (length == (ssize_t)strlen(wanted) &&
+            memcmp(target, wanted, (size_t)length) == 0)
+            fd = open(path, O_RDWR | O_CLOEXEC);
+    }
+    if (all)
+        closedir(all);
+    return fd;
+}
+
+static int open_segment(const struct host_rings *rings,
+                        const struct transport_group *group)
+{
+    const struct process_name *maker = &group->processes[lowest_here(group)];
+    return process_is_near(maker) ? open_of(maker->pid, rings->name) : -1;
 }
 
 /* Finds this rank's ends of the rings. */
@@ -104,7 +130,7 @@ bool host_rings_map(struct host_rings *rings, const struct transport_group *grou
 {
     if (rings->memory_bytes == 0)
         return true; /* alone */
-    const int fd = shm_open(rings->name, O_RDWR, 0);
+    const int fd = open_segment(rings, group);
     if (fd < 0)
         return false;
     void *memory =
@@ -116,16 +142,16 @@ bool host_rings_map(struct host_rings *rings, const struct transport_group *grou
     return take_ends(rings, group);
 }
 
-void host_rings_unname(struct host_rings *rings)
+void host_rings_hide(struct host_rings *rings)
 {
-    if (rings->named)
-        shm_unlink(rings->name);
-    rings->named = false;
+    if (rings->shown)
+        close(rings->fd);
+    rings->shown = false;
 }
 
 void host_rings_close(struct host_rings *rings)
 {
-    host_rings_unname(rings);
+    host_rings_hide(rings);
     if (rings->memory)
         munmap(rings->memory, rings->memory_bytes);
     free(rings->peers);

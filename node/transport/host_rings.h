@@ -1,10 +1,12 @@
 /* host_rings.h - the rings among the ranks of one host: a segment of shared memory with
  * one for every ordered pair of them.
  *
- * The lowest rank of a host makes the segment, under a name that its uid gives; the
- * others map it, and then the name is taken away, so that the memory goes with the last
- * process that has it.  Every page is there before anything is written (where memory
- * for it is short, as in a container, there are no rings instead of a signal later).
+ * The lowest rank of a host makes the segment, as a file without a place in any folder;
+ * the others open what that process has open, and map it.  So whenever and however
+ * processes end, the memory goes with the last that has it.  Every page is there before
+ * anything is written (where memory for it is short, as in a container, there are no
+ * rings instead of a signal later).  Processes that may not look at each other, being
+ * of different users or in different pid namespaces, have none either.
  * Many ranks get short rings, and too many none: whoever opens must be able to do
  * without.
  *
@@ -31,8 +33,9 @@ struct host_rings {
     struct near *peers;
     uint32_t *index;  /* by rank: in `peers`; UINT32_MAX: elsewhere, or this rank */
     size_t frame_max; /* bytes of the longest frame that a ring takes */
-    char name[32];    /* of the segment */
-    bool named;       /* this rank has made it, and it still has its name */
+    char name[32];    /* of the segment: by it the others know it */
+    int fd;           /* if shown: of the segment that this rank has made */
+    bool shown;       /* the others can open it */
 };
 
 /* Three steps, each a rank's own, in this order on all ranks with a meeting between
@@ -41,7 +44,7 @@ struct host_rings {
  * succeed, and it has none. */
 bool host_rings_make(struct host_rings *rings, const struct transport_group *group);
 bool host_rings_map(struct host_rings *rings, const struct transport_group *group);
-void host_rings_unname(struct host_rings *rings);
+void host_rings_hide(struct host_rings *rings);
 
 /* Accepts zero, and what got half-way. */
 void host_rings_close(struct host_rings *rings);

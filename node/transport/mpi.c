@@ -601,7 +601,7 @@ static int open_rings(const struct opening *o)
         have = host_rings_map(rings, o->group);
         code = all_have(o, &have);
     }
-    host_rings_unname(rings);
+    host_rings_hide(rings);
     if (!have)
         host_rings_close(rings);
     o->t->far = rings->count + 1 < o->group->size;
