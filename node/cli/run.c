@@ -17,6 +17,7 @@
 #include "proto/limits.h"
 #include "run_line.h"
 #include "sheet.h"
+#include "state.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -415,6 +416,8 @@ static int run_run(int argc, char **argv)
         status = job_launch(&job);
         if (status != CLI_NOT_FOUND)
             status = job_judge(&job, status);
+        if (strcmp(job.knobs.state, "off") != 0)
+            state_sweep(job.knobs.state); /* a rank that was killed could not */
     }
     if (*job.directory)
         directory_remove(&job);

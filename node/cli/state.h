@@ -17,6 +17,10 @@ struct state_jobs {
 /* Jobs that have a live socket here; sockets that nobody listens at are removed. */
 void state_jobs_find(const char *setting, struct state_jobs *out);
 
+/* Removes the sockets of ranks whose processes are no more, of all jobs of this user on
+ * this host, and folders of the library's own that are empty then. */
+void state_sweep(const char *setting);
+
 /* Asks the job's ranks on this host in turn until one answers for all; NULL if none
  * does.  Free with moot__picture__free_unpacked().  Every account in it is sound, and
  * there is one of the rank that answered. */

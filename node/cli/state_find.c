@@ -159,6 +159,24 @@ void state_jobs_find(const char *setting, struct state_jobs *out)
     each_socket(setting, NULL, job_see, out);
 }
 
+static bool left_remove(void *context, const char *path, const char *name)
+{
+    const int fd = is_left(path) ? socket_open(path, SELF_S) : -1;
+    (void)context, (void)name;
+    if (fd >= 0)
+        close(fd); /* it is somebody's: of another pid namespace */
+    return false;
+}
+
+void state_sweep(const char *setting)
+{
+    char folder[DOOR_PATH_BYTES];
+    each_socket(setting, NULL, left_remove, NULL);
+    for (unsigned n = 0; *setting == '\0' && door_place(setting, n, folder); n++)
+        if (door_is_safe(folder))
+            (void)rmdir(folder); /* of the library's own, if it is empty */
+}
+
 /* A rank that does not answer for itself would not for all. */
 static bool rank_ask(void *context, const char *path, const char *name)
 {
