@@ -327,10 +327,13 @@ static bool trace_export(const struct job *job)
 static int outcome_judge(const struct job *job, const struct outcome *outcome,
                          const struct sheets *sheets, int status)
 {
-    if (sheets->count == 0)
+    if (status != CLI_OK && launch_signal() != 0)
+        fprintf(stderr, "moot: ended by signal %d (%s)\n", launch_signal(),
+                strsignal(launch_signal()));
+    else if (sheets->count == 0)
         fprintf(stderr, "moot: no rank closed a moot; the launcher's status is %d\n",
                 status);
-    else
+    if (sheets->count > 0)
         sheets_print(sheets, stderr);
     const int told = outcome_tell(outcome, sheets, stderr);
     const bool struck =

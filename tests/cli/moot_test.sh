@@ -217,6 +217,7 @@ for signal in TERM:143 HUP:129 INT:130; do
     code=$?
     [ $code -eq "$status" ]
     note $? "SIG$signal: exit status $code"
+    says err "moot: ended by signal $((status - 128)) ("
     [ $(($(date +%s) - began)) -lt 30 ] && ! pgrep -f "^sleep 50.$$\$" >"$scratch/left"
     note $? "the job went on"
     [ -z "$(find "$scratch/tmp" -name "moot-run*")" ]
