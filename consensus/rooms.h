@@ -241,16 +241,6 @@ struct task *table_enter(struct core *core, const moot_hash *hash);
 struct task *table_enter_for(struct core *core, const moot_hash *hash,
                              const struct rankset *candidates, size_t input_count,
                              size_t room_bytes);
-/* Its inputs, input_count of them. */
-static inline struct edge *task_inputs(const struct task *task)
-{
-    char *record = (char *)(uintptr_t)task;
-    return task->inputs_at != 0
-               ? (struct edge *)(void *)(record +
-                                         (size_t)task->inputs_at * RECORD_PIECE_BYTES)
-               : task->seldom->inputs;
-}
-
 /* What takes it. */
 static inline struct task *edge_to(const struct edge *edge)
 {
@@ -277,6 +267,16 @@ extern const struct seldom seldom_at_first;
 static inline const struct seldom *seldom(const struct task *task)
 {
     return task->seldom != NULL ? task->seldom : &seldom_at_first;
+}
+
+/* Its inputs, input_count of them. */
+static inline struct edge *task_inputs(const struct task *task)
+{
+    char *record = (char *)(uintptr_t)task;
+    return task->inputs_at != 0
+               ? (struct edge *)(void *)(record +
+                                         (size_t)task->inputs_at * RECORD_PIECE_BYTES)
+               : seldom(task)->inputs;
 }
 /* To be written; made if there is none.  Without memory the core is broken, and this is
  * one that does not count. */
