@@ -71,6 +71,25 @@ static void frames_wait_for_who_does_not_look(struct party *p)
     POLL_UNTIL(p, sum(p->got) == FRAMES && p->t->ops->flushed(p->t));
 }
 
+/* The lengths at which frames begin to go another way: a ring takes a quarter of its 8
+ * to 64 KiB, and MPI's short frames end at 4,000 bytes. */
+static void frames_keep_their_order_where_their_way_changes(struct party *p)
+{
+    static const size_t edges[] = {2048, 4000, 4096, 8192, 16384};
+    enum { EDGES = sizeof edges / sizeof *edges, ROUNDS = 20, AROUND = 9 };
+    if (p->group.size == 1)
+        return;
+    for (size_t i = 0; i < (size_t)ROUNDS * EDGES; i++) {
+        for (size_t k = 0; k < AROUND; k++)
+            CHECK(p, send_frame(p, right_of(p), edges[i % EDGES] + k - AROUND / 2, 0) ==
+                         MOOT_OK);
+        CHECK(p, send_frame(p, right_of(p), HEADER_BYTES, 0) == MOOT_OK);
+        CHECK(p, poll_some(p, PLENTY) >= 0);
+    }
+    POLL_UNTIL(p, sum(p->got) == (uint64_t)ROUNDS * EDGES * (AROUND + 1) &&
+                      p->t->ops->flushed(p->t));
+}
+
 /* Nobody polls before everything is sent: a wire that blocks would never get there. */
 static void large_frames_cross_without_blocking(struct party *p)
 {
@@ -275,6 +294,7 @@ static const struct test_case {
     CASE(ranks_see_one_group),
     CASE(frames_keep_their_order),
     CASE(frames_wait_for_who_does_not_look),
+    CASE(frames_keep_their_order_where_their_way_changes),
     CASE(large_frames_cross_without_blocking),
     CASE(poll_hands_over_at_most_what_it_is_asked_for),
     CASE(what_cannot_be_sent_is_refused),
