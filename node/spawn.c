@@ -263,8 +263,9 @@ void spawn_make_room(struct moot *m, struct lane *lane)
 static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *facts,
                          moot_task *out)
 {
-    struct spawned spawned;
+    struct spawned spawned = {.task = NULL};
     int error = spawn_enter(m, lane, facts, &spawned);
+    assert(error != MOOT_OK || spawned.task != NULL);
     if (error == MOOT_OK) {
         error = spawn_hold(m, lane, facts, &spawned);
     }
