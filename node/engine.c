@@ -157,7 +157,6 @@ static void carry_one(struct moot *m, const struct core_output *output)
         }
         break;
     case CORE_OUT_RUN:
-        members_note_run(m, task);
         exec_take(m, task, output->u.run.code, output->u.run.by);
         break;
     case CORE_OUT_CANCEL:

@@ -4,6 +4,7 @@
 #include "node/call.h"
 #include "node/engine.h"
 #include "node/faults.h"
+#include "node/members.h"
 #include "node/observe.h"
 #include "node/progress.h"
 #include "node/queue.h"
@@ -93,11 +94,14 @@ static const struct task *failed_input(const struct moot *m, const struct task *
 }
 
 /* The task at which a cycle of waits was cut says so itself; what depends on it has
- * merely failed. */
-static int status_after(const struct task *failed)
+ * merely failed.  What a lost rank may have run is lost with its input. */
+static int status_after(const struct task *failed, bool taken_over)
 {
-    bool cut = !failed->known && task_seldom(failed)->verdict == MOOT_ERR_CYCLE;
-    return cut ? MOOT_ERR_CYCLE : MOOT_ERR_TASK_FAILED;
+    if (!failed->known && task_seldom(failed)->verdict == MOOT_ERR_CYCLE) {
+        return MOOT_ERR_CYCLE;
+    }
+    const bool lost = failed->known && failed->status == MOOT_ERR_RESULT_LOST;
+    return lost && taken_over ? MOOT_ERR_RESULT_LOST : MOOT_ERR_TASK_FAILED;
 }
 
 static void pin_inputs(struct task *task)
@@ -149,6 +153,7 @@ void exec_take(struct moot *m, struct task *task, int code, uint32_t by)
 {
     assert(task != NULL && task->stage == TASK_IDLE);
     task->own = true;
+    const bool taken_over = members_take_over(m, task);
     const struct task *failed = code == MOOT_OK ? failed_input(m, task) : NULL;
     if (code == MOOT_ERR_CANCELLED) {
         end_cancelled(m, task, by, false);
@@ -157,7 +162,7 @@ void exec_take(struct moot *m, struct task *task, int code, uint32_t by)
     } else if (failed != NULL) {
         struct text story = {0};
         story_of_input(&story, m, task, failed);
-        end_with_story(m, task, status_after(failed), &story);
+        end_with_story(m, task, status_after(failed, taken_over), &story);
     } else if (ready_push(&m->ready, task)) {
         task->stage = TASK_READY;
         trace_ready(m, task);

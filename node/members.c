@@ -274,12 +274,12 @@ void members_carry_fenced(struct moot *m, int code)
                 m->group.rank);
 }
 
-void members_note_run(struct moot *m, const struct task *task)
+bool members_take_over(struct moot *m, const struct task *task)
 {
     struct rankset first = {0};
     if (m->members.lost == 0 || task == NULL ||
         (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0) {
-        return; /* whose candidates only the core knows */
+        return false; /* whose candidates only the core knows */
     }
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
         if (!rankset_add(&first, rank)) {
@@ -288,12 +288,14 @@ void members_note_run(struct moot *m, const struct task *task)
     }
     uint32_t chair = placement_chair(&task->hash, &first, NULL);
     rankset_release(&first);
-    if (chair < m->group.size && !members_is_here(m, chair)) {
-        m->members.taken_over_ns =
-            m->members.taken_over == 0 ? clock_ns() : m->members.taken_over_ns;
-        m->members.taken_over++;
-        observe_event(m, MOOT_EVENT_RERUN, task, (int)chair, NULL);
+    if (chair >= m->group.size || members_is_here(m, chair)) {
+        return false;
     }
+    m->members.taken_over_ns =
+        m->members.taken_over == 0 ? clock_ns() : m->members.taken_over_ns;
+    m->members.taken_over++;
+    observe_event(m, MOOT_EVENT_RERUN, task, (int)chair, NULL);
+    return true;
 }
 
 /* --- Farewells ----------------------------------------------------------------------

@@ -43,11 +43,13 @@ void members_release(struct moot *m);
 /* Tells the core of peers that have died.  Never from within a step. */
 void members_look(struct moot *m, uint64_t now_ns);
 
-/* CORE_OUT_VIEW, _QUORUM, _FENCED, and _RUN before the task is taken. */
+/* CORE_OUT_VIEW, _QUORUM and _FENCED. */
 void members_carry_view(struct moot *m, uint64_t epoch, const struct rankset *members);
 void members_carry_quorum(struct moot *m, bool have);
 void members_carry_fenced(struct moot *m, int code);
-void members_note_run(struct moot *m, const struct task *task);
+/* CORE_OUT_RUN: true, and counted, if it is run here because its first chair was lost.
+ */
+bool members_take_over(struct moot *m, const struct task *task);
 
 /* Whether a message of this type of the core's may go to that rank; others are dropped.
  */
