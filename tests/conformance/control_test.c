@@ -466,13 +466,16 @@ static void inputs_inherit_priority(struct seat *seat)
     end_race(seat, urgent);
 }
 
-/* Rank 0 never spawns what takes it: it hears how urgent that is with the motion. */
+/* Rank 0 never spawns what takes it: it hears how urgent that is with the motion, when
+ * its only thread that runs kernels stands at the gate. */
 static void a_motion_brings_the_priority(struct seat *seat)
 {
     if (seat->size == 1)
         return;
     moot_task one = spawn_race(seat);
     if (seat->rank == seat->size - 1) {
+        while (gates_standing == 0)
+            nap_ms(1);
         uint64_t more = round_number;
         one = spawn_spec(seat, &(moot_task_spec){.kernel = seat->kernels[SUM],
                                                  .args = &more,

@@ -23,6 +23,7 @@ enum {
 
 static atomic_int square_runs, sum_runs, once_runs, tree_runs;
 static atomic_bool gate_open;
+static atomic_int gates_standing; /* kernels that wait for it */
 
 static inline int square(moot_call *call, void *user)
 {
@@ -105,8 +106,10 @@ static inline int slow(moot_call *call, void *user)
 static inline int gate(moot_call *call, void *user)
 {
     (void)user;
+    gates_standing++;
     while (!gate_open)
         nap_ms(1);
+    gates_standing--;
     return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
