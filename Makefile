@@ -30,7 +30,9 @@ OPTIMISE ?= -O2 -g
 # take longer to begin than libc's functions take for all of it.
 STRINGS := $(shell printf '' | $(CC) -mmemset-strategy=libcall:-1:noalign -x c -c -o /dev/null - 2>/dev/null && \
   echo -mmemset-strategy=unrolled_loop:64:noalign,libcall:-1:noalign -mmemcpy-strategy=unrolled_loop:64:noalign,libcall:-1:noalign)
-CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(OPTIMISE) $(STRINGS) -fPIC -fno-common -fvisibility=hidden -pthread \
+# A call into another library jumps there itself, not by a table of jumps.
+CALLS = -fno-plt
+CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(OPTIMISE) $(STRINGS) $(CALLS) -fPIC -fno-common -fvisibility=hidden -pthread \
   $(WARNINGS) $(if $(DEVELOPER),-Werror) \
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
   -I. -Ihashing -iquoteproto -Inode -I$(BUILD)/gen $(CFLAGS)
@@ -124,7 +126,7 @@ $(BUILD)/libmoot.a: $(LIB_OBJ)
 	$(if $(LTO_FLAGS),objcopy --wildcard --remove-section='.gnu.lto_*' $@)
 
 $(BUILD)/libmoot.so.$(SOVERSION): $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,libmoot.so.$(SOVERSION) $(OPTIMISE) $(LTO_FLAGS) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	$(CC) -shared -Wl,-soname,libmoot.so.$(SOVERSION) $(OPTIMISE) $(CALLS) $(LTO_FLAGS) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 	ln -sf libmoot.so.$(SOVERSION) $(BUILD)/libmoot.so
 
 $(BUILD)/libmootsim.a: $(SIM_OBJ)

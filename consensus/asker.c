@@ -27,7 +27,7 @@ void asker_add_need(struct core *core, struct task *task, enum want want)
     core->open_needs++;
 }
 
-void asker_drop_need(struct core *core, struct task *task, enum want want)
+HOT void asker_drop_need(struct core *core, struct task *task, enum want want)
 {
     uint32_t *needs = want == WANT_DATA ? &task->needs_data : &task->needs_done;
     assert(*needs > 0 && core->open_needs > 0);
@@ -161,7 +161,7 @@ static uint64_t busy_due_ns(const struct core *core, const struct task *task)
 /* It is asked for whether this rank is idle or not. */
 static bool is_urgent(const struct task *task) { return task->owed || task->demanded; }
 
-static uint64_t delay_ns(const struct core *core, const struct task *task)
+HOT static uint64_t delay_ns(const struct core *core, const struct task *task)
 {
     uint64_t delay = timers_ask_delay_ns(core, task->chair);
     if (!push_is_expected(core, task)) {
@@ -195,8 +195,8 @@ static void sooner(uint64_t *due_ns, uint64_t other_ns)
 }
 
 /* Counts this task's motion in what is due; returns when it is. */
-static uint64_t motion_count_in(struct core *core, const struct task *task,
-                                struct pending_due *due)
+HOT static uint64_t motion_count_in(struct core *core, const struct task *task,
+                                    struct pending_due *due)
 {
     if (is_urgent(task)) {
         uint64_t urgent_ns = urgent_due_ns(core, task);
@@ -377,7 +377,7 @@ static bool asks_at_once(const struct task *task)
            (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT)) != 0;
 }
 
-void asker_consider(struct core *core, struct task *task)
+HOT void asker_consider(struct core *core, struct task *task)
 {
     if (!wants_something(task) || task->own != CORE_OWN_NONE) {
         return;

@@ -136,8 +136,8 @@ bool chair_has_holder(const struct core *core, const struct task *task)
 
 /* --- Deciding (T2, T5, T8) ----------------------------------------------------- */
 
-void chair_decided(struct core *core, struct task *task, uint32_t owner,
-                   enum evidence evidence)
+HOT void chair_decided(struct core *core, struct task *task, uint32_t owner,
+                       enum evidence evidence)
 {
     assert((task->rec == NOBODY || MUTANT(AMNESIA)) && task->chair == core->rank);
     task->rec = owner;
@@ -186,8 +186,8 @@ static void propose_to_voters(struct core *core, struct task *task, uint32_t own
     }
 }
 
-static void propose(struct core *core, struct task *task, uint32_t owner,
-                    enum evidence evidence)
+HOT static void propose(struct core *core, struct task *task, uint32_t owner,
+                        enum evidence evidence)
 {
     if (is_once(task) && !MUTANT(NOBALLOT)) {
         propose_to_voters(core, task, owner, evidence);
@@ -196,7 +196,7 @@ static void propose(struct core *core, struct task *task, uint32_t owner,
     }
 }
 
-void chair_claim(struct core *core, struct task *task)
+HOT void chair_claim(struct core *core, struct task *task)
 {
     bool balloting = task->docket != NULL && task->docket->balloting;
     if (task->chair == core->rank && task->held && !task->finder &&

@@ -304,7 +304,7 @@ static int on_cancel(struct core *core, const struct core_event *event)
 /* --- The step -----------------------------------------------------------------------
  */
 
-static int dispatch(struct core *core, const struct core_event *event)
+HOT static int dispatch(struct core *core, const struct core_event *event)
 {
     switch (event->type) {
     case CORE_EV_REGISTER:
@@ -382,7 +382,7 @@ static bool see_what_changed(struct core *core)
     return rests;
 }
 
-static void do_what_is_due(struct core *core)
+HOT static void do_what_is_due(struct core *core)
 {
     core->turn_due_ns = CORE_NEVER;
     if (chair_deadline(core) <= core->now_ns) {
@@ -447,8 +447,8 @@ static bool turn_is_due(struct core *core, const struct core_event *event)
            asker_deadline(core) < add_ns(core->now_ns, CORE_USUAL_NS);
 }
 
-int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
-              struct core_outputs *out)
+HOT int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
+                  struct core_outputs *out)
 {
     if (core->broken) {
         return MOOT_ERR_NO_MEMORY;
@@ -487,7 +487,7 @@ int core_step(struct core *core, const struct core_event *event, uint64_t now_ns
     return error;
 }
 
-uint64_t core_deadline(const struct core *core)
+HOT uint64_t core_deadline(const struct core *core)
 {
     if (core->broken || core->adjourned || core->fenced) {
         return CORE_NEVER;

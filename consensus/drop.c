@@ -294,7 +294,7 @@ bool core_lost(const struct core *core, const moot_hash *hash)
     return drop_once_is_gone(core, hash);
 }
 
-void core_let_go(struct core *core, const moot_hash *hash, void *entry)
+HOT void core_let_go(struct core *core, const moot_hash *hash, void *entry)
 {
     struct task *task = entry != NULL ? entry : table_find(core, hash);
     if (task != NULL && !task->let_go) {

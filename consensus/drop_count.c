@@ -46,7 +46,8 @@ static bool is_seen_to(const struct core *core, const struct task *task)
     return task->own == CORE_OWN_NONE && !task->finder && (another || yielded);
 }
 
-static bool is_released_but_for_askers(const struct core *core, const struct task *task)
+HOT static bool is_released_but_for_askers(const struct core *core,
+                                           const struct task *task)
 {
     bool busy = task->needs_done + task->needs_data > 0 || task->users > 0 ||
                 task->pending || task->owed || task->frozen || task->on_push_list ||
@@ -89,7 +90,7 @@ static bool is_quiet(const struct core *core, const struct task *task)
  */
 
 /* One is asked for after another of the same chunk. */
-static struct chunk_facts *facts_of(struct core *core, const struct task *task)
+HOT static struct chunk_facts *facts_of(struct core *core, const struct task *task)
 {
     struct lane *lane = &core->lanes[task->lane];
     if (task->lane_position >= lane->open_first) {
@@ -104,7 +105,7 @@ static struct chunk_facts *facts_of(struct core *core, const struct task *task)
     return &last->facts;
 }
 
-void drop_count_one(struct core *core, struct task *task)
+HOT void drop_count_one(struct core *core, struct task *task)
 {
     if (task->position == 0 || task->counted || !is_quiet(core, task)) {
         return;

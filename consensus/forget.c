@@ -23,7 +23,7 @@ struct page {
     struct task *tasks[PAGE_TASKS];
 };
 
-struct task *lane_task(const struct lane *lane, uint64_t position)
+HOT struct task *lane_task(const struct lane *lane, uint64_t position)
 {
     assert(position >= 1 && position <= lane->len);
     const struct page *page = lane->pages[(position - 1) / PAGE_TASKS];
@@ -61,7 +61,7 @@ bool lane_put(struct core *core, struct lane *lane, struct task *task)
     return true;
 }
 
-void lane_forget(struct core *core, struct lane *lane, uint64_t position)
+HOT void lane_forget(struct core *core, struct lane *lane, uint64_t position)
 {
     uint64_t index = (position - 1) / PAGE_TASKS;
     struct page *page = lane->pages[index];
@@ -160,7 +160,8 @@ struct inside {
 };
 
 /* All but its place on the roll. */
-static void forget_record(struct core *core, struct task *task, struct inside inside)
+HOT static void forget_record(struct core *core, struct task *task,
+                              struct inside inside)
 {
     if (task->needs_done + task->needs_data > 0) { /* a wait by the bare hash */
         graph_verdict(core, task, MOOT_ERR_SCOPE_CLOSED, NULL, 0);

@@ -69,8 +69,8 @@ static struct message_result result_of(const struct core *core, const struct tas
     };
 }
 
-void graph_send_result(struct core *core, struct task *task, uint32_t to,
-                       enum want want, bool pushed)
+HOT void graph_send_result(struct core *core, struct task *task, uint32_t to,
+                           enum want want, bool pushed)
 {
     struct message *message = out_send(core, to, MESSAGE_RESULT, task);
     if (message == NULL) {
@@ -113,7 +113,7 @@ static bool note_sent(struct core *core, struct task *task, uint32_t to)
     return rankset_add(&seldom_of(core, task)->pushed, to);
 }
 
-static void push(struct core *core, struct task *task, uint32_t to, enum want want)
+HOT static void push(struct core *core, struct task *task, uint32_t to, enum want want)
 {
     if (to == core->rank || !rankset_has(&core->members, to) ||
         (was_sent(task, to) && !MUTANT(PUSHAGAIN))) {
@@ -126,7 +126,7 @@ static void push(struct core *core, struct task *task, uint32_t to, enum want wa
     graph_send_result(core, task, to, want, true);
 }
 
-void graph_push_for(struct core *core, const struct edge *edge)
+HOT void graph_push_for(struct core *core, const struct edge *edge)
 {
     push(core, edge->from, runner_of(core, edge_to(edge)), edge_want(edge));
 }
@@ -262,7 +262,7 @@ static bool lacks_input(const struct task *task)
 }
 
 /* `by`: who has cancelled it, or NOBODY. */
-static void run(struct core *core, struct task *task, uint32_t by)
+HOT static void run(struct core *core, struct task *task, uint32_t by)
 {
     bool cancelled = by != NOBODY;
     assert(task->own == CORE_OWN_WAIT && task->missing == 0);
@@ -305,7 +305,7 @@ static uint64_t input_bound(const struct task *from, const struct task *to)
 
 /* What an owned task will read may not be released before it is done, though nobody
  * needs it any more once it is here. */
-static void begin_use(struct core *core, struct task *task)
+HOT static void begin_use(struct core *core, struct task *task)
 {
     const struct edge *inputs = task_inputs(task);
     for (uint32_t i = 0; i < task->input_count; i++) {
@@ -317,7 +317,7 @@ static void begin_use(struct core *core, struct task *task)
     }
 }
 
-static void end_use(struct core *core, struct task *task)
+HOT static void end_use(struct core *core, struct task *task)
 {
     const struct edge *inputs = task_inputs(task);
     for (uint32_t i = 0; i < task->input_count; i++) {
@@ -328,7 +328,7 @@ static void end_use(struct core *core, struct task *task)
     }
 }
 
-void graph_own(struct core *core, struct task *task, enum evidence evidence)
+HOT void graph_own(struct core *core, struct task *task, enum evidence evidence)
 {
     if (task->own != CORE_OWN_NONE) {
         return;
@@ -373,7 +373,7 @@ void graph_own(struct core *core, struct task *task, enum evidence evidence)
     }
 }
 
-static void end_edge(struct core *core, struct edge *edge)
+HOT static void end_edge(struct core *core, struct edge *edge)
 {
     struct task *to = edge_to(edge);
     edge->waiting = false;
@@ -422,7 +422,7 @@ void graph_cancel_own(struct core *core, struct task *task, uint32_t by)
     }
 }
 
-bool graph_spread(struct core *core, struct task *task)
+HOT bool graph_spread(struct core *core, struct task *task)
 {
     bool all = true;
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
@@ -536,7 +536,7 @@ static void demand_inputs(struct core *core, struct task *first)
 
 /* What an owned task takes is needed by the position of what it takes already, which is
  * mostly before its own: only a need below that says more of it. */
-void graph_demand(struct core *core, struct task *task, uint64_t need, bool remote)
+HOT void graph_demand(struct core *core, struct task *task, uint64_t need, bool remote)
 {
     bool first_remote = remote && !task->demanded;
     if (need >= task->need && !first_remote) {

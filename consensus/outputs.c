@@ -84,7 +84,7 @@ static bool block_add(struct block **list, struct block *block, size_t bytes)
     return true;
 }
 
-void *block_take(struct block **list, size_t size)
+HOT void *block_take(struct block **list, size_t size)
 {
     size_t aligned = align(size);
     size_t needed = aligned + CACHE_LINE_BYTES;
@@ -161,7 +161,7 @@ void *memory_take(struct core *core, size_t size)
     return memory != NULL ? memset(memory, 0, size) : NULL;
 }
 
-void *memory_take_raw(struct core *core, size_t size)
+HOT void *memory_take_raw(struct core *core, size_t size)
 {
     size_t bytes;
     unsigned class = class_of(size, &bytes);
@@ -189,7 +189,7 @@ void *memory_take_raw(struct core *core, size_t size)
     return taken;
 }
 
-void memory_give(struct core *core, void *memory, size_t size)
+HOT void memory_give(struct core *core, void *memory, size_t size)
 {
     if (memory == NULL) {
         return;
@@ -237,8 +237,8 @@ static bool is_brief(enum core_output_type type)
            type == CORE_OUT_CANCEL || type == CORE_OUT_NOTE;
 }
 
-struct core_output *out_add(struct core *core, enum core_output_type type,
-                            const struct task *task)
+HOT struct core_output *out_add(struct core *core, enum core_output_type type,
+                                const struct task *task)
 {
     struct outputs *out = &core->out;
     if (out->count == out->room) {
@@ -261,8 +261,8 @@ struct core_output *out_add(struct core *core, enum core_output_type type,
     return item;
 }
 
-void out_note(struct core *core, enum core_point point, const struct task *task,
-              uint32_t peer, enum evidence evidence)
+HOT void out_note(struct core *core, enum core_point point, const struct task *task,
+                  uint32_t peer, enum evidence evidence)
 {
     if ((core->options.notes & CORE_NOTE(point)) == 0) {
         return;
@@ -275,8 +275,8 @@ void out_note(struct core *core, enum core_point point, const struct task *task,
     }
 }
 
-struct message *out_send(struct core *core, uint32_t to, enum message_type type,
-                         struct task *task)
+HOT struct message *out_send(struct core *core, uint32_t to, enum message_type type,
+                             struct task *task)
 {
     assert(to != core->rank && to < core->size);
     struct core_output *item = out_add(core, CORE_OUT_SEND, task);

@@ -17,8 +17,8 @@ enum verdict_of_e { E_DROP, E_TAKE, E_HOLD };
 
 /* Rule E (section 3).  VIEW and FENCED are how one learns that one's epoch is over, so
  * their own epoch does not count; what counts is that a member of ours sent them. */
-static enum verdict_of_e rule_e(const struct core *core, uint32_t from, uint64_t uid,
-                                const struct message *message)
+HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
+                                    uint64_t uid, const struct message *message)
 {
     if (from >= core->size || core->uids[from] != uid) {
         /* A newcomer of a view that this rank has yet to hear of, or a stranger. */
@@ -264,7 +264,7 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
     }
 }
 
-static void take(struct core *core, uint32_t from, const struct message *message)
+HOT static void take(struct core *core, uint32_t from, const struct message *message)
 {
     if (core->drop.leaving > 0 && names_a_task(message->type) &&
         core_is_leaving(core, &message->hash)) {

@@ -68,8 +68,8 @@ static bool on_this_roll(const struct core_register *reg)
     return (reg->flags & (CORE_TASK_NESTED | CORE_TASK_ADOPTED)) == 0;
 }
 
-static int put_on_roll(struct core *core, struct task *task,
-                       const struct core_register *reg)
+HOT static int put_on_roll(struct core *core, struct task *task,
+                           const struct core_register *reg)
 {
     struct lane *lane = reg->lane < core->lane_count ? &core->lanes[reg->lane]
                                                      : lane_enter(core, reg->lane);

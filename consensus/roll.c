@@ -145,7 +145,7 @@ static void compact(struct core *core, struct lane *lane)
 /* --- What is known of peers ---------------------------------------------------------
  */
 
-static struct chunk *chunk_of(const struct lane *lane, uint64_t position)
+HOT static struct chunk *chunk_of(const struct lane *lane, uint64_t position)
 {
     uint32_t low = 0, high = lane->chunk_count;
     while (low < high) {
@@ -455,8 +455,8 @@ static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
     resolve_with(core, chunk);
 }
 
-bool roll_append(struct core *core, struct lane *lane, uint32_t number,
-                 struct task *task)
+HOT bool roll_append(struct core *core, struct lane *lane, uint32_t number,
+                     struct task *task)
 {
     const moot_hash *hash = &task->hash;
     uint64_t scope = hash_scope(hash);

@@ -6,6 +6,7 @@
 #define CONSENSUS_ROOMS_H
 
 #include "consensus/core.h"
+#include "hashing/hot.h"
 
 /* --- outputs.c ---------------------------------------------------------------------
  */

@@ -50,7 +50,7 @@ bool mark_is_dropped(const struct core *core, uint64_t mark)
            core->marks[mark_slot(core->marks, core->mark_room, mark)] == mark;
 }
 
-bool scope_is_dropped(const struct core *core, const moot_hash *hash)
+HOT bool scope_is_dropped(const struct core *core, const moot_hash *hash)
 {
     return core->mark_count > 0 && mark_is_dropped(core, hash_scope(hash));
 }
@@ -125,7 +125,7 @@ void scope_watch(struct core *core, struct scope *scope)
     }
 }
 
-struct scope *scope_of(struct core *core, const moot_hash *hash)
+HOT struct scope *scope_of(struct core *core, const moot_hash *hash)
 {
     uint64_t mark = hash_scope(hash);
     if (mark == 0) {

@@ -29,7 +29,7 @@ static uint32_t tag_of(const moot_hash *hash)
 }
 
 /* Where it is, or else would be. */
-static size_t slot_of(const struct core *core, const moot_hash *hash)
+HOT static size_t slot_of(const struct core *core, const moot_hash *hash)
 {
     size_t mask = core->slot_count - 1;
     uint32_t tag = tag_of(hash);
@@ -143,7 +143,7 @@ static bool is_single(const struct core *core, const struct rankset *set)
 }
 
 /* NULL without memory: the core is broken. */
-static struct rankset *candidates_keep(struct core *core, const struct rankset *set)
+HOT static struct rankset *candidates_keep(struct core *core, const struct rankset *set)
 {
     if (set->high_words == 0 && set->low != 0 && (set->low & (set->low - 1)) == 0) {
         return single_of(core, rankset_next(set, 0));
@@ -267,9 +267,9 @@ void *record_room(const struct core *core, struct task *task, size_t *room_bytes
     return (char *)task + at;
 }
 
-struct task *table_enter_for(struct core *core, const moot_hash *hash,
-                             const struct rankset *candidates, size_t input_count,
-                             size_t room_bytes)
+HOT struct task *table_enter_for(struct core *core, const moot_hash *hash,
+                                 const struct rankset *candidates, size_t input_count,
+                                 size_t room_bytes)
 {
     size_t slot = core->slot_count > 0 ? slot_of(core, hash) : 0;
     if (core->slot_count > 0 && core->tags[slot] != 0) {
@@ -340,7 +340,7 @@ void table_give(struct core *core, struct task *task)
     memory_give(core, task, (size_t)task->pieces * RECORD_PIECE_BYTES);
 }
 
-static void task_release(struct core *core, struct task *task)
+HOT static void task_release(struct core *core, struct task *task)
 {
     docket_release(core, task->docket);
     candidates_give(core, task->candidates);

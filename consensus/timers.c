@@ -130,7 +130,7 @@ static uint64_t most_ask_ns(const struct core *core)
                                                       : base_ns * CORE_ASK_FACTOR_MAX;
 }
 
-uint64_t timers_ask_delay_ns(const struct core *core, uint32_t chair)
+HOT uint64_t timers_ask_delay_ns(const struct core *core, uint32_t chair)
 {
     const struct estimate *trip = &peer_seen(core, chair)->round_trip;
     uint64_t base_ns = core->options.ask_delay_ns;

@@ -28,6 +28,7 @@
  */
 #include "identity.h"
 
+#include "hot.h"
 #include <assert.h>
 #include <sodium.h>
 #include <string.h>
@@ -170,7 +171,7 @@ static void put_spec(digest_state *state, const struct identity *spec)
         put_bytes(state, spec->scope.bytes, sizeof spec->scope.bytes);
 }
 
-moot_hash identity_hash(const struct identity *spec)
+HOT moot_hash identity_hash(const struct identity *spec)
 {
     struct identity_kernel made;
     const struct identity_kernel *kernel = spec->kernel;

@@ -33,6 +33,7 @@
  */
 #include "placement.h"
 
+#include "hot.h"
 #include "identity.h"
 
 #include <stddef.h>
@@ -173,8 +174,8 @@ static uint32_t search_run(struct search *search)
     return search->best;
 }
 
-uint32_t placement_chair(const moot_hash *hash, const struct rankset *members,
-                         const struct rankset *candidates)
+HOT uint32_t placement_chair(const moot_hash *hash, const struct rankset *members,
+                             const struct rankset *candidates)
 {
     const struct rankset *fewer = candidates != NULL ? candidates : members;
     if (fewer->high_words == 0 && fewer->low != 0 &&

@@ -5,6 +5,7 @@
  */
 #include "moot.h"
 
+#include "hashing/hot.h"
 #include "hashing/identity.h"
 #include "node/close.h"
 #include "node/engine.h"
@@ -188,8 +189,8 @@ int moot_kernel_register(moot *m, const moot_kernel *kernel, moot_kernel_id *out
 
 /* --- Spawning ------------------------------------------------------------------- */
 
-int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *out,
-                       const char *site)
+HOT int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *out,
+                           const char *site)
 {
     if (m == NULL || spec == NULL || out == NULL) {
         return invalid(m, "moot_task_spawn", "an argument is NULL");

@@ -1,6 +1,7 @@
 /* api_task.c - the public calls on task handles: wait, fetch, release, info. */
 #include "moot.h"
 
+#include "hashing/hot.h"
 #include "node/engine.h"
 #include "node/observe.h"
 #include "node/queue.h"
@@ -251,7 +252,7 @@ static int release_locked(struct moot *m, struct lane *lane, moot_task t)
     return MOOT_OK;
 }
 
-int moot_task_release(moot *m, moot_task t)
+HOT int moot_task_release(moot *m, moot_task t)
 {
     if (m == NULL) {
         return invalid(m, "moot_task_release");

@@ -5,6 +5,7 @@
  */
 #include "call.h"
 
+#include "hashing/hot.h"
 #include "node/engine.h"
 #include "node/family.h"
 #include "node/queue.h"
@@ -18,7 +19,7 @@
 
 /* --- Life ----------------------------------------------------------------------- */
 
-bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
+HOT bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
 {
     memset(call, 0, offsetof(struct moot_call, inline_inputs));
     call->m = m;
@@ -40,7 +41,7 @@ bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
     return call->small != NULL;
 }
 
-void call_end(struct moot_call *call)
+HOT void call_end(struct moot_call *call)
 {
     if (!call->check && !family_make(call)) {
         engine_fail_all(call->m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
@@ -79,7 +80,7 @@ static const void *give(const void *data, size_t size, size_t *size_out)
     return size > 0 ? data : NULL;
 }
 
-const void *moot_call_args(const moot_call *call, size_t *size)
+HOT const void *moot_call_args(const moot_call *call, size_t *size)
 {
     if (call == NULL) {
         return give(NULL, 0, size);
@@ -87,12 +88,12 @@ const void *moot_call_args(const moot_call *call, size_t *size)
     return give(call->task->args, call->task->args_size, size);
 }
 
-size_t moot_call_input_count(const moot_call *call)
+HOT size_t moot_call_input_count(const moot_call *call)
 {
     return call != NULL ? call->input_count : 0;
 }
 
-const void *moot_call_input(const moot_call *call, size_t i, size_t *size)
+HOT const void *moot_call_input(const moot_call *call, size_t i, size_t *size)
 {
     if (call == NULL || i >= call->input_count || call->inputs[i] == NULL) {
         return give(NULL, 0, size);
@@ -110,7 +111,7 @@ void call_set_output(struct moot_call *call, struct payload *output)
     call->no_memory = false;
 }
 
-void *moot_call_output(moot_call *call, size_t size)
+HOT void *moot_call_output(moot_call *call, size_t size)
 {
     if (call == NULL) {
         return NULL;

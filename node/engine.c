@@ -1,6 +1,7 @@
 /* engine.c - see engine.h. */
 #include "engine.h"
 
+#include "hashing/hot.h"
 #include "node/exec.h"
 #include "node/faults.h"
 #include "node/members.h"
@@ -84,7 +85,7 @@ void engine_unlock(struct moot *m)
     unlock(m);
 }
 
-struct lane *engine_enter(struct moot *m)
+HOT struct lane *engine_enter(struct moot *m)
 {
     __atomic_add_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
     struct lane *lane = lane_of_thread(m->bond);
@@ -203,7 +204,7 @@ static void carry_one(struct moot *m, const struct core_output *output)
     }
 }
 
-static int step_one(struct moot *m, const struct core_event *event)
+HOT static int step_one(struct moot *m, const struct core_event *event)
 {
     struct core_outputs outputs;
     int error = core_step(m->core, event, m->now_ns, &outputs);
@@ -219,7 +220,7 @@ static int step_one(struct moot *m, const struct core_event *event)
 
 /* --- Steps ---------------------------------------------------------------------- */
 
-static void step_later(struct moot *m, const struct later *later)
+HOT static void step_later(struct moot *m, const struct later *later)
 {
     struct core_event event; /* the rest of it is of others */
     event.type = later->type;
@@ -243,7 +244,7 @@ static void step_later(struct moot *m, const struct later *later)
     (void)error;
 }
 
-static void step_laters(struct moot *m)
+HOT static void step_laters(struct moot *m)
 {
     while (m->later_first < m->later_count) {
         struct later later = m->laters[m->later_first++];
@@ -262,7 +263,7 @@ int engine_step(struct moot *m, const struct core_event *event)
     return error;
 }
 
-void engine_later(struct moot *m, struct later later)
+HOT void engine_later(struct moot *m, struct later later)
 {
     if (!m->stepping) {
         m->stepping = true;

@@ -1,6 +1,7 @@
 /* exec.c - see exec.h. */
 #include "exec.h"
 
+#include "hashing/hot.h"
 #include "node/call.h"
 #include "node/engine.h"
 #include "node/faults.h"
@@ -41,8 +42,8 @@ struct run {
 
 /* Takes over the payload, which is NULL only for an error whose story found no memory.
  */
-static void end_task(struct moot *m, struct task *task, int status,
-                     struct payload *payload)
+HOT static void end_task(struct moot *m, struct task *task, int status,
+                         struct payload *payload)
 {
     task->status = status;
     payload_drop(task->payload); /* of an owner that died since */
@@ -112,7 +113,7 @@ static void pin_inputs(struct task *task)
 }
 
 /* Before the core hears that it has ended, and may forget it. */
-static void unpin_inputs(struct task *task)
+HOT static void unpin_inputs(struct task *task)
 {
     for (uint32_t i = 0; i < task_data_count(task); i++) {
         struct task *input = task_input(task, i);
@@ -122,7 +123,7 @@ static void unpin_inputs(struct task *task)
 }
 
 /* When the core has heard it, or its answer is that they are needed yet. */
-static void release_inputs(struct moot *m, struct task *task)
+HOT static void release_inputs(struct moot *m, struct task *task)
 {
     for (uint32_t i = 0; !m->stepping && i < task_data_count(task); i++) {
         struct task *input = task_input(task, i);
@@ -347,7 +348,7 @@ static void end_check(struct moot *m, struct run *run)
 }
 
 /* The run is free for another kernel then. */
-static void end_run(struct moot *m, struct run *run)
+HOT static void end_run(struct moot *m, struct run *run)
 {
     struct task *task = run->call.task;
     if (run->call.check) {
@@ -382,7 +383,7 @@ static void go(struct moot *m, struct lane *lane, struct run *run)
 }
 
 /* Lets it go on until it stops, or has ended and no other kernel follows in it. */
-static void run_on(struct moot *m, struct lane *lane, struct run *run)
+HOT static void run_on(struct moot *m, struct lane *lane, struct run *run)
 {
     go(m, lane, run);
     if (strand_run(run->strand)) {
@@ -401,7 +402,8 @@ static void run_on(struct moot *m, struct lane *lane, struct run *run)
 }
 
 /* Without memory its task ends at once, and false. */
-static bool begin(struct moot *m, struct lane *lane, struct task *task, struct run *run)
+HOT static bool begin(struct moot *m, struct lane *lane, struct task *task,
+                      struct run *run)
 {
     assert(task->kernel != NULL && task->stage == TASK_READY);
     task->stage = TASK_RUNNING;
@@ -471,7 +473,7 @@ static bool go_to_next(struct moot *m, struct run *run)
 }
 
 /* On the strand. */
-static void run_kernels(void *argument)
+HOT static void run_kernels(void *argument)
 {
     struct run *run = argument;
     struct moot *m = run->call.m;
@@ -579,8 +581,8 @@ static bool check_one(struct moot *m, struct lane *lane)
     return true;
 }
 
-bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
-               exec_enough enough, void *context)
+HOT bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
+                   exec_enough enough, void *context)
 {
     wait_release_ended(m);
     if (m->resting != NULL) {

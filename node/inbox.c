@@ -1,6 +1,7 @@
 /* inbox.c - see inbox.h. */
 #include "inbox.h"
 
+#include "hashing/hot.h"
 #include "node/engine.h"
 #include "node/family.h"
 #include "node/inquiry.h"
@@ -132,8 +133,8 @@ static void feed(struct moot *m, uint32_t from, const struct message *message)
 }
 
 /* Takes over the payload; NULL with bytes to hold means that there was no memory. */
-static void feed_result(struct moot *m, uint32_t from, const struct message *message,
-                        struct payload *payload)
+HOT static void feed_result(struct moot *m, uint32_t from,
+                            const struct message *message, struct payload *payload)
 {
     struct message told = *message;
     if (payload == NULL && told.u.result.size > 0) {
@@ -307,7 +308,7 @@ static void refuse(struct moot *m, uint32_t from, const char *why)
                m->group.rank, known ? (long long)from : -1LL, why);
 }
 
-static void take_frame(struct moot *m, uint64_t uid, const void *bytes, size_t size)
+HOT static void take_frame(struct moot *m, uint64_t uid, const void *bytes, size_t size)
 {
     uint32_t from = rank_of(m->inbox, uid);
     const struct wire_frame *frame = &m->inbox->frame;
@@ -351,7 +352,8 @@ static void on_frame(void *context, uint64_t from_uid, void *bytes, size_t size)
     arrive(context, (struct arrival){ARRIVAL_FRAME, from_uid, {bytes}, size});
 }
 
-static void on_lent(void *context, uint64_t from_uid, const void *bytes, size_t size)
+HOT static void on_lent(void *context, uint64_t from_uid, const void *bytes,
+                        size_t size)
 {
     arrive(context,
            (struct arrival){

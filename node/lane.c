@@ -1,6 +1,7 @@
 /* lane.c - see lane.h. */
 #include "lane.h"
 
+#include "hashing/hot.h"
 #include "node/context.h"
 #include "node/engine.h"
 #include "node/exec.h"
@@ -188,7 +189,7 @@ struct lane *lane_look(const struct bond *bond)
     return lane;
 }
 
-__attribute__((noinline)) struct lane *lane_of_thread(struct bond *bond)
+HOT __attribute__((noinline)) struct lane *lane_of_thread(struct bond *bond)
 {
     if (latest != NULL && latest->bond == bond) {
         return latest;

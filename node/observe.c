@@ -1,6 +1,7 @@
 /* observe.c - see observe.h. */
 #include "observe.h"
 
+#include "hashing/hot.h"
 #include "node/engine.h"
 #include "node/sized.h"
 #include "proto/error.h"
@@ -281,7 +282,7 @@ static void tell_end(struct moot *m, struct task *task)
     }
 }
 
-void observe_end(struct moot *m, struct task *task)
+HOT void observe_end(struct moot *m, struct task *task)
 {
     bool named = task->kernel != NULL || task->handle_count > 0 ||
                  (!task->gone && core_entry_is_input(task));

@@ -1,6 +1,7 @@
 /* outbox.c - see outbox.h. */
 #include "outbox.h"
 
+#include "hashing/hot.h"
 #include "node/engine.h"
 #include "node/family.h"
 #include "node/faulty_wire.h"
@@ -168,7 +169,7 @@ static bool hand_frame(struct moot *m, uint32_t to, struct wire_writer *writer,
     return error == MOOT_OK;
 }
 
-static void send_frame(struct moot *m, uint32_t to)
+HOT static void send_frame(struct moot *m, uint32_t to)
 {
     struct outbox_peer *peer = &m->outbox->peers[to];
     if (peer->writer == NULL || wire_writer_count(peer->writer) == 0) {
@@ -205,7 +206,7 @@ void outbox_void(struct moot *m, uint32_t to)
     bulk_free_all(&peer->bulk);
 }
 
-void outbox_flush(struct moot *m)
+HOT void outbox_flush(struct moot *m)
 {
     struct outbox *outbox = m->outbox;
     uint32_t kept = 0;
@@ -235,7 +236,7 @@ void outbox_bulk_sent(struct moot *m, void *cookie)
 
 /* --- Adding --------------------------------------------------------------------- */
 
-static void add_encoded(struct moot *m, uint32_t to, const struct message *message)
+HOT static void add_encoded(struct moot *m, uint32_t to, const struct message *message)
 {
     struct outbox *outbox = m->outbox;
     struct outbox_peer *peer = &outbox->peers[to];
@@ -317,8 +318,8 @@ static void add_urgent(struct moot *m, uint32_t to, const struct message *messag
     add_encoded(m, to, &told);
 }
 
-void outbox_add(struct moot *m, uint32_t to, const struct message *message,
-                const struct task *task)
+HOT void outbox_add(struct moot *m, uint32_t to, const struct message *message,
+                    const struct task *task)
 {
     if (goes_alone(m, message->type)) {
         send_frame(m, to);

@@ -1,6 +1,7 @@
 /* progress.c - see progress.h. */
 #include "progress.h"
 
+#include "hashing/hot.h"
 #include "node/door.h"
 #include "node/engine.h"
 #include "node/faults.h"
@@ -56,7 +57,7 @@ static void say(struct moot *m)
 }
 
 /* Lets the core do what is due, and sends what there is to send then. */
-static void act(struct moot *m, uint64_t now_ns)
+HOT static void act(struct moot *m, uint64_t now_ns)
 {
     if (turn_is_due(m, now_ns)) {
         engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
@@ -83,7 +84,7 @@ static void do_chores(struct moot *m, uint64_t now_ns)
  * arrived is answered before the clock is asked what else is due; and that is left to
  * the next turn if something can run now, or has ended, and who drives sees to it and
  * comes back. */
-static bool drive(struct moot *m, bool comes_back)
+HOT static bool drive(struct moot *m, bool comes_back)
 {
     uint64_t now_ns = m->now_ns = clock_ns();
     trace_gap(m, atomic_load_explicit(&m->driven_ns, memory_order_relaxed));
@@ -118,7 +119,7 @@ bool progress_is_due(const struct moot *m)
     return m->now_ns - driven_ns >= BUSY_NS;
 }
 
-bool progress_drive_between(struct moot *m)
+HOT bool progress_drive_between(struct moot *m)
 {
     bool busy = m->ready.live > 0 && !progress_is_due(m);
     return !busy && !m->driven && drive(m, true);

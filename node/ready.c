@@ -1,6 +1,7 @@
 /* ready.c - see ready.h: a binary heap beside a ring. */
 #include "ready.h"
 
+#include "hashing/hot.h"
 #include <stdlib.h>
 
 static bool before(const struct ready_item *a, const struct ready_item *b)
@@ -98,7 +99,7 @@ static bool line_add(struct ready *ready, struct task *task)
     return true;
 }
 
-bool ready_push(struct ready *ready, struct task *task)
+HOT bool ready_push(struct ready *ready, struct task *task)
 {
     bool plain = task->priority == 0 && !task->nested;
     bool added = plain ? line_add(ready, task) : heap_add(ready, task);
@@ -142,7 +143,7 @@ static void pass_over(struct ready *ready, struct task *task)
 }
 
 /* Of a task that was raised the first item that comes up is the one that counts. */
-struct task *ready_pop(struct ready *ready)
+HOT struct task *ready_pop(struct ready *ready)
 {
     while (ready->count + ready->line_count > 0) {
         struct task *task = take_first(ready);

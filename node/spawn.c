@@ -1,6 +1,7 @@
 /* spawn.c - see spawn.h. */
 #include "spawn.h"
 
+#include "hashing/hot.h"
 #include "hashing/identity.h"
 #include "node/call.h"
 #include "node/engine.h"
@@ -41,8 +42,8 @@ static inline moot_hash hash_of(const struct task_facts *facts)
 
 /* --- Registering ---------------------------------------------------------------- */
 
-static inline int register_task(struct moot *m, struct task *task,
-                                struct task_facts *facts, bool adopted)
+HOT static inline int register_task(struct moot *m, struct task *task,
+                                    struct task_facts *facts, bool adopted)
 {
     struct core_register *reg = &facts->reg;
     reg->flags |= adopted ? CORE_TASK_ADOPTED : 0u;
@@ -103,8 +104,8 @@ static int hold_again(struct moot *m, struct task *task, struct task_facts *fact
 
 /* Registers the task unless this rank holds it.  A program that spawns what it had
  * adopted puts it on its roll now. */
-static inline int hold(struct moot *m, struct task *task, struct task_facts *facts,
-                       struct lane *lane)
+HOT static inline int hold(struct moot *m, struct task *task, struct task_facts *facts,
+                           struct lane *lane)
 {
     facts->reg.lane = lane->number;
     if (task->held && (!task->adopted || facts->nested)) {
@@ -162,8 +163,8 @@ static int begin_spawning(struct moot *m, struct lane *lane)
     return MOOT_OK;
 }
 
-inline int spawn_enter(struct moot *m, struct lane *lane,
-                       const struct task_facts *facts, struct spawned *out)
+HOT inline int spawn_enter(struct moot *m, struct lane *lane,
+                           const struct task_facts *facts, struct spawned *out)
 {
     int error =
         facts->nested || lane_is_running(lane) ? MOOT_OK : begin_spawning(m, lane);
@@ -275,8 +276,8 @@ static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *f
     return error;
 }
 
-int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-               const char *site, struct task *parent, moot_task *out)
+HOT int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                   const char *site, struct task *parent, moot_task *out)
 {
     int error =
         parent == NULL ? spawn_check_open(m, lane) : spawn_judge_open(m, lane, parent);

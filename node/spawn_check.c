@@ -1,6 +1,7 @@
 /* spawn_check.c - see spawn_check.h. */
 #include "spawn_check.h"
 
+#include "hashing/hot.h"
 #include "hashing/identity.h"
 #include "node/observe.h"
 #include "node/story.h"
@@ -126,7 +127,7 @@ static inline int add_handles(struct moot *m, struct lane *lane, const char *fie
     return MOOT_OK;
 }
 
-bool spawn_input_room(struct lane *lane, size_t count)
+HOT bool spawn_input_room(struct lane *lane, size_t count)
 {
     if (count <= lane->input_room) {
         return true;
@@ -269,8 +270,8 @@ static void fill_facts(const struct lane *lane, const moot_task_spec *spec,
     fill_reg(lane, spec, kernel, parent, &facts->reg);
 }
 
-int spawn_check(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-                const char *site, struct task *parent, struct spawn *spawn)
+HOT int spawn_check(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                    const char *site, struct task *parent, struct spawn *spawn)
 {
     struct kernel *kernel = NULL;
     bool plain = is_plain(spec);

@@ -2,6 +2,7 @@
 #include "store.h"
 
 #include "hashing/fetch_ahead.h"
+#include "hashing/hot.h"
 #include "proto/limits.h"
 
 #include <assert.h>
@@ -77,7 +78,7 @@ void payload_drop(struct payload *payload)
     }
 }
 
-void payload_free(struct payload *payload)
+HOT void payload_free(struct payload *payload)
 {
     if (payload != NULL && payload->large_bytes > 0) {
         large_give(&payload->home->large, payload, payload->large_bytes);
@@ -128,7 +129,7 @@ bool payloads_init(struct payloads *payloads)
     return large_init(&payloads->large);
 }
 
-struct payload *payloads_take(struct payloads *payloads)
+HOT struct payload *payloads_take(struct payloads *payloads)
 {
     if (payloads->spare == NULL && !add_block(payloads)) {
         return NULL;

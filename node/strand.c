@@ -8,6 +8,7 @@
 #undef _FORTIFY_SOURCE /* its longjmp() takes another stack for an error */
 #include "strand.h"
 
+#include "hashing/hot.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdint.h>
@@ -75,7 +76,7 @@ static void arrive(struct side *at, struct side *from)
     (void)from;
 }
 
-static void switch_sides(struct side *from, struct side *to, bool for_good)
+HOT static void switch_sides(struct side *from, struct side *to, bool for_good)
 {
     leave(from, to, for_good);
     if (_setjmp(from->place) == 0) {

@@ -2,6 +2,7 @@
 #include "task.h"
 
 #include "hashing/fetch_ahead.h"
+#include "hashing/hot.h"
 #include "hashing/identity.h"
 #include "node/context.h"
 #include "node/engine.h"
@@ -210,7 +211,7 @@ static void give_spec(struct moot *m, const struct message_spec *spec)
     pool_give(&m->pool, spec, sizeof(*spec));
 }
 
-bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts)
+HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts)
 {
     bool portable = (facts->kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
     size_t bytes;
@@ -315,7 +316,7 @@ static void give_record(struct moot *m, struct task *task)
     core_entry_give(m->core, task);
 }
 
-void task_try_free(struct moot *m, struct task *task)
+HOT void task_try_free(struct moot *m, struct task *task)
 {
     if (task->gone && is_unused(task)) {
         task_unlink_gone(m, task);
@@ -390,7 +391,7 @@ void task_drop_args(struct task *task)
     }
 }
 
-void task_try_release(struct moot *m, struct task *task)
+HOT void task_try_release(struct moot *m, struct task *task)
 {
     if (task->own || task->gone || task->payload == NULL || task->handle_count > 0 ||
         task->pins > 0 || task->status != MOOT_OK || m->fatal != 0) {

@@ -1,13 +1,14 @@
 /* task_handle.c - see task_handle.h. */
 #include "task_handle.h"
 
+#include "hashing/hot.h"
 #include "hashing/identity.h"
 #include "node/scope.h"
 #include "node/wait.h"
 
 #include <assert.h>
 
-uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent)
+HOT uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent)
 {
     uint64_t id = handle_new(&m->handles, task, parent);
     if (id == 0) {
@@ -29,7 +30,7 @@ static void end_borrow(struct handle *handle)
     handle->borrowed = false;
 }
 
-void task_handle_end(struct moot *m, struct handle *handle)
+HOT void task_handle_end(struct moot *m, struct handle *handle)
 {
     struct task *task = handle->task;
     uint64_t mark = handle->scoped ? hash_scope(&task->hash) : 0;

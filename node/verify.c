@@ -1,6 +1,7 @@
 /* verify.c - see verify.h. */
 #include "verify.h"
 
+#include "hashing/hot.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "node/engine.h"
@@ -61,7 +62,8 @@ static void complain(struct moot *m, struct task *task, uint32_t rank, uint64_t 
     }
 }
 
-void verify_result(struct moot *m, struct task *task, uint32_t rank, uint64_t digest)
+HOT void verify_result(struct moot *m, struct task *task, uint32_t rank,
+                       uint64_t digest)
 {
     if (digest == 0 || task_seldom(task)->digest == digest) {
         return;

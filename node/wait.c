@@ -1,6 +1,7 @@
 /* wait.c - see wait.h. */
 #include "wait.h"
 
+#include "hashing/hot.h"
 #include "node/call.h"
 #include "node/engine.h"
 #include "node/exec.h"
@@ -87,7 +88,7 @@ static bool wait_ended(struct moot *m, struct wait *wait)
     return wait->over;
 }
 
-void wait_release_ended(struct moot *m)
+HOT void wait_release_ended(struct moot *m)
 {
     if (m->ends_released == m->end_count) {
         return;

@@ -1,6 +1,7 @@
 /* window.c - see window.h. */
 #include "window.h"
 
+#include "hashing/hot.h"
 #include "node/exec.h"
 #include "node/progress.h"
 #include "node/task.h"
@@ -130,7 +131,7 @@ static uint64_t next_bound(const struct moot *m, uint64_t window, bool room)
     return tasks + (step > part ? step : part);
 }
 
-void window_make_room(struct moot *m, struct lane *lane)
+HOT void window_make_room(struct moot *m, struct lane *lane)
 {
     uint64_t window = (uint64_t)m->knobs.window;
     if (window == 0) {

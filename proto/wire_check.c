@@ -7,6 +7,7 @@
 #include "wire_private.h"
 
 #include "error.h"
+#include "hashing/hot.h"
 #include "hashing/identity.h"
 
 #include <string.h>
@@ -106,7 +107,7 @@ static const char *check_decision(const struct message *message)
     return NULL;
 }
 
-static const char *check_result(const struct message *message)
+HOT static const char *check_result(const struct message *message)
 {
     const struct message_result *result = &message->u.result;
     if (result->evidence >= EVIDENCE_END)

@@ -5,6 +5,7 @@
  */
 #include "wire_private.h"
 
+#include "hashing/hot.h"
 #include "moot_error.h"
 
 #include <string.h>
@@ -188,8 +189,8 @@ static int decode(struct reader *reader, const void *bytes, size_t size,
                                                           : no_frame(reader, why);
 }
 
-int wire_frame_decode_again(const void *bytes, size_t size, struct wire_frame *frame,
-                            const char **why)
+HOT int wire_frame_decode_again(const void *bytes, size_t size,
+                                struct wire_frame *frame, const char **why)
 {
     struct reader reader = {.arena = {.held_max = ARENA_BYTES_MAX}};
     struct wire_frame next = {.messages = NULL};

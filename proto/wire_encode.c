@@ -9,6 +9,7 @@
  */
 #include "wire_private.h"
 
+#include "hashing/hot.h"
 #include "moot_error.h"
 
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static bool same_view(const struct wire_writer *writer, uint64_t epoch,
 
 /* Makes room for a message of `size` bytes and its payload, and writes what stands in
  * front of it. */
-static int begin_message(struct wire_writer *writer, size_t size, size_t payload)
+HOT static int begin_message(struct wire_writer *writer, size_t size, size_t payload)
 {
     uint8_t prefix[1 + VARINT32_BYTES_MAX] = {WIRE_MESSAGE_KEY};
     if (size + payload > LIMIT_FRAME_BYTES - WIRE_ENVELOPE_BYTES - sizeof prefix)
@@ -159,7 +160,7 @@ static int add_flat(struct wire_writer *writer, const uint8_t *bytes, size_t siz
     return code;
 }
 
-int wire_writer_add(struct wire_writer *writer, const struct message *message)
+HOT int wire_writer_add(struct wire_writer *writer, const struct message *message)
 {
     uint8_t flat[WIRE_FLAT_BYTES_MAX];
     size_t flat_size = wire_usual_put(message, flat);
@@ -214,8 +215,8 @@ int wire_writer_finish(struct wire_writer *writer, const struct wire_envelope *e
     return wire_writer_put(writer, envelope, bytes);
 }
 
-int wire_writer_put(struct wire_writer *writer, const struct wire_envelope *envelope,
-                    void *frame)
+HOT int wire_writer_put(struct wire_writer *writer,
+                        const struct wire_envelope *envelope, void *frame)
 {
     if (!same_view(writer, envelope->epoch, envelope->view_id))
         return MOOT_ERR_INVALID;

@@ -17,6 +17,7 @@
  */
 #include "wire_private.h"
 
+#include "hashing/hot.h"
 #include "hashing/identity.h"
 
 #include <stddef.h>
@@ -298,8 +299,8 @@ size_t wire_flat_put(const struct message *message, uint8_t *bytes)
 /* --- Reading ---------------------------------------------------------------------- */
 
 /* What is not written as above is no number here: NULL. */
-static const uint8_t *get_varint(const uint8_t *at, const uint8_t *end, uint64_t max,
-                                 uint64_t *out)
+HOT static const uint8_t *get_varint(const uint8_t *at, const uint8_t *end,
+                                     uint64_t max, uint64_t *out)
 {
     uint64_t value = 0;
     if (at<end && * at> 0 && *at <= SMALL_MAX) { /* most of them */

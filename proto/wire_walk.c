@@ -8,6 +8,7 @@
  * inside messages no deeper than moot.proto nests them.  What passes costs protobuf-c a
  * bounded multiple of its size, and nothing that it must merge or drop.
  */
+#include "hashing/hot.h"
 #include "wire_private.h"
 
 enum {
@@ -33,7 +34,7 @@ static bool fail(struct cursor *cursor, const char *why)
     return false;
 }
 
-static bool take_varint(struct cursor *cursor, uint64_t *out)
+HOT static bool take_varint(struct cursor *cursor, uint64_t *out)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < WALK_VARINT_BYTES_MAX; i++) {
@@ -159,8 +160,9 @@ static bool note_field(const ProtobufCMessageDescriptor *descriptor,
     return true;
 }
 
-static bool walk_message(struct cursor *cursor,
-                         const ProtobufCMessageDescriptor *descriptor, unsigned depth)
+HOT static bool walk_message(struct cursor *cursor,
+                             const ProtobufCMessageDescriptor *descriptor,
+                             unsigned depth)
 {
     uint64_t seen = 0;
     unsigned repeats = 0;
@@ -188,8 +190,8 @@ static bool walk_message(struct cursor *cursor,
     return true;
 }
 
-bool wire_piece_next(const uint8_t **body, size_t *size, struct wire_piece *piece,
-                     const char **why)
+HOT bool wire_piece_next(const uint8_t **body, size_t *size, struct wire_piece *piece,
+                         const char **why)
 {
     struct cursor cursor = {.at = *body, .end = *body + *size};
     struct cursor message;

@@ -1,5 +1,6 @@
 /* exchange.c - see exchange.h. */
 #include "exchange.h"
+#include "hashing/hot.h"
 #include "limits.h"
 #include <assert.h>
 #include <stdio.h>
@@ -81,7 +82,7 @@ static bool is_incoming(enum transfer_kind kind)
 }
 
 /* The peer with this uid; NULL if there is none, or it is this rank or forgotten. */
-static struct exchange_peer *peer_find(const struct exchange *x, uint64_t uid)
+HOT static struct exchange_peer *peer_find(const struct exchange *x, uint64_t uid)
 {
     uint64_t place = uid & x->by_uid_mask;
     for (; x->by_uid[place] != NOBODY; place = (place + 1) & x->by_uid_mask) {
@@ -137,7 +138,7 @@ void exchange_pump(struct exchange *x, uint32_t rank, enum transfer_kind kind)
     }
 }
 
-void *exchange_place(struct transport *t, uint64_t to_uid, size_t size)
+HOT void *exchange_place(struct transport *t, uint64_t to_uid, size_t size)
 {
     struct exchange *x = self(t);
     if (x->rings.count == 0 || x->failed || size == 0)
@@ -154,7 +155,7 @@ static void count_frame(struct exchange *x, size_t size)
     x->stats.bytes_sent += size;
 }
 
-void exchange_placed(struct transport *t, uint64_t to_uid, size_t size)
+HOT void exchange_placed(struct transport *t, uint64_t to_uid, size_t size)
 {
     struct exchange *x = self(t);
     const struct exchange_peer *peer = peer_find(x, to_uid);
@@ -325,8 +326,8 @@ static bool is_next(const struct exchange *x, uint32_t rank)
            !x->peers[rank].streams[TRANSFER_FRAME_IN].transfers.head;
 }
 
-bool exchange_bring(struct exchange *x, uint32_t rank, const void *bytes, size_t size,
-                    bool lends)
+HOT bool exchange_bring(struct exchange *x, uint32_t rank, const void *bytes,
+                        size_t size, bool lends)
 {
     if (!lends || size == 0 || x->lent_count == EXCHANGE_LENT_MAX || !is_next(x, rank))
         return exchange_take(x, rank, bytes, size);

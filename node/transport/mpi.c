@@ -30,6 +30,7 @@
  */
 #include "mpi.h"
 #include "exchange.h"
+#include "hashing/hot.h"
 #include "hello.h"
 #include "limits.h"
 #include "moot_mpi.h"
@@ -318,8 +319,8 @@ static void poll_mpi(struct mpi_transport *t, size_t frames_max, bool lends)
     mpi_end_leave(&t->end);
 }
 
-static int mpi_poll(struct transport *base, const struct transport_receiver *receiver,
-                    int frames_max)
+HOT static int mpi_poll(struct transport *base,
+                        const struct transport_receiver *receiver, int frames_max)
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
     const size_t frames = frames_max > 0 ? (size_t)frames_max : 0;

@@ -1,6 +1,7 @@
 /* ring.c - see ring.h. */
 #include "ring.h"
 
+#include "hashing/hot.h"
 #include <assert.h>
 
 enum { WORD_BYTES = 8, KIND_BITS = 2, KIND_MASK = (1 << KIND_BITS) - 1 };
@@ -48,7 +49,7 @@ static void show(struct ring_writer *writer, uint64_t value, size_t span)
     atomic_store_explicit(word_at(ring, at), value, memory_order_release);
 }
 
-void *ring_place(struct ring_writer *writer, size_t size)
+HOT void *ring_place(struct ring_writer *writer, size_t size)
 {
     size_t span = span_of(size);
     size_t at = offset_of(writer->written, writer->capacity);
