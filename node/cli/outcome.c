@@ -85,8 +85,8 @@ bool outcome_read(const char *ends, const char *sheets, size_t ranks,
     for (size_t r = 0; out->ends && r < ranks; r++) {
         struct rank_end *end = &out->ends[r];
         end->known = file_take(ends, "end", r, end);
-        end->begun = is_there(sheets, "rank", r, ".unfinished") ||
-                     is_there(sheets, "rank", r, "");
+        end->open = is_there(sheets, "rank", r, ".unfinished");
+        end->begun = end->open || is_there(sheets, "rank", r, "");
         file_take(sheets, "struck", r, end);
         file_take(sheets, "rank", r, end);
     }
@@ -142,15 +142,20 @@ enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *
     return end->known ? RANK_FAILED : RANK_UNCLEAR;
 }
 
-bool outcome_is_hopeless(const struct outcome *outcome, const struct sheets *sheets)
+size_t outcome_culprit(const struct outcome *outcome)
 {
     for (size_t r = 0; r < outcome->count; r++) {
         const struct rank_end *end = &outcome->ends[r];
-        const bool outside = !end->begun || sheet_of(sheets, r) != NULL;
-        if (end->known && end->status != 0 && outside)
-            return true;
+        if (end->known && end->status != 0 && !end->open)
+            return r;
     }
-    return false;
+    return OUTCOME_NOBODY;
+}
+
+/* Whoever still ran when the launcher was told to end the job. */
+static bool ended_with_job(const struct rank_end *end)
+{
+    return !end->known || end->signal == SIGTERM || end->signal == SIGKILL;
 }
 
 /* --- Telling -----------------------------------------------------------------------
@@ -231,6 +236,23 @@ static void taken_over_print(const struct sheets *sheets, FILE *to)
                 tasks, ms_between(removed_ns, first_ns));
 }
 
+static void end_print(const struct rank_end *end, FILE *to)
+{
+    if (end->signal != 0)
+        fprintf(to, "died of signal %d (%s)", end->signal, strsignal(end->signal));
+    else
+        fprintf(to, "ended with status %d", end->status);
+}
+
+void outcome_tell_culprit(const struct outcome *outcome, size_t culprit, FILE *to)
+{
+    const struct rank_end *end = &outcome->ends[culprit];
+    fprintf(to, "moot: rank %zu ", culprit);
+    end_print(end, to);
+    fprintf(to, " %s: ending the job\n",
+            end->begun ? "after it had closed its moot" : "before it opened a moot");
+}
+
 static void failure_print(const struct outcome *outcome, const struct sheets *sheets,
                           size_t rank, FILE *to)
 {
@@ -248,31 +270,45 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
         fprintf(to, "moot: rank %zu failed", rank);
     if (!end->known)
         fprintf(to, "; how its process ended is not known");
+    else if (end->signal != 0)
+        fprintf(to, "; it died of signal %d", end->signal);
     else if (end->status != 0)
         fprintf(to, "; its exit status is %d", end->status);
     fputc('\n', to);
 }
 
-int outcome_tell(const struct outcome *outcome, const struct sheets *sheets, FILE *to)
+/* Tells of one rank's end; the exit status that it asks for. */
+static int fate_print(const struct outcome *outcome, const struct sheets *sheets,
+                      size_t rank, bool any_well, FILE *to)
+{
+    const enum rank_fate fate = outcome_fate(outcome, sheets, rank);
+    if (fate == RANK_WELL)
+        return CLI_OK;
+    if (any_well && (fate == RANK_DIED || fate == RANK_REMOVED)) {
+        loss_print(outcome, sheets, rank, fate, to);
+        return CLI_OK;
+    }
+    failure_print(outcome, sheets, rank, to);
+    const int own = outcome->ends[rank].known ? outcome->ends[rank].status : 0;
+    return own != 0 ? own : CLI_FAILED;
+}
+
+int outcome_tell(const struct outcome *outcome, const struct sheets *sheets,
+                 size_t culprit, FILE *to)
 {
     int status = CLI_OK;
-    bool any_well = false, any_lost = false;
+    bool any_well = false;
     for (size_t r = 0; r < outcome->count; r++)
         any_well |= outcome_fate(outcome, sheets, r) == RANK_WELL;
+    if (culprit != OUTCOME_NOBODY)
+        status = outcome->ends[culprit].status;
     for (size_t r = 0; r < outcome->count; r++) {
-        const enum rank_fate fate = outcome_fate(outcome, sheets, r);
-        const bool lost = fate == RANK_DIED || fate == RANK_REMOVED;
-        if (lost && any_well) {
-            any_lost = true;
-            loss_print(outcome, sheets, r, fate, to);
-        } else if (fate != RANK_WELL) {
-            const int own = outcome->ends[r].known ? outcome->ends[r].status : 0;
-            failure_print(outcome, sheets, r, to);
-            status = status ? status : own ? own : CLI_FAILED;
-        }
+        const bool no_news = culprit != OUTCOME_NOBODY &&
+                             (r == culprit || ended_with_job(&outcome->ends[r]));
+        const int own = no_news ? CLI_OK : fate_print(outcome, sheets, r, any_well, to);
+        status = status ? status : own;
     }
-    if (any_lost)
-        taken_over_print(sheets, to);
+    taken_over_print(sheets, to);
     return status;
 }
 

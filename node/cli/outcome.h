@@ -25,6 +25,7 @@ struct rank_end {
     uint64_t ended_ns;
     uint64_t struck_ns; /* by its fault plan; 0: not so */
     bool begun;         /* it had opened a moot */
+    bool open;          /* and not closed the last one */
     struct plan_hits hits;
 };
 
@@ -42,16 +43,24 @@ bool outcome_read(const char *ends, const char *sheets, size_t ranks,
                   struct outcome *out);
 void outcome_release(struct outcome *outcome);
 
-/* Whether the job should be ended, because a rank failed in a way that the others may
- * wait for for ever: they have no moot in common with it. */
-bool outcome_is_hopeless(const struct outcome *outcome, const struct sheets *sheets);
+/* The first rank that failed in a way that the others may wait for for ever, as they
+ * have no moot in common with it: the job should be ended for it.  OUTCOME_NOBODY if
+ * there is none. */
+#define OUTCOME_NOBODY SIZE_MAX
+size_t outcome_culprit(const struct outcome *outcome);
+
+/* In a line: how that rank failed, and that the job ends. */
+void outcome_tell_culprit(const struct outcome *outcome, size_t culprit, FILE *to);
 
 enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *sheets,
                             size_t rank);
 
 /* Tells of deaths and removals, and names each rank that failed; returns the exit
- * status that the job deserves. */
-int outcome_tell(const struct outcome *outcome, const struct sheets *sheets, FILE *to);
+ * status that the job deserves.  If it was ended for a culprit, who has been told of
+ * (OUTCOME_NOBODY: it was not), that is the culprit's, and who ended with it no news.
+ */
+int outcome_tell(const struct outcome *outcome, const struct sheets *sheets,
+                 size_t culprit, FILE *to);
 
 /* Tells how often each rule of a plan fired; whether all that had to did. */
 bool outcome_tell_faults(const struct outcome *outcome, const struct plan *plan,

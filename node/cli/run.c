@@ -43,6 +43,7 @@ struct job {
     char directory[KNOB_TEXT_BYTES]; /* our own: where the ends go */
     char sheets[KNOB_TEXT_BYTES];    /* where the sheets go */
     int hopeless_looks;
+    size_t culprit; /* because of whom it was ended; OUTCOME_NOBODY: it was not */
     bool no_progress;
     struct run_line *line; /* NULL: none */
 };
@@ -194,20 +195,17 @@ static bool is_hopeless(void *context)
 {
     struct job *job = context;
     struct outcome outcome;
-    struct sheets sheets;
-    bool hopeless =
-        outcome_read(job->directory, job->sheets, (size_t)job->ranks, &outcome) &&
-        sheets_read(job->sheets, &sheets);
+    size_t culprit = OUTCOME_NOBODY;
+    if (outcome_read(job->directory, job->sheets, (size_t)job->ranks, &outcome))
+        culprit = outcome_culprit(&outcome);
+    const bool hopeless =
+        culprit != OUTCOME_NOBODY && ++job->hopeless_looks >= PATIENCE_LOOKS;
     if (hopeless) {
-        hopeless = outcome_is_hopeless(&outcome, &sheets) &&
-                   ++job->hopeless_looks >= PATIENCE_LOOKS;
-        sheets_release(&sheets);
+        job->culprit = culprit;
+        run_line_erase(job->line);
+        outcome_tell_culprit(&outcome, culprit, stderr);
     }
     outcome_release(&outcome);
-    if (hopeless) {
-        run_line_erase(job->line);
-        fprintf(stderr, "moot: a rank failed outside of a moot: ending the job\n");
-    }
     return hopeless;
 }
 
@@ -335,7 +333,7 @@ static int outcome_judge(const struct job *job, const struct outcome *outcome,
                 status);
     if (sheets->count > 0)
         sheets_print(sheets, stderr);
-    const int told = outcome_tell(outcome, sheets, stderr);
+    const int told = outcome_tell(outcome, sheets, job->culprit, stderr);
     const bool struck =
         job->plan == NULL || outcome_tell_faults(outcome, job->plan, stderr);
     const bool ended_well = told == CLI_OK && status == CLI_OK;
@@ -410,7 +408,7 @@ static int job_prepare(struct job *job)
 
 static int run_run(int argc, char **argv)
 {
-    static struct job job;
+    static struct job job = {.culprit = OUTCOME_NOBODY};
     int status = arguments_parse(argc, argv, &job);
     if (status != CLI_OK)
         return status;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { KEY_BYTES = 64, RANKS_LISTED = 16, VOTE_KINDS = EVIDENCE_END - EVIDENCE_CLOSED };
 
@@ -161,10 +162,16 @@ bool sheets_read(const char *directory, struct sheets *out)
     for (const struct dirent *entry; dir && good && (entry = readdir(dir));) {
         char path[4096];
         struct sheet sheet;
-        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
-        /* One that a rank did not get to rename is unfinished. */
         if (strncmp(entry->d_name, "rank-", 5) != 0 ||
-            strstr(entry->d_name, ".unfinished") || !file_read(path, &sheet))
+            strstr(entry->d_name, ".unfinished"))
+            continue;
+        /* One that a rank did not get to rename is unfinished, and what it left of an
+         * earlier moot is not what became of it. */
+        snprintf(path, sizeof path, "%s/%s.unfinished", directory, entry->d_name);
+        if (access(path, F_OK) == 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+        if (!file_read(path, &sheet))
             continue;
         good = sheet_place(out, &sheet);
         if (!good)

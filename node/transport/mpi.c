@@ -38,6 +38,7 @@
 #include "sigpipe.h"
 #include "wire.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -403,6 +404,11 @@ static bool leave_together(struct mpi_transport *t)
 static struct mpi_transport *left_behind;
 static pthread_mutex_t left_behind_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* A moot of this process ended without some rank.  What opens the next is collective,
+ * and would wait for that rank for ever; all that are left come to know it, since no
+ * barrier ends without it. */
+static atomic_bool without_all;
+
 static void leave_behind(struct mpi_transport *t)
 {
     pthread_mutex_lock(&left_behind_lock);
@@ -425,6 +431,8 @@ static void mpi_free(struct transport *base)
         MPI_Comm_free(&t->comm);
         if (t->owns_mpi)
             MPI_Finalize();
+    } else if (t->comm != MPI_COMM_NULL) {
+        atomic_store(&without_all, true);
     }
     sigpipe_end(together);
     exchange_release(&t->exchange);
@@ -485,6 +493,10 @@ static int enter_mpi(const struct opening *o, const MPI_Comm *comm)
     MPI_Finalized(&finalized);
     if (finalized)
         return refuse(o, MOOT_ERR_TRANSPORT, "MPI is finalised already");
+    if (atomic_load(&without_all))
+        return refuse(o, MOOT_ERR_TRANSPORT,
+                      "a rank was lost in an earlier moot of this process, and MPI "
+                      "opens none without it");
     if (!initialized && comm)
         return refuse(o, MOOT_ERR_INVALID,
                       "a communicator, but MPI is not initialised");

@@ -161,7 +161,7 @@ check hidden "it is not told of" line_says \
 # neither silent nor running.
 terminal 120 "$build/moot" run -n 3 "$program" fails
 check fails "it is not said, or the line is in it" \
-    shows '^moot: a rank failed outside of a moot: ending the job$'
+    shows '^moot: rank 1 ended with status 3 after it had closed its moot: ending the job$'
 check fails "the last word is not taken" line_says \
     ' 2 done, 0 running, 0 waiting, 1 voted, [0-9.]+ tasks/s, 3 of 3 ranks$'
 check fails "who has closed is silent" no line_says silent
