@@ -51,6 +51,9 @@ static const struct metric {
     {"violations", "moot_violations_total", NULL,
      "Messages by which a peer broke the protocol.", false},
     {"ranks_lost", "moot_ranks_lost", NULL, "Peers that died or were removed.", false},
+    {"peers_by_ring", "moot_peers", "by=\"ring\"",
+     "Peers at open, by what carries short frames to them.", false},
+    {"peers_by_wire", "moot_peers", "by=\"mpi\"", NULL, false},
 };
 enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 

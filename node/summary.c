@@ -53,6 +53,8 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
     moot_stats stats;
     stats_fill(m, &stats);
     const struct core_stats *core = core_stats(m->core);
+    struct transport_stats wire;
+    m->transport->ops->stats(m->transport, &wire);
     const struct figure figures[] = {
         {"rank", m->group.rank},
         {"size", m->group.size},
@@ -88,6 +90,8 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"violations", stats.violations},
         {"ranks_lost", stats.ranks_lost},
         {"tasks_taken_over", stats.tasks_taken_over},
+        {"peers_by_ring", wire.peers_by_ring},
+        {"peers_by_wire", m->group.size - 1 - wire.peers_by_ring},
     };
     static_assert(sizeof(figures) <= SUMMARY_FIGURES * sizeof(figures[0]),
                   "there is room for all figures");

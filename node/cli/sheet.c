@@ -32,6 +32,8 @@ static const struct sheet_key {
     OWN(close_code),
     OWN(ended_ns),
     OWN(taken_over_ns),
+    OWN(peers_by_ring),
+    OWN(peers_by_wire),
     {"tasks_common", offsetof(struct sheet, common)},
     {"tasks_partial", offsetof(struct sheet, partial)},
     STAT(tasks_spawned),
@@ -286,6 +288,35 @@ static void votes_print(const struct sheet *sum, FILE *to)
     fputc('\n', to);
 }
 
+/* "3", or "1 to 3" where ranks differ; of those that left a sheet. */
+static void range_print(const struct sheets *sheets, size_t offset, FILE *to)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t r = 0; r < sheets->count; r++) {
+        uint64_t value;
+        if (!sheets->items[r].present)
+            continue;
+        memcpy(&value, (const char *)&sheets->items[r] + offset, sizeof value);
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+    }
+    if (least < most)
+        fprintf(to, "%" PRIu64 " to ", least);
+    fprintf(to, "%" PRIu64, most);
+}
+
+/* What carried short frames from a rank to its peers. */
+static void wire_print(const struct sheets *sheets, const struct sheet *sum, FILE *to)
+{
+    if (sum->peers_by_ring + sum->peers_by_wire == 0)
+        return;
+    fputs("  wire           to the peers of a rank: ", to);
+    range_print(sheets, offsetof(struct sheet, peers_by_ring), to);
+    fputs(" by rings, ", to);
+    range_print(sheets, offsetof(struct sheet, peers_by_wire), to);
+    fputs(" by MPI\n", to);
+}
+
 void sheets_print(const struct sheets *sheets, FILE *to)
 {
     const struct sheet sum = sheets_sum(sheets);
@@ -304,6 +335,7 @@ void sheets_print(const struct sheets *sheets, FILE *to)
             " frames, %s\n",
             stats->messages_sent, stats->gossip_messages, stats->frames_sent,
             bytes_format(stats->bytes_sent, text));
+    wire_print(sheets, &sum, to);
     if (stats->stalls > 0)
         fprintf(to, "  stall reports  %" PRIu64 "\n", stats->stalls);
     if (stats->frames_refused > 0)

@@ -26,6 +26,7 @@ struct sheet {
     uint64_t common, partial; /* tasks that all ranks spawned, or only some; each is
                                  counted by the lowest of them */
     uint64_t ended_ns;        /* when it was written, CLOCK_MONOTONIC of its host */
+    uint64_t peers_by_ring, peers_by_wire; /* at open */
     uint64_t taken_over_ns; /* when the first task of a lost rank began; 0: none did */
     struct sheet_loss *losses;
     size_t loss_count;

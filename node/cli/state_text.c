@@ -3,11 +3,12 @@
  * too.
  *
  * The text is the stall report's (node/stall.h), of a job that need not stall, and
- * every rank's timers.
+ * every rank's timers and wire.
  */
 #include "node/account.h"
 #include "node/stall.h"
 #include "state.h"
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* --- Reading ---------------------------------------------------------------------- */
@@ -57,6 +58,16 @@ static void timers_add(struct text *text, const Moot__Account *account)
     text_add(text, "\n");
 }
 
+static void wire_add(struct text *text, const Moot__Account *account)
+{
+    const uint64_t by_ring = account_figure(account, "peers_by_ring"),
+                   by_wire = account_figure(account, "peers_by_wire");
+    if (by_ring + by_wire > 0)
+        text_add(text,
+                 "  wire of rank %u: %" PRIu64 " peer%s by rings, %" PRIu64 " by MPI\n",
+                 account->rank, by_ring, by_ring == 1 ? "" : "s", by_wire);
+}
+
 void state_text(struct text *text, const Moot__Picture *told)
 {
     struct picture picture = {.rank = told->rank, .size = told->size};
@@ -73,8 +84,10 @@ void state_text(struct text *text, const Moot__Picture *told)
         text_add(text, ", ");
         stall_compose(text, &picture, diagnosis);
         for (uint32_t rank = 0; rank < picture.size; rank++)
-            if (picture.seats[rank].account)
+            if (picture.seats[rank].account) {
                 timers_add(text, picture.seats[rank].account);
+                wire_add(text, picture.seats[rank].account);
+            }
     }
     diagnosis_free(diagnosis);
     free(picture.seats);

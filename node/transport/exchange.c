@@ -407,6 +407,7 @@ void exchange_go_alone(struct transport *t) { self(t)->alone = true; }
 void exchange_stats(const struct transport *t, struct transport_stats *out)
 {
     *out = self_const(t)->stats;
+    out->peers_by_ring = self_const(t)->rings.count;
 }
 
 const char *exchange_story(const struct transport *t) { return self_const(t)->story; }

@@ -42,6 +42,7 @@ struct transport_stats {
     uint64_t frames_sent, frames_received;
     uint64_t bytes_sent, bytes_received; /* frames and bulk */
     uint64_t bulk_sent, bulk_received;
+    uint32_t peers_by_ring; /* to whom short frames go through memory that both share */
 };
 
 struct transport_ops {

@@ -150,7 +150,8 @@ sheet=$MOOT_SUMMARY/rank-$rank
 exec >"$sheet.unfinished"
 printf '%s\n' "rank $rank" "size $size" "wall_ns 1500000000" "tasks_run $((10 + rank))" \
     "tasks_spawned 18" "tasks_common 5" "tasks_partial 3" "votes 3" \
-    "votes_blocked 2" "votes_closed 1" "bytes_sent 2500000" "some_later_key 7"
+    "votes_blocked 2" "votes_closed 1" "bytes_sent 2500000" "some_later_key 7" \
+    "peers_by_ring $rank" "peers_by_wire 4"
 [ "${FAILS-}" != "$rank" ] && echo "close_code 0" || echo "close_code -17"
 [ "${TORN-}" = "$rank" ] || mv "$sheet.unfinished" "$sheet"
 [ "${EXITS-}" != "$rank" ] || exit 7
@@ -165,6 +166,7 @@ says err "tasks run      33, by rank: 10 11 12"
 says err "spawned        15 by all ranks, 9 by some, 9 inside tasks"
 says err "votes          9: 3 closed, 6 blocked"
 says err "7.5 MB"
+says err "wire           to the peers of a rank: 0 to 2 by rings, 4 by MPI"
 silent out
 grep -q stall "$scratch/err"
 [ $? -eq 1 ]
