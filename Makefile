@@ -3,7 +3,8 @@
 #   make run      install what is missing, build, run tsp on real input on 4 ranks
 #   make check    all tests, the repository's own lint included
 #   make          the library, the command and the examples
-#   make bench-quick | bench   METG beside hand-written MPI; bench-costs | bench-micro
+#   make bench-quick | bench   METG beside hand-written MPI; bench-costs | bench-micro |
+#                              bench-long | bench-profile
 #   make install DESTDIR= PREFIX=/usr/local
 #   make uninstall | layers | lint | soak | scale | fuzz T=60 | mutants | model M=quick | clean
 #
@@ -67,7 +68,7 @@ MPI_PART_SRC := $(wildcard tests/mpi/*/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c search.c \
   kit.c micro_codec.c micro_core.c micro_spawn.c)
-BENCH_SRC := $(filter-out $(BENCH_PART_SRC),$(wildcard tests/bench/*.c))
+BENCH_SRC := $(filter-out $(BENCH_PART_SRC) tests/bench/slow_clock.c,$(wildcard tests/bench/*.c))
 
 GEN_C := $(BUILD)/gen/moot.pb-c.c
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/moot.pb-c.o
@@ -187,6 +188,10 @@ $(filter-out %/micro,$(BENCHES)): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a \
 	$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(BUILD)/libbench.a -L$(BUILD) -l:libmoot.so.$(SOVERSION) \
 	  $(BUILD)/libmoot.a -Wl,-rpath,'$$ORIGIN/../..' $(LIBS)
 
+# Preloaded by profile.sh.
+$(BUILD)/tests/bench/slow_clock.so: $(BUILD)/tests/bench/slow_clock.o
+	$(CC) -shared $(LDFLAGS_ALL) -o $@ $<
+
 # Its parts are seen from within only.
 $(BUILD)/tests/bench/micro: $(BUILD)/tests/bench/micro.o $(BUILD)/libbench.a $(LIB_OBJ)
 	$(CC) $(OPTIMISE) $(LTO_FLAGS) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
@@ -244,7 +249,8 @@ run: deps
 TESTS ?= layers lint man unit conformance sim mutants fuzz mpi cli
 
 .PHONY: tests check soak fuzz layers
-tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS) $(BENCHES)
+tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS) $(BENCHES) \
+  $(BUILD)/tests/bench/slow_clock.so
 
 check: deps-check
 	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests $(if $(filter fuzz,$(TESTS)),fuzzers)
@@ -287,10 +293,16 @@ scale:
 	$(BUILD)/tests/sim/scale_view_test --table
 
 # Speed, as ratios to what is written by hand; wants a machine that does nothing else.
-.PHONY: bench bench-quick bench-costs bench-micro
-bench bench-quick bench-costs bench-micro: deps
+.PHONY: bench bench-quick bench-costs bench-micro bench-long
+bench bench-quick bench-costs bench-micro bench-long: deps
 	@$(AGAIN) -s $(BENCHES)
 	@tests/bench/run.sh $(BUILD) $(or $(patsubst bench-%,%,$(filter bench-%,$@)),all)
+
+# What a task is spent on, by callgrind: WORK="step-8 step-2 spawn local".
+.PHONY: bench-profile
+bench-profile: deps
+	@$(AGAIN) -s $(BUILD)/tests/bench/profiled $(BUILD)/tests/bench/slow_clock.so
+	@tests/bench/profile.sh $(BUILD) $(WORK)
 
 # The protocol's models, by SPIN: M=quick (minutes), full (hours) or mutants.
 M ?= quick

@@ -1,9 +1,10 @@
 #!/bin/sh
-# run.sh BUILD [quick|costs|micro|all] - what moot costs, beside what is written by hand.
+# run.sh BUILD [quick|costs|micro|long|all] - what moot costs, beside what is written by hand.
 #
 #   quick   METG rows, and repair against trust; under three minutes
 #   costs   one cost each: spawns, messages, votes, being idle, a long run
 #   micro   the parts: a hash, a frame, a registration; time and instructions
+#   long    a hundred million tasks on one rank, and on two: whether memory grows; minutes
 #   all     all of these, at more sizes, and what divergence costs; METG as CSV too, in
 #           BUILD/bench.csv, divergence in BUILD/bench-diverge.csv, and a plot of both
 #           if gnuplot is there (BUILD/bench.svg)
@@ -12,7 +13,7 @@
 # BUILD/bench.md has them as a table.
 # Exit status 1 if a row misses its target, or is missing; 2 if a program fails.
 set -eu
-BUILD=${1:?usage: run.sh BUILD [quick|costs|micro|all]}
+BUILD=${1:?usage: run.sh BUILD [quick|costs|micro|long|all]}
 what=${2:-quick}
 rows=$BUILD/bench.rows
 csv=$BUILD/bench.csv
@@ -86,6 +87,11 @@ costs() {
     on 2 longrun --tasks 10000000
 }
 
+long() {
+    on 1 longrun --tasks 100000000
+    on 2 longrun --tasks 100000000
+}
+
 all() {
     rm -f "$csv"
     metg --rounds 15 --csv "$csv"
@@ -104,9 +110,9 @@ all() {
 echo "# $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
     "load $(cut -d' ' -f1 /proc/loadavg)"
 case $what in
-quick | costs | micro | all) "$what" ;;
+quick | costs | micro | long | all) "$what" ;;
 *)
-    echo "run.sh: unknown part \"$what\": quick, costs, micro or all" >&2
+    echo "run.sh: unknown part \"$what\": quick, costs, micro, long or all" >&2
     exit 2
     ;;
 esac
