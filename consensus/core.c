@@ -214,7 +214,7 @@ static int on_task_wait(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
-static int on_close(struct core *core, const struct core_event *event)
+COLD static int on_close(struct core *core, const struct core_event *event)
 {
     for (uint32_t i = 0; i < core->lane_count; i++) {
         core->lanes[i].state = CORE_LANE_ENDED;
@@ -226,13 +226,13 @@ static int on_close(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
-static int on_leave(struct core *core, const struct core_event *event)
+COLD static int on_leave(struct core *core, const struct core_event *event)
 {
     int error = leave_begin(core);
     return error == MOOT_OK ? on_close(core, event) : error;
 }
 
-static int on_decline(struct core *core, const struct core_event *event)
+COLD static int on_decline(struct core *core, const struct core_event *event)
 {
     if (scope_is_dropped(core, &event->hash)) {
         return MOOT_OK;
@@ -273,7 +273,7 @@ static int on_done(struct core *core, const struct core_event *event)
     return graph_done(core, task, event->u.done.status, event->u.done.size);
 }
 
-static int on_dead(struct core *core, const struct core_event *event)
+COLD static int on_dead(struct core *core, const struct core_event *event)
 {
     uint32_t rank = event->u.dead.rank;
     if (rank >= core->size || rank == core->rank) {
@@ -288,7 +288,7 @@ static int on_dead(struct core *core, const struct core_event *event)
     return good ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
-static int on_cancel(struct core *core, const struct core_event *event)
+COLD static int on_cancel(struct core *core, const struct core_event *event)
 {
     if (scope_is_dropped(core, &event->hash) || drop_once_is_gone(core, &event->hash)) {
         return MOOT_OK; /* it has ended */
@@ -416,7 +416,7 @@ HOT static void do_what_is_due(struct core *core)
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* Clocks start anywhere: silence counts from the first step. */
-static void begin(struct core *core)
+COLD static void begin(struct core *core)
 {
     core->begun = true;
     core->opened_ns =

@@ -74,7 +74,7 @@ static bool has_room(const struct block *block, size_t size)
            block->size - block->used >= padding(block, size) + align(size);
 }
 
-static bool block_add(struct block **list, struct block *block, size_t bytes)
+COLD static bool block_add(struct block **list, struct block *block, size_t bytes)
 {
     if (block == NULL) {
         return false;
@@ -132,7 +132,7 @@ static unsigned class_of(size_t size, size_t *bytes)
 
 /* With the host's pages each block is twice the one before, until it is one of those;
  * so few records take little. */
-static bool memory_grow(struct core *core)
+COLD static bool memory_grow(struct core *core)
 {
     struct block **list = &core->memory.blocks;
     size_t bytes = *list != NULL ? 2 * ((*list)->size + sizeof(**list)) : BLOCK_BYTES;
@@ -143,7 +143,7 @@ static bool memory_grow(struct core *core)
 }
 
 /* What is large gets a block of its own, behind the one that is being filled. */
-static void *memory_alone(struct core *core, size_t bytes)
+COLD static void *memory_alone(struct core *core, size_t bytes)
 {
     struct block **list = &core->memory.blocks;
     size_t all = sizeof(struct block) + bytes;
@@ -261,12 +261,9 @@ HOT struct core_output *out_add(struct core *core, enum core_output_type type,
     return item;
 }
 
-HOT void out_note(struct core *core, enum core_point point, const struct task *task,
+void out_note_add(struct core *core, enum core_point point, const struct task *task,
                   uint32_t peer, enum evidence evidence)
 {
-    if ((core->options.notes & CORE_NOTE(point)) == 0) {
-        return;
-    }
     struct core_output *item = out_add(core, CORE_OUT_NOTE, task);
     if (item != NULL) {
         item->u.note.point = point;

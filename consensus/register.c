@@ -80,8 +80,8 @@ HOT static int put_on_roll(struct core *core, struct task *task,
 }
 
 /* The program spawns what this rank had adopted. */
-static int register_again(struct core *core, struct task *task,
-                          const struct core_register *reg)
+COLD static int register_again(struct core *core, struct task *task,
+                               const struct core_register *reg)
 {
     task->flags |= reg->flags & CORE_TASK_HINT ? (uint8_t)CORE_TASK_HINT : 0;
     drop_touch(core, task);
@@ -106,7 +106,7 @@ static void push_done_inputs(struct core *core, struct task *task)
 }
 
 /* What was given away on other evidence than time says nothing about the timeout. */
-static void note_late_claim(struct core *core, const struct task *task)
+COLD static void note_late_claim(struct core *core, const struct task *task)
 {
     bool asked = task->docket != NULL && task->docket->asker_count > 0;
     if (asked && (task->rec == NOBODY || task->evidence == EVIDENCE_TIMEOUT)) {

@@ -18,8 +18,17 @@ void out_clear(struct outputs *out);
 void *out_borrow(struct core *core, size_t size); /* lives until the next step */
 struct core_output *out_add(struct core *core, enum core_output_type type,
                             const struct task *task);
-void out_note(struct core *core, enum core_point point, const struct task *task,
-              uint32_t peer, enum evidence evidence);
+void out_note_add(struct core *core, enum core_point point, const struct task *task,
+                  uint32_t peer, enum evidence evidence);
+/* If the host wants to hear of this point. */
+static inline void out_note(struct core *core, enum core_point point,
+                            const struct task *task, uint32_t peer,
+                            enum evidence evidence)
+{
+    if ((core->options.notes & CORE_NOTE(point)) != 0) {
+        out_note_add(core, point, task, peer, evidence);
+    }
+}
 /* A message to fill in; NULL only if the core broke.  Never to oneself. */
 struct message *out_send(struct core *core, uint32_t to, enum message_type type,
                          struct task *task);
@@ -208,7 +217,13 @@ void epoch_report_chunk(struct core *core, const struct lane *lane,
 void epoch_reports_ready(struct core *core); /* sends them, if nothing is leaving */
 void silence_note_losses(struct core *core, bool newcomer);
 uint32_t silence_judge(const struct core *core, const struct task *task);
-void silence_judge_late(const struct core *core, struct task *task);
+void silence_judge_once(const struct core *core, struct task *task);
+static inline void silence_judge_late(const struct core *core, struct task *task)
+{
+    if ((task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0) {
+        silence_judge_once(core, task); /* of others it has nothing to say */
+    }
+}
 void silence_release(struct core *core);
 void recovery_note(struct core *core, uint32_t from, const struct message_entry *entry);
 void recovery_on_report(struct core *core, uint32_t from,
@@ -482,9 +497,17 @@ void chair_yield_some(struct core *core); /* a turn's share of that */
  */
 
 /* The record of its scope, made if need be; NULL: in none, or the core broke. */
-struct scope *scope_of(struct core *core, const moot_hash *hash);
-bool scope_is_dropped(const struct core *core, const moot_hash *hash);
+struct scope *scope_enter(struct core *core, uint64_t mark, const moot_hash *hash);
+static inline struct scope *scope_of(struct core *core, const moot_hash *hash)
+{
+    uint64_t mark = hash_scope(hash);
+    return mark != 0 ? scope_enter(core, mark, hash) : NULL;
+}
 bool mark_is_dropped(const struct core *core, uint64_t mark); /* a hash_scope() */
+static inline bool scope_is_dropped(const struct core *core, const moot_hash *hash)
+{
+    return core->mark_count > 0 && mark_is_dropped(core, hash_scope(hash));
+}
 /* No more top-level spawns in the task's scope here (nor of this rank at all). */
 bool scope_is_closed(const struct core *core, const struct task *task);
 void scope_add_task(struct scope *scope, struct task *task);

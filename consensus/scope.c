@@ -50,11 +50,6 @@ bool mark_is_dropped(const struct core *core, uint64_t mark)
            core->marks[mark_slot(core->marks, core->mark_room, mark)] == mark;
 }
 
-HOT bool scope_is_dropped(const struct core *core, const moot_hash *hash)
-{
-    return core->mark_count > 0 && mark_is_dropped(core, hash_scope(hash));
-}
-
 static void mark_add(struct core *core, uint64_t mark)
 {
     if (core->mark_count * 2 >= core->mark_room) {
@@ -125,12 +120,8 @@ void scope_watch(struct core *core, struct scope *scope)
     }
 }
 
-HOT struct scope *scope_of(struct core *core, const moot_hash *hash)
+struct scope *scope_enter(struct core *core, uint64_t mark, const moot_hash *hash)
 {
-    uint64_t mark = hash_scope(hash);
-    if (mark == 0) {
-        return NULL;
-    }
     if (core->scope_buckets == NULL) {
         core->scope_buckets = core_alloc(core, BUCKETS * sizeof(struct scope *));
         if (core->scope_buckets == NULL) {

@@ -177,7 +177,7 @@ uint32_t silence_judge(const struct core *core, const struct task *task)
 
 /* A task that this rank, its chair, first hears of after the reports: they held nothing
  * about it, or it could not tell that it was the chair. */
-HOT void silence_judge_late(const struct core *core, struct task *task)
+void silence_judge_once(const struct core *core, struct task *task)
 {
     bool judged = (core->settled || core->reaccepting > 0) && !MUTANT(NOLOSSES);
     if (judged && task->chair == core->rank && !task->finder && task->rec == NOBODY &&

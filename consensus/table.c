@@ -53,7 +53,7 @@ static void slot_fill(struct core *core, size_t slot, uint32_t tag, struct task 
 }
 
 /* Moves what there is without a look at the records. */
-static bool table_widen(struct core *core)
+COLD static bool table_widen(struct core *core)
 {
     size_t old_count = core->slot_count, mask;
     struct task **old = core->slots;
@@ -217,7 +217,8 @@ static size_t apart_bytes(size_t count)
     return RECORD_PIECE_BYTES + count * sizeof(struct edge);
 }
 
-static struct edge *inputs_apart(struct core *core, struct task *task, size_t count)
+COLD static struct edge *inputs_apart(struct core *core, struct task *task,
+                                      size_t count)
 {
     struct seldom *rest = seldom_of(core, task);
     struct task **memory =

@@ -123,8 +123,8 @@ static void put_candidates(digest_state *state, const struct rankset *candidates
     }
 }
 
-void identity_kernel_init(struct identity_kernel *kernel, const char *name,
-                          uint32_t version)
+COLD void identity_kernel_init(struct identity_kernel *kernel, const char *name,
+                               uint32_t version)
 {
     digest_state state;
     digest_begin(&state, NULL, personal_kernel);

@@ -71,7 +71,7 @@ void rankset_remove(struct rankset *set, uint32_t rank)
         set->high[word - 1] &= ~bit_of(rank);
 }
 
-uint32_t rankset_count(const struct rankset *set)
+uint32_t rankset_count_all(const struct rankset *set)
 {
     uint32_t count = (uint32_t)__builtin_popcountll(set->low);
     for (uint32_t i = 0; i < set->high_words; i++)

@@ -57,7 +57,12 @@ static inline uint32_t rankset_next(const struct rankset *set, uint32_t from)
 void rankset_release(struct rankset *set);
 bool rankset_add(struct rankset *set, uint32_t rank);
 void rankset_remove(struct rankset *set, uint32_t rank);
-uint32_t rankset_count(const struct rankset *set);
+uint32_t rankset_count_all(const struct rankset *set); /* rankset_count */
+static inline uint32_t rankset_count(const struct rankset *set)
+{
+    bool few = set->high_words == 0 && (set->low & (set->low - 1)) == 0;
+    return few ? set->low != 0 : rankset_count_all(set);
+}
 bool rankset_equal(const struct rankset *a, const struct rankset *b);
 bool rankset_copy(struct rankset *to, const struct rankset *from);
 /* Adds all of from. */

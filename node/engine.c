@@ -145,29 +145,31 @@ static void carry_result(struct moot *m, const struct core_output *output)
     m->counts.results_received++; /* the arguments stay: it may have to run again */
 }
 
-static void carry_one(struct moot *m, const struct core_output *output)
+static void carry_send(struct moot *m, const struct core_output *output)
+{
+    const struct message *message = &output->u.send.message;
+    if (message->type == MESSAGE_HEARTBEAT) {
+        trace_suspects(m, message->u.heartbeat.suspects);
+    }
+    if (members_may_send(m, output->u.send.to, message->type)) {
+        outbox_add(m, output->u.send.to, message, output->user);
+    }
+}
+
+/* What few steps say. */
+COLD static void carry_seldom(struct moot *m, const struct core_output *output)
 {
     struct task *task = output->user;
     switch (output->type) {
-    case CORE_OUT_SEND:
-        if (output->u.send.message.type == MESSAGE_HEARTBEAT) {
-            trace_suspects(m, output->u.send.message.u.heartbeat.suspects);
-        }
-        if (members_may_send(m, output->u.send.to, output->u.send.message.type)) {
-            outbox_add(m, output->u.send.to, &output->u.send.message, task);
-        }
-        break;
+    case CORE_OUT_SEND: /* carry_one() */
     case CORE_OUT_RUN:
-        exec_take(m, task, output->u.run.code, output->u.run.by);
+    case CORE_OUT_RESULT:
+    case CORE_OUT_DONE:
+    case CORE_OUT_FORGET:
+    case CORE_OUT_REFUSE: /* no transport brings a JOIN yet */
         break;
     case CORE_OUT_CANCEL:
         exec_cancel(m, task, output->u.cancel.by);
-        break;
-    case CORE_OUT_RESULT:
-        carry_result(m, output);
-        break;
-    case CORE_OUT_DONE:
-        wait_task_done(m, task != NULL ? task : task_enter(m, &output->hash));
         break;
     case CORE_OUT_VERDICT:
         wait_task_verdict(m, task != NULL ? task : task_enter(m, &output->hash),
@@ -186,11 +188,6 @@ static void carry_one(struct moot *m, const struct core_output *output)
     case CORE_OUT_FENCED:
         members_carry_fenced(m, output->u.fenced.code);
         break;
-    case CORE_OUT_FORGET:
-        task_forget_all(m, output->u.forget.users, output->u.forget.count);
-        break;
-    case CORE_OUT_REFUSE: /* no transport brings a JOIN yet */
-        break;
     case CORE_OUT_LEFT:
     case CORE_OUT_ADJOURN:
         m->adjourned = true;
@@ -201,6 +198,24 @@ static void carry_one(struct moot *m, const struct core_output *output)
         observe_note(m, output);
         faults_at_point(m, output->u.note.point);
         break;
+    }
+}
+
+static void carry_one(struct moot *m, const struct core_output *output)
+{
+    struct task *task = output->user;
+    if (output->type == CORE_OUT_SEND) {
+        carry_send(m, output);
+    } else if (output->type == CORE_OUT_RUN) {
+        exec_take(m, task, output->u.run.code, output->u.run.by);
+    } else if (output->type == CORE_OUT_RESULT) {
+        carry_result(m, output);
+    } else if (output->type == CORE_OUT_DONE) {
+        wait_task_done(m, task != NULL ? task : task_enter(m, &output->hash));
+    } else if (output->type == CORE_OUT_FORGET) {
+        task_forget_all(m, output->u.forget.users, output->u.forget.count);
+    } else {
+        carry_seldom(m, output);
     }
 }
 

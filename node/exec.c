@@ -69,8 +69,8 @@ HOT static void end_task(struct moot *m, struct task *task, int status,
                                    .size = task->size});
 }
 
-static void end_with_story(struct moot *m, struct task *task, int status,
-                           struct text *story)
+COLD static void end_with_story(struct moot *m, struct task *task, int status,
+                                struct text *story)
 {
     story_cut(story);
     end_task(m, task, status, payload_copy(text_get(story), story->length));
@@ -133,14 +133,14 @@ HOT static void release_inputs(struct moot *m, struct task *task)
     }
 }
 
-static void end_cancelled(struct moot *m, struct task *task, uint32_t by, bool ran)
+COLD static void end_cancelled(struct moot *m, struct task *task, uint32_t by, bool ran)
 {
     struct text story = {0};
     story_of_cancel(&story, m, task, by, ran);
     end_with_story(m, task, MOOT_ERR_CANCELLED, &story);
 }
 
-static void end_lost(struct moot *m, struct task *task)
+COLD static void end_lost(struct moot *m, struct task *task)
 {
     struct text story = {0};
     task_describe(&story, task);
@@ -223,7 +223,7 @@ static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
     end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
 }
 
-static void end_without_stack(struct moot *m, struct task *task)
+COLD static void end_without_stack(struct moot *m, struct task *task)
 {
     struct text story = {0};
     story_of_kernel(&story, m, task, MOOT_ERR_NO_MEMORY, "no memory for its stack");
@@ -237,7 +237,7 @@ static void end_without_stack(struct moot *m, struct task *task)
 
 /* --- Runs ------------------------------------------------------------------------ */
 
-static struct run *run_make(struct moot *m)
+COLD static struct run *run_make(struct moot *m)
 {
     if (m->runs == NULL) {
         m->runs = calloc(LIMIT_RUNS, sizeof(struct run *));
@@ -289,7 +289,7 @@ static void run_give_back(struct moot *m, struct run *run)
 }
 
 /* What the kernel spawned through queues and left in them is submitted now. */
-static void close_queues(struct run *run)
+COLD static void close_queues(struct run *run)
 {
     struct moot *m = run->call.m;
     engine_lock(m);
@@ -330,7 +330,7 @@ static void tell_check(struct moot *m, const struct task *task, bool runs)
 }
 
 /* The run was to compare results, and is none of the task's. */
-static void end_check(struct moot *m, struct run *run)
+COLD static void end_check(struct moot *m, struct run *run)
 {
     struct task *task = run->call.task;
     call_end(&run->call);

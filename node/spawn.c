@@ -91,7 +91,7 @@ static inline bool find_entries(struct moot *m, const struct task_facts *facts,
 }
 
 /* This rank holds it already. */
-static int hold_again(struct moot *m, struct task *task, struct task_facts *facts)
+COLD static int hold_again(struct moot *m, struct task *task, struct task_facts *facts)
 {
     priority_raise(m, task, facts->priority);
     if (!task->let_go) {
@@ -130,9 +130,8 @@ HOT static inline int hold(struct moot *m, struct task *task, struct task_facts 
     return error;
 }
 
-static __attribute__((cold)) int explain(struct moot *m, struct lane *lane,
-                                         const moot_hash *hash, const char *label,
-                                         int error)
+COLD static int explain(struct moot *m, struct lane *lane, const moot_hash *hash,
+                        const char *label, int error)
 {
     char digits[MOOT_HASH_TEXT_BYTES];
     return lane_fail(lane, error, "rank %u cannot spawn task %.8s%s%s%s: %s (%s)",
@@ -152,7 +151,7 @@ static inline int refusal(const struct moot *m, const moot_hash *hash,
 }
 
 /* The thread is a lane of the protocol, and goes on. */
-static int begin_spawning(struct moot *m, struct lane *lane)
+COLD static int begin_spawning(struct moot *m, struct lane *lane)
 {
     int error = lane_enrol(m, lane);
     if (error != MOOT_OK) {

@@ -55,7 +55,7 @@ static int check_kernel(struct moot *m, struct lane *lane, const moot_task_spec 
     return MOOT_OK;
 }
 
-static int refuse_sizes(struct lane *lane, const moot_task_spec *spec)
+COLD static int refuse_sizes(struct lane *lane, const moot_task_spec *spec)
 {
     if (spec->args_size > LIMIT_ARGS_BYTES) {
         return lane_fail(lane, MOOT_ERR_LIMIT, ".args_size is %zu, above %u",
@@ -72,7 +72,7 @@ static int refuse_sizes(struct lane *lane, const moot_task_spec *spec)
 static bool lacks(const void *field, size_t size) { return field == NULL && size > 0; }
 
 /* What few specs have besides. */
-static int check_rest(struct lane *lane, const moot_task_spec *spec)
+COLD static int check_rest(struct lane *lane, const moot_task_spec *spec)
 {
     if (lacks(spec->key, spec->key_size) ||
         lacks(spec->input_hashes, spec->input_hash_count) ||
@@ -199,8 +199,8 @@ static int check_owner(struct moot *m, struct lane *lane, const moot_task_spec *
     return MOOT_OK;
 }
 
-static int check_candidates(struct moot *m, struct lane *lane,
-                            const moot_task_spec *spec, struct spawn *spawn)
+COLD static int check_candidates(struct moot *m, struct lane *lane,
+                                 const moot_task_spec *spec, struct spawn *spawn)
 {
     const moot_ranks *ranks = &spec->candidates;
     if (spec->owner.rank_plus_one != 0) {

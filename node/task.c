@@ -95,12 +95,8 @@ static bool sites_grow(struct moot *m)
     return true;
 }
 
-/* The context's copy; NULL without memory: a report then says less. */
-static const char *site_intern(struct moot *m, const char *site)
+COLD static const char *site_enter(struct moot *m, const char *site)
 {
-    if (m->site_last != NULL && strcmp(m->site_last, site) == 0) {
-        return m->site_last;
-    }
     size_t length = strnlen(site, LIMIT_SITE_BYTES);
     uint64_t hash = site_hash(site, length);
     if (m->site_count * 2 >= m->site_room && !sites_grow(m)) {
@@ -120,6 +116,13 @@ static const char *site_intern(struct moot *m, const char *site)
     m->site_count += m->sites[at].name != NULL;
     m->site_last = m->sites[at].name;
     return m->sites[at].name;
+}
+
+/* The context's copy; NULL without memory: a report then says less. */
+static const char *site_intern(struct moot *m, const char *site)
+{
+    bool again = m->site_last != NULL && strcmp(m->site_last, site) == 0;
+    return again ? m->site_last : site_enter(m, site);
 }
 
 /* --- Filling in ----------------------------------------------------------------- */
@@ -162,7 +165,8 @@ static const struct rankset *keep_candidates(struct moot *m, const struct rankse
 }
 
 /* What peers are sent of a portable task.  Everything in it lives in the pool. */
-static bool fill_spec(struct moot *m, struct task *task, const struct task_facts *facts)
+COLD static bool fill_spec(struct moot *m, struct task *task,
+                           const struct task_facts *facts)
 {
     struct message_spec *spec = pool_take(&m->pool, sizeof(*spec));
     moot_hash *inputs = pool_copy(&m->pool, facts->reg.inputs,
@@ -198,7 +202,7 @@ static bool fill_spec(struct moot *m, struct task *task, const struct task_facts
     return true;
 }
 
-static void give_spec(struct moot *m, const struct message_spec *spec)
+COLD static void give_spec(struct moot *m, const struct message_spec *spec)
 {
     pool_give(&m->pool, spec->inputs,
               spec->input_count > 0 ? spec->input_count * sizeof(*spec->inputs) : 1);
