@@ -6,7 +6,7 @@
 # of them by default.  Rank 0 of tests/bench/profiled.c runs under callgrind with the sizes
 # of this processor's caches, the shared library that users link, and a clock that goes as
 # slowly as the program does (slow_clock.c), so that what is done by time comes as often
-# as in a real run.
+# as in a real run.  Waiting counts, too: on a busy machine there is more of it.
 #
 # A row is `name value target` as of run.sh, and behind it what else there is of a piece:
 # misses of the first caches, by instructions and by data, and of the second, by data;
@@ -78,12 +78,23 @@ show() {
             printf "%.1f mispredicted; %.0f cycles\n", mispredicted, cycles
             next
         }
-        {
+        { # callgrind has a row for each file of which something is inlined into it
             $1 = $2 = $3 = $4 = $5 = $6 = $7 = $8 = ""
             sub(/^ *[^ ]*:/, "")
             if ($0 !~ /^0x/) sub(/ \[.*/, "") # a nameless one has its library
-            printf "%7.0f %6.1f %6.1f %6.1f ", value[1], value[2], data, far
-            printf "%6.1f %7.0f %s\n", mispredicted, cycles, $0
+            instructions[$0] += value[1]
+            near[$0] += value[2]
+            nearby[$0] += data
+            away[$0] += far
+            wrong[$0] += mispredicted
+            all[$0] += cycles
+        }
+        END {
+            for (who in all) {
+                printf "%7.0f %6.1f %6.1f ", instructions[who], near[who], nearby[who]
+                printf "%6.1f %6.1f %7.0f ", away[who], wrong[who], all[who]
+                print who
+            }
         }' >"$folder/$1.rows"
     sed -n 1p "$folder/$1.rows"
     echo "#   Ir     I1     D1     L2 mispr.  cycles"
