@@ -33,7 +33,7 @@ enum {
     ESTIMATE_DEVIATION_SHARE = 4,
     ASK_ROUND_TRIPS = 4,
     ASK_SAMPLES = 2,     /* before that, what was set */
-    EARLY_BEATS = 16,    /* as many come in the first heartbeat period, to learn from */
+    EARLY_BEATS = 10,    /* in the first heartbeat period, ever later, to learn from */
     ASK_LEAST_SHARE = 10 /* the ask delay is at least this part of what was set */
 };
 
@@ -160,15 +160,16 @@ void timers_round_trip(struct peer *peer, uint64_t trip_ns)
     peer->trip_seen = true;
 }
 
-/* So that a short job learns something, too. */
+/* So that a job of milliseconds learns something, too: a 512th of a period, twice, and
+ * then twice as long each time, which is a period in all. */
 uint64_t timers_next_heartbeat_ns(struct core *core)
 {
     uint64_t period_ns = core->options.heartbeat_ns;
     if (!adapts(core, CORE_ADAPT_ASK) || core->early_beats == EARLY_BEATS) {
         return period_ns;
     }
-    core->early_beats++;
-    return period_ns / EARLY_BEATS;
+    uint32_t left = EARLY_BEATS - core->early_beats++;
+    return period_ns >> (left < EARLY_BEATS ? left : EARLY_BEATS - 1);
 }
 
 /* --- Voting ----------------------------------------------------------------------- */
