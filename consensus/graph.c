@@ -42,8 +42,9 @@ static uint32_t runner_of(const struct core *core, const struct task *task)
 /* --- Results on their way ------------------------------------------------------------
  */
 
+/* How a result goes out; if it is large, its bytes do up to so many. */
 static enum result_data result_form(const struct task *task, enum want want,
-                                    bool pushed)
+                                    uint64_t bulk_max)
 {
     if (task->status != MOOT_OK) {
         return RESULT_EAGER; /* a story is short */
@@ -54,7 +55,7 @@ static enum result_data result_form(const struct task *task, enum want want,
     if (task->size <= LIMIT_EAGER_BYTES) {
         return RESULT_EAGER;
     }
-    return pushed ? RESULT_BARE : RESULT_BULK;
+    return task->size <= bulk_max ? RESULT_BULK : RESULT_BARE;
 }
 
 static struct message_result result_of(const struct core *core, const struct task *task,
@@ -69,20 +70,21 @@ static struct message_result result_of(const struct core *core, const struct tas
     };
 }
 
-HOT void graph_send_result(struct core *core, struct task *task, uint32_t to,
-                           enum want want, bool pushed)
+HOT static void send_result(struct core *core, struct task *task, uint32_t to,
+                            enum result_data form)
 {
     struct message *message = out_send(core, to, MESSAGE_RESULT, task);
-    if (message == NULL) {
-        return;
+    if (message != NULL) {
+        message->u.result = result_of(core, task, form);
+        out_note(core, CORE_POINT_RESULT_SENT, task, to, EVIDENCE_NONE);
     }
-    message->u.result = result_of(core, task, result_form(task, want, pushed));
-    if (pushed) {
-        core->stats.results_pushed++;
-    } else {
-        core->stats.results_answered++;
-    }
-    out_note(core, CORE_POINT_RESULT_SENT, task, to, EVIDENCE_NONE);
+}
+
+void graph_send_result(struct core *core, struct task *task, uint32_t to,
+                       enum want want)
+{
+    core->stats.results_answered++;
+    send_result(core, task, to, result_form(task, want, UINT64_MAX));
 }
 
 /* This rank leaves: its heir keeps the bytes. */
@@ -92,7 +94,7 @@ void graph_hand_over(struct core *core, struct task *task, uint32_t heir)
     if (message == NULL) {
         return;
     }
-    message->u.result = result_of(core, task, result_form(task, WANT_DATA, false));
+    message->u.result = result_of(core, task, result_form(task, WANT_DATA, UINT64_MAX));
     message->u.result.handover = true;
     core->stats.handed_over++;
     out_note(core, CORE_POINT_RESULT_SENT, task, heir, EVIDENCE_NONE);
@@ -113,7 +115,8 @@ static bool note_sent(struct core *core, struct task *task, uint32_t to)
     return rankset_add(&seldom_of(core, task)->pushed, to);
 }
 
-HOT static void push(struct core *core, struct task *task, uint32_t to, enum want want)
+HOT static void push(struct core *core, struct task *task, uint32_t to, enum want want,
+                     uint64_t bulk_max)
 {
     if (to == core->rank || !rankset_has(&core->members, to) ||
         (was_sent(task, to) && !MUTANT(PUSHAGAIN))) {
@@ -123,12 +126,15 @@ HOT static void push(struct core *core, struct task *task, uint32_t to, enum wan
         core->broken = true;
         return;
     }
-    graph_send_result(core, task, to, want, true);
+    core->stats.results_pushed++;
+    send_result(core, task, to, result_form(task, want, bulk_max));
 }
 
+/* Who runs it takes the bytes: to be offered them costs it a round trip. */
 HOT void graph_push_for(struct core *core, const struct edge *edge)
 {
-    push(core, edge->from, runner_of(core, edge_to(edge)), edge_want(edge));
+    push(core, edge->from, runner_of(core, edge_to(edge)), edge_want(edge),
+         LIMIT_PUSH_BYTES);
 }
 
 /* Who takes the bytes is not sent the bare end first. */
@@ -160,7 +166,7 @@ static bool push_to_known_holders(struct core *core, struct task *task)
         }
         if (roll_knows_holder(core, task, rank) ||
             roll_agrees_so_far(core, task, rank)) {
-            push(core, task, rank, WANT_DATA);
+            push(core, task, rank, WANT_DATA, 0); /* it may never wait for them */
         } else {
             all = false;
         }
@@ -219,7 +225,7 @@ static void answer_askers(struct core *core, struct task *task)
         if (!note_sent(core, task, asker->rank)) {
             core->broken = true;
         }
-        graph_send_result(core, task, asker->rank, asker->want, false);
+        graph_send_result(core, task, asker->rank, asker->want);
     }
 }
 
@@ -635,7 +641,7 @@ static void serve_copy(struct core *core, struct task *task,
     for (size_t i = 0; i < decision->asker_count; i++) {
         const struct message_asker *asker = &decision->askers[i];
         if (rankset_has(&core->members, asker->rank) && asker->rank != core->rank) {
-            graph_send_result(core, task, asker->rank, asker->want, false);
+            graph_send_result(core, task, asker->rank, asker->want);
         }
     }
 }

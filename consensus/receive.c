@@ -117,7 +117,7 @@ static void on_pull(struct core *core, uint32_t from, struct task *task)
         core->stats.refused++;
         return;
     }
-    graph_send_result(core, task, from, WANT_DATA, false);
+    graph_send_result(core, task, from, WANT_DATA);
 }
 
 static void on_verdict(struct core *core, struct task *task,

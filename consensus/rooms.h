@@ -391,7 +391,7 @@ void graph_verdict(struct core *core, struct task *task, int32_t code,
 void graph_demand(struct core *core, struct task *task, uint64_t need, bool remote);
 void graph_push_to_holders(struct core *core);
 void graph_send_result(struct core *core, struct task *task, uint32_t to,
-                       enum want want, bool pushed);
+                       enum want want);
 /* Once tasks that were ready while this rank held no lease (V3). */
 void graph_start_leased(struct core *core);
 void graph_cancel_own(struct core *core, struct task *task, uint32_t by);

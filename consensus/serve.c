@@ -60,7 +60,7 @@ static void answer_with_copy(struct core *core, struct task *task)
     for (uint32_t i = 0; docket != NULL && i < docket->asker_count; i++) {
         struct asker *asker = &docket->askers[i];
         if (!asker->told && asker->want != WANT_NOTHING && asker->rank != core->rank) {
-            graph_send_result(core, task, asker->rank, asker->want, false);
+            graph_send_result(core, task, asker->rank, asker->want);
         }
         asker->told = true;
     }

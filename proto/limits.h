@@ -50,6 +50,7 @@
 #define LIMIT_ACCOUNT_NUMBERS 64u /* figures, and as many timers */
 
 #define LIMIT_EAGER_BYTES (8u << 10) /* results up to this ride with their message */
+#define LIMIT_PUSH_BYTES (2u << 20)  /* up to these they are pushed unasked */
 #define LIMIT_FRAME_BYTES (4u << 20) /* one frame, all messages and payloads */
 #define LIMIT_FRAME_MESSAGES 16384u
 #define LIMIT_BULK_PIECE_BYTES (1u << 30) /* large results travel in pieces of this */
@@ -59,6 +60,7 @@ static_assert(LIMIT_ARGS_BYTES + LIMIT_INPUTS * 32u + (1u << 16) < LIMIT_FRAME_B
               "a task's spec fits into one frame");
 static_assert(LIMIT_EAGER_BYTES * 8 < LIMIT_FRAME_BYTES,
               "eager results fit in a frame");
+static_assert(LIMIT_EAGER_BYTES < LIMIT_PUSH_BYTES, "else no push goes in bulk");
 static_assert(LIMIT_ROLL_HASHES * (16u + LIMIT_SITE_BYTES + 8u) < LIMIT_FRAME_BYTES,
               "a whole chunk with its call sites fits into one frame");
 static_assert(LIMIT_FAMILY_HASHES * 16u + 64u < LIMIT_FRAME_BYTES,

@@ -149,7 +149,8 @@ struct message_decision {
 };
 
 /* How a RESULT's bytes come.  The core chooses: EAGER up to LIMIT_EAGER_BYTES; above
- * that a push is BARE (an offer) and the answer to a request for data is BULK. */
+ * that the answer to a request for data is BULK, and so is a push to who will run what
+ * takes it up to LIMIT_PUSH_BYTES; any other push is BARE (an offer). */
 enum result_data {
     RESULT_BARE,  /* not here: size says how many there are; PULL fetches them */
     RESULT_EAGER, /* in this message */

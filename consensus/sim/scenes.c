@@ -86,7 +86,7 @@ static void write_push(struct program *p)
 static void write_offer(struct program *p)
 {
     uint32_t a = add(p, "a", 0), b = add_consumer(p, "b", a, 1);
-    p->tasks[a].result_bytes = 100000;
+    p->tasks[a].result_bytes = LIMIT_PUSH_BYTES + 1;
     for (uint32_t rank = 0; rank < 2; rank++) {
         spawn(p, rank, a);
         spawn(p, rank, b);
@@ -353,7 +353,7 @@ static const struct scene scenes[] = {
     {"push", "Task b needs a, on another rank: a's owner sends it unasked (T3a).", 2,
      write_push, false, 0, 0},
     {"offer",
-     "As push, but the result is large: the push is an offer, and the bytes\n"
+     "As push, but the result is very large: the push is an offer, and the bytes\n"
      "follow when the consumer has asked for them (T3a).",
      2, write_offer, false, 0, 0},
     {"ask",

@@ -51,11 +51,12 @@ static struct bench {
     struct rankset members[RANKS_MAX]; /* of the last view; none before */
     bool hurried;                      /* the last step its host */
     bool hold_runs;
-    bool joinable;       /* set before it is opened, and kept */
-    uint32_t direct_max; /* core_options; outlives bench_open */
-    bool drops;          /* all released is dropped, in small chunks; likewise */
-    uint64_t drop_above; /* tasks; 0: one; likewise */
-    uint32_t adapt;      /* core_options; likewise */
+    bool joinable;         /* set before it is opened, and kept */
+    uint32_t direct_max;   /* core_options; outlives bench_open */
+    bool drops;            /* all released is dropped, in small chunks; likewise */
+    uint64_t drop_above;   /* tasks; 0: one; likewise */
+    uint32_t adapt;        /* core_options; likewise */
+    uint64_t result_bytes; /* of each task; 0: 8 */
 } bench;
 
 static int numbers[64];
@@ -139,7 +140,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             bench.ran_on[number] = (int)rank;
             if (!bench.hold_runs) {
                 struct core_event event = {.type = CORE_EV_DONE, .hash = items[i].hash};
-                event.u.done.size = 8;
+                event.u.done.size = bench.result_bytes > 0 ? bench.result_bytes : 8;
                 if (items[i].u.run.code != MOOT_OK) {
                     event.u.done.status = MOOT_ERR_CANCELLED;
                     bench.runs[number]--;

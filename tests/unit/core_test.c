@@ -1,5 +1,6 @@
 /* core_test.c - the rules of PROTOCOL.md sections 3 to 4, one core against another. */
 #include "bench.h"
+#include "proto/limits.h"
 
 #include <stdalign.h>
 
@@ -36,6 +37,38 @@ static void agreeing_ranks_push_and_never_ask(void **state)
     assert_int_equal(sum_sent(MESSAGE_RESULT), 2);
     assert_int_equal(sum_yields(), 0);
     bench_close();
+}
+
+/* PULLs of a graph of two: rank 1 takes what rank 0 made, and both wait for the end. */
+static uint64_t pulls_for(uint64_t bytes)
+{
+    bench_open(2, CORE_REPAIR);
+    bench.result_bytes = bytes;
+    moot_hash a = chaired_by(0, 0, 0), b = chaired_by(1, 1, 0);
+    struct core_register reg = {.inputs = &a, .input_count = 1};
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        spawn(rank, 1, a);
+        assert_int_equal(spawn_with(rank, 2, b, reg), MOOT_OK);
+        begin_wait(rank, b);
+    }
+    settle();
+    assert_int_equal(bench.ended[0][2], 1);
+    assert_int_equal(bench.ended[1][2], 1);
+    uint64_t pulls = sum_sent(MESSAGE_PULL);
+    bench_close();
+    return pulls;
+}
+
+/* The bytes of a large result go at once to who runs what takes it; who may wait for it
+ * is offered them, as is who takes a very large one. */
+static void a_consumer_is_pushed_the_bytes(void **state)
+{
+    (void)state;
+    uint64_t waits = pulls_for(LIMIT_EAGER_BYTES + 1);
+    assert_in_range(waits, 0, 1);
+    assert_int_equal(pulls_for(LIMIT_PUSH_BYTES), waits);
+    assert_int_equal(pulls_for(LIMIT_PUSH_BYTES + 1), waits + 1);
+    assert_int_equal(pulls_for(LIMIT_EAGER_BYTES), 0);
 }
 
 static void a_blocked_chair_yields_what_it_passed(void **state)
@@ -433,6 +466,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chair_claims_without_a_message),
         cmocka_unit_test(agreeing_ranks_push_and_never_ask),
+        cmocka_unit_test(a_consumer_is_pushed_the_bytes),
         cmocka_unit_test(a_blocked_chair_yields_what_it_passed),
         cmocka_unit_test(late_registration_after_a_yield_does_not_run),
         cmocka_unit_test(a_once_task_starts_after_a_quorum),
