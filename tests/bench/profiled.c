@@ -1,19 +1,22 @@
 /* profiled.c - one kind of work, over and over, for a profiler (profile.sh).
  *
- *   mpirun -n 2 profiled --work step [--width W]   steps of stencil_1d whose kernels do
- *                                                  not compute: all of by_moot_run
- *   mpirun -n 2 profiled --work spawn              tasks that rank 1 runs; rank 0's
- * calls of moot_task_spawn mpirun -n 1 profiled --work local              empty tasks;
- * the calls that spawn them, wait for them and release them
+ *   mpirun -n 2 profiled --work step [--width W]
+ *       steps of stencil_1d whose kernels do not compute: all of by_moot_run
+ *   mpirun -n 2 profiled --work spawn
+ *       tasks that rank 1 runs: rank 0's calls of moot_task_spawn
+ *   mpirun -n 1 profiled --work local
+ *       empty tasks: the calls that spawn them, wait for them and release them
  *
- * --count says how many pieces.  Nothing is timed: under a profiler time means nothing.
+ * --count says how many pieces, of spawns in tens of thousands.  Nothing is timed:
+ * under a profiler time means nothing.
  */
 #include "graph.h"
 #include "kit.h"
 
 #include <string.h>
 
-enum { BATCH = 1000, RUNS = 2 };
+/* A moot of so few spawns forgets none of them yet. */
+enum { BATCH = 1000, SPAWNS = 10 * BATCH, RUNS = 2 };
 
 static void take_steps(const struct bench *bench, long width, long count)
 {
@@ -87,7 +90,8 @@ int main(int argc, char **argv)
     if (strcmp(work, "step") == 0)
         take_steps(&bench, width, count);
     else if (strcmp(work, "spawn") == 0 && bench.ranks == 2)
-        spawn_remote(&bench, count / BATCH * BATCH);
+        for (long done = 0; done < count; done += SPAWNS)
+            spawn_remote(&bench, SPAWNS);
     else if (strcmp(work, "local") == 0 && bench.ranks == 1)
         run_local(&bench, count / BATCH * BATCH);
     else

@@ -54,7 +54,7 @@ rows 3 "vote-pure-us vote-once-us branch-of-10000-alone-to-agreed" voting
 rows 2 "idle-core-share-after-1s idle-wake-up-us" idling --rounds 1
 rows 2 "cholesky-access-modes-to-inputs" access --tiles 4 --pairs 2
 rows 2 "" profiled --work step --count 20
-rows 2 "" profiled --work spawn --count 3000
+rows 2 "" profiled --work spawn
 rows 1 "" profiled --work local --count 2000
 rows 2 "long-run-growth-bytes-per-task" longrun --tasks 20000
 rows 1 "micro-hash-ns micro-push-ns micro-spawn-remote-release-ns" \
