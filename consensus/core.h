@@ -398,6 +398,9 @@ bool core_scope_closed(const struct core *core, const moot_hash *scope);
 
 /* The task will be entered, or looked up, soon: fetches what that takes. */
 void core_expect(const struct core *core, const moot_hash *hash);
+/* A message about the task, which is likely to be known, is about to be stepped:
+ * fetches its record. */
+void core_expect_known(const struct core *core, const moot_hash *hash);
 /* The core's entry of a task, made if there is none: NULL without memory, or if its
  * scope has ended on every rank.  It stands until CORE_OUT_FORGET, and carries the
  * host's part or pointer from before the task is registered (a pushed result, a wait

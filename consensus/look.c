@@ -15,6 +15,11 @@ void core_expect(const struct core *core, const moot_hash *hash)
     table_expect(core, hash);
 }
 
+HOT void core_expect_known(const struct core *core, const moot_hash *hash)
+{
+    table_expect_record(core, hash);
+}
+
 void *core_enter_for(struct core *core, const moot_hash *hash,
                      const struct rankset *candidates, size_t input_count,
                      size_t room_bytes)

@@ -249,6 +249,8 @@ static inline void table_expect(const struct core *core, const moot_hash *hash)
         fetch_ahead(&core->slots[slot], sizeof(*core->slots));
     }
 }
+/* Fetches the record, if there is one. */
+void table_expect_record(const struct core *core, const moot_hash *hash);
 /* Finds or makes; a new record has its chair.  NULL without memory. */
 struct task *table_enter(struct core *core, const moot_hash *hash);
 /* The same where the candidates are known (NULL: all, or unknown): a new record's chair
@@ -601,7 +603,8 @@ void drop_take_back(struct core *core, struct task *task);
 /* Something has happened that may let it be dropped. */
 static inline void drop_count(struct core *core, struct task *task)
 {
-    if (task->let_go && !task->counted && core->drop.counts) {
+    bool in_use = task->users > 0 || task->counted;
+    if (task->let_go && !in_use && core->drop.counts) {
         drop_count_one(core, task);
     }
 }

@@ -46,6 +46,20 @@ struct task *table_find(const struct core *core, const moot_hash *hash)
     return core->slot_count > 0 ? core->slots[slot_of(core, hash)] : NULL;
 }
 
+HOT void table_expect_record(const struct core *core, const moot_hash *hash)
+{
+    if (core->slot_count == 0) {
+        return;
+    }
+    size_t mask = core->slot_count - 1;
+    uint32_t tag = tag_of(hash);
+    size_t slot = tag & mask;
+    while (core->tags[slot] != 0 && core->tags[slot] != tag) {
+        slot = (slot + 1) & mask;
+    }
+    fetch_ahead(core->slots[slot], core->record_bytes);
+}
+
 static void slot_fill(struct core *core, size_t slot, uint32_t tag, struct task *task)
 {
     core->tags[slot] = tag;

@@ -308,6 +308,14 @@ static void refuse(struct moot *m, uint32_t from, const char *why)
                m->group.rank, known ? (long long)from : -1LL, why);
 }
 
+/* What the message is about has mostly not been touched for long. */
+HOT static void expect(const struct moot *m, const struct wire_frame *frame, size_t i)
+{
+    if (i < frame->count) {
+        core_expect_known(m->core, &frame->messages[i].hash);
+    }
+}
+
 HOT static void take_frame(struct moot *m, uint64_t uid, const void *bytes, size_t size)
 {
     uint32_t from = rank_of(m->inbox, uid);
@@ -323,7 +331,9 @@ HOT static void take_frame(struct moot *m, uint64_t uid, const void *bytes, size
     } else if (from == UINT32_MAX || frame->envelope.src_uid != uid) {
         refuse(m, from, "its sender is unknown");
     } else {
+        expect(m, frame, 0);
         for (size_t i = 0; i < frame->count; i++) {
+            expect(m, frame, i + 1);
             take_message(m, from, &frame->messages[i]);
         }
     }

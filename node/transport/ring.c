@@ -1,10 +1,12 @@
 /* ring.c - see ring.h. */
 #include "ring.h"
 
+#include "hashing/fetch_ahead.h"
 #include "hashing/hot.h"
 #include <assert.h>
 
 enum { WORD_BYTES = 8, KIND_BITS = 2, KIND_MASK = (1 << KIND_BITS) - 1 };
+enum { EXPECT_BYTES_MAX = 512 };
 
 typedef _Atomic uint64_t word;
 static_assert(sizeof(word) == WORD_BYTES, "it stands in front of a frame");
@@ -49,6 +51,14 @@ static void show(struct ring_writer *writer, uint64_t value, size_t span)
     atomic_store_explicit(word_at(ring, at), value, memory_order_release);
 }
 
+/* What comes from the other core comes line by line, and is read in order: the lines
+ * behind the first, which is here, are asked for together. */
+HOT static void expect(const unsigned char *at, size_t span)
+{
+    size_t most = span < EXPECT_BYTES_MAX ? span : EXPECT_BYTES_MAX;
+    fetch_ahead(at + RING_LINE_BYTES, most - RING_LINE_BYTES);
+}
+
 HOT void *ring_place(struct ring_writer *writer, size_t size)
 {
     size_t span = span_of(size);
@@ -88,6 +98,7 @@ const void *ring_take(struct ring_reader *reader, size_t *size, enum ring_kind *
             return NULL;
         }
         reader->taken += span_of(bytes);
+        expect(reader->ring->bytes + at, span_of(bytes));
         *size = (size_t)bytes;
         return reader->ring->bytes + at + WORD_BYTES;
     }
