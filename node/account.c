@@ -14,6 +14,7 @@
 #include "node/summary.h"
 #include "node/timing.h"
 #include "node/wait.h"
+#include "node/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -452,6 +453,7 @@ static void put_self(struct draft *draft)
         account->faults_fired += m->faults.hits.fired[i];
     }
     account->fatal = m->fatal;
+    account->rests = window_rests(m);
     struct core_timers timers;
     if (core_timers_look(m->core, m->group.rank, &timers)) {
         account->unwell = timers.unwell;
@@ -517,4 +519,10 @@ uint8_t *account_pack_brief(struct moot *m, size_t *size)
     }
     put_numbers(draft);
     return draft_pack(draft, size);
+}
+
+uint8_t *account_pack_self(struct moot *m, size_t *size)
+{
+    struct draft *draft = draft_new(m);
+    return draft != NULL ? draft_pack(draft, size) : NULL;
 }

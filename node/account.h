@@ -25,6 +25,9 @@ uint8_t *account_pack(struct moot *m, const moot_hash *asked, uint32_t asked_cou
 /* The same without lanes, waits, tasks and peers. */
 uint8_t *account_pack_brief(struct moot *m, size_t *size);
 
+/* The same without figures and timers: some hundred bytes. */
+uint8_t *account_pack_self(struct moot *m, size_t *size);
+
 /* Reads one that came from elsewhere: NULL without memory, or if counts, ranks, hashes
  * or states in it are not what they should be.  Texts in it may be any bytes.  Free
  * with account_free. */

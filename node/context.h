@@ -13,7 +13,7 @@
  *   retry.c     kernels that failed and are tried again;  verify.c run twice
  *   strand.c    the stacks that kernels run on
  *   spawn.c     taking tasks in;  spawn_check.c what may be wrong with them
- *   window.c    not too many at a time
+ *   window.c    not too many at a time;  patience.c when that is given up
  *   queue.c     what stands between a spawn and that: ticket.c, chain.c, queue_line.c
  *   wait.c      waiting for them;  scope.c phases
  *   group.c     all that a thread spawned;  family.c what tasks leave running
@@ -39,6 +39,7 @@
 #include "node/kernel.h"
 #include "node/knobs.h"
 #include "node/lane.h"
+#include "node/patience.h"
 #include "node/pool.h"
 #include "node/queue_line.h"
 #include "node/ready.h"
@@ -135,7 +136,8 @@ struct moot {
     uint32_t lane_number_count;        /* ever used */
     struct scope **scopes;             /* scope.c: those in use, by mark */
     struct datas *datas;               /* data.c; NULL: none yet */
-    uint64_t window_bound;             /* window.c: a spawn waits at so many tasks */
+    uint64_t window_bound;             /* window.c: a spawn waits at so many tasks, */
+    struct patience patience;          /* and for how long */
 
     /* engine.c */
     bool stepping;

@@ -4,6 +4,7 @@
 #include "hashing/identity.h"
 #include "node/members.h"
 #include "node/outbox.h"
+#include "node/window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -238,7 +239,9 @@ void inquiry_on_inquiry(struct moot *m, uint32_t from,
                         const struct message_inquiry *said)
 {
     size_t size = 0;
-    uint8_t *bytes = account_pack(m, said->hashes, said->count, &size);
+    uint8_t *bytes = said->number == INQUIRY_OF_REST
+                         ? account_pack_self(m, &size)
+                         : account_pack(m, said->hashes, said->count, &size);
     if (bytes == NULL) {
         return; /* it will take this rank for a silent one */
     }
@@ -252,6 +255,10 @@ void inquiry_on_inquiry(struct moot *m, uint32_t from,
 void inquiry_on_account(struct moot *m, uint32_t from,
                         const struct message_account *said)
 {
+    if (said->number == INQUIRY_OF_REST) {
+        window_on_account(m, from, said);
+        return;
+    }
     struct inquiry *inquiry = m->inquiry;
     struct asked *asked = &inquiry->ranks[from];
     Moot__Account *account = said->number == inquiry->number && asked->answered_ns == 0

@@ -35,6 +35,10 @@ unsigned inquiry_look(struct moot *m, uint64_t now_ns);
  * without memory. */
 bool inquiry_picture(const struct moot *m, uint64_t now_ns, struct picture *picture);
 
+/* The number of one that is no part of this, and asks whether the program goes on: it
+ * is answered in few words, which are window.c's. */
+enum { INQUIRY_OF_REST = 0 };
+
 /* INQUIRY and ACCOUNT came from a member. */
 void inquiry_on_inquiry(struct moot *m, uint32_t from,
                         const struct message_inquiry *said);

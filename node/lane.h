@@ -50,6 +50,7 @@ struct lane {
     uint32_t number;
     enum core_lane_state state; /* as the core was told */
     bool parked;
+    bool lacks_room;        /* it stays in a spawn for that (window.h) */
     struct group *group;    /* the innermost that is open (group.h); NULL: none */
     bool telling;           /* in a watch's function (observe.h) */
     uint64_t seen_ns;       /* when it last called, or its wait ended */

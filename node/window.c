@@ -2,7 +2,11 @@
 #include "window.h"
 
 #include "hashing/hot.h"
+#include "node/account.h"
 #include "node/exec.h"
+#include "node/inquiry.h"
+#include "node/members.h"
+#include "node/outbox.h"
 #include "node/progress.h"
 #include "node/task.h"
 
@@ -63,30 +67,104 @@ static bool can_help(const struct moot *m)
     return stats->let_go * 2 > stats->tasks && m->fatal == 0 && !m->closing;
 }
 
-/* True if there is room now. */
-static bool wait_for_room(struct moot *m, struct lane *lane, uint64_t target)
+/* --- Waiting for room ------------------------------------------------------------ */
+
+/* Whose answers count.  Where nothing is dropped before its scope ends nobody's does.
+ */
+static uint64_t peers_to_ask(const struct moot *m)
 {
-    struct idle idle = {0};
-    uint64_t forgotten = core_stats(m->core)->forgotten, since_ns = clock_ns();
-    while (is_full(m, target) && can_help(m)) {
-        bool moved = progress_drive_free(m);
-        bool ran = exec_one(m, lane, idle.rounds);
-        uint64_t now_ns = clock_ns();
-        if (ran || m->running > m->kernel_waits ||
-            core_stats(m->core)->forgotten != forgotten) {
-            forgotten = core_stats(m->core)->forgotten;
-            since_ns = now_ns;
-        }
-        if (now_ns - since_ns > WINDOW_PATIENCE_NS) {
-            return false;
-        }
-        if (moved || ran) {
-            idle.rounds = 0;
-        } else {
-            progress_idle(m, &idle, since_ns + WINDOW_PATIENCE_NS);
+    uint64_t peers = 0;
+    bool drops =
+        m->group.size <= PATIENCE_RANKS_MAX && m->knobs.divergence == CORE_REPAIR;
+    for (uint32_t rank = 0; drops && rank < m->group.size; rank++) {
+        bool here = members_is_here(m, rank) && !m->members.all[rank].left;
+        peers |= (uint64_t)(here && rank != m->group.rank) << rank;
+    }
+    return peers;
+}
+
+static void ask(struct moot *m, uint64_t ranks)
+{
+    for (uint32_t rank = 0; rank < m->group.size && ranks >> rank != 0; rank++) {
+        struct message message = {.type = MESSAGE_INQUIRY};
+        message.u.inquiry.number = INQUIRY_OF_REST;
+        if (ranks >> rank & 1) {
+            outbox_add_own(m, rank, &message);
         }
     }
-    return !is_full(m, target);
+}
+
+void window_on_account(struct moot *m, uint32_t from,
+                       const struct message_account *said)
+{
+    Moot__Account *account =
+        from < PATIENCE_RANKS_MAX ? account_read(said->bytes, said->size) : NULL;
+    if (account != NULL) {
+        patience_hear(&m->patience, from,
+                      account->closed                       ? PATIENCE_CLOSED
+                      : account->running > account->stopped ? PATIENCE_COMPUTES
+                      : account->rests                      ? PATIENCE_RESTS
+                                                            : PATIENCE_GOES_ON);
+    }
+    account_free(account);
+}
+
+static bool lane_goes_on(const struct lane *lane)
+{
+    return (lane->state == CORE_LANE_RUNNING && !lane->lacks_room) ||
+           (lane->state == CORE_LANE_TIMED && !lane->here);
+}
+
+bool window_rests(const struct moot *m)
+{
+    bool rests = m->ready.live == 0 && m->running <= m->kernel_waits &&
+                 m->going_on == NULL && m->resting == NULL;
+    bool any = false; /* who has not spawned or waited yet has yet to begin */
+    for (const struct lane *lane = m->lanes; rests && lane != NULL; lane = lane->next) {
+        bool counts = lane->number != LANE_NO_NUMBER;
+        any |= counts;
+        rests = !counts || !lane_goes_on(lane);
+    }
+    return rests && any;
+}
+
+/* What moves here. */
+static uint64_t moves(const struct moot *m)
+{
+    return core_stats(m->core)->forgotten + m->counts.run;
+}
+
+static enum patience_verdict judge(struct moot *m, uint64_t now_ns)
+{
+    enum patience_verdict verdict =
+        patience_look(&m->patience, now_ns, moves(m), peers_to_ask(m));
+    if (verdict == PATIENCE_ASK) {
+        ask(m, m->patience.to_ask);
+    }
+    return verdict;
+}
+
+/* PATIENCE_WAIT: there is room now. */
+static enum patience_verdict wait_for_room(struct moot *m, struct lane *lane,
+                                           uint64_t target)
+{
+    struct idle idle = {0};
+    enum patience_verdict verdict = PATIENCE_WAIT;
+    while (is_full(m, target) && can_help(m)) {
+        bool moved = progress_drive_free(m);
+        moved |= exec_one(m, lane, idle.rounds);
+        uint64_t now_ns = clock_ns();
+        verdict = m->running > m->kernel_waits ? PATIENCE_WAIT : judge(m, now_ns);
+        if (verdict == PATIENCE_USELESS || verdict == PATIENCE_LONG) {
+            return verdict;
+        }
+        if (moved || verdict == PATIENCE_ASK) {
+            idle.rounds = 0;
+        } else {
+            progress_idle(m, &idle, now_ns + PATIENCE_TURN_NS);
+        }
+    }
+    return is_full(m, target) ? PATIENCE_USELESS : PATIENCE_WAIT;
 }
 
 static bool is_enough(struct moot *m, void *context)
@@ -118,17 +196,44 @@ static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
 
 /* What was needed lately is likely to be needed again: the bound grows by half of what
  * is remembered, or by so much as it would in a window of the default size, and falls
- * back in steps of a 16th. */
-static uint64_t next_bound(const struct moot *m, uint64_t window, bool room)
+ * back in steps of a 16th.  Who has waited for so long that nobody knows why does not
+ * wait often. */
+static uint64_t next_bound(const struct moot *m, uint64_t window,
+                           enum patience_verdict verdict)
 {
     uint64_t part = window / WINDOW_PARTS + 1, bound = m->window_bound;
-    if (room) {
+    if (verdict == PATIENCE_WAIT) {
         bound -= bound / WINDOW_FALLS;
         return bound > window ? bound : window;
     }
     uint64_t tasks = core_stats(m->core)->tasks, step = tasks / 2;
-    step = step < WINDOW_STEP ? step : WINDOW_STEP;
+    bool often = verdict == PATIENCE_USELESS;
+    step = (step < WINDOW_STEP) == often ? step : WINDOW_STEP;
     return tasks + (step > part ? step : part);
+}
+
+static bool any_lacks_room(const struct moot *m)
+{
+    const struct lane *lane = m->lanes;
+    while (lane != NULL && !lane->lacks_room) {
+        lane = lane->next;
+    }
+    return lane != NULL;
+}
+
+/* How it ended.  Threads wait together: one's patience is all others'. */
+static enum patience_verdict stay(struct moot *m, struct lane *lane, uint64_t target)
+{
+    if (!can_help(m)) {
+        return PATIENCE_USELESS;
+    }
+    if (!any_lacks_room(m)) {
+        patience_begin(&m->patience, clock_ns(), moves(m));
+    }
+    lane->lacks_room = true;
+    enum patience_verdict verdict = wait_for_room(m, lane, target);
+    lane->lacks_room = false;
+    return verdict;
 }
 
 HOT void window_make_room(struct moot *m, struct lane *lane)
@@ -143,8 +248,8 @@ HOT void window_make_room(struct moot *m, struct lane *lane)
     }
     uint64_t target = m->window_bound - m->window_bound / WINDOW_PARTS;
     exec_here(lane, true);
-    bool room = can_help(m) && wait_for_room(m, lane, target);
+    enum patience_verdict verdict = stay(m, lane, target);
     progress_hand_over(m);
     exec_here(lane, false);
-    m->window_bound = next_bound(m, window, room);
+    m->window_bound = next_bound(m, window, verdict);
 }

@@ -19,7 +19,9 @@
  * The bound is exceeded, so that a program never hangs in a spawn, when waiting would
  * not help:
  *   - more than half of what is remembered is in use by the program (handles), or
- *   - for WINDOW_PATIENCE_NS nothing has been dropped and nothing has run here.
+ *   - nothing is dropped and nothing runs here, and the other ranks do not go on
+ *     either (patience.h).  They are asked by an INQUIRY of number 0, about no task,
+ *     whose answer is what fits into a few words.
  * Then the bound grows, and falls back when there is room.  Spawns by running tasks do
  * not wait.
  *
@@ -32,7 +34,6 @@
 
 #include "node/context.h"
 
-#define WINDOW_PATIENCE_NS 20000000u
 #define WINDOW_RESULT_BYTES ((size_t)64 << 20)
 
 /* The core's drop_above with such a window; 0: nothing is dropped. */
@@ -45,6 +46,13 @@ uint8_t window_chunk_mask(uint64_t window);
 /* Under the engine lock, which it releases around kernels and while there is nothing to
  * do. */
 void window_make_room(struct moot *m, struct lane *lane);
+
+/* Nothing of this rank's program goes on by itself: no kernel runs or is ready, and the
+ * threads are in waits or stay in a spawn that lacks room. */
+bool window_rests(const struct moot *m);
+/* A member has answered what a spawn asked. */
+void window_on_account(struct moot *m, uint32_t from,
+                       const struct message_account *said);
 
 /* The ranks have agreed that all have released the task, or an input of it, and are
  * about to drop that: waits until they have, for a few messages, with nothing of this

@@ -465,7 +465,8 @@ struct message_released {
 };
 
 /* INQUIRY: what are you doing, and what do you know of these tasks?  Any rank asks any
- * other, for a report or for people who look; it changes nothing. */
+ * other, for a report or for people who look, or while it lacks room; it changes
+ * nothing. */
 struct message_inquiry {
     uint64_t number; /* the asker's own; comes back in the ACCOUNT */
     const moot_hash *hashes;

@@ -123,6 +123,51 @@ static void asks_too_late(struct seat *seat)
     CHECK(seat, fetch_u64(seat, spawn_u64(seat, SQUARE, 0)) == 0);
 }
 
+/* --- Room ----------------------------------------------------------------------- */
+
+enum { AHEAD = 4096, ROOM = 512 }; /* with small_window */
+
+/* So many of this rank's own are let go, one after the other. */
+static void spawn_ahead(struct seat *seat, uint64_t first, atomic_uint *count)
+{
+    moot_task task = {0};
+    for (uint64_t i = 0; i < AHEAD; i++) {
+        if (i > 0)
+            EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+        task = spawn_u64(seat, SQUARE, first + i);
+        atomic_fetch_add(count, 1);
+    }
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+}
+
+/* What others never spawn is never dropped, so waiting for room is useless. */
+static void spawns_what_nobody_else_does(struct seat *seat)
+{
+    atomic_uint count = 0;
+    spawn_ahead(seat, 100000 * ((uint64_t)seat->rank + 1), &count);
+}
+
+/* Rank 1 is in its own code, which looks like a rank that has no turn: the others wait
+ * for room as long as that may be so, but not for ever. */
+static void goes_on_alone(struct seat *seat)
+{
+    static atomic_uint ahead;
+    if (seat->rank == 0)
+        atomic_store(&ahead, 0);
+    meet(seat);
+    unsigned before = 1, now = 0;
+    while (seat->rank == 1 && (now == 0 || now != before)) {
+        before = now;
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+        now = atomic_load(&ahead);
+    }
+    CHECK(seat, now < 2 * ROOM);
+    while (seat->rank == 1 && atomic_load(&ahead) < AHEAD)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    atomic_uint mine = 0;
+    spawn_ahead(seat, 0, seat->rank == 0 ? &ahead : &mine);
+}
+
 static void once_tasks(struct seat *seat)
 {
     if (seat->rank == 0)
@@ -350,6 +395,8 @@ static const struct scene scenes[] = {
     SCENE(declines, .knobs = NULL),
     SCENE(nobody_holds, .knobs = NULL),
     SCENE(asks_too_late, .knobs = small_window),
+    SCENE(spawns_what_nobody_else_does, .knobs = small_window),
+    {"goes_on_alone", goes_on_alone, kernels, small_window, closes_well, {2, 3}},
     {"once_tasks", once_tasks, kernels, NULL, once_after, {0}},
     SCENE(nested, .knobs = NULL),
     {"nested with workers", nested, kernels, with_workers, closes_well, {0}},

@@ -1,6 +1,6 @@
 /* window.c - a program that releases its handles as it goes runs in constant memory.
  *
- *   mpirun -n 4 window [--tasks N]
+ *   mpirun -n 4 window [--tasks N] [--beside SPINNERS]
  *
  * N small tasks (1,000,000 if not given) and no scope: row by row of WIDTH, each task
  * of a row takes two results of the row before, and as soon as a row is spawned the
@@ -10,6 +10,11 @@
  * What must be true: every result is right, and between task EARLY_TASKS and the end of
  * the run no rank's resident memory grows by more than GROWTH_BYTES_MAX.  Kept, a task
  * would take some 700 bytes on every rank.
+ *
+ * Beside SPINNERS, processes on rank 0's core, columns are dealt to the ranks in blocks
+ * and nothing is fetched before the end, so that only the window keeps the others from
+ * running ahead of a rank that gets a turn now and then; and the run ends with this
+ * part.
  *
  * Then LARGE_TASKS with results of LARGE_BYTES.  They are far too few for MOOT_WINDOW,
  * and kept, they would take LARGE_TASKS * LARGE_BYTES among the ranks: none may ever
@@ -22,9 +27,13 @@
 #include "support/harness.h"
 #include "support/memory.h"
 
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 enum {
     WIDTH = 64,
@@ -68,6 +77,8 @@ struct rows {
     uint64_t expected[2][WIDTH];
 };
 
+static bool bound; /* each task to the rank of its block, as a stencil's is */
+
 static void spawn_row(moot *m, moot_kernel_id id, struct rows *rows, uint64_t row)
 {
     moot_task *now = rows->handles[row % 2], *before = rows->handles[(row + 1) % 2];
@@ -75,12 +86,17 @@ static void spawn_row(moot *m, moot_kernel_id id, struct rows *rows, uint64_t ro
     for (uint64_t i = 0; i < WIDTH; i++) {
         uint64_t place[2] = {row, i};
         const moot_task inputs[2] = {before[i], before[(i + 1) % WIDTH]};
+        int block = (int)(i * (uint64_t)moot_size(m) / WIDTH);
+        moot_place owner = {0};
+        if (bound)
+            owner = MOOT_ON(block);
         CHECK_OK(moot_task_spawn(m,
                                  &(moot_task_spec){.kernel = id,
                                                    .args = place,
                                                    .args_size = sizeof place,
                                                    .inputs = inputs,
-                                                   .input_count = row > 0 ? 2 : 0},
+                                                   .input_count = row > 0 ? 2 : 0,
+                                                   .owner = owner},
                                  &now[i]));
         rows->expected[row % 2][i] =
             row > 0 ? mix(row, i, left[i], left[(i + 1) % WIDTH]) : mix(row, i, 0, 0);
@@ -109,24 +125,45 @@ static moot *begin(size_t *bytes, moot_kernel_id *id)
     return m;
 }
 
-/* Row `row` of `count`: spawned, and now and then fetched. */
+/* Row `row` of `count`: spawned, and now and then fetched; `every` 0: the last. */
 static void go_on(moot *m, moot_kernel_id id, struct rows *rows, uint64_t row,
-                  uint64_t count, size_t bytes)
+                  uint64_t count, size_t bytes, uint64_t every)
 {
     spawn_row(m, id, rows, row);
-    if (row % CHECK_ROWS == 0 || row + 1 == count)
+    if ((every > 0 && row % every == 0) || row + 1 == count)
         check_row(m, rows, row, bytes);
 }
 
-static void run(uint64_t tasks)
+/* Ties this thread, and those that it starts, to the core that it is on, and so many
+ * processes that end with this one. */
+static void share_core(uint64_t spinners)
+{
+    cpu_set_t core;
+    CPU_ZERO(&core);
+    CPU_SET((size_t)sched_getcpu(), &core);
+    CHECK(sched_setaffinity(0, sizeof core, &core) == 0, "no core to share");
+    for (uint64_t i = 0; i < spinners; i++) {
+        pid_t pid = fork();
+        CHECK(pid >= 0, "no process to share it with");
+        if (pid == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0) {
+            for (volatile uint64_t turns = 0;; turns++)
+                ;
+        }
+    }
+}
+
+static void run(uint64_t tasks, uint64_t spinners)
 {
     static struct rows rows;
     size_t bytes = sizeof(uint64_t);
     uint64_t count = tasks / WIDTH, base = 0, begun_ns = harness_now_ns();
     moot_kernel_id id = {0};
+    if (spinners > 0 && harness_rank() == 0)
+        share_core(spinners);
+    bound = spinners > 0;
     moot *m = begin(&bytes, &id);
     for (uint64_t row = 0; row < count && harness_case_is_good(); row++) {
-        go_on(m, id, &rows, row, count, bytes);
+        go_on(m, id, &rows, row, count, bytes, spinners > 0 ? 0 : CHECK_ROWS);
         if (row == EARLY_TASKS / WIDTH)
             base = resident_bytes();
     }
@@ -152,7 +189,7 @@ static void run_large(void)
     moot_kernel_id id = {0};
     moot *m = begin(&bytes, &id);
     for (uint64_t row = 0; row < count && harness_case_is_good(); row++) {
-        go_on(m, id, &rows, row, count, bytes);
+        go_on(m, id, &rows, row, count, bytes, CHECK_ROWS);
         uint64_t now = resident_bytes();
         most = now > most ? now : most;
     }
@@ -205,12 +242,19 @@ static void run_huge(void)
 int main(int argc, char **argv)
 {
     harness_open(&argc, &argv, "window");
-    uint64_t tasks = 1000000;
-    if (argc == 3 && strcmp(argv[1], "--tasks") == 0)
-        tasks = strtoull(argv[2], NULL, 10);
+    uint64_t tasks = 1000000, spinners = 0;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        uint64_t *option = strcmp(argv[i], "--tasks") == 0    ? &tasks
+                           : strcmp(argv[i], "--beside") == 0 ? &spinners
+                                                              : NULL;
+        if (option != NULL)
+            *option = strtoull(argv[i + 1], NULL, 10);
+    }
     harness_case_begin("what is released as one goes is dropped", DEADLINE_S);
-    run(tasks);
+    run(tasks, spinners);
     harness_case_end();
+    if (spinners > 0)
+        return harness_close();
     harness_case_begin("large results that are released are dropped", DEADLINE_S);
     run_large();
     harness_case_end();
