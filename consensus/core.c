@@ -406,6 +406,7 @@ HOT static void do_what_is_due(struct core *core)
         asker_sweep(core);
     }
     spread_turn(core);
+    cut_tell(core);
     state_announce(core);
     quiet_turn(core);
     chair_yield_some(core);

@@ -368,10 +368,10 @@ bool core_lost(const struct core *core, const moot_hash *hash);
 /* The program uses the task, of which entry may be NULL, no more: it may be dropped
  * when all members say so.  To register it again takes that back. */
 void core_let_go(struct core *core, const moot_hash *hash, void *entry);
-/* Results take much memory here, or do not any more: while they do, what all members
- * have released is dropped however few tasks there are.  Members that do not say so
- * keep to drop_above, and nothing is dropped that one of them has not offered. */
-void core_press(struct core *core, bool pressed);
+/* Results take much memory here: what all members have released is to be dropped
+ * however few tasks there are, in pieces of so many at most (rounded down to a power of
+ * two).  One member that says so is enough.  0: they do not any more. */
+void core_press(struct core *core, uint32_t together);
 /* Why a task with these inputs is not to be spawned any more: it, or an input, is
  * forgotten (SCOPE_CLOSED) or lost (RESULT_LOST); else MOOT_OK. */
 int core_refusal(const struct core *core, const moot_hash *hash,

@@ -188,6 +188,7 @@ static bool is_found_released(struct core *core, const struct lane *lane,
 
 /* What one look may do. */
 struct look {
+    bool all;        /* or only what is cut */
     uint64_t offers; /* in tasks, */
     uint32_t tasks;  /* and so many looked at, */
     uint32_t chunks; /* in so many chunks */
@@ -197,7 +198,7 @@ static void look_at(struct core *core, uint32_t number, struct chunk *chunk,
                     struct look *look)
 {
     if (chunk->stage != CHUNK_STAYS || chunk->live != chunk->count ||
-        !roll_all_hold(core, number, chunk)) {
+        !(look->all || chunk->cut) || !roll_all_hold(core, number, chunk)) {
         return;
     }
     if (drop_is_all_quiet(core, number, chunk) ||
@@ -223,8 +224,9 @@ static struct look look_begin(struct core *core)
         drop->thorough =
             core->now_ns >= add_ns(drop->looked_ns, core->options.gossip_period_ns);
     }
-    bool some = !drop->pressed && !drop->thorough;
+    bool some = drop->press == 0 && !drop->thorough;
     return (struct look){
+        .all = drop->press > 0 || excess > 0,
         .offers = !some                ? UINT64_MAX
                   : excess > OFFER_MIN ? excess
                                        : OFFER_MIN,
@@ -257,7 +259,8 @@ static bool look(struct core *core)
 
 static bool may_look(const struct core *core)
 {
-    bool wanted = core->drop.pressed || core->task_count > core->options.drop_above;
+    bool wanted = core->drop.press > 0 || core->drop.cuts > 0 ||
+                  core->task_count > core->options.drop_above;
     return core->drop.news > 0 && wanted && core->settled && !core->closed &&
            !core->leave.going && drop_is_on(core);
 }
@@ -275,6 +278,9 @@ void drop_turn(struct core *core)
         return;
     }
     struct drop *drop = &core->drop;
+    if (drop->press > 0 && drop->lane == 0 && drop->chunk == 0) {
+        cut_own(core);
+    }
     if (look(core)) {
         drop->looked_ns = drop->thorough ? core->now_ns : drop->looked_ns;
         drop->news = !drop->thorough || drop->moves; /* there may be more */
@@ -287,7 +293,13 @@ uint64_t drop_deadline(const struct core *core)
     return may_look(core) ? look_due_ns(core) : CORE_NEVER;
 }
 
-void core_press(struct core *core, bool pressed) { core->drop.pressed = pressed; }
+void core_press(struct core *core, uint32_t together)
+{
+    if (core->drop.press == 0 && together > 0) {
+        drop_news(core);
+    }
+    core->drop.press = together;
+}
 
 bool core_lost(const struct core *core, const moot_hash *hash)
 {
@@ -480,6 +492,7 @@ void drop_enter_view(struct core *core)
             chunk->looked = 0;
         }
     }
+    cut_enter_view(core);
     drop_news(core);
 }
 

@@ -192,6 +192,47 @@ void drop_note_none(struct core *core, const struct task *task)
     }
 }
 
+/* What a task of the stretch shares with others. */
+static void add_edges(const struct task *task, uint64_t first, uint64_t last,
+                      struct chunk_facts *facts)
+{
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        const struct task *from = task_inputs(task)[i].from;
+        bool place = from != NULL && from->position != 0 && from->lane == task->lane;
+        if (from != NULL && !(place && from->lane_position - first <= last - first)) {
+            facts->takes_last = task->lane_position;
+        }
+    }
+    for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        const struct task *to = edge_to(edge);
+        bool place = to->position != 0 && to->lane == task->lane;
+        if (place && to->lane_position - first <= last - first) {
+            continue;
+        }
+        bool behind = place && to->lane_position > last;
+        facts->feeds_first =
+            facts->feeds_first == 0 ? task->lane_position : facts->feeds_first;
+        facts->feeds_last = behind && to->lane_position > facts->feeds_last
+                                ? to->lane_position
+                                : facts->feeds_last;
+        facts->feeds_elsewhere |= !behind;
+    }
+}
+
+struct chunk_facts drop_facts_of(const struct core *core, uint32_t number,
+                                 uint64_t first, uint32_t count)
+{
+    struct chunk_facts facts = {0};
+    for (uint64_t at = first; at < first + count; at++) {
+        const struct task *task = lane_task(&core->lanes[number], at);
+        facts.quiet += task->counted;
+        facts.said += task->counted ? task->said : 0;
+        facts.heard += task->counted ? task->heard : 0;
+        add_edges(task, first, first + count - 1, &facts);
+    }
+    return facts;
+}
+
 static bool agree_upto(const struct core *core, const struct lane *lane, uint64_t last)
 {
     FOR_MEMBERS(core, rank)

@@ -54,6 +54,14 @@ void drop_forget_offers(struct core *core)
     core->drop.answers_open = 0;
 }
 
+void drop_void_offer(struct core *core, const struct chunk_name *name)
+{
+    const struct offer *offer = offer_find(core, name);
+    if (offer != NULL && !offer->asked && !offer->doubted) {
+        offer_remove(core, (uint32_t)(offer - core->drop.offers));
+    }
+}
+
 static bool all_offer(const struct core *core, const struct offer *offer)
 {
     FOR_MEMBERS(core, rank)
@@ -206,9 +214,14 @@ static void end_round(struct core *core)
 /* --- What members say ---------------------------------------------------------------
  */
 
+/* What this rank does not have by that name has been cut here since, or is about to be,
+ * when what is leaving has stayed. */
 static void take_ready(struct core *core, uint32_t from, const struct chunk_name *name)
 {
-    struct offer *offer = offer_enter(core, name);
+    uint32_t number;
+    struct chunk *chunk = roll_find_chunk(core, name, &number);
+    struct offer *offer =
+        chunk != NULL || core->drop.leaving > 0 ? offer_enter(core, name) : NULL;
     if (offer == NULL) {
         return;
     }
@@ -216,8 +229,6 @@ static void take_ready(struct core *core, uint32_t from, const struct chunk_name
         core->broken = true;
         return;
     }
-    uint32_t number;
-    struct chunk *chunk = roll_find_chunk(core, name, &number);
     if (chunk != NULL && all_offer(core, offer)) {
         chunk->all_ready = true;
         drop_begin_round(core);

@@ -15,7 +15,8 @@
  *   peers.c     what is kept per peer
  *   spread.c    whom one hears and tells where there are many
  *   table.c     finds a task's record by its hash
- *   roll.c      what this rank has registered, and what peers say they have (G1-G4)
+ *   roll.c      what this rank has registered, and what peers say they have (G1-G4);
+ *               chunks.c finds its chunks
  *   state.c     what peers should know of this rank now
  *   register.c  takes a task in (T1)
  *   graph.c     inputs, consumers, own results, pushes (T3a, T7)
@@ -29,7 +30,8 @@
  *   scope.c     scopes, until they have ended everywhere; scope_rest.c whether one has
  *               here, scope_count.c on all ranks; forget.c drops what is kept of it
  *   drop.c      what all have released leaves before its scope ends; drop_round.c the
- *               lowest member asks all whether it may, drop_count.c counts what does
+ *               lowest member asks all whether it may, drop_count.c counts what does,
+ *               cut.c cuts chunks where their results take much memory
  *   strict.c    the first difference between rolls (strict mode)
  *   look.c      views for reports
  *
@@ -48,6 +50,7 @@
 #ifndef CONSENSUS_INTERNAL_H
 #define CONSENSUS_INTERNAL_H
 
+#include "consensus/chunks.h"
 #include "consensus/core.h"
 #include "consensus/mutant.h"
 #include "consensus/timers.h"
@@ -316,56 +319,6 @@ struct scope {
     bool round_failed, sweep_sent;
 };
 
-/* What is known of the tasks of a chunk without a look at them (drop_count.c). */
-struct chunk_facts {
-    uint32_t quiet;       /* so many could be dropped as far as they go themselves */
-    uint64_t said, heard; /* messages about these, in this epoch */
-    /* Positions in its lane; 0: none. */
-    uint64_t feeds_first; /* the first of its tasks that a task outside takes, */
-    uint64_t feeds_last;  /* and the last task outside that takes one of its */
-    uint64_t takes_last;  /* the last of its tasks that takes one outside */
-    bool feeds_elsewhere; /* one that has no place behind it in this lane */
-};
-
-/* On its way out of a scope that goes on (drop.c). */
-enum chunk_stage {
-    CHUNK_STAYS,
-    CHUNK_OFFERED, /* this rank has said that all of it is released here */
-    CHUNK_LEAVING  /* asked again, it has said that this stays so until the outcome */
-};
-
-struct chunk {
-    uint64_t first;
-    uint32_t count;
-    struct rollsum sum;
-    uint8_t stage;  /* enum chunk_stage */
-    bool all_ready; /* lowest member: every member has offered it */
-    struct chunk_facts facts;
-    uint32_t looked;     /* so many of its tasks, from the first, were found released */
-    uint32_t quiet_then; /* facts.quiet, when all of it was looked at last */
-    uint32_t live;       /* tasks not forgotten */
-    struct rankset holders; /* ranks with an equal chunk, wherever it stands there */
-    /* Above direct_max members (spread.c): */
-    uint32_t before; /* so many members before this rank have it, without a gap */
-    uint32_t told;   /* of them, when it was last told */
-    uint8_t turn;    /* partners told */
-    uint8_t waited;  /* turns let pass since */
-    uint8_t rounds;  /* of all partners, before this one */
-};
-
-/* An announcement by a peer that nothing of ours has matched yet. */
-struct announced {
-    uint32_t lane;
-    uint32_t count;
-    uint64_t first;
-    uint64_t scope; /* of its tasks; 0: none */
-    struct rollsum sum;
-    uint32_t before; /* it goes for so many members before the announcer, too */
-    bool partial;
-    bool wanted;  /* its hashes are asked for */
-    bool differs; /* our lane has all these positions, and other tasks there */
-};
-
 struct lane {
     enum core_lane_state state;
     struct page **pages; /* the roll's tasks, `len` of them (forget.c) */
@@ -470,47 +423,6 @@ struct leave {
     bool accepts_told; /* what it accepted as a voter is handed over */
     bool ready;        /* nothing is left to hand over: it does no more */
     uint64_t untaken;  /* what heirs have not said that they have */
-};
-
-/* A chunk, wherever it stands on a roll. */
-struct chunk_name {
-    struct rollsum sum;
-    uint32_t count;
-};
-
-/* What the lowest member knows of one that may be dropped (drop_round.c). */
-struct offer {
-    struct chunk_name name;
-    struct rankset ready;    /* members that have offered it */
-    bool doubted;            /* of an older view: has anyone dropped it? */
-    bool asked;              /* in the present round, and so far: */
-    bool all_agree, dropped; /* all still offer it; somebody has dropped it */
-    uint32_t answers;
-    uint64_t sent, received;
-};
-
-/* What leaves before its scope ends (drop.c). */
-struct drop {
-    uint64_t news;        /* what may let a chunk go, since this rank looked last */
-    uint64_t looked_ns;   /* when it looked at tasks last */
-    uint32_t lane, chunk; /* where it looks on */
-    bool counts;          /* it may be on here (drop_count.c) */
-    bool thorough;        /* it looks at tasks, where counts say nothing */
-    bool moves;       /* a count did not stand still, or no more was to be offered */
-    uint32_t leaving; /* chunks, */
-    uint64_t leaving_last; /* none of whose tasks stands behind this in its lane */
-    bool pressed;          /* memory is short here: drop whatever drop_above says */
-    struct held *held_first, **held_last; /* what came about these meanwhile */
-    struct chunk_name *recent; /* dropped, perhaps not yet by all: of one round */
-    uint32_t recent_count, recent_room;
-    uint64_t recent_round, recent_epoch;
-    moot_hash *once; /* once tasks that were dropped: open addressing */
-    size_t once_count, once_room;
-    /* The lowest member. */
-    struct offer *offers;
-    uint32_t offer_count, offer_room;
-    uint64_t round;
-    uint32_t answers_open; /* of the round; 0: none is open */
 };
 
 enum paxos_phase { PAXOS_IDLE, PAXOS_PREPARING, PAXOS_PROPOSING };

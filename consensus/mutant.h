@@ -43,6 +43,9 @@
     X(DROPEARLY, "a chunk is dropped although some have not released it")              \
     X(DROPFED, "a chunk is dropped although what takes its results has not run")       \
     X(DROPFLYING, "a chunk is dropped while messages about it are on their way")       \
+    X(CUTUNTOLD,                                                                       \
+      "a piece of a chunk is dropped before all have said that they cut it")           \
+    X(CUTLEAVING, "what is about to be dropped is cut")                                \
     X(SCOPEDOUBT, "a new view is not told which scopes have ended")                    \
     X(DROPDOUBT,                                                                       \
       "a new view does not ask whether anyone has dropped what was leaving")           \

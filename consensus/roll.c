@@ -20,11 +20,6 @@
 /* What one of many peers announced and we do not have; the first matter most. */
 enum { ANNOUNCED_MAX = 64 };
 
-/* Where the by-sum index points; chunks move when their array grows. */
-struct chunk_place {
-    uint32_t lane, chunk_plus_one;
-};
-
 struct lane *lane_enter(struct core *core, uint32_t number)
 {
     if (number >= LIMIT_LANES) {
@@ -62,123 +57,8 @@ void roll_release(struct core *core)
     free(core->by_sum);
 }
 
-/* --- Chunks by sum ------------------------------------------------------------------
- */
-
-static struct chunk *chunk_at(const struct core *core, struct chunk_place place)
-{
-    return &core->lanes[place.lane].chunks[place.chunk_plus_one - 1];
-}
-
-static void by_sum_put(struct chunk_place *index, size_t room, const struct core *core,
-                       struct chunk_place place)
-{
-    size_t slot = (size_t)chunk_at(core, place)->sum.low & (room - 1);
-    while (index[slot].chunk_plus_one != 0) {
-        slot = (slot + 1) & (room - 1);
-    }
-    index[slot] = place;
-}
-
-static void by_sum_add(struct core *core, struct chunk_place place)
-{
-    if (core->by_sum_count * 2 >= core->by_sum_room) {
-        size_t room = core->by_sum_room ? core->by_sum_room * 2 : 64;
-        struct chunk_place *index = core_alloc(core, room * sizeof(*index));
-        if (index == NULL) {
-            return;
-        }
-        for (size_t i = 0; i < core->by_sum_room; i++) {
-            if (core->by_sum[i].chunk_plus_one != 0) {
-                by_sum_put(index, room, core, core->by_sum[i]);
-            }
-        }
-        free(core->by_sum);
-        core->by_sum = index;
-        core->by_sum_room = room;
-    }
-    by_sum_put(core->by_sum, core->by_sum_room, core, place);
-    core->by_sum_count++;
-}
-
-static const struct chunk_place *by_sum_find(const struct core *core,
-                                             const struct chunk_name *what)
-{
-    size_t mask = core->by_sum_room - 1;
-    for (size_t slot = (size_t)what->sum.low & mask;
-         core->by_sum_room > 0 && core->by_sum[slot].chunk_plus_one != 0;
-         slot = (slot + 1) & mask) {
-        const struct chunk *chunk = chunk_at(core, core->by_sum[slot]);
-        if (rollsum_equal(&chunk->sum, &what->sum) && chunk->count == what->count &&
-            chunk->live > 0) {
-            return &core->by_sum[slot];
-        }
-    }
-    return NULL;
-}
-
-/* Chunks of which nothing is left are taken out when they are half of all. */
-static void compact(struct core *core, struct lane *lane)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < lane->chunk_count; i++) {
-        if (lane->chunks[i].live > 0) {
-            lane->chunks[kept++] = lane->chunks[i];
-        } else {
-            rankset_release(&lane->chunks[i].holders);
-        }
-    }
-    lane->chunk_count = kept;
-    lane->chunks_dead = 0;
-    lane->chunks_told = 0; /* their places are others now */
-    memset(core->by_sum, 0, core->by_sum_room * sizeof(*core->by_sum));
-    core->by_sum_count = 0;
-    for (uint32_t number = 0; number < core->lane_count; number++) {
-        for (uint32_t i = 0; i < core->lanes[number].chunk_count; i++) {
-            by_sum_put(core->by_sum, core->by_sum_room, core,
-                       (struct chunk_place){number, i + 1});
-            core->by_sum_count++;
-        }
-    }
-}
-
 /* --- What is known of peers ---------------------------------------------------------
  */
-
-HOT static struct chunk *chunk_of(const struct lane *lane, uint64_t position)
-{
-    uint32_t low = 0, high = lane->chunk_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (lane->chunks[middle].first <= position) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0 ||
-        lane->chunks[low - 1].first + lane->chunks[low - 1].count <= position) {
-        return NULL;
-    }
-    return &lane->chunks[low - 1];
-}
-
-struct chunk *roll_chunk_of(const struct core *core, const struct task *task)
-{
-    return task->position != 0 ? chunk_of(&core->lanes[task->lane], task->lane_position)
-                               : NULL;
-}
-
-struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *name,
-                              uint32_t *lane)
-{
-    const struct chunk_place *place = by_sum_find(core, name);
-    if (place == NULL) {
-        return NULL;
-    }
-    *lane = place->lane;
-    return chunk_at(core, *place);
-}
 
 bool roll_all_hold(const struct core *core, uint32_t number, const struct chunk *chunk)
 {
@@ -187,7 +67,9 @@ bool roll_all_hold(const struct core *core, uint32_t number, const struct chunk 
     FOR_MEMBERS(core, rank)
     {
         bool agrees = lane->agreed != NULL && lane->agreed[rank] >= last;
-        if (rank != core->rank && !agrees && !rankset_has(&chunk->holders, rank)) {
+        bool knows_name = !chunk->cut || MUTANT(CUTUNTOLD);
+        if (rank != core->rank && !(agrees && knows_name) &&
+            !rankset_has(&chunk->holders, rank)) {
             return false;
         }
     }
@@ -212,7 +94,7 @@ bool roll_knows_holder(const struct core *core, const struct task *task, uint32_
     if (spread_knows(lane, task->lane_position, rank)) {
         return true;
     }
-    const struct chunk *chunk = chunk_of(lane, task->lane_position);
+    const struct chunk *chunk = roll_chunk_at(lane, task->lane_position);
     return chunk != NULL && rankset_has(&chunk->holders, rank);
 }
 
@@ -282,9 +164,8 @@ static void agree(struct core *core, uint32_t number, uint32_t from, uint64_t fi
     core->knowledge_grew = true;
 }
 
-/* False if some of it is forgotten. */
-static bool sum_of(const struct core *core, const struct lane *lane, uint64_t first,
-                   uint32_t count, struct rollsum *sum)
+bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t first,
+                 uint32_t count, struct rollsum *sum)
 {
     *sum = (struct rollsum){0, 0};
     for (uint64_t at = first; at < first + count; at++) {
@@ -305,14 +186,21 @@ static bool sum_of(const struct core *core, const struct lane *lane, uint64_t fi
 static bool resolve(struct core *core, uint32_t from, struct announced *what)
 {
     const struct chunk_name name = {what->sum, what->count};
-    const struct chunk_place *place = what->partial ? NULL : by_sum_find(core, &name);
-    if (place != NULL) {
-        struct chunk *chunk = chunk_at(core, *place);
+    uint32_t number;
+    struct chunk *chunk = what->partial ? NULL : roll_find_chunk(core, &name, &number);
+    if (chunk != NULL) {
         if (spread_is_on(core)) {
-            spread_learn(core, &core->lanes[place->lane], chunk, from, what->before);
-        } else if (place->lane == what->lane && chunk->first == what->first) {
+            spread_learn(core, &core->lanes[number], chunk, from, what->before);
+            core->knowledge_grew = true;
+            return true;
+        }
+        bool aligned = number == what->lane && chunk->first == what->first;
+        if (aligned) {
             agree(core, what->lane, from, what->first, what->count);
-        } else if (!rankset_add(&chunk->holders, from)) {
+        }
+        if (what->cut) {
+            cut_hear(core, from, chunk);
+        } else if (!aligned && !chunk->cut && !rankset_add(&chunk->holders, from)) {
             core->broken = true;
         }
         core->knowledge_grew = true;
@@ -326,7 +214,7 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
         return false;
     }
     struct rollsum ours;
-    if (!sum_of(core, lane, what->first, what->count, &ours) ||
+    if (!roll_sum_of(core, lane, what->first, what->count, &ours) ||
         !rollsum_equal(&ours, &what->sum)) {
         what->differs = true; /* rolls only grow: these positions will always differ */
         return false;
@@ -336,7 +224,7 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     } else {
         agree(core, what->lane, from, what->first, what->count);
     }
-    return true;
+    return !what->cut || cut_take(core, from, what);
 }
 
 static void forget_announced(struct peer *peer, uint32_t i)
@@ -364,7 +252,7 @@ static void resolve_with(struct core *core, const struct chunk *chunk)
         struct peer *peer = core->known[k];
         for (uint32_t i = peer->announced_count; i-- > 0;) {
             struct announced *what = &peer->announced[i];
-            if ((what->partial || rollsum_equal(&what->sum, &sum)) &&
+            if ((what->partial || what->cut || rollsum_equal(&what->sum, &sum)) &&
                 resolve(core, peer->rank, what)) {
                 forget_announced(peer, i);
             }
@@ -385,7 +273,7 @@ void roll_forget(struct core *core, struct task *task)
         lane->open_forgotten++;
         return;
     }
-    roll_forget_of(core, lane, chunk_of(lane, task->lane_position), 1);
+    roll_forget_of(core, lane, roll_chunk_at(lane, task->lane_position), 1);
 }
 
 void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
@@ -396,18 +284,19 @@ void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
     if (chunk->live > 0) {
         return;
     }
+    core->drop.cuts -= chunk->cut;
     drop_left(core, chunk);
     if (++lane->chunks_dead >= CHUNKS_DEAD_MIN &&
         lane->chunks_dead * 2 > lane->chunk_count) {
-        compact(core, lane);
+        roll_compact(core, lane);
     }
 }
 
 /* --- This rank's own roll -----------------------------------------------------------
  */
 
-static void announce(struct core *core, uint32_t number, uint64_t first, uint32_t count,
-                     const struct rollsum *sum, bool partial)
+/* All but its place: `what`. */
+static void announce(struct core *core, uint32_t number, struct message_roll what)
 {
     if (core->options.mode == CORE_TRUST || spread_is_on(core)) {
         return;
@@ -421,13 +310,20 @@ static void announce(struct core *core, uint32_t number, uint64_t first, uint32_
         if (message == NULL) {
             return;
         }
-        message->u.roll = (struct message_roll){.lane = number,
-                                                .scope = core->lanes[number].open_scope,
-                                                .first = first,
-                                                .count = count,
-                                                .partial = partial,
-                                                .sum = *sum};
+        message->u.roll = what;
+        message->u.roll.lane = number;
     }
+}
+
+void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk)
+{
+    const struct task *task = lane_task(&core->lanes[number], chunk->first);
+    announce(core, number,
+             (struct message_roll){.first = chunk->first,
+                                   .count = chunk->count,
+                                   .sum = chunk->sum,
+                                   .scope = task != NULL ? hash_scope(&task->hash) : 0,
+                                   .cut = chunk->cut});
 }
 
 static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
@@ -443,9 +339,13 @@ static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
                             .live = count - lane->open_forgotten,
                             .facts = lane->open_facts,
                             .sum = lane->open_sum};
-    by_sum_add(core, (struct chunk_place){number, lane->chunk_count});
+    roll_index_last(core, number);
     lane->chunks_dead += chunk->live == 0;
-    announce(core, number, chunk->first, chunk->count, &chunk->sum, false);
+    announce(core, number,
+             (struct message_roll){.first = chunk->first,
+                                   .count = count,
+                                   .sum = chunk->sum,
+                                   .scope = lane->open_scope});
     spread_news(core);
     lane->announced = lane->len;
     lane->open_forgotten = 0;
@@ -505,9 +405,13 @@ void roll_tell_partial(struct core *core)
     for (uint32_t i = 0; i < core->lane_count; i++) {
         struct lane *lane = &core->lanes[i];
         if (lane->announced < lane->len) {
-            announce(core, i, lane->open_first,
-                     (uint32_t)(lane->len - lane->open_first + 1), &lane->open_sum,
-                     true);
+            announce(core, i,
+                     (struct message_roll){
+                         .first = lane->open_first,
+                         .count = (uint32_t)(lane->len - lane->open_first + 1),
+                         .sum = lane->open_sum,
+                         .scope = lane->open_scope,
+                         .partial = true});
             spread_tell_part(core, lane);
             lane->announced = lane->len;
         }
@@ -557,6 +461,7 @@ void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *r
                                .count = roll->count,
                                .partial = roll->partial,
                                .before = roll->before,
+                               .cut = roll->cut && drop_is_on(core),
                                .scope = roll->scope,
                                .sum = roll->sum};
     if (resolve(core, from, what)) {

@@ -341,11 +341,10 @@ void roll_count_common(struct core *core);
 /* Up to which position a peer's lane is known to equal ours. */
 uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank);
 void roll_count_task(struct core *core, const struct task *task);
-/* NULL if it is in none yet, or on no roll. */
-struct chunk *roll_chunk_of(const struct core *core, const struct task *task);
-/* The one that has not been dropped; NULL if there is none. */
-struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *name,
-                              uint32_t *lane);
+/* False if some of it is forgotten. */
+bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t first,
+                 uint32_t count, struct rollsum *sum);
+void roll_announce(struct core *core, uint32_t lane, const struct chunk *chunk);
 /* Every member is known to have an equal one. */
 bool roll_all_hold(const struct core *core, uint32_t lane, const struct chunk *chunk);
 /* The task's scope has ended. */
@@ -354,6 +353,20 @@ void roll_forget(struct core *core, struct task *task);
 void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
                     uint32_t count);
 void roll_release(struct core *core);
+
+/* --- chunks.c -----------------------------------------------------------------------
+ */
+
+/* The one around a lane's position; NULL if that is in none yet, or gone. */
+struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position);
+/* NULL if it is in none yet, or on no roll. */
+struct chunk *roll_chunk_of(const struct core *core, const struct task *task);
+/* The one that has not been dropped; NULL if there is none. */
+struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *name,
+                              uint32_t *lane);
+void roll_index_last(struct core *core, uint32_t lane); /* its last chunk is new */
+void roll_index(struct core *core); /* chunks have come in between others */
+void roll_compact(struct core *core, struct lane *lane); /* takes out dead ones */
 
 /* --- state.c ------------------------------------------------------------------------
  */
@@ -593,6 +606,20 @@ void drop_begin_round(struct core *core); /* if none is open, and there is reaso
 void drop_take_account(struct core *core, uint32_t from,
                        const struct message_released *said);
 void drop_forget_offers(struct core *core);
+/* There is no such chunk any more. */
+void drop_void_offer(struct core *core, const struct chunk_name *name);
+
+/* --- cut.c --------------------------------------------------------------------------
+ */
+
+/* Cuts what all members hold, if memory is short here. */
+void cut_own(struct core *core);
+/* A peer has cut its lane so, which is equal here: cuts likewise.  False: not yet. */
+bool cut_take(struct core *core, uint32_t from, const struct announced *what);
+/* A peer has cut a chunk that is one here, too. */
+void cut_hear(struct core *core, uint32_t from, struct chunk *chunk);
+void cut_tell(struct core *core);
+void cut_enter_view(struct core *core); /* all is told again */
 
 /* --- drop_count.c -------------------------------------------------------------------
  */
@@ -623,6 +650,9 @@ enum feeds { FEEDS_NO, FEEDS_YES, FEEDS_MAYBE };
 enum feeds drop_feeds_offered(const struct core *core, uint32_t lane,
                               const struct chunk *chunk);
 void drop_note_place(struct core *core, const struct task *task); /* on the roll: new */
+/* Those of a stretch of a lane of which nothing is forgotten, counted anew. */
+struct chunk_facts drop_facts_of(const struct core *core, uint32_t lane, uint64_t first,
+                                 uint32_t count);
 void drop_note_none(struct core *core, const struct task *task); /* it has none there */
 void drop_forget_counts(struct core *core); /* in a new view all begins anew */
 

@@ -42,7 +42,7 @@ static bool turn_is_due(struct moot *m, uint64_t now_ns)
     if (m->hurried || now_ns - m->looked_ns >= LOOK_NS) {
         m->hurried = false;
         m->looked_ns = now_ns;
-        core_press(m->core, large_used_bytes(&m->payloads.large) > WINDOW_RESULT_BYTES);
+        core_press(m->core, window_press(m));
         m->turn_ns = core_deadline(m->core);
     }
     return m->turn_ns <= now_ns;

@@ -27,6 +27,17 @@ uint8_t window_chunk_mask(uint64_t window)
     return (uint8_t)mask;
 }
 
+uint32_t window_press(const struct moot *m)
+{
+    size_t bytes = large_used_bytes(&m->payloads.large);
+    if (bytes <= WINDOW_RESULT_BYTES) {
+        return 0;
+    }
+    size_t count = large_used_count(&m->payloads.large);
+    size_t together = WINDOW_PIECE_BYTES / (bytes / (count > 0 ? count : 1));
+    return together > 0 ? (uint32_t)together : 1;
+}
+
 static bool is_leaving(const struct moot *m, const moot_hash *hash,
                        const struct task_facts *facts)
 {

@@ -13,8 +13,10 @@
  * in its spawn while the rank remembers a whole window: it moves messages and runs
  * tasks, as a wait does, until an eighth of the window is free.
  *
- * While large results take more than WINDOW_RESULT_BYTES here, what all ranks have
- * released is dropped from the first task on: by chunks of the roll, some 256 tasks.
+ * While large results take more than WINDOW_RESULT_BYTES on one rank, what all ranks
+ * have released is dropped from the first task on, and the roll is cut for that into
+ * pieces of some WINDOW_PIECE_BYTES (consensus/cut.c): a chunk of 256 tasks may have
+ * any number of bytes.
  *
  * The bound is exceeded, so that a program never hangs in a spawn, when waiting would
  * not help:
@@ -35,6 +37,7 @@
 #include "node/context.h"
 
 #define WINDOW_RESULT_BYTES ((size_t)64 << 20)
+#define WINDOW_PIECE_BYTES ((size_t)16 << 20)
 
 /* The core's drop_above with such a window; 0: nothing is dropped. */
 uint64_t window_drop_above(uint64_t window);
@@ -42,6 +45,10 @@ uint64_t window_drop_above(uint64_t window);
 /* The core's chunk_mask: a window has room for WINDOW_CHUNKS chunks of the usual
  * length, or what is not dropped because its chunk is not whole would fill it. */
 uint8_t window_chunk_mask(uint64_t window);
+
+/* For core_press(): how many tasks of the roll are to be dropped together at most, if
+ * their results are as large as those that are here; 0: they take little memory. */
+uint32_t window_press(const struct moot *m);
 
 /* Under the engine lock, which it releases around kernels and while there is nothing to
  * do. */

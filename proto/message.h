@@ -200,6 +200,8 @@ struct message_roll {
     struct rollsum sum;
     uint32_t before;
     uint64_t scope; /* hash_scope() of all its tasks; 0: none */
+    bool cut;       /* the announcer's roll is cut here because memory is short: cut
+                       likewise, and offer to drop it */
 };
 
 struct message_want {

@@ -106,7 +106,7 @@ static const struct flat_field verdict_fields[] = {SINT32(1, verdict.code)};
 static const struct flat_field roll_fields[] = {
     UINT32(1, roll.lane),   UINT64(2, roll.first),    UINT32(3, roll.count),
     BOOL(4, roll.partial),  FIXED64(5, roll.sum.low), FIXED64(6, roll.sum.high),
-    UINT32(7, roll.before), FIXED64(8, roll.scope),
+    UINT32(7, roll.before), FIXED64(8, roll.scope),   BOOL(9, roll.cut),
 };
 static const struct flat_field state_fields[] = {
     BOOL(1, state.blocked), BOOL(2, state.closed),  BOOL(3, state.passive),

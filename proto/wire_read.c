@@ -225,6 +225,7 @@ static bool get_roll(struct reader *reader, const Moot__Message *message,
         .scope = from->scope,
         .sum = {.low = from->sum_low, .high = from->sum_high},
         .before = from->before,
+        .cut = from->cut,
     };
     return true;
 }

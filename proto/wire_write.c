@@ -177,6 +177,7 @@ static void put_roll(struct encoder *encoder, const struct message *message)
     to->sum_high = roll->sum.high;
     to->before = roll->before;
     to->scope = roll->scope;
+    to->cut = roll->cut;
 }
 
 static void put_want(struct encoder *encoder, const struct message *message)

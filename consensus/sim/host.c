@@ -405,6 +405,19 @@ void host_poll(struct host *host)
     strike_after_turn(host);
 }
 
+/* For some turns in a row, on each rank at other times, and not everywhere alike. */
+static void press(struct host *host)
+{
+    enum { TURNS = 16, LEVELS = 5 };
+    static const uint32_t levels[LEVELS] = {0, 0, 1, 2, 4};
+    if (!host->sim->weather.presses)
+        return;
+    uint64_t since = host->turns++ / TURNS;
+    struct random random =
+        random_stream(host->sim->options.seed, since * PROGRAM_RANKS_MAX + host->rank);
+    core_press(host->core, levels[random_below(&random, LEVELS)]);
+}
+
 /* A rank that was deaf hears before it looks at the clock, as a progress loop does. */
 void host_tick(struct host *host, uint64_t armed_ns)
 {
@@ -415,6 +428,7 @@ void host_tick(struct host *host, uint64_t armed_ns)
         take_inbox(host);
     if (host_is_over(host))
         return;
+    press(host);
     if (core_deadline(host->core) <= strike_clock_ns(host) &&
         host->deaf_until_ns <= host->sim->now_ns)
         host_step(host, &(struct core_event){.type = CORE_EV_TICK});

@@ -170,6 +170,7 @@ struct sim_weather {
     uint32_t direct_max; /* core_options of that name; not drawn, 0 */
     uint64_t drop_above; /* likewise; then programs let go of what they have used, and
                             rolls are cut often */
+    bool presses;        /* not drawn, false: memory is short on ranks, now and then */
     uint32_t voters;
     /* Under a storm only: core_options of the same names. */
     uint64_t heartbeat_ns, suspect_ns, lease_ns, stagger_ns, batch_ns, quorum_wait_ns;

@@ -47,6 +47,13 @@ static bool check_calm(const struct program *program, struct sim_report *report)
     return false;
 }
 
+/* With presses there is room for all tasks, on ranks that do not say otherwise. */
+static void set_drops(const struct swarm_job *job, struct sim_weather *weather)
+{
+    weather->drop_above = job->presses ? UINT32_MAX : job->drops ? 1 : 0;
+    weather->presses = job->presses;
+}
+
 static void draw_storm(const struct swarm_job *job, uint64_t seed,
                        struct sim_weather *weather, struct plan *plan,
                        struct storm *storm)
@@ -58,7 +65,7 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                                           .leaves = job->leaves};
     sim_weather_draw(seed, job->ranks, weather);
     weather->direct_max = job->direct_max;
-    weather->drop_above = job->drops ? 1 : 0;
+    set_drops(job, weather);
     storm_draw(seed, &request, weather, plan, storm);
 }
 
@@ -76,7 +83,7 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     struct sim_weather weather;
     sim_weather_draw(seed, job->ranks, &weather);
     weather.direct_max = job->direct_max;
-    weather.drop_above = job->drops ? 1 : 0;
+    set_drops(job, &weather);
     struct storm storm = {0};
     struct plan plan;
     if (job->storm)
@@ -129,6 +136,8 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
         fprintf(to, " --direct-max %" PRIu32, job->direct_max);
     if (job->drops)
         fprintf(to, " --drops");
+    if (job->presses)
+        fprintf(to, " --presses");
     if (job->cancels)
         fprintf(to, " --cancels");
     if (job->newcomers != 0)

@@ -15,7 +15,8 @@ struct swarm_job {
      * they must be over by then, with nothing but pushes. */
     bool calm;
     uint32_t direct_max; /* core_options: 1 is to tell and count as among thousands */
-    bool drops; /* programs let go of what they have used, and ranks drop it soon */
+    bool drops;   /* programs let go of what they have used, and ranks drop it soon */
+    bool presses; /* likewise, but what is dropped is what ranks have no room for */
     /* Under a storm (with calm: one without faults), the last `newcomers` ranks of the
      * program joining in mid-run. */
     bool storm;

@@ -32,6 +32,7 @@ program() {
     released) command="$build/tests/mpi/steady 40000 released" ;;
     survivors) command="$build/tests/mpi/survivors $scratch/ledger $2" ;;
     cancel) command="$build/tests/mpi/cancel $scratch/ledger $2" ;;
+    heavy) command="$build/tests/mpi/heavy" ;;
     verify) command="$build/tests/mpi/verify died" ;;
     esac
 }
@@ -160,6 +161,7 @@ memory() {
         says 'grew by'
         row 0 4 "kill:r$victim@task.start#600" released 1 MOOT_WINDOW=4096
         says 'grew by'
+        row 0 4 "kill:r$victim@task.end#9" heavy 1
         ! grep -q 'tasks failed' "$scratch/out" || says 'no task failed'
     done
 }

@@ -107,6 +107,7 @@ static inline void say_of_rolls(struct message *message)
     case MESSAGE_ROLL:
         message->u.roll = (struct message_roll){
             .lane = lane, .first = first, .count = count, .partial = draw_bool()};
+        message->u.roll.cut = draw_bool();
         message->u.roll.sum.low = draw_word();
         break;
     case MESSAGE_WANT:

@@ -20,9 +20,9 @@
  * and kept, they would take LARGE_TASKS * LARGE_BYTES among the ranks: none may ever
  * hold more than RESIDENT_BYTES_MAX.
  *
- * Then HUGE_TASKS with results of HUGE_BYTES, which every rank fetches, in a window of
- * HUGE_WINDOW: they are fewer than a chunk of the roll has in a window of the default
- * size, and kept, they would take HUGE_TASKS * HUGE_BYTES on every rank.
+ * Then HUGE_TASKS with results of HUGE_BYTES, which every rank fetches: they are fewer
+ * than a chunk of the roll has, and kept, they would take HUGE_TASKS * HUGE_BYTES among
+ * the ranks.
  */
 #include "support/harness.h"
 #include "support/memory.h"
@@ -44,11 +44,10 @@ enum {
     LARGE_TASKS = 12800,
     LARGE_BYTES = 256 << 10,
     RESIDENT_BYTES_MAX = 768 << 20,
-    HUGE_TASKS = 48,
+    HUGE_TASKS = 96,
     HUGE_BYTES = 16 << 20,
     HUGE_GROWTH_BYTES_MAX = 224 << 20
 };
-#define HUGE_WINDOW "64"
 
 static uint64_t mix(uint64_t row, uint64_t column, uint64_t left, uint64_t right)
 {
@@ -208,7 +207,6 @@ static void run_huge(void)
     size_t bytes = HUGE_BYTES, size = 0;
     uint64_t base = resident_bytes(), most = base;
     moot_kernel_id id = {0};
-    CHECK(setenv("MOOT_WINDOW", HUGE_WINDOW, 1) == 0, "no memory");
     moot *m = begin(&bytes, &id);
     moot_task before = {0}, task = {0};
     for (uint64_t i = 0; i < HUGE_TASKS && harness_case_is_good(); i++) {

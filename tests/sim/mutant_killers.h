@@ -28,6 +28,7 @@ static const struct swarm_job grounds[] = {
     {.ranks = 8, .tasks = 60, .direct_max = 1, .features = PROGRAM_PLAIN},
     {.ranks = 4, .tasks = 60, .drops = true},
     {.ranks = 3, .tasks = 120, .drops = true, .agree = true},
+    {.ranks = 3, .tasks = 120, .presses = true, .agree = true},
 };
 
 /* Where the rules about views are hunted: nothing else knows that they are broken. */
@@ -55,6 +56,7 @@ struct killer {
 };
 
 static const struct killer killers[] = {
+    {MUTANT_CUTLEAVING, .bench = "drop_test"},
     {MUTANT_CANCELONCE, .bench = "cancel_test"},
     {MUTANT_CANCELALONE, .bench = "cancel_test"},
     {MUTANT_CANCELFINDER, .bench = "cancel_test"},

@@ -244,8 +244,9 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
            job->ranks, job->tasks);
     if (job->features != 0)
         printf(", .features = %" PRIu32, job->features);
-    printf("%s%s%s", job->agree ? ", .agree = true" : "",
-           job->calm ? ", .calm = true" : "", job->storm ? ", .storm = true" : "");
+    printf("%s%s%s%s", job->presses ? ", .presses = true" : "",
+           job->agree ? ", .agree = true" : "", job->calm ? ", .calm = true" : "",
+           job->storm ? ", .storm = true" : "");
     if (job->cancels)
         printf(", .cancels = true");
     if (job->newcomers != 0)

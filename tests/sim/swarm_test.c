@@ -117,6 +117,8 @@ static const struct {
     {{.tasks = 0, .agree = true}, 10},
     {{.tasks = 60, .drops = true}, 60},
     {{.tasks = 120, .drops = true, .agree = true}, 25},
+    {{.tasks = 60, .presses = true}, 60},
+    {{.tasks = 120, .presses = true, .agree = true}, 25},
     {{.tasks = 12, .cancels = true}, 400},
     {{.tasks = 60, .cancels = true}, 100},
     {{.tasks = 40, .cancels = true, .drops = true}, 40},
@@ -191,6 +193,8 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->agree = true;
         else if (strcmp(word, "--drops") == 0)
             good = flag = job->drops = true;
+        else if (strcmp(word, "--presses") == 0)
+            good = flag = job->presses = true;
         else if (strcmp(word, "--cancels") == 0)
             good = flag = job->cancels = true;
         else if (strcmp(word, "--calm") == 0)

@@ -123,7 +123,7 @@ static void a_slow_rank_is_waited_for(void **state)
     bench_close();
 }
 
-/* However few they are; but only if all say that they have no room for them. */
+/* However few they are, if one member says that it has no room for them. */
 static void what_is_released_goes_where_memory_is_short(void **state)
 {
     (void)state;
@@ -134,11 +134,9 @@ static void what_is_released_goes_where_memory_is_short(void **state)
         let_go_all(rank, 16);
         set_lane(rank, CORE_LANE_BLOCKED);
     }
-    for (uint32_t rank = 0; rank < 3; rank++) {
-        settle();
-        assert_int_equal(dropped_by(0), 0);
-        core_press(bench.core[rank], true);
-    }
+    settle();
+    assert_int_equal(dropped_by(0), 0);
+    core_press(bench.core[1], 8);
     settle();
     for (uint32_t rank = 0; rank < 3; rank++) {
         assert_int_equal(dropped_by(rank), 16);
@@ -146,6 +144,130 @@ static void what_is_released_goes_where_memory_is_short(void **state)
     close_all();
     bench_close();
     bench.drop_above = 0;
+}
+
+static void open_where_there_is_room(uint32_t size)
+{
+    bench.drop_above = 1000;
+    bench_open(size, CORE_REPAIR);
+}
+
+static void close_where_there_was_room(void)
+{
+    close_all();
+    bench_close();
+    bench.drop_above = 0;
+}
+
+/* Chunks are of 8 tasks here, and one of each is kept: no chunk may go, and of pieces
+ * all but those with one that is kept. */
+static void chunks_are_cut_where_memory_is_short(void **state)
+{
+    (void)state;
+    for (uint32_t together = 1; together <= 8; together *= 2) {
+        open_where_there_is_room(3);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            spawn_all(rank, 28); /* the last chunk is open */
+            for (int i = 0; i < 28; i++) {
+                moot_hash hash = task(i);
+                if (i % 8 != 2 || rank != 2) {
+                    core_let_go(bench.core[rank], &hash, NULL);
+                }
+            }
+            set_lane(rank, CORE_LANE_BLOCKED);
+        }
+        settle();
+        core_press(bench.core[1], (uint32_t)together + (together > 2));
+        settle();
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(dropped_by(rank), 28 - (together < 8 ? together * 4 : 28));
+        }
+        for (int i = 0; i < 28; i++) {
+            assert_int_equal(bench.runs[i], 1);
+        }
+        assert_int_equal(sum_sent(MESSAGE_MOTION), 0);
+        let_go_all(2, 28);
+        core_press(bench.core[1], 0); /* what is cut is offered all the same */
+        settle();
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(dropped_by(rank), together < 8 ? 28 : 24);
+        }
+        close_where_there_was_room();
+    }
+}
+
+/* Rank 2 spawns later than the others: nothing is cut that it has not told of. */
+static void what_a_slow_rank_lacks_is_not_cut(void **state)
+{
+    (void)state;
+    open_where_there_is_room(3);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_all(rank, rank == 2 ? 3 : 20);
+        let_go_all(rank, rank == 2 ? 3 : 20);
+        set_lane(rank, CORE_LANE_BLOCKED);
+        core_press(bench.core[rank], 1);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(dropped_by(rank), 3);
+    }
+    set_lane(2, CORE_LANE_RUNNING);
+    for (int i = 3; i < 20; i++) {
+        spawn(2, i, task(i));
+    }
+    let_go_all(2, 20);
+    set_lane(2, CORE_LANE_BLOCKED);
+    settle();
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(dropped_by(rank), 20);
+    }
+    close_where_there_was_room();
+}
+
+/* Rank 2 has cut what the others have agreed to drop together: it did not agree. */
+static void what_is_about_to_be_dropped_is_not_cut(void **state)
+{
+    (void)state;
+    open_where_there_is_room(3);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_all(rank, 8);
+        let_go_all(rank, 8);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle();
+    core_press(bench.core[0], 8); /* as it is */
+    settle_until(bench.now + 1);
+    const moot_hash kept = task(5);
+    for (int i = 0; i < 4000 && !core_is_leaving(bench.core[1], &kept); i++) {
+        if (bench.head < bench.tail) {
+            deliver_one();
+            continue;
+        }
+        bench.now += MS / 4;
+        for (uint32_t each = 0; each < bench.size; each++) {
+            struct core_event tick = {.type = CORE_EV_TICK};
+            assert_int_equal(step(each, &tick), MOOT_OK);
+        }
+    }
+    assert_true(core_is_leaving(bench.core[1], &kept));
+    assert_false(core_is_leaving(bench.core[2], &kept));
+    spawn(2, 5, kept); /* once more, before it is asked */
+    bench.holds[2][0] = true;
+    core_press(bench.core[2], 1);
+    settle_until(bench.now +
+                 20 * MS); /* it has cut, and rank 1 is yet to hear "keep" */
+    assert_true(core_is_leaving(bench.core[1], &kept));
+    let_go(2, 0);
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(dropped_by(rank), 7);
+    }
+    let_go_all(2, 8);
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(dropped_by(rank), 8);
+    }
+    close_where_there_was_room();
 }
 
 static void a_pure_task_may_run_again_and_a_once_task_not(void **state)
@@ -518,6 +640,9 @@ int main(void)
         cmocka_unit_test(who_holds_a_handle_keeps_it_for_all),
         cmocka_unit_test(a_slow_rank_is_waited_for),
         cmocka_unit_test(what_is_released_goes_where_memory_is_short),
+        cmocka_unit_test(chunks_are_cut_where_memory_is_short),
+        cmocka_unit_test(what_a_slow_rank_lacks_is_not_cut),
+        cmocka_unit_test(what_is_about_to_be_dropped_is_not_cut),
         cmocka_unit_test(a_pure_task_may_run_again_and_a_once_task_not),
         cmocka_unit_test(inputs_stay_until_their_consumers_have_run),
         cmocka_unit_test(what_was_yielded_is_dropped_too),

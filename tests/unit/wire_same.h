@@ -75,8 +75,9 @@ static bool same_result(const struct message_result *a, const struct message_res
 static bool same_roll(const struct message_roll *a, const struct message_roll *b)
 {
     return a->lane == b->lane && a->first == b->first && a->count == b->count &&
-           a->partial == b->partial && rollsum_equal(&a->sum, &b->sum) &&
-           a->before == b->before && a->scope == b->scope;
+           a->partial == b->partial && a->cut == b->cut &&
+           rollsum_equal(&a->sum, &b->sum) && a->before == b->before &&
+           a->scope == b->scope;
 }
 
 static bool same_released(const struct message_released *a,

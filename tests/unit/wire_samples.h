@@ -343,7 +343,8 @@ static void sample_message(enum message_type type, enum level level,
                                          level == TYPICAL,
                                          {sample_u64[level], ~sample_u64[level]},
                                          sample_rank[level],
-                                         sample_u64[level]};
+                                         sample_u64[level],
+                                         level != LEAST};
     else if (type == MESSAGE_WANT)
         m.u.want = (struct message_want){sample_lane[level], sample_first[level],
                                          sample_count[level]};
