@@ -18,9 +18,10 @@
  * What needs care is the announcements that were under way when a roll was cut:
  *
  *   - A piece is *held by all* when all have announced that they cut it.  That its
- * tasks are known to be on a member's roll, as with other chunks, is not enough: what
- * it said before it had cut may span the piece, and can be compared no more once the
- *     piece is gone.  So each says it once, and not while others may have dropped it.
+ *     tasks are known to be on a member's roll, as with other chunks, is not enough:
+ *     what it said before it had cut may span the piece, and can be compared no more
+ *     once the piece is gone.  So each says it once, and not while others may have
+ *     dropped it.
  *   - What has been answered for is cut when it is known to stay; until then the
  *     announcement waits.  Who has cut it has not agreed to drop it, so that it will.
  *   - What has been offered may be cut.  The offer is void with the name, here, and at

@@ -17,6 +17,16 @@ set -eu
 BUILD=${1:?usage: profile.sh BUILD [step-8|step-2|spawn|local]...}
 shift
 [ $# -gt 0 ] || set -- step-8 step-2 spawn local
+for work in "$@"; do
+    width=${work#step-}
+    case $work in
+    spawn | local | step-[1-9] | step-[1-9][0-9] | step-[12][0-9][0-9]) [ "$width" = "$work" ] || [ "$width" -le 256 ] ;;
+    *) false ;;
+    esac || {
+        echo "profile.sh: unknown work \"$work\": step-WIDTH (1 to 256), spawn or local" >&2
+        exit 2
+    }
+done
 folder=$BUILD/profile
 mkdir -p "$folder"
 export OMPI_MCA_btl_base_warn_component_unused=0
@@ -118,10 +128,6 @@ for work in "$@"; do
         collect local 1 "moot_task_spawn_at moot_task_wait_all moot_task_release" \
             "$BUILD/tests/bench/profiled" --work local --count $count
         ;;
-    *)
-        echo "profile.sh: unknown work \"$work\": step-WIDTH, spawn or local" >&2
-        exit 2
-        ;;
     esac
-    show "$work" $count
+    show "$work" "$count"
 done

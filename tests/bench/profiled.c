@@ -15,8 +15,9 @@
 
 #include <string.h>
 
-/* A moot of so few spawns forgets none of them yet. */
 enum { BATCH = 1000, SPAWNS = 10 * BATCH, RUNS = 2 };
+/* An eighth of it is more than SPAWNS: a moot of so many forgets none of them. */
+static const char *const WIDE[] = {"MOOT_WINDOW=160000", NULL};
 
 static void take_steps(const struct bench *bench, long width, long count)
 {
@@ -44,7 +45,7 @@ static moot_task spawn_on(struct kit *kit, int64_t number, int rank,
 /* Every batch takes from the one before. */
 static void spawn_remote(const struct bench *bench, long count)
 {
-    struct kit kit = kit_open(bench, NULL);
+    struct kit kit = kit_open(bench, WIDE);
     moot_task rows[2][BATCH + 1];
     for (long number = 0; number < count; number++) {
         const long batch = number / BATCH, i = number % BATCH;

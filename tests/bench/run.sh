@@ -5,7 +5,7 @@
 #   costs   one cost each: spawns, messages, votes, being idle, a long run
 #   micro   the parts: a hash, a frame, a registration; time and instructions
 #   long    a hundred million tasks on one rank, and on two: whether memory grows; minutes
-#   all     all of these, at more sizes, and what divergence costs; METG as CSV too, in
+#   all     all of these but long, at more sizes, and what divergence costs; METG as CSV too, in
 #           BUILD/bench.csv, divergence in BUILD/bench-diverge.csv, and a plot of both
 #           if gnuplot is there (BUILD/bench.svg)
 #
