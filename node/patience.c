@@ -12,8 +12,11 @@ static void begin_anew(struct patience *patience, uint64_t moved)
     patience->computes = patience->closed = false;
 }
 
-void patience_begin(struct patience *patience, uint64_t now_ns, uint64_t moved)
+void patience_begin(struct patience *patience, uint64_t now_ns, uint64_t moved,
+                    uint64_t dropped)
 {
+    patience->outlasted &= patience->dropped == dropped;
+    patience->dropped = dropped;
     patience->looked_ns = now_ns;
     begin_anew(patience, moved);
 }
@@ -34,6 +37,13 @@ static bool is_useless(struct patience *patience, uint64_t peers)
     return peers == 0 || patience->closed || patience->rounds >= PATIENCE_ROUNDS;
 }
 
+static uint64_t end_ns(const struct patience *patience)
+{
+    return patience->outlasted  ? PATIENCE_NS
+           : patience->computes ? PATIENCE_COMPUTES_NS
+                                : PATIENCE_SILENT_NS;
+}
+
 enum patience_verdict patience_look(struct patience *patience, uint64_t now_ns,
                                     uint64_t moved, uint64_t peers)
 {
@@ -47,8 +57,8 @@ enum patience_verdict patience_look(struct patience *patience, uint64_t now_ns,
     if (is_useless(patience, peers)) {
         return PATIENCE_USELESS;
     }
-    if (patience->spent_ns >=
-        (patience->computes ? PATIENCE_COMPUTES_NS : PATIENCE_SILENT_NS)) {
+    if (patience->spent_ns >= end_ns(patience)) {
+        patience->outlasted = true;
         return PATIENCE_LONG;
     }
     uint64_t wanted = (patience->busy & peers) != 0 ? patience->busy : peers;

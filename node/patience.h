@@ -18,7 +18,9 @@
  * a pause, alone until it rests; who does not answer is not asked again: it is not
  * running.  Since a program may block where the library does not see it, and a kernel
  * may run until it is cancelled, all this has an end: PATIENCE_SILENT_NS, or
- * PATIENCE_COMPUTES_NS if a kernel ran meanwhile.
+ * PATIENCE_COMPUTES_NS if a kernel ran meanwhile.  After such an end PATIENCE_NS are
+ * enough until something has been dropped again: a program that blocks somewhere else
+ * pays once, not with every step of the bound.
  *
  * Time counts by this rank's own turns, PATIENCE_TURN_NS for each at most: while it was
  * not given the core itself it has not waited.
@@ -64,10 +66,13 @@ struct patience {
     uint64_t busy;         /* who said last that it does not rest */
     uint32_t rounds;       /* before it, in which all did */
     bool computes, closed; /* one has said so */
+    uint64_t dropped;      /* as the host counted when the wait began; */
+    bool outlasted;        /* none since one ended as PATIENCE_LONG */
 };
 
-/* A wait begins.  `moved` counts what moves here. */
-void patience_begin(struct patience *patience, uint64_t now_ns, uint64_t moved);
+/* A wait begins.  `moved` counts what moves here, `dropped` the tasks among that. */
+void patience_begin(struct patience *patience, uint64_t now_ns, uint64_t moved,
+                    uint64_t dropped);
 
 /* What to do now, when the others are `peers`. */
 enum patience_verdict patience_look(struct patience *patience, uint64_t now_ns,

@@ -239,7 +239,8 @@ static enum patience_verdict stay(struct moot *m, struct lane *lane, uint64_t ta
         return PATIENCE_USELESS;
     }
     if (!any_lacks_room(m)) {
-        patience_begin(&m->patience, clock_ns(), moves(m));
+        patience_begin(&m->patience, clock_ns(), moves(m),
+                       core_stats(m->core)->forgotten);
     }
     lane->lacks_room = true;
     enum patience_verdict verdict = wait_for_room(m, lane, target);

@@ -57,7 +57,7 @@ static enum patience_verdict wait(struct world *world, uint64_t at_most_ns)
     uint64_t end_ns = world->now_ns + at_most_ns;
     uint64_t peers = (UINT64_C(1) << world->count) - 1;
     enum patience_verdict verdict = PATIENCE_WAIT;
-    patience_begin(&world->patience, world->now_ns, world->moved);
+    patience_begin(&world->patience, world->now_ns, world->moved, world->moved);
     while (world->now_ns < end_ns && verdict < PATIENCE_USELESS) {
         world->now_ns += LOOK_NS;
         verdict = patience_look(&world->patience, world->now_ns, world->moved, peers);
@@ -148,7 +148,7 @@ static void test_what_this_rank_has_not_seen_is_no_wait(void **state)
     (void)state;
     struct patience patience = {0};
     uint64_t now_ns = 0;
-    patience_begin(&patience, now_ns, 0);
+    patience_begin(&patience, now_ns, 0, 0);
     for (uint64_t looks = 1; looks < PATIENCE_NS / PATIENCE_TURN_NS; looks++) {
         now_ns += 100 * MS;
         assert_int_equal(patience_look(&patience, now_ns, 0, 1), PATIENCE_WAIT);
@@ -194,7 +194,7 @@ static void test_an_answer_of_before_is_void(void **state)
     (void)state;
     struct patience patience = {0};
     uint64_t now_ns = 0;
-    patience_begin(&patience, now_ns, 0);
+    patience_begin(&patience, now_ns, 0, 0);
     assert_int_equal(look_after(&patience, &now_ns, PATIENCE_NS, 0, 1), PATIENCE_ASK);
     look_after(&patience, &now_ns, PATIENCE_NS, 1, 1);
     patience_hear(&patience, 0, PATIENCE_RESTS);
@@ -210,7 +210,7 @@ static void test_who_is_gone_is_not_waited_for(void **state)
     (void)state;
     struct patience patience = {0};
     uint64_t now_ns = 0;
-    patience_begin(&patience, now_ns, 0);
+    patience_begin(&patience, now_ns, 0, 0);
     assert_int_equal(look_after(&patience, &now_ns, PATIENCE_NS, 0, 3), PATIENCE_ASK);
     patience_hear(&patience, 1, PATIENCE_GOES_ON);
     patience_hear(&patience, 0, PATIENCE_RESTS);
@@ -222,6 +222,26 @@ static void test_who_is_gone_is_not_waited_for(void **state)
     assert_int_equal(look_after(&patience, &now_ns, MS, 0, 1), PATIENCE_USELESS);
 }
 
+/* Until something has been dropped; that a kernel ran here is not enough. */
+static void test_who_was_outlasted_is_not_waited_for_again(void **state)
+{
+    (void)state;
+    struct patience patience = {0};
+    uint64_t now_ns = 0;
+    patience_begin(&patience, now_ns, 0, 0);
+    assert_int_equal(look_after(&patience, &now_ns, PATIENCE_SILENT_NS - MS, 0, 1),
+                     PATIENCE_WAIT);
+    assert_int_equal(look_after(&patience, &now_ns, MS, 0, 1), PATIENCE_LONG);
+    patience_begin(&patience, now_ns, 5, 0);
+    assert_int_equal(look_after(&patience, &now_ns, PATIENCE_NS - MS, 5, 1),
+                     PATIENCE_WAIT);
+    assert_int_equal(look_after(&patience, &now_ns, MS, 5, 1), PATIENCE_LONG);
+    patience_begin(&patience, now_ns, 6, 1);
+    assert_int_equal(look_after(&patience, &now_ns, PATIENCE_SILENT_NS - MS, 6, 1),
+                     PATIENCE_WAIT);
+    assert_int_equal(look_after(&patience, &now_ns, MS, 6, 1), PATIENCE_LONG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_who_has_no_turn_is_asked_once),
         cmocka_unit_test(test_an_answer_of_before_is_void),
         cmocka_unit_test(test_who_is_gone_is_not_waited_for),
+        cmocka_unit_test(test_who_was_outlasted_is_not_waited_for_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
