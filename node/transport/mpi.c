@@ -63,7 +63,8 @@ struct mpi_transport {
     MPI_Comm comm;  /* short frames and notices */
     MPI_Comm aside; /* what a notice or a frame has announced */
     bool owns_mpi;
-    bool far; /* there are ranks to which there is no ring */
+    bool far;        /* there are ranks to which there is no ring */
+    bool goes_alone; /* a peer that is forgotten from then on is lost, not gone */
     struct mpi_end end;
     struct flights flights;
     bool came; /* a frame, in the last poll */
@@ -355,12 +356,24 @@ static void mpi_go_plain(struct transport *base)
     }
 }
 
+/* A moot of this process has lost a rank.  What opens one of all ranks is collective,
+ * and would wait for that rank for ever. */
+static atomic_bool without_all;
+
+static void mpi_go_alone(struct transport *base)
+{
+    ((struct mpi_transport *)base)->goes_alone = true;
+    exchange_go_alone(base);
+}
+
 /* Receives under way are cancelled; MPI has no such thing for sends, which go on until
  * they end or the process does. */
 static void mpi_forget(struct transport *base, uint64_t uid)
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
     const bool reached = enter(t);
+    if (t->goes_alone)
+        atomic_store(&without_all, true);
     for (int i = 0; reached && i < t->flights.count; i++) {
         const struct transfer *transfer = t->flights.pieces[i].transfer;
         if ((transfer->kind == TRANSFER_BULK_IN ||
@@ -404,11 +417,6 @@ static bool leave_together(struct mpi_transport *t)
 static struct mpi_transport *left_behind;
 static pthread_mutex_t left_behind_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A moot of this process ended without some rank.  What opens the next is collective,
- * and would wait for that rank for ever; all that are left come to know it, since no
- * barrier ends without it. */
-static atomic_bool without_all;
-
 static void leave_behind(struct mpi_transport *t)
 {
     pthread_mutex_lock(&left_behind_lock);
@@ -431,8 +439,6 @@ static void mpi_free(struct transport *base)
         MPI_Comm_free(&t->comm);
         if (t->owns_mpi)
             MPI_Finalize();
-    } else if (t->comm != MPI_COMM_NULL) {
-        atomic_store(&without_all, true);
     }
     sigpipe_end(together);
     exchange_release(&t->exchange);
@@ -455,7 +461,7 @@ static const struct transport_ops mpi_ops = {
     .poll = mpi_poll,
     .flushed = exchange_flushed,
     .forget = mpi_forget,
-    .go_alone = exchange_go_alone,
+    .go_alone = mpi_go_alone,
     .go_plain = mpi_go_plain,
     .stats = exchange_stats,
     .story = exchange_story,
@@ -493,7 +499,7 @@ static int enter_mpi(const struct opening *o, const MPI_Comm *comm)
     MPI_Finalized(&finalized);
     if (finalized)
         return refuse(o, MOOT_ERR_TRANSPORT, "MPI is finalised already");
-    if (atomic_load(&without_all))
+    if (atomic_load(&without_all) && !comm)
         return refuse(o, MOOT_ERR_TRANSPORT,
                       "a rank was lost in an earlier moot of this process, and MPI "
                       "opens none without it");
