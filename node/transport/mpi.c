@@ -329,7 +329,8 @@ HOT static int mpi_poll(struct transport *base,
     const bool lends = receiver->lent != NULL;
     if (t->exchange.failed)
         return t->exchange.failed;
-    if (t->far || t->flights.count > 0 || ++t->polls % SELDOM_POLLS == 0)
+    const bool ended = atomic_load_explicit(&t->end.came, memory_order_relaxed);
+    if (t->far || t->flights.count > 0 || ++t->polls % SELDOM_POLLS == 0 || ended)
         poll_mpi(t, frames, lends);
     exchange_rings_poll(&t->exchange, frames, lends);
     if (t->exchange.failed)

@@ -21,7 +21,7 @@ struct mpi_end {
     } standing[STANDING_COUNT]; /* receives that are taken back before MPI ends */
     int keyval;
     bool has_lock, has_keyval, has_attribute;
-    bool came; /* under the lock */
+    atomic_bool came; /* set under the lock */
 };
 
 static void take_back(struct standing *standing)
