@@ -44,9 +44,9 @@ static const struct swarm_job storms[] = {
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */
-static const char *const benches[] = {"core_test",  "view_test",  "view_rules_test",
-                                      "scope_test", "leave_test", "drop_test",
-                                      "lost_test",  "cancel_test"};
+static const char *const benches[] = {"core_test",      "view_test",  "view_rules_test",
+                                      "scope_test",     "leave_test", "drop_test",
+                                      "drop_view_test", "lost_test",  "cancel_test"};
 
 struct killer {
     enum mutant mutant;

@@ -1,0 +1,152 @@
+/* drop_view_test.c - what is dropped before its scope ends, and new views (G5). */
+#include "drop_bench.h"
+
+static void open_with_views(void)
+{
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_all(rank, 8);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(20 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        let_go_all(rank, 8);
+    }
+}
+
+static void kill_the_lowest(void)
+{
+    bench.crashed[0] = true;
+    bench.deaf[0] = true;
+    certify_at(1, 0);
+    certify_at(2, 0);
+    pass(200 * MS);
+    assert_int_equal(bench.epoch[1], 2);
+    assert_int_equal(bench.epoch[2], 2);
+}
+
+/* Rank 0 tells rank 1 that the chunk is dropped, and dies before it tells rank 2. */
+static void who_missed_the_outcome_asks_in_the_next_view(void **state)
+{
+    (void)state;
+    open_with_views();
+    pass_until_leaving(2);
+    bench.holds[0][2] = true;
+    for (int i = 0; i < 40 && dropped_by(1) == 0; i++) {
+        pass(MS / 4);
+    }
+    assert_int_equal(dropped_by(1), 8);
+    assert_int_equal(dropped_by(2), 0);
+    uint64_t before = sum_sent(MESSAGE_RELEASED);
+    kill_the_lowest();
+    assert_int_equal(dropped_by(2), 8);
+    assert_int_equal(tasks_of(1), 0);
+    assert_int_equal(tasks_of(2), 0);
+    assert_int_equal(sum_sent(MESSAGE_RELEASED), before + 2); /* DOUBT, DROP */
+    close_rank(1);
+    close_rank(2);
+    pass(500 * MS);
+    assert_true(bench.adjourned[1] && bench.adjourned[2]);
+    bench_close();
+}
+
+/* Rank 0 dies before it has all answers: nobody has dropped it, and then both do. */
+static void what_was_not_decided_is_decided_anew(void **state)
+{
+    (void)state;
+    open_with_views();
+    pass_until_leaving(2);
+    moot_hash hash = task(0);
+    bench.deaf[0] = true;
+    assert_int_equal(dropped_by(1) + dropped_by(2), 0);
+    kill_the_lowest();
+    assert_int_equal(dropped_by(1), 8);
+    assert_int_equal(dropped_by(2), 8);
+    assert_false(core_is_leaving(bench.core[2], &hash));
+    for (int i = 0; i < 8; i++) { /* what only rank 0 had is made again */
+        assert_int_equal(bench.runs[i], i % 3 == 0 ? 2 : 1);
+    }
+    close_rank(1);
+    close_rank(2);
+    pass(500 * MS);
+    assert_true(bench.adjourned[1] && bench.adjourned[2]);
+    bench_close();
+}
+
+/* A task that takes 2 and 9, ran on rank 0, and will be rank 2's. */
+static moot_hash orphan_to_be(void)
+{
+    for (int i = 0;; i++) {
+        moot_hash hash = hash_of(100 + 8 * i, 0, 0);
+        struct rankset rest = {0};
+        rankset_add(&rest, 1);
+        rankset_add(&rest, 2);
+        uint32_t chair = placement_chair(&hash, &rest, NULL);
+        rankset_release(&rest);
+        if (chair == 2) {
+            return hash;
+        }
+    }
+}
+
+/* One input was dropped, and the other is made again: it cannot run, and says so. */
+static void who_lacks_what_was_dropped_ends_with_its_loss(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    const moot_hash orphan = orphan_to_be(), inputs[2] = {task(2), task(9)};
+    const moot_hash middle = task(11);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < 24; i++) {
+            struct core_register reg = {0};
+            if (i == 12) {
+                reg.inputs = inputs;
+                reg.input_count = 2;
+            } else if (i == 16) {
+                reg.inputs = &middle;
+                reg.input_count = 1;
+            }
+            moot_hash hash = i == 12 ? orphan : task(i);
+            assert_int_equal(spawn_with(rank, i, hash, reg), MOOT_OK);
+        }
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(20 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        let_go_all(rank, rank == 1 ? 16 : 24); /* 16 is kept, and so what it takes */
+        core_let_go(bench.core[rank], &orphan, NULL);
+    }
+    pass(20 * MS);
+    assert_int_equal(dropped_by(1), 8);
+    assert_int_equal(dropped_by(2), 8);
+    assert_int_equal(bench.ran_on[12], 0);
+    int runs = bench.runs[12];
+    bench.hold_runs = true;
+    kill_the_lowest();
+    begin_wait(2, orphan); /* it passes its demand on */
+    struct core_event done = {.type = CORE_EV_DONE, .hash = task(9)};
+    assert_int_equal(step((uint32_t)bench.ran_on[9], &done), MOOT_OK);
+    bench.hold_runs = false;
+    pass(50 * MS);
+    done.hash = orphan;
+    done.u.done.status = MOOT_ERR_RESULT_LOST;
+    if (bench.ended[2][12] == 0) {
+        assert_int_equal(step(2, &done), MOOT_OK);
+    }
+    assert_int_equal(bench.ended[2][12], 1);
+    assert_int_equal(bench.runs[12], runs); /* it was given out with RESULT_LOST */
+    end_wait(2, orphan);
+    bench_close();
+}
+
+int main(void)
+{
+    numbers_init();
+    bench.drops = true;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_missed_the_outcome_asks_in_the_next_view),
+        cmocka_unit_test(what_was_not_decided_is_decided_anew),
+        cmocka_unit_test(who_lacks_what_was_dropped_ends_with_its_loss),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
