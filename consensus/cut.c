@@ -28,7 +28,8 @@
  *     the lowest member when it cuts likewise, which is before it hears an offer of a
  *     piece.
  *   - No announcement crosses epochs: in a new view each member tells of its pieces
- *     again.
+ *     again, as of all chunks (roll.c), but of those that are leaving.  These all have
+ *     offered, and so all have told of them.
  *
  * Where memory is not short nothing of this happens.  A piece costs an announcement
  * from each member to each, of forty bytes, and what it costs to drop a chunk: little
@@ -285,15 +286,4 @@ void cut_tell(struct core *core)
             tell_one(core, number, &lane->chunks[i]);
         }
     }
-}
-
-void cut_enter_view(struct core *core)
-{
-    for (uint32_t number = 0; number < core->lane_count; number++) {
-        struct lane *lane = &core->lanes[number];
-        for (uint32_t i = 0; i < lane->chunk_count; i++) {
-            lane->chunks[i].cut_told = false;
-        }
-    }
-    core->drop.cuts_untold = core->drop.cuts > 0;
 }

@@ -492,7 +492,9 @@ void drop_enter_view(struct core *core)
             chunk->looked = 0;
         }
     }
-    cut_enter_view(core);
+    if (drop_is_on(core) && !MUTANT(ROLLUNTOLD)) {
+        roll_enter_view(core);
+    }
     drop_news(core);
 }
 

@@ -45,6 +45,7 @@
     X(DROPFLYING, "a chunk is dropped while messages about it are on their way")       \
     X(CUTUNTOLD,                                                                       \
       "a piece of a chunk is dropped before all have said that they cut it")           \
+    X(ROLLUNTOLD, "in a new view a roll is not announced again")                       \
     X(CUTLEAVING, "what is about to be dropped is cut")                                \
     X(SCOPEDOUBT, "a new view is not told which scopes have ended")                    \
     X(DROPDOUBT,                                                                       \

@@ -8,6 +8,11 @@
  *   chunk.holders    r has an equal chunk, elsewhere in its roll (after an insertion)
  *   task.holders     r said so of this task (motions, exchanged hashes)
  *
+ * No announcement crosses epochs, and one that was lost would stay a gap behind which
+ * nothing agrees any more.  So where chunks are dropped (drop.c) a rank announces its
+ * roll again when it enters a view, before it reports: who has settled has heard it,
+ * and drops nothing before.
+ *
  * An announcement that matches nothing of ours waits in peer.announced: usually we are
  * merely slower.  Its hashes are asked for only when they decide something: when the
  * announcer's roll is final (T1a), or in strict mode.
@@ -324,6 +329,22 @@ void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk
                                    .sum = chunk->sum,
                                    .scope = task != NULL ? hash_scope(&task->hash) : 0,
                                    .cut = chunk->cut});
+}
+
+/* What is leaving all hold, and each has heard so of all. */
+void roll_enter_view(struct core *core)
+{
+    for (uint32_t number = 0; number < core->lane_count; number++) {
+        struct lane *lane = &core->lanes[number];
+        for (uint32_t i = 0; i < lane->chunk_count; i++) {
+            struct chunk *chunk = &lane->chunks[i];
+            if (chunk->live == chunk->count && chunk->stage != CHUNK_LEAVING) {
+                roll_announce(core, number, chunk);
+                chunk->cut_told = chunk->cut;
+            }
+        }
+        lane->announced = lane->open_first - 1;
+    }
 }
 
 static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)

@@ -345,6 +345,7 @@ void roll_count_task(struct core *core, const struct task *task);
 bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t first,
                  uint32_t count, struct rollsum *sum);
 void roll_announce(struct core *core, uint32_t lane, const struct chunk *chunk);
+void roll_enter_view(struct core *core); /* all of it is announced again */
 /* Every member is known to have an equal one. */
 bool roll_all_hold(const struct core *core, uint32_t lane, const struct chunk *chunk);
 /* The task's scope has ended. */
@@ -619,7 +620,6 @@ bool cut_take(struct core *core, uint32_t from, const struct announced *what);
 /* A peer has cut a chunk that is one here, too. */
 void cut_hear(struct core *core, uint32_t from, struct chunk *chunk);
 void cut_tell(struct core *core);
-void cut_enter_view(struct core *core); /* all is told again */
 
 /* --- drop_count.c -------------------------------------------------------------------
  */

@@ -139,6 +139,48 @@ static void who_lacks_what_was_dropped_ends_with_its_loss(void **state)
     bench_close();
 }
 
+/* While a view was decided rank 4 has announced a chunk, and that reaches rank 1 too
+ * late to count.  Nobody says so, and it is told again. */
+static void what_was_announced_too_late_is_told_again(void **state)
+{
+    (void)state;
+    bench_open_with(5, CORE_REPAIR, 10 * MS);
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        spawn_all(rank, 8);
+        bench.holds[4][1] = true;
+    }
+    pass(MS / 4);
+    bench.crashed[0] = true;
+    for (uint32_t rank = 1; rank < 5; rank++) {
+        certify_at(rank, 0);
+    }
+    for (int i = 0; i < 100 && bench.epoch[1] < 2; i++) {
+        pass(MS / 4);
+    }
+    assert_int_equal(bench.epoch[1], 2);
+    uint64_t refused = core_stats(bench.core[1])->refused;
+    let_go(4, 1);
+    assert_true(core_stats(bench.core[1])->refused > refused);
+    pass(50 * MS);
+    for (uint32_t rank = 1; rank < 5; rank++) {
+        for (int i = 8; i < 16; i++) {
+            spawn(rank, i, task(i));
+        }
+        let_go_all(rank, 16);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(200 * MS);
+    for (uint32_t rank = 1; rank < 5; rank++) {
+        assert_int_equal(dropped_by(rank), 16);
+        close_rank(rank);
+    }
+    pass(500 * MS);
+    for (uint32_t rank = 1; rank < 5; rank++) {
+        assert_true(bench.adjourned[rank]);
+    }
+    bench_close();
+}
+
 int main(void)
 {
     numbers_init();
@@ -147,6 +189,7 @@ int main(void)
         cmocka_unit_test(who_missed_the_outcome_asks_in_the_next_view),
         cmocka_unit_test(what_was_not_decided_is_decided_anew),
         cmocka_unit_test(who_lacks_what_was_dropped_ends_with_its_loss),
+        cmocka_unit_test(what_was_announced_too_late_is_told_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
