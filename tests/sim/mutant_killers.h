@@ -56,6 +56,7 @@ struct killer {
 };
 
 static const struct killer killers[] = {
+    {MUTANT_CUTUNTOLD, .bench = "drop_test"},
     {MUTANT_ROLLUNTOLD, .bench = "drop_view_test"},
     {MUTANT_CUTLEAVING, .bench = "drop_test"},
     {MUTANT_CANCELONCE, .bench = "cancel_test"},

@@ -209,6 +209,38 @@ static void what_is_about_to_be_dropped_is_not_cut(void **state)
     close_where_there_was_room();
 }
 
+/* Rank 2 has announced the chunk that the others cut, and rank 1 hears of that late: it
+ * keeps the pieces for so long, since to who has dropped one the chunk would look like
+ * a difference. */
+static void what_is_cut_stays_until_all_have_said_so(void **state)
+{
+    (void)state;
+    open_where_there_is_room(3);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_all(rank, 6);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle();
+    bench.holds[2][1] = true;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(rank, 6, task(6));
+        spawn(rank, 7, task(7));
+        let_go_all(rank, 4);
+    }
+    settle();
+    core_press(bench.core[0], 4);
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(dropped_by(rank), 0);
+    }
+    let_go(2, 1);
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(dropped_by(rank), 4);
+    }
+    close_where_there_was_room();
+}
+
 static void a_pure_task_may_run_again_and_a_once_task_not(void **state)
 {
     (void)state;
@@ -423,6 +455,7 @@ int main(void)
         cmocka_unit_test(chunks_are_cut_where_memory_is_short),
         cmocka_unit_test(what_a_slow_rank_lacks_is_not_cut),
         cmocka_unit_test(what_is_about_to_be_dropped_is_not_cut),
+        cmocka_unit_test(what_is_cut_stays_until_all_have_said_so),
         cmocka_unit_test(a_pure_task_may_run_again_and_a_once_task_not),
         cmocka_unit_test(inputs_stay_until_their_consumers_have_run),
         cmocka_unit_test(what_was_yielded_is_dropped_too),
