@@ -44,22 +44,37 @@ static uint64_t end_ns(const struct patience *patience)
                                 : PATIENCE_SILENT_NS;
 }
 
+/* What the others said before it ends is void: it may be what they wait for. */
+static void compute(struct patience *patience)
+{
+    patience->computes = true;
+    patience->stale = patience->asked;
+    patience->resting = 0;
+    patience->rounds = 0;
+}
+
 enum patience_verdict patience_look(struct patience *patience, uint64_t now_ns,
-                                    uint64_t moved, uint64_t peers)
+                                    uint64_t moved, uint64_t peers, bool computes)
 {
     spend(patience, now_ns);
     if (moved != patience->moved) {
         begin_anew(patience, moved);
     }
+    if (computes) {
+        compute(patience);
+    }
     if (patience->spent_ns < PATIENCE_NS) {
         return PATIENCE_WAIT;
     }
-    if (is_useless(patience, peers)) {
+    if (!computes && is_useless(patience, peers)) {
         return PATIENCE_USELESS;
     }
     if (patience->spent_ns >= end_ns(patience)) {
         patience->outlasted = true;
         return PATIENCE_LONG;
+    }
+    if (computes) {
+        return PATIENCE_WAIT;
     }
     uint64_t wanted = (patience->busy & peers) != 0 ? patience->busy : peers;
     bool pauses = patience->spent_ns < patience->ask_ns;

@@ -12,9 +12,10 @@
  *     COMPUTES  a kernel runs, which ends without anybody's help
  *     CLOSED    it drops nothing any more
  *
- * Whatever moves here (a task is dropped, a kernel runs) begins the wait anew.  It is
+ * Whatever moves here (a task is dropped, a kernel begins) begins the wait anew.  It is
  * over when nothing has moved for PATIENCE_NS and then all others have said twice that
- * they rest, or one that it has closed.  Who says that it goes on is asked again after
+ * they rest, or one that it has closed.  While a kernel of this rank runs, on another
+ * thread, nobody is asked.  Who says that it goes on is asked again after
  * a pause, alone until it rests; who does not answer is not asked again: it is not
  * running.  Since a program may block where the library does not see it, and a kernel
  * may run until it is cancelled, all this has an end: PATIENCE_SILENT_NS, or
@@ -65,7 +66,7 @@ struct patience {
     uint64_t resting;      /* said so in this round */
     uint64_t busy;         /* who said last that it does not rest */
     uint32_t rounds;       /* before it, in which all did */
-    bool computes, closed; /* one has said so */
+    bool computes, closed; /* one has said so, or this rank did */
     uint64_t dropped;      /* as the host counted when the wait began; */
     bool outlasted;        /* none since one ended as PATIENCE_LONG */
 };
@@ -74,9 +75,10 @@ struct patience {
 void patience_begin(struct patience *patience, uint64_t now_ns, uint64_t moved,
                     uint64_t dropped);
 
-/* What to do now, when the others are `peers`. */
+/* What to do now, when the others are `peers`, and a kernel of this rank runs or not.
+ */
 enum patience_verdict patience_look(struct patience *patience, uint64_t now_ns,
-                                    uint64_t moved, uint64_t peers);
+                                    uint64_t moved, uint64_t peers, bool computes);
 
 /* A rank that was asked has answered; answers of one rank come in order. */
 void patience_hear(struct patience *patience, uint32_t rank,

@@ -147,8 +147,9 @@ static uint64_t moves(const struct moot *m)
 
 static enum patience_verdict judge(struct moot *m, uint64_t now_ns)
 {
+    bool computes = m->running > m->kernel_waits; /* on another thread */
     enum patience_verdict verdict =
-        patience_look(&m->patience, now_ns, moves(m), peers_to_ask(m));
+        patience_look(&m->patience, now_ns, moves(m), peers_to_ask(m), computes);
     if (verdict == PATIENCE_ASK) {
         ask(m, m->patience.to_ask);
     }
@@ -165,7 +166,7 @@ static enum patience_verdict wait_for_room(struct moot *m, struct lane *lane,
         bool moved = progress_drive_free(m);
         moved |= exec_one(m, lane, idle.rounds);
         uint64_t now_ns = clock_ns();
-        verdict = m->running > m->kernel_waits ? PATIENCE_WAIT : judge(m, now_ns);
+        verdict = judge(m, now_ns);
         if (verdict == PATIENCE_USELESS || verdict == PATIENCE_LONG) {
             return verdict;
         }

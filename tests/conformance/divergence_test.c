@@ -168,6 +168,43 @@ static void goes_on_alone(struct seat *seat)
     spawn_ahead(seat, 0, seat->rank == 0 ? &ahead : &mine);
 }
 
+/* A kernel runs on rank 0's worker until its program opens the gate, which it does
+ * behind the spawns.  All these come after the kernel, so that none is dropped before:
+ * no rank may stay in them for ever. */
+static void opens_the_gate_at_last(struct seat *seat)
+{
+    if (seat->rank == 0)
+        gate_open = false;
+    meet(seat);
+    moot_task standing = {0}, task = {0};
+    EXPECT(seat,
+           moot_task_spawn(
+               seat->m,
+               &(moot_task_spec){.kernel = seat->kernels[GATE], .owner = MOOT_ON(0)},
+               &standing),
+           MOOT_OK);
+    while (gates_standing == 0)
+        nap_ms(1); /* outside of the library, that the worker takes it */
+    double begun_s = now_s();
+    for (uint64_t i = 0; i < AHEAD; i++) {
+        if (i > 0)
+            EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+        EXPECT(seat,
+               moot_task_spawn(seat->m,
+                               &(moot_task_spec){.kernel = seat->kernels[SQUARE],
+                                                 .args = &i,
+                                                 .args_size = sizeof(i),
+                                                 .after = &standing,
+                                                 .after_count = 1},
+                               &task),
+               MOOT_OK);
+    }
+    CHECK(seat, seat->rank != 0 || now_s() - begun_s > 10); /* it was waited for */
+    meet(seat);
+    gate_open = true;
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+}
+
 static void once_tasks(struct seat *seat)
 {
     if (seat->rank == 0)
@@ -376,6 +413,9 @@ static const char *const with_trust[] = {"MOOT_DIVERGENCE=trust", "MOOT_STALL=30
 
 static const char *const small_window[] = {"MOOT_WINDOW=512", NULL};
 
+static const char *const small_window_worker[] = {"MOOT_WINDOW=512", "MOOT_THREADS=1",
+                                                  NULL};
+
 static const struct scene scenes[] = {
     {"one_rank_each", one_rank_each, kernels, NULL, one_rank_each_after, {0}},
     {"one_rank_each with workers",
@@ -397,6 +437,7 @@ static const struct scene scenes[] = {
     SCENE(asks_too_late, .knobs = small_window),
     SCENE(spawns_what_nobody_else_does, .knobs = small_window),
     {"goes_on_alone", goes_on_alone, kernels, small_window, closes_well, {2, 3}},
+    SCENE(opens_the_gate_at_last, .knobs = small_window_worker, .sizes = {2}),
     {"once_tasks", once_tasks, kernels, NULL, once_after, {0}},
     SCENE(nested, .knobs = NULL),
     {"nested with workers", nested, kernels, with_workers, closes_well, {0}},

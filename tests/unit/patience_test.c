@@ -28,6 +28,7 @@ struct peer {
 struct world {
     struct patience patience;
     uint64_t now_ns, moved, questions;
+    uint64_t computes_ns; /* until then a kernel runs here */
     uint32_t count;
     struct peer peers[PEERS_MAX];
 };
@@ -60,7 +61,8 @@ static enum patience_verdict wait(struct world *world, uint64_t at_most_ns)
     patience_begin(&world->patience, world->now_ns, world->moved, world->moved);
     while (world->now_ns < end_ns && verdict < PATIENCE_USELESS) {
         world->now_ns += LOOK_NS;
-        verdict = patience_look(&world->patience, world->now_ns, world->moved, peers);
+        verdict = patience_look(&world->patience, world->now_ns, world->moved, peers,
+                                world->now_ns < world->computes_ns);
         world->questions += verdict == PATIENCE_ASK;
         peers_go_on(world);
     }
@@ -71,6 +73,7 @@ static const struct row {
     const char *truth;
     struct peer peers[PEERS_MAX];
     uint32_t count;
+    uint64_t computes_ns;          /* until then a kernel runs here */
     enum patience_verdict verdict; /* PATIENCE_WAIT: not within MINUTE_NS */
     uint64_t least_ns, most_ns;
 } rows[] = {
@@ -116,6 +119,25 @@ static const struct row {
      .verdict = PATIENCE_LONG,
      .least_ns = PATIENCE_COMPUTES_NS,
      .most_ns = PATIENCE_COMPUTES_NS + MS},
+    {.truth = "so is one of this rank, alone",
+     .computes_ns = NEVER_NS,
+     .verdict = PATIENCE_LONG,
+     .least_ns = PATIENCE_COMPUTES_NS,
+     .most_ns = PATIENCE_COMPUTES_NS + MS},
+    {.truth = "or beside others that rest",
+     .peers = {{0, PATIENCE_RESTS, false}},
+     .count = 1,
+     .computes_ns = NEVER_NS,
+     .verdict = PATIENCE_LONG,
+     .least_ns = PATIENCE_COMPUTES_NS,
+     .most_ns = PATIENCE_COMPUTES_NS + MS},
+    {.truth = "when it has ended, the others say whether they rest",
+     .peers = {{0, PATIENCE_RESTS, false}},
+     .count = 1,
+     .computes_ns = 5000 * MS,
+     .verdict = PATIENCE_USELESS,
+     .least_ns = 5000 * MS,
+     .most_ns = 5001 * MS},
     {.truth = "where one has closed nothing is dropped any more",
      .peers = {{0, PATIENCE_GOES_ON, false}, {0, PATIENCE_CLOSED, false}},
      .count = 2,
@@ -129,7 +151,7 @@ static void test_rows(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct row *row = &rows[i];
-        struct world world = {.count = row->count};
+        struct world world = {.count = row->count, .computes_ns = row->computes_ns};
         memcpy(world.peers, row->peers, sizeof(world.peers));
         print_message("  %s\n", row->truth);
         enum patience_verdict verdict = wait(&world, MINUTE_NS);
@@ -151,9 +173,10 @@ static void test_what_this_rank_has_not_seen_is_no_wait(void **state)
     patience_begin(&patience, now_ns, 0, 0);
     for (uint64_t looks = 1; looks < PATIENCE_NS / PATIENCE_TURN_NS; looks++) {
         now_ns += 100 * MS;
-        assert_int_equal(patience_look(&patience, now_ns, 0, 1), PATIENCE_WAIT);
+        assert_int_equal(patience_look(&patience, now_ns, 0, 1, false), PATIENCE_WAIT);
     }
-    assert_int_equal(patience_look(&patience, now_ns + 100 * MS, 0, 1), PATIENCE_ASK);
+    assert_int_equal(patience_look(&patience, now_ns + 100 * MS, 0, 1, false),
+                     PATIENCE_ASK);
 }
 
 static void test_who_goes_on_is_asked_now_and_then(void **state)
@@ -183,9 +206,37 @@ static enum patience_verdict look_after(struct patience *patience, uint64_t *now
     enum patience_verdict verdict = PATIENCE_WAIT;
     for (uint64_t spent_ns = 0; spent_ns < time_ns; spent_ns += MS) {
         *now_ns += MS;
-        verdict = patience_look(patience, *now_ns, moved, peers);
+        verdict = patience_look(patience, *now_ns, moved, peers, false);
     }
     return verdict;
+}
+
+/* It rested before a kernel of this rank went on, or did not say so in time. */
+static void test_an_answer_of_before_a_kernel_is_void(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        struct patience patience = {0};
+        uint64_t now_ns = 0;
+        patience_begin(&patience, now_ns, 0, 0);
+        assert_int_equal(look_after(&patience, &now_ns, PATIENCE_NS, 0, 1),
+                         PATIENCE_ASK);
+        patience_hear(&patience, 0, PATIENCE_RESTS);
+        assert_int_equal(look_after(&patience, &now_ns, MS, 0, 1), PATIENCE_ASK);
+        if (late == 0) {
+            patience_hear(&patience, 0, PATIENCE_RESTS);
+        }
+        now_ns += MS;
+        assert_int_equal(patience_look(&patience, now_ns, 0, 1, true), PATIENCE_WAIT);
+        if (late == 1) {
+            patience_hear(&patience, 0, PATIENCE_RESTS);
+        }
+        for (int round = 0; round < PATIENCE_ROUNDS; round++) {
+            assert_int_equal(look_after(&patience, &now_ns, MS, 0, 1), PATIENCE_ASK);
+            patience_hear(&patience, 0, PATIENCE_RESTS);
+        }
+        assert_int_equal(look_after(&patience, &now_ns, MS, 0, 1), PATIENCE_USELESS);
+    }
 }
 
 /* It rested before something moved: whether it does now it has yet to say. */
@@ -250,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_who_goes_on_is_asked_now_and_then),
         cmocka_unit_test(test_who_has_no_turn_is_asked_once),
         cmocka_unit_test(test_an_answer_of_before_is_void),
+        cmocka_unit_test(test_an_answer_of_before_a_kernel_is_void),
         cmocka_unit_test(test_who_is_gone_is_not_waited_for),
         cmocka_unit_test(test_who_was_outlasted_is_not_waited_for_again),
     };
