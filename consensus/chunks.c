@@ -97,17 +97,22 @@ void roll_index(struct core *core)
     }
 }
 
-/* Chunks of which nothing is left are taken out when they are half of all. */
+/* Chunks of which nothing is left are taken out when they are half of all.  Who looks
+ * at one after the other (drop.c) goes on with the same one. */
 void roll_compact(struct core *core, struct lane *lane)
 {
-    uint32_t kept = 0;
+    struct drop *drop = &core->drop;
+    bool looks = lane == &core->lanes[drop->lane];
+    uint32_t kept = 0, before = 0;
     for (uint32_t i = 0; i < lane->chunk_count; i++) {
         if (lane->chunks[i].live > 0) {
+            before += i < drop->chunk;
             lane->chunks[kept++] = lane->chunks[i];
         } else {
             rankset_release(&lane->chunks[i].holders);
         }
     }
+    drop->chunk = looks ? before : drop->chunk;
     lane->chunk_count = kept;
     lane->chunks_dead = 0;
     lane->chunks_told = 0; /* their places are others now */

@@ -86,8 +86,9 @@ struct drop {
     uint32_t lane, chunk; /* where it looks on */
     bool counts;          /* it may be on here (drop_count.c) */
     bool thorough;        /* it looks at tasks, where counts say nothing */
-    bool moves;       /* a count did not stand still, or no more was to be offered */
-    uint32_t leaving; /* chunks, */
+    bool moves; /* since it began a count did not stand still, or there were news, or
+                   no more was to be offered */
+    uint32_t leaving;      /* chunks, */
     uint64_t leaving_last; /* none of whose tasks stands behind this in its lane */
     uint32_t press;   /* memory is short here: drop whatever drop_above says, in pieces
                          of so many tasks; 0: it is not */

@@ -49,7 +49,12 @@ bool drop_is_on(const struct core *core)
            !core->options.joinable && !spread_is_on(core) && !core->large;
 }
 
-void drop_news(struct core *core) { core->drop.news++; }
+/* Whoever is looking has perhaps gone past it. */
+void drop_news(struct core *core)
+{
+    core->drop.news++;
+    core->drop.moves = true;
+}
 
 /* --- Once tasks that are gone -------------------------------------------------------
  */
@@ -194,22 +199,27 @@ struct look {
     uint32_t chunks; /* in so many chunks */
 };
 
-static void look_at(struct core *core, uint32_t number, struct chunk *chunk,
+/* False if it is to be looked at again, from where this look has come to its end.  A
+ * chunk that is offered may have gone, and others stand elsewhere, when this returns.
+ */
+static bool look_at(struct core *core, uint32_t number, struct chunk *chunk,
                     struct look *look)
 {
     if (chunk->stage != CHUNK_STAYS || chunk->live != chunk->count ||
         !(look->all || chunk->cut) || !roll_all_hold(core, number, chunk)) {
-        return;
+        return true;
     }
-    if (drop_is_all_quiet(core, number, chunk) ||
-        (core->drop.thorough &&
-         is_found_released(core, &core->lanes[number], chunk, &look->tasks))) {
-        const struct chunk_name name = name_of(chunk);
-        chunk->stage = CHUNK_OFFERED;
-        look->offers -= look->offers < name.count ? look->offers : name.count;
-        drop_say(core, lowest(core), RELEASED_CHUNK_READY, &name,
-                 (struct message_released){0});
+    if (!drop_is_all_quiet(core, number, chunk) &&
+        !(core->drop.thorough &&
+          is_found_released(core, &core->lanes[number], chunk, &look->tasks))) {
+        return look->tasks > 0;
     }
+    const struct chunk_name name = name_of(chunk);
+    chunk->stage = CHUNK_OFFERED;
+    look->offers -= look->offers < name.count ? look->offers : name.count;
+    drop_say(core, lowest(core), RELEASED_CHUNK_READY, &name,
+             (struct message_released){0});
+    return true;
 }
 
 /* What is dropped at once is soon spawned into again, and fits into a cache until then:
@@ -249,8 +259,10 @@ static bool look(struct core *core)
         if (look.tasks == 0 || look.chunks-- == 0) {
             return false;
         }
-        look_at(core, drop->lane, &core->lanes[drop->lane].chunks[drop->chunk], &look);
-        drop->chunk += look.tasks > 0;
+        const uint32_t at = drop->chunk++;
+        if (!look_at(core, drop->lane, &core->lanes[drop->lane].chunks[at], &look)) {
+            drop->chunk = at;
+        }
     }
     drop->moves |= look.offers == 0;
     drop->lane = drop->chunk = 0;

@@ -3,6 +3,13 @@
 
 enum { TASKS = 48 };
 
+static moot_hash chunk_of_one(int number)
+{
+    moot_hash hash = task(number);
+    hash.bytes[0] = 8; /* the chair may be another one now, which is no matter */
+    return hash;
+}
+
 static void what_all_have_released_is_dropped(void **state)
 {
     (void)state;
@@ -26,6 +33,55 @@ static void what_all_have_released_is_dropped(void **state)
         close_all();
         bench_close();
     }
+}
+
+/* Chunks that have gone are taken out of the roll while others are looked at. */
+static void what_many_chunks_hold_is_dropped(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 2; size++) {
+        bench_open(size, CORE_REPAIR);
+        for (uint32_t rank = 0; rank < size; rank++) {
+            for (int i = 0; i < TASKS; i++) {
+                spawn(rank, i, chunk_of_one(i));
+            }
+            for (int i = 0; i < TASKS; i++) {
+                moot_hash hash = chunk_of_one(i);
+                core_let_go(bench.core[rank], &hash, NULL);
+            }
+            set_lane(rank, CORE_LANE_BLOCKED);
+        }
+        settle();
+        for (uint32_t rank = 0; rank < size; rank++) {
+            assert_int_equal(dropped_by(rank), TASKS);
+        }
+        close_all();
+        bench_close();
+    }
+}
+
+/* One look is over 128 chunks: the last of more is let go before it, and the first
+ * when it has gone past that. */
+static void what_is_let_go_behind_a_look_is_dropped(void **state)
+{
+    (void)state;
+    enum { MANY = 140 };
+    bench_open(1, CORE_REPAIR);
+    for (int i = 0; i < MANY; i++) {
+        spawn(0, i % TASKS, chunk_of_one(i));
+    }
+    set_lane(0, CORE_LANE_BLOCKED);
+    settle();
+    const moot_hash first = chunk_of_one(0), last = chunk_of_one(MANY - 1);
+    core_let_go(bench.core[0], &last, NULL);
+    struct core_event tick = {.type = CORE_EV_TICK};
+    assert_int_equal(step(0, &tick), MOOT_OK);
+    assert_int_equal(dropped_by(0), 0);
+    core_let_go(bench.core[0], &first, NULL);
+    settle();
+    assert_int_equal(dropped_by(0), 2);
+    close_all();
+    bench_close();
 }
 
 static void who_holds_a_handle_keeps_it_for_all(void **state)
@@ -449,6 +505,8 @@ int main(void)
     bench.drops = true;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_all_have_released_is_dropped),
+        cmocka_unit_test(what_many_chunks_hold_is_dropped),
+        cmocka_unit_test(what_is_let_go_behind_a_look_is_dropped),
         cmocka_unit_test(who_holds_a_handle_keeps_it_for_all),
         cmocka_unit_test(a_slow_rank_is_waited_for),
         cmocka_unit_test(what_is_released_goes_where_memory_is_short),
