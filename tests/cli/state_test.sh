@@ -25,21 +25,30 @@ status_is() {
     [ $? -eq "$wanted" ]
 }
 says() { grep -qE -e "$1" "$scratch/out"; }
-# start CASE RANKS OPTIONS: the job, once all its ranks listen.
+# within_20s COMMAND...: it succeeds by then.
+within_20s() {
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 400 ] || return 1
+        sleep 0.05
+    done
+}
+listening() { [ "$(find "$scratch/doors" -type s 2>/dev/null | wc -l)" -ge "$1" ]; }
+# start CASE RANKS OPTIONS: the job, once all its ranks listen.  Ranks that stand still
+# do so until `end`.
 start() {
     case=$1 ranks=$2
     shift 2
+    rm -f "$scratch/end"
     timeout 60 "$build/moot" run -n "$ranks" "$@" "$build/tests/mpi/stalls" "$case" \
-        >"$scratch/job" 2>&1 </dev/null &
+        "$scratch/end" >"$scratch/job" 2>&1 </dev/null &
     job=$!
-    tries=0
-    while [ "$(find "$scratch/doors" -type s 2>/dev/null | wc -l)" -lt "$ranks" ] &&
-        [ "$tries" -lt 200 ]; do
-        sleep 0.05
-        tries=$((tries + 1))
-    done
-    sleep 0.4
+    within_20s listening "$ranks"
 }
+end() { : >"$scratch/end"; }
+waits() { status_is 0 state && says 'ranks 0-1 wait for task'; }
+pictures() { [ "$(grep -c '^job ' "$scratch/pictures")" -ge "$1" ]; }
 
 # Somebody listens where jobs are without MOOT_STATE: nothing to us.
 usual=$scratch/moot-$(id -u)
@@ -62,6 +71,7 @@ check usage "an unknown option passes" status_is 2 state --nonsense
 # A job that waits, but has not stalled.
 start undecided 3
 check folder "others may enter it" [ "$(stat -c %a "$scratch/doors")" = 700 ]
+check text "it does not wait" within_20s waits
 check text "it fails" status_is 0 state
 check text "no cause" says '\[undecided\]: nobody owns task [0-9a-f]{8} of kernel .work. .wanted'
 check text "no ranks" says 'ranks 0-1 wait for task'
@@ -92,24 +102,25 @@ END
 number=$(find "$scratch/doors" -type s -name '*-0-*' -printf '%f' | cut -d- -f1)
 check job "by its number it fails" status_is 0 state "$number"
 check job "another number passes" status_is 1 state 0badf00d
-check watch "it does not end with the job" status_is 0 state --watch
-check watch "one picture alone" [ "$(grep -c '^job ' "$scratch/out")" -ge 2 ]
+timeout 50 "$build/moot" state --watch >"$scratch/pictures" 2>&1 &
+watch=$!
+check watch "one picture alone" within_20s pictures 2
+end
+check watch "it does not end with the job" wait "$watch"
 check job "the job did not end well" wait "$job"
 job=
 check removed "sockets are left" [ "$(find "$scratch/doors" -type s | wc -l)" -eq 0 ]
 
 # Two jobs: which is which.
 start undecided 3
-timeout 60 "$build/moot" run -n 2 "$build/tests/mpi/stalls" away >/dev/null 2>&1 </dev/null &
+timeout 60 "$build/moot" run -n 2 "$build/tests/mpi/stalls" away "$scratch/end" >/dev/null \
+    2>&1 </dev/null &
 other=$!
-tries=0
-while [ "$(find "$scratch/doors" -type s | wc -l)" -lt 5 ] && [ "$tries" -lt 200 ]; do
-    sleep 0.05
-    tries=$((tries + 1))
-done
+within_20s listening 5
 check jobs "one of two is chosen" status_is 1 state
 check jobs "the larger is not told" says '^  moot state [0-9a-f]{8}  # stalls, 3 ranks, for [0-9]'
 check jobs "the smaller is not told" says '^  moot state [0-9a-f]{8}  # stalls, 2 ranks, for [0-9]'
+end
 wait "$job" "$other"
 job=
 

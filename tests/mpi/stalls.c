@@ -1,6 +1,7 @@
 /* stalls.c - programs that stand still for a while, each for a reason of its own.
  *
  *     stalls CASE          a rank of the job; the cases stand in the table below
+ *     stalls CASE FILE     stands still until there is such a file
  *
  * tests/cli/stalls_test.sh runs each with a short MOOT_STALL and reads the report: it
  * must name the reason.  Here is only that what waits ends as it should once the reason
@@ -14,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { STILL_MS = 2600, NOBODY = 99 };
+enum { STILL_MS = 2600, FILE_MS_MAX = 50000, NOBODY = 99 };
 
 struct work {
     uint64_t number;
@@ -26,6 +28,7 @@ struct scene {
     moot *m;
     moot_kernel_id work, once, parent, frail;
     int rank, size;
+    const char *until; /* the file, or NULL */
     bool has_failed;
 };
 
@@ -34,6 +37,16 @@ static void sleep_ms(unsigned ms)
     struct timespec time = {.tv_sec = ms / 1000,
                             .tv_nsec = (long)(ms % 1000) * 1000000};
     (void)nanosleep(&time, NULL);
+}
+
+static void stand_still(const struct scene *scene)
+{
+    if (scene->until == NULL) {
+        sleep_ms(STILL_MS);
+        return;
+    }
+    for (int ms = 0; ms < FILE_MS_MAX && access(scene->until, F_OK) != 0; ms += 10)
+        sleep_ms(10);
 }
 
 static int do_work(moot_call *call, void *user)
@@ -187,7 +200,7 @@ static void cycle(struct scene *scene)
     if (scene->rank < 2)
         circle(scene);
     else
-        sleep_ms(STILL_MS);
+        stand_still(scene);
 }
 
 /* The chair is busy with something else; the others hold the task. */
@@ -199,7 +212,7 @@ static void undecided(struct scene *scene)
     (void)spawn(scene, scene->work, &other, "before", NULL);
     give_chair(scene, &work, scene->work, 2, &hash);
     if (scene->rank == 2)
-        sleep_ms(STILL_MS);
+        stand_still(scene);
     else
         wait_for(scene, spawn(scene, scene->work, &work, "wanted", NULL), MOOT_OK);
 }
@@ -262,7 +275,7 @@ static void motion(struct scene *scene)
     (void)spawn(scene, scene->work, &other, "before", NULL);
     give_chair(scene, &work, scene->work, 1, &hash);
     if (scene->rank == 1)
-        sleep_ms(STILL_MS);
+        stand_still(scene);
     else
         wait_for(scene, spawn(scene, scene->work, &work, "unasked", NULL), MOOT_OK);
 }
@@ -285,7 +298,7 @@ static void silent(struct scene *scene)
     give_chair(scene, &work, scene->work, 1, &hash);
     moot_task task = spawn(scene, scene->work, &work, "unheard", NULL);
     if (scene->rank == 1)
-        sleep_ms(STILL_MS);
+        stand_still(scene);
     wait_for(scene, task, MOOT_OK);
 }
 
@@ -296,7 +309,7 @@ static void nobody(struct scene *scene)
     moot_task task;
     give_chair(scene, &work, scene->work, 1, &hash);
     if (scene->rank == 2) {
-        sleep_ms(STILL_MS);
+        stand_still(scene);
         return;
     }
     MUST(moot_task_find(scene->m, &hash, &task), MOOT_OK);
@@ -311,7 +324,7 @@ static void away(struct scene *scene)
     give_chair(scene, &work, scene->work, 1, &hash);
     moot_task task = spawn(scene, scene->work, &work, "ready", NULL);
     if (scene->rank == 1)
-        sleep_ms(STILL_MS);
+        stand_still(scene);
     wait_for(scene, task, MOOT_OK);
 }
 
@@ -321,7 +334,7 @@ static void late_close(struct scene *scene)
     struct work work = {.number = 1, .slow_rank = NOBODY};
     wait_for(scene, spawn(scene, scene->work, &work, "all", NULL), MOOT_OK);
     if (scene->rank == 1)
-        sleep_ms(STILL_MS);
+        stand_still(scene);
 }
 
 /* Three tasks in a row, at three ranks; the first is undecided. */
@@ -334,7 +347,7 @@ static void chain(struct scene *scene)
         give_chair(scene, &work[i], scene->work, 3 - i, &hashes[i]);
     }
     if (scene->rank == 3) {
-        sleep_ms(STILL_MS);
+        stand_still(scene);
         return;
     }
     moot_task first = spawn(scene, scene->work, &work[0], "one", NULL);
@@ -442,6 +455,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "stalls: there is no case %s\n", name);
         return 2;
     }
+    scene->until = argc > 2 ? argv[2] : NULL;
     MUST(moot_open(NULL, &scene->m), MOOT_OK);
     scene->rank = moot_rank(scene->m);
     scene->size = moot_size(scene->m);
