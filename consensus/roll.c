@@ -5,8 +5,9 @@
  * exchange a hash.  What is learnt is kept in three grains, finest wins last:
  *
  *   lane.agreed[r]   r's lane equals ours up to this position  (agreeing ranks: all)
- *   chunk.holders    r has an equal chunk, elsewhere in its roll (after an insertion)
- *   task.holders     r said so of this task (motions, exchanged hashes)
+ *   chunk.holders    r has an equal chunk: elsewhere in its roll (after an insertion),
+ * or behind what is not known to be equal task.holders     r said so of this task
+ * (motions, exchanged hashes)
  *
  * No announcement crosses epochs, and one that was lost would stay a gap behind which
  * nothing agrees any more.  So where chunks are dropped (drop.c) a rank announces its
@@ -143,30 +144,45 @@ uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t 
     return upto;
 }
 
-static void agree(struct core *core, uint32_t number, uint32_t from, uint64_t first,
-                  uint32_t count)
+/* Of what has gone nothing is left to be compared: a peer may have announced it too
+ * late, when its scope had ended here. */
+static uint64_t behind_what_has_gone(const struct lane *lane, uint64_t agreed,
+                                     uint64_t first)
 {
-    struct lane *lane = &core->lanes[number];
+    while (agreed + 1 < first && lane_task(lane, agreed + 1) == NULL) {
+        agreed++;
+    }
+    return agreed;
+}
+
+/* `chunk` is what the tasks are here, or NULL. */
+static void agree(struct core *core, const struct announced *what, uint32_t from,
+                  struct chunk *chunk)
+{
+    struct lane *lane = &core->lanes[what->lane];
     if (lane->agreed == NULL) {
         lane->agreed = core_alloc(core, core->size * sizeof(*lane->agreed));
         if (lane->agreed == NULL) {
             return;
         }
     }
-    uint64_t last = first + count - 1;
-    if (lane->agreed[from] + 1 >= first) {
-        if (last > lane->agreed[from]) {
-            lane->agreed[from] = last;
-        }
-    } else {
-        for (uint64_t at = first; at <= last; at++) {
-            struct task *task = lane_task(lane, at);
-            if (task != NULL && !rankset_add(&seldom_of(core, task)->holders, from)) {
-                core->broken = true;
-            }
+    uint64_t *agreed = &lane->agreed[from], last = what->first + what->count - 1;
+    *agreed = behind_what_has_gone(lane, *agreed, what->first);
+    core->knowledge_grew = true;
+    if (*agreed + 1 >= what->first) {
+        *agreed = last > *agreed ? last : *agreed;
+        return;
+    }
+    if (chunk != NULL && !chunk->cut) {
+        core->broken |= !rankset_add(&chunk->holders, from);
+        return;
+    }
+    for (uint64_t at = what->first; at <= last; at++) {
+        struct task *task = lane_task(lane, at);
+        if (task != NULL && !rankset_add(&seldom_of(core, task)->holders, from)) {
+            core->broken = true;
         }
     }
-    core->knowledge_grew = true;
 }
 
 bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t first,
@@ -201,7 +217,7 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
         }
         bool aligned = number == what->lane && chunk->first == what->first;
         if (aligned) {
-            agree(core, what->lane, from, what->first, what->count);
+            agree(core, what, from, chunk);
         }
         if (what->cut) {
             cut_hear(core, from, chunk);
@@ -227,7 +243,7 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     if (spread_is_on(core)) {
         spread_learn_part(core, lane, from, what);
     } else {
-        agree(core, what->lane, from, what->first, what->count);
+        agree(core, what, from, NULL);
     }
     return !what->cut || cut_take(core, from, what);
 }

@@ -317,6 +317,23 @@ static moot_hash orphan(const moot_hash *scope, uint64_t n)
     }
 }
 
+/* Time goes on, message by message, until this rank has heard that it is over. */
+static void pass_until_forgotten(uint32_t rank, const moot_hash *task)
+{
+    for (int i = 0; i < 40000 && !core_forgotten(bench.core[rank], task); i++) {
+        if (bench.head < bench.tail) {
+            deliver_one();
+            continue;
+        }
+        bench.now += MS / 4;
+        for (uint32_t each = 0; each < bench.size; each++) {
+            struct core_event tick = {.type = CORE_EV_TICK};
+            assert_int_equal(step(each, &tick), MOOT_OK);
+        }
+    }
+    assert_true(core_forgotten(bench.core[rank], task));
+}
+
 /* Rank 0 tells rank 2 that the scope has ended, and dies before it tells rank 1: what
  * ran in it does not run again. */
 static void who_missed_the_end_runs_nothing_again(void **state)
@@ -335,17 +352,7 @@ static void who_missed_the_end_runs_nothing_again(void **state)
     for (uint32_t rank = 0; rank < 3; rank++) {
         end_scope(rank, &scope);
     }
-    for (int i = 0; i < 4000 && !core_forgotten(bench.core[0], &tasks[0]); i++) {
-        if (bench.head < bench.tail) {
-            deliver_one();
-            continue;
-        }
-        bench.now += MS / 4;
-        for (uint32_t rank = 0; rank < 3; rank++) {
-            struct core_event tick = {.type = CORE_EV_TICK};
-            assert_int_equal(step(rank, &tick), MOOT_OK);
-        }
-    }
+    pass_until_forgotten(0, &tasks[0]);
     bench.holds[0][1] = true;
     pass(MS / 4);
     assert_true(core_forgotten(bench.core[2], &tasks[0]));
@@ -366,6 +373,96 @@ static void who_missed_the_end_runs_nothing_again(void **state)
     bench_close();
 }
 
+/* --- Rolls ---------------------------------------------------------------------------
+ */
+
+enum { NONE_KEPT = -1 };
+
+/* A chunk of so many tasks of this scope, or of none, on all ranks; all but `kept` are
+ * let go. */
+static void spawn_chunk(const moot_hash *scope, int count, int kept)
+{
+    static uint64_t salt;
+    for (int i = 0; i < count; i++) {
+        moot_hash hash = digest_bytes(&salt, sizeof salt);
+        salt++;
+        hash.bytes[15] &= (uint8_t)~MOOT_HASH_FACTS;
+        hash.bytes[0] = i + 1 == count ? 8 : 1;
+        struct core_register reg = {0};
+        if (scope != NULL) {
+            const moot_hash one = in_scope(scope, 0, 0, 0);
+            hash_set_scope(&hash, hash_scope(&one));
+            reg.scope = *scope;
+        }
+        for (uint32_t rank = 0; rank < bench.size; rank++) {
+            assert_int_equal(spawn_with(rank, 0, hash, reg), MOOT_OK);
+            if (i != kept) {
+                core_let_go(bench.core[rank], &hash, NULL);
+            }
+        }
+    }
+}
+
+/* Rank 1 hears late what rank 2 had on its roll in a scope that has ended, and what
+ * comes behind it: at once when it hears of the end, or when all of it is forgotten. */
+static void hear_too_late_of_an_ended_scope(bool at_once)
+{
+    enum { MANY = 1600 }; /* are not forgotten in two steps */
+    bench_open(3, CORE_REPAIR);
+    const moot_hash scope = phase(2), one = in_scope(&scope, 0, 0, 0);
+    bench.holds[2][1] = true;
+    spawn_chunk(&scope, MANY, NONE_KEPT);
+    spawn_chunk(NULL, 8, 1);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        end_scope(rank, &scope);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    if (at_once) {
+        pass_until_forgotten(1, &one);
+        assert_true(tasks_of(1) > MANY / 2);
+    } else {
+        settle();
+        assert_int_equal(tasks_of(1), 8);
+    }
+    let_go(2, 1);
+    settle();
+}
+
+/* What comes behind it is dropped all the same (G5). */
+static void a_roll_goes_on_behind_an_ended_scope(void **state)
+{
+    (void)state;
+    bench.drops = true;
+    for (int at_once = 0; at_once < 2; at_once++) {
+        hear_too_late_of_an_ended_scope(at_once);
+        spawn_chunk(NULL, 8, NONE_KEPT);
+        settle();
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(tasks_of(rank), 8);
+        }
+        close_all();
+        bench_close();
+    }
+    bench.drops = false;
+}
+
+/* And where memory is short it is cut: it is known to be equal, not only to be there.
+ */
+static void a_roll_is_cut_behind_an_ended_scope(void **state)
+{
+    (void)state;
+    bench.drops = true;
+    hear_too_late_of_an_ended_scope(false);
+    core_press(bench.core[1], 4);
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(tasks_of(rank), 4);
+    }
+    close_all();
+    bench_close();
+    bench.drops = false;
+}
+
 int main(void)
 {
     numbers_init();
@@ -383,6 +480,8 @@ int main(void)
         cmocka_unit_test(a_closed_rank_holds_nothing_up),
         cmocka_unit_test(a_long_run_keeps_as_much_as_one_phase),
         cmocka_unit_test(who_missed_the_end_runs_nothing_again),
+        cmocka_unit_test(a_roll_goes_on_behind_an_ended_scope),
+        cmocka_unit_test(a_roll_is_cut_behind_an_ended_scope),
     };
     return cmocka_run_group_tests_name("scope", tests, NULL, NULL);
 }
