@@ -203,6 +203,14 @@ bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t firs
     return true;
 }
 
+/* Announced before, when it was not whole: it may have been dropped since. */
+static bool is_known(const struct core *core, const struct lane *lane, uint32_t from,
+                     const struct announced *what)
+{
+    return !spread_is_on(core) && lane->agreed != NULL &&
+           what->first + what->count - 1 <= lane->agreed[from];
+}
+
 /* True if the announcement matches what we have, and is now known to match. */
 static bool resolve(struct core *core, uint32_t from, struct announced *what)
 {
@@ -231,6 +239,9 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
         return false;
     }
     struct lane *lane = &core->lanes[what->lane];
+    if (!what->cut && is_known(core, lane, from, what)) {
+        return true;
+    }
     if (what->differs || what->first + what->count - 1 > lane->len) {
         return false;
     }

@@ -463,6 +463,37 @@ static void a_roll_is_cut_behind_an_ended_scope(void **state)
     bench.drops = false;
 }
 
+/* Rank 2 has announced a task, and then, as a scope follows, that it is all of a chunk:
+ * rank 1 hears the latter when it has dropped the chunk, and sees no difference. */
+static void a_chunk_that_ends_late_is_no_difference(void **state)
+{
+    (void)state;
+    bench.drops = true;
+    bench_open(3, CORE_REPAIR);
+    const moot_hash scope = phase(3), in = in_scope(&scope, 0, 0, 0);
+    moot_hash before = in_scope(&(moot_hash){{0}}, 0, 0, 0);
+    before.bytes[0] = 1;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(rank, 0, before);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle();
+    bench.holds[2][1] = true;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        core_let_go(bench.core[rank], &before, NULL);
+        assert_int_equal(spawn_in(rank, 1, in, &scope), MOOT_OK);
+    }
+    settle();
+    assert_int_equal(core_stats(bench.core[1])->dropped, 1);
+    let_go(2, 1);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        end_scope(rank, &scope);
+    }
+    close_all();
+    bench_close();
+    bench.drops = false;
+}
+
 int main(void)
 {
     numbers_init();
@@ -482,6 +513,7 @@ int main(void)
         cmocka_unit_test(who_missed_the_end_runs_nothing_again),
         cmocka_unit_test(a_roll_goes_on_behind_an_ended_scope),
         cmocka_unit_test(a_roll_is_cut_behind_an_ended_scope),
+        cmocka_unit_test(a_chunk_that_ends_late_is_no_difference),
     };
     return cmocka_run_group_tests_name("scope", tests, NULL, NULL);
 }
