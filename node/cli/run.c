@@ -99,12 +99,12 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
 /* Takes options and settings off the front; the rest is the program. */
 static int arguments_parse(int argc, char **argv, struct job *job)
 {
+    bool ended = false; /* by --: what follows may begin with a dash */
     int i = 1;
-    for (; i < argc && argv[i][0] == '-'; i++) {
-        if (strcmp(argv[i], "--") == 0) {
-            i++;
-            break;
-        }
+    for (; i < argc && argv[i][0] == '-' && !ended; i++) {
+        ended = strcmp(argv[i], "--") == 0;
+        if (ended)
+            continue;
         const int status = option_parse(argc, argv, &i, job);
         if (status != CLI_OK)
             return status;
@@ -114,6 +114,9 @@ static int arguments_parse(int argc, char **argv, struct job *job)
             return cli_usage(&verb_run, "more than %d settings", SETTINGS_MAX);
         job->settings[job->setting_count++] = argv[i];
     }
+    if (i < argc && argv[i][0] == '-' && !ended)
+        return cli_usage(&verb_run, "%s stands behind %s: options come before settings",
+                         argv[i], argv[i - 1]);
     if (job->ranks == 0)
         return cli_usage(&verb_run, "how many ranks?  -n N is missing");
     if (i == argc)

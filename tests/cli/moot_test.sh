@@ -134,6 +134,12 @@ expect run_with_a_plan_for_more_ranks 2 "$moot" run -n 2 --faults=kill:r2@1s tru
 says err "^"
 expect run_with_an_unknown_knob 2 "$moot" run -n 2 MOOT_VOTRES=3 true
 says err "did you mean MOOT_VOTERS?"
+for late in --no-progress -n --; do
+    expect "run_with_$late behind a setting" 2 "$moot" run -n 2 MOOT_VOTERS=3 "$late" true
+    says err "$late stands behind MOOT_VOTERS=3: options come before settings"
+done
+expect run_of_a_dashed_program 127 "$moot" run -n 2 -- MOOT_VOTERS=3 --no-progress
+says err "there is no program --no-progress"
 
 # --- run: the job ---
 
