@@ -27,6 +27,13 @@ for work in "$@"; do
         exit 2
     }
 done
+top=${TOP:-12}
+case $top in
+*[!0-9]* | ???????*)
+    echo "profile.sh: TOP=$top is no number of functions: 0 to 999999" >&2
+    exit 2
+    ;;
+esac
 folder=$BUILD/profile
 mkdir -p "$folder"
 export OMPI_MCA_btl_base_warn_component_unused=0
@@ -108,7 +115,7 @@ show() {
         }' >"$folder/$1.rows"
     sed -n 1p "$folder/$1.rows"
     echo "#   Ir     I1     D1     L2 mispr.  cycles"
-    sed 1d "$folder/$1.rows" | sort -k6,6nr | head -n "${TOP:-12}" | sed 's/^/#/'
+    sed 1d "$folder/$1.rows" | sort -k6,6nr | head -n "$top" | sed 's/^/#/'
 }
 
 for work in "$@"; do

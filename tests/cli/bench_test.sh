@@ -4,7 +4,7 @@
 # Each program at its smallest: it must end well and print the rows that it is for.  No
 # figure is looked at, since a machine that runs tests is busy.  Then run.sh is given
 # programs that only print rows, and must fail where, and only where, one misses its
-# target.
+# target.  And profile.sh must refuse what it cannot do.
 #
 # Finds the programs in $BUILD; run from the top of the tree.
 set -u
@@ -75,5 +75,22 @@ verdict 0 2.5
 verdict 1 2.51
 verdict 1 nan
 verdict 1 0
+
+# refused WORDS COMMAND...: profile.sh says what is wrong before it measures anything
+refused() {
+    words=$1
+    shift
+    timeout 10 "$@" >"$scratch/out" 2>&1
+    code=$?
+    if [ "$code" -ne 2 ] || [ "$(cat "$scratch/out")" != "profile.sh: $words" ]; then
+        fail "profile.sh: exit $code, not 2 with \"$words\": $(cat "$scratch/out")"
+    fi
+}
+for top in abc -1 1e3 10000000; do
+    refused "TOP=$top is no number of functions: 0 to 999999" \
+        env TOP=$top tests/bench/profile.sh "$scratch/b" local
+done
+refused 'unknown work "leap": step-WIDTH (1 to 256), spawn or local' \
+    tests/bench/profile.sh "$scratch/b" leap
 [ "$failed" -eq 0 ] && echo "ok    run.sh fails where, and only where, a target is missed"
 exit "$failed"
