@@ -60,6 +60,23 @@ void kit_release(struct kit *kit, moot_task task)
     bench_check(kit->m, moot_task_release(kit->m, task), "moot_task_release");
 }
 
+void kit_run_empty(struct kit *kit, int64_t count)
+{
+    moot_task batch[KIT_BATCH];
+    for (int64_t number = 0; number < count; number += KIT_BATCH) {
+        for (int64_t i = 0; i < KIT_BATCH; i++) {
+            const int64_t args = number + i;
+            batch[i] = kit_spawn(kit, &(moot_task_spec){.kernel = kit->empty,
+                                                        .args = &args,
+                                                        .args_size = sizeof(args)});
+        }
+        bench_check(kit->m, moot_task_wait_all(kit->m, batch, KIT_BATCH, MOOT_FOREVER),
+                    "moot_task_wait_all");
+        for (int64_t i = 0; i < KIT_BATCH; i++)
+            kit_release(kit, batch[i]);
+    }
+}
+
 int kit_chair(struct kit *kit, const moot_task_spec *spec)
 {
     moot_hash hash;

@@ -24,6 +24,12 @@ moot_task kit_spawn(struct kit *kit, const moot_task_spec *spec);
 void kit_wait(struct kit *kit, moot_task task);
 void kit_release(struct kit *kit, moot_task task);
 
+/* Spawns `count` empty tasks, which any rank may run, waits for them and releases them:
+ * KIT_BATCH at a time, of which `count` is a multiple.
+ */
+enum { KIT_BATCH = 1000 };
+void kit_run_empty(struct kit *kit, int64_t count);
+
 /* The rank that chairs the task of this spec. */
 int kit_chair(struct kit *kit, const moot_task_spec *spec);
 

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { BATCH = 1000, SPAWNS = 10 * BATCH, RUNS = 2 };
+enum { BATCH = KIT_BATCH, SPAWNS = 10 * BATCH, RUNS = 2 };
 /* An eighth of it is more than SPAWNS: a moot of so many forgets none of them. */
 static const char *const WIDE[] = {"MOOT_WINDOW=160000", NULL};
 
@@ -63,19 +63,7 @@ static void spawn_remote(const struct bench *bench, long count)
 static void run_local(const struct bench *bench, long count)
 {
     struct kit kit = kit_open(bench, NULL);
-    moot_task batch[BATCH];
-    for (int64_t number = 0; number < count; number += BATCH) {
-        for (int64_t i = 0; i < BATCH; i++) {
-            const int64_t args = number + i;
-            batch[i] = kit_spawn(&kit, &(moot_task_spec){.kernel = kit.empty,
-                                                         .args = &args,
-                                                         .args_size = sizeof(args)});
-        }
-        bench_check(kit.m, moot_task_wait_all(kit.m, batch, BATCH, MOOT_FOREVER),
-                    "moot_task_wait_all");
-        for (int64_t i = 0; i < BATCH; i++)
-            kit_release(&kit, batch[i]);
-    }
+    kit_run_empty(&kit, count);
     kit_close(&kit);
 }
 

@@ -17,27 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 7, BATCH = 1000 };
+enum { REPEATS = 7, BATCH = KIT_BATCH };
 
 /* --- Local ------------------------------------------------------------------------ */
 
 static double local_task_s(const struct bench *bench, long tasks)
 {
     struct kit kit = kit_open(bench, NULL);
-    moot_task batch[BATCH];
     double begun_s = bench_now_s();
-    for (int64_t number = 0; number < tasks; number += BATCH) {
-        for (int64_t i = 0; i < BATCH; i++) {
-            const int64_t args = number + i;
-            batch[i] = kit_spawn(&kit, &(moot_task_spec){.kernel = kit.empty,
-                                                         .args = &args,
-                                                         .args_size = sizeof(args)});
-        }
-        bench_check(kit.m, moot_task_wait_all(kit.m, batch, BATCH, MOOT_FOREVER),
-                    "moot_task_wait_all");
-        for (int64_t i = 0; i < BATCH; i++)
-            kit_release(&kit, batch[i]);
-    }
+    kit_run_empty(&kit, tasks);
     double took_s = bench_now_s() - begun_s;
     kit_close(&kit);
     return took_s / (double)tasks;
