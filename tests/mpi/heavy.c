@@ -16,6 +16,7 @@
  */
 #include "node/moot.h"
 #include "support/memory.h"
+#include "support/must.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,16 +51,6 @@ static int kernel(moot_call *call, void *user)
     memcpy(output + place.bytes - sizeof place.number, &place.number,
            sizeof place.number);
     return MOOT_OK;
-}
-
-/* Ends the rank if the call failed: `moot run` then says so. */
-static void must(moot *m, int code, const char *what)
-{
-    if (code != MOOT_OK) {
-        fprintf(stderr, "heavy: rank %d: %s: %s\n", moot_rank(m), what,
-                moot_last_error(m));
-        exit(1);
-    }
 }
 
 static moot_task spawn(moot *m, moot_kernel_id id, struct place place,

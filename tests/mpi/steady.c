@@ -16,6 +16,7 @@
  */
 #include "node/moot.h"
 #include "support/memory.h"
+#include "support/must.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,16 +49,6 @@ static uint64_t expected(uint64_t phase, uint64_t before)
     for (uint64_t i = 0; i < WIDTH; i++)
         sum = sum * 31 + (phase > 0 ? (phase * WIDTH + i) * 31 + before : i);
     return sum;
-}
-
-/* Ends the rank if the call failed: `moot run` then says so. */
-static void must(moot *m, int code, const char *what)
-{
-    if (code != MOOT_OK) {
-        fprintf(stderr, "steady: rank %d: %s: %s\n", moot_rank(m), what,
-                moot_last_error(m));
-        exit(1);
-    }
 }
 
 static moot_task spawn(moot *m, moot_kernel_id kernel, uint64_t number,
