@@ -88,7 +88,9 @@ drawn() {
 # --- A run that agrees in the end: tsp ---
 
 trace=$scratch/t page=$scratch/run.html
+began=$(date +%s.%N)
 expect run 0 "$moot" run -n 4 --trace "$trace" tsp deploy/examples/burma14.tsp
+ended=$(date +%s.%N)
 ran=$(sed -n 's/^ *tasks run *\([0-9]*\),.*/\1/p' "$scratch/err")
 votes=$(sed -n 's/^ *votes *\([0-9]*\).*/\1/p' "$scratch/err")
 motions=$(sed -n 's/.*(\([0-9]*\) motions).*/\1/p' "$scratch/err")
@@ -102,8 +104,9 @@ equal "votes" "$(figure votes "$page")" "$votes"
 equal "motions" "$(figure motions "$page")" "$motions"
 equal "deaths" "$(figure dead "$page")" 0
 equal "ranks with a trace" "$(figure whole "$page")" 4
-awk -v us="$(figure makespan "$page")" -v s="$wall_s" \
-    'BEGIN { r = us / 1e6 / s; exit !(r > 0.9 && r < 1.1) }'
+# The summary has that of one rank; on a busy machine they open one after the other.
+awk -v us="$(figure makespan "$page")" -v s="$wall_s" -v began="$began" -v ended="$ended" \
+    'BEGIN { exit !(us / 1e6 > 0.9 * s && us / 1e6 < ended - began) }'
 note $? "the makespan is $(figure makespan "$page") us, and the summary has $wall_s s"
 sections=$(sed -n 's/^<section id="\([a-z]*\)".*/\1/p' "$page" | tr '\n' ' ')
 equal "sections" "$sections" "timeline waits ready path graph votes faults settings "
