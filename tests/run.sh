@@ -13,6 +13,11 @@
 # BUILD/logs/ and is shown if it fails.  -q prints failures only.  The last line is
 # "N passed, N failed"; the exit status is 1 if one failed or none ran.
 #
+# What computes and does not look at the clock (lint, sim, mutants) runs beside all the
+# rest, at the lowest priority: most other tests wait most of their time.  These run one
+# by one, since they have more ranks than cores and do look at it.  Fuzzers, which are
+# given seconds, come last, one for each core at a time.
+#
 # A line of a plan: ranks (a comma list; - for no mpirun), seconds, program, arguments.
 # A program without a slash is BUILD/tests/mpi/ of that name; others are from the top of
 # the tree, with $BUILD expanded.
@@ -28,7 +33,10 @@ shift
 export BUILD
 logs=$BUILD/logs
 mkdir -p "$logs"
-passed=0 failed=0 skipped=0 failures=
+scratch=$(mktemp -d)
+results=$scratch/results
+: >"$results"
+cores=$(nproc 2>/dev/null || echo 2)
 
 # Open MPI leaks at exit; what is ours must not.  Ranks outnumber cores here, so waiting
 # ranks must yield the core.
@@ -40,35 +48,76 @@ export OMPI_MCA_btl_base_warn_component_unused=0
 launcher="mpirun --oversubscribe"
 [ "$(id -u)" -ne 0 ] || launcher="$launcher --allow-run-as-root"
 
+# Several shells go through the same kinds; each program is run by the first that comes
+# to it.
+list=0 place=0 priority='' helpers='' patient='' child=''
+
 # run_one NAME SECONDS COMMAND...
 run_one() {
+    place=$((place + 1))
+    mkdir "$scratch/$list-$place" 2>/dev/null || return 0
     name=$1 seconds=$2
     shift 2
     log=$logs/$(echo "$name" | tr -c 'A-Za-z0-9._\n-' _).log
     began=$(date +%s.%N)
-    timeout -k 10 "$seconds" "$@" >"$log" 2>&1 </dev/null
+    # shellcheck disable=SC2086 # no priority is no word
+    timeout -k 10 "$seconds" $priority "$@" >"$log" 2>&1 </dev/null &
+    child=$!
+    wait "$child"
     code=$?
     took=$(echo "$began $(date +%s.%N)" | awk '{ printf "%.1f", $2 - $1 }')
     case $code in
     0)
-        passed=$((passed + 1))
+        echo passed >>"$results"
         [ -n "$quiet" ] || echo "ok    $name  ${took}s"
         ;;
     77)
-        skipped=$((skipped + 1))
+        echo skipped >>"$results"
         echo "skip  $name  $(tail -n 1 "$log")"
         ;;
     *)
-        failed=$((failed + 1))
-        failures="$failures
-  $name: $log"
+        echo "failed   $name: $log" >>"$results"
         why="exit $code"
         [ "$code" -ne 124 ] && [ "$code" -ne 137 ] || why="not done in ${seconds}s"
-        echo "FAIL  $name  ${took}s  $why:  $*"
-        tail -n 40 "$log" | sed 's/^/      /'
+        printf '%s\n' "FAIL  $name  ${took}s  $why:  $*
+$(tail -n 40 "$log" | sed 's/^/      /')"
         ;;
     esac
 }
+count() { grep -c "^$1" "$results"; }
+
+# begin SHELLS KIND...: so many shells take what is to be run for these kinds, in order
+begin() {
+    shells=$1
+    shift
+    list=$((list + 1))
+    while [ "$shells" -gt 0 ]; do
+        (
+            trap 'kill "$child" 2>/dev/null; exit 1' TERM
+            for kind in "$@"; do
+                run_kind "$kind"
+            done
+            exit 0
+        ) &
+        helpers="$helpers $!"
+        shells=$((shells - 1))
+    done
+}
+# finish: waits for them; one that is ended has not run all that it took
+finish() {
+    for helper in $helpers; do
+        wait "$helper" || echo "failed   a shell that runs tests: status $?" >>"$results"
+    done
+    helpers=''
+}
+stop() {
+    # shellcheck disable=SC2086 # words are meant to split
+    kill $helpers $patient 2>/dev/null
+    wait
+    exit 1
+}
+trap 'rm -rf "$scratch"' EXIT
+trap stop INT TERM HUP
 
 # programs KIND SECONDS: every tests/KIND/*_test.c
 programs() {
@@ -130,21 +179,30 @@ fuzzers() {
     done
 }
 
-for kind in "$@"; do
-    case $kind in
+run_kind() {
+    case $1 in
     layers) run_one layers 60 sh tests/tidy/layers.sh "$BUILD" ;;
-    lint) run_one lint 900 make --no-print-directory -j"$(nproc)" lint BUILD="$BUILD" ;;
+    lint) run_one lint 1800 make --no-print-directory -j"$cores" lint BUILD="$BUILD" ;;
     man) run_one man 300 sh tests/tidy/man_examples.sh "$BUILD" ;;
-    unit | conformance) programs "$kind" 120 ;;
-    sim) programs sim 300 ;;
+    unit | conformance) programs "$1" 120 ;;
+    sim) programs sim 1200 ;;
     mpi)
         plan tests/mpi/plan.txt
         unplanned
         ;;
     cli) scripts ;;
     fuzz) fuzzers ;;
-    mutants) run_one mutants 600 make --no-print-directory -s mutants BUILD="$BUILD" ;;
+    mutants) run_one mutants 1800 make --no-print-directory -s mutants BUILD="$BUILD" ;;
     soak) plan tests/soak.txt ;;
+    esac
+}
+
+beside='' alone='' timed=''
+for kind in "$@"; do
+    case $kind in
+    lint | sim | mutants) beside="$beside $kind" ;;
+    layers | man | unit | conformance | mpi | cli | soak) alone="$alone $kind" ;;
+    fuzz) timed="$timed $kind" ;;
     *)
         echo "run.sh: no such kind of test: $kind" >&2
         exit 2
@@ -152,7 +210,22 @@ for kind in "$@"; do
     esac
 done
 
-[ -z "$failures" ] || echo "failed, with the whole output in:$failures"
+# shellcheck disable=SC2086 # words are meant to split
+{
+    priority="nice -n 19"
+    begin "$cores" $beside
+    patient=$helpers priority='' helpers=''
+    begin 1 $alone
+    finish
+    helpers=$patient patient=''
+    finish
+    begin "$cores" $timed
+    finish
+}
+
+passed=$(count passed) failed=$(count failed) skipped=$(count skipped)
+[ "$failed" -eq 0 ] || echo "failed, with the whole output in:
+$(sed -n 's/^failed //p' "$results")"
 [ "$skipped" -eq 0 ] || echo "$skipped skipped"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
