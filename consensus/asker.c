@@ -450,7 +450,7 @@ void asker_answer_seeks(struct core *core, struct task *task)
 void asker_answer_all_seeks(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
-        struct task *task = core->slots[i];
+        struct task *task = !is_stub(core->slots[i]) ? core->slots[i] : NULL;
         if (task != NULL && (task->held || asker_never_will_hold(core, task))) {
             asker_answer_seeks(core, task);
         }
@@ -481,7 +481,13 @@ static void sweep_towards(struct core *core, uint32_t rank)
     for (uint32_t i = 0; i < core->lane_count; i++) {
         const struct lane *lane = &core->lanes[i];
         for (uint64_t at = 0; at < lane->len; at++) {
-            struct task *task = lane_task(lane, at + 1);
+            void *known = lane_known(lane, at + 1);
+            const struct stub *stub = is_stub(known) ? known : NULL;
+            if (stub != NULL &&
+                (stub->chair != rank || roll_knows_place(core, stub->place, rank))) {
+                continue;
+            }
+            struct task *task = stub_seen(core, known);
             bool pending = task != NULL && task->pending && MUTANT(LEAVEPENDING);
             if (task != NULL && task->chair == rank && !task->asked && !pending &&
                 task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&

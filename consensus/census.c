@@ -131,9 +131,9 @@ static struct rollsum own_sum(const struct core *core)
     struct rollsum sum = {0, 0};
     for (uint32_t i = 0; i < core->lane_count; i++) {
         for (uint64_t at = 0; at < core->lanes[i].len; at++) {
-            const struct task *task = lane_task(&core->lanes[i], at + 1);
-            if (task != NULL) {
-                rollsum_add(&sum, &task->hash);
+            const moot_hash *hash = lane_hash(&core->lanes[i], at + 1);
+            if (hash != NULL) {
+                rollsum_add(&sum, hash);
             }
         }
     }
@@ -144,9 +144,9 @@ static void add_own_roll(struct core *core, uint32_t holders)
 {
     for (uint32_t i = 0; i < core->lane_count; i++) {
         for (uint64_t at = 0; at < core->lanes[i].len; at++) {
-            const struct task *task = lane_task(&core->lanes[i], at + 1);
-            if (task != NULL) {
-                add_holders(core, &task->hash, holders, core->rank);
+            const moot_hash *hash = lane_hash(&core->lanes[i], at + 1);
+            if (hash != NULL) {
+                add_holders(core, hash, holders, core->rank);
             }
         }
     }
@@ -156,7 +156,7 @@ static void add_own_roll(struct core *core, uint32_t holders)
 static void add_own_claims(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
-        const struct task *task = core->slots[i];
+        const struct task *task = !is_stub(core->slots[i]) ? core->slots[i] : NULL;
         if (task != NULL && task->chair == core->rank && !task->finder &&
             (task->held || task->rec != NOBODY)) {
             add_claim(core, &task->hash);

@@ -30,6 +30,8 @@
 
 #define CORE_NEVER UINT64_MAX
 
+struct core;
+
 enum core_mode { CORE_REPAIR, CORE_STRICT, CORE_TRUST };
 
 struct core_options {
@@ -75,8 +77,13 @@ struct core_options {
                                     tasks; on pages as large as that it costs less */
     size_t entry_bytes; /* what an entry takes, the host's part of it included (struct
                            core_entry); 0: it has none */
-    uint32_t notes;     /* emit CORE_OUT_NOTE at these points: CORE_NOTE(point) */
-    uint32_t adapt;     /* CORE_ADAPT_*: these follow what is seen (timers.c) */
+    /* A stub becomes an entry: `host` is what was given with it (core_register.host).
+     * Called within a step, or whatever else names a task; NULL: nothing is to be done.
+     */
+    void (*expand)(void *context, struct core *core, void *entry, const void *host);
+    void *expand_context;
+    uint32_t notes; /* emit CORE_OUT_NOTE at these points: CORE_NOTE(point) */
+    uint32_t adapt; /* CORE_ADAPT_*: these follow what is seen (timers.c) */
 };
 
 /* Of options.adapt.  What is set is then where the timer begins, and bounds it: an ask
@@ -86,8 +93,6 @@ enum { CORE_ADAPT_ASK = 1, CORE_ADAPT_VOTE = 2, CORE_ADAPT_SUSPECT = 4 };
 enum { CORE_ASK_FACTOR_MAX = 64, CORE_SUSPECT_FACTOR_MAX = 4 };
 
 enum { CORE_PAGES_BYTES = 2 << 20 };
-
-struct core;
 
 /* A task's record, whose first part is the core's and whose second is the host's: one
  * piece of memory, that both touch together.  A host with .entry_bytes begins its own
@@ -106,6 +111,25 @@ struct core_entry {
 /* NULL if there is no memory or an option is out of range. */
 struct core *core_new(const struct core_options *options);
 void core_free(struct core *core); /* accepts NULL */
+
+/* --- Stubs --------------------------------------------------------------------- */
+
+struct core_register;
+
+/* A task that this rank neither runs nor feeds may be kept as a stub, which takes a
+ * third of what an entry does: its hash, its place on the roll, and what the host gives
+ * with it (core_register.stub), some hundred bytes.  It becomes an entry when anything
+ * else than its release is said of it, and then its stub is gone: whoever keeps one
+ * hears of that by core_options.expand.  In what is given to the core, and in
+ * CORE_OUT_FORGET, it may stand for an entry; whatever else says that it takes an entry
+ * does not take a stub. */
+bool core_may_prune(const struct core *core, const moot_hash *hash,
+                    const struct core_register *reg);
+/* Of an entry or a stub, whose hash stands at the beginning of both. */
+bool core_is_stub(const void *entry);
+void *core_stub_host(void *stub);
+/* Its entry or its stub, which stays one; NULL: nothing is known of it. */
+void *core_known(const struct core *core, const moot_hash *hash);
 
 /* --- Events -------------------------------------------------------------------- */
 
@@ -157,6 +181,12 @@ struct core_register {
     const struct message_spec *spec;  /* if PORTABLE; must outlive the core */
     const char *site;                 /* "file:line" or NULL; must outlive the core */
     void *user; /* comes back in outputs; not NULL, but ignored with .entry_bytes */
+    /* NULL, or core_may_prune() has just said that it may be a stub: where to put it.
+     */
+    void **stub;
+    const void *host; /* with that, what its entry is made of; copied.  Of hosts without
+                         .entry_bytes: their `user` */
+    size_t host_size;
 };
 
 enum core_lane_state {
@@ -543,6 +573,7 @@ void core_each_wait(const struct core *core,
 
 struct core_stats {
     uint64_t registered, claimed, adopted;
+    uint64_t pruned;               /* of those registered: as stubs */
     uint64_t yields[EVIDENCE_END]; /* votes that this rank cast as chair, by evidence */
     uint64_t owned_by_decision;
     uint64_t motions_sent, results_pushed, results_answered, pulls_sent;

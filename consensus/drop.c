@@ -114,31 +114,54 @@ void drop_late(struct core *core, uint32_t from, const struct message *message)
 /* --- Is it released here? -----------------------------------------------------------
  */
 
+/* While there are stubs a record does not know all that takes its result, and a stub
+ * nothing of that: then all members must hold all between the chunk and the last that
+ * takes from it.  Where that is not all there is to it, records are made. */
+static bool may_be_looked_at(struct core *core, uint32_t number,
+                             const struct chunk *chunk)
+{
+    if (chunk->facts.feeds_elsewhere) {
+        stub_expand_all(core);
+    }
+    bool whole = core->stub_count + core->away_count == 0;
+    return whole || drop_takers_are_held(core, number, chunk);
+}
+
+static bool is_released(const struct core *core, const void *known)
+{
+    return is_stub(known) ? (((const struct stub *)known)->state & STUB_LET_GO) != 0
+                          : drop_is_released(core, known);
+}
+
 static bool look_at_all(const struct core *core, const struct lane *lane,
                         const struct chunk *chunk, uint64_t *sent, uint64_t *received)
 {
     *sent = *received = 0;
     for (uint32_t i = 0; i < chunk->count; i++) {
-        const struct task *task = lane_task(lane, chunk->first + i);
+        const void *known = lane_known(lane, chunk->first + i);
         lane_expect(lane, chunk->first + i);
-        if (task == NULL || !drop_is_released(core, task)) {
+        if (known == NULL || !is_released(core, known)) {
             return false;
         }
-        *sent += task->said;
-        *received += task->heard;
+        if (!is_stub(known)) { /* of which nothing was said or heard */
+            const struct task *task = known;
+            *sent += task->said;
+            *received += task->heard;
+        }
     }
     return true;
 }
 
-static bool all_released(const struct core *core, uint32_t number,
-                         const struct chunk *chunk, uint64_t *sent, uint64_t *received)
+static bool all_released(struct core *core, uint32_t number, const struct chunk *chunk,
+                         uint64_t *sent, uint64_t *received)
 {
     if (drop_is_all_quiet(core, number, chunk)) {
         *sent = chunk->facts.said;
         *received = chunk->facts.heard;
         return true;
     }
-    return look_at_all(core, &core->lanes[number], chunk, sent, received);
+    return may_be_looked_at(core, number, chunk) &&
+           look_at_all(core, &core->lanes[number], chunk, sent, received);
 }
 
 /* --- Saying so ----------------------------------------------------------------------
@@ -172,18 +195,22 @@ static struct chunk_name name_of(const struct chunk *chunk)
 
 /* Where the count has not moved.  Goes on where it stopped before: what was released
  * then seldom is not any more, and is looked at again before it is answered for. */
-static bool is_found_released(struct core *core, const struct lane *lane,
-                              struct chunk *chunk, uint32_t *tasks)
+static bool is_found_released(struct core *core, uint32_t number, struct chunk *chunk,
+                              uint32_t *tasks)
 {
+    const struct lane *lane = &core->lanes[number];
     bool moves = chunk->facts.quiet != chunk->quiet_then;
     core->drop.moves |= moves;
-    while (!moves && chunk->looked<chunk->count && * tasks> 0) {
-        struct task *task = lane_task(lane, chunk->first + chunk->looked);
+    bool looks = !moves && may_be_looked_at(core, number, chunk);
+    while (looks && chunk->looked<chunk->count && * tasks> 0) {
+        void *known = lane_known(lane, chunk->first + chunk->looked);
         lane_expect(lane, chunk->first + chunk->looked);
-        if (!drop_is_released(core, task)) {
+        if (!is_released(core, known)) {
             break;
         }
-        drop_count(core, task);
+        if (!is_stub(known)) {
+            drop_count(core, known);
+        }
         chunk->looked++;
         (*tasks)--;
     }
@@ -211,7 +238,7 @@ static bool look_at(struct core *core, uint32_t number, struct chunk *chunk,
     }
     if (!drop_is_all_quiet(core, number, chunk) &&
         !(core->drop.thorough &&
-          is_found_released(core, &core->lanes[number], chunk, &look->tasks))) {
+          is_found_released(core, number, chunk, &look->tasks))) {
         return look->tasks > 0;
     }
     const struct chunk_name name = name_of(chunk);
@@ -320,7 +347,12 @@ bool core_lost(const struct core *core, const moot_hash *hash)
 
 HOT void core_let_go(struct core *core, const moot_hash *hash, void *entry)
 {
-    struct task *task = entry != NULL ? entry : table_find(core, hash);
+    void *known = entry != NULL ? entry : table_look(core, hash);
+    if (is_stub(known)) {
+        stub_let_go(core, known);
+        return;
+    }
+    struct task *task = known;
     if (task != NULL && !task->let_go) {
         task->let_go = true;
         core->stats.let_go++;
@@ -332,19 +364,27 @@ HOT void core_let_go(struct core *core, const moot_hash *hash, void *entry)
 /* --- Asked, and until the outcome ---------------------------------------------------
  */
 
-bool drop_is_leaving(const struct core *core, const struct task *task)
+bool drop_place_is_leaving(const struct core *core, roll_place place)
 {
-    if (core->drop.leaving == 0 || task->lane_position > core->drop.leaving_last) {
+    uint64_t position = place_position(place);
+    if (core->drop.leaving == 0 || position > core->drop.leaving_last) {
         return false;
     }
-    const struct chunk *chunk = roll_chunk_of(core, task);
+    const struct chunk *chunk =
+        roll_chunk_at(&core->lanes[place_lane(place)], position);
     return chunk != NULL && chunk->stage == CHUNK_LEAVING;
+}
+
+bool drop_is_leaving(const struct core *core, const struct task *task)
+{
+    return task->position != 0 &&
+           drop_place_is_leaving(core, place_of(task->lane, task->lane_position));
 }
 
 bool core_is_leaving(const struct core *core, const moot_hash *hash)
 {
-    const struct task *task = core->drop.leaving > 0 ? table_find(core, hash) : NULL;
-    return task != NULL && drop_is_leaving(core, task);
+    const void *known = core->drop.leaving > 0 ? table_look(core, hash) : NULL;
+    return known != NULL && core_entry_is_leaving(core, known);
 }
 
 static void set_leaving(struct core *core, struct chunk *chunk)

@@ -90,19 +90,25 @@ static bool is_quiet(const struct core *core, const struct task *task)
  */
 
 /* One is asked for after another of the same chunk. */
-HOT static struct chunk_facts *facts_of(struct core *core, const struct task *task)
+HOT struct chunk_facts *drop_facts_at(struct core *core, roll_place place)
 {
-    struct lane *lane = &core->lanes[task->lane];
-    if (task->lane_position >= lane->open_first) {
+    struct lane *lane = &core->lanes[place_lane(place)];
+    uint64_t position = place_position(place);
+    if (position >= lane->open_first) {
         return &lane->open_facts;
     }
     struct chunk *last =
         lane->chunk_last < lane->chunk_count ? &lane->chunks[lane->chunk_last] : NULL;
-    if (last == NULL || task->lane_position - last->first >= last->count) {
-        last = roll_chunk_of(core, task);
+    if (last == NULL || position - last->first >= last->count) {
+        last = roll_chunk_at(lane, position);
         lane->chunk_last = (uint32_t)(last - lane->chunks);
     }
     return &last->facts;
+}
+
+static struct chunk_facts *facts_of(struct core *core, const struct task *task)
+{
+    return drop_facts_at(core, place_of(task->lane, task->lane_position));
 }
 
 HOT void drop_count_one(struct core *core, struct task *task)
@@ -150,34 +156,59 @@ void drop_forget_counts(struct core *core)
  */
 
 /* `taker`: its place in the same lane, behind the chunk; 0: it has none. */
-static void note_fed(struct core *core, const struct task *from, uint64_t taker)
+static void note_fed(struct core *core, roll_place from, uint64_t taker)
 {
-    struct chunk_facts *facts = facts_of(core, from);
-    if (facts->feeds_first == 0 || facts->feeds_first > from->lane_position) {
-        facts->feeds_first = from->lane_position;
+    struct chunk_facts *facts = drop_facts_at(core, from);
+    if (facts->feeds_first == 0 || facts->feeds_first > place_position(from)) {
+        facts->feeds_first = place_position(from);
     }
     facts->feeds_last = taker > facts->feeds_last ? taker : facts->feeds_last;
     facts->feeds_elsewhere |= taker == 0;
+}
+
+/* What stands at `place` takes from what stands there, if it is in another chunk. */
+static void note_taken(struct core *core, roll_place place, roll_place from)
+{
+    struct lane *lane = &core->lanes[place_lane(place)];
+    bool same_lane = place_lane(from) == place_lane(place);
+    if (same_lane && place_position(from) >= lane->open_first) {
+        return;
+    }
+    lane->open_facts.takes_last = place_position(place);
+    note_fed(core, from, same_lane ? place_position(place) : 0);
+}
+
+void drop_note_stub(struct core *core, const struct stub *stub)
+{
+    for (uint32_t i = 0; i < stub->input_count && !MUTANT(STUBFED); i++) {
+        note_taken(core, stub->place, stub->inputs[i]);
+    }
+}
+
+static roll_place place_of_task(const struct task *task)
+{
+    return place_of(task->lane, task->lane_position);
 }
 
 void drop_note_place(struct core *core, const struct task *task)
 {
     struct lane *lane = &core->lanes[task->lane];
     if (task->consumers != NULL) { /* they came before it */
-        note_fed(core, task, 0);
+        note_fed(core, place_of_task(task), 0);
     }
     for (uint32_t i = 0; i < task->input_count; i++) {
-        const struct task *from = task_inputs(task)[i].from;
+        const struct edge *edge = &task_inputs(task)[i];
+        const struct task *from = edge->from;
+        if (edge->away) {
+            note_taken(core, place_of_task(task), edge->place);
+        }
         if (from == NULL) {
             continue;
         }
-        bool same_lane = from->position != 0 && from->lane == task->lane;
-        if (same_lane && from->lane_position >= lane->open_first) {
-            continue; /* it stands in the same chunk */
-        }
-        lane->open_facts.takes_last = task->lane_position;
         if (from->position != 0) {
-            note_fed(core, from, same_lane ? task->lane_position : 0);
+            note_taken(core, place_of_task(task), place_of_task(from));
+        } else {
+            lane->open_facts.takes_last = task->lane_position;
         }
     }
 }
@@ -187,7 +218,7 @@ void drop_note_none(struct core *core, const struct task *task)
     for (uint32_t i = 0; i < task->input_count; i++) {
         const struct task *from = task_inputs(task)[i].from;
         if (from != NULL && from->position != 0) {
-            note_fed(core, from, 0);
+            note_fed(core, place_of_task(from), 0);
         }
     }
 }
@@ -219,12 +250,13 @@ static void add_edges(const struct task *task, uint64_t first, uint64_t last,
     }
 }
 
-struct chunk_facts drop_facts_of(const struct core *core, uint32_t number,
-                                 uint64_t first, uint32_t count)
+struct chunk_facts drop_facts_of(struct core *core, uint32_t number, uint64_t first,
+                                 uint32_t count)
 {
     struct chunk_facts facts = {0};
-    for (uint64_t at = first; at < first + count; at++) {
-        const struct task *task = lane_task(&core->lanes[number], at);
+    stub_expand_all(core);
+    for (uint64_t at = first; at < first + count && !core->broken; at++) {
+        const struct task *task = lane_known(&core->lanes[number], at);
         facts.quiet += task->counted;
         facts.said += task->counted ? task->said : 0;
         facts.heard += task->counted ? task->heard : 0;
@@ -255,6 +287,20 @@ bool drop_is_all_quiet(const struct core *core, uint32_t number,
             agree_upto(core, &core->lanes[number], facts->feeds_last));
 }
 
+bool drop_takers_are_held(const struct core *core, uint32_t number,
+                          const struct chunk *chunk)
+{
+    const struct chunk_facts *facts = &chunk->facts;
+    const struct lane *lane = &core->lanes[number];
+    const struct chunk *end = lane->chunks + lane->chunk_count;
+    bool held = !facts->feeds_elsewhere && facts->feeds_last < lane->open_first;
+    for (const struct chunk *one = chunk + 1;
+         held && one < end && one->first <= facts->feeds_last; one++) {
+        held = one->live == 0 || roll_all_hold(core, number, one);
+    }
+    return held;
+}
+
 enum feeds drop_feeds_offered(const struct core *core, uint32_t number,
                               const struct chunk *chunk)
 {
@@ -268,7 +314,8 @@ enum feeds drop_feeds_offered(const struct core *core, uint32_t number,
          one < end && one->first <= facts->feeds_last; one++) {
         bool last = facts->feeds_last - one->first < one->count;
         if (one->live > 0 && !one->all_ready) {
-            return last && one->live == one->count ? FEEDS_NO : FEEDS_MAYBE;
+            bool none = last || core->stub_count + core->away_count > 0;
+            return none && one->live == one->count ? FEEDS_NO : FEEDS_MAYBE;
         }
     }
     return facts->feeds_last < lane->open_first ? FEEDS_YES : FEEDS_NO;
@@ -282,10 +329,21 @@ static bool counts_are(const struct core *core, const struct lane *lane, uint64_
 {
     struct chunk_facts found = {0};
     for (uint64_t at = first; at <= last; at++) {
-        const struct task *task = lane_task(lane, at);
-        if (task == NULL) {
+        const void *known = lane_known(lane, at);
+        if (known == NULL) {
             return true; /* it has gone before its chunk, which is not asked about */
         }
+        if (is_stub(known)) {
+            const struct stub *stub = known;
+            bool let_go = (stub->state & STUB_LET_GO) != 0;
+            bool counted = (stub->state & STUB_COUNTED) != 0;
+            if (counted != let_go || stub->chair == core->rank) {
+                return false;
+            }
+            found.quiet += counted;
+            continue;
+        }
+        const struct task *task = known;
         if (!task->counted) {
             continue;
         }
@@ -300,13 +358,50 @@ static bool counts_are(const struct core *core, const struct lane *lane, uint64_
            found.heard == facts->heard;
 }
 
+/* What is taken by its place, from outside, is noted here and there. */
+static bool place_is_noted(const struct core *core, roll_place place, roll_place input,
+                           uint64_t first, uint64_t last,
+                           const struct chunk_facts *facts)
+{
+    const struct lane *lane = &core->lanes[place_lane(input)];
+    uint64_t position = place_position(place), from = place_position(input);
+    bool same_lane = place_lane(input) == place_lane(place);
+    if (same_lane && from - first <= last - first) {
+        return true;
+    }
+    const struct chunk *chunk = roll_chunk_at(lane, from);
+    const struct chunk_facts *theirs = from >= lane->open_first ? &lane->open_facts
+                                       : chunk != NULL          ? &chunk->facts
+                                                                : NULL;
+    bool noted =
+        theirs == NULL || theirs->feeds_elsewhere ||
+        (same_lane && theirs->feeds_last >= position && theirs->feeds_first <= from);
+    return facts->takes_last >= position && noted;
+}
+
+static bool inputs_are_noted(const struct core *core, const struct stub *stub,
+                             uint64_t first, uint64_t last,
+                             const struct chunk_facts *facts)
+{
+    bool noted = true;
+    for (uint32_t i = 0; i < stub->input_count && noted; i++) {
+        noted = place_is_noted(core, stub->place, stub->inputs[i], first, last, facts);
+    }
+    return noted;
+}
+
 /* What it takes from outside is noted, and what outside takes of it. */
 static bool edges_are_noted(const struct core *core, const struct task *task,
                             uint64_t first, uint64_t last,
                             const struct chunk_facts *facts)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
-        const struct task *from = task_inputs(task)[i].from;
+        const struct edge *edge = &task_inputs(task)[i];
+        const struct task *from = edge->from;
+        if (edge->away && !place_is_noted(core, place_of_task(task), edge->place, first,
+                                          last, facts)) {
+            return false;
+        }
         bool inside =
             from == NULL || (from->position != 0 && from->lane == task->lane &&
                              from->lane_position - first <= last - first);
@@ -327,7 +422,6 @@ static bool edges_are_noted(const struct core *core, const struct task *task,
             return false;
         }
     }
-    (void)core;
     return true;
 }
 
@@ -335,8 +429,12 @@ static bool facts_hold(const struct core *core, const struct lane *lane, uint64_
                        uint64_t last, const struct chunk_facts *facts)
 {
     for (uint64_t at = first; at <= last; at++) {
-        const struct task *task = lane_task(lane, at);
-        if (task != NULL && !edges_are_noted(core, task, first, last, facts)) {
+        const void *known = lane_known(lane, at);
+        bool noted =
+            known == NULL ||
+            (is_stub(known) ? inputs_are_noted(core, known, first, last, facts)
+                            : edges_are_noted(core, known, first, last, facts));
+        if (!noted) {
             return false;
         }
     }

@@ -93,7 +93,7 @@ static bool is_offered(const struct core *core, const struct task *to, uint32_t 
     return chunk != NULL && chunk->all_ready;
 }
 
-static bool consumers_are_offered(const struct core *core, uint32_t number,
+static bool consumers_are_offered(struct core *core, uint32_t number,
                                   const struct chunk *chunk)
 {
     const struct lane *lane = &core->lanes[number];
@@ -101,8 +101,9 @@ static bool consumers_are_offered(const struct core *core, uint32_t number,
     if (feeds != FEEDS_MAYBE) {
         return feeds == FEEDS_YES || MUTANT(DROPFED);
     }
+    stub_expand_all(core);
     for (uint32_t i = 0; i < chunk->count && !MUTANT(DROPFED); i++) {
-        const struct task *task = lane_task(lane, chunk->first + i);
+        const struct task *task = lane_task(core, lane, chunk->first + i);
         lane_expect(lane, chunk->first + i);
         const struct edge *edge = task != NULL ? task->consumers : NULL;
         for (; edge != NULL; edge = edge->next) {

@@ -389,6 +389,7 @@ void epoch_enter(struct core *core, const struct view *view)
     assert(view->epoch > core->epoch);
     bool newcomer = core->epoch == 0;
     out_note(core, CORE_POINT_VIEW_ENTER, NULL, NOBODY, EVIDENCE_NONE);
+    stub_expand_all(core);
     if (!grow_peers(core, view) || !take_view(core, view)) {
         core->broken = true;
         return;
@@ -439,7 +440,7 @@ void epoch_report_chunk(struct core *core, const struct lane *lane,
                         const struct chunk *chunk)
 {
     for (uint32_t i = 0; core->mail_waits && i < chunk->count; i++) {
-        struct task *task = lane_task(lane, chunk->first + i);
+        struct task *task = lane_task(core, lane, chunk->first + i);
         if (task != NULL) {
             drop_touch(core, task);
             report_task(core, &core->mail, task, epoch_moved(core, task));

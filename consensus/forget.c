@@ -20,28 +20,33 @@ enum { EXPECT_AHEAD = 4, EXPECT_FAR_AHEAD = 8, TOLD_TOGETHER_MAX = 64 };
 
 struct page {
     uint32_t live;
-    struct task *tasks[PAGE_TASKS];
+    void *known[PAGE_TASKS]; /* records, and stubs */
 };
 
-HOT struct task *lane_task(const struct lane *lane, uint64_t position)
+HOT void *lane_known(const struct lane *lane, uint64_t position)
 {
     assert(position >= 1 && position <= lane->len);
     const struct page *page = lane->pages[(position - 1) / PAGE_TASKS];
-    return page != NULL ? page->tasks[(position - 1) % PAGE_TASKS] : NULL;
+    return page != NULL ? page->known[(position - 1) % PAGE_TASKS] : NULL;
 }
 
-static struct task *task_ahead(const struct lane *lane, uint64_t position,
+void lane_replace(struct lane *lane, uint64_t position, struct task *task)
+{
+    lane->pages[(position - 1) / PAGE_TASKS]->known[(position - 1) % PAGE_TASKS] = task;
+}
+
+static const void *known_ahead(const struct lane *lane, uint64_t position,
                                uint32_t ahead)
 {
-    return position + ahead <= lane->len ? lane_task(lane, position + ahead) : NULL;
+    return position + ahead <= lane->len ? lane_known(lane, position + ahead) : NULL;
 }
 
 void lane_expect(const struct lane *lane, uint64_t position)
 {
-    fetch_ahead(task_ahead(lane, position, EXPECT_AHEAD), sizeof(struct task));
+    fetch_ahead(known_ahead(lane, position, EXPECT_AHEAD), sizeof(struct task));
 }
 
-bool lane_put(struct core *core, struct lane *lane, struct task *task)
+bool lane_put(struct core *core, struct lane *lane, void *known)
 {
     uint64_t index = lane->len / PAGE_TASKS;
     if (lane->len % PAGE_TASKS == 0) {
@@ -55,7 +60,7 @@ bool lane_put(struct core *core, struct lane *lane, struct task *task)
         }
     }
     struct page *page = lane->pages[index];
-    page->tasks[lane->len % PAGE_TASKS] = task;
+    page->known[lane->len % PAGE_TASKS] = known;
     page->live++;
     lane->len++;
     return true;
@@ -65,7 +70,7 @@ HOT void lane_forget(struct core *core, struct lane *lane, uint64_t position)
 {
     uint64_t index = (position - 1) / PAGE_TASKS;
     struct page *page = lane->pages[index];
-    page->tasks[(position - 1) % PAGE_TASKS] = NULL;
+    page->known[(position - 1) % PAGE_TASKS] = NULL;
     if (--page->live == 0 && lane->len >= (index + 1) * PAGE_TASKS) {
         memory_give(core, page, sizeof(*page));
         lane->pages[index] = NULL;
@@ -128,11 +133,10 @@ static void unlink_from_scope(struct task *task)
 }
 
 /* Many in one output. */
-static void tell_host(struct core *core, const struct task *task)
+static void tell_host(struct core *core, void *user)
 {
     struct outputs *out = &core->out;
     struct core_output *last = out->count > 0 ? &out->items[out->count - 1] : NULL;
-    void *user = task_user(core, task);
     if (user == NULL) {
         return;
     }
@@ -176,6 +180,9 @@ HOT static void forget_record(struct core *core, struct task *task,
         core->last_wait = NULL;
     }
     leave_forget(core, task);
+    if (task->takes_away) {
+        stub_forget_inputs(core, task);
+    }
     if (!inside.takes) {
         unlink_inputs(task);
     }
@@ -183,7 +190,7 @@ HOT static void forget_record(struct core *core, struct task *task,
         unlink_consumers(task);
     }
     unlink_from_scope(task);
-    tell_host(core, task);
+    tell_host(core, task_user(core, task));
     core->stats.forgotten++;
     core->stats.let_go -= task->let_go;
     table_forget(core, task);
@@ -218,12 +225,15 @@ bool forget_task(struct core *core, struct task *task, bool alike)
 static void expect_to_forget(const struct core *core, const struct lane *lane,
                              uint64_t position)
 {
-    const struct task *task = task_ahead(lane, position, EXPECT_AHEAD);
-    if (task != NULL) {
+    const void *known = known_ahead(lane, position, EXPECT_AHEAD);
+    if (known != NULL && !is_stub(known)) {
+        const struct task *task = known;
         fetch_ahead(task_inputs(task), task->input_count * sizeof(*task_inputs(task)));
-        table_expect(core, &task->hash);
     }
-    fetch_ahead(task_ahead(lane, position, EXPECT_FAR_AHEAD), core->record_bytes);
+    if (known != NULL) {
+        table_expect(core, known);
+    }
+    fetch_ahead(known_ahead(lane, position, EXPECT_FAR_AHEAD), core->record_bytes);
 }
 
 /* A task behind all those that take results from outside, and before all whose results
@@ -244,8 +254,16 @@ void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
     const struct chunk_facts facts = chunk->facts;
     uint32_t gone = 0;
     for (uint32_t i = 0; i < chunk->count; i++) {
-        struct task *task = lane_task(lane, chunk->first + i);
+        void *known = lane_known(lane, chunk->first + i);
         expect_to_forget(core, lane, chunk->first + i);
+        if (is_stub(known)) {
+            tell_host(core, stub_user(core, known));
+            lane_forget(core, lane, chunk->first + i);
+            stub_forget(core, known);
+            gone++;
+            continue;
+        }
+        struct task *task = known;
         if (task == NULL || must_stay(task)) {
             continue;
         }

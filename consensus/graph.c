@@ -340,6 +340,9 @@ HOT void graph_own(struct core *core, struct task *task, enum evidence evidence)
         return;
     }
     assert(task->held);
+    if (!MUTANT(STUBAWAY)) {
+        stub_bring_inputs(core, task);
+    }
     drop_touch(core, task);
     task->own = CORE_OWN_WAIT;
     task->late_input = false;

@@ -18,7 +18,7 @@
  *   roll.c      what this rank has registered, and what peers say they have (G1-G4);
  *               chunks.c finds its chunks
  *   state.c     what peers should know of this rank now
- *   register.c  takes a task in (T1)
+ *   register.c  takes a task in (T1); stub.c one that is all others'
  *   graph.c     inputs, consumers, own results, pushes (T3a, T7)
  *   asker.c     needs, motions, pulls (T1a, T3)
  *   chair.c     claims, evidence, yields, decisions, seeks (T2, T4, T5); docket.c
@@ -53,6 +53,7 @@
 #include "consensus/chunks.h"
 #include "consensus/core.h"
 #include "consensus/mutant.h"
+#include "consensus/stub.h"
 #include "consensus/timers.h"
 #include "consensus/tree.h"
 #include "hashing/fetch_ahead.h"
@@ -116,10 +117,15 @@ struct outgoing;
  * record of the task that they are an input of, so that this is known by where they
  * are; others behind a pointer to it (edge_to). */
 struct edge {
-    struct task *from;         /* NULL if its scope has ended */
-    struct edge *next, **link; /* in from's consumer list; what points here */
-    uint32_t behind;           /* so many bytes behind the record, or the pointer */
-    bool apart : 1;            /* behind the pointer */
+    struct task *from; /* NULL if its scope has ended */
+    struct edge *next; /* in from's consumer list; */
+    union {
+        struct edge **link; /* what points here */
+        roll_place place;   /* of an input that is away (stub.c) */
+    };
+    uint32_t behind; /* so many bytes behind the record, or the pointer */
+    bool apart : 1;  /* behind the pointer */
+    bool away : 1;   /* from is NULL for now, */
     bool order_only : 1;
     bool waiting : 1; /* counted in the `missing` of what takes it */
     bool lost : 1;    /* forgotten, and with it what the task must know to run */
@@ -237,9 +243,10 @@ struct task {
     bool returned : 1;  /* leaver: it was returned to its chair in this epoch, */
     bool returning : 1; /* which has not answered */
     bool sees_out : 1; /* leaver: it waits for the end of this task, which it spawned */
-    bool entrusted : 1; /* heir: its bytes are kept for one who leaves */
-    bool let_go : 1;    /* the program uses it no more */
-    bool counted : 1;   /* in its chunk's facts, as one that is quiet (drop_count.c) */
+    bool entrusted : 1;  /* heir: its bytes are kept for one who leaves */
+    bool takes_away : 1; /* some of its inputs are away (stub.c) */
+    bool let_go : 1;     /* the program uses it no more */
+    bool counted : 1;    /* in its chunk's facts, as one that is quiet (drop_count.c) */
     uint32_t chair;
     uint32_t rec; /* as chair: whom it decided for; NOBODY; MAYBE_RAN */
 
@@ -545,8 +552,8 @@ struct core {
     struct peer nobody; /* stands in for a record that there is no memory for, */
     struct seldom none; /* as does this */
 
-    struct task **slots;    /* table.c; NULL: free, */
-    uint32_t *tags;         /* as a zero here says */
+    struct task **slots;    /* table.c; NULL: free; or a stub (stub.h) */
+    uint32_t *tags;         /* zero: that is free */
     struct rankset *single; /* sets of one of the ranks 0..63, shared; NULL: none yet */
     size_t slot_count, task_count;
     size_t record_bytes;  /* of a task, with what is the host's */
@@ -601,6 +608,12 @@ struct core {
 
     struct poll poll;
     struct difference difference;
+
+    size_t stub_count;      /* stub.c */
+    size_t away_count;      /* inputs of records */
+    uint32_t regrets;       /* stubs expanded again, less those that were not */
+    uint64_t records_until; /* none is made before so many were registered */
+
     struct outputs out;
     struct core_stats stats;
     uint64_t turn_due_ns; /* something happened since the last TICK */

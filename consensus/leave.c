@@ -205,6 +205,7 @@ int leave_begin(struct core *core)
         return MOOT_OK;
     }
     core->leave.going = true;
+    stub_expand_all(core);
     if (!MUTANT(LEAVECLAIM)) {
         give_all_back(core);
     }
@@ -226,7 +227,7 @@ void leave_enter_view(struct core *core)
     }
     *leave = (struct leave){.going = true};
     for (size_t i = 0; i < core->slot_count; i++) {
-        struct task *task = core->slots[i];
+        struct task *task = table_at(core, i);
         if (task != NULL) {
             if (seldom(task)->heir != NOBODY &&
                 (task->handing || !rankset_has(&core->members, seldom(task)->heir))) {
@@ -266,7 +267,7 @@ static bool sees_any_out(struct core *core)
 {
     bool any = false;
     for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
-        struct task *task = core->slots[i];
+        struct task *task = table_at(core, i);
         any = (task != NULL && sees_out(core, task)) || any;
     }
     return any;
@@ -320,7 +321,7 @@ static bool is_to_hand_over(const struct task *task, const struct rankset *stayi
 static void hand_over_results(struct core *core, const struct rankset *staying)
 {
     for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
-        struct task *task = core->slots[i];
+        struct task *task = table_at(core, i);
         if (task == NULL || !is_to_hand_over(task, staying)) {
             continue;
         }
@@ -360,7 +361,7 @@ static void hand_over_acceptances(struct core *core, const struct rankset *stayi
     }
     core->leave.accepts_told = true;
     for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
-        const struct task *task = core->slots[i];
+        const struct task *task = table_at(core, i);
         if (task != NULL && (task->maybe || seldom(task)->accepted < core->size)) {
             hand_over_acceptance(core, task, staying);
         }
@@ -474,7 +475,7 @@ static void on_ready(struct core *core, uint32_t from)
         core->broken = true;
     }
     for (size_t i = 0; core->leave.going && i < core->slot_count; i++) {
-        struct task *task = core->slots[i];
+        struct task *task = table_at(core, i);
         if (task != NULL && seldom(task)->heir == from && task->handing) {
             leave_forget(core, task);
             seldom_of(core, task)->heir = NOBODY;

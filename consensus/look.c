@@ -63,7 +63,9 @@ bool core_any_leaving(const struct core *core) { return core->drop.leaving > 0; 
 
 bool core_entry_is_leaving(const struct core *core, const void *entry)
 {
-    return drop_is_leaving(core, entry);
+    return is_stub(entry)
+               ? drop_place_is_leaving(core, ((const struct stub *)entry)->place)
+               : drop_is_leaving(core, entry);
 }
 
 void *core_entry_user(const struct core *core, const void *entry)
@@ -116,14 +118,19 @@ bool core_entry_is_input(const void *entry)
 void core_entry_give(struct core *core, void *entry)
 {
     assert(core->options.entry_bytes != 0);
-    table_give(core, entry);
+    if (is_stub(entry)) {
+        stub_give(core, entry);
+    } else {
+        table_give(core, entry);
+    }
 }
 
 void core_each_entry(const struct core *core, bool (*see)(void *context, void *entry),
                      void *context)
 {
+    stub_expand_all((struct core *)(uintptr_t)core); /* it may ask for its inputs */
     for (size_t i = 0; i < core->slot_count; i++) {
-        if (core->slots[i] != NULL && !see(context, core->slots[i])) {
+        if (table_at(core, i) != NULL && !see(context, table_at(core, i))) {
             return;
         }
     }
@@ -251,7 +258,7 @@ void core_each_wait(const struct core *core,
                     void *context)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
-        const struct task *task = core->slots[i];
+        const struct task *task = !is_stub(core->slots[i]) ? core->slots[i] : NULL;
         if (task != NULL && task->needs_done + task->needs_data > 0 &&
             !task_satisfied(task)) {
             see(core, &task->hash, context);

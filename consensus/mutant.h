@@ -46,6 +46,8 @@
     X(CUTUNTOLD,                                                                       \
       "a piece of a chunk is dropped before all have said that they cut it")           \
     X(ROLLUNTOLD, "in a new view a roll is not announced again")                       \
+    X(STUBFED, "what takes a stub's inputs is not noted with these")                   \
+    X(STUBAWAY, "who comes to run a task does not look for inputs that were stubs")    \
     X(CUTLEAVING, "what is about to be dropped is cut")                                \
     X(SCOPEDOUBT, "a new view is not told which scopes have ended")                    \
     X(DROPDOUBT,                                                                       \

@@ -122,7 +122,7 @@ static bool was_seen(const struct task *task)
 static void decide_frozen(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
-        struct task *task = core->slots[i];
+        struct task *task = table_at(core, i);
         if (task == NULL || !task->frozen) {
             continue;
         }
@@ -152,7 +152,7 @@ static bool is_over(const struct core *core, const struct task *task)
 static void accept_again(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
-        struct task *task = core->slots[i];
+        struct task *task = table_at(core, i);
         if (task != NULL && is_once(task) && task->chair == core->rank &&
             !task->finder && task->rec != NOBODY && !is_accepted_here(core, task) &&
             !is_over(core, task) && !MUTANT(NOREACC)) {
@@ -176,8 +176,9 @@ static void go_on(struct core *core)
 {
     core->settled = true;
     for (size_t i = 0; i < core->slot_count; i++) {
-        if (core->slots[i] != NULL) {
-            core->slots[i]->frozen = false;
+        struct task *task = table_at(core, i);
+        if (task != NULL) {
+            task->frozen = false;
         }
     }
     if (core->large) {
@@ -192,7 +193,7 @@ static void go_on(struct core *core)
 void recovery_take_up(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
-        struct task *task = core->slots[i];
+        struct task *task = table_at(core, i);
         if (task != NULL && task->chair == core->rank && !is_over(core, task)) {
             chair_claim(core, task);
             chair_retest(core, task);

@@ -25,7 +25,7 @@ static bool facts_match(const moot_hash *hash, const struct core_register *reg)
     return facts == said && same_scope(hash, &reg->scope);
 }
 
-static void link_edge(struct edge *edge, struct task *from, bool order_only)
+void graph_link_edge(struct edge *edge, struct task *from, bool order_only)
 {
     struct edge *next = from->consumers;
     edge->from = from;
@@ -36,6 +36,44 @@ static void link_edge(struct edge *edge, struct task *from, bool order_only)
         next->link = &edge->next;
     }
     from->consumers = edge;
+}
+
+static bool on_this_roll(const struct core_register *reg)
+{
+    return (reg->flags & (CORE_TASK_NESTED | CORE_TASK_ADOPTED)) == 0;
+}
+
+/* Of its inputs that are stubs. */
+enum stubs { STUBS_NONE, STUBS_STAY, STUBS_EXPAND };
+
+/* They stay so if they stand on the same lane, and the task is another rank's to run.
+ */
+static enum stubs judge_stubs(const struct core *core, const struct task *task,
+                              const struct core_register *reg)
+{
+    bool others = task->chair != core->rank && on_this_roll(reg);
+    enum stubs stubs = STUBS_NONE;
+    for (size_t i = 0; i < reg->input_count && core->stub_count > 0; i++) {
+        const void *known = reg->input_entries != NULL
+                                ? reg->input_entries[i]
+                                : table_look(core, &reg->inputs[i]);
+        if (is_stub(known)) {
+            bool stays = others && stub_lane(known) == reg->lane;
+            stubs = stays && stubs != STUBS_EXPAND ? STUBS_STAY : STUBS_EXPAND;
+        }
+    }
+    return stubs;
+}
+
+/* What was given as a stub is gone once its record is made: then all are looked up. */
+static void *input_of(struct core *core, const struct core_register *reg, size_t i,
+                      enum stubs stubs)
+{
+    if (reg->input_entries != NULL && stubs != STUBS_EXPAND) {
+        return reg->input_entries[i];
+    }
+    void *known = stubs == STUBS_STAY ? table_look(core, &reg->inputs[i]) : NULL;
+    return is_stub(known) ? known : table_enter(core, &reg->inputs[i]);
 }
 
 static bool link_inputs(struct core *core, struct task *task,
@@ -49,23 +87,22 @@ static bool link_inputs(struct core *core, struct task *task,
     }
     size_t data_count = reg->input_count - reg->after_count;
     struct edge *inputs = task_inputs(task);
+    enum stubs stubs = judge_stubs(core, task, reg);
     task->after_count = (uint16_t)reg->after_count;
     for (size_t i = 0; i < reg->input_count; i++) {
-        struct task *from = reg->input_entries != NULL
-                                ? reg->input_entries[i]
-                                : table_enter(core, &reg->inputs[i]);
+        void *from = input_of(core, reg, i, stubs);
         if (from == NULL) {
             return false;
         }
-        link_edge(&inputs[i], from, i >= data_count);
+        if (stubs != STUBS_NONE && is_stub(from)) {
+            inputs[i].order_only = i >= data_count;
+            stub_put_away(core, task, &inputs[i], ((const struct stub *)from)->place);
+        } else {
+            graph_link_edge(&inputs[i], from, i >= data_count);
+        }
         task->input_count++;
     }
     return true;
-}
-
-static bool on_this_roll(const struct core_register *reg)
-{
-    return (reg->flags & (CORE_TASK_NESTED | CORE_TASK_ADOPTED)) == 0;
 }
 
 HOT static int put_on_roll(struct core *core, struct task *task,
@@ -99,7 +136,7 @@ static void push_done_inputs(struct core *core, struct task *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
         const struct edge *edge = &task_inputs(task)[i];
-        if (edge->from->own == CORE_OWN_DONE) {
+        if (edge->from != NULL && edge->from->own == CORE_OWN_DONE) {
             graph_push_for(core, edge);
         }
     }
@@ -214,6 +251,9 @@ int graph_register(struct core *core, const struct core_event *event)
     const struct core_register *reg = event->u.reg;
     if (!is_sane(core, hash, reg)) {
         return MOOT_ERR_INVALID;
+    }
+    if (reg->stub != NULL) {
+        return stub_register(core, hash, reg);
     }
     if (core->closed && on_this_roll(reg)) {
         return MOOT_ERR_CLOSED;

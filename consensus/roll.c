@@ -82,6 +82,21 @@ bool roll_all_hold(const struct core *core, uint32_t number, const struct chunk 
     return true;
 }
 
+bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank)
+{
+    const struct lane *lane = &core->lanes[place_lane(place)];
+    uint64_t position = place_position(place);
+    if (rank == core->rank ||
+        (lane->agreed != NULL && lane->agreed[rank] >= position)) {
+        return true;
+    }
+    if (spread_knows(lane, position, rank)) {
+        return true;
+    }
+    const struct chunk *chunk = roll_chunk_at(lane, position);
+    return chunk != NULL && rankset_has(&chunk->holders, rank);
+}
+
 bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank)
 {
     if (rank == core->rank) {
@@ -90,18 +105,8 @@ bool roll_knows_holder(const struct core *core, const struct task *task, uint32_
     if (rankset_has(&seldom(task)->holders, rank)) {
         return true;
     }
-    if (task->position == 0) {
-        return false;
-    }
-    const struct lane *lane = &core->lanes[task->lane];
-    if (lane->agreed != NULL && lane->agreed[rank] >= task->lane_position) {
-        return true;
-    }
-    if (spread_knows(lane, task->lane_position, rank)) {
-        return true;
-    }
-    const struct chunk *chunk = roll_chunk_at(lane, task->lane_position);
-    return chunk != NULL && rankset_has(&chunk->holders, rank);
+    return task->position != 0 &&
+           roll_knows_place(core, place_of(task->lane, task->lane_position), rank);
 }
 
 bool roll_agrees_so_far(const struct core *core, const struct task *task, uint32_t rank)
@@ -149,7 +154,7 @@ uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t 
 static uint64_t behind_what_has_gone(const struct lane *lane, uint64_t agreed,
                                      uint64_t first)
 {
-    while (agreed + 1 < first && lane_task(lane, agreed + 1) == NULL) {
+    while (agreed + 1 < first && lane_known(lane, agreed + 1) == NULL) {
         agreed++;
     }
     return agreed;
@@ -178,7 +183,7 @@ static void agree(struct core *core, const struct announced *what, uint32_t from
         return;
     }
     for (uint64_t at = what->first; at <= last; at++) {
-        struct task *task = lane_task(lane, at);
+        struct task *task = lane_task(core, lane, at);
         if (task != NULL && !rankset_add(&seldom_of(core, task)->holders, from)) {
             core->broken = true;
         }
@@ -190,11 +195,11 @@ bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t firs
 {
     *sum = (struct rollsum){0, 0};
     for (uint64_t at = first; at < first + count; at++) {
-        const struct task *task = lane_task(lane, at);
-        if (task == NULL) {
+        const moot_hash *known = lane_hash(lane, at);
+        if (known == NULL) {
             return false;
         }
-        moot_hash hash = task->hash;
+        moot_hash hash = *known;
         if (core->options.mode == CORE_STRICT) {
             strict_salt(&hash, at);
         }
@@ -349,12 +354,12 @@ static void announce(struct core *core, uint32_t number, struct message_roll wha
 
 void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk)
 {
-    const struct task *task = lane_task(&core->lanes[number], chunk->first);
+    const moot_hash *first = lane_hash(&core->lanes[number], chunk->first);
     announce(core, number,
              (struct message_roll){.first = chunk->first,
                                    .count = chunk->count,
                                    .sum = chunk->sum,
-                                   .scope = task != NULL ? hash_scope(&task->hash) : 0,
+                                   .scope = first != NULL ? hash_scope(first) : 0,
                                    .cut = chunk->cut});
 }
 
@@ -403,26 +408,22 @@ static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
     resolve_with(core, chunk);
 }
 
-HOT bool roll_append(struct core *core, struct lane *lane, uint32_t number,
-                     struct task *task)
+/* At the end of the lane. */
+HOT static inline bool put(struct core *core, struct lane *lane, uint32_t number,
+                           const moot_hash *hash, void *known)
 {
-    const moot_hash *hash = &task->hash;
     uint64_t scope = hash_scope(hash);
     if (scope != lane->open_scope && lane->len >= lane->open_first) {
         cut_chunk(core, lane, number); /* a chunk is of one scope, and ends with it */
     }
     lane->open_scope = scope;
-    if (!lane_put(core, lane, task)) {
-        return false;
-    }
-    task->lane = (uint16_t)number;
-    task->lane_position = lane->len;
-    task->position = ++core->roll_len;
-    drop_note_place(core, task);
-    if (task->scope != NULL) {
-        task->scope->count++;
-        rollsum_add(&task->scope->sum, hash);
-    }
+    return lane_put(core, lane, known);
+}
+
+/* It is there: into the sum, with which the chunk may end. */
+HOT static inline void add_to_sum(struct core *core, struct lane *lane, uint32_t number,
+                                  const moot_hash *hash)
+{
     moot_hash salted;
     if (core->options.mode == CORE_STRICT) {
         salted = *hash;
@@ -435,6 +436,38 @@ HOT bool roll_append(struct core *core, struct lane *lane, uint32_t number,
     if (ends || lane->len - lane->open_first + 1 >= ROLL_CHUNK_TASKS_MAX) {
         cut_chunk(core, lane, number);
     }
+}
+
+HOT bool roll_append_stub(struct core *core, struct lane *lane, uint32_t number,
+                          struct stub *stub)
+{
+    if (!put(core, lane, number, &stub->hash, stub)) {
+        return false;
+    }
+    stub->place = place_of(number, lane->len);
+    stub->position = ++core->roll_len;
+    drop_note_stub(core, stub);
+    moot_hash hash = stub->hash;
+    add_to_sum(core, lane, number, &hash);
+    return true;
+}
+
+HOT bool roll_append(struct core *core, struct lane *lane, uint32_t number,
+                     struct task *task)
+{
+    const moot_hash *hash = &task->hash;
+    if (!put(core, lane, number, hash, task)) {
+        return false;
+    }
+    task->lane = (uint16_t)number;
+    task->lane_position = lane->len;
+    task->position = ++core->roll_len;
+    drop_note_place(core, task);
+    if (task->scope != NULL) {
+        task->scope->count++;
+        rollsum_add(&task->scope->sum, hash);
+    }
+    add_to_sum(core, lane, number, hash);
     return true;
 }
 
@@ -528,7 +561,7 @@ void roll_on_want(struct core *core, uint32_t from, const struct message_want *w
         return;
     }
     for (uint32_t i = 0; i < want->count; i++) {
-        if (lane_task(lane, want->first + i) == NULL) {
+        if (lane_hash(lane, want->first + i) == NULL) {
             return; /* of a scope that has ended: the asker will hear of that */
         }
     }
@@ -542,7 +575,7 @@ void roll_on_want(struct core *core, uint32_t from, const struct message_want *w
         return;
     }
     for (uint32_t i = 0; i < want->count; i++) {
-        const struct task *task = lane_task(lane, want->first + i);
+        const struct task *task = lane_task(core, lane, want->first + i);
         assert(task != NULL);
         hashes[i] = task->hash;
         if (sites != NULL) {
@@ -614,12 +647,15 @@ bool roll_resolved(const struct core *core, uint32_t rank)
     return peer_seen(core, rank)->announced_count == 0;
 }
 
-void roll_count_task(struct core *core, const struct task *task)
+void roll_count_task(struct core *core, const void *known)
 {
     bool all = true;
     FOR_MEMBERS(core, rank)
     {
-        bool holds = roll_knows_holder(core, task, rank);
+        bool holds =
+            is_stub(known)
+                ? roll_knows_place(core, ((const struct stub *)known)->place, rank)
+                : roll_knows_holder(core, known, rank);
         if (holds && rank < core->rank) {
             return; /* that rank counts it */
         }
@@ -644,9 +680,9 @@ void roll_count_common(struct core *core)
     }
     for (uint32_t i = 0; i < core->lane_count; i++) {
         for (uint64_t at = 0; at < core->lanes[i].len; at++) {
-            const struct task *task = lane_task(&core->lanes[i], at + 1);
-            if (task != NULL) {
-                roll_count_task(core, task);
+            const void *known = lane_known(&core->lanes[i], at + 1);
+            if (known != NULL) {
+                roll_count_task(core, known);
             }
         }
     }

@@ -6,6 +6,7 @@
 #define CONSENSUS_ROOMS_H
 
 #include "consensus/core.h"
+#include "consensus/drop.h"
 #include "hashing/hot.h"
 
 /* --- outputs.c ---------------------------------------------------------------------
@@ -20,6 +21,7 @@ struct core_output *out_add(struct core *core, enum core_output_type type,
                             const struct task *task);
 void out_note_add(struct core *core, enum core_point point, const struct task *task,
                   uint32_t peer, enum evidence evidence);
+void out_note_stub(struct core *core, enum core_point point, const moot_hash *hash);
 /* If the host wants to hear of this point. */
 static inline void out_note(struct core *core, enum core_point point,
                             const struct task *task, uint32_t peer,
@@ -240,6 +242,20 @@ void recovery_forget(struct core *core, struct task *task); /* its scope is over
  */
 
 struct task *table_find(const struct core *core, const moot_hash *hash);
+/* A record or a stub. */
+void *table_look(const struct core *core, const moot_hash *hash);
+static inline struct task *table_at(const struct core *core, size_t slot)
+{
+    return stub_seen(core, core->slots[slot]);
+}
+/* Of a hash that is not in it.  False without memory: the core is broken. */
+bool table_put(struct core *core, const moot_hash *hash, void *known);
+void table_replace(struct core *core, struct task *task); /* a stub of its hash */
+void table_remove(struct core *core, const moot_hash *hash);
+/* A record that is in no table yet, of a task that its chair is known of: it has room
+ * for edges and the host's bytes.  `alone`: that chair is the only candidate. */
+struct task *table_record(struct core *core, size_t input_count, size_t room_bytes,
+                          uint32_t chair, bool alone);
 /* Fetches where it is looked for, or will be put. */
 static inline void table_expect(const struct core *core, const moot_hash *hash)
 {
@@ -321,7 +337,11 @@ bool task_learn_candidates(struct core *core, struct task *task,
 struct lane *lane_enter(struct core *core, uint32_t number); /* NULL: limit, memory */
 bool roll_append(struct core *core, struct lane *lane, uint32_t number,
                  struct task *task);
+bool roll_append_stub(struct core *core, struct lane *lane, uint32_t number,
+                      struct stub *stub);
 bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank);
+/* By where it stands alone, as of a stub. */
+bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank);
 /* Nothing says that it will not hold it: so far its roll is ours, or shorter.  A guess,
  * good for pushes only. */
 bool roll_agrees_so_far(const struct core *core, const struct task *task,
@@ -340,7 +360,7 @@ void roll_want_of_closed(struct core *core);
 void roll_count_common(struct core *core);
 /* Up to which position a peer's lane is known to equal ours. */
 uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank);
-void roll_count_task(struct core *core, const struct task *task);
+void roll_count_task(struct core *core, const void *known); /* or a stub */
 /* False if some of it is forgotten. */
 bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t first,
                  uint32_t count, struct rollsum *sum);
@@ -382,6 +402,7 @@ void state_on_state(struct core *core, uint32_t from, const struct message *mess
  */
 
 int graph_register(struct core *core, const struct core_event *event);
+void graph_link_edge(struct edge *edge, struct task *from, bool order_only);
 
 /* --- graph.c ------------------------------------------------------------------------
  */
@@ -561,10 +582,22 @@ enum { FORGET_PER_STEP = 512 };
 bool forget_some(struct core *core, struct scope *scope, uint32_t *budget);
 /* Takes the scope out of what may look at its tasks, and its peers' announcements. */
 void forget_begin(struct core *core, struct scope *scope);
-struct task *lane_task(const struct lane *lane, uint64_t position); /* NULL: gone */
+/* A record or a stub; NULL: it is gone. */
+void *lane_known(const struct lane *lane, uint64_t position);
+static inline struct task *lane_task(const struct core *core, const struct lane *lane,
+                                     uint64_t position)
+{
+    return stub_seen(core, lane_known(lane, position));
+}
+/* NULL: it is gone.  Of both the hash stands first. */
+static inline const moot_hash *lane_hash(const struct lane *lane, uint64_t position)
+{
+    return lane_known(lane, position);
+}
+void lane_replace(struct lane *lane, uint64_t position, struct task *task);
 /* Fetches the record some positions on: who goes along a roll finds it in the cache. */
 void lane_expect(const struct lane *lane, uint64_t position);
-bool lane_put(struct core *core, struct lane *lane, struct task *task); /* at len */
+bool lane_put(struct core *core, struct lane *lane, void *known); /* at len */
 void lane_forget(struct core *core, struct lane *lane, uint64_t position);
 
 /* Some scope has ended everywhere, or a once task was dropped: what is unknown may have
@@ -578,83 +611,6 @@ static inline bool forget_ever_has(const struct core *core)
 bool forget_task(struct core *core, struct task *task, bool alike);
 /* All tasks of a chunk that every member has. */
 void forget_chunk(struct core *core, uint32_t lane, struct chunk *chunk);
-
-/* --- drop.c, drop_round.c -----------------------------------------------------------
- */
-
-bool drop_is_on(const struct core *core);
-void drop_news(struct core *core); /* something may have become droppable */
-void drop_turn(struct core *core);
-uint64_t drop_deadline(const struct core *core);
-void drop_take(struct core *core, uint32_t from, const struct message_released *said);
-void drop_say(struct core *core, uint32_t to, enum released_what what,
-              const struct chunk_name *name, struct message_released said);
-bool drop_was_recent(const struct core *core, const struct chunk_name *name);
-/* A once task that was dropped; what comes about it is late. */
-bool drop_once_is_gone(const struct core *core, const moot_hash *hash);
-void drop_note_once(struct core *core, const moot_hash *hash); /* and now it is */
-void drop_late(struct core *core, uint32_t from, const struct message *message);
-/* Until the outcome; takes it. */
-void drop_hold(struct core *core, struct held *held);
-void drop_left(struct core *core, struct chunk *chunk);
-void drop_enter_view(struct core *core);
-void drop_doubt(struct core *core); /* behind the rest of entering a view */
-void drop_release(struct core *core);
-/* It is decided whether all drop it. */
-bool drop_is_leaving(const struct core *core, const struct task *task);
-/* Of the lowest member. */
-void drop_begin_round(struct core *core); /* if none is open, and there is reason */
-void drop_take_account(struct core *core, uint32_t from,
-                       const struct message_released *said);
-void drop_forget_offers(struct core *core);
-/* There is no such chunk any more. */
-void drop_void_offer(struct core *core, const struct chunk_name *name);
-
-/* --- cut.c --------------------------------------------------------------------------
- */
-
-/* Cuts what all members hold, if memory is short here. */
-void cut_own(struct core *core);
-/* A peer has cut its lane so, which is equal here: cuts likewise.  False: not yet. */
-bool cut_take(struct core *core, uint32_t from, const struct announced *what);
-/* A peer has cut a chunk that is one here, too. */
-void cut_hear(struct core *core, uint32_t from, struct chunk *chunk);
-void cut_tell(struct core *core);
-
-/* --- drop_count.c -------------------------------------------------------------------
- */
-
-bool drop_is_released(const struct core *core, const struct task *task);
-void drop_count_one(struct core *core, struct task *task);
-void drop_take_back(struct core *core, struct task *task);
-/* Something has happened that may let it be dropped. */
-static inline void drop_count(struct core *core, struct task *task)
-{
-    bool in_use = task->users > 0 || task->counted;
-    if (task->let_go && !in_use && core->drop.counts) {
-        drop_count_one(core, task);
-    }
-}
-/* Something is about to happen that may keep it. */
-static inline void drop_touch(struct core *core, struct task *task)
-{
-    if (task->counted) {
-        drop_take_back(core, task);
-    }
-}
-/* All of it is counted, and all members hold what takes its results: it is released. */
-bool drop_is_all_quiet(const struct core *core, uint32_t lane,
-                       const struct chunk *chunk);
-/* What takes its results is offered by all, as far as is counted. */
-enum feeds { FEEDS_NO, FEEDS_YES, FEEDS_MAYBE };
-enum feeds drop_feeds_offered(const struct core *core, uint32_t lane,
-                              const struct chunk *chunk);
-void drop_note_place(struct core *core, const struct task *task); /* on the roll: new */
-/* Those of a stretch of a lane of which nothing is forgotten, counted anew. */
-struct chunk_facts drop_facts_of(const struct core *core, uint32_t lane, uint64_t first,
-                                 uint32_t count);
-void drop_note_none(struct core *core, const struct task *task); /* it has none there */
-void drop_forget_counts(struct core *core); /* in a new view all begins anew */
 
 /* --- ballot.c ------------------------------------------------------------------------
  */

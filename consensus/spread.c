@@ -220,12 +220,12 @@ void spread_tell_part(struct core *core, struct lane *lane)
 static void tell(struct core *core, uint32_t number, const struct chunk *chunk,
                  uint32_t to, bool partial)
 {
-    const struct task *task = lane_task(&core->lanes[number], chunk->first);
+    const moot_hash *first = lane_hash(&core->lanes[number], chunk->first);
     struct message *message =
-        task != NULL ? out_send(core, to, MESSAGE_ROLL, NULL) : NULL;
+        first != NULL ? out_send(core, to, MESSAGE_ROLL, NULL) : NULL;
     if (message != NULL) {
         message->u.roll = (struct message_roll){.lane = number,
-                                                .scope = hash_scope(&task->hash),
+                                                .scope = hash_scope(first),
                                                 .first = chunk->first,
                                                 .count = chunk->count,
                                                 .partial = partial,

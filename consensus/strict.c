@@ -50,7 +50,7 @@ bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
     if (lane >= core->lane_count || position == 0 || position > core->lanes[lane].len) {
         return false;
     }
-    const struct task *task = lane_task(&core->lanes[lane], position);
+    const struct task *task = lane_task(core, &core->lanes[lane], position);
     if (task == NULL) {
         return false;
     }
@@ -69,7 +69,8 @@ static void put_mine(struct core *core)
         put_on_side(core, core->rank, &nothing, NULL);
         return;
     }
-    const struct task *task = lane_task(lane, difference->position);
+    /* In strict mode all have records. */
+    const struct task *task = lane_known(lane, difference->position);
     put_on_side(core, core->rank, &task->hash, task->site);
     FOR_MEMBERS(core, rank)
     {
@@ -105,7 +106,7 @@ static uint64_t first_difference(const struct core *core,
         if (lane == NULL || position == 0 || position > lane->len) {
             return core->closed ? position : 0;
         }
-        if (!hash_equal(&lane_task(lane, position)->hash, &hashes->hashes[i])) {
+        if (!hash_equal(lane_hash(lane, position), &hashes->hashes[i])) {
             return position;
         }
     }

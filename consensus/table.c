@@ -41,9 +41,14 @@ HOT static size_t slot_of(const struct core *core, const moot_hash *hash)
     return slot;
 }
 
-struct task *table_find(const struct core *core, const moot_hash *hash)
+void *table_look(const struct core *core, const moot_hash *hash)
 {
     return core->slot_count > 0 ? core->slots[slot_of(core, hash)] : NULL;
+}
+
+struct task *table_find(const struct core *core, const moot_hash *hash)
+{
+    return stub_seen(core, table_look(core, hash));
 }
 
 HOT void table_expect_record(const struct core *core, const moot_hash *hash)
@@ -60,10 +65,10 @@ HOT void table_expect_record(const struct core *core, const moot_hash *hash)
     fetch_ahead(core->slots[slot], core->record_bytes);
 }
 
-static void slot_fill(struct core *core, size_t slot, uint32_t tag, struct task *task)
+static void slot_fill(struct core *core, size_t slot, uint32_t tag, void *known)
 {
     core->tags[slot] = tag;
-    core->slots[slot] = task;
+    core->slots[slot] = known;
 }
 
 /* Moves what there is without a look at the records. */
@@ -102,6 +107,36 @@ COLD static bool table_widen(struct core *core)
 static bool is_full(const struct core *core)
 {
     return core->task_count + core->task_count / 3 >= core->slot_count;
+}
+
+/* Where it is to be put: there is room.  False without memory. */
+static inline bool table_open(struct core *core, const moot_hash *hash, size_t *slot)
+{
+    if (is_full(core)) {
+        if (!table_widen(core)) {
+            core->broken = true;
+            return false;
+        }
+        *slot = slot_of(core, hash);
+    }
+    return true;
+}
+
+HOT bool table_put(struct core *core, const moot_hash *hash, void *known)
+{
+    size_t slot = core->slot_count > 0 ? slot_of(core, hash) : 0;
+    if (!table_open(core, hash, &slot)) {
+        return false;
+    }
+    assert(core->tags[slot] == 0);
+    slot_fill(core, slot, tag_of(hash), known);
+    core->task_count++;
+    return true;
+}
+
+void table_replace(struct core *core, struct task *task)
+{
+    core->slots[slot_of(core, &task->hash)] = task;
 }
 
 /* --- What few tasks have ------------------------------------------------------------
@@ -219,8 +254,22 @@ static struct task *record_new(struct core *core, size_t input_count, size_t roo
         task->pieces = (uint8_t)(bytes / RECORD_PIECE_BYTES);
         task->inputs_at = (uint8_t)(inputs_at / RECORD_PIECE_BYTES);
         task->room_inputs = roomy ? (uint8_t)input_count : 0;
+        task->need = NEED_NONE;
+        task->owner = NOBODY;
+        task->rec = NOBODY;
     }
     return task;
+}
+
+struct task *table_record(struct core *core, size_t input_count, size_t room_bytes,
+                          uint32_t chair, bool alone)
+{
+    struct task *task = record_new(core, input_count, room_bytes);
+    if (task != NULL) {
+        task->chair = chair;
+        task->candidates = alone ? single_of(core, chair) : NULL;
+    }
+    return task != NULL && (!alone || task->candidates != NULL) ? task : NULL;
 }
 static_assert(RECORD_BYTES_MAX / sizeof(struct edge) <= UINT8_MAX,
               "so are its inputs, if they stand in it");
@@ -288,14 +337,10 @@ HOT struct task *table_enter_for(struct core *core, const moot_hash *hash,
 {
     size_t slot = core->slot_count > 0 ? slot_of(core, hash) : 0;
     if (core->slot_count > 0 && core->tags[slot] != 0) {
-        return core->slots[slot];
+        return table_at(core, slot);
     }
-    if (is_full(core)) {
-        if (!table_widen(core)) {
-            core->broken = true;
-            return NULL;
-        }
-        slot = slot_of(core, hash);
+    if (!table_open(core, hash, &slot)) {
+        return NULL;
     }
     assert(!scope_is_dropped(core, hash) || MUTANT(LATEFRESH));
     struct scope *scope = scope_of(core, hash);
@@ -304,9 +349,6 @@ HOT struct task *table_enter_for(struct core *core, const moot_hash *hash,
         return NULL;
     }
     task->hash = *hash;
-    task->need = NEED_NONE;
-    task->owner = NOBODY;
-    task->rec = NOBODY;
     place(core, task, candidates);
     task->frozen = !core->settled && (task->chair == core->rank || task->finder) &&
                    epoch_moved(core, task);
@@ -365,10 +407,10 @@ HOT static void task_release(struct core *core, struct task *task)
 }
 
 /* Those that stand behind it in its run move up, so that no search ends too early. */
-static void table_remove(struct core *core, const struct task *task)
+void table_remove(struct core *core, const moot_hash *hash)
 {
     size_t mask = core->slot_count - 1;
-    size_t hole = slot_of(core, &task->hash);
+    size_t hole = slot_of(core, hash);
     for (size_t slot = (hole + 1) & mask; core->tags[slot] != 0;
          slot = (slot + 1) & mask) {
         size_t home = core->tags[slot] & mask;
@@ -382,7 +424,7 @@ static void table_remove(struct core *core, const struct task *task)
 
 void table_forget(struct core *core, struct task *task)
 {
-    table_remove(core, task);
+    table_remove(core, &task->hash);
     core->task_count--;
     task_release(core, task);
     inputs_give(core, task);
@@ -395,7 +437,7 @@ void table_forget(struct core *core, struct task *task)
 void table_release(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
-        if (core->slots[i] != NULL) {
+        if (core->slots[i] != NULL && !is_stub(core->slots[i])) {
             task_release(core, core->slots[i]);
         }
     }

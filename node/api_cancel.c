@@ -7,6 +7,7 @@
 #include "moot.h"
 
 #include "node/engine.h"
+#include "node/task_handle.h"
 #include "node/task_list.h"
 #include "proto/error.h"
 
@@ -61,7 +62,7 @@ static int find_all(struct moot *m, struct lane *lane, const char *call,
 {
     for (size_t i = 0; i < count; i++) {
         struct handle *handle;
-        int error = handle_find(&m->handles, tasks[i].id, &handle);
+        int error = task_handle_find(m, tasks[i].id, &handle);
         if (error != MOOT_OK) {
             return lane_fail(lane, error, "%s: handle %zu: %s", call, i,
                              error_text(error));

@@ -190,7 +190,7 @@ static int order_after(struct lane *lane, moot_ticket *ticket, const moot_task *
     }
     for (size_t i = 0; i < count; i++) {
         struct handle *handle;
-        int error = handle_find(&ticket->m->handles, tasks[i].id, &handle);
+        int error = task_handle_find(ticket->m, tasks[i].id, &handle);
         if (error == MOOT_OK && handle->task == ticket->task) {
             return lane_fail(lane, MOOT_ERR_INVALID,
                              "moot_ticket_after: task %zu is the ticket's own", i);

@@ -68,7 +68,7 @@ static int fill_items(struct moot *m, struct lane *lane, const char *call,
 {
     for (size_t i = 0; i < wait->count; i++) {
         struct handle *handle;
-        int error = handle_find(&m->handles, tasks[i].id, &handle);
+        int error = task_handle_find(m, tasks[i].id, &handle);
         if (error != MOOT_OK) {
             return bad_handle(lane, call, i, error);
         }
@@ -209,7 +209,7 @@ static int fetch_locked(struct moot *m, struct lane *lane, moot_task t,
         return error;
     }
     struct handle *handle;
-    error = handle_find(&m->handles, t.id, &handle); /* it may be gone by now */
+    error = task_handle_find(m, t.id, &handle); /* it may be gone by now */
     if (error != MOOT_OK) {
         return bad_handle(lane, "moot_task_fetch", 0, error);
     }

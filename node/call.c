@@ -48,7 +48,7 @@ HOT void call_end(struct moot_call *call)
     }
     for (size_t i = 0; i < call->child_count; i++) {
         struct handle *handle;
-        if (handle_find(&call->m->handles, call->children[i], &handle) == MOOT_OK) {
+        if (task_handle_find(call->m, call->children[i], &handle) == MOOT_OK) {
             task_handle_end(call->m, handle);
         }
     }
@@ -258,7 +258,7 @@ static struct task *find_child(moot_call *call, struct lane *lane, moot_task chi
                                int *error)
 {
     struct handle *handle;
-    *error = handle_find(&call->m->handles, child.id, &handle);
+    *error = task_handle_find(call->m, child.id, &handle);
     if (*error != MOOT_OK) {
         lane_fail(lane, *error, "moot_call_wait: the handle %s",
                   *error == MOOT_ERR_FOREIGN ? "belongs to another context"
@@ -307,7 +307,7 @@ static int wait_child(moot_call *call, struct lane *lane, moot_task child,
     error = wait_run(call->m, &wait);
     if (error == MOOT_OK) {
         struct handle *handle;
-        if (handle_find(&call->m->handles, child.id, &handle) == MOOT_OK) {
+        if (task_handle_find(call->m, child.id, &handle) == MOOT_OK) {
             handle->awaited = true;
         }
         error = wait_tell(call->m, call->lane, task, item.code);

@@ -18,7 +18,7 @@ enum {
 static void end_link(struct moot *m, const struct chain_link *link)
 {
     struct handle *handle;
-    if (handle_find(&m->handles, link->id, &handle) == MOOT_OK) {
+    if (task_handle_find(m, link->id, &handle) == MOOT_OK) {
         task_handle_end(m, handle);
     }
 }

@@ -119,6 +119,8 @@ static int make_core(struct moot *m, char *story)
                  (vote_auto ? (uint32_t)CORE_ADAPT_VOTE : 0u),
         .pages = pool_pages,
         .entry_bytes = sizeof(struct task),
+        .expand = task_expand,
+        .expand_context = m,
         .drop_above = window_drop_above((uint64_t)knobs->window),
         .chunk_mask = window_chunk_mask((uint64_t)knobs->window),
         .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |

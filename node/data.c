@@ -136,7 +136,7 @@ static void give_slot(struct datas *datas, struct data *data)
 static void end_task_handle(struct moot *m, uint64_t id)
 {
     struct handle *handle;
-    if (id != 0 && handle_find(&m->handles, id, &handle) == MOOT_OK) {
+    if (id != 0 && task_handle_find(m, id, &handle) == MOOT_OK) {
         task_handle_end(m, handle);
     }
 }
@@ -146,7 +146,7 @@ static int share(struct moot *m, struct lane *lane, const char *call, uint64_t i
                  uint64_t *out)
 {
     struct handle *handle;
-    int error = handle_find(&m->handles, id, &handle);
+    int error = task_handle_find(m, id, &handle);
     if (error != MOOT_OK) {
         return lane_fail(lane, error, "%s: the task: %s", call, error_text(error));
     }

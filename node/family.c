@@ -3,6 +3,7 @@
 
 #include "node/call.h"
 #include "node/engine.h"
+#include "node/task_handle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,7 @@ bool family_make(struct moot_call *call)
     family_free(call->task); /* of a run before */
     for (size_t i = 0; i < call->child_count; i++) {
         struct handle *handle;
-        if (handle_find(&call->m->handles, call->children[i], &handle) != MOOT_OK) {
+        if (task_handle_find(call->m, call->children[i], &handle) != MOOT_OK) {
             continue; /* released: no kernel can, but let it be */
         }
         const struct task *child = handle->task;

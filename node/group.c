@@ -51,10 +51,10 @@ static bool list_room(struct member_list *list, size_t more)
     return true;
 }
 
-static struct task *task_of(const struct moot *m, const struct member *member)
+static struct task *task_of(struct moot *m, const struct member *member)
 {
     struct handle *handle;
-    int error = handle_find(&m->handles, member->id, &handle);
+    int error = task_handle_find(m, member->id, &handle);
     assert(error == MOOT_OK); /* nobody else knows its number */
     (void)error;
     return handle->task;
@@ -63,7 +63,7 @@ static struct task *task_of(const struct moot *m, const struct member *member)
 static void end_member(struct moot *m, const struct member *member)
 {
     struct handle *handle;
-    if (handle_find(&m->handles, member->id, &handle) == MOOT_OK) {
+    if (task_handle_find(m, member->id, &handle) == MOOT_OK) {
         task_handle_end(m, handle);
     }
 }
@@ -101,7 +101,7 @@ void group_add(struct moot *m, struct lane *lane, moot_task task)
 {
     struct group *group = lane->group;
     struct handle *handle;
-    if (handle_find(&m->handles, task.id, &handle) != MOOT_OK) {
+    if (task_handle_find(m, task.id, &handle) != MOOT_OK) {
         return;
     }
     uint64_t id = task_handle_new(m, handle->task, NULL);

@@ -31,13 +31,14 @@ struct task;
 struct handle {
     struct task *task;   /* NULL: free */
     struct task *parent; /* the running task that spawned it; NULL: the program's */
-    bool borrowed;       /* fetched: holds a reference to the task's payload */
-    bool awaited;        /* a child that its parent waited for */
-    bool scoped;         /* counted by the task's scope (scope.h) */
-    bool kept;           /* released, but its task is needed yet (task_handle.h) */
+    bool borrowed : 1;   /* fetched: holds a reference to the task's payload */
+    bool awaited : 1;    /* a child that its parent waited for */
+    bool scoped : 1;     /* counted by the task's scope (scope.h) */
+    bool kept : 1;       /* released, but its task is needed yet (task_handle.h) */
     uint16_t generation;
     uint32_t next_free; /* kept: the next of those */
 };
+static_assert(sizeof(struct handle) <= 24, "each task that is used has one");
 
 struct handles {
     struct handle *slots;

@@ -15,6 +15,7 @@
 #include "consensus/core.h"
 #include "hashing/identity.h"
 #include "moot.h"
+#include "node/handle.h"
 #include "proto/message.h"
 
 struct kernel {
@@ -32,6 +33,12 @@ struct kernel {
     bool conflict; /* with this registration of a peer's: */
     uint32_t peer_rank, peer_version, peer_flags;
 };
+
+/* Its place among the context's. */
+static inline uint32_t kernel_number(const struct kernel *kernel)
+{
+    return (uint32_t)kernel->id & ((UINT32_C(1) << HANDLE_SLOT_BITS) - 1);
+}
 
 struct rumour; /* a KERNEL for a name that is not registered here */
 

@@ -257,6 +257,15 @@ void lane_set_state(struct moot *m, struct lane *lane, enum core_lane_state stat
     engine_step(m, &event);
 }
 
+void lane_forget_stubs(struct lane *lane, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (lane->inputs[i] != NULL && core_is_stub(lane->inputs[i])) {
+            lane->inputs[i] = NULL;
+        }
+    }
+}
+
 moot_hash lane_scope(const struct lane *lane)
 {
     return lane->scope_depth > 0 ? lane->scopes[lane->scope_depth - 1] : (moot_hash){0};

@@ -5,6 +5,7 @@
 #include "moot_watch.h"
 #include "node/engine.h"
 #include "node/sized.h"
+#include "node/task_handle.h"
 #include "node/task_list.h"
 #include "proto/error.h"
 
@@ -94,7 +95,7 @@ int moot_task_info_sized(moot *m, moot_task t, moot_task_info *out, size_t size)
         return MOOT_ERR_NO_MEMORY;
     }
     struct handle *handle;
-    int error = handle_find(&m->handles, t.id, &handle);
+    int error = task_handle_find(m, t.id, &handle);
     if (error == MOOT_OK) {
         look_fill(m, handle->task, &info);
         sized_give(out, size, &info, sizeof(info));
@@ -113,14 +114,14 @@ static int info_all(struct moot *m, struct lane *lane, const moot_task *tasks,
     struct handle *handle;
     moot_task_info info;
     for (size_t i = 0; i < count; i++) {
-        int error = handle_find(&m->handles, tasks[i].id, &handle);
+        int error = task_handle_find(m, tasks[i].id, &handle);
         if (error != MOOT_OK) {
             return lane_fail(lane, error, "moot_task_info_all: handle %zu: %s", i,
                              error_text(error));
         }
     }
     for (size_t i = 0; i < count; i++) {
-        if (handle_find(&m->handles, tasks[i].id, &handle) == MOOT_OK) {
+        if (task_handle_find(m, tasks[i].id, &handle) == MOOT_OK) {
             look_fill(m, handle->task, &info);
             sized_give((uint8_t *)infos + i * size, size, &info, sizeof(info));
         }

@@ -1,6 +1,8 @@
 /* queue_wait.c - what a thread's queues still have when it is about to wait for it. */
 #include "queue.h"
 
+#include "node/task_handle.h"
+
 static int flush(struct moot *m, struct lane *lane)
 {
     int error = MOOT_OK;
@@ -51,7 +53,7 @@ static int check_submitted(struct lane *lane, const struct task *task, const cha
 static const struct task *pending_task(struct moot *m, moot_task t)
 {
     struct handle *handle;
-    bool known = handle_find(&m->handles, t.id, &handle) == MOOT_OK;
+    bool known = task_handle_find(m, t.id, &handle) == MOOT_OK;
     return known && handle->task->pending ? handle->task : NULL;
 }
 

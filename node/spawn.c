@@ -19,6 +19,7 @@
 #include "proto/error.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* A rank that only spawns still answers its peers this often. */
 enum { SPAWN_DRIVE_NS = 20000 };
@@ -150,9 +151,13 @@ static inline int refusal(const struct moot *m, const moot_hash *hash,
     return task != NULL && task->held ? MOOT_OK : error;
 }
 
-/* The thread is a lane of the protocol, and goes on. */
-COLD static int begin_spawning(struct moot *m, struct lane *lane)
+/* The thread is a lane of the protocol, and goes on: with that stubs may become
+ * records.
+ */
+COLD static int begin_spawning(struct moot *m, struct lane *lane,
+                               const struct task_facts *facts)
 {
+    lane_forget_stubs(lane, facts->reg.input_count);
     int error = lane_enrol(m, lane);
     if (error != MOOT_OK) {
         return lane_fail(lane, error, "no more than %u threads can spawn at a time",
@@ -162,11 +167,12 @@ COLD static int begin_spawning(struct moot *m, struct lane *lane)
     return MOOT_OK;
 }
 
-HOT inline int spawn_enter(struct moot *m, struct lane *lane,
-                           const struct task_facts *facts, struct spawned *out)
+/* Its hash, once it may be spawned. */
+HOT static inline int spawn_name(struct moot *m, struct lane *lane,
+                                 const struct task_facts *facts, moot_hash *out)
 {
-    int error =
-        facts->nested || lane_is_running(lane) ? MOOT_OK : begin_spawning(m, lane);
+    bool goes_on = facts->nested || lane_is_running(lane);
+    int error = goes_on ? MOOT_OK : begin_spawning(m, lane, facts);
     if (error != MOOT_OK) {
         return error;
     }
@@ -176,25 +182,125 @@ HOT inline int spawn_enter(struct moot *m, struct lane *lane,
     moot_hash hash = hash_of(facts);
     core_expect(m->core, &hash);
     if (core_any_leaving(m->core)) {
-        window_wait_while_leaving(m, &hash, facts);
+        window_wait_while_leaving(m, lane, &hash, facts);
     }
+    *out = hash;
     error = refusal(m, &hash, facts);
-    if (error != MOOT_OK) {
-        return explain(m, lane, &hash, facts->label, error);
-    }
-    struct task *task = task_enter_for(m, &hash, facts);
+    return error == MOOT_OK ? MOOT_OK : explain(m, lane, &hash, facts->label, error);
+}
+
+/* Its record, and a handle of it. */
+static inline int make_record(struct moot *m, struct lane *lane, const moot_hash *hash,
+                              const struct task_facts *facts, struct spawned *out)
+{
+    struct task *task = task_enter_for(m, hash, facts);
     uint64_t id = task != NULL ? task_handle_new(m, task, facts->parent) : 0;
     if (id == 0) {
-        return explain(m, lane, &hash, facts->label, MOOT_ERR_NO_MEMORY);
+        return explain(m, lane, hash, facts->label, MOOT_ERR_NO_MEMORY);
     }
     *out = (struct spawned){.task = task, .id = id};
+    return MOOT_OK;
+}
+
+int spawn_enter(struct moot *m, struct lane *lane, const struct task_facts *facts,
+                struct spawned *out)
+{
+    moot_hash hash;
+    int error = spawn_name(m, lane, facts, &hash);
+    return error == MOOT_OK ? make_record(m, lane, &hash, facts, out) : error;
+}
+
+/* --- Tasks that are all others' --------------------------------------------------- */
+
+/* As far as the host goes. */
+static inline bool is_plain(const struct moot *m, const struct task_facts *facts)
+{
+    return m->observe == NULL && m->trace == NULL && m->knobs.verify_ppm == 0 &&
+           facts->label == NULL && facts->priority == 0 && !facts->nested &&
+           (facts->kernel->flags & MOOT_KERNEL_PORTABLE) == 0 &&
+           facts->args_size <= STUB_ARGS_BYTES_MAX &&
+           kernel_number(facts->kernel) <= UINT16_MAX;
+}
+
+/* What the core knows the inputs by; false: one is known by its hash alone. */
+static inline bool find_known(const struct task_facts *facts, void **entries)
+{
+    for (size_t i = 0; i < facts->reg.input_count; i++) {
+        const struct task *input = facts->input_tasks[i];
+        entries[i] = input != NULL ? task_entry(input) : NULL;
+        if (entries[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline bool may_prune(const struct moot *m, const struct lane *lane,
+                             const moot_hash *hash, struct task_facts *facts)
+{
+    const struct rankset *candidates = facts->reg.candidates;
+    bool ours = candidates != NULL && rankset_has(candidates, m->group.rank);
+    /* A group waits for all of its tasks. */
+    if (ours || lane->group != NULL || !is_plain(m, facts) ||
+        !find_known(facts, lane->entries)) {
+        return false;
+    }
+    facts->reg.lane = lane->number;
+    facts->reg.input_entries = lane->entries;
+    facts->reg.host_size = sizeof(struct task_stub) + facts->args_size;
+    return core_may_prune(m->core, hash, &facts->reg);
+}
+
+/* The handle is there first: the stub may become a record within the step. */
+HOT static int spawn_stub(struct moot *m, struct lane *lane, const moot_hash *hash,
+                          struct task_facts *facts, moot_task *out)
+{
+    static const struct stub_to_come {
+        uint64_t words[4];
+    } to_come = {.words = {0}};
+    struct task *const none = (struct task *)(uintptr_t)&to_come;
+    uint64_t id = handle_new(&m->handles, none, NULL);
+    if (id == 0) {
+        return explain(m, lane, hash, NULL, MOOT_ERR_NO_MEMORY);
+    }
+    struct {
+        struct task_stub stub;
+        unsigned char args[STUB_ARGS_BYTES_MAX];
+    } part;
+    part.stub = (struct task_stub){.handle = id,
+                                   .number = m->counts.entered + 1,
+                                   .kernel = (uint16_t)kernel_number(facts->kernel),
+                                   .args_size = (uint16_t)facts->args_size};
+    if (facts->args_size > 0) {
+        memcpy(part.args, facts->args, facts->args_size);
+    }
+    void *stub = NULL;
+    struct core_register *reg = &facts->reg;
+    reg->site = reg->site != NULL ? task_site_intern(m, reg->site) : NULL;
+    reg->stub = &stub;
+    reg->host = &part;
+    const struct core_event event = {
+        .type = CORE_EV_REGISTER, .hash = *hash, .u.reg = reg};
+    int error = engine_step(m, &event);
+    reg->stub = NULL;
+    reg->host = NULL;
+    struct handle *handle = handle_at(&m->handles, id);
+    if (error != MOOT_OK) {
+        handle_free(&m->handles, handle);
+        return explain(m, lane, hash, NULL, error);
+    }
+    handle->task = handle->task == none ? stub : handle->task;
+    m->counts.entered++;
+    m->counts.spawned++;
+    lane->spawn_site = reg->site;
+    out->id = id;
     return MOOT_OK;
 }
 
 void spawn_undo(struct moot *m, const struct spawned *spawned)
 {
     struct handle *handle;
-    if (handle_find(&m->handles, spawned->id, &handle) == MOOT_OK) {
+    if (task_handle_find(m, spawned->id, &handle) == MOOT_OK) {
         task_handle_end(m, handle);
     }
 }
@@ -264,7 +370,17 @@ static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *f
                          moot_task *out)
 {
     struct spawned spawned = {.task = NULL};
-    int error = spawn_enter(m, lane, facts, &spawned);
+    moot_hash hash;
+    int error = spawn_name(m, lane, facts, &hash);
+    if (error == MOOT_OK && may_prune(m, lane, &hash, facts)) {
+        return spawn_stub(m, lane, &hash, facts, out);
+    }
+    if (error == MOOT_OK) {
+        if (m->trace != NULL || facts->priority > 0) {
+            lane_forget_stubs(lane, facts->reg.input_count);
+        }
+        error = make_record(m, lane, &hash, facts, &spawned);
+    }
     assert(error != MOOT_OK || spawned.task != NULL);
     if (error == MOOT_OK) {
         error = spawn_hold(m, lane, facts, &spawned);
@@ -273,6 +389,13 @@ static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *f
         out->id = spawned.id;
     }
     return error;
+}
+
+static int spawn_in_queue(struct moot *m, struct lane *lane, bool queued,
+                          struct task_facts *facts, moot_task *out)
+{
+    lane_forget_stubs(lane, facts->reg.input_count);
+    return queue_spawn(m, lane, queued, facts, out);
 }
 
 HOT int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
@@ -292,7 +415,7 @@ HOT int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec
         bool queued = (spec->flags & MOOT_TASK_NO_QUEUE) == 0;
         error = parent == NULL && lane->queues.entry == NULL
                     ? spawn_at_once(m, lane, &spawn.facts, out)
-                    : queue_spawn(m, lane, queued, &spawn.facts, out);
+                    : spawn_in_queue(m, lane, queued, &spawn.facts, out);
     }
     if (spawn.candidates.high_words > 0) {
         rankset_release(&spawn.candidates);

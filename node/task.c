@@ -118,8 +118,7 @@ COLD static const char *site_enter(struct moot *m, const char *site)
     return m->sites[at].name;
 }
 
-/* The context's copy; NULL without memory: a report then says less. */
-static const char *site_intern(struct moot *m, const char *site)
+const char *task_site_intern(struct moot *m, const char *site)
 {
     bool again = m->site_last != NULL && strcmp(m->site_last, site) == 0;
     return again ? m->site_last : site_enter(m, site);
@@ -225,7 +224,7 @@ HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *f
         return false;
     }
     if (facts->reg.site != NULL) {
-        core_entry_set_site(&task->entry, site_intern(m, facts->reg.site));
+        core_entry_set_site(&task->entry, task_site_intern(m, facts->reg.site));
     }
     bool some = facts->label != NULL || facts->parent != NULL || portable;
     struct task_seldom *seldom = some ? task_seldom_of(m, task) : NULL;
@@ -247,6 +246,46 @@ HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *f
     task->nested = facts->nested;
     task->kernel = facts->kernel;
     return true;
+}
+
+/* --- Stubs that become records ---------------------------------------------------- */
+
+/* False without memory. */
+static bool take_args(struct moot *m, struct task *task, const void *args, size_t size)
+{
+    size_t bytes;
+    void *room = core_entry_room(m->core, &task->entry, &bytes);
+    bool fits = bytes >= size;
+    task->args = size == 0 ? NULL : fits ? room : malloc(size);
+    if (task->args == NULL) {
+        return size == 0;
+    }
+    memcpy(task->args, args, size);
+    task->args_size = (uint32_t)size;
+    task->args_inside = fits;
+    task->args_alone = !fits;
+    return true;
+}
+
+COLD void task_expand(void *context, struct core *core, void *entry, const void *part)
+{
+    struct moot *m = context;
+    struct task *task = entry;
+    struct task_stub stub;
+    (void)core;
+    memcpy(&stub, part, sizeof(stub));
+    task->entered = true;
+    task->held = true;
+    task->number = stub.number;
+    task->kernel = m->kernels.items[stub.kernel];
+    task->let_go = stub.handle == 0;
+    if (stub.handle != 0) {
+        handle_at(&m->handles, stub.handle)->task = task;
+        task->handle_count = 1;
+    }
+    if (!take_args(m, task, (const char *)part + sizeof(stub), stub.args_size)) {
+        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for a task's arguments");
+    }
 }
 
 /* --- Rewriting what is not registered yet ----------------------------------------- */
@@ -354,6 +393,10 @@ static void drop_own_bytes(struct moot *m, struct task *task)
 
 static void forget(struct moot *m, struct task *task)
 {
+    if (core_is_stub(task)) {
+        core_entry_give(m->core, task);
+        return;
+    }
     task->gone = true;
     drop_own_bytes(m, task);
     if (is_unused(task)) {
@@ -370,7 +413,7 @@ static void expect(void *const *tasks, uint32_t i, uint32_t count)
         const char *record = tasks[i + EXPECT_FAR_AHEAD];
         fetch_ahead(record + CORE_ENTRY_BYTES, sizeof(struct task) - CORE_ENTRY_BYTES);
     }
-    if (i + EXPECT_AHEAD < count) {
+    if (i + EXPECT_AHEAD < count && !core_is_stub(tasks[i + EXPECT_AHEAD])) {
         const struct task *task = tasks[i + EXPECT_AHEAD];
         fetch_ahead(task->payload, 1);
         fetch_ahead(task->args, 1);

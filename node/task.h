@@ -100,6 +100,20 @@ static_assert(CORE_ENTRY_BYTES >= 3 * 64 && offsetof(struct task, size) == 4 * 6
 static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES + 88,
               "its memory is what a live task costs");
 
+/* A task that this rank neither runs nor feeds is but a stub of the core's, which the
+ * program's handle of it points to instead of a record, until something needs that
+ * (task_handle_find).  Behind what is kept of it here stand its arguments. */
+struct task_stub {
+    uint64_t handle; /* the program's; 0: released */
+    uint32_t number;
+    uint16_t kernel; /* of the context's kernels */
+    uint16_t args_size;
+};
+enum { STUB_ARGS_BYTES_MAX = 256 };
+
+/* For core_options.expand; the context is a struct moot. */
+void task_expand(void *context, struct core *core, void *entry, const void *part);
+
 /* Its inputs, once it is held: first those that give it data, then those that it merely
  * comes after.  One that the core has forgotten is NULL, and what the core has
  * forgotten has none. */
@@ -116,10 +130,10 @@ static inline struct task *task_input(const struct task *task, uint32_t i)
     return core_entry_input(task, i);
 }
 
-/* The core's entry of it; NULL: the core has forgotten the task. */
+/* What the core knows it by; NULL: the core has forgotten the task. */
 static inline void *task_entry(const struct task *task)
 {
-    return task->gone ? NULL : (void *)(uintptr_t)task;
+    return !core_is_stub(task) && task->gone ? NULL : (void *)(uintptr_t)task;
 }
 
 /* What it has of these; all zero if it has none. */
@@ -166,6 +180,9 @@ struct task_facts {
  * its arguments, and in the core's part for its inputs. */
 struct task *task_enter_for(struct moot *m, const moot_hash *hash,
                             const struct task_facts *facts);
+
+/* The context's copy of a call site; NULL without memory: a report then says less. */
+const char *task_site_intern(struct moot *m, const char *site);
 
 /* Copies them into the record; false without memory, and then the record is as it was.
  */

@@ -22,6 +22,25 @@ HOT uint64_t task_handle_new(struct moot *m, struct task *task, struct task *par
     return id;
 }
 
+int task_handle_find(struct moot *m, uint64_t id, struct handle **out)
+{
+    int error = handle_find(&m->handles, id, out);
+    if (error != MOOT_OK || !core_is_stub((*out)->task)) {
+        return error;
+    }
+    moot_hash hash = (*out)->task->hash;
+    return core_enter(m->core, &hash) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+static void end_stub(struct moot *m, struct handle *handle)
+{
+    struct task *stub = handle->task;
+    struct task_stub *part = core_stub_host(stub);
+    part->handle = 0;
+    handle_free(&m->handles, handle);
+    core_let_go(m->core, &stub->hash, stub);
+}
+
 static void end_borrow(struct handle *handle)
 {
     if (handle->borrowed && handle->task->payload != NULL) {
@@ -33,6 +52,10 @@ static void end_borrow(struct handle *handle)
 HOT void task_handle_end(struct moot *m, struct handle *handle)
 {
     struct task *task = handle->task;
+    if (core_is_stub(task)) {
+        end_stub(m, handle);
+        return;
+    }
     uint64_t mark = handle->scoped ? hash_scope(&task->hash) : 0;
     end_borrow(handle);
     if (task->handle_count == 1 && task->tickets > 0) {

@@ -55,10 +55,13 @@ static bool is_leaving(const struct moot *m, const moot_hash *hash,
     return leaving;
 }
 
-void window_wait_while_leaving(struct moot *m, const moot_hash *hash,
+void window_wait_while_leaving(struct moot *m, struct lane *lane, const moot_hash *hash,
                                const struct task_facts *facts)
 {
     struct idle idle = {0};
+    if (is_leaving(m, hash, facts)) {
+        lane_forget_stubs(lane, facts->reg.input_count);
+    }
     while (is_leaving(m, hash, facts) && m->fatal == 0 && !m->closing) {
         if (!progress_drive_free(m)) {
             progress_idle(m, &idle, CORE_NEVER);

@@ -270,28 +270,41 @@ static void carry_departed(struct host *host)
     sim_moved(host->sim);
 }
 
-/* Its bytes go, and with them what a lane could still read.  The entry is the host's
- * own for a while: nothing that the core does may read it, or write to it. */
-static void carry_forget_one(struct host *host, struct sim_entry *entry)
+/* The entry is the host's own for a while: nothing that the core does may read it, or
+ * write to it. */
+static bool keep_forgotten(struct host *host, const struct core_output *output,
+                           struct sim_entry *entry)
 {
-    const struct core_output output = {
-        .type = CORE_OUT_FORGET, .hash = entry->core.hash, .user = entry};
-    struct record *record = record_of(host, &output);
-    if (record == NULL)
-        return;
     if (host->forgotten_count == FORGOTTEN_MAX)
         host_give_forgotten(host);
     size_t room_bytes;
     const uint8_t *room = core_entry_room(host->core, entry, &room_bytes);
     for (size_t i = 0; i < room_bytes; i++)
         if (room[i] != ROOM_BYTE) {
-            contract(host, &output, "comes with its room written to");
-            return;
+            contract(host, output, "comes with its room written to");
+            return false;
         }
     uint8_t pieces = entry->core.pieces;
     memset(entry, FORGOTTEN_BYTE, sizeof(*entry));
     entry->core.pieces = pieces;
     host->forgotten[host->forgotten_count++] = entry;
+    return true;
+}
+
+/* Its bytes go, and with them what a lane could still read. */
+static void carry_forget_one(struct host *host, struct sim_entry *entry)
+{
+    const struct core_output output = {
+        .type = CORE_OUT_FORGET, .hash = entry->core.hash, .user = entry};
+    bool stub = core_is_stub(entry);
+    uint32_t task = sim_task(host->sim, &output.hash);
+    struct record *record = stub ? &host->records[task] : record_of(host, &output);
+    if (record == NULL)
+        return;
+    if (stub)
+        core_entry_give(host->core, entry);
+    else if (!keep_forgotten(host, &output, entry))
+        return;
     struct sight sight = host_sight(host, SIGHT_FORGET, record->task);
     sim_see(host->sim, &sight);
     free(record->bytes);

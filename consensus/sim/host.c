@@ -47,6 +47,27 @@ static void set_detection(struct host *host, struct core_options *options)
             abort();
 }
 
+static void mark_room(struct core *core, void *entry)
+{
+    size_t room_bytes;
+    void *room = core_entry_room(core, entry, &room_bytes);
+    memset(room, ROOM_BYTE, room_bytes);
+}
+
+/* What was given with the stub comes back with it. */
+static void expand(void *context, struct core *core, void *entry, const void *part)
+{
+    struct host *host = context;
+    struct sim_entry *made = entry;
+    uint32_t task;
+    memcpy(&task, part, sizeof task);
+    if (task != sim_task(host->sim, &made->core.hash))
+        sim_fail(host->sim, "contract", "rank %u: a stub comes back as another task's",
+                 (unsigned)host->rank);
+    made->record = &host->records[task];
+    mark_room(core, entry);
+}
+
 void host_open(struct sim *sim, uint32_t rank, uint32_t role)
 {
     struct host *host = &sim->hosts[rank];
@@ -66,6 +87,8 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
         .drop_above = weather->drop_above,
         .chunk_mask = weather->drop_above > 0 ? 7 : 0,
         .entry_bytes = sizeof(struct sim_entry),
+        .expand = expand,
+        .expand_context = host,
         .notes = sim->options.notes || sim->options.plan != NULL ? CORE_NOTES_ALL : 0,
     };
     host->sim = sim;
@@ -233,14 +256,11 @@ static void show_canaries(struct host *host, uint32_t task)
 /* Nobody else writes to the room behind it: seen when it is forgotten. */
 static void *enter_roomy(struct host *host, const struct core_event *event)
 {
-    size_t room_bytes;
     void *entry =
         core_enter_for(host->core, &event->hash, event->u.reg->candidates,
                        event->u.reg->input_count, 1 + event->u.reg->input_count);
-    if (entry != NULL) {
-        void *room = core_entry_room(host->core, entry, &room_bytes);
-        memset(room, ROOM_BYTE, room_bytes);
-    }
+    if (entry != NULL)
+        mark_room(host->core, entry);
     return entry;
 }
 
@@ -251,7 +271,8 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     struct record *record = &host->records[index];
     const struct message_spec *spec = &sim->specs[index];
     bool nested = task->parent != PROGRAM_NONE;
-    const struct core_register reg = {
+    void *stub;
+    struct core_register reg = {
         .scope = spec->scope,
         .parent = spec->parent,
         .lane = lane,
@@ -267,6 +288,7 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         .candidates = spec->candidates,
         .spec = task->portable ? spec : NULL,
         .site = task->name,
+        .host_size = sizeof index,
     };
     struct core_event event = {
         .type = CORE_EV_REGISTER, .hash = sim->hashes[index], .u.reg = &reg};
@@ -274,7 +296,11 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         record->adopted = true;
     else
         record->registered = true;
-    if (index % 2 == 0) /* as real hosts do, who know of a task before the core does */
+    if (core_may_prune(host->core, &event.hash, &reg)) {
+        reg.stub = &stub;
+        reg.host = &index;
+    } else if (index % 2 ==
+               0) /* as real hosts do, who know of a task before the core does */
         event.entry = enter_roomy(host, &event);
     struct sight sight = host_sight(host, adopted ? SIGHT_ADOPT : SIGHT_SPAWN, index);
     sight.lane = lane;

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 7, BATCH = KIT_BATCH };
+enum { REPEATS = 7, BATCH = KIT_BATCH, LIVE_FACTOR = 4 };
 
 /* --- Local ------------------------------------------------------------------------ */
 
@@ -101,10 +101,13 @@ static struct remote measure_remote_once(const struct bench *bench, long tasks,
 
 static void measure_remote(const struct bench *bench, long tasks)
 {
-    char window[64]; /* an eighth of it is where dropping begins */
-    (void)snprintf(window, sizeof(window), "MOOT_WINDOW=%ld", 16 * tasks);
+    /* Records stand on pages of 2 MiB: so many that one of these more or less is
+     * little. An eighth of the window is where dropping begins. */
+    long live = LIVE_FACTOR * tasks;
+    char window[64];
+    (void)snprintf(window, sizeof(window), "MOOT_WINDOW=%ld", 16 * live);
     const char *const wide[] = {window, NULL};
-    double bytes = measure_remote_once(bench, tasks, wide).bytes;
+    double bytes = measure_remote_once(bench, live, wide).bytes;
     double spawn_s[REPEATS], release_s[REPEATS];
     for (int i = 0; i < REPEATS; i++) {
         struct remote remote = measure_remote_once(bench, tasks, NULL);
@@ -116,7 +119,7 @@ static void measure_remote(const struct bench *bench, long tasks)
               "%.0f-%.0f ns; its release %.0f ns", 1e9 * spawn.least, 1e9 * spawn.most,
               1e9 * figure_of(release_s, REPEATS).median);
     bench_row(bench, "memory-per-remote-task-bytes", bytes, 192, "of %ld live tasks",
-              tasks);
+              live);
 }
 
 int main(int argc, char **argv)

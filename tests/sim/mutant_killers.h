@@ -44,9 +44,9 @@ static const struct swarm_job storms[] = {
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */
-static const char *const benches[] = {"core_test",      "view_test",  "view_rules_test",
-                                      "scope_test",     "leave_test", "drop_test",
-                                      "drop_view_test", "lost_test",  "cancel_test"};
+static const char *const benches[] = {
+    "core_test", "view_test",      "view_rules_test", "scope_test",  "leave_test",
+    "drop_test", "drop_view_test", "lost_test",       "cancel_test", "stub_test"};
 
 struct killer {
     enum mutant mutant;
@@ -59,6 +59,10 @@ static const struct killer killers[] = {
     {MUTANT_CUTUNTOLD, .bench = "drop_test"},
     {MUTANT_ROLLUNTOLD, .bench = "drop_view_test"},
     {MUTANT_CUTLEAVING, .bench = "drop_test"},
+    {MUTANT_STUBFED,
+     {.ranks = 3, .tasks = 120, .drops = true, .agree = true},
+     .seed = 2},
+    {MUTANT_STUBAWAY, {.ranks = 8, .tasks = 60}, .seed = 3},
     {MUTANT_CANCELONCE, .bench = "cancel_test"},
     {MUTANT_CANCELALONE, .bench = "cancel_test"},
     {MUTANT_CANCELFINDER, .bench = "cancel_test"},

@@ -1,0 +1,309 @@
+/* stub_test.c - tasks that a rank neither runs nor feeds, which are kept as stubs. */
+#include "bench.h"
+
+enum { TASKS = 48, SOME = 24 };
+
+/* The n-th that this rank chairs; each eighth of all ends a chunk. */
+static moot_hash task(int number, uint32_t chair)
+{
+    struct rankset members = {0};
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        rankset_add(&members, rank);
+    }
+    for (uint64_t salt = (uint64_t)number * 1000;; salt++) {
+        moot_hash hash = digest_bytes(&salt, sizeof(salt));
+        hash.bytes[15] &= (uint8_t)~MOOT_HASH_FACTS;
+        hash.bytes[0] = number % 8 == 7 ? 8 : 1;
+        if (placement_chair(&hash, &members, NULL) == chair) {
+            rankset_release(&members);
+            return hash;
+        }
+    }
+}
+
+static struct core_register taking(const moot_hash *inputs, size_t count)
+{
+    return (struct core_register){.inputs = inputs, .input_count = count};
+}
+
+static bool may_be_stub(uint32_t rank, moot_hash hash, struct core_register reg)
+{
+    reg.host_size = sizeof(void *);
+    return core_may_prune(bench.core[rank], &hash, &reg);
+}
+
+/* As a host does; true: it is a stub. */
+static bool spawn_taking(uint32_t rank, int number, moot_hash hash,
+                         struct core_register reg)
+{
+    void *stub = NULL, *user = &numbers[number];
+    if (may_be_stub(rank, hash, reg)) {
+        reg.stub = &stub;
+        reg.host = &user;
+        reg.host_size = sizeof(user);
+    }
+    assert_int_equal(spawn_with(rank, number, hash, reg), MOOT_OK);
+    assert_true(stub == NULL || core_is_stub(stub));
+    return stub != NULL;
+}
+
+static bool spawn_alone(uint32_t rank, int number, moot_hash hash)
+{
+    return spawn_taking(rank, number, hash, taking(NULL, 0));
+}
+
+static bool is_stub(uint32_t rank, moot_hash hash)
+{
+    const void *known = core_known(bench.core[rank], &hash);
+    assert_non_null(known);
+    return core_is_stub(known);
+}
+
+/* --- Which tasks --------------------------------------------------------------------
+ */
+
+static void only_what_others_run_and_feed_is_one(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    moot_hash ours = task(0, 0), theirs = task(1, 1), unknown = task(2, 2);
+    assert_false(spawn_alone(0, 0, ours));
+    assert_true(spawn_alone(0, 1, theirs));
+    assert_int_equal(core_stats(bench.core[0])->pruned, 1);
+    assert_int_equal(core_stats(bench.core[0])->registered, 2);
+
+    const moot_hash next = task(3, 2), once = chaired_by(1, 0, MOOT_HASH_ONCE),
+                    scoped = chaired_by(1, 0, MOOT_HASH_SCOPED);
+    assert_true(may_be_stub(0, next, taking(&theirs, 1)));
+    assert_false(may_be_stub(0, next, taking(&ours, 1)));
+    assert_false(may_be_stub(0, next, taking(&unknown, 1)));
+    assert_false(may_be_stub(0, theirs, taking(NULL, 0))); /* it is there */
+    struct core_register reg = taking(NULL, 0);
+    reg.flags = CORE_TASK_ONCE;
+    assert_false(may_be_stub(0, once, reg));
+    reg.flags = CORE_TASK_HINT;
+    assert_false(may_be_stub(0, next, reg));
+    assert_false(may_be_stub(0, scoped, taking(NULL, 0)));
+    reg = taking(NULL, 0);
+    reg.lane = 1; /* there is none yet */
+    assert_false(may_be_stub(0, next, reg));
+    reg.lane = 0;
+    reg.host_size = 4096;
+    assert_false(core_may_prune(bench.core[0], &next, &reg));
+    close_rank(0);
+    assert_false(may_be_stub(0, next, taking(NULL, 0)));
+    bench_close();
+    bench_open(2, CORE_STRICT);
+    assert_false(may_be_stub(0, task(1, 1), taking(NULL, 0)));
+    bench_close();
+}
+
+/* --- Being looked for ---------------------------------------------------------------
+ */
+
+static void what_was_said_of_it_is_in_its_record(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash first = task(0, 1), second = task(1, 1);
+    assert_true(spawn_alone(0, 0, first));
+    struct core_register reg = taking(&first, 1);
+    reg.after_count = 1;
+    assert_true(spawn_taking(0, 1, second, reg));
+    assert_ptr_equal(core_user(bench.core[0], &second), &numbers[1]);
+    assert_false(is_stub(0, second));
+    assert_true(is_stub(0, first)); /* it is not dragged along */
+    struct core_task_view view;
+    assert_true(core_task_look(bench.core[0], &second, &view));
+    assert_true(view.held);
+    assert_int_equal(view.position, 2);
+    assert_int_equal(view.chair, 1);
+    assert_string_equal(view.site, "test.c:1");
+    core_task_view_release(&view);
+    const void *entry = core_known(bench.core[0], &second);
+    assert_int_equal(core_entry_input_count(entry), 1);
+    assert_int_equal(core_entry_data_count(entry), 0);
+    bench_close();
+}
+
+static void who_waits_for_it_gets_it(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash hash = task(0, 1);
+    assert_true(spawn_alone(0, 0, hash));
+    begin_wait(0, hash);
+    spawn(1, 0, hash);
+    settle();
+    assert_int_equal(bench.ended[0][0], 1);
+    assert_int_equal(bench.ran_on[0], 1);
+    end_wait(0, hash);
+    close_all();
+    bench_close();
+}
+
+/* Rank 1 would run what takes them, but spawns it never: rank 0 does, and takes the
+ * result that was none of its business before. */
+static void who_comes_to_run_a_task_takes_what_it_takes(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash ours = task(0, 0), theirs = task(1, 1), both = task(2, 1);
+    const moot_hash inputs[] = {ours, theirs};
+    spawn(0, 0, ours);
+    assert_true(spawn_alone(0, 1, theirs));
+    assert_false(spawn_taking(0, 2, both, taking(inputs, 2)));
+    assert_true(is_stub(0, theirs));
+    spawn(1, 1, theirs);
+    begin_wait(0, both);
+    set_lane(1, CORE_LANE_BLOCKED);
+    settle();
+    assert_int_equal(bench.ended[0][2], 1);
+    assert_int_equal(bench.ran_on[2], 0);
+    assert_int_equal(bench.ran_on[1], 1);
+    assert_false(is_stub(0, theirs));
+    end_wait(0, both);
+    close_all();
+    bench_close();
+}
+
+/* A task that falls to this rank because nobody else holds it feeds what was a stub. */
+static void who_comes_to_run_a_task_feeds_what_takes_it(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash given = task(0, 1), taker = task(1, 1);
+    assert_true(spawn_alone(0, 0, given));
+    assert_true(spawn_taking(0, 1, taker, taking(&given, 1)));
+    spawn_with(1, 1, taker, taking(&given, 1));
+    begin_wait(1, taker);
+    set_lane(0, CORE_LANE_BLOCKED);
+    settle();
+    assert_int_equal(bench.ran_on[0], 0);
+    assert_int_equal(bench.ran_on[1], 1);
+    assert_int_equal(bench.ended[1][1], 1);
+    end_wait(1, taker);
+    close_all();
+    bench_close();
+}
+
+static void a_new_view_finds_records(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    moot_hash gone = task(0, 2), taker = task(1, 2);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_true(spawn_alone(rank, 0, gone));
+        assert_true(spawn_taking(rank, 1, taker, taking(&gone, 1)));
+    }
+    bench.crashed[2] = true;
+    certify_at(0, 2);
+    begin_wait(0, taker);
+    begin_wait(1, taker);
+    settle();
+    assert_int_equal(bench.runs[0], 1);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[0][1], 1);
+    assert_int_equal(bench.ended[1][1], 1);
+    bench_close();
+}
+
+/* --- Leaving ------------------------------------------------------------------------
+ */
+
+static int spawn_all(uint32_t rank, int count)
+{
+    int stubs = 0;
+    for (int i = 0; i < count; i++) {
+        moot_hash input = i > 0 ? task(i - 1, 1) : task(0, 1);
+        stubs += spawn_taking(rank, i, task(i, 1), taking(&input, i > 0));
+    }
+    return stubs;
+}
+
+static void let_go_all(uint32_t rank, int count)
+{
+    for (int i = 0; i < count; i++) {
+        moot_hash hash = task(i, 1);
+        core_let_go(bench.core[rank], &hash, NULL);
+    }
+}
+
+static void what_all_have_released_is_dropped(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    assert_int_equal(spawn_all(0, TASKS), TASKS);
+    assert_int_equal(spawn_all(1, TASKS), 0);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        let_go_all(rank, TASKS);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(core_stats(bench.core[rank])->dropped, TASKS);
+        assert_int_equal(core_stats(bench.core[rank])->let_go, 0);
+        assert_int_equal(core_stats(bench.core[rank])->tasks, 0);
+    }
+    assert_true(bench.forgotten[0][0]);
+    close_all();
+    bench_close();
+}
+
+/* The chunk before stays as long as a stub takes from it, though its own tasks have all
+ * been let go; and so does what is not let go. */
+static void what_is_used_stays(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        (void)spawn_all(rank, SOME);
+        let_go_all(rank, rank == 0 ? SOME : 12);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle();
+    assert_int_equal(core_stats(bench.core[0])->dropped, 0);
+    moot_hash hash = task(SOME - 1, 1);
+    assert_true(is_stub(0, hash));
+    let_go_all(1, SOME);
+    settle();
+    assert_int_equal(core_stats(bench.core[0])->dropped, SOME);
+    assert_int_equal(core_stats(bench.core[1])->dropped, SOME);
+    close_all();
+    bench_close();
+}
+
+/* --- Regrets ------------------------------------------------------------------------
+ */
+
+static void who_looks_for_most_gets_records_at_once(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    int stubs = 0;
+    for (uint64_t i = 0; i < 200; i++) {
+        moot_hash hash = chaired_by(1, (int)i, 0);
+        stubs += spawn_alone(0, 0, hash);
+        assert_non_null(core_user(bench.core[0], &hash));
+    }
+    assert_true(stubs >= 64 && stubs <= 66);
+    bench_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_others_run_and_feed_is_one),
+        cmocka_unit_test(what_was_said_of_it_is_in_its_record),
+        cmocka_unit_test(who_waits_for_it_gets_it),
+        cmocka_unit_test(who_comes_to_run_a_task_takes_what_it_takes),
+        cmocka_unit_test(who_comes_to_run_a_task_feeds_what_takes_it),
+        cmocka_unit_test(a_new_view_finds_records),
+        cmocka_unit_test(what_all_have_released_is_dropped),
+        cmocka_unit_test(what_is_used_stays),
+        cmocka_unit_test(who_looks_for_most_gets_records_at_once),
+    };
+    numbers_init();
+    bench.drops = true;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
