@@ -76,9 +76,15 @@ static void do_register(struct host *host)
         .candidates = candidates.low != 0 ? &candidates : NULL,
         .site = "fuzz.c:1",
         .user = &host->tasks[task],
+        .host_size = sizeof(void *),
     };
+    void *stub;
     if (specs[task].parent >= 0)
         reg.parent = world.hashes[specs[task].parent];
+    if (core_may_prune(host->core, &world.hashes[task], &reg)) {
+        reg.stub = &stub;
+        reg.host = &reg.user;
+    }
     const struct core_event event = {
         .type = CORE_EV_REGISTER, .hash = world.hashes[task], .u.reg = &reg};
     host->tasks[task].held = true;
