@@ -196,8 +196,15 @@ static void find(void *argument, long i)
 static void register_task(struct pair *pair, uint32_t rank, const moot_hash *hash,
                           const moot_hash *inputs, size_t input_count, uint32_t flags)
 {
-    const struct core_register reg = {
-        .flags = flags, .inputs = inputs, .input_count = input_count, .user = &user};
+    void *const given = &user;
+    void *stub;
+    struct core_register reg = {.flags = flags,
+                                .inputs = inputs,
+                                .input_count = input_count,
+                                .user = given,
+                                .host = &given,
+                                .host_size = sizeof(given)};
+    reg.stub = core_may_prune(pair->core[rank], hash, &reg) ? &stub : NULL;
     struct core_event event = {.type = CORE_EV_REGISTER, .hash = *hash, .u.reg = &reg};
     step(pair, rank, &event);
 }
