@@ -5,9 +5,8 @@
  * exchange a hash.  What is learnt is kept in three grains, finest wins last:
  *
  *   lane.agreed[r]   r's lane equals ours up to this position  (agreeing ranks: all)
- *   chunk.holders    r has an equal chunk: elsewhere in its roll (after an insertion),
- * or behind what is not known to be equal task.holders     r said so of this task
- * (motions, exchanged hashes)
+ *   chunk.holders    r has an equal chunk, elsewhere in its roll or behind a gap
+ *   task.holders     r said so of this task (motions, exchanged hashes)
  *
  * No announcement crosses epochs, and one that was lost would stay a gap behind which
  * nothing agrees any more.  So where chunks are dropped (drop.c) a rank announces its

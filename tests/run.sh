@@ -14,8 +14,8 @@
 # "N passed, N failed"; the exit status is 1 if one failed or none ran.
 #
 # What computes and does not look at the clock (lint, sim, mutants) runs beside all the
-# rest, at the lowest priority: most other tests wait most of their time.  These run one
-# by one, since they have more ranks than cores and do look at it.  Fuzzers, which are
+# rest, at the lowest priority: most other tests wait most of their time.  The rest run one
+# by one, since they have more ranks than cores and look at it.  Fuzzers, which are
 # given seconds, come last, one for each core at a time.
 #
 # A line of a plan: ranks (a comma list; - for no mpirun), seconds, program, arguments.
