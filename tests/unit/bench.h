@@ -360,6 +360,25 @@ static inline void bench_close(void)
     }
 }
 
+/* Time goes on, message by message, until this is so for the task on this rank. */
+static inline void pass_until(bool (*holds)(const struct core *core,
+                                            const moot_hash *hash),
+                              uint32_t rank, const moot_hash *hash)
+{
+    for (int i = 0; i < 40000 && !holds(bench.core[rank], hash); i++) {
+        if (bench.head < bench.tail) {
+            deliver_one();
+            continue;
+        }
+        bench.now += MS / 4;
+        for (uint32_t each = 0; each < bench.size; each++) {
+            struct core_event tick = {.type = CORE_EV_TICK};
+            assert_int_equal(step(each, &tick), MOOT_OK);
+        }
+    }
+    assert_true(holds(bench.core[rank], hash));
+}
+
 /* The n-th hash whose default chair is `chair`, with these facts. */
 static inline moot_hash chaired_by(uint32_t chair, int n, unsigned facts)
 {

@@ -55,22 +55,11 @@ static inline void let_go_all(uint32_t rank, int count)
     }
 }
 
-/* Time goes on, message by message, until this rank has answered. */
+/* Until this rank has answered. */
 static inline void pass_until_leaving(uint32_t rank)
 {
     moot_hash hash = task(0);
-    for (int i = 0; i < 4000 && !core_is_leaving(bench.core[rank], &hash); i++) {
-        if (bench.head < bench.tail) {
-            deliver_one();
-            continue;
-        }
-        bench.now += MS / 4;
-        for (uint32_t each = 0; each < bench.size; each++) {
-            struct core_event tick = {.type = CORE_EV_TICK};
-            assert_int_equal(step(each, &tick), MOOT_OK);
-        }
-    }
-    assert_true(core_is_leaving(bench.core[rank], &hash));
+    pass_until(core_is_leaving, rank, &hash);
 }
 
 #endif

@@ -317,23 +317,6 @@ static moot_hash orphan(const moot_hash *scope, uint64_t n)
     }
 }
 
-/* Time goes on, message by message, until this rank has heard that it is over. */
-static void pass_until_forgotten(uint32_t rank, const moot_hash *task)
-{
-    for (int i = 0; i < 40000 && !core_forgotten(bench.core[rank], task); i++) {
-        if (bench.head < bench.tail) {
-            deliver_one();
-            continue;
-        }
-        bench.now += MS / 4;
-        for (uint32_t each = 0; each < bench.size; each++) {
-            struct core_event tick = {.type = CORE_EV_TICK};
-            assert_int_equal(step(each, &tick), MOOT_OK);
-        }
-    }
-    assert_true(core_forgotten(bench.core[rank], task));
-}
-
 /* Rank 0 tells rank 2 that the scope has ended, and dies before it tells rank 1: what
  * ran in it does not run again. */
 static void who_missed_the_end_runs_nothing_again(void **state)
@@ -352,7 +335,7 @@ static void who_missed_the_end_runs_nothing_again(void **state)
     for (uint32_t rank = 0; rank < 3; rank++) {
         end_scope(rank, &scope);
     }
-    pass_until_forgotten(0, &tasks[0]);
+    pass_until(core_forgotten, 0, &tasks[0]);
     bench.holds[0][1] = true;
     pass(MS / 4);
     assert_true(core_forgotten(bench.core[2], &tasks[0]));
@@ -418,7 +401,7 @@ static void hear_too_late_of_an_ended_scope(bool at_once)
         set_lane(rank, CORE_LANE_BLOCKED);
     }
     if (at_once) {
-        pass_until_forgotten(1, &one);
+        pass_until(core_forgotten, 1, &one);
         assert_true(tasks_of(1) > MANY / 2);
     } else {
         settle();
