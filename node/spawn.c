@@ -365,6 +365,16 @@ void spawn_make_room(struct moot *m, struct lane *lane)
     window_make_room(m, lane);
 }
 
+/* Else one is looked up by its hash, and it may be given as a stub, too. */
+static inline bool knows_inputs(const struct task_facts *facts)
+{
+    bool all = true;
+    for (size_t i = 0; i < facts->reg.input_count; i++) {
+        all &= facts->input_tasks[i] != NULL;
+    }
+    return all;
+}
+
 /* No queue is open. */
 static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *facts,
                          moot_task *out)
@@ -376,7 +386,7 @@ static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *f
         return spawn_stub(m, lane, &hash, facts, out);
     }
     if (error == MOOT_OK) {
-        if (m->trace != NULL || facts->priority > 0) {
+        if (m->trace != NULL || facts->priority > 0 || !knows_inputs(facts)) {
             lane_forget_stubs(lane, facts->reg.input_count);
         }
         error = make_record(m, lane, &hash, facts, &spawned);

@@ -122,6 +122,27 @@ static void taken(void)
     }
 }
 
+/* By its handle, and by its hash. */
+static void taken_twice(void)
+{
+    for (int owner = 0; owner < size; owner++) {
+        struct number args;
+        moot_task_spec spec = spec_of(&args, 0, 1, NULL, 0);
+        int64_t value = args.value;
+        moot_hash hash;
+        moot_task task, taker;
+        CHECK_OK(moot_spec_hash(m, &spec, &hash));
+        CHECK_OK(moot_task_spawn(m, &spec, &task));
+        spec = spec_of(&args, 0, owner, &task, 1);
+        spec.input_hashes = &hash;
+        spec.input_hash_count = 1;
+        CHECK_OK(moot_task_spawn(m, &spec, &taker));
+        release(task);
+        gives(taker, args.value + 2 * value);
+        release(taker);
+    }
+}
+
 /* Far from what is fetched, and let go since. */
 static void taken_from_afar(void)
 {
@@ -323,6 +344,7 @@ int main(int argc, char **argv)
     static const struct scene scenes[] = {{"fetched", fetched},
                                           {"waited for", waited_for},
                                           {"taken", taken},
+                                          {"taken twice", taken_twice},
                                           {"taken from afar", taken_from_afar},
                                           {"spawned again", spawned_again},
                                           {"let go at once", let_go_at_once},
