@@ -232,8 +232,8 @@ static void taken_over_print(const struct sheets *sheets, FILE *to)
     if (tasks > 0)
         fprintf(to,
                 "  taken over     %" PRIu64
-                " tasks of lost ranks, the first %.1f ms after the view\n",
-                tasks, ms_between(removed_ns, first_ns));
+                " task%s of lost ranks, the first %.1f ms after the view\n",
+                tasks, tasks == 1 ? "" : "s", ms_between(removed_ns, first_ns));
 }
 
 static void end_print(const struct rank_end *end, FILE *to)

@@ -118,7 +118,8 @@ static int arguments_parse(int argc, char **argv, struct job *job)
         return cli_usage(&verb_run, "%s stands behind %s: options come before settings",
                          argv[i], argv[i - 1]);
     if (job->ranks == 0)
-        return cli_usage(&verb_run, "how many ranks?  -n N is missing");
+        return cli_usage(&verb_run, "how many ranks?  -n N is missing%s%s",
+                         i < argc ? " before " : "", i < argc ? argv[i] : "");
     if (i == argc)
         return cli_usage(&verb_run, "which program?");
     job->program = argv + i;

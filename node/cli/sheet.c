@@ -328,8 +328,9 @@ void sheets_print(const struct sheets *sheets, FILE *to)
     votes_print(&sum, to);
     fprintf(to,
             "  results        %" PRIu64 " pushed, %" PRIu64 " asked for (%" PRIu64
-            " motions)\n",
-            stats->results_pushed, stats->results_answered, stats->motions);
+            " motion%s)\n",
+            stats->results_pushed, stats->results_answered, stats->motions,
+            stats->motions == 1 ? "" : "s");
     fprintf(to,
             "  messages       %" PRIu64 " (%" PRIu64 " of them gossip) in %" PRIu64
             " frames, %s\n",

@@ -93,7 +93,7 @@ expect run 0 "$moot" run -n 4 --trace "$trace" tsp deploy/examples/burma14.tsp
 ended=$(date +%s.%N)
 ran=$(sed -n 's/^ *tasks run *\([0-9]*\),.*/\1/p' "$scratch/err")
 votes=$(sed -n 's/^ *votes *\([0-9]*\).*/\1/p' "$scratch/err")
-motions=$(sed -n 's/.*(\([0-9]*\) motions).*/\1/p' "$scratch/err")
+motions=$(sed -n 's/.*(\([0-9]*\) motions\{0,1\}).*/\1/p' "$scratch/err")
 wall_s=$(sed -n 's/^moot: 4 ranks, \([0-9.]*\) s.*/\1/p' "$scratch/err")
 equal "files of records" "$(find "$trace" -name 'rank-[0-3].trace' | wc -l)" 4
 
