@@ -2,10 +2,7 @@
  *
  * T3: who needs a result and has not got it sends the chair a motion.  T3a: it holds
  * the motion back while a push can be expected, because ranks that agree are pushed
- * what they need; so a need for a held, pure, plain task waits on the pending list
- * until this rank has sat idle for the ask delay (or a remote rank waits for it in
- * turn).  Whatever nobody can know to push is asked for at once.  Motions that are due
- * go out some with each turn, so that the first are on their way while more are said.
+ * what they need (pending.c).  Whatever nobody can know to push is asked for at once.
  *
  * T1a, for tasks that nobody waits for: a plain task's chair yields it unasked for only
  * when the chair has closed, so that is when its holders tell it, and only about the
@@ -35,7 +32,7 @@ HOT void asker_drop_need(struct core *core, struct task *task, enum want want)
     core->open_needs--;
     bool tells = task->owed && task->held; /* its chair is to know of a holder (T1a) */
     if (task->needs_done + task->needs_data == 0 && !tells) {
-        asker_forget_pending(core, task);
+        pending_forget(task);
         drop_count(core, task);
     }
 }
@@ -111,202 +108,9 @@ int asker_unneed(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
-/* --- The pending list ----------------------------------------------------------------
- */
-
-static void append(struct task *list, struct task *task)
-{
-    task->at.prev = list->at.prev;
-    task->at.next = list;
-    task->at.prev->at.next = task;
-    list->at.prev = task;
-}
-
-static void take_off(struct task *task)
-{
-    task->at.prev->at.next = task->at.next;
-    task->at.next->at.prev = task->at.prev;
-}
-
-void asker_forget_pending(struct core *core, struct task *task)
-{
-    (void)core;
-    task->owed = false;
-    if (task->pending) {
-        task->pending = false;
-        take_off(task);
-    }
-}
-
-/* T3a: the chair is known to hold it, so it owns it and will push it. */
-static bool push_is_expected(const struct core *core, const struct task *task)
-{
-    return !task->finder && roll_knows_holder(core, task, task->chair);
-}
-
-/* A rank that is busy elsewhere still asks for what one of its lanes waits for,
- * directly or through an owned task whose input nobody is known to push: the lane may
- * be what the busy ones wait for. */
-static uint64_t busy_due_ns(const struct core *core, const struct task *task)
-{
-    bool waited = task->lane_needs > 0 ||
-                  (task->need != NEED_NONE && !push_is_expected(core, task));
-    uint64_t delay = core->options.ask_delay_ns; /* a chair's push is not at issue */
-    if (!waited || delay > CORE_NEVER / ASK_BUSY_FACTOR) {
-        return CORE_NEVER;
-    }
-    return add_ns(task->at.since_ns, delay * ASK_BUSY_FACTOR + ASK_BUSY_NS);
-}
-
-/* It is asked for whether this rank is idle or not. */
-static bool is_urgent(const struct task *task) { return task->owed || task->demanded; }
-
-HOT static uint64_t delay_ns(const struct core *core, const struct task *task)
-{
-    uint64_t delay = timers_ask_delay_ns(core, task->chair);
-    if (!push_is_expected(core, task)) {
-        return delay;
-    }
-    /* It will come: there is no hurry. */
-    delay = delay > core->options.ask_delay_ns ? delay : core->options.ask_delay_ns;
-    bool consumed = task->needs_done + task->needs_data > task->lane_needs;
-    uint64_t factor = consumed ? ASK_CONSUMER_FACTOR : ASK_WAITER_FACTOR;
-    return delay > CORE_NEVER / factor ? CORE_NEVER : delay * factor;
-}
-
-static uint64_t urgent_due_ns(const struct core *core, const struct task *task)
-{
-    return task->owed ? task->at.since_ns
-                      : add_ns(task->at.since_ns, delay_ns(core, task));
-}
-
-static uint64_t idle_due_ns(const struct core *core, const struct task *task)
-{
-    bool before = task->at.since_ns < core->idle_since_ns;
-    return add_ns(before ? core->idle_since_ns : task->at.since_ns,
-                  delay_ns(core, task));
-}
-
-static void sooner(uint64_t *due_ns, uint64_t other_ns)
-{
-    if (other_ns < *due_ns) {
-        *due_ns = other_ns;
-    }
-}
-
-/* Counts this task's motion in what is due; returns when it is. */
-HOT static uint64_t motion_count_in(struct core *core, const struct task *task,
-                                    struct pending_due *due)
-{
-    if (is_urgent(task)) {
-        uint64_t urgent_ns = urgent_due_ns(core, task);
-        sooner(&due->urgent_ns, urgent_ns);
-        return urgent_ns;
-    }
-    uint64_t busy_ns = busy_due_ns(core, task);
-    sooner(&due->busy_ns, busy_ns);
-    if (!core->idle) {
-        return busy_ns;
-    }
-    uint64_t idle_ns = idle_due_ns(core, task);
-    sooner(&due->idle_ns, idle_ns);
-    return idle_ns;
-}
-
-static void pend(struct core *core, struct task *task)
-{
-    if (!task->pending) {
-        drop_touch(core, task);
-        task->pending = true;
-        task->at.since_ns = core->now_ns;
-        append(&core->pending, task);
-    }
-    motion_count_in(core, task, &core->pending_due);
-}
-
-void asker_owe(struct core *core, struct task *task)
-{
-    drop_touch(core, task);
-    task->owed = true;
-    pend(core, task);
-}
-
-static bool wants_something(const struct task *task)
+bool asker_wants(const struct task *task)
 {
     return task->needs_done + task->needs_data > 0 && !task_satisfied(task);
-}
-
-/* This rank went idle: what is held back becomes due after the ask delay, not before.
- */
-void asker_idle(struct core *core)
-{
-    core->pending_due.idle_ns = add_ns(core->now_ns, timers_least_ask_ns(core));
-}
-
-static void flush_one(struct core *core, struct task *task)
-{
-    bool send =
-        (task->owed && task->have == CORE_HAVE_NOTHING) || wants_something(task);
-    asker_forget_pending(core, task);
-    bool chaired = task->chair != NOBODY; /* its last candidate may have left */
-    if (send && chaired && task->own == CORE_OWN_NONE) {
-        asker_send_motion(core, task, task->chair);
-    }
-}
-
-static bool asks(const struct core *core)
-{
-    return core->asking.at.next != &core->asking;
-}
-
-bool asker_has_asked(const struct core *core)
-{
-    return core->pending.at.next == &core->pending && !asks(core);
-}
-
-/* What is due goes to the list of those that are asked for, in whatever state the rank
- * is by then. */
-static void pick_due(struct core *core)
-{
-    core->pending_due = PENDING_NEVER;
-    struct task *task = core->pending.at.next;
-    while (task != &core->pending) {
-        struct task *following = task->at.next;
-        fetch_ahead(following, sizeof(*following));
-        struct pending_due with = core->pending_due;
-        if (motion_count_in(core, task, &with) <= core->now_ns) {
-            take_off(task);
-            append(&core->asking, task);
-        } else {
-            core->pending_due = with;
-        }
-        task = following;
-    }
-}
-
-void asker_flush(struct core *core)
-{
-    if (!asks(core) && core->now_ns >= asker_deadline(core)) {
-        pick_due(core);
-    }
-    for (int said = 0; asks(core) && said < SAYS_PER_TURN; said++) {
-        struct task *task = core->asking.at.next;
-        fetch_ahead(task->at.next, sizeof(*task));
-        flush_one(core, task);
-    }
-}
-
-uint64_t asker_deadline(const struct core *core)
-{
-    const struct pending_due *due = &core->pending_due;
-    if (asks(core)) {
-        return core->now_ns;
-    }
-    if (core->pending.at.next == &core->pending) {
-        return CORE_NEVER;
-    }
-    uint64_t plain_ns = core->idle ? due->idle_ns : due->busy_ns;
-    return due->urgent_ns < plain_ns ? due->urgent_ns : plain_ns;
 }
 
 /* --- Motions and pulls ---------------------------------------------------------------
@@ -379,7 +183,7 @@ static bool asks_at_once(const struct task *task)
 
 HOT void asker_consider(struct core *core, struct task *task)
 {
-    if (!wants_something(task) || task->own != CORE_OWN_NONE) {
+    if (!asker_wants(task) || task->own != CORE_OWN_NONE) {
         return;
     }
     if (task->chair == NOBODY) {
@@ -405,10 +209,9 @@ HOT void asker_consider(struct core *core, struct task *task)
     } else if (task->asked) {
         asker_send_motion(core, task, task->chair);
     } else if (asks_at_once(task)) {
-        asker_owe(core,
-                  task); /* with the turn: a spawn and its wait share one motion */
+        pending_owe(core, task); /* a spawn and its wait share one motion */
     } else {
-        pend(core, task);
+        pending_add(core, task);
     }
 }
 
@@ -493,7 +296,7 @@ static void sweep_towards(struct core *core, uint32_t rank)
                 task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
                 !roll_knows_holder(core, task, rank)) {
                 /* A need that is held back may end before its motion goes out. */
-                asker_forget_pending(core, task);
+                pending_forget(task);
                 asker_send_motion(core, task, rank);
             }
         }
@@ -542,7 +345,7 @@ void asker_tell(struct core *core, struct task *task)
     }
     if (task->held && task->chair != core->rank && task->chair != NOBODY &&
         !task->asked && task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE) {
-        asker_forget_pending(core, task);
+        pending_forget(task);
         asker_send_motion(core, task, task->chair);
     }
 }

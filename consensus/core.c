@@ -105,6 +105,7 @@ static bool core_fill(struct core *core, const struct core_options *options)
 static void core_make_lists(struct core *core)
 {
     core->pending.at.next = core->pending.at.prev = &core->pending;
+    core->waited.at.next = core->waited.at.prev = &core->waited;
     core->asking.at.next = core->asking.at.prev = &core->asking;
     core->unfinished.at.next = &core->unfinished;
     core->unfinished.at.prev = &core->unfinished;
@@ -366,7 +367,7 @@ static bool see_what_changed(struct core *core)
     bool rests = idle && !core->idle;
     if (rests) {
         core->idle_since_ns = core->now_ns;
-        asker_idle(core);
+        pending_idle(core);
         quiet_look_again(core);
     }
     core->idle = idle;
@@ -395,7 +396,7 @@ HOT static void do_what_is_due(struct core *core)
         return;
     }
     leave_turn(core);
-    asker_flush(core);
+    pending_flush(core);
     strict_turn(core);
     if (core->closed && core->drop.leaving > 0) {
         /* What is on the roll is about to be known. */
@@ -445,7 +446,7 @@ static bool turn_is_due(struct core *core, const struct core_event *event)
     uint64_t due_ns = add_ns(core->now_ns, usual ? USUAL_TURN_NS : 0);
     core->turn_due_ns = earlier(core->turn_due_ns, due_ns);
     return !usual || core->scope_work ||
-           asker_deadline(core) < add_ns(core->now_ns, CORE_USUAL_NS);
+           pending_deadline(core) < add_ns(core->now_ns, CORE_USUAL_NS);
 }
 
 HOT int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
@@ -499,7 +500,7 @@ HOT uint64_t core_deadline(const struct core *core)
     if (core->scope_work || core->yields_ns != 0 || core->turn_due_ns <= core->now_ns) {
         return core->now_ns;
     }
-    uint64_t due = earlier(asker_deadline(core), state_deadline(core));
+    uint64_t due = earlier(pending_deadline(core), state_deadline(core));
     due = earlier(due, core->turn_due_ns);
     due = earlier(due, earlier(chair_deadline(core), quiet_deadline(core)));
     due = earlier(due, earlier(detect_deadline(core), view_deadline(core)));

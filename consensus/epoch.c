@@ -293,7 +293,7 @@ static void ask_again(struct core *core, struct task *task)
     } else if (task->held && task->have == CORE_HAVE_NOTHING &&
                task->chair != core->rank && task->chair != NOBODY &&
                (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT))) {
-        asker_owe(core, task);
+        pending_owe(core, task);
     }
 }
 

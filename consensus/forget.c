@@ -171,7 +171,7 @@ HOT static void forget_record(struct core *core, struct task *task,
         graph_verdict(core, task, MOOT_ERR_SCOPE_CLOSED, NULL, 0);
     }
     core->open_needs -= task->needs_done + task->needs_data;
-    asker_forget_pending(core, task);
+    pending_forget(task);
     if (task->docket != NULL) {
         undecided_remove(task);
         recovery_forget(core, task);

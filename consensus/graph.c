@@ -348,7 +348,7 @@ HOT void graph_own(struct core *core, struct task *task, enum evidence evidence)
     task->late_input = false;
     task->owner = core->rank;
     task->evidence = (uint8_t)evidence;
-    asker_forget_pending(core, task);
+    pending_forget(task);
     unfinished_add(core, task);
     begin_use(core, task);
     if (cancel_is_agreed(core, task)) {
@@ -448,7 +448,7 @@ HOT bool graph_spread(struct core *core, struct task *task)
         }
     }
     if (task_satisfied(task)) {
-        asker_forget_pending(core, task);
+        pending_forget(task);
     }
     return all;
 }
@@ -483,7 +483,7 @@ void graph_verdict(struct core *core, struct task *task, int32_t code,
     task->verdict = true;
     task->status = code;
     task->asked = false;
-    asker_forget_pending(core, task);
+    pending_forget(task);
     core->stats.verdicts++;
     struct core_output *output = out_add(core, CORE_OUT_VERDICT, task);
     if (output != NULL) {

@@ -80,6 +80,10 @@ enum { ASK_CONSUMER_FACTOR = 20, ASK_WAITER_FACTOR = 4 };
 /* A rank that is never idle asks after so many ask delays, and this on top. */
 enum { ASK_BUSY_FACTOR = 100, ASK_BUSY_NS = 1000000 };
 
+/* Early needs (pending.c) that are asked for at a look; twice as many after each ask
+ * delay for which this rank has sat idle.  And needs that are looked at for each. */
+enum { EARLY_ASKS = 8, EARLY_DOUBLINGS = 20, EARLY_LOOKS = 32 };
+
 /* A vote timeout that is learnt: from so many late claims at least, beyond this share
  * of them, and no shorter than this. */
 enum { VOTE_SAMPLES = 16, VOTE_PER_MILLE = 999, VOTE_LEAST_NS = 1000000 };
@@ -233,7 +237,7 @@ struct task {
     bool seen : 1;   /* somebody knows that it ended well: it is cancelled no more */
     bool cancel_told : 1;   /* in this view, to the chair */
     bool cancel_agreed : 1; /* owner: its chair says that it is to end cancelled */
-    bool asked : 1, pulled : 1, pending : 1, owed : 1, verdict : 1;
+    bool asked : 1, pulled : 1, pending : 1, ahead : 1, owed : 1, verdict : 1;
     bool visiting : 1;     /* on the worklist of graph_demand */
     bool late_input : 1;   /* owner: one that it waits for stands behind it */
     bool demanded : 1;     /* a remote rank waits for it, or for what it feeds */
@@ -588,7 +592,8 @@ struct core {
     bool scope_work; /* there is more to do at once */
     bool forget_due; /* of what is dropped: with the next message or tick */
 
-    struct task pending, asking; /* list heads: needs not asked for yet; now */
+    /* List heads: needs not asked for yet, those that are looked at first; now. */
+    struct task pending, waited, asking;
     struct pending_due pending_due;
     struct task undecided; /* list head, through dockets: oldest first */
     struct docket undecided_docket;

@@ -30,7 +30,7 @@
 
 bool quiet_resting(const struct core *core)
 {
-    return core->blocked && core->running == 0 && asker_has_asked(core) &&
+    return core->blocked && core->running == 0 && pending_none(core) &&
            roll_is_told(core) && (!core->closed || asker_swept(core)) &&
            strict_settled(core) && core->settled && !core->deferred &&
            !core->leave.ready &&

@@ -173,7 +173,7 @@ static void settle(struct core *core, struct task *task)
         asker_consider(core, task);
     } else if (task->have == CORE_HAVE_NOTHING &&
                (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT))) {
-        asker_owe(core, task);
+        pending_owe(core, task);
     }
 }
 

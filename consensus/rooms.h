@@ -450,13 +450,8 @@ void asker_add_need(struct core *core, struct task *task, enum want want);
 void asker_drop_need(struct core *core, struct task *task, enum want want);
 /* Asks if something is wanted that is not there: at once, later, or not again. */
 void asker_consider(struct core *core, struct task *task);
-void asker_owe(struct core *core,
-               struct task *task); /* T1: a motion at the next turn */
-void asker_forget_pending(struct core *core, struct task *task);
-bool asker_has_asked(const struct core *core); /* no motion is held back */
-void asker_idle(struct core *core);
-void asker_flush(struct core *core);
-uint64_t asker_deadline(const struct core *core);
+/* Something that is not there is needed here. */
+bool asker_wants(const struct task *task);
 void asker_send_motion(struct core *core, struct task *task, uint32_t to);
 void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker);
 bool asker_never_will_hold(const struct core *core, const struct task *task);
@@ -470,6 +465,18 @@ void asker_sweep(struct core *core);            /* T1a */
 bool asker_swept(const struct core *core);
 /* The census says that the chair lacks it: tells it, unless it has been told. */
 void asker_tell(struct core *core, struct task *task);
+
+/* --- pending.c ----------------------------------------------------------------------
+ */
+
+/* A motion for it, once no push can be expected any more; again if its needs grew. */
+void pending_add(struct core *core, struct task *task);
+void pending_owe(struct core *core, struct task *task); /* T1: at the next turn */
+void pending_forget(struct task *task);
+bool pending_none(const struct core *core); /* no motion is held back */
+void pending_idle(struct core *core);       /* this rank has just come to be idle */
+void pending_flush(struct core *core);
+uint64_t pending_deadline(const struct core *core);
 
 /* --- docket.c -----------------------------------------------------------------------
  */

@@ -69,6 +69,75 @@ static void what_a_remote_rank_waits_for_is_asked_for_by_a_busy_one(void **state
     bench_close();
 }
 
+/* Of a chain rank 0 owns one half, and rank 1 chairs the other and lacks it. */
+static moot_hash spawn_chain(int first, int pairs)
+{
+    moot_hash link = spawn_alone(first);
+    for (int i = 0; i < pairs; i++) {
+        struct core_register reg = {.inputs = &link, .input_count = 1};
+        int number = first + 2 * i + 1;
+        moot_hash own = chaired_by(0, number, 0);
+        assert_int_equal(spawn_with(0, number, own, reg), MOOT_OK);
+        link = chaired_by(1, number + 1, 0);
+        reg.inputs = &own;
+        assert_int_equal(spawn_with(0, number + 1, link, reg), MOOT_OK);
+    }
+    return chaired_by(0, first + 2 * pairs - 1, 0); /* the last that rank 0 owns */
+}
+
+enum { FIRST_EARLY = 8, PAIRS = 28 };
+
+/* Only the first link can have run anywhere: the others take what rank 0 lacks. */
+static void what_cannot_have_run_is_asked_for_bit_by_bit(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    begin_wait(0, spawn_chain(1, PAIRS));
+    pass_us(DELAY_US - 10);
+    assert_int_equal(motions_of(0), 0);
+    pass_us(20);
+    assert_int_equal(motions_of(0), 1 + FIRST_EARLY);
+    pass_us(DELAY_US - 30);
+    assert_int_equal(motions_of(0), 1 + FIRST_EARLY);
+    pass_us(40);
+    assert_int_equal(motions_of(0), 1 + 3 * FIRST_EARLY);
+    pass_us(DELAY_US);
+    assert_int_equal(motions_of(0), PAIRS); /* all that rank 0 takes */
+    bench_close();
+}
+
+static void what_a_lane_waits_for_is_not_behind_what_cannot_have_run(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    (void)spawn_chain(1, PAIRS);
+    moot_hash last = chaired_by(1, 2 * PAIRS + 1, 0); /* takes the chain's other half */
+    begin_wait(0, last);
+    pass_us(DELAY_US + 10);
+    assert_int_equal(motions_of(0), 2 + FIRST_EARLY);
+    struct core_task_view view;
+    assert_true(core_task_look(bench.core[1], &last, &view));
+    assert_true(rankset_has(&view.asked_by, 0));
+    rankset_release(&view.asked_by);
+    rankset_release(&view.holders);
+    bench_close();
+}
+
+static void nor_is_what_a_remote_rank_waits_for(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    begin_wait(0, spawn_chain(1, PAIRS));
+    moot_hash input = spawn_alone(2 * PAIRS + 2);
+    struct core_register reg = {.inputs = &input, .input_count = 1};
+    moot_hash consumer = chaired_by(0, 2 * PAIRS + 3, 0);
+    assert_int_equal(spawn_with(0, 2 * PAIRS + 3, consumer, reg), MOOT_OK);
+    begin_wait(2, consumer);
+    pass_us(DELAY_US + 10);
+    assert_int_equal(motions_of(0), 2 + FIRST_EARLY);
+    bench_close();
+}
+
 /* A host that asks for the deadline after these steps alone is not late. */
 static void what_a_rank_is_to_do_soon_hurries_its_host(void **state)
 {
@@ -102,6 +171,9 @@ int main(void)
         cmocka_unit_test(only_an_idle_time_as_long_as_the_delay_asks),
         cmocka_unit_test(a_busy_rank_asks_for_what_a_lane_waits_for),
         cmocka_unit_test(what_a_remote_rank_waits_for_is_asked_for_by_a_busy_one),
+        cmocka_unit_test(what_cannot_have_run_is_asked_for_bit_by_bit),
+        cmocka_unit_test(what_a_lane_waits_for_is_not_behind_what_cannot_have_run),
+        cmocka_unit_test(nor_is_what_a_remote_rank_waits_for),
         cmocka_unit_test(what_a_rank_is_to_do_soon_hurries_its_host),
     };
     numbers_init();
