@@ -175,11 +175,13 @@ uint32_t silence_judge(const struct core *core, const struct task *task)
     return conclusive || MUTANT(NOCONCL) ? NOBODY : REC_MAYBE;
 }
 
-/* A task that this rank, its chair, first hears of after the reports: they held nothing
- * about it, or it could not tell that it was the chair. */
+/* A task that this rank, its chair, first hears of when it waits for no reports about
+ * it: they are in and held nothing, or it could not tell that it was the chair; or it
+ * was the chair in all views since the last that settled, which had nothing either. */
 void silence_judge_once(const struct core *core, struct task *task)
 {
-    bool judged = (core->settled || core->reaccepting > 0) && !MUTANT(NOLOSSES);
+    bool early = task->frozen || (MUTANT(JUDGELATE) && !core->settled);
+    bool judged = (!early || core->reaccepting > 0) && !MUTANT(NOLOSSES);
     if (judged && task->chair == core->rank && !task->finder && task->rec == NOBODY &&
         !task->maybe) {
         task->rec = silence_judge(core, task);

@@ -45,8 +45,9 @@ static const struct swarm_job storms[] = {
 
 /* Tests that drive a few cores by hand (tests/unit/). */
 static const char *const benches[] = {
-    "core_test", "view_test",      "view_rules_test", "scope_test",  "leave_test",
-    "drop_test", "drop_view_test", "lost_test",       "cancel_test", "stub_test"};
+    "core_test",   "view_test", "view_rules_test", "scope_test",
+    "leave_test",  "drop_test", "drop_view_test",  "lost_test",
+    "cancel_test", "stub_test", "silence_test"};
 
 struct killer {
     enum mutant mutant;
@@ -136,6 +137,7 @@ static const struct killer killers[] = {
      .seed = 3},
     {MUTANT_MASKED, .bench = "view_rules_test"},
     {MUTANT_NOLOSSES, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 1254},
+    {MUTANT_JUDGELATE, .bench = "silence_test"},
     {MUTANT_NOHIDDEN, .bench = "view_rules_test"},
     {MUTANT_HEARSAY, {.ranks = 3, .tasks = 12, .storm = true}, .seed = 67},
     {MUTANT_NODRIVE, {.ranks = 5, .tasks = 12, .storm = true}, .seed = 263},
