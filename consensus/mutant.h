@@ -83,6 +83,7 @@
     X(SHORTPAST, "a view's past starts anew although not all have settled")            \
     X(MASKED, "an old acceptance says something about later ballots")                  \
     X(NOLOSSES, "silence about a once task that nobody knew is always believed")       \
+    X(REPORTFREEZE, "a report freezes a key that has stayed")                          \
     X(JUDGELATE, "what a chair first meets before a view has settled is as if new")    \
     X(NOHIDDEN, "who left cannot have decided a view of their own")                    \
     X(HEARSAY, "heartbeats pass on suspicion that is hearsay")                         \

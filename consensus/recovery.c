@@ -15,6 +15,8 @@ static bool is_once(const struct task *task)
     return (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0;
 }
 
+/* A key that stayed is not frozen by it: its chair knows all that there is to know, and
+ * may have begun to ask voters. */
 void recovery_note(struct core *core, uint32_t from, const struct message_entry *entry)
 {
     if (scope_is_dropped(core, &entry->hash) || drop_once_is_gone(core, &entry->hash)) {
@@ -33,8 +35,8 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
         found->owner = found->running = found->accepted = NOBODY;
         seldom_of(core, task)->recovery = found;
     }
-    bool mine = task->chair == core->rank || task->finder;
-    task->frozen |= mine && !core->settled && task->rec == NOBODY;
+    task->frozen |= MUTANT(REPORTFREEZE) && task->chair == core->rank &&
+                    !core->settled && task->rec == NOBODY;
     switch (entry->what) {
     case REPORT_RESULT:
         if (found->owner != NOBODY && found->owner != entry->owner) {

@@ -137,6 +137,7 @@ static const struct killer killers[] = {
      .seed = 3},
     {MUTANT_MASKED, .bench = "view_rules_test"},
     {MUTANT_NOLOSSES, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 1254},
+    {MUTANT_REPORTFREEZE, .bench = "silence_test"},
     {MUTANT_JUDGELATE, .bench = "silence_test"},
     {MUTANT_NOHIDDEN, .bench = "view_rules_test"},
     {MUTANT_HEARSAY, {.ranks = 3, .tasks = 12, .storm = true}, .seed = 67},

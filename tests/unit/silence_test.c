@@ -90,6 +90,83 @@ static void what_is_first_met_between_two_views_may_have_run(void **state)
     bench_close();
 }
 
+/* 1 is its chair throughout.  3 was accepted for it and left without it, which the
+ * view that followed settled; what 0 accepted it says again when 2 is gone, too. */
+static moot_hash accepted_for_one_who_left(void)
+{
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(1, 0, MOOT_HASH_ONCE), b = chaired_by(2, 0, 0);
+    for (int n = 1; voters_among(&a, 15) != 7; n++) {
+        a = chaired_by(1, n, MOOT_HASH_ONCE);
+    }
+    pass(50 * MS);
+    bench.holds[1][3] = true; /* it is never told that it owns it */
+    spawn(1, 2, b);
+    begin_wait(1, b);
+    spawn(3, 1, a);
+    begin_wait(3, a);
+    pass(5 * MS);
+    assert_int_equal(sum_yields(), 1);
+    end_wait(1, b);
+    end_wait(3, a);
+    struct core_event leave = {.type = CORE_EV_LEAVE};
+    assert_int_equal(step(3, &leave), MOOT_OK);
+    pass(60 * MS);
+    assert_int_equal(bench.epoch[1], 2);
+    assert_int_equal(bench.members[1].low, 7);
+    spawn(0, 1, a);
+    pass(20 * MS);
+    assert_int_equal(bench.runs[1], 0);
+    kill_rank(2);
+    step_until_view(1, 3);
+    return a;
+}
+
+/* Its chair has heard in view 2 that it had not started, and has decided it since. */
+static void an_old_acceptance_says_nothing_of_a_key_that_stayed(void **state)
+{
+    (void)state;
+    moot_hash a = accepted_for_one_who_left();
+    pass(60 * MS);
+    begin_wait(1, a);
+    pass(60 * MS);
+    assert_int_equal(bench.ended[1][0], 1);
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
+/* What 0 accepted as the heir of a voter, before that voted anew, comes when its chair,
+ * the same in all views, has begun to ask voters. */
+static void and_nothing_of_one_that_is_being_voted_on(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(1, 0, MOOT_HASH_ONCE);
+    pass(50 * MS);
+    spawn(0, 1, a);
+    pass(5 * MS);
+    kill_rank(2);
+    step_until_view(1, 2);
+    bench.holds[0][1] = true;
+    begin_wait(1, a);
+    assert_int_equal(sum_sent(MESSAGE_ACCEPT), 1);
+    struct message_entry entry = {
+        .hash = a, .what = REPORT_ACCEPTED, .owner = 2, .epoch = 1};
+    struct message report = {.type = MESSAGE_REPORT};
+    core_view(bench.core[0], &report.epoch, &report.view_id);
+    report.u.report = (struct message_report){.count = 1, .entry = &entry};
+    struct core_event event = {.type = CORE_EV_RECV};
+    event.u.recv.uid = bench.uids[0];
+    event.u.recv.message = &report;
+    assert_int_equal(step(1, &event), MOOT_OK);
+    let_go(0, 1);
+    pass(60 * MS);
+    assert_int_equal(sum_sent(MESSAGE_ACCEPT), 1);
+    assert_int_equal(bench.ended[1][0], 1);
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
 int main(void)
 {
     numbers_init();
@@ -98,6 +175,8 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_first_met_between_two_views_may_have_run),
+        cmocka_unit_test(an_old_acceptance_says_nothing_of_a_key_that_stayed),
+        cmocka_unit_test(and_nothing_of_one_that_is_being_voted_on),
     };
     return cmocka_run_group_tests_name("silence", tests, NULL, NULL);
 }
