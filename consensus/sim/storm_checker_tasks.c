@@ -254,7 +254,9 @@ static void consume(struct storm_checker *checker, struct sim *sim,
                     const struct sight *sight, uint32_t owner)
 {
     struct seen *seen = &checker->tasks[sight->task];
-    const struct kept now = {.owner = owner, .status = sight->code};
+    struct kept now = {.owner = owner,
+                       .status = sight->code,
+                       .epoch = checker->parties[sight->rank].epoch};
     if (owner == UINT32_MAX || !rankset_has(&seen->ended_by, owner)) {
         sim_fail(sim, "one owner", "rank %" PRIu32 " keeps %s of an owner that is not",
                  sight->rank, storm_task_name(checker, sight->task));
@@ -267,6 +269,8 @@ static void consume(struct storm_checker *checker, struct sim *sim,
     uint32_t any = rankset_next(&seen->kept_by, 0);
     seen->disputed |= any != UINT32_MAX && (seen->kept[any].owner != now.owner ||
                                             seen->kept[any].status != now.status);
+    if (rankset_has(&seen->kept_by, sight->rank))
+        now.epoch = seen->kept[sight->rank].epoch;
     ranks_add(&seen->kept_by, sight->rank);
     seen->kept[sight->rank] = now;
     if (seen->disputed)
@@ -349,13 +353,18 @@ static void check_maybe(struct storm_checker *checker, struct sim *sim,
     rankset_release(&here);
 }
 
-/* It ran, on nobody who is still there, and nobody who is has its bytes. */
+/* It ran, on nobody who is still there, and nobody who is has its bytes: of the view
+ * that it is said in, which others may have left for one in which it is made again. */
 static void check_lost(struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
     const struct seen *seen = &checker->tasks[sight->task];
     struct rankset here = {0};
-    ranks_copy(&here, &seen->kept_by);
+    FOR_RANKS(rank, &seen->kept_by)
+    {
+        if (seen->kept[rank].epoch <= checker->parties[sight->rank].epoch)
+            ranks_add(&here, rank);
+    }
     ranks_keep(&here, &storm_view_at(checker, sight->rank)->members);
     ranks_keep(&here, &storm_view(checker, checker->newest)->members);
     ranks_drop(&here, &checker->gone);

@@ -196,6 +196,12 @@ static const struct {
     {{.ranks = 5, .tasks = 38, .storm = true},
      21198,
      "gap:0.037:14712845ns@343562ns+237971432ns,kill:r2@32073ns"},
+    /* Rank 3 stood still while it was voted out, and heard after that that a result was
+     * lost, which rank 2 had made again meanwhile. */
+    {{.ranks = 4, .tasks = 20, .drops = true, .leaves = true, .storm = true},
+     20023,
+     "reorder:0.404:x2/r2-r0-1+3,reorder:0.001:x2/r3,gap:0.22:exp:58365839ns,"
+     "reorder:0.124:x3@1647156ns+144269855ns,drop:0.011/notice@result.sent+51208232ns"},
 };
 
 /* Likewise, without a plan of its own. */
