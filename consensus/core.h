@@ -320,6 +320,9 @@ struct core_output {
                              RESULT_LOST if an input's scope has ended since its result
                              was lost, and what is left here of the input does not do */
             uint32_t by;  /* CANCELLED: the rank that did it */
+            bool seen;    /* it has ended well before, as somebody knows, and its bytes
+                             are gone: if it does not end well again, whatever keeps it
+                             from that, end it with RESULT_LOST */
         } run;
         struct {
             uint32_t by;

@@ -285,6 +285,7 @@ HOT static void run(struct core *core, struct task *task, uint32_t by)
                              : lacks_input(task) ? MOOT_ERR_RESULT_LOST
                                                  : MOOT_OK;
         output->u.run.by = by;
+        output->u.run.seen = task->seen;
     }
 }
 
@@ -679,6 +680,7 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
         need = told->need < need ? told->need : need;
     }
     graph_demand(core, task, need, decision->asker_count > 0);
+    task->seen |= decision->seen;
     cancel_on_decision(core, task, decision);
     if (leave_declines(core, from, task, decision->evidence)) {
         return;

@@ -56,6 +56,7 @@
     X(CANCELALONE, "a decision does not say that the task was cancelled")              \
     X(CANCELFINDER, "a finder keeps a cancel to itself")                               \
     X(UNSEEN, "what has ended well and is made again may be cancelled")                \
+    X(SEENALONE, "a decision does not say that the task has ended well before")        \
     X(LOSTRERUN, "a lost result is made again although another run gives another")     \
     X(STALEDEC, "a decision of an older epoch is accepted")                            \
     X(STALERES, "a result of an older epoch is accepted from whoever serves it")       \

@@ -34,6 +34,7 @@ static void send_decision(struct core *core, struct task *task,
         (struct message_decision){.evidence = (enum evidence)task->evidence,
                                   .askers = askers,
                                   .asker_count = count};
+    message->u.decision.seen = task->seen && !MUTANT(SEENALONE);
     if (cancel_is_agreed(core, task)) {
         message->u.decision.cancelled_by = seldom(task)->canceller + 1;
         task->cancel_told = true;

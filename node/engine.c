@@ -207,7 +207,7 @@ static void carry_one(struct moot *m, const struct core_output *output)
     if (output->type == CORE_OUT_SEND) {
         carry_send(m, output);
     } else if (output->type == CORE_OUT_RUN) {
-        exec_take(m, task, output->u.run.code, output->u.run.by);
+        exec_take(m, task, output->u.run.code, output->u.run.by, output->u.run.seen);
     } else if (output->type == CORE_OUT_RESULT) {
         carry_result(m, output);
     } else if (output->type == CORE_OUT_DONE) {

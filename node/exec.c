@@ -45,6 +45,9 @@ struct run {
 HOT static void end_task(struct moot *m, struct task *task, int status,
                          struct payload *payload)
 {
+    if (status != MOOT_OK && task->seen) {
+        status = MOOT_ERR_RESULT_LOST;
+    }
     task->status = status;
     payload_drop(task->payload); /* of an owner that died since */
     task->payload = payload;
@@ -150,10 +153,11 @@ COLD static void end_lost(struct moot *m, struct task *task)
     end_with_story(m, task, MOOT_ERR_RESULT_LOST, &story);
 }
 
-void exec_take(struct moot *m, struct task *task, int code, uint32_t by)
+void exec_take(struct moot *m, struct task *task, int code, uint32_t by, bool seen)
 {
     assert(task != NULL && task->stage == TASK_IDLE);
     task->own = true;
+    task->seen = seen;
     const bool taken_over = members_take_over(m, task);
     const struct task *failed = code == MOOT_OK ? failed_input(m, task) : NULL;
     if (code == MOOT_ERR_CANCELLED) {

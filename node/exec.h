@@ -38,8 +38,8 @@ enum { EXEC_RELUCTANT_ROUNDS = 100 };
 
 /* CORE_OUT_RUN and CORE_OUT_CANCEL.  Called while outputs are carried out. */
 /* `code` is not MOOT_OK if it is to end with that instead of running; `by` the rank
- * that has cancelled it. */
-void exec_take(struct moot *m, struct task *task, int code, uint32_t by);
+ * that has cancelled it; `seen`: it ends well, as it has before, or is lost. */
+void exec_take(struct moot *m, struct task *task, int code, uint32_t by, bool seen);
 void exec_cancel(struct moot *m, struct task *task, uint32_t by);
 
 /* What a thread calls from the bottom of its stack, between exec_here(true) and

@@ -10,6 +10,9 @@ static void begin(struct text *story, const struct moot *m, const struct task *t
 {
     task_describe(story, task);
     text_add(story, " on rank %u: ", m->group.rank);
+    if (task->seen) {
+        text_add(story, "its result is lost, and when made again: ");
+    }
 }
 
 void story_of_kernel(struct text *story, const struct moot *m, const struct task *task,

@@ -72,6 +72,7 @@ struct task {
     bool entered : 1;     /* more than the core has to do with it */
     bool gone : 1;        /* the core has forgotten it */
     bool own : 1;         /* ran here: peers may ask for its bytes */
+    bool seen : 1;        /* it has ended well before, on a rank that is gone */
     bool known : 1;       /* the result's status and size are known here */
     bool let_go : 1;      /* the core knows that the program uses it no more */
     bool lane_waited : 1; /* the core knows that a lane here waited for it */

@@ -146,6 +146,7 @@ struct message_decision {
     uint32_t cancelled_by; /* who has cancelled it, so that it is to end with that,
                               plus 1; 0: nobody */
     int32_t priority;
+    bool seen; /* it has ended well, as somebody knows, and its bytes are gone */
 };
 
 /* How a RESULT's bytes come.  The core chooses: EAGER up to LIMIT_EAGER_BYTES; above

@@ -90,6 +90,7 @@ static const struct flat_field decision_fields[] = {
     FIELD(WIRE_BYTES, 2, FLAT_ASKERS, decision), /* and 3, and 4 */
     UINT32(5, decision.cancelled_by),
     SINT32(6, decision.priority),
+    BOOL(7, decision.seen),
 };
 static const struct flat_field result_fields[] = {
     FIXED64(1, result.owner_uid), UINT32(2, result.evidence), SINT32(3, result.status),

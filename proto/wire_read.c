@@ -146,6 +146,7 @@ static bool get_decision(struct reader *reader, const Moot__Message *message,
     to->evidence = (enum evidence)from->evidence;
     to->cancelled_by = from->cancelled_by;
     to->priority = from->priority;
+    to->seen = from->seen;
     to->askers = askers;
     to->asker_count = count;
     return true;

@@ -109,6 +109,7 @@ static void put_decision(struct encoder *encoder, const struct message *message)
     to->evidence = decision->evidence;
     to->cancelled_by = decision->cancelled_by;
     to->priority = decision->priority;
+    to->seen = decision->seen;
     to->n_asker_ranks = to->n_asker_wants = to->n_asker_needs = count;
     to->asker_needs = wire_scratch_take(encoder, count * sizeof *to->asker_needs);
     to->asker_ranks = wire_scratch_take(encoder, count * sizeof *to->asker_ranks);

@@ -202,6 +202,7 @@ static void carry_run(struct host *host, const struct core_output *output)
     record->run = true;
     record->cancelled |= output->u.run.code == MOOT_ERR_CANCELLED;
     record->lost = output->u.run.code == MOOT_ERR_RESULT_LOST;
+    record->seen = output->u.run.seen;
     struct sight sight = host_sight(host, SIGHT_RUN, record->task);
     sim_see(host->sim, &sight);
     worker_offer(host, record->task);

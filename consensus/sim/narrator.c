@@ -117,9 +117,10 @@ static void say_decision(const struct narrator *narrator, const struct sight *si
                                        "%s rank %" PRIu32, length > 0 ? "," : "",
                                        decision->askers[i].rank);
     say(narrator, sight,
-        "tells rank %" PRIu32 " that it owns \"%s\"%s (others who wait:%s)",
+        "tells rank %" PRIu32 " that it owns \"%s\"%s%s (others who wait:%s)",
         sight->peer, name(narrator, sight->task),
         decision->cancelled_by != 0 ? ", which is cancelled" : "",
+        decision->seen ? ", which has ended well before" : "",
         length > 0 ? text : " none");
 }
 

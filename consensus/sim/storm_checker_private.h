@@ -23,7 +23,7 @@ struct seen {
         int32_t status;
         uint64_t epoch;               /* of the view in which the rank first had it */
     } * kept;                         /* by rank; NULL: nobody has it */
-    struct rankset saw_well, saw_ill; /* shaky: who knows that it ended so */
+    struct rankset saw_well, saw_ill; /* who knows that it ended so */
     bool disputed;                    /* not all that is kept is the same */
     struct ballot {
         struct rankset acked; /* who accepted, */

@@ -223,15 +223,13 @@ static void check_alike(const struct storm_checker *checker, struct sim *sim,
 }
 
 /* Whoever cancels, and whoever dies: all who count see the same end.  That a result
- * which is made once only went with its owner is none (check_verdict asks whether it
- * may). */
+ * went with its owner is none (check_verdict, or check_result, asks whether it may). */
 static void check_outcome(struct storm_checker *checker, struct sim *sim,
                           const struct sight *sight)
 {
     struct seen *seen = &checker->tasks[sight->task];
     bool well = sight->code == MOOT_OK;
-    if (!program_shaky(checker->program, sight->task) ||
-        sight->code == MOOT_ERR_RESULT_LOST)
+    if (sight->code == MOOT_ERR_RESULT_LOST)
         return;
     ranks_add(well ? &seen->saw_well : &seen->saw_ill, sight->rank);
     if (rankset_has(&checker->counting, sight->rank) &&

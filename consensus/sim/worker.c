@@ -88,6 +88,8 @@ static void end(struct host *host, uint32_t task, int32_t status)
 {
     struct sim *sim = host->sim;
     struct record *record = &host->records[task];
+    if (status != MOOT_OK && record->seen)
+        status = MOOT_ERR_RESULT_LOST;
     record->ended = record->kept = record->kept_data = true;
     record->status = status;
     if (status == MOOT_OK) {

@@ -76,6 +76,7 @@ struct record {
     bool run, started, ended; /* given to us by the core; its kernel; its end told */
     bool cancelled;
     bool lost;            /* an input of it was lost with its scope */
+    bool seen;            /* it has ended well before */
     bool kept, kept_data; /* its result is here; its bytes are */
     bool done, done_data; /* the core ended our waits for it */
     int32_t status;       /* of the result, if kept */

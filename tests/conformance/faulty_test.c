@@ -59,6 +59,50 @@ static void cut_off_after(struct seat *seat)
     CHECK(seat, seat->close_code == (last ? MOOT_ERR_NO_QUORUM : MOOT_OK));
 }
 
+static moot_task spawn_among(struct seat *seat, int first, const moot_task *input,
+                             uint64_t value)
+{
+    const int ranks[] = {first, 2};
+    moot_task task = {0};
+    EXPECT(seat,
+           moot_task_spawn(seat->m,
+                           &(moot_task_spec){.kernel = seat->kernels[SUM],
+                                             .args = &value,
+                                             .args_size = sizeof(value),
+                                             .inputs = input,
+                                             .input_count = input != NULL,
+                                             .candidates = {ranks, first < 2 ? 2 : 1}},
+                           &task),
+           MOOT_OK);
+    return task;
+}
+
+/* Rank 2 runs a task, whose end rank 0 sees, and what that takes, which nobody else may
+ * run; then it is cut off.  Rank 1 makes the task again, in vain. */
+static void made_again_in_vain(struct seat *seat)
+{
+    moot_task input = spawn_among(seat, 2, NULL, 1), task;
+    moot_task_info info = {.chair = -1};
+    for (uint64_t value = 0; info.chair != 2; value++) {
+        task = spawn_among(seat, 1, &input, value);
+        EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    }
+    if (seat->rank == 2) {
+        moot_hash never = hash_u64(seat, SQUARE, 1);
+        EXPECT(seat, moot_task_find(seat->m, &never, &task), MOOT_OK);
+        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NO_QUORUM);
+        return;
+    }
+    if (seat->rank == 0)
+        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    while (moot_present(seat->m, 2) != 0)
+        nap_ms(1);
+    const void *data;
+    EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, &(size_t){0}),
+           MOOT_ERR_RESULT_LOST);
+    CHECK(seat, told(seat, "when made again: input 0 failed"));
+}
+
 static const char *const harmed[] = {
     "MOOT_FAULTS=seed:3,drop:0.1,dup:0.1,reorder:0.1:x2,delay:0.1:1ms+-1ms", NULL};
 static const char *const harmed_votes[] = {"MOOT_FAULTS=seed:4,drop:0.25/vote+result",
@@ -66,6 +110,8 @@ static const char *const harmed_votes[] = {"MOOT_FAULTS=seed:4,drop:0.25/vote+re
 static const char *const cut_for_a_while[] = {"MOOT_FAULTS=part:0@5ms+300ms", NULL};
 static const char *const cut_two[] = {"MOOT_FAULTS=part:2@20ms", "MOOT_SUSPECT=300ms",
                                       NULL};
+static const char *const cut_later[] = {"MOOT_FAULTS=part:2@1s", "MOOT_SUSPECT=300ms",
+                                        NULL};
 
 static const struct scene scenes[] = {
     SCENE(spread_and_sum, .knobs = harmed, .sizes = {2, 3, 4}),
@@ -83,6 +129,7 @@ static const struct scene scenes[] = {
      {2, 3}},
     SCENE(big_results, .knobs = harmed, .sizes = {2, 3}),
     {"cut_off", cut_off, kernels, cut_two, cut_off_after, {3}},
+    {"made_again_in_vain", made_again_in_vain, kernels, cut_later, cut_off_after, {3}},
 };
 
 int main(int argc, char **argv)

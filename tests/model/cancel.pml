@@ -2,7 +2,8 @@
  *
  * What is modelled.  N ranks, one pure task that all hold.  Any rank cancels it at any
  * moment.  Its chair decides for any rank; owners start, end, send their result with or
- * without its bytes; who has the bytes may release them.  Up to DEATHS ranks die, each at
+ * without its bytes; who has the bytes may release them.  What the task takes may be lost
+ * or cancelled meanwhile, so that any run of it may fail.  Up to DEATHS ranks die, each at
  * any moment; then the living enter the next view, with any of them as the chair.
  *
  * What is abstracted, and why that is sound.
@@ -14,11 +15,13 @@
  *   - A result that a dead owner had sent arrives before the death, or is dropped.
  *
  * Invariants.
- *   ONE    living ranks that know how the task ended know the same.
+ *   ONE    living ranks that know how the task ended know the same.  That it is lost is
+ *          no end: who knew another still knows that.
  *   KNOWN  what its chair knew to be cancelled when it decided does not start.
  *
  * Mutants: UNSEEN (what has ended well and is made again may be cancelled), CANCELALONE (a
- * decision does not say that the task was cancelled).
+ * decision does not say that the task was cancelled), SEENALONE (nor that it has ended well,
+ * so that its owner does not know that it may only be lost).
  */
 #ifndef N
 #define N 3
@@ -29,7 +32,7 @@
 #define NOBODY N
 
 mtype:own = { IDLE, WAIT, RUNS, DONE };
-mtype:end = { NONE, WELL, CANCELLED };
+mtype:end = { NONE, WELL, FAILED, CANCELLED, LOST };
 
 hidden byte ONE, KNOWN; /* for SPIN's message when an assertion fails */
 
@@ -38,13 +41,14 @@ byte chair, rec = NOBODY;
 bool barred;                    /* the chair knows that somebody has seen it end well */
 bool told;                      /* a CANCEL for the chair is under way */
 byte decision = NOBODY;         /* a DECISION for so, */
-bool says_cancelled;            /* and what it says */
+bool says_cancelled, says_seen; /* and what it says */
 bool order, forwarded;          /* a CANCEL for the owner is under way; was sent */
 bool known;                     /* the chair knew of it when it decided */
 bool cancels[N], seen[N], bytes[N];
+bool again[N];                  /* as an owner: it was told that it has ended well */
 mtype:own own[N] = IDLE;
 mtype:end end[N] = NONE;        /* as the rank knows now, */
-mtype:end ever[N] = NONE;       /* and ever did */
+mtype:end ever[N] = NONE;       /* and ever did, but that it is lost */
 byte maker = NOBODY;            /* whose result it is */
 
 hidden byte r, q, other;
@@ -62,11 +66,11 @@ inline pick(x) {
 
 inline learn(x, how) {
   end[x] = how;
-  ever[x] = how;
+  if :: how != LOST -> ever[x] = how :: else fi;
   other = 0;
   do
   :: other < N ->
-     assert(ONE || !ALIVE(other) || ever[other] == NONE || ever[other] == how);
+     assert(ONE || !ALIVE(other) || how == LOST || ever[other] == NONE || ever[other] == how);
      other++
   :: else -> break
   od
@@ -79,10 +83,10 @@ inline finish(x, how) {
   learn(x, how)
 }
 
-inline take(x, cancelled) {
+inline take(x, cancelled, ended) {
   if
   :: own[x] == IDLE && end[x] == NONE && cancelled -> finish(x, CANCELLED)
-  :: own[x] == IDLE && end[x] == NONE && !cancelled -> own[x] = WAIT
+  :: own[x] == IDLE && end[x] == NONE && !cancelled -> own[x] = WAIT; again[x] = ended
   :: own[x] == WAIT && cancelled -> finish(x, CANCELLED)
   :: else
   fi
@@ -126,7 +130,7 @@ inline judge() {
 }
 
 inline enter_view() {
-  decision = NOBODY; says_cancelled = false; told = false; order = false;
+  decision = NOBODY; says_cancelled = false; says_seen = false; told = false; order = false;
   forwarded = false; known = false;
   pick(r);
   if
@@ -158,8 +162,11 @@ active proctype world() {
        :: ALIVE(r) ->
           rec = r; known = AGREED; forwarded = AGREED;
           if
-          :: r == chair -> take(r, AGREED)
+          :: r == chair -> take(r, AGREED, barred)
           :: else -> decision = r;
+#ifndef SEENALONE
+             says_seen = barred;
+#endif
 #ifndef CANCELALONE
              says_cancelled = AGREED
 #endif
@@ -167,20 +174,23 @@ active proctype world() {
        :: else
        fi
      }
-  :: atomic { decision != NOBODY -> r = decision; decision = NOBODY; take(r, says_cancelled) }
+  :: atomic { decision != NOBODY -> r = decision; decision = NOBODY;
+       take(r, says_cancelled, says_seen); says_cancelled = false; says_seen = false }
   :: atomic { /* the chair hears of it later */
        rec != NOBODY && AGREED && !forwarded && ALIVE(rec) -> forwarded = true;
        if
-       :: rec == chair -> take(rec, own[rec] == WAIT)
+       :: rec == chair -> take(rec, own[rec] == WAIT, false)
        :: else -> order = true
        fi
      }
   :: atomic { order && decision == NOBODY -> order = false;
-       if :: own[rec] == WAIT -> take(rec, true) :: else fi }
+       if :: own[rec] == WAIT -> take(rec, true, false) :: else fi }
   :: atomic { pick(r);
        if
        :: ALIVE(r) && own[r] == WAIT -> assert(KNOWN || !known); own[r] = RUNS
        :: ALIVE(r) && own[r] == RUNS -> finish(r, WELL)
+       :: ALIVE(r) && own[r] == RUNS && !again[r] -> finish(r, FAILED)
+       :: ALIVE(r) && own[r] == RUNS && again[r] -> finish(r, LOST)
        :: else
        fi
      }
@@ -212,6 +222,7 @@ active proctype world() {
        if
        :: ALIVE(r) ->
           dead = dead | (1 << r); deaths++; bytes[r] = false;
+          again[r] = false;
           if :: own[r] != DONE -> own[r] = IDLE :: else fi;
           enter_view()
        :: else

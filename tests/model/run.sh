@@ -115,6 +115,7 @@ view |NOMERGE       |-DN=4 -DBALLOTS=2 -DFIXED -DDEATHS=2
 view |LEARNEDVOTES  |-DN=2 -DBALLOTS=2
 cancel|UNSEEN       |-DN=3
 cancel|CANCELALONE  |-DN=3
+cancel|SEENALONE    |-DN=3
 yield|BLOCKEDONLY   |-DR=2 -DT=2 -DAGREE
 yield|NOBOUND       |-DR=2 -DT=2
 yield|NOLACK        |-DR=2 -DT=2

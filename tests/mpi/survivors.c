@@ -15,8 +15,9 @@
  * A group around all spawns ends well if every wait has.
  * Each rank is told of all tasks that it takes over from ranks that are gone.
  *
- * A wait for a once task may end with MAYBE_RAN, and what needs it fails, only if a
- * rank did not finish.  A rank that was removed while it stood still ends with 9.
+ * A wait for a once task may end with MAYBE_RAN, and what needs it fails or is lost,
+ * only if a rank did not finish.  A rank that was removed while it stood still ends
+ * with 9.
  *
  * Without arguments it runs seed 1 over a file of its own.
  */
@@ -239,7 +240,8 @@ static void look(struct play *play, uint32_t task)
     uint64_t value = 0;
     int code = moot_task_fetch(play->m, play->handles[task], MOOT_FOREVER, &data,
                                &(size_t){0});
-    bool maybe = code == MOOT_ERR_MAYBE_RAN || code == MOOT_ERR_TASK_FAILED;
+    bool maybe = code == MOOT_ERR_MAYBE_RAN || code == MOOT_ERR_TASK_FAILED ||
+                 code == MOOT_ERR_RESULT_LOST;
     if (maybe && may_fail(play, task)) {
         ledger->maybe[self]++;
         return;

@@ -68,6 +68,7 @@ static const struct killer killers[] = {
     {MUTANT_CANCELALONE, .bench = "cancel_test"},
     {MUTANT_CANCELFINDER, .bench = "cancel_test"},
     {MUTANT_UNSEEN, .bench = "cancel_test"},
+    {MUTANT_SEENALONE, .bench = "lost_test"},
     {MUTANT_HASTYREPORT,
      {.ranks = 9, .tasks = 20, .storm = true, .direct_max = 3},
      .seed = 107},

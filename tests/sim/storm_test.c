@@ -196,6 +196,12 @@ static const struct {
     {{.ranks = 5, .tasks = 38, .storm = true},
      21198,
      "gap:0.037:14712845ns@343562ns+237971432ns,kill:r2@32073ns"},
+    /* Rank 0 knows that t8 ended well, with its bytes nowhere, and t7, which it takes,
+     * is a once task that may have run: t8 was made again and failed. */
+    {{.ranks = 4, .tasks = 12, .cancels = true, .storm = true},
+     50546,
+     "part:1-3/0@result.sent+54934651ns,part:1-to-0+2-3@15770514ns+256782784ns,"
+     "part:0+3/1-2@10166724ns+275144191ns,part:1-to-0+2-3@result.sent+14622312ns"},
     /* Rank 3 stood still while it was voted out, and heard after that that a result was
      * lost, which rank 2 had made again meanwhile. */
     {{.ranks = 4, .tasks = 20, .drops = true, .leaves = true, .storm = true},

@@ -59,6 +59,37 @@ static void a_pure_task_is_run_again(void **state)
     pass(100 * MS);
     assert_int_equal(bench.ended[2][1], 1);
     assert_int_equal(bench.runs[1], 2);
+    assert_true(bench.seen[1]);
+    bench_close();
+}
+
+/* Should what it takes be lost, too, it must not end in that error: 2 has seen it end
+ * well, without its bytes, and 3, which lacks it, is its chair and yields it to 1. */
+static void who_runs_it_again_knows_that_it_ended_well(void **state)
+{
+    (void)state;
+    const struct rankset left = {.low = 14};
+    bench_open_with(4, CORE_REPAIR, 10 * MS);
+    moot_hash hash = chaired_by(0, 0, 0);
+    for (int n = 1; placement_chair(&hash, &left, NULL) != 3; n++) {
+        hash = chaired_by(0, n, 0);
+    }
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        spawn_flagged(rank, hash, 0);
+    }
+    assert_false(bench.seen[1]);
+    struct core_event need = {.type = CORE_EV_NEED, .hash = hash};
+    need.u.need.want = WANT_DONE;
+    assert_int_equal(step(2, &need), MOOT_OK);
+    pass(50 * MS);
+    assert_int_equal(bench.ended[2][0], 1);
+    kill_rank(0);
+    begin_wait(3, hash);
+    pass(100 * MS);
+    assert_int_equal(bench.ended[3][0], 1);
+    assert_int_equal(bench.runs[1], 2);
+    assert_int_equal(bench.ran_on[1], 1);
+    assert_true(bench.seen[1]);
     bench_close();
 }
 
@@ -121,6 +152,7 @@ int main(void)
     numbers_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pure_task_is_run_again),
+        cmocka_unit_test(who_runs_it_again_knows_that_it_ended_well),
         cmocka_unit_test(one_that_varies_is_lost_in_every_view_after),
         cmocka_unit_test(one_that_nobody_has_read_is_run_again),
         cmocka_unit_test(a_copy_is_served_and_the_last_is_kept),

@@ -55,7 +55,8 @@ static bool same_decision(const struct message_decision *a,
                           const struct message_decision *b)
 {
     bool same = a->evidence == b->evidence && a->asker_count == b->asker_count &&
-                a->cancelled_by == b->cancelled_by && a->priority == b->priority;
+                a->cancelled_by == b->cancelled_by && a->priority == b->priority &&
+                a->seen == b->seen;
     for (size_t i = 0; same && i < a->asker_count; i++)
         same = a->askers[i].rank == b->askers[i].rank &&
                a->askers[i].want == b->askers[i].want &&

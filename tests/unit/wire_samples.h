@@ -321,10 +321,13 @@ static void sample_message(enum message_type type, enum level level,
     if (type == MESSAGE_MOTION)
         sample_motion(level, &m.u.motion);
     else if (type == MESSAGE_DECISION)
-        m.u.decision = (struct message_decision){
-            (enum evidence)(level * (EVIDENCE_END - 1) / 2), samples.askers,
-            askers[level], level == MOST ? LIMIT_RANKS : sample_rank[level],
-            sample_i32[level]};
+        m.u.decision =
+            (struct message_decision){(enum evidence)(level * (EVIDENCE_END - 1) / 2),
+                                      samples.askers,
+                                      askers[level],
+                                      level == MOST ? LIMIT_RANKS : sample_rank[level],
+                                      sample_i32[level],
+                                      level == MOST};
     else if (type == MESSAGE_RESULT)
         sample_result(level, &m.u.result);
     else if (type == MESSAGE_REFER)
