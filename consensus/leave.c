@@ -516,6 +516,9 @@ void leave_on_leave(struct core *core, uint32_t from, const struct message *mess
 {
     bool names = !hash_is_zero(&message->hash);
     struct task *task = names ? table_find(core, &message->hash) : NULL;
+    if (task != NULL) {
+        scope_received(core, task, message);
+    }
     switch (message->u.leave.what) {
     case LEAVE_READY:
         on_ready(core, from);

@@ -98,6 +98,7 @@
     X(NOACCEPTOVER, "who leaves keeps to itself what it has accepted as a voter")      \
     X(LEAVECLAIM, "who leaves owns tasks as ever")                                     \
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
+    X(LEAVEUNCOUNTED, "what a leaver and a chair say does not count for a scope")      \
     X(RETURNDROP, "a chair does not hear of tasks that are returned")                  \
     X(HASTYREPORT, "in a large view a member counts before its reports have arrived")
 

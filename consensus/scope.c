@@ -261,7 +261,7 @@ void scope_on_rank_close(struct core *core)
 static bool counts(enum message_type type)
 {
     return (type >= MESSAGE_MOTION && type <= MESSAGE_VERDICT) ||
-           type == MESSAGE_CANCEL;
+           type == MESSAGE_CANCEL || (type == MESSAGE_LEAVE && !MUTANT(LEAVEUNCOUNTED));
 }
 
 static void touch(struct core *core, struct scope *scope)

@@ -477,6 +477,63 @@ static void a_chunk_that_ends_late_is_no_difference(void **state)
     bench.drops = false;
 }
 
+static void deliver_up_to_a_leave(uint32_t from, uint32_t to)
+{
+    for (int i = 0; i < 10000; i++) {
+        if (bench.head == bench.tail) {
+            bench.now += MS / 4;
+            for (uint32_t rank = 0; rank < bench.size; rank++) {
+                struct core_event tick = {.type = CORE_EV_TICK};
+                assert_int_equal(step(rank, &tick), MOOT_OK);
+            }
+            continue;
+        }
+        const struct parcel *next = bench.queue[bench.head % QUEUE_MAX];
+        if (next->from == from && next->to == to &&
+            next->message->type == MESSAGE_LEAVE) {
+            return;
+        }
+        deliver_one();
+    }
+    fail();
+}
+
+/* Rank 2 leaves and returns a task to rank 1, which knows nobody else that holds it:
+ * that 2 is to keep it is on its way while all that is left of the scope rests. */
+static void what_a_leaver_is_to_keep_keeps_its_scope(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    moot_hash scope = phase(0), task = in_scope(&scope, 1, 0, 0);
+    moot_hash input = chaired_by(0, 0, 0);
+    const struct core_register reg = {
+        .scope = scope, .inputs = &input, .input_count = 1};
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        moot_hash shared = in_scope(&scope, 0, 0, 0);
+        assert_int_equal(spawn_in(rank, 3, shared, &scope), MOOT_OK);
+    }
+    pass(5 * MS);
+    bench.hold_runs = true;
+    spawn(0, 2, input);
+    spawn(2, 4, chaired_by(2, 0, 0)); /* which it is to finish */
+    assert_int_equal(spawn_with(2, 1, task, reg), MOOT_OK);
+    struct core_event leave = {.type = CORE_EV_LEAVE};
+    assert_int_equal(step(2, &leave), MOOT_OK);
+    end_scope(0, &scope);
+    end_scope(1, &scope);
+    deliver_up_to_a_leave(1, 2);
+    bench.holds[1][2] = true;
+    pass(20 * MS);
+    assert_false(bench.forgotten[2][1]);
+    let_go(1, 2);
+    struct core_event done = {.type = CORE_EV_DONE, .hash = input};
+    assert_int_equal(step(0, &done), MOOT_OK);
+    pass(20 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ran_on[1], 2);
+    bench_close();
+}
+
 int main(void)
 {
     numbers_init();
@@ -497,6 +554,7 @@ int main(void)
         cmocka_unit_test(a_roll_goes_on_behind_an_ended_scope),
         cmocka_unit_test(a_roll_is_cut_behind_an_ended_scope),
         cmocka_unit_test(a_chunk_that_ends_late_is_no_difference),
+        cmocka_unit_test(what_a_leaver_is_to_keep_keeps_its_scope),
     };
     return cmocka_run_group_tests_name("scope", tests, NULL, NULL);
 }
