@@ -127,7 +127,7 @@ static void stop_threads(struct moot *m)
 int close_context(struct moot *m, struct lane *lane)
 {
     m->closing = true;
-    m->closing_ns = clock_ns();
+    m->closing_ns = engine_look_at_clock(m);
     trace_closing(m);
     m->end_count++;
     report_wait_begins(m, m->closing_ns);

@@ -61,7 +61,8 @@ static struct moot *context_new(const moot_options *options)
         context_free(m);
         return NULL;
     }
-    m->opened_ns = m->now_ns = clock_ns();
+    clock_begin(&m->clock);
+    m->opened_ns = engine_look_at_clock(m);
     m->stall_due_ns = CORE_NEVER;
     m->signals_seen = usr1_count();
     m->report = options->report != NULL ? options->report : report_to_stderr;
@@ -194,7 +195,7 @@ static bool start_threads(struct moot *m)
         helper = workers = false;
         say_caller_mode(m);
     }
-    atomic_store(&m->driven_ns, clock_ns());
+    atomic_store(&m->driven_ns, engine_look_at_clock(m));
     door_open(m);
     return (!helper || progress_start_helper(m)) &&
            (!workers || workers_start(m, (uint32_t)m->knobs.threads));

@@ -4,7 +4,7 @@
  * which is held while the core, the tables and the transport are touched and released
  * around kernels, sleeps and report hooks:
  *
- *   engine.c    steps the core and carries out what it says
+ *   engine.c    steps the core and carries out what it says;  clock.c what time it is
  *   progress.c  the one loop that moves messages; who drives it, who sleeps
  *   inbox.c     frames and bulk results that come in;  outbox.c those that go out
  *   exec.c      running kernels;  workers.c the threads that do nothing else;  call.c
@@ -35,6 +35,7 @@
 
 #include "consensus/core.h"
 #include "consensus/sim/plan.h"
+#include "node/clock.h"
 #include "node/handle.h"
 #include "node/kernel.h"
 #include "node/knobs.h"
@@ -116,7 +117,7 @@ struct moot {
     moot_report_fn report;
     void *report_user;
     uint64_t opened_ns;
-    uint64_t ticks;  /* of the processor, when now_ns was read (engine.c) */
+    struct clock clock;
     uint64_t now_ns; /* when the lock was taken, or the turn began: time for what is
                         done under it */
 
@@ -215,7 +216,5 @@ struct moot {
             results_received, frames_refused, stalls;
     } counts;
 };
-
-uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
 
 #endif

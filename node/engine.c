@@ -17,40 +17,18 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-enum { FRESH_TICKS = 1024 };
-
-uint64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* --- The lock ------------------------------------------------------------------- */
 
-/* The processor's counter of ticks costs a third of the clock, and calls come in rows:
- * the time may be some hundred nanoseconds old, unless a trace shows it. */
-static bool time_is_fresh(struct moot *m)
+uint64_t engine_look_at_clock(struct moot *m)
 {
-#if defined(__x86_64__)
-    uint64_t ticks = __builtin_ia32_rdtsc();
-    bool fresh = ticks - m->ticks < FRESH_TICKS && m->trace == NULL;
-    m->ticks = fresh ? m->ticks : ticks;
-    return fresh;
-#else
-    (void)m;
-    return false;
-#endif
+    return m->now_ns = clock_look(&m->clock, m->now_ns);
 }
 
 void engine_lock(struct moot *m)
 {
     pthread_mutex_lock(&m->bond->lock);
-    if (!time_is_fresh(m)) {
-        m->now_ns = clock_ns();
-    }
+    engine_look_at_clock(m);
 }
 
 /* Releases the lock, and calls the report hook. */

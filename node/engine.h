@@ -17,6 +17,9 @@ void engine_leave(struct moot *m);
 void engine_lock(struct moot *m);
 void engine_unlock(struct moot *m);
 
+/* What m->now_ns is from now on. */
+uint64_t engine_look_at_clock(struct moot *m);
+
 /* The core's answer to this event; what arises from it is carried out before it
  * returns.
  */

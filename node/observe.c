@@ -409,7 +409,7 @@ static void tell_all(struct moot *m)
     tell_events(m, happened, count);
     pthread_mutex_lock(&m->bond->lock);
     observe->telling = false;
-    m->now_ns = clock_ns();
+    engine_look_at_clock(m);
 }
 
 void observe_tell(struct moot *m)

@@ -86,7 +86,7 @@ static void do_chores(struct moot *m, uint64_t now_ns)
  * comes back. */
 HOT static bool drive(struct moot *m, bool comes_back)
 {
-    uint64_t now_ns = m->now_ns = clock_ns();
+    uint64_t now_ns = engine_look_at_clock(m);
     trace_gap(m, atomic_load_explicit(&m->driven_ns, memory_order_relaxed));
     atomic_store_explicit(&m->driven_ns, now_ns, memory_order_relaxed);
     if (!faults_look(m, now_ns)) {
@@ -169,7 +169,7 @@ static void sleep_until(struct moot *m, uint64_t until_ns)
     struct timespec until = time_of(until_ns);
     m->sleepers++;
     pthread_cond_timedwait(&m->changed, &m->bond->lock, &until);
-    m->now_ns = clock_ns();
+    engine_look_at_clock(m);
     m->sleepers--;
 }
 

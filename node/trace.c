@@ -3,6 +3,7 @@
 
 #include "hashing/identity.h"
 #include "node/call.h"
+#include "node/engine.h"
 #include "node/members.h"
 #include "node/report.h"
 #include "node/summary.h"
@@ -185,7 +186,8 @@ void trace_write_ready(struct moot *m, struct task *task)
 
 void trace_write_start(struct moot *m, struct task *task)
 {
-    struct trace_record record = begin_of(m, KIND(START), task, clock_ns());
+    struct trace_record record =
+        begin_of(m, KIND(START), task, engine_look_at_clock(m));
     end(m, &record);
 }
 
@@ -530,7 +532,7 @@ void trace_close(struct moot *m)
     for (size_t i = 0; i < count; i++) {
         text_add(&figures, "%s %llu\n", list[i].key, (unsigned long long)list[i].value);
     }
-    m->now_ns = clock_ns();
+    engine_look_at_clock(m);
     write_text(m, KIND(FIGURES), m->fatal, text_get(&figures));
     text_release(&figures);
     trace_file_close(&trace->file);

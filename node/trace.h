@@ -7,7 +7,7 @@
  *
  * A record carries the time at which the thread last took the engine's lock or began a
  * turn (m->now_ns): that is when a thing that happens under the lock is noticed, and it
- * costs nothing.  Only the start of a kernel reads the clock.
+ * costs nothing.  Only the start of a kernel looks at the clock again.
  *
  * What is in the buffer is written out when it is worth a write, and every
  * TRACE_LOOK_NS by whoever drives progress: so much is lost if the process is killed.
