@@ -3,7 +3,7 @@
  * scope.c decides when; here the records go, some at each step, so that a rank that
  * ends a large scope still answers its peers in between.  Their memory is used again.
  * A roll is kept in pages, and a page of which nothing is left goes, too: positions
- * stay what they were, and a long run's roll costs a pointer per page.
+ * stay what they were, and a long run's roll costs two words per page.
  *
  * What is left of a task that has been dropped is its scope's mark: any message, event
  * or report that names it is known by that (hash_scope), so missing never means new.
@@ -12,27 +12,27 @@
 
 #include <stdlib.h>
 
-enum { PAGE_TASKS = 511 }; /* with its head, a page is a power of two */
+enum { PAGE_TASKS = 512 };
 enum { EXPECT_AHEAD = 4, EXPECT_FAR_AHEAD = 8, TOLD_TOGETHER_MAX = 64 };
 
 /* --- Pages of a roll ---------------------------------------------------------------
  */
 
 struct page {
+    void **known; /* records, and stubs; NULL: nothing is left of it */
     uint32_t live;
-    void *known[PAGE_TASKS]; /* records, and stubs */
 };
 
 HOT void *lane_known(const struct lane *lane, uint64_t position)
 {
     assert(position >= 1 && position <= lane->len);
-    const struct page *page = lane->pages[(position - 1) / PAGE_TASKS];
-    return page != NULL ? page->known[(position - 1) % PAGE_TASKS] : NULL;
+    void *const *known = lane->pages[(position - 1) / PAGE_TASKS].known;
+    return known != NULL ? known[(position - 1) % PAGE_TASKS] : NULL;
 }
 
 void lane_replace(struct lane *lane, uint64_t position, struct task *task)
 {
-    lane->pages[(position - 1) / PAGE_TASKS]->known[(position - 1) % PAGE_TASKS] = task;
+    lane->pages[(position - 1) / PAGE_TASKS].known[(position - 1) % PAGE_TASKS] = task;
 }
 
 static const void *known_ahead(const struct lane *lane, uint64_t position,
@@ -51,15 +51,16 @@ bool lane_put(struct core *core, struct lane *lane, void *known)
     uint64_t index = lane->len / PAGE_TASKS;
     if (lane->len % PAGE_TASKS == 0) {
         if (!core_grow(core, &lane->pages, &lane->page_room, (uint32_t)index + 1,
-                       sizeof(struct page *))) {
+                       sizeof(struct page))) {
             return false;
         }
-        lane->pages[index] = memory_take(core, sizeof(struct page));
-        if (lane->pages[index] == NULL) {
+        void **all = memory_take(core, PAGE_TASKS * sizeof(*all));
+        if (all == NULL) {
             return false;
         }
+        lane->pages[index] = (struct page){.known = all};
     }
-    struct page *page = lane->pages[index];
+    struct page *page = &lane->pages[index];
     page->known[lane->len % PAGE_TASKS] = known;
     page->live++;
     lane->len++;
@@ -69,11 +70,11 @@ bool lane_put(struct core *core, struct lane *lane, void *known)
 HOT void lane_forget(struct core *core, struct lane *lane, uint64_t position)
 {
     uint64_t index = (position - 1) / PAGE_TASKS;
-    struct page *page = lane->pages[index];
+    struct page *page = &lane->pages[index];
     page->known[(position - 1) % PAGE_TASKS] = NULL;
     if (--page->live == 0 && lane->len >= (index + 1) * PAGE_TASKS) {
-        memory_give(core, page, sizeof(*page));
-        lane->pages[index] = NULL;
+        memory_give(core, page->known, PAGE_TASKS * sizeof(*page->known));
+        page->known = NULL;
     }
 }
 

@@ -332,7 +332,7 @@ struct scope {
 
 struct lane {
     enum core_lane_state state;
-    struct page **pages; /* the roll's tasks, `len` of them (forget.c) */
+    struct page *pages; /* the roll's tasks, `len` of them (forget.c) */
     uint32_t page_room;
     uint64_t len;
     struct chunk *chunks;
