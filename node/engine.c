@@ -256,11 +256,11 @@ int engine_step(struct moot *m, const struct core_event *event)
     return error;
 }
 
-HOT void engine_later(struct moot *m, struct later later)
+HOT void engine_later(struct moot *m, const struct later *later)
 {
     if (!m->stepping) {
         m->stepping = true;
-        step_later(m, &later);
+        step_later(m, later);
         step_laters(m);
         m->stepping = false;
         return;
@@ -275,7 +275,7 @@ HOT void engine_later(struct moot *m, struct later later)
         m->laters = grown;
         m->later_room = room;
     }
-    m->laters[m->later_count++] = later;
+    m->laters[m->later_count++] = *later;
 }
 
 __attribute__((format(printf, 3, 0))) static void fail(struct moot *m, int code,

@@ -25,7 +25,7 @@ uint64_t engine_look_at_clock(struct moot *m);
  */
 int engine_step(struct moot *m, const struct core_event *event);
 /* An event for after the present step; at once if there is none. */
-void engine_later(struct moot *m, struct later later);
+void engine_later(struct moot *m, const struct later *later);
 
 /* Ends every wait and spawn of this rank with `code`; the first one stays. */
 void engine_fail(struct moot *m, int code, const char *format, ...)

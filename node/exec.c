@@ -65,11 +65,11 @@ HOT static void end_task(struct moot *m, struct task *task, int status,
     task_drop_args(task);
     observe_end(m, task);
     progress_wake(m);
-    engine_later(m, (struct later){.type = CORE_EV_DONE,
-                                   .hash = task->hash,
-                                   .entry = task_entry(task),
-                                   .status = status,
-                                   .size = task->size});
+    engine_later(m, &(struct later){.type = CORE_EV_DONE,
+                                    .hash = task->hash,
+                                    .entry = task_entry(task),
+                                    .status = status,
+                                    .size = task->size});
 }
 
 COLD static void end_with_story(struct moot *m, struct task *task, int status,

@@ -100,14 +100,14 @@ HOT void wait_release_ended(struct moot *m)
         }
         wait->released = true;
         if (wait->waiter != NULL) {
-            engine_later(m, (struct later){.type = CORE_EV_TASK_WAIT,
-                                           .hash = wait->waiter->task->hash});
+            engine_later(m, &(struct later){.type = CORE_EV_TASK_WAIT,
+                                            .hash = wait->waiter->task->hash});
             exec_go_on(m, wait->waiter);
         } else if (wait->lane->number != LANE_NO_NUMBER) {
             wait->lane->state = CORE_LANE_RUNNING;
-            engine_later(m, (struct later){.type = CORE_EV_LANE,
-                                           .lane = wait->lane->number,
-                                           .state = CORE_LANE_RUNNING});
+            engine_later(m, &(struct later){.type = CORE_EV_LANE,
+                                            .lane = wait->lane->number,
+                                            .state = CORE_LANE_RUNNING});
         }
     }
 }
@@ -175,10 +175,10 @@ void wait_end_linger(struct moot *m, struct task *task)
         seldom->linger_next->seldom->linger_prev = seldom->linger_prev;
     }
     seldom->linger_prev = seldom->linger_next = NULL;
-    engine_later(m, (struct later){.type = CORE_EV_UNNEED,
-                                   .hash = task->hash,
-                                   .want = (enum want)seldom->linger_want,
-                                   .lane = seldom->linger_lane});
+    engine_later(m, &(struct later){.type = CORE_EV_UNNEED,
+                                    .hash = task->hash,
+                                    .want = (enum want)seldom->linger_want,
+                                    .lane = seldom->linger_lane});
 }
 
 /* Without memory the need ends with its wait. */
