@@ -128,10 +128,20 @@ static uint32_t preferred_holder(const struct core *core, const struct task *tas
     return best != NOBODY ? best : best_holder(core, task, true);
 }
 
+static bool anyone_may_own(const struct core *core, const struct task *task)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (may_own(core, task, rank)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool chair_has_holder(const struct core *core, const struct task *task)
 {
-    return !task->finder &&
-           (task->docket->balloting || preferred_holder(core, task) != NOBODY);
+    return !task->finder && (task->docket->balloting || anyone_may_own(core, task));
 }
 
 /* --- Deciding (T2, T5, T8) ----------------------------------------------------- */
@@ -206,10 +216,11 @@ HOT void chair_claim(struct core *core, struct task *task)
     }
 }
 
-static void yield_to(struct core *core, struct task *task, enum evidence evidence)
+static void yield(struct core *core, struct task *task)
 {
-    uint32_t winner = preferred_holder(core, task);
-    if (winner != NOBODY && evidence != EVIDENCE_NONE) {
+    enum evidence evidence = evidence_for(core, task);
+    uint32_t winner = evidence != EVIDENCE_NONE ? preferred_holder(core, task) : NOBODY;
+    if (winner != NOBODY) {
         propose(core, task, winner, evidence);
     }
 }
@@ -340,7 +351,7 @@ void chair_retest(struct core *core, struct task *task)
     }
     if (task->rec == NOBODY && !docket->balloting && docket->asker_count > 0 &&
         !core->no_quorum) {
-        yield_to(core, task, evidence_for(core, task));
+        yield(core, task);
     }
     if (task->rec != NOBODY) {
         undecided_remove(task); /* the reports may have decided it */
@@ -465,7 +476,7 @@ enum core_lack chair_lack(const struct core *core, const struct task *task,
         ballot_awaited(core, task, awaited);
         return CORE_LACK_VOTERS;
     }
-    if (task->finder || preferred_holder(core, task) == NOBODY) {
+    if (task->finder || !anyone_may_own(core, task)) {
         add_members_beyond(core, &docket->never, awaited);
         return task->finder ? CORE_LACK_CANDIDATES : CORE_LACK_HOLDER;
     }

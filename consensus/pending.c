@@ -73,17 +73,18 @@ static uint64_t busy_delay_ns(const struct core *core)
 /* A rank that is busy elsewhere still asks for what one of its lanes waits for,
  * directly or through an owned task whose input nobody is known to push: the lane may
  * be what the busy ones wait for. */
-static uint64_t busy_due_ns(const struct core *core, const struct task *task)
+static uint64_t busy_due_ns(const struct core *core, const struct task *task,
+                            bool pushed)
 {
-    bool waited = task->lane_needs > 0 ||
-                  (task->need != NEED_NONE && !push_is_expected(core, task));
+    bool waited = task->lane_needs > 0 || (task->need != NEED_NONE && !pushed);
     return waited ? add_ns(task->at.since_ns, busy_delay_ns(core)) : CORE_NEVER;
 }
 
-HOT static uint64_t delay_ns(const struct core *core, const struct task *task)
+HOT static uint64_t delay_ns(const struct core *core, const struct task *task,
+                             bool pushed)
 {
     uint64_t delay = timers_ask_delay_ns(core, task->chair);
-    if (!push_is_expected(core, task)) {
+    if (!pushed) {
         return delay;
     }
     /* It will come: there is no hurry. */
@@ -93,11 +94,12 @@ HOT static uint64_t delay_ns(const struct core *core, const struct task *task)
     return delay > CORE_NEVER / factor ? CORE_NEVER : delay * factor;
 }
 
-static uint64_t idle_due_ns(const struct core *core, const struct task *task)
+static uint64_t idle_due_ns(const struct core *core, const struct task *task,
+                            bool pushed)
 {
     bool before = task->at.since_ns < core->idle_since_ns;
     return add_ns(before ? core->idle_since_ns : task->at.since_ns,
-                  delay_ns(core, task));
+                  delay_ns(core, task, pushed));
 }
 
 static void sooner(uint64_t *due_ns, uint64_t other_ns)
@@ -111,17 +113,18 @@ static void sooner(uint64_t *due_ns, uint64_t other_ns)
 static uint64_t count_in(const struct core *core, const struct task *task,
                          struct pending_due *due)
 {
+    bool pushed = push_is_expected(core, task);
     if (task->demanded) { /* whether this rank is idle or not */
-        uint64_t urgent_ns = add_ns(task->at.since_ns, delay_ns(core, task));
+        uint64_t urgent_ns = add_ns(task->at.since_ns, delay_ns(core, task, pushed));
         sooner(&due->urgent_ns, urgent_ns);
         return urgent_ns;
     }
-    uint64_t busy_ns = busy_due_ns(core, task);
+    uint64_t busy_ns = busy_due_ns(core, task, pushed);
     sooner(&due->busy_ns, busy_ns);
     if (!core->idle) {
         return busy_ns;
     }
-    uint64_t idle_ns = idle_due_ns(core, task);
+    uint64_t idle_ns = idle_due_ns(core, task, pushed);
     sooner(&due->idle_ns, idle_ns);
     return idle_ns;
 }
