@@ -25,7 +25,7 @@ enum { TRACE_FIELD_KIND = 1, TRACE_FIELD_AFTER = 2 }; /* each record begins with
 
 enum {
     TRACE_BUFFER_BYTES = 256 << 10,
-    TRACE_FLUSH_BYTES = 48 << 10,  /* so much is worth a write */
+    TRACE_FLUSH_BYTES = 96 << 10,  /* so much is worth a write */
     TRACE_RECORD_BYTES = 64 << 10, /* at most; the numbers of 4096 inputs are in it */
     TRACE_FORMAT = 1
 };
