@@ -84,16 +84,12 @@ static uint32_t number_of(struct moot *m, struct task *task)
     return task->trace_number;
 }
 
-/* A text that lives as long as the context, told once; 0: none.  `kind` parts kernels
- * and sites, which alternate.  Not while a record is begun. */
-static uint32_t name_of(struct moot *m, const void *key, const char *text,
-                        unsigned kind)
+/* Looks through all names, and tells a new one. */
+static uint32_t find_name(struct moot *m, const void *key, const char *text,
+                          unsigned kind)
 {
     struct trace *trace = m->trace;
-    uint32_t number = trace->name_last[kind];
-    if (text == NULL || (number != 0 && trace->names[number - 1] == key)) {
-        return text != NULL ? number : 0;
-    }
+    uint32_t number;
     for (number = 1; number <= trace->name_count; number++) {
         if (trace->names[number - 1] == key) {
             trace->name_last[kind] = number;
@@ -110,6 +106,19 @@ static uint32_t name_of(struct moot *m, const void *key, const char *text,
     trace_put_bytes(&record, FIELD_TEXT, text, strlen(text));
     end(m, &record);
     return number;
+}
+
+/* A text that lives as long as the context, told once; 0: none.  `kind` parts kernels
+ * and sites, which alternate.  Not while a record is begun. */
+static inline uint32_t name_of(struct moot *m, const void *key, const char *text,
+                               unsigned kind)
+{
+    uint32_t last = m->trace->name_last[kind];
+    if (text == NULL) {
+        return 0;
+    }
+    bool again = last != 0 && m->trace->names[last - 1] == key;
+    return again ? last : find_name(m, key, text, kind);
 }
 
 /* --- Tasks ------------------------------------------------------------------------ */
