@@ -430,6 +430,7 @@ struct census {
 /* This rank drains and goes (leave.c). */
 struct leave {
     bool going;
+    bool returned;     /* what it had not started, in some view (give_all_back) */
     bool told;         /* the members of this view know */
     bool accepts_told; /* what it accepted as a voter is handed over */
     bool ready;        /* nothing is left to hand over: it does no more */

@@ -130,8 +130,15 @@ static void give_back(struct core *core, struct task *task)
     }
 }
 
-static void give_all_back(struct core *core)
+/* Not before the view has settled: chairs are yet to decide by the reports, which say
+ * that this rank owns them, and none would know that it has given them back. */
+static bool give_all_back(struct core *core)
 {
+    bool early = !recovery_all_settled(core) && !MUTANT(RETURNEARLY);
+    if (core->leave.returned || early || MUTANT(LEAVECLAIM)) {
+        return false;
+    }
+    core->leave.returned = true;
     struct task *task = core->unfinished.at.next;
     while (task != &core->unfinished) {
         struct task *following = task->at.next;
@@ -140,6 +147,7 @@ static void give_all_back(struct core *core)
         }
         task = following;
     }
+    return true;
 }
 
 /* While the chair has not answered a return, a decision may be of the time before it:
@@ -206,9 +214,7 @@ int leave_begin(struct core *core)
     }
     core->leave.going = true;
     stub_expand_all(core);
-    if (!MUTANT(LEAVECLAIM)) {
-        give_all_back(core);
-    }
+    (void)give_all_back(core); /* and looks at what it chairs, as it has closed */
     return MOOT_OK;
 }
 
@@ -225,7 +231,7 @@ void leave_enter_view(struct core *core)
     if (!leave->going) {
         return;
     }
-    *leave = (struct leave){.going = true};
+    *leave = (struct leave){.going = true, .returned = leave->returned};
     for (size_t i = 0; i < core->slot_count; i++) {
         struct task *task = table_at(core, i);
         if (task != NULL) {
@@ -389,6 +395,9 @@ void leave_turn(struct core *core)
     if (!leave->told) {
         leave->told = true;
         say_to_committee(core, LEAVE_GOING);
+    }
+    if (give_all_back(core)) {
+        chair_retest_all(core);
     }
     if (core->unfinished_count > 0 || leave->untaken > 0 || core->drop.leaving > 0 ||
         sees_any_out(core)) {

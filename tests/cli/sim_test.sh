@@ -114,6 +114,12 @@ says out '^usage: moot sim '
 # Who was told of a once task amid a change of views, and is not its chair, judges nothing.
 expect only_chairs_judge 0 --ranks 5 --seed 113681
 
+# A task was returned, by a rank that leaves, before the chair had all reports, and was
+# given back to it by these: it stood there for ever.
+for seed in 17468 92300; do
+    expect "returns do not cross reports: $seed" 0 --ranks 5 --seed $seed
+done
+
 expect ranks_that_agree_never_vote 0 --ranks 8 --workload agree --tasks 2000 \
     --faults none --steady
 says out '^  votes        0$'

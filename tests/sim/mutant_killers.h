@@ -150,6 +150,7 @@ static const struct killer killers[] = {
     {MUTANT_LEAVELOSES, .bench = "leave_test"},
     {MUTANT_LEAVEUNCOUNTED, .bench = "scope_test"},
     {MUTANT_RETURNDROP, .bench = "leave_test"},
+    {MUTANT_RETURNEARLY, .bench = "leave_test"},
 };
 
 #endif

@@ -222,6 +222,9 @@ static const struct {
     {{.ranks = 3, .tasks = 20, .storm = true, .calm = true, .leaves = true}, 281},
     /* No candidate of a task is left, and its result is with an heir that waits. */
     {{.ranks = 7, .tasks = 20, .storm = true, .calm = true, .leaves = true}, 310},
+    /* What was returned before the chair had all reports was given back by these, to a
+     * leaver that did not know of it. */
+    {{.ranks = 6, .newcomers = 1, .storm = true, .drops = true, .leaves = true}, 71345},
 };
 
 static void run_kept(struct tally *tally)

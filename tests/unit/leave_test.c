@@ -246,6 +246,73 @@ static void what_was_yielded_to_it_is_returned(void **state)
     }
 }
 
+/* A hash that the one chairs among four, and the other once rank 3 is gone. */
+static moot_hash chaired_by_then(uint32_t chair, uint32_t then, unsigned facts)
+{
+    struct rankset rest = {.low = 7};
+    for (int n = 0;; n++) {
+        moot_hash hash = chaired_by(chair, n, facts);
+        if (placement_chair(&hash, &rest, NULL) == then) {
+            return hash;
+        }
+    }
+}
+
+/* Rank 1 has reported a, which it owns, to the chair of a new view, and is to leave
+ * before that has heard from rank 2. */
+static void leave_in_a_new_view(uint32_t chair, unsigned facts)
+{
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash b = chaired_by(0, 0, 0), a = chaired_by_then(3, chair, facts);
+    moot_hash long_run = chaired_by(1, 0, 0);
+    const struct core_register reg = {
+        .inputs = &b, .input_count = 1, .flags = facts != 0 ? CORE_TASK_ONCE : 0};
+    bench.hold_runs = true;
+    spawn(0, 1, b);
+    close_rank(0);
+    close_rank(3);
+    for (uint32_t rank = 1; rank < 3; rank++) {
+        spawn(rank, 1, b);
+        assert_int_equal(spawn_with(rank, 2, a, reg), MOOT_OK);
+        begin_wait(rank, a);
+        pass(50 * MS); /* yielded to rank 1 */
+    }
+    spawn(1, 3, long_run);
+    end_wait(1, a);
+    crash(3);
+    bench.holds[2][chair] = true;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        certify_at(rank, 3);
+    }
+    pass(20 * MS);
+    assert_in_view(chair, 2, 3);
+    leave(1);
+    pass(5 * MS);
+    assert_int_equal(core_stats(bench.core[1])->returned, 0);
+    let_go(2, chair);
+    pass(50 * MS);
+    assert_int_equal(core_stats(bench.core[1])->returned, 1);
+    finish_run(0, b);
+    pass(50 * MS);
+    assert_in_view(2, 2, 3);
+    assert_int_equal(bench.runs[2], facts == 0); /* once: in the next view */
+    finish_run(1, long_run);
+    pass(50 * MS);
+    assert_true(bench.left[1]);
+    assert_int_equal(bench.runs[2], 1);
+    assert_int_equal(bench.ran_on[2], 2);
+    bench_close();
+}
+
+static void nothing_is_returned_before_the_view_has_settled(void **state)
+{
+    (void)state;
+    for (uint32_t chair = 0; chair < 2; chair++) {
+        leave_in_a_new_view(chair, 0);
+        leave_in_a_new_view(chair, MOOT_HASH_ONCE);
+    }
+}
+
 static void what_nobody_else_holds_it_runs_itself(void **state)
 {
     (void)state;
@@ -417,6 +484,7 @@ int main(void)
         cmocka_unit_test(running_work_is_finished_first),
         cmocka_unit_test(what_it_has_not_started_another_runs),
         cmocka_unit_test(what_was_yielded_to_it_is_returned),
+        cmocka_unit_test(nothing_is_returned_before_the_view_has_settled),
         cmocka_unit_test(what_nobody_else_holds_it_runs_itself),
         cmocka_unit_test(a_once_task_is_not_lost_with_its_voters),
         cmocka_unit_test(what_voters_accepted_stays_known),
