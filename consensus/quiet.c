@@ -13,14 +13,15 @@
  *   - otherwise owned tasks wait for each other in a circle: a CHASE follows the waits
  *     from owner to owner until a task comes up twice, and that wait fails with CYCLE.
  *
- * A rank rests when nothing runs and nothing is pending; it is passive when, besides,
- * no lane may wake by a timeout or out of parked code.  If all rest, keys may be
- * yielded, which is always safe, and circles cut, which no spawn can open; only if all
- * are passive may a wait fail for want of a holder, or the moot adjourn.  The
- * coordinator polls only when the last STATE of every peer said that it rests, after a
- * gossip period of rest of its own, and ever more seldom while polls find nothing.  The
- * first waits are shorter where it has been asked, as a chair, for what it cannot
- * decide: ranks that agree and all rest leave nothing of that kind.
+ * A rank rests when nothing runs and nothing is pending, not even what a rank without a
+ * quorum does not claim; it is passive when, besides, no lane may wake by a timeout or
+ * out of parked code.  If all rest, keys may be yielded, which is always safe, and
+ * circles cut, which no spawn can open; only if all are passive may a wait fail for
+ * want of a holder, or the moot adjourn.  The coordinator polls only when the last
+ * STATE of every peer said that it rests, after a gossip period of rest of its own, and
+ * ever more seldom while polls find nothing.  The first waits are shorter where it has
+ * been asked, as a chair, for what it cannot decide: ranks that agree and all rest
+ * leave nothing of that kind.
  */
 #include "consensus/internal.h"
 
@@ -33,7 +34,7 @@ bool quiet_resting(const struct core *core)
     return core->blocked && core->running == 0 && pending_none(core) &&
            roll_is_told(core) && (!core->closed || asker_swept(core)) &&
            strict_settled(core) && core->settled && !core->deferred &&
-           !core->leave.ready &&
+           !core->leave.ready && (!core->no_quorum || MUTANT(QUORUMREST)) &&
            (core->options.mode != CORE_STRICT || spread_is_done(core));
 }
 

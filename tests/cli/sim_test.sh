@@ -120,6 +120,10 @@ for seed in 17468 92300; do
     expect "returns do not cross reports: $seed" 0 --ranks 5 --seed $seed
 done
 
+# Rank 0 found itself without a quorum and, in the same step, alone: it adjourned, and what
+# it had not claimed for want of the quorum was not run.
+expect who_has_no_quorum_does_not_adjourn 0 --ranks 5 --seed 80336
+
 expect ranks_that_agree_never_vote 0 --ranks 8 --workload agree --tasks 2000 \
     --faults none --steady
 says out '^  votes        0$'

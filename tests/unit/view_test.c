@@ -113,6 +113,24 @@ static void of_two_ranks_the_lowest_goes_on(void **state)
     bench_close();
 }
 
+/* Cut off it claims nothing, so it has not come to its end: it may once it is alone. */
+static void who_has_no_quorum_does_not_adjourn(void **state)
+{
+    (void)state;
+    bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
+    spawn(0, 1, chaired_by(1, 0, 0));
+    close_rank(0);
+    bench.holds[0][1] = true;
+    pass(400 * MS);
+    assert_true(bench.no_quorum[0]);
+    crash(1);
+    pass(200 * MS);
+    assert_int_equal(bench.epoch[0], 2);
+    assert_int_equal(bench.runs[1], 1);
+    assert_true(bench.adjourned[0]);
+    bench_close();
+}
+
 static void a_dead_chairs_task_is_run_by_a_survivor(void **state)
 {
     (void)state;
@@ -300,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_certificate_needs_no_suspicion),
         cmocka_unit_test(a_past_that_is_full_ends_without_a_quorum),
         cmocka_unit_test(of_two_ranks_the_lowest_goes_on),
+        cmocka_unit_test(who_has_no_quorum_does_not_adjourn),
         cmocka_unit_test(a_dead_chairs_task_is_run_by_a_survivor),
         cmocka_unit_test(a_delivered_result_is_not_run_again),
         cmocka_unit_test(a_removed_rank_that_lives_is_fenced),
