@@ -184,14 +184,15 @@ static void keep(struct core *core, struct task *task)
     }
 }
 
-/* At the chair. */
+/* At the chair.  Who returns it holds it, which a report may be all that has said. */
 static void take_back(struct core *core, uint32_t from, struct task *task, bool final)
 {
     if (task->chair != core->rank || task->rec != from || MUTANT(RETURNDROP)) {
         return; /* another view has begun, which decides it anew */
     }
     reopen(core, task, from);
-    if (final && !rankset_add(&task->docket->never, from)) {
+    if ((!MUTANT(RETURNLACKS) && !rankset_add(&seldom_of(core, task)->holders, from)) ||
+        (final && !rankset_add(&task->docket->never, from))) {
         core->broken = true;
     }
     chair_claim(core, task);

@@ -102,6 +102,7 @@
     X(LEAVEUNCOUNTED, "what a leaver and a chair say does not count for a scope")      \
     X(RETURNDROP, "a chair does not hear of tasks that are returned")                  \
     X(RETURNEARLY, "who leaves returns tasks in a view that has not settled")          \
+    X(RETURNLACKS, "who returns a task is not known to hold it")                       \
     X(HASTYREPORT, "in a large view a member counts before its reports have arrived")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */

@@ -152,6 +152,7 @@ static const struct killer killers[] = {
     {MUTANT_LEAVEUNCOUNTED, .bench = "scope_test"},
     {MUTANT_RETURNDROP, .bench = "leave_test"},
     {MUTANT_RETURNEARLY, .bench = "leave_test"},
+    {MUTANT_RETURNLACKS, .bench = "leave_test"},
 };
 
 #endif

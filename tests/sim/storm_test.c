@@ -225,6 +225,15 @@ static const struct {
     /* What was returned before the chair had all reports was given back by these, to a
      * leaver that did not know of it. */
     {{.ranks = 6, .newcomers = 1, .storm = true, .drops = true, .leaves = true}, 71345},
+    /* Who had returned a once task was not known to hold it, and nobody else might be
+     * given it. */
+    {{.ranks = 6,
+      .tasks = 60,
+      .newcomers = 1,
+      .storm = true,
+      .drops = true,
+      .leaves = true},
+     1131},
 };
 
 static void run_kept(struct tally *tally)

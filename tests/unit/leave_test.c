@@ -258,6 +258,17 @@ static moot_hash chaired_by_then(uint32_t chair, uint32_t then, unsigned facts)
     }
 }
 
+static void lose_rank_three(void)
+{
+    crash(3);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        certify_at(rank, 3);
+    }
+    pass(20 * MS);
+    assert_in_view(0, 2, 3);
+    assert_in_view(1, 2, 3);
+}
+
 /* Rank 1 has reported a, which it owns, to the chair of a new view, and is to leave
  * before that has heard from rank 2. */
 static void leave_in_a_new_view(uint32_t chair, unsigned facts)
@@ -279,13 +290,8 @@ static void leave_in_a_new_view(uint32_t chair, unsigned facts)
     }
     spawn(1, 3, long_run);
     end_wait(1, a);
-    crash(3);
     bench.holds[2][chair] = true;
-    for (uint32_t rank = 0; rank < 3; rank++) {
-        certify_at(rank, 3);
-    }
-    pass(20 * MS);
-    assert_in_view(chair, 2, 3);
+    lose_rank_three();
     leave(1);
     pass(5 * MS);
     assert_int_equal(core_stats(bench.core[1])->returned, 0);
@@ -311,6 +317,44 @@ static void nothing_is_returned_before_the_view_has_settled(void **state)
         leave_in_a_new_view(chair, 0);
         leave_in_a_new_view(chair, MOOT_HASH_ONCE);
     }
+}
+
+/* Rank 1 leaves when it has made e, of f, which rank 2 makes of a: a once task, which
+ * in this view rank 1 alone may be given.  The chair, rank 0, has heard from rank 1
+ * that it owns a, and then that it does not, and knows by nothing else that it holds
+ * it. */
+static void who_returns_it_is_known_to_hold_it(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by_then(3, 0, MOOT_HASH_ONCE);
+    moot_hash b = chaired_by(0, 0, 0), f = chaired_by(2, 0, 0), e = chaired_by(1, 0, 0);
+    const struct core_register of_a = {.inputs = &a, .input_count = 1};
+    const struct core_register of_f = {.inputs = &f, .input_count = 1};
+    const struct core_register of_b = {
+        .inputs = &b, .input_count = 1, .flags = CORE_TASK_ONCE};
+    close_rank(3);
+    bench.hold_runs = true;
+    spawn(0, 1, b);
+    assert_int_equal(spawn_with(1, 2, a, of_b), MOOT_OK);
+    pass(20 * MS);
+    lose_rank_three();
+    assert_int_equal(spawn_with(1, 5, e, of_f), MOOT_OK);
+    assert_int_equal(spawn_with(2, 2, a, of_b), MOOT_OK);
+    assert_int_equal(spawn_with(2, 4, f, of_a), MOOT_OK);
+    begin_wait(2, f);
+    begin_wait(0, a);
+    pass(20 * MS);
+    leave(1);
+    pass(50 * MS);
+    assert_int_equal(core_stats(bench.core[1])->returned, 1);
+    bench.hold_runs = false;
+    finish_run(0, b);
+    pass(500 * MS);
+    assert_int_equal(bench.ran_on[2], 1);
+    assert_int_equal(bench.ended[0][0], 1);
+    assert_true(bench.left[1]);
+    bench_close();
 }
 
 static void what_nobody_else_holds_it_runs_itself(void **state)
@@ -485,6 +529,7 @@ int main(void)
         cmocka_unit_test(what_it_has_not_started_another_runs),
         cmocka_unit_test(what_was_yielded_to_it_is_returned),
         cmocka_unit_test(nothing_is_returned_before_the_view_has_settled),
+        cmocka_unit_test(who_returns_it_is_known_to_hold_it),
         cmocka_unit_test(what_nobody_else_holds_it_runs_itself),
         cmocka_unit_test(a_once_task_is_not_lost_with_its_voters),
         cmocka_unit_test(what_voters_accepted_stays_known),
