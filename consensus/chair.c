@@ -190,7 +190,8 @@ static void propose_to_voters(struct core *core, struct task *task, uint32_t own
         evidence == EVIDENCE_QUIET && winner != NOBODY && may_own(core, task, winner);
     if (winner != NOBODY && winner < core->size &&
         (winner == owner || asks(docket, winner) || last_resort)) {
-        chair_decided(core, task, winner, docket->evidence);
+        bool again = docket->evidence == EVIDENCE_NONE && evidence != EVIDENCE_CLAIM;
+        chair_decided(core, task, winner, again ? evidence : docket->evidence);
     } else if (winner == NOBODY) {
         ballot_open(core, task, owner, evidence);
     }

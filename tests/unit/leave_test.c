@@ -351,6 +351,7 @@ static void who_returns_it_is_known_to_hold_it(void **state)
     bench.hold_runs = false;
     finish_run(0, b);
     pass(500 * MS);
+    assert_int_equal(core_stats(bench.core[0])->yields[EVIDENCE_QUIET], 1);
     assert_int_equal(bench.ran_on[2], 1);
     assert_int_equal(bench.ended[0][0], 1);
     assert_true(bench.left[1]);
