@@ -11,17 +11,20 @@
  * message takes, a deaf host included, and R = 2 W; in a large view it is taken once
  * for each level of the tree.  In one standstill there may be
  *
- *   detection    T_hb + T_susp + T' + W, where T' = T_lease (1 + rho) / (1 - rho)
- *   views        one for each rank f that died, left, was removed or joined, and one
- * more: T_batch + T_st (failed proposers + 2) + 3 R to agree, R for reports, R for once
- * tasks, 2 R until the waiter has its result no quorum    instead of views, T_lease +
- * T_q asking       one delay for each task of the longest chain of inputs, 20 T_ask +
- * R, and one of a busy rank, 100 T_ask + 1 ms quiet        26 T_gossip, one for each
- * level of the tree, and 2 polls of 2 R; then 4 T_gossip, as rounds that fail are
- * repeated at growing distances resending    2 T_rto at its longest, on a wire that
- * loses frames
+ *   detection   T_hb + T_susp + T' + W, where T' = T_lease (1 + rho) / (1 - rho)
+ *   views       one for each rank f that died, left, was removed or joined, and one
+ *               more: T_batch + T_st (failed proposers + 2) + 3 R to agree, R for
+ *               reports, R for once tasks, 2 R until the waiter has its result
+ *   no quorum   instead of views, T_lease + T_q
+ *   asking      one delay for each task of the longest chain of inputs, 20 T_ask + R,
+ *               and one of a busy rank, 100 T_ask + 1 ms
+ *   quiet       26 T_gossip, one for each level of the tree, and 2 polls of 2 R; then
+ *               4 T_gossip, as rounds that fail are repeated at growing distances
+ *   resending   2 T_rto at its longest, on a wire that loses frames
  *
- * all of it as the slowest clock counts.  "bound" is the check that a longer one trips.
+ * all of it as the slowest clock counts.  "bound" is the check that a longer one trips,
+ * at the first look behind the bound: by how much it is passed says nothing of how long
+ * the program would have stood still.
  */
 #ifndef CONSENSUS_SIM_LIVENESS_H
 #define CONSENSUS_SIM_LIVENESS_H
