@@ -124,6 +124,9 @@ done
 # it had not claimed for want of the quorum was not run.
 expect who_has_no_quorum_does_not_adjourn 0 --ranks 5 --seed 80336
 
+# Made again after a death, a task that had ended well failed: its input had no candidate.
+expect who_ended_well_does_not_fail 0 --ranks 5 --seed 33556
+
 expect ranks_that_agree_never_vote 0 --ranks 8 --workload agree --tasks 2000 \
     --faults none --steady
 says out '^  votes        0$'
