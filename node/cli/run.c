@@ -90,6 +90,9 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
         return cli_usage(&verb_run, "--trace names no folder");
     else if (name == TRACE)
         job->trace = value;
+    else if (*value == '\0')
+        return cli_usage(&verb_run, "-n lacks the number of ranks, 1 to %u",
+                         LIMIT_RANKS);
     else if (!ranks_parse(value, &job->ranks))
         return cli_usage(&verb_run, "-n '%s' is no number of ranks, 1 to %u", value,
                          LIMIT_RANKS);

@@ -121,6 +121,8 @@ for bad in "" "-n" "-n 0" "-n -1" "-n 3x" "-n 99999999" "-n 2" "-x" "--faultsx -
     expect "run '$bad'" 2 "$moot" run $bad
     says err "moot help run"
 done
+expect run_without_the_number 2 "$moot" run -n
+says err "-n lacks the number of ranks, 1 to"
 expect run_without_count 2 "$moot" run true -n 2
 says err "-n N is missing before true"
 expect run_of_nothing 127 "$moot" run -n 2 no-such-program
