@@ -578,6 +578,8 @@ void scope_take_account(struct core *core, struct scope *scope, uint32_t from,
 void scope_drop(struct core *core, struct scope *scope, bool alike);
 void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike);
 void scope_enter_view(struct core *core, const struct view *view);
+/* Those of which a member of this view may not know yet. */
+void scope_tell_ended(struct core *core, uint32_t rank);
 /* Drops some of what has ended.  Before anything is said in a step, because what is
  * said may borrow from the records. */
 void scope_forget(struct core *core);

@@ -19,9 +19,11 @@
  *
  * A view starts the counting anew.  Some may have heard of a DROP before it and others
  * not: in a later epoch the lowest member asks all at the first READY, and who has
- * dropped the scope says so.  In a small view each member first tells all others which
- * scopes have ended since the last that settled, and newcomers all, before the reports,
- * so that none claims, as its new chair, what has run long ago.
+ * dropped the scope says so.  Before a chair has all reports it hears which scopes have
+ * ended since the last view that settled, so that it does not claim what has run long
+ * ago: in a small view each member first tells all others; in a large one this goes
+ * along the tree with the word that all have reported (tally.c).  Newcomers are told of
+ * all by all.
  *
  * In strict mode nothing is forgotten: a difference is found by comparing whole rolls.
  */
@@ -423,7 +425,15 @@ static void tell_ended(struct core *core, uint32_t rank, uint64_t mark)
 
 /* Who was to tell some of them may be gone: a chair must not find a task that has run,
  * and that the others have forgotten, as new as one that nobody ever had. */
-static void tell_members(struct core *core)
+void scope_tell_ended(struct core *core, uint32_t rank)
+{
+    for (uint32_t i = 0; i < core->ended_count && !MUTANT(SCOPEDOUBT); i++) {
+        tell_ended(core, rank, core->ended[i].mark);
+    }
+}
+
+/* In a view that has settled all know, and in those before it. */
+static void forget_ended(struct core *core)
 {
     uint32_t kept = 0;
     uint64_t settled = core->past_count > 0 ? core->past[0].epoch : 0;
@@ -433,18 +443,16 @@ static void tell_members(struct core *core)
         }
     }
     core->ended_count = kept;
-    FOR_MEMBERS(core, rank)
-    {
-        for (uint32_t i = 0; i < kept && rank != core->rank && !core->large; i++) {
-            tell_ended(core, rank, core->ended[i].mark);
-        }
-    }
 }
 
 void scope_enter_view(struct core *core, const struct view *view)
 {
-    if (!MUTANT(SCOPEDOUBT)) {
-        tell_members(core);
+    forget_ended(core);
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank && !core->large) {
+            scope_tell_ended(core, rank);
+        }
     }
     for (size_t i = 0; core->scope_buckets != NULL && i < BUCKETS; i++) {
         for (struct scope *scope = core->scope_buckets[i]; scope != NULL;

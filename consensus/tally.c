@@ -30,10 +30,20 @@ static void say(struct core *core, uint32_t to, enum tally_what what)
     }
 }
 
+/* Along the tree.  Who hears that all have reported has heard before which scopes have
+ * ended (scope.c). */
+static void pass_on(struct core *core, uint32_t to, enum tally_what what)
+{
+    if (what == TALLY_REPORTED) {
+        scope_tell_ended(core, to);
+    }
+    say(core, to, what);
+}
+
 static void say_to_children(struct core *core, enum tally_what what)
 {
     for (uint32_t i = 0; i < core->child_count; i++) {
-        say(core, core->children[i], what);
+        pass_on(core, core->children[i], what);
     }
 }
 
@@ -60,7 +70,7 @@ static void pass_up(struct core *core, enum tally_what what)
     if (core->parent == NOBODY) {
         conclude(core, what);
     } else {
-        say(core, core->parent, what);
+        pass_on(core, core->parent, what);
     }
 }
 

@@ -234,6 +234,15 @@ static const struct {
       .drops = true,
       .leaves = true},
      1131},
+    /* A chair of a large view had missed the end of a scope, and took for new what its
+     * owner, who had died, had run. */
+    {{.ranks = 9,
+      .tasks = 40,
+      .newcomers = 1,
+      .direct_max = 3,
+      .storm = true,
+      .leaves = true},
+     3700},
 };
 
 static void run_kept(struct tally *tally)

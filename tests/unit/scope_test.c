@@ -319,9 +319,8 @@ static moot_hash orphan(const moot_hash *scope, uint64_t n)
 
 /* Rank 0 tells rank 2 that the scope has ended, and dies before it tells rank 1: what
  * ran in it does not run again. */
-static void who_missed_the_end_runs_nothing_again(void **state)
+static void miss_the_end(void)
 {
-    (void)state;
     bench_open_with(3, CORE_REPAIR, 10 * MS);
     moot_hash scope = phase(1);
     moot_hash tasks[] = {orphan(&scope, 0), orphan(&scope, 1)};
@@ -354,6 +353,21 @@ static void who_missed_the_end_runs_nothing_again(void **state)
     pass(500 * MS);
     assert_true(bench.adjourned[1] && bench.adjourned[2]);
     bench_close();
+}
+
+static void who_missed_the_end_runs_nothing_again(void **state)
+{
+    (void)state;
+    miss_the_end();
+}
+
+/* There not everyone tells everyone. */
+static void nor_does_who_missed_it_in_a_large_view(void **state)
+{
+    (void)state;
+    bench.direct_max = 1;
+    miss_the_end();
+    bench.direct_max = 0;
 }
 
 /* --- Rolls ---------------------------------------------------------------------------
@@ -551,6 +565,7 @@ int main(void)
         cmocka_unit_test(a_closed_rank_holds_nothing_up),
         cmocka_unit_test(a_long_run_keeps_as_much_as_one_phase),
         cmocka_unit_test(who_missed_the_end_runs_nothing_again),
+        cmocka_unit_test(nor_does_who_missed_it_in_a_large_view),
         cmocka_unit_test(a_roll_goes_on_behind_an_ended_scope),
         cmocka_unit_test(a_roll_is_cut_behind_an_ended_scope),
         cmocka_unit_test(a_chunk_that_ends_late_is_no_difference),
