@@ -170,7 +170,8 @@ static void check_fair(struct storm_checker *checker, struct sim *sim, uint64_t 
     ranks_copy(&removed, before);
     ranks_drop(&removed, now);
     bool leaves = ranks_meet(&removed, &checker->leaving);
-    if (!checker->faulty && !joins && !leaves)
+    bool ended = ranks_meet(&removed, &checker->adjourned); /* in an older view */
+    if (!checker->faulty && !joins && !leaves && !ended)
         sim_fail(sim, "fair view", "view %" PRIu64 " without a fault", epoch);
     if (rankset_empty(&removed) && !joins)
         sim_fail(sim, "fair view", "view %" PRIu64 " changes nothing", epoch);

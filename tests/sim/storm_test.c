@@ -243,6 +243,15 @@ static const struct {
       .storm = true,
       .leaves = true},
      3700},
+    /* Rank 0 adjourned in view 1 while the others let a newcomer in: they removed it
+     * without a fault. */
+    {{.ranks = 9,
+      .tasks = 40,
+      .newcomers = 1,
+      .direct_max = 3,
+      .storm = true,
+      .leaves = true},
+     4948},
 };
 
 static void run_kept(struct tally *tally)
