@@ -168,7 +168,8 @@ struct inside {
 HOT static void forget_record(struct core *core, struct task *task,
                               struct inside inside)
 {
-    if (task->needs_done + task->needs_data > 0) { /* a wait by the bare hash */
+    uint32_t own = task->sees_out; /* a leaver's need, which ends with this */
+    if (task->needs_done + task->needs_data > own) { /* a wait by the bare hash */
         graph_verdict(core, task, MOOT_ERR_SCOPE_CLOSED, NULL, 0);
     }
     core->open_needs -= task->needs_done + task->needs_data;

@@ -252,6 +252,9 @@ static const struct {
       .storm = true,
       .leaves = true},
      4948},
+    /* A scope ended while a leaver began to see out what was spawned in it: nobody
+     * waited for that, and it got a verdict. */
+    {{.ranks = 3, .tasks = 300, .storm = true, .cancels = true, .leaves = true}, 5452},
 };
 
 static void run_kept(struct tally *tally)
