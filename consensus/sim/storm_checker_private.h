@@ -17,6 +17,7 @@ struct seen {
     struct rankset spawned_by, started_by, ended_by;
     struct rankset adopted_by; /* of spawned_by, who was only brought it */
     struct rankset kept_by;    /* with its bytes */
+    struct rankset forgot;     /* who was told to forget it since */
     struct rankset heirs; /* who said that it has them in place of one who leaves */
     struct kept {
         uint32_t owner; /* whose result it is */

@@ -12,6 +12,7 @@ void storm_forget_task(struct seen *seen)
     rankset_release(&seen->started_by);
     rankset_release(&seen->ended_by);
     rankset_release(&seen->kept_by);
+    rankset_release(&seen->forgot);
     rankset_release(&seen->heirs);
     rankset_release(&seen->saw_well);
     rankset_release(&seen->saw_ill);
@@ -404,8 +405,8 @@ static bool is_scoped(const struct program *program, uint32_t task)
     return program->tasks[task].scope != 0;
 }
 
-/* What a scope's end has made everybody forget needs no heir, and what a crash may take
- * along is nobody's fault. */
+/* What all have agreed to forget, by its scope's end or before that, needs no heir, and
+ * what a crash may take along is nobody's fault. */
 void storm_see_departure(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight)
 {
@@ -418,6 +419,7 @@ void storm_see_departure(struct storm_checker *checker, struct sim *sim,
         const struct seen *seen = &checker->tasks[i];
         if (!checker->faulty && !nobody && !is_scoped(checker->program, i) &&
             rankset_has(&seen->kept_by, sight->rank) &&
+            !rankset_has(&seen->forgot, sight->rank) &&
             !ranks_meet(&seen->kept_by, &checker->counting))
             sim_fail(sim, "handed over", "rank %" PRIu32 " takes %s along", sight->rank,
                      storm_task_name(checker, i));
@@ -472,8 +474,12 @@ void storm_see_task(struct storm_checker *checker, struct sim *sim,
     struct seen *seen = &checker->tasks[sight->task];
     if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_ADOPT)
         ranks_add(&seen->spawned_by, sight->rank);
-    if (sight->type == SIGHT_FORGET)
+    if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_KEEP)
+        rankset_remove(&seen->forgot, sight->rank);
+    if (sight->type == SIGHT_FORGET) {
         forget_outcome(seen, sight->rank);
+        ranks_add(&seen->forgot, sight->rank);
+    }
     if (sight->type == SIGHT_ADOPT)
         ranks_add(&seen->adopted_by, sight->rank);
     else if (sight->type == SIGHT_SPAWN)

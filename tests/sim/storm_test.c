@@ -255,6 +255,14 @@ static const struct {
     /* A scope ended while a leaver began to see out what was spawned in it: nobody
      * waited for that, and it got a verdict. */
     {{.ranks = 3, .tasks = 300, .storm = true, .cancels = true, .leaves = true}, 5452},
+    /* What all had dropped before its owner left has no heir. */
+    {{.ranks = 2,
+      .tasks = 200,
+      .storm = true,
+      .drops = true,
+      .cancels = true,
+      .leaves = true},
+     5394},
 };
 
 static void run_kept(struct tally *tally)
