@@ -101,6 +101,16 @@ expect another_seed 0 --ranks 5 --seed 18
 [ "$(digest)" != "$first" ]
 note $? "the digest is the same"
 
+# The README shows a run as the command prints it, digest and all.
+# shellcheck disable=SC2046 # words are meant to split
+expect the_sample_of_the_readme 0 $(sed -n 's/^\$ moot sim //p' README.md)
+sed -n '/^\$ moot sim /,/^```$/p' README.md | sed '1d;$d' >"$scratch/shown"
+shown=$(sed -n 's/.*; digest \([0-9a-f]\{32\}\)$/\1/p' "$scratch/shown")
+[ -n "$shown" ] && [ "$(digest)" = "$shown" ]
+note $? "the README's digest is \"$shown\", not $(digest)"
+cmp -s "$scratch/shown" "$scratch/out"
+note $? "$(diff "$scratch/shown" "$scratch/out" | head -n 4)"
+
 # Settings that are far from each other, or from the weather's, are no violations.
 for setting in heartbeat suspect lease quorum-wait gossip-period latency step gap; do
     expect "extreme: $setting" 0 --ranks 5 --seeds 1..2 --jobs 1 --$setting 10s
