@@ -106,6 +106,27 @@ static void what_cannot_have_run_is_asked_for_bit_by_bit(void **state)
     bench_close();
 }
 
+/* Each link takes the one before, which this rank needs, too, and has not got. */
+static void what_takes_what_is_to_come_cannot_have_run(void **state)
+{
+    enum { LINKS = 20 };
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash link = spawn_alone(1), last = link;
+    for (int number = 1; number < 2 * LINKS; number += 2) {
+        struct core_register reg = {.inputs = &link, .input_count = 1};
+        last = chaired_by(0, number + 1, 0);
+        assert_int_equal(spawn_with(0, number + 1, last, reg), MOOT_OK);
+        moot_hash next = chaired_by(1, number + 2, 0);
+        assert_int_equal(spawn_with(0, number + 2, next, reg), MOOT_OK);
+        link = next;
+    }
+    begin_wait(0, last);
+    pass_us(DELAY_US + 10);
+    assert_int_equal(motions_of(0), 1 + FIRST_EARLY);
+    bench_close();
+}
+
 static void what_a_lane_waits_for_is_not_behind_what_cannot_have_run(void **state)
 {
     (void)state;
@@ -172,6 +193,7 @@ int main(void)
         cmocka_unit_test(a_busy_rank_asks_for_what_a_lane_waits_for),
         cmocka_unit_test(what_a_remote_rank_waits_for_is_asked_for_by_a_busy_one),
         cmocka_unit_test(what_cannot_have_run_is_asked_for_bit_by_bit),
+        cmocka_unit_test(what_takes_what_is_to_come_cannot_have_run),
         cmocka_unit_test(what_a_lane_waits_for_is_not_behind_what_cannot_have_run),
         cmocka_unit_test(nor_is_what_a_remote_rank_waits_for),
         cmocka_unit_test(what_a_rank_is_to_do_soon_hurries_its_host),
