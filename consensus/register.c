@@ -145,8 +145,8 @@ static void push_done_inputs(struct core *core, struct task *task)
 /* What was given away on other evidence than time says nothing about the timeout. */
 COLD static void note_late_claim(struct core *core, const struct task *task)
 {
-    bool asked = task->docket != NULL && task->docket->asker_count > 0;
-    if (asked && (task->rec == NOBODY || task->evidence == EVIDENCE_TIMEOUT)) {
+    if (task->docket->asker_count > 0 &&
+        (task->rec == NOBODY || task->evidence == EVIDENCE_TIMEOUT)) {
         timers_late_claim(core, core->now_ns - task->docket->first_ask_ns);
     }
 }
@@ -157,7 +157,9 @@ static void settle(struct core *core, struct task *task)
         cancel_pass_on(core, task); /* it may have asked a finder until now */
     }
     if (task->chair == core->rank) {
-        note_late_claim(core, task);
+        if (task->docket != NULL) {
+            note_late_claim(core, task);
+        }
         chair_claim(core, task);
         if (task->docket != NULL) {
             chair_retest(core, task);
