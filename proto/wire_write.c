@@ -198,11 +198,11 @@ static ProtobufCBinaryData put_sites(struct encoder *encoder, const char *const 
     uint8_t *bytes = encoder->scratch;
     size_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
-        size_t size = strnlen(sites[i], LIMIT_SITE_BYTES);
-        uint8_t *site = wire_scratch_take(encoder, size + 1);
+        size_t size = strnlen(sites[i], LIMIT_SITE_BYTES) + 1;
+        uint8_t *site = wire_scratch_take(encoder, size);
         memcpy(site, sites[i], size);
-        site[size] = 0;
-        total += size + 1;
+        site[size - 1] = 0;
+        total += size;
     }
     return wire_borrow(bytes, total);
 }
