@@ -38,10 +38,13 @@ CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(OPTIMISE) $(STRINGS) $(CALLS) -fPIC -fno-c
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
   -I. -Ihashing -iquoteproto -Inode -I$(BUILD)/gen $(CFLAGS)
 # A task passes through functions of some forty files: optimised together they take a
-# fifth fewer instructions.
+# fifth fewer instructions.  More of them in each other's place (-O3) take a tenth less
+# time, but only without copies for certain arguments, which push each other out of the
+# instruction cache.
 LTO ?= $(if $(DEVELOPER)$(SANITIZE),,yes)
-LTO_FLAGS := $(if $(LTO),$(shell printf '' | $(CC) -Werror -flto=auto -ffat-lto-objects -x c -c -o /dev/null - 2>/dev/null && \
-  echo -flto=auto -ffat-lto-objects))
+TOGETHER := -O3 -fno-ipa-cp-clone -flto=auto -ffat-lto-objects
+LTO_FLAGS := $(if $(LTO),$(shell printf '' | $(CC) -Werror $(TOGETHER) -x c -c -o /dev/null - 2>/dev/null && \
+  echo $(TOGETHER)))
 LDFLAGS_ALL = -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
 # Only evaluated by recipes, after `deps` has had its chance to install the packages.
