@@ -235,8 +235,9 @@ static void two_deaths_one_after_the_other(void **state)
     bench_close();
 }
 
-/* One JOIN of a newcomer with uid 77 that knows the bench's members, to rank 0. */
-static struct core *newcomer(const struct core_output **answer)
+/* One JOIN of a newcomer with uid 77 that knows the bench's members, to rank 0; returns
+ * it, and whether it was refused, and how. */
+static struct core *newcomer(bool *refused, struct core_output *answer)
 {
     const struct core_options options = {.size = bench.size,
                                          .uids = bench.uids,
@@ -255,10 +256,11 @@ static struct core *newcomer(const struct core_output **answer)
     join.u.recv.uid = 77;
     join.u.recv.message = &asks.items[0].u.send.message;
     assert_int_equal(core_step(bench.core[0], &join, bench.now, &answers), MOOT_OK);
-    *answer = NULL;
+    *refused = false;
     for (size_t i = 0; i < answers.count; i++) {
         if (answers.items[i].type == CORE_OUT_REFUSE) {
-            *answer = &answers.items[i];
+            *refused = true;
+            *answer = answers.items[i];
         }
     }
     return core;
@@ -268,13 +270,14 @@ static void without_joinable_a_newcomer_is_refused(void **state)
 {
     (void)state;
     bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
-    const struct core_output *answer;
-    struct core *core = newcomer(&answer);
-    assert_non_null(answer);
-    assert_true(answer->u.refuse.uid == 77);
+    bool refused;
+    struct core_output answer = {0};
+    struct core *core = newcomer(&refused, &answer);
+    assert_true(refused);
+    assert_true(answer.u.refuse.uid == 77);
     struct core_event event = {.type = CORE_EV_RECV};
     event.u.recv.uid = bench.uids[0];
-    event.u.recv.message = &answer->u.refuse.message;
+    event.u.recv.message = &answer.u.refuse.message;
     struct core_outputs out;
     assert_int_equal(core_step(core, &event, bench.now, &out), MOOT_OK);
     assert_int_equal(out.count, 1);
@@ -290,9 +293,10 @@ static void with_joinable_a_certificate_is_no_quorum(void **state)
     (void)state;
     bench.joinable = true;
     bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
-    const struct core_output *answer;
-    struct core *core = newcomer(&answer);
-    assert_null(answer);
+    bool refused;
+    struct core_output answer;
+    struct core *core = newcomer(&refused, &answer);
+    assert_false(refused);
     core_free(core);
     bench_close();
     bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
