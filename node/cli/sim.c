@@ -48,7 +48,9 @@ const struct verb verb_sim = {
         "  --sweep SETTING=V,V,...  a table over a setting\n"
         "  --canary NAME       breaks the simulator itself; some check has to see it\n"
         "\n"
-        "Exit status: 0; 1 if a check failed; 2 if the command line is wrong; 3 if a\n"
-        "rule of the plan that had to fire never did.  See moot-sim(1).",
+        "Exit status: 0; 1 if a check failed; 2 if the command line is wrong; 3 if "
+        "none\n"
+        "did, but a rule of the plan that had to fire never did, or no check saw the\n"
+        "canary.  See moot-sim(1).",
     .run = run,
 };

@@ -13,9 +13,6 @@
 #include "cli.h"
 #include "consensus/sim/trial.h"
 
-/* Beside cli.h's: every check passed, but a rule that had to fire never did. */
-enum { SIM_UNFIRED = 3 };
-
 enum { SIM_SWEEP_MAX = 32, SIM_JOBS_MAX = 256 };
 
 struct sim_command {
@@ -66,9 +63,17 @@ struct sim_batch {
 struct sim_outcome {
     struct tally tally;
     uint64_t failing_seed; /* the lowest; UINT64_MAX: none */
-    uint64_t unfired;      /* runs in which a rule that had to fire never did */
+    struct sim_untested {  /* good runs, in which what was to strike did not: */
+        uint64_t runs, unfired, unseen; /* all; a rule; the canary, that no check saw */
+    } untested;
     uint8_t digest[SIM_DIGEST_BYTES]; /* of all runs, in whatever order */
 };
+
+/* Adds a run. */
+void sim_untested_add(struct sim_untested *untested, const struct trial *trial,
+                      const struct trial_result *result);
+/* Says of many runs what did not strike. */
+void sim_untested_tell(const struct sim_untested *untested, const struct trial *trial);
 
 /* Runs the seeds on the command's number of processes; false if that cannot be. */
 bool sim_batch_run(const struct sim_batch *batch, struct sim_outcome *out);

@@ -94,6 +94,32 @@ static bool is_repeated(const struct sim_batch *batch, uint64_t seed,
     return same;
 }
 
+void sim_untested_add(struct sim_untested *untested, const struct trial *trial,
+                      const struct trial_result *result)
+{
+    const bool good = !result->report.failed;
+    const bool unfired = good && result->unfired != 0;
+    const bool unseen = good && trial->canary != SIM_CANARY_NONE;
+    untested->runs += unfired || unseen;
+    untested->unfired += unfired;
+    untested->unseen += unseen;
+}
+
+void sim_untested_tell(const struct sim_untested *untested, const struct trial *trial)
+{
+    if (untested->unfired > 0)
+        cli_complain(&verb_sim,
+                     "in %" PRIu64 " run%s a rule that had to fire never did",
+                     untested->unfired, untested->unfired == 1 ? "" : "s");
+    if (untested->unseen > 0)
+        cli_complain(
+            &verb_sim,
+            "in %" PRIu64
+            " run%s no check saw the canary %s: what it breaks may not have happened",
+            untested->unseen, untested->unseen == 1 ? "" : "s",
+            sim_canary_name(trial->canary));
+}
+
 static void run_seed(const struct sim_batch *batch, struct board *board,
                      struct worker *worker, struct trial_result *result)
 {
@@ -106,7 +132,8 @@ static void run_seed(const struct sim_batch *batch, struct board *board,
     }
     for (int i = 0; i < SIM_DIGEST_BYTES; i++)
         outcome->digest[i] ^= result->report.digest[i];
-    outcome->unfired += result->unfired != 0;
+    if (good)
+        sim_untested_add(&outcome->untested, batch->trial, result);
     if (!good) {
         if (worker->seed < outcome->failing_seed)
             outcome->failing_seed = worker->seed;
@@ -206,7 +233,9 @@ static void add_up(const struct board *board, uint32_t jobs, struct sim_outcome 
     for (uint32_t i = 0; i < jobs; i++) {
         const struct sim_outcome *outcome = &board->workers[i].outcome;
         tally_add(&out->tally, &outcome->tally);
-        out->unfired += outcome->unfired;
+        out->untested.runs += outcome->untested.runs;
+        out->untested.unfired += outcome->untested.unfired;
+        out->untested.unseen += outcome->untested.unseen;
         if (outcome->failing_seed < out->failing_seed)
             out->failing_seed = outcome->failing_seed;
         for (int k = 0; k < SIM_DIGEST_BYTES; k++)
@@ -253,9 +282,13 @@ static void print_summary(const struct sim_outcome *outcome, double took_s)
     tally_time_format(tally->time_ns, span, sizeof span);
     if (tally->violations > TOLD_MOST)
         printf("... and %" PRIu64 " more\n", tally->violations - TOLD_MOST);
-    printf("%" PRIu64 " seed%s: %" PRIu64 " good, %" PRIu64 " violation%s, in %.1f s\n",
-           tally->runs, tally->runs == 1 ? "" : "s", tally->runs - tally->violations,
-           tally->violations, tally->violations == 1 ? "" : "s", took_s);
+    const uint64_t untested = outcome->untested.runs;
+    printf("%" PRIu64 " seed%s: %" PRIu64 " good, ", tally->runs,
+           tally->runs == 1 ? "" : "s", tally->runs - tally->violations - untested);
+    if (untested > 0)
+        printf("%" PRIu64 " untested, ", untested);
+    printf("%" PRIu64 " violation%s, in %.1f s\n", tally->violations,
+           tally->violations == 1 ? "" : "s", took_s);
     printf("  events       %" PRIu64 " in %s of virtual time; digest of all ",
            tally->events, span);
     for (int i = 0; i < SIM_DIGEST_BYTES; i++)
@@ -279,11 +312,11 @@ int sim_many(const struct sim_command *command)
     print_summary(outcome, now_s() - began_s);
     if (!done)
         cli_complain(&verb_sim, "not all seeds were run");
-    if (outcome->unfired > 0)
-        cli_complain(&verb_sim, "in %" PRIu64 " runs a rule that had to fire never did",
-                     outcome->unfired);
+    sim_untested_tell(&outcome->untested, &command->trial);
     bool good = done && outcome->tally.violations == 0;
-    int status = !good ? CLI_FAILED : outcome->unfired > 0 ? SIM_UNFIRED : CLI_OK;
+    int status = !good                        ? CLI_FAILED
+                 : outcome->untested.runs > 0 ? CLI_UNTESTED
+                                              : CLI_OK;
     if (command->shrink && outcome->failing_seed != UINT64_MAX)
         (void)sim_shrink(command, outcome->failing_seed);
     free(outcome);

@@ -111,12 +111,16 @@ static void print_run(const struct trial_result *result)
 
 static void print_unfired(const struct trial_result *result)
 {
+    char took[32];
+    tally_time_format(result->report.end_ns, took, sizeof took);
     for (uint32_t i = 0; i < result->plan.rule_count; i++) {
         char rule[256];
         if ((result->unfired & PLAN_RULE(i)) == 0)
             continue;
         plan_rule_format(&result->plan.rules[i], rule, sizeof rule);
-        cli_complain(&verb_sim, "rule %" PRIu32 ", %s, never fired", i + 1, rule);
+        cli_complain(&verb_sim,
+                     "rule %" PRIu32 ", %s, never fired in the %s that the run took",
+                     i + 1, rule, took);
     }
 }
 
@@ -134,15 +138,24 @@ int sim_one(const struct sim_command *command)
         if (result->report.dump != NULL)
             fputs(result->report.dump, stdout);
     }
+    struct sim_untested untested = {0};
+    sim_untested_add(&untested, &command->trial, result);
     uint32_t ranks = command->trial.ranks + command->trial.newcomers;
     printf("%s: %" PRIu32 " rank%s, %" PRIu32 " task%s, seed %" PRIu64 "\n",
-           good ? "good" : "bad", ranks, ranks == 1 ? "" : "s", result->task_count,
+           !good                ? "bad"
+           : untested.runs != 0 ? "untested"
+                                : "good",
+           ranks, ranks == 1 ? "" : "s", result->task_count,
            result->task_count == 1 ? "" : "s", seed);
     print_run(result);
     tally_print(tally, stdout);
     fflush(stdout);
     print_unfired(result);
-    int status = !good ? CLI_FAILED : result->unfired != 0 ? SIM_UNFIRED : CLI_OK;
+    if (untested.unseen != 0)
+        cli_complain(&verb_sim,
+                     "no check saw the canary %s: what it breaks may not have happened",
+                     sim_canary_name(command->trial.canary));
+    int status = !good ? CLI_FAILED : untested.runs != 0 ? CLI_UNTESTED : CLI_OK;
     free(result->report.dump);
     free(result);
     free(tally);

@@ -46,7 +46,7 @@ static void print_row(const struct sim_command *command, uint64_t value,
 }
 
 static bool run_row(const struct sim_command *command, struct trial *trial,
-                    uint64_t value, struct sim_outcome *outcome)
+                    uint64_t value, struct sim_outcome *outcome, bool *untested)
 {
     const struct sim_batch batch = {.command = command,
                                     .trial = trial,
@@ -56,6 +56,8 @@ static bool run_row(const struct sim_command *command, struct trial *trial,
     trial->settings[command->sweep] = value;
     bool good = sim_batch_run(&batch, outcome) && outcome->tally.violations == 0;
     print_row(command, value, &outcome->tally);
+    sim_untested_tell(&outcome->untested, trial);
+    *untested |= outcome->untested.runs > 0;
     return good;
 }
 
@@ -71,7 +73,7 @@ int sim_sweep(const struct sim_command *command)
     struct sim_outcome *outcome = calloc(1, sizeof *outcome);
     if (outcome == NULL)
         abort();
-    bool good = true;
+    bool good = true, untested = false;
     uint64_t runs = command->seed_last - command->seed_first + 1;
     printf("%" PRIu32 " ranks, workload %s, %" PRIu64 " run%s for each row\n",
            command->trial.ranks,
@@ -85,9 +87,10 @@ int sim_sweep(const struct sim_command *command)
         print_head(command->sweep, words[i]);
         for (uint32_t value = 0; value < command->sweep_count; value++) {
             struct trial trial = here.trial;
-            good &= run_row(&here, &trial, command->sweep_values[value], outcome);
+            good &= run_row(&here, &trial, command->sweep_values[value], outcome,
+                            &untested);
         }
     }
     free(outcome);
-    return good ? CLI_OK : CLI_FAILED;
+    return !good ? CLI_FAILED : untested ? CLI_UNTESTED : CLI_OK;
 }

@@ -162,10 +162,15 @@ says out '^  membership   1 view, 1 death, '
 
 expect a_rule_that_never_fires_is_an_error 3 --ranks 3 --workload agree --tasks 12 \
     --steady --faults kill:r2@vote.cast#50
-says err 'rule 1, kill:r2@vote.cast#50, never fired'
+says err 'rule 1, kill:r2@vote.cast#50, never fired in the [0-9.]* [mu]s that the run took'
+says out '^untested: 3 ranks, 12 tasks, seed 1$'
 expect in_many_runs_too 3 --ranks 3 --workload agree --tasks 12 --steady \
     --faults kill:r2@vote.cast#50 --seeds 1..4
 says err 'in 4 runs a rule that had to fire never did'
+says out '^4 seeds: 0 good, 4 untested, 0 violations, in '
+expect in_a_sweep_too 3 --ranks 3 --workload agree --tasks 12 --steady --lateness none \
+    --faults kill:r2@1000s --seeds 1..2 --sweep voters=1
+says err 'in 2 runs a rule that had to fire never did'
 
 expect a_wait_that_faults_never_let_end_is_told 1 --ranks 3 --workload agree --tasks 12 \
     --steady --faults drop:1/result
@@ -220,6 +225,15 @@ name=a_replay_line_repeats_it
 eval "timeout 60 '$moot' $replay" >"$scratch/out" 2>"$scratch/err"
 [ $? -eq 1 ] && [ -n "$before" ] && [ "$(digest)" = "$before" ]
 note $? "the replay is another run"
+
+expect a_canary_that_nothing_happened_to 3 --ranks 3 --workload agree --faults none \
+    --canary other-view
+says out '^untested: 3 ranks, '
+says err 'no check saw the canary other-view: '
+expect in_many_runs_as_well 3 --ranks 3 --workload agree --faults none \
+    --canary other-view --seeds 1..3
+says out '^3 seeds: 0 good, 3 untested, 0 violations, in '
+says err 'in 3 runs no check saw the canary other-view: '
 
 expect many_runs_tell_their_failures 1 --ranks 4 --seeds 1..12 --canary corrupt-result
 says out '^FAILED oracle: '
