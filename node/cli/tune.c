@@ -18,7 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RUNS_LEAST = 3, PATH_BYTES = 4096, SECONDS_MOST = 15, SEEDS = 2 };
+enum {
+    RUNS_LEAST = 3,
+    PATH_BYTES = 4096,
+    BACKUP_BYTES = PATH_BYTES + 16,
+    SECONDS_MOST = 15,
+    SEEDS = 2
+};
 
 struct tuning {
     const char *ranks; /* as it was written */
@@ -287,10 +293,34 @@ static void command_join(const struct tuning *tuning, char *text, size_t size)
             *c = ' ';
 }
 
-/* A minute of runs should not be for nothing: whether the file can be written is seen
- * before.  What is in it stays. */
+/* Where what is in the file is to be kept: beside it, under the first number that is
+ * free.  "" if there is nothing to keep: no file, an empty one, a device. */
+static const char *backup_path(const struct tuning *tuning, char *real, char *backup)
+{
+    struct stat status;
+    *backup = '\0';
+    if (is_standard(tuning) || stat(tuning->path, &status) != 0 ||
+        !S_ISREG(status.st_mode) || status.st_size == 0 ||
+        !realpath(tuning->path, real))
+        return backup;
+    for (unsigned n = 1; *backup == '\0' || access(backup, F_OK) == 0; n++)
+        snprintf(backup, BACKUP_BYTES, "%s.~%u~", real, n);
+    return backup;
+}
+
+static bool folder_takes(const char *path)
+{
+    char folder[BACKUP_BYTES];
+    snprintf(folder, sizeof folder, "%s", path);
+    folder[strrchr(folder, '/') - folder + 1] = '\0';
+    return access(folder, W_OK) == 0;
+}
+
+/* A minute of runs should not be for nothing: whether the file can be written, and what
+ * is in it kept, is seen before. */
 static bool file_try(const struct tuning *tuning)
 {
+    char real[PATH_BYTES], backup[BACKUP_BYTES];
     const bool new = access(tuning->path, F_OK) != 0;
     const int fd =
         is_standard(tuning)
@@ -305,13 +335,22 @@ static bool file_try(const struct tuning *tuning)
         if (new)
             unlink(tuning->path);
     }
+    if (*backup_path(tuning, real, backup) != '\0' && !folder_takes(backup)) {
+        cli_complain(&verb_tune, "%s: what is in it cannot be kept beside it: %s",
+                     tuning->path, strerror(errno));
+        return false;
+    }
     return true;
 }
 
 static int config_write(const struct tuning *tuning, const struct tune_advice *advice)
 {
-    char command[512] = "";
+    char command[512] = "", real[PATH_BYTES], backup[BACKUP_BYTES];
     const bool standard = is_standard(tuning);
+    if (*backup_path(tuning, real, backup) != '\0' && rename(real, backup) != 0) {
+        cli_complain(&verb_tune, "%s: %s", backup, strerror(errno));
+        return CLI_FAILED;
+    }
     FILE *file = standard ? stdout : fopen(tuning->path, "w");
     command_join(tuning, command, sizeof command);
     if (file == NULL) {
@@ -328,6 +367,8 @@ static int config_write(const struct tuning *tuning, const struct tune_advice *a
         return CLI_FAILED;
     }
     printf("\n%s: MOOT_CONFIG=%s has it used\n", tuning->path, tuning->path);
+    if (*backup != '\0')
+        printf("%s: what was in %s before\n", backup, tuning->path);
     return CLI_OK;
 }
 
@@ -386,7 +427,8 @@ const struct verb verb_tune = {
         "Replays these runs in the simulator with other vote timeouts, and with late\n"
         "messages and a death; prints what each would do, and which is advised, and\n"
         "writes that to FILE (moot.conf), which MOOT_CONFIG takes; - is standard\n"
-        "output, and the tables then go to standard error.\n"
+        "output, and the tables then go to standard error.  What was in FILE before\n"
+        "stays beside it, in FILE.~1~, FILE.~2~, ...\n"
         "\n"
         "  -n N       so many ranks\n"
         "  -o FILE    where the choice goes\n"

@@ -260,20 +260,23 @@ void tune_write_config(const struct tune_measures *measures,
                        const struct tune_advice *advice, const char *command, FILE *to)
 {
     fprintf(to,
-            "# By moot tune %d.%d.%d, of %" PRIu32 " runs of\n#   %s\n"
+            "# By moot tune %d.%d.%d, of %" PRIu32 " run%s of\n#   %s\n"
             "# on %" PRIu32 " ranks and %" PRIu32 " host%s.  Used with "
             "MOOT_CONFIG=(this file); see moot-knobs(7).\n",
             MOOT_VERSION_MAJOR, MOOT_VERSION_MINOR, MOOT_VERSION_PATCH, measures->runs,
-            command, measures->ranks, measures->hosts, measures->hosts == 1 ? "" : "s");
-    fprintf(to, "\n# %zu late chairs, the latest by %.3f ms.\n", measures->late.count,
+            measures->runs == 1 ? "" : "s", command, measures->ranks, measures->hosts,
+            measures->hosts == 1 ? "" : "s");
+    fprintf(to, "\n# %zu late chair%s, the latest by %.3f ms.\n", measures->late.count,
+            measures->late.count == 1 ? "" : "s",
             (double)samples_most(&measures->late) / 1e6);
     knob_print("MOOT_VOTE_TIMEOUT", advice->timers.vote_timeout_ns, to);
-    fprintf(to, "\n# %zu round trips; they are followed.\nMOOT_ASK_DELAY = auto\n",
-            measures->trips.count);
+    fprintf(to, "\n# %zu round trip%s; they are followed.\nMOOT_ASK_DELAY = auto\n",
+            measures->trips.count, measures->trips.count == 1 ? "" : "s");
     /* A number would be as long, and no longer where a rank's heartbeats come late. */
     const bool is_auto = advice->timers.suspect_ns == TUNE_SUSPECT_AUTO_NS;
-    fprintf(to, "\n# %zu heartbeats, the latest by %.3f ms.  %s\n",
-            measures->silences.count, (double)samples_most(&measures->silences) / 1e6,
+    fprintf(to, "\n# %zu heartbeat%s, the latest by %.3f ms.  %s\n",
+            measures->silences.count, measures->silences.count == 1 ? "" : "s",
+            (double)samples_most(&measures->silences) / 1e6,
             is_auto ? "That is 3s, and more for a rank that is late."
                     : "Heartbeats are a sixth of this, and leases four of these.");
     if (is_auto)

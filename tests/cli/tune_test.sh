@@ -66,6 +66,18 @@ expect too_few_waits 0 60 "$moot" tune -n 2 --runs 1 -o few.conf conditional
 says out "advised: MOOT_VOTE_TIMEOUT=never, the default: .* asked"
 grep -qx 'MOOT_VOTE_TIMEOUT = never' "$scratch/few.conf"
 note $? "another timeout in the file"
+grep -q '^# By moot tune .* of 1 run of$' "$scratch/few.conf"
+note $? "the file does not say of which runs"
+says out '^few.conf: MOOT_CONFIG=few.conf has it used$'
+echo "# mine" >"$scratch/mine.conf"
+for kept in 1 2; do
+    expect "what_was_there_stays $kept" 0 60 "$moot" tune -n 2 --runs 1 -o mine.conf conditional
+    says out "/mine\.conf\.~$kept~: what was in mine.conf before\$"
+done
+[ "$(cat "$scratch/mine.conf.~1~")" = "# mine" ]
+note $? "what was in the file is not kept"
+grep -q '^# By moot tune ' "$scratch/mine.conf" && grep -q '^# By moot tune ' "$scratch/mine.conf.~2~"
+note $? "a file is not tune's"
 
 # --- A program whose ranks differ: within a minute, a file that can be used ---
 
