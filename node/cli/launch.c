@@ -68,6 +68,32 @@ bool program_find(const char *name, char path[LAUNCH_PATH_BYTES])
     return path_search(name, path) || examples_search(name, path);
 }
 
+/* No control characters but those of lines: formats that a system knows have others. */
+static bool is_text(const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if ((bytes[i] < ' ' && (bytes[i] < '\a' || bytes[i] > '\r')) ||
+            bytes[i] == 0x7f)
+            return false;
+    return true;
+}
+
+const char *program_flaw(const char *path)
+{
+    unsigned char bytes[512];
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return NULL;
+    const size_t size = fread(bytes, 1, sizeof bytes, file);
+    const bool read = !ferror(file);
+    fclose(file);
+    if (read && size == 0)
+        return "is empty";
+    return read && is_text(bytes, size) && (size < 2 || memcmp(bytes, "#!", 2) != 0)
+               ? "is a text that does not begin with #!"
+               : NULL;
+}
+
 /* What `path --version` says first, "" if nothing. */
 static void version_read(char *path, char *text, int size)
 {

@@ -19,6 +19,10 @@ bool launcher_find(struct launcher *out);
  * command, or among the examples.  False if it is nowhere or not to be executed. */
 bool program_find(const char *name, char path[LAUNCH_PATH_BYTES]);
 
+/* Why no system would start a file that is executable, as "is empty"; NULL: nothing is
+ * seen that speaks against it. */
+const char *program_flaw(const char *path);
+
 /* Cores that ranks can be given without sharing: what an MPI launcher counts. */
 int cores_count(void);
 

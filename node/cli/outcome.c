@@ -271,8 +271,8 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
     if (!end->known)
         fprintf(to, "; how its process ended is not known");
     else if (end->signal != 0)
-        fprintf(to, "; it died of signal %d", end->signal);
-    else if (end->status != 0)
+        fprintf(to, "; it died of signal %d (%s)", end->signal, strsignal(end->signal));
+    else if (end->status != 0 || !sheet)
         fprintf(to, "; its exit status is %d", end->status);
     fputc('\n', to);
 }

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,8 +46,11 @@ static pid_t start(char **argv)
         return child;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent)
+    if (getppid() == parent) {
         execv(argv[0], argv);
+        cli_complain(&verb_run, "rank %ld cannot start %s: %s", rank_find(), argv[0],
+                     strerror(errno));
+    }
     _exit(CLI_NOT_FOUND);
 }
 

@@ -20,6 +20,7 @@
 #include "state.h"
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,7 +45,7 @@ struct job {
     char sheets[KNOB_TEXT_BYTES];    /* where the sheets go */
     int hopeless_looks;
     size_t culprit; /* because of whom it was ended; OUTCOME_NOBODY: it was not */
-    bool no_progress;
+    bool no_progress, launched;
     struct run_line *line; /* NULL: none */
 };
 
@@ -233,6 +234,7 @@ static int job_watch(struct job *job, char **argv)
     static const struct launch_watch watch = {is_hopeless, job_become, job_pause};
     if (!job->no_progress && run_line_fits())
         job->line = run_line_new(job->sheets, job->ranks);
+    job->launched = true;
     const int status = launch(argv, &watch, job);
     run_line_free(job->line);
     job->line = NULL;
@@ -328,6 +330,19 @@ static bool trace_export(const struct job *job)
     return false;
 }
 
+/* "; the launcher's status is 137 (signal 9, Killed)": with recovery, 0 says nothing.
+ */
+static void launcher_tell(const char *before, int status)
+{
+    const int number = status > CLI_SIGNAL ? status - CLI_SIGNAL : 0;
+    fprintf(stderr, "moot: %s", before);
+    if (status != CLI_OK)
+        fprintf(stderr, "; the launcher's status is %d", status);
+    if (number > 0 && number < NSIG)
+        fprintf(stderr, " (signal %d, %s)", number, strsignal(number));
+    fputc('\n', stderr);
+}
+
 /* The status of the whole: what the ranks say, else the launcher's. */
 static int outcome_judge(const struct job *job, const struct outcome *outcome,
                          const struct sheets *sheets, int status)
@@ -336,19 +351,20 @@ static int outcome_judge(const struct job *job, const struct outcome *outcome,
         fprintf(stderr, "moot: ended by signal %d (%s)\n", launch_signal(),
                 strsignal(launch_signal()));
     else if (sheets->count == 0)
-        fprintf(stderr, "moot: no rank closed a moot; the launcher's status is %d\n",
-                status);
+        launcher_tell("no rank closed a moot", status);
     if (sheets->count > 0)
         sheets_print(sheets, stderr);
     const int told = outcome_tell(outcome, sheets, job->culprit, stderr);
     const bool struck =
         job->plan == NULL || outcome_tell_faults(outcome, job->plan, stderr);
     const bool ended_well = told == CLI_OK && status == CLI_OK;
+    if (told == CLI_OK && status != CLI_OK && launch_signal() == 0)
+        launcher_tell("no rank complains", status);
     if (!ended_well && launch_signal() != 0)
         return CLI_SIGNAL +
                launch_signal(); /* the ranks had another from the launcher */
-    if (told != CLI_OK)
-        return told;
+    if (told != CLI_OK)         /* of a launcher that was not started nobody tells */
+        return status == CLI_NOT_FOUND && sheets->count == 0 ? status : told;
     return status == CLI_OK && !struck ? CLI_UNTESTED : status;
 }
 
@@ -404,6 +420,11 @@ static int job_prepare(struct job *job)
             cli_complain(&verb_run, "there is no program %s", job->program[0]);
         return CLI_NOT_FOUND;
     }
+    const char *flaw = program_flaw(job->path);
+    if (flaw) {
+        cli_complain(&verb_run, "%s cannot be started: it %s", job->path, flaw);
+        return CLI_NOT_FOUND;
+    }
     if (job->trace && !trace_export(job))
         return CLI_FAILED;
     if (!settings_export(job) || !directory_make(job)) {
@@ -422,7 +443,7 @@ static int run_run(int argc, char **argv)
     status = job_prepare(&job);
     if (status == CLI_OK) {
         status = job_launch(&job);
-        if (status != CLI_NOT_FOUND)
+        if (job.launched)
             status = job_judge(&job, status);
         if (strcmp(job.knobs.state, "off") != 0)
             state_sweep(job.knobs.state); /* a rank that was killed could not */
@@ -455,8 +476,8 @@ const struct verb verb_run = {
         "Exit status: 0 if at least one rank ended well, and every other one did or\n"
         "died or was voted out; else that of the first rank that failed (1 if it has\n"
         "none); 2 if the command line, a knob or the plan is wrong; 3 if all went\n"
-        "well and a rule of the plan never struck; 127 if there is no such program; "
-        "128\n"
-        "plus its number if a signal ended the job.",
+        "well and a rule of the plan never struck; 127 if there is no such program, or "
+        "it\n"
+        "cannot be started; 128 plus its number if a signal ended the job.",
     .run = run_run,
 };

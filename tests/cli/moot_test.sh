@@ -197,10 +197,50 @@ says err "rank 1 did not close its moot"
 says err "by rank: 10 ?"
 expect the_launchers_status 7 env EXITS=1 "$moot" run -n 2 rank
 expect a_program_without_a_moot 1 "$moot" run -n 2 true
-says err "no rank closed a moot"
+says err "moot: no rank closed a moot"
+says err "rank 1 never opened a moot; its exit status is 0"
+expect a_program_that_says_why 9 "$moot" run -n 1 sh -c 'exit 9'
+says err "rank 0 never opened a moot; its exit status is 9"
+# shellcheck disable=SC2016 # for that shell to expand
+expect a_program_that_dies 134 "$moot" run -n 1 sh -c 'kill -ABRT $$'
+says err "rank 0 never opened a moot; it died of signal 6 (Aborted)"
 expect no_launcher 127 env PATH="$scratch/bin" "$moot" run -n 2 rank
 says err "no mpirun"
 expect not_a_program 127 "$moot" run -n 2 data
+for no_program in "text:it is a text that does not begin with #!" "empty:it is empty"; do
+    [ "${no_program%%:*}" = empty ] || echo "not for a shell" >"$scratch/bin/text"
+    [ "${no_program%%:*}" = text ] || : >"$scratch/bin/empty"
+    chmod +x "$scratch/bin/${no_program%%:*}"
+    expect "a_program_that_no_system_starts: $no_program" 127 "$moot" run -n 2 "${no_program%%:*}"
+    says err "/bin/${no_program%%:*} cannot be started: ${no_program#*:}"
+    [ "$(wc -l <"$scratch/err")" -eq 1 ]
+    note $? "and says more"
+done
+printf '\177ELF of another kind' >"$scratch/bin/foreign"
+chmod +x "$scratch/bin/foreign"
+expect a_program_of_another_system 127 "$moot" run -n 1 foreign
+says err "moot run: rank 0 cannot start $scratch/bin/foreign: Exec format error"
+
+# A launcher that fails by itself: STATUS, or a signal to itself.
+mkdir "$scratch/launcher"
+cat >"$scratch/launcher/mpirun" <<'END'
+#!/bin/sh
+[ "$1" != --version ] || { echo "mpirun (Open MPI) 4.1.4" && exit 0; }
+[ -z "${RANKS-}" ] || PATH=${PATH#*:} mpirun "$@"
+[ "$STATUS" != KILL ] || kill -KILL $$
+exit "$STATUS"
+END
+chmod +x "$scratch/launcher/mpirun"
+while IFS='|' read -r ranks status wanted exit; do
+    expect "a_launcher_that_fails: $status" "$exit" env RANKS="$ranks" STATUS="$status" \
+        PATH="$scratch/launcher:$PATH" "$moot" run -n 2 rank
+    says err "$wanted"
+done <<'END'
+|9|moot: no rank closed a moot; the launcher's status is 9|1
+|KILL|moot: no rank closed a moot; the launcher's status is 137 (signal 9, Killed)|1
+|127|moot: no rank closed a moot; the launcher's status is 127|127
+yes|9|moot: no rank complains; the launcher's status is 9|9
+END
 mkdir "$scratch/sheets"
 expect a_folder_of_the_users_own 0 env MOOT_SUMMARY="$scratch/sheets" "$moot" run -n 2 rank
 [ "$(find "$scratch/sheets" -type f | wc -l)" -eq 2 ]
