@@ -202,7 +202,8 @@ $(BUILD)/tests/bench/micro: $(BUILD)/tests/bench/micro.o $(BUILD)/libbench.a $(L
 # Fuzzers have instrumented objects of their own: what each may drive, built once.
 FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c consensus/sim/program*.c \
   consensus/sim/script*.c consensus/sim/ranks.c consensus/sim/workload.c node/knobs*.c) \
-  $(addprefix node/,account_read.c picture.c diagnosis.c stall.c stall_cause.c text.c) \
+  $(addprefix node/,account_read.c picture.c diagnosis.c spelling.c stall.c stall_cause.c \
+  text.c) \
   $(addprefix node/cli/,state_text.c state_json.c json.c) $(PLAN_SRC)
 FUZZ_LIB_OBJ := $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/lib/%.o) $(BUILD)/fuzz/lib/gen/moot.pb-c.o
 FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined \

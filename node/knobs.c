@@ -4,6 +4,7 @@
  */
 #include "knobs.h"
 #include "limits.h"
+#include "spelling.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,45 +244,12 @@ void knobs_default(struct knobs *out)
 
 /* --- Names ------------------------------------------------------------------------ */
 
-enum { NAME_BYTES = 32 };
-
-/* How many letters differ (Levenshtein's distance); names of NAME_BYTES and more are
- * far from everything. */
-static unsigned distance(const char *a, const char *b)
-{
-    unsigned row[NAME_BYTES];
-    const size_t length = strlen(b);
-    if (length >= NAME_BYTES || strlen(a) >= NAME_BYTES)
-        return NAME_BYTES;
-    for (unsigned j = 0; j <= length; j++)
-        row[j] = j;
-    for (unsigned i = 1; a[i - 1]; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= length; j++) {
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[length];
-}
-
 static int refuse_name(const char *name, char *story, size_t story_size)
 {
-    const char *near = NULL;
-    unsigned nearest = 4; /* what is further off is another word */
-    for (int i = 0; i < KNOB_COUNT; i++) {
-        const unsigned d = distance(name, knob_table[i].name);
-        if (d < nearest) {
-            nearest = d;
-            near = knob_table[i].name;
-        }
-    }
+    const char *names[KNOB_COUNT];
+    for (int i = 0; i < KNOB_COUNT; i++)
+        names[i] = knob_table[i].name;
+    const char *near = spelling_closest(name, names, KNOB_COUNT);
     snprintf(story, story_size, "unknown knob %.64s%s%s%s", name,
              near ? " (did you mean " : "; `moot info` lists them", near ? near : "",
              near ? "?)" : "");

@@ -34,6 +34,10 @@ extern const size_t cli_verb_count;
 int cli_usage(const struct verb *verb, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Likewise for an option that the verb does not have, with the one that may have been
+ * meant; what stands behind a = is not compared.  In words.c. */
+int cli_no_option(const struct verb *verb, const char *word);
+
 /* "moot VERB: ..." on standard error. */
 void cli_complain(const struct verb *verb, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

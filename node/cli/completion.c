@@ -6,50 +6,11 @@
  */
 #include "cli.h"
 #include "node/knobs.h"
+#include "words.h"
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { OPTION_BYTES = 32, OPTIONS_MAX = 64 };
-
-struct options {
-    char items[OPTIONS_MAX][OPTION_BYTES];
-    int count;
-};
-
-static void option_add(struct options *options, const char *at, size_t length)
-{
-    if (length >= OPTION_BYTES || options->count == OPTIONS_MAX)
-        return;
-    for (int i = 0; i < options->count; i++)
-        if (strncmp(options->items[i], at, length) == 0 &&
-            options->items[i][length] == '\0')
-            return;
-    memcpy(options->items[options->count], at, length);
-    options->items[options->count++][length] = '\0';
-}
-
-/* An option stands at the beginning of a word, or in a bracket; `-` and `--` alone are
- * none, and what another command takes, in `quotes`, is not this verb's. */
-static void options_find(const struct verb *verb, struct options *out)
-{
-    bool quoted = false;
-    out->count = 0;
-    for (const char *at = verb->usage; *at; at++) {
-        quoted ^= *at == '`';
-        const bool begins =
-            at == verb->usage || at[-1] == ' ' || at[-1] == '[' || at[-1] == '\n';
-        if (quoted || !begins || *at != '-')
-            continue;
-        const char *name = at + 1 + (at[1] == '-');
-        size_t length = 0;
-        while (islower((unsigned char)name[length]) || name[length] == '-')
-            length++;
-        if (length > 0)
-            option_add(out, at, (size_t)(name - at) + length);
-    }
-}
 
 static void options_print(const struct verb *verb)
 {

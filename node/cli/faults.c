@@ -91,7 +91,7 @@ static int faults_run(int argc, char **argv)
         return cli_usage(&verb_faults,
                          at < argc ? "a plan is one word" : "say which plan");
     if (argv[at][0] == '-' && argv[at][1] != '\0')
-        return cli_usage(&verb_faults, "unknown option %s", argv[at]);
+        return cli_no_option(&verb_faults, argv[at]);
     if (strcmp(argv[at], "-") == 0)
         return standard_input_print((uint32_t)size);
     return plan_print(argv[at], (uint32_t)size);

@@ -85,7 +85,7 @@ static int hash_run(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--") == 0)
         first = 2;
     else if (argc > 1 && argv[1][0] == '-' && argv[1][1] != '\0')
-        return cli_usage(&verb_hash, "unknown option %s", argv[1]);
+        return cli_no_option(&verb_hash, argv[1]);
     char **names = first < argc ? argv + first : standard_input;
     const int count = first < argc ? argc - first : 1;
     if (!hashing_init()) {

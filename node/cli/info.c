@@ -100,8 +100,13 @@ static void versions_print(const char *mpi)
 
 static void stranger_print(void *context, const char *name)
 {
+    struct knobs scratch;
+    char story[256];
     (void)context;
-    cli_complain(&verb_info, "warning: %s in the environment is no knob", name);
+    knobs_default(&scratch);
+    knobs_set(&scratch, name, "", (struct knob_origin){KNOB_FROM_ENVIRONMENT, 0}, story,
+              sizeof story);
+    cli_complain(&verb_info, "warning: in the environment: %s", story);
 }
 
 /* --- For programs ----------------------------------------------------------------- */
@@ -213,7 +218,9 @@ static int info_run(int argc, char **argv)
         if (strcmp(argv[i], "--json") == 0)
             json = true;
         else if (level == NULL)
-            return cli_usage(&verb_info, "unknown argument %s", argv[i]);
+            return argv[i][0] == '-'
+                       ? cli_no_option(&verb_info, argv[i])
+                       : cli_usage(&verb_info, "unknown argument %s", argv[i]);
         else if (strcmp(level, "basic") == 0 || strcmp(level, "all") == 0)
             all = *level == 'a';
         else

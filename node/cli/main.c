@@ -6,6 +6,7 @@
  */
 #include "cli.h"
 #include "moot.h"
+#include "node/spelling.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,7 @@ const struct verb *const cli_verbs[] = {
     &verb_run, &verb_report, &verb_trace, &verb_tune, &verb_state,
     &verb_sim, &verb_faults, &verb_info,  &verb_hash, &verb_completion};
 const size_t cli_verb_count = sizeof cli_verbs / sizeof *cli_verbs;
+enum { VERBS_MAX = sizeof cli_verbs / sizeof *cli_verbs + 1 }; /* with help */
 
 __attribute__((format(printf, 2, 0))) static void
 complain(const struct verb *verb, const char *format, va_list values)
@@ -63,7 +65,12 @@ static const struct verb *verb_find(const char *name)
             return cli_verbs[i];
     if (strcmp(verb_rank.name, name) == 0)
         return &verb_rank;
-    fprintf(stderr, "moot: there is no verb '%s'\n\n", name);
+    const char *names[VERBS_MAX] = {"help"};
+    for (size_t i = 0; i < cli_verb_count; i++)
+        names[1 + i] = cli_verbs[i]->name;
+    const char *meant = spelling_closest(name, names, cli_verb_count + 1);
+    fprintf(stderr, "moot: there is no verb '%s'%s%s%s\n\n", name,
+            meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
     help_print(stderr);
     return NULL;
 }

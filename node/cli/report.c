@@ -62,7 +62,9 @@ static int report_run(int argc, char **argv)
             if (++i == argc)
                 return cli_usage(&verb_report, "-o lacks its file");
             path = argv[i];
-        } else if (argv[i][0] == '-' || directory != NULL) {
+        } else if (argv[i][0] == '-') {
+            return cli_no_option(&verb_report, argv[i]);
+        } else if (directory != NULL) {
             return cli_usage(&verb_report, "unknown argument %s", argv[i]);
         } else {
             directory = argv[i];

@@ -81,7 +81,7 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
             break;
     }
     if (name == NAMES)
-        return cli_usage(&verb_run, "unknown option %s", option);
+        return cli_no_option(&verb_run, option);
     const char *value = option + length + (name != RANKS && option[length] == '=');
     if (option[length] == '\0')
         value = ++*i < argc ? argv[*i] : "";

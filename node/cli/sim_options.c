@@ -355,7 +355,7 @@ static int take_value(struct sim_command *command, const char *word, const char 
     int setting =
         strncmp(word, "--", 2) == 0 ? find_setting(word + 2, strlen(word + 2)) : -1;
     if (setting < 0)
-        return cli_usage(&verb_sim, "there is no option %s", word);
+        return cli_no_option(&verb_sim, word);
     return value != NULL ? take_setting(command, setting, value)
                          : cli_usage(&verb_sim, "%s takes a value", word);
 }

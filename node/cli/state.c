@@ -102,7 +102,7 @@ static int state_run(int argc, char **argv)
         else if (strcmp(argv[i], "--watch") == 0)
             request.watch = true;
         else if (argv[i][0] == '-')
-            return cli_usage(&verb_state, "unknown option %s", argv[i]);
+            return cli_no_option(&verb_state, argv[i]);
         else if (request.job)
             return cli_usage(&verb_state, "more than one job");
         else

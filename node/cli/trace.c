@@ -67,7 +67,9 @@ static int trace_run(int argc, char **argv)
                 return cli_usage(&verb_trace, "%s lacks its value", argv[i]);
             *(argv[i][1] == 'o' ? &path : &name) = value;
             i++;
-        } else if (argv[i][0] == '-' || directory != NULL) {
+        } else if (argv[i][0] == '-') {
+            return cli_no_option(&verb_trace, argv[i]);
+        } else if (directory != NULL) {
             return cli_usage(&verb_trace, "unknown argument %s", argv[i]);
         } else {
             directory = argv[i];

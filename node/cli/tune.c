@@ -55,7 +55,7 @@ static int option_take(struct tuning *tuning, const char *option, const char *va
     long ranks;
     if (strcmp(option, "-n") != 0 && strcmp(option, "-o") != 0 &&
         strcmp(option, "--runs") != 0)
-        return cli_usage(&verb_tune, "unknown option %s", option);
+        return cli_no_option(&verb_tune, option);
     if (value == NULL)
         return cli_usage(&verb_tune, "%s lacks its value", option);
     if (option[1] == 'o') {

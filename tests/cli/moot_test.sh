@@ -48,7 +48,7 @@ expect no_verb 2 "$moot"
 says err "usage: moot"
 silent out
 expect unknown_verb 2 "$moot" rnu
-says err "no verb 'rnu'"
+says err "there is no verb 'rnu'; did you mean 'run'?"
 says err "fingerprints"
 expect version 0 "$moot" --version
 grep -qxE 'moot [0-9]+\.[0-9]+\.[0-9]+' "$scratch/out"
@@ -64,6 +64,28 @@ for verb in run info hash; do
     says out "usage: moot $verb"
 done
 expect help_of_nothing 2 "$moot" help nothing
+says err "there is no verb 'nothing'"
+grep -q "did you mean" "$scratch/err"
+[ $? -eq 1 ]
+note $? "and offers something"
+while IFS='|' read -r words wrong meant; do
+    # shellcheck disable=SC2086 # words are meant to split
+    expect "misspelt: $words" 2 "$moot" $words
+    says err "there is no option $wrong; did you mean $meant?"
+done <<'END'
+run --falts=drop:0.1 -n 2 true|--falts=drop:0.1|--faults
+run --no-progres -n 2 true|--no-progres|--no-progress
+run --hepl|--hepl|--help
+sim --rank 3|--rank|--ranks
+sim --ranks 3 --vote-timout 1ms|--vote-timout|--vote-timeout
+tune --run 1 -n 2 true|--run|--runs
+info --jsno|--jsno|--json
+state --wacth|--wacth|--watch
+trace export t --fromat csv|--fromat|--format
+END
+expect nothing_like_an_option 2 "$moot" report t --colour
+grep -qx "moot report: there is no option --colour" "$scratch/err"
+note $? "it offers something, or nothing at all"
 
 # --- hash: vectors from RFC 7693's reference code ---
 
@@ -98,7 +120,7 @@ silent err
 expect info_from_environment 0 env MOOT_STALL=3s MOOT_VOTRES=2 "$moot" info
 says out "MOOT_STALL = 3s"
 says out "from: environment"
-says err "MOOT_VOTRES in the environment is no knob"
+says err "in the environment: unknown knob MOOT_VOTRES (did you mean MOOT_VOTERS?)"
 echo "MOOT_VOTERS = 5" >"$scratch/config/moot/moot.conf"
 expect info_from_a_file 0 "$moot" info
 says out "moot/moot.conf:1"

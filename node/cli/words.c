@@ -1,0 +1,56 @@
+/* words.c - see words.h. */
+#include "words.h"
+#include "node/spelling.h"
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static void option_add(struct options *options, const char *at, size_t length)
+{
+    if (length >= OPTION_BYTES || options->count == OPTIONS_MAX)
+        return;
+    for (int i = 0; i < options->count; i++)
+        if (strncmp(options->items[i], at, length) == 0 &&
+            options->items[i][length] == '\0')
+            return;
+    memcpy(options->items[options->count], at, length);
+    options->items[options->count++][length] = '\0';
+}
+
+/* An option stands at the beginning of a word, or in a bracket; `-` and `--` alone are
+ * none, and what another command takes, in `quotes`, is not this verb's. */
+void options_find(const struct verb *verb, struct options *out)
+{
+    bool quoted = false;
+    out->count = 0;
+    for (const char *at = verb->usage; *at; at++) {
+        quoted ^= *at == '`';
+        const bool begins =
+            at == verb->usage || at[-1] == ' ' || at[-1] == '[' || at[-1] == '\n';
+        if (quoted || !begins || *at != '-')
+            continue;
+        const char *name = at + 1 + (at[1] == '-');
+        size_t length = 0;
+        while (islower((unsigned char)name[length]) || name[length] == '-')
+            length++;
+        if (length > 0)
+            option_add(out, at, (size_t)(name - at) + length);
+    }
+}
+
+int cli_no_option(const struct verb *verb, const char *word)
+{
+    static const char help[] = "--help"; /* every verb's, and in no help */
+    struct options options;
+    const char *names[OPTIONS_MAX + 1] = {help};
+    char name[OPTION_BYTES * 2];
+    options_find(verb, &options);
+    for (int i = 0; i < options.count; i++)
+        names[1 + i] = options.items[i];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    const char *meant = spelling_closest(name, names, (size_t)options.count + 1);
+    return cli_usage(verb, "there is no option %s%s%s%s", word,
+                     meant ? "; did you mean " : "", meant ? meant : "",
+                     meant ? "?" : "");
+}
