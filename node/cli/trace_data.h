@@ -94,6 +94,7 @@ struct trace_rank {
 struct trace {
     struct trace_rank *ranks;
     uint32_t rank_count, present_count;
+    struct rankset strangers; /* beyond these: files of another run with more ranks */
     struct trace_task *tasks;
     uint32_t task_count, task_room;
     struct trace_run *runs;

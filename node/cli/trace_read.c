@@ -4,15 +4,17 @@
  * been written by then.  A record that is cut short, and all behind one that cannot be
  * unpacked or lies beyond all clocks, is not read and counted as torn.
  *
- * A folder may have been used before, and a rank of the new run may have died before it
- * began a file: all ranks of a run name the same job, and a file of another is left
- * out.
+ * A folder may have been used before, by more ranks, too, and a rank of the new run may
+ * have died before it began a file: all ranks of a run name the same job, that of the
+ * run which began last is read, and a file of another is left out.
  */
 #include "cli.h"
 #include "proto/limits.h"
 #include "trace_data.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 enum { FORMAT = 1, RECORD_BYTES_MAX = 1 << 20, NAME_MAX_COUNT = 1 << 16 };
+enum { FIRST_BYTES_MAX = (64 << 10) + 16 }; /* as it is written at most */
 
 /* One file while it is read: its own numbers. */
 struct reader {
@@ -370,8 +373,8 @@ static bool bytes_read(struct reader *reader, const uint8_t *bytes, size_t size)
     return reader->rank != NULL;
 }
 
-/* The whole of a file; NULL, and errno. */
-static uint8_t *file_load(const char *path, size_t *size)
+/* The whole of a file, or its first bytes; NULL, and errno. */
+static uint8_t *file_load(const char *path, size_t most, size_t *size)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
@@ -379,11 +382,13 @@ static uint8_t *file_load(const char *path, size_t *size)
         return NULL;
     const bool known = fstat(fd, &status) == 0;
     const bool regular = known && S_ISREG(status.st_mode); /* a pipe has no end */
-    uint8_t *bytes = regular ? malloc((size_t)status.st_size + 1) : NULL;
+    const size_t wanted =
+        regular && (size_t)status.st_size < most ? (size_t)status.st_size : most;
+    uint8_t *bytes = regular ? malloc(wanted + 1) : NULL;
     const int why = known && !regular ? EINVAL : errno;
     ssize_t got = 1;
-    for (*size = 0; bytes && got > 0 && *size < (size_t)status.st_size;) {
-        got = read(fd, bytes + *size, (size_t)status.st_size - *size);
+    for (*size = 0; bytes && got > 0 && *size < wanted;) {
+        got = read(fd, bytes + *size, wanted - *size);
         *size += got > 0 ? (size_t)got : 0;
     }
     close(fd);
@@ -401,7 +406,7 @@ static const char *rank_read(struct trace *trace, const char *directory,
                             .number = number,
                             .why = "it is empty, or its beginning is damaged"};
     snprintf(path, sizeof path, "%s/rank-%u.trace", directory, number);
-    uint8_t *bytes = file_load(path, &size);
+    uint8_t *bytes = file_load(path, SIZE_MAX / 2, &size);
     if (bytes == NULL)
         return errno == ENOENT || errno == ENOTDIR ? "" : strerror(errno);
     const bool good = bytes_read(&reader, bytes, size);
@@ -412,11 +417,94 @@ static const char *rank_read(struct trace *trace, const char *directory,
     return good ? NULL : reader.why;
 }
 
+/* --- Which run -------------------------------------------------------------------- */
+
+/* "rank-12.trace"; false for all other names. */
+static bool name_read(const char *name, uint32_t *number)
+{
+    static const char before[] = "rank-";
+    char again[32];
+    if (strncmp(name, before, sizeof before - 1) != 0)
+        return false;
+    const unsigned long read = strtoul(name + sizeof before - 1, NULL, 10);
+    *number = read < LIMIT_RANKS ? (uint32_t)read : 0;
+    snprintf(again, sizeof again, "rank-%" PRIu32 ".trace", *number);
+    return strcmp(name, again) == 0;
+}
+
+/* The first record of a rank's file; NULL if there is none to be read. */
+static Moot__Record *first_read(struct trace *trace, const char *path, uint32_t number)
+{
+    size_t size = 0, at = 0, length;
+    uint8_t *bytes = file_load(path, FIRST_BYTES_MAX, &size);
+    Moot__Record *record = NULL;
+    if (bytes != NULL && length_read(bytes, size, &at, &length))
+        record = moot__record__unpack(NULL, length, bytes + at);
+    free(bytes);
+    const struct reader reader = {.trace = trace, .number = number};
+    if (record != NULL && process_check(&reader, record) == NULL)
+        return record;
+    moot__record__free_unpacked(record, NULL);
+    return NULL;
+}
+
+/* Of what began at once the lowest rank's, in whatever order a folder is listed. */
+static bool is_newer(const Moot__Process *one, const Moot__Process *other)
+{
+    return one->wall_ns != other->wall_ns ? one->wall_ns > other->wall_ns
+                                          : one->rank < other->rank;
+}
+
+/* Finds the run that began last, and which ranks have a file of whatever run. */
+static bool newest_find(struct trace *trace, const char *directory,
+                        Moot__Process *newest, struct rankset *files)
+{
+    char path[4200];
+    DIR *dir = opendir(directory);
+    newest->wall_ns = -1;
+    for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        uint32_t number;
+        if (!name_read(entry->d_name, &number))
+            continue;
+        if (!rankset_add(files, number))
+            trace->out_of_memory = true;
+        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+        Moot__Record *record = first_read(trace, path, number);
+        if (record != NULL && is_newer(record->process, newest)) {
+            newest->wall_ns = record->process->wall_ns;
+            newest->rank = record->process->rank;
+            newest->job = record->process->job;
+            newest->size = record->process->size;
+        }
+        moot__record__free_unpacked(record, NULL);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return newest->wall_ns >= 0;
+}
+
+/* Makes places for the ranks of that run; false if none is found. */
+static bool run_choose(struct trace *trace, const char *directory)
+{
+    Moot__Process newest = MOOT__PROCESS__INIT;
+    struct rankset files = {0};
+    const bool found = newest_find(trace, directory, &newest, &files);
+    if (found && !ranks_make(trace, newest.size))
+        trace->out_of_memory = true;
+    trace->job = newest.job;
+    for (uint32_t r = rankset_next(&files, newest.size); found && r != UINT32_MAX;
+         r = rankset_next(&files, r + 1))
+        if (!rankset_add(&trace->strangers, r))
+            trace->out_of_memory = true;
+    rankset_release(&files);
+    return found;
+}
+
 static bool ranks_read(struct trace *trace, const char *directory, char *story,
                        size_t story_size)
 {
     enum { LOOK_MAX = 4096 }; /* a folder that lacks the first ranks' files */
-    uint32_t first = 0;
+    uint32_t first = run_choose(trace, directory) ? LOOK_MAX : 0;
     snprintf(story, story_size, "there is no trace in %s", directory);
     for (const char *why; first < LOOK_MAX; first++) {
         why = rank_read(trace, directory, first);

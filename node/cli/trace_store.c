@@ -66,6 +66,7 @@ void trace_release(struct trace *trace)
         free(trace->ranks[r].events);
         free(trace->ranks[r].figures);
     }
+    rankset_release(&trace->strangers);
     free(trace->ranks);
     free(trace->tasks);
     free(trace->runs);

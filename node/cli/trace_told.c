@@ -26,6 +26,12 @@ static void lacks_tell(const struct verb *verb, const struct trace *trace)
     if (!rankset_empty(&absent))
         cli_complain(verb, "rank%s %s left no trace here",
                      rankset_count(&absent) == 1 ? "" : "s", ranks);
+    rankset_format(&trace->strangers, ranks, sizeof ranks);
+    if (!rankset_empty(&trace->strangers))
+        cli_complain(verb,
+                     "the trace of rank%s %s is not of this run, which has fewer "
+                     "ranks, and is left out",
+                     rankset_count(&trace->strangers) == 1 ? "" : "s", ranks);
     rankset_release(&absent);
     if (trace->backward > 0)
         cli_complain(verb,

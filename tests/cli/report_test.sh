@@ -161,6 +161,17 @@ expect no_place 1 "$moot" report "$trace" -o "$scratch/absent/page.html"
 expect no_trace_folder 1 "$moot" run -n 1 --trace "$scratch/absent/t" tsp
 expect trace_of_nothing 2 "$moot" run -n 1 --trace= tsp
 
+# --- Another run in the same folder, of fewer ranks ---
+
+expect fewer 0 "$moot" run -n 2 --trace "$trace" conditional
+ran=$(sed -n 's/^ *tasks run *\([0-9]*\),.*/\1/p' "$scratch/err")
+expect report_of_fewer 0 "$moot" report "$trace" -o "$page"
+says err "the trace of ranks 2-3 is not of this run, which has fewer ranks, and is left out"
+equal "tasks run" "$(figure runs "$page")" "$ran"
+expect fewer_again 0 "$moot" run -n 1 --trace "$trace" conditional
+expect report_of_one 0 "$moot" report "$trace" -o "$page"
+says err "the trace of ranks 1-3 is not of this run, which has fewer ranks, and is left out"
+
 # --- Two deaths ---
 
 expect deaths 0 "$moot" run -n 4 --trace "$scratch/d" \

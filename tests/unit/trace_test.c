@@ -256,6 +256,29 @@ static void a_file_of_another_run_is_left_out(void **state)
     trace_release(&trace);
 }
 
+static void of_two_runs_the_last_is_read(void **state)
+{
+    (void)state;
+    for (uint32_t rank = 0; rank < 4; rank++) { /* ranks 1 and 2 of three are later */
+        bool later = rank == 1 || rank == 2;
+        Moot__Process process = MOOT__PROCESS__INIT;
+        process.rank = rank;
+        process.job = later ? 8 : 7;
+        process.size = later ? 3 : 4;
+        process.wall_ns = later ? 2000 + rank : 1000 + rank;
+        struct trace_file file = process_begin(process, 1000);
+        trace_file_close(&file);
+    }
+    struct trace trace = read_back();
+    assert_int_equal(trace.rank_count, 3);
+    assert_int_equal(trace.job, 8);
+    assert_int_equal(trace.present_count, 2);
+    assert_string_equal(trace.ranks[0].unread, "it is of another run");
+    assert_int_equal(rankset_count(&trace.strangers), 1);
+    assert_true(rankset_has(&trace.strangers, 3));
+    trace_release(&trace);
+}
+
 /* Neither is waited for, nor given memory. */
 static void what_is_no_trace_is_said(void **state)
 {
@@ -288,7 +311,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    for (uint32_t rank = 0; rank < 2; rank++) {
+    for (uint32_t rank = 0; rank < 4; rank++) {
         char path[128];
         path_of(rank, path);
         unlink(path);
@@ -307,6 +330,7 @@ int main(void)
         TEST(a_torn_end_is_skipped),
         TEST(times_beyond_all_clocks_are_torn),
         TEST(a_file_of_another_run_is_left_out),
+        TEST(of_two_runs_the_last_is_read),
         TEST(what_is_no_trace_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
