@@ -44,6 +44,8 @@ static int report_write(const struct model *model, const char *path)
     const bool made = page_write(model, file);
     const bool written = fflush(file) == 0 && ferror(file) == 0;
     const int error = errno;
+    if (!standard && made && written)
+        told_written(path, file);
     if (!standard)
         fclose(file);
     if (!made)

@@ -35,6 +35,8 @@ static int write_to(const struct format *format, const struct model *model,
     const bool made = format->write(model, file);
     const bool written = fflush(file) == 0 && ferror(file) == 0;
     const int error = errno;
+    if (!standard && made && written)
+        told_written(path, file);
     if (!standard)
         fclose(file);
     if (!made)

@@ -58,6 +58,19 @@ bool told_read(const struct verb *verb, const char *directory, struct told *out)
     return true;
 }
 
+void told_written(const char *path, FILE *file)
+{
+    const long size = ftell(file);
+    if (size < 0) /* no file that has a size */
+        printf("%s is written\n", path);
+    else if (size < 1000)
+        printf("%s is written, %ld B\n", path, size);
+    else if (size < 1000000)
+        printf("%s is written, %.1f kB\n", path, (double)size / 1e3);
+    else
+        printf("%s is written, %.1f MB\n", path, (double)size / 1e6);
+}
+
 void told_release(struct told *told)
 {
     model_release(&told->model);

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "trace_model.h"
+#include <stdio.h>
 
 struct told {
     struct trace trace;
@@ -14,5 +15,8 @@ struct told {
  * verb; false if there is nothing to go on with, and that has been said. */
 bool told_read(const struct verb *verb, const char *directory, struct told *out);
 void told_release(struct told *told);
+
+/* Says on standard output what was written, and how much that is. */
+void told_written(const char *path, FILE *file);
 
 #endif

@@ -98,6 +98,8 @@ wall_s=$(sed -n 's/^moot: 4 ranks, \([0-9.]*\) s.*/\1/p' "$scratch/err")
 equal "files of records" "$(find "$trace" -name 'rank-[0-3].trace' | wc -l)" 4
 
 expect report 0 "$moot" report "$trace" -o "$page"
+equal "what was written" "$(cat "$scratch/out")" \
+    "$page is written, $(wc -c <"$page" | awk '{ printf "%.1f", $1 / 1e3 }') kB"
 equal "what it says beside" "$(cat "$scratch/err")" ""
 equal "tasks run" "$(figure runs "$page")" "$ran"
 equal "votes" "$(figure votes "$page")" "$votes"
@@ -122,6 +124,10 @@ note $? "the compiler has no name"
 # --- Exports ---
 
 expect chrome 0 "$moot" trace export "$trace" --format chrome -o "$scratch/chrome.json"
+says out "$scratch/chrome.json is written, "
+expect to_standard_output 0 "$moot" report "$trace" -o -
+cmp -s "$scratch/out" "$page"
+note $? "standard output is not the page alone"
 equal "slices of tasks" "$(grep -c '"cat":"task"' "$scratch/chrome.json")" "$ran"
 equal "votes begun" "$(grep -c '"ph":"b","cat":"vote"' "$scratch/chrome.json")" "$votes"
 equal "flows" "$(grep -c '"ph":"s"' "$scratch/chrome.json")" \
