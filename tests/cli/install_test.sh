@@ -28,6 +28,15 @@ for page in "$at"/share/man/man*/*; do
     mandoc -T lint -W error "$page" >/dev/null
 done
 
+documents=$(grep -rh -B1 '^in the documentation folder' "$at/share/man" | sed -n 's/^\.Pa //p')
+[ -n "$documents" ]
+for document in $documents; do
+    [ -s "$at/share/doc/moot/$document" ] || {
+        echo "a manual page tells of $document, which is not installed"
+        exit 1
+    }
+done
+
 export PKG_CONFIG_PATH="$at/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 [ "$(pkg-config --modversion moot)" = 0.1.0 ]
 # shellcheck disable=SC2046 # flags are meant to split
