@@ -85,21 +85,21 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                     AT(stall_ns)},
     [KNOB_STALL_ABORT] = {"MOOT_STALL_ABORT", KNOB_INTEGER, "0", NULL, 0, 1, false,
                           "1: a stall report also ends the job", AT(stall_abort)},
-    [KNOB_SUMMARY] = {"MOOT_SUMMARY", KNOB_TEXT, "", NULL, 0, 0, true,
+    [KNOB_SUMMARY] = {"MOOT_SUMMARY", KNOB_PATH, "", NULL, 0, 0, true,
                       "directory in which each rank leaves its figures at close; "
                       "`moot run` reads them",
                       AT(summary)},
     [KNOB_FAULTS] = {"MOOT_FAULTS", KNOB_TEXT, "", NULL, 0, 0, true,
                      "a fault plan that the ranks carry out on themselves", AT(faults)},
-    [KNOB_TRACE] = {"MOOT_TRACE", KNOB_TEXT, "", NULL, 0, 0, false,
+    [KNOB_TRACE] = {"MOOT_TRACE", KNOB_PATH, "", NULL, 0, 0, false,
                     "directory in which each rank records what happens; `moot report` "
                     "and `moot trace export` read it",
                     AT(trace)},
-    [KNOB_METRICS] = {"MOOT_METRICS", KNOB_TEXT, "", NULL, 0, 0, true,
+    [KNOB_METRICS] = {"MOOT_METRICS", KNOB_PATH, "", NULL, 0, 0, true,
                       "file in which each rank leaves its figures at close as "
                       "Prometheus text; of several ranks, with the rank in its name",
                       AT(metrics)},
-    [KNOB_STATE] = {"MOOT_STATE", KNOB_TEXT, "", NULL, 0, 0, true,
+    [KNOB_STATE] = {"MOOT_STATE", KNOB_PATH, "", "off", 0, 0, true,
                     "folder of the sockets that `moot state` asks, instead of the "
                     "usual places; off: no socket",
                     AT(state)},
@@ -206,16 +206,31 @@ static bool in_range(const struct knob_row *row, int64_t value)
     return value >= row->least && value <= row->most;
 }
 
+/* What somebody writes who takes a path for a switch. */
+static bool is_switch(const char *text)
+{
+    const bool digits = *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+    return digits || word_index("on off yes no true false", text) >= 0;
+}
+
+static bool text_set(struct knobs *knobs, const struct knob_row *row, const char *text)
+{
+    if (strlen(text) >= KNOB_TEXT_BYTES || strchr(text, '\n'))
+        return false;
+    snprintf((char *)knobs + row->offset, KNOB_TEXT_BYTES, "%s", text);
+    return true;
+}
+
 static bool value_set(struct knobs *knobs, const struct knob_row *row, const char *text)
 {
     int64_t value = 0;
     bool good = false;
     switch (row->type) {
+    case KNOB_PATH:
+        return (!is_switch(text) || word_index(row->words, text) >= 0) &&
+               text_set(knobs, row, text);
     case KNOB_TEXT:
-        if (strlen(text) >= KNOB_TEXT_BYTES || strchr(text, '\n'))
-            return false;
-        snprintf((char *)knobs + row->offset, KNOB_TEXT_BYTES, "%s", text);
-        return true;
+        return text_set(knobs, row, text);
     case KNOB_CHOICE:
         value = word_index(row->words, text);
         good = value >= 0;
@@ -309,6 +324,7 @@ char *knobs_format(const struct knobs *knobs, enum knob knob, char *text, size_t
     const struct knob_row *row = &knob_table[knob];
     const char *words = row->words;
     switch (row->type) {
+    case KNOB_PATH:
     case KNOB_TEXT:
         snprintf(text, size, "%s", (const char *)knobs + row->offset);
         break;
@@ -348,6 +364,11 @@ char *knobs_allowed(enum knob knob, char *text, size_t size)
     const struct knob_row *row = &knob_table[knob];
     char least[24], most[24];
     switch (row->type) {
+    case KNOB_PATH:
+        snprintf(text, size, "%s%sa path of up to %d bytes; ./1 if it is called 1",
+                 row->words ? row->words : "", row->words ? ", or " : "",
+                 KNOB_TEXT_BYTES - 1);
+        break;
     case KNOB_TEXT:
         snprintf(text, size, "any text of one line, up to %d bytes",
                  KNOB_TEXT_BYTES - 1);

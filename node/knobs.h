@@ -10,9 +10,10 @@
  *
  * A file has lines `MOOT_NAME = value`; `#` at a line's start or behind a blank begins
  * a comment.  Durations are `250us`, `5ms`, `2s`, `1m`; where a knob allows it, `auto`
- * and `never`.  An empty environment variable is an unset one.  A wrong value is an
- * error wherever it stands, even if a stronger source hides it; an unknown name is one
- * too, except in the environment, which others may use (knobs_each_stranger).
+ * and `never`.  What is to be a path is no number and no word like `on`, which was
+ * meant as a switch.  An empty environment variable is an unset one.  A wrong value is
+ * an error wherever it stands, even if a stronger source hides it; an unknown name is
+ * one too, except in the environment, which others may use (knobs_each_stranger).
  *
  * Rank 0 loads and everyone gets its values: knobs_encode, transport blob,
  * knobs_decode.
@@ -101,15 +102,23 @@ struct knobs {
     struct knob_origin origins[KNOB_COUNT];
 };
 
-enum knob_type { KNOB_CHOICE, KNOB_DURATION, KNOB_INTEGER, KNOB_RATE, KNOB_TEXT };
+enum knob_type {
+    KNOB_CHOICE,
+    KNOB_DURATION,
+    KNOB_INTEGER,
+    KNOB_RATE,
+    KNOB_TEXT,
+    KNOB_PATH
+};
 
 struct knob_row {
     const char *name; /* "MOOT_STALL" */
     enum knob_type type;
     const char *fallback; /* the default, as written */
     const char *words;    /* CHOICE: the choices, in the order of their values.
-                             DURATION: which of auto and never it allows.  Separated by
-                             blanks, NULL for none */
+                             DURATION: which of auto and never it allows.  PATH: what
+                             it may be beside a path.  Separated by blanks, NULL for
+                             none */
     int64_t least, most;  /* INTEGER; DURATION, ns; RATE, parts per million */
     bool advanced;        /* most users never need it */
     const char *meaning;  /* one line */

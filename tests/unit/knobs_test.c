@@ -88,6 +88,17 @@ static void values_are_read_and_written_back(void **state)
         {KNOB_STALL_ABORT, "yes", NULL},
         {KNOB_SUMMARY, "/tmp/a b#c=d", "/tmp/a b#c=d"},
         {KNOB_SUMMARY, "two\nlines", NULL},
+        {KNOB_METRICS, "1", NULL}, /* there would be a file of that name */
+        {KNOB_METRICS, "./1", "./1"},
+        {KNOB_METRICS, "", ""},
+        {KNOB_METRICS, "1.prom", "1.prom"},
+        {KNOB_TRACE, "on", NULL},
+        {KNOB_TRACE, "t", "t"},
+        {KNOB_SUMMARY, "yes", NULL},
+        {KNOB_STATE, "off", "off"},
+        {KNOB_STATE, "on", NULL},
+        {KNOB_STATE, "0", NULL},
+        {KNOB_FAULTS, "1", "1"}, /* no path: the plan's reader refuses it */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct knobs knobs, before;
