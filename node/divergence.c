@@ -198,6 +198,43 @@ void divergence_compose(struct text *text, const struct divergence *divergence)
     }
 }
 
+/* --- In one line ---------------------------------------------------------------- */
+
+static void add_spawn(struct text *text, const struct divergence_spawn *spawn)
+{
+    char digits[MOOT_HASH_TEXT_BYTES], what[CELL_BYTES], site[CELL_BYTES];
+    if (hash_is_zero(&spawn->hash)) {
+        text_add(text, "nothing");
+        return;
+    }
+    (void)snprintf(
+        what, sizeof(what), "task %.8s%s%s%s%s%s%s", hash_format(&spawn->hash, digits),
+        spawn->kernel != NULL ? " of kernel '" : "",
+        spawn->kernel != NULL ? spawn->kernel : "", spawn->kernel != NULL ? "'" : "",
+        spawn->label != NULL ? " '" : "", spawn->label != NULL ? spawn->label : "",
+        spawn->label != NULL ? "'" : "");
+    (void)snprintf(site, sizeof(site), "%s",
+                   spawn->site != NULL ? spawn->site : "at an unknown place");
+    make_plain(what);
+    make_plain(site);
+    text_add(text, "%s (%s)", what, site);
+}
+
+void divergence_summarise(struct text *text, const struct divergence *divergence)
+{
+    text_add(text,
+             "the ranks diverged (MOOT_DIVERGENCE=strict): spawn number %llu of lane "
+             "%u is ",
+             (unsigned long long)divergence->position, divergence->lane);
+    for (uint32_t i = 0; i < divergence->side_count; i++) {
+        char names[RANKS_BYTES + 8];
+        name_ranks(divergence->side[i].ranks, names);
+        text_add(text, "%s", i > 0 ? ", " : "");
+        add_spawn(text, &divergence->side[i].spawn);
+        text_add(text, " on %s", names);
+    }
+}
+
 bool divergence_is_told_by(const struct divergence *divergence, uint32_t rank,
                            uint32_t lowest)
 {

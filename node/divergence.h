@@ -31,9 +31,13 @@ struct divergence {
  * columns of their own. */
 void divergence_compose(struct text *text, const struct divergence *divergence);
 
-/* Whether this rank is to tell it where the others' words come out, too: one rank of
- * each side does, since a rank knows its own tasks best, and so does the lowest member
- * wherever it stands. */
+/* The same in one line, without its end: what is left where the columns stand already,
+ * and what a program that prints its error has of it. */
+void divergence_summarise(struct text *text, const struct divergence *divergence);
+
+/* Whether this rank is to tell it where the others' words come out, too: the lowest
+ * member does, wherever it stands, in columns; and in a line one rank of each side,
+ * since a rank knows its own tasks best, and the lowest may be dead. */
 bool divergence_is_told_by(const struct divergence *divergence, uint32_t rank,
                            uint32_t lowest);
 

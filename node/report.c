@@ -108,16 +108,19 @@ void report_divergence(struct moot *m, const struct message_diverged *diverged)
                                        : spawn_of(m, &side->hash, side->site);
     }
     add_before(&divergence, m);
-    struct text text = {0};
-    divergence_compose(&text, &divergence);
-    engine_fail(m, MOOT_ERR_DIVERGED, "%s", text_get(&text));
+    struct text line = {0};
+    divergence_summarise(&line, &divergence);
+    engine_fail(m, MOOT_ERR_DIVERGED, "%s", text_get(&line));
     /* A program's hook gets every rank's; standard error is most often one for all. */
-    if (m->report != report_to_stderr ||
-        divergence_is_told_by(&divergence, m->group.rank, lowest_member(m))) {
+    uint32_t lowest = lowest_member(m);
+    if (m->report != report_to_stderr || m->group.rank == lowest) {
+        struct text text = {0};
+        divergence_compose(&text, &divergence);
         queue(m, text);
-    } else {
-        text_release(&text);
+    } else if (divergence_is_told_by(&divergence, m->group.rank, lowest)) {
+        report_add(m, "moot: rank %u: %s\n", m->group.rank, text_get(&line));
     }
+    text_release(&line);
 }
 
 /* --- Stalls --------------------------------------------------------------------- */

@@ -76,6 +76,16 @@ ranks 1 2 '^usage: tree ' tree 1 0
 ranks 1 2 '^usage: cholesky ' cholesky 65
 ranks 1 2 '^usage: queues ' queues 6 0
 
+# Strict mode shows the difference once in columns; each rank's own error is a line.
+timeout -k 5 60 "${BUILD:-build}/moot" run -n 4 MOOT_DIVERGENCE=strict conditional \
+    >"$scratch/out" 2>&1 </dev/null
+if [ "$(grep -c '^The first difference is spawn number ' "$scratch/out")" -ne 1 ] ||
+    ! grep -qE 'conditional: the ranks diverged .* on rank' "$scratch/out"; then
+    echo "FAIL conditional, strict: not once in columns, or not in a line:"
+    cat "$scratch/out"
+    failed=1
+fi
+
 export MOOT_DIVERGENCE=trust MOOT_STALL=1s MOOT_STALL_ABORT=1
 for count in 2 4; do
     ranks "$count" 1 'stall' tsp $data/burma14.tsp

@@ -146,6 +146,31 @@ static void no_line_is_wider_than_100(void **state)
     }
 }
 
+static void one_line_names_each_side(void **state)
+{
+    (void)state;
+    struct rankset left = set_of(0, 2, 3), right = set_of(1, 1, 1);
+    struct divergence divergence = {
+        .position = 3,
+        .lane = 1,
+        .side_count = 3,
+        .side = {{{HASH(3), "main.c:20", "step", "rows\nof 3"}, &left},
+                 {{HASH(4), NULL, NULL, NULL}, &right},
+                 {{HASH(0), NULL, NULL, NULL}, NULL}},
+    };
+    memset(&divergence.side[2].spawn.hash, 0, sizeof(moot_hash));
+    struct text text = {0};
+    divergence_summarise(&text, &divergence);
+    assert_string_equal(
+        text_get(&text),
+        "the ranks diverged (MOOT_DIVERGENCE=strict): spawn number 3 of lane 1 is task "
+        "03bcdef0 of kernel 'step' 'rows?of 3' (main.c:20) on ranks 0,3, task 04bcdef0 "
+        "(at an unknown place) on rank 1, nothing on ranks of unknown number");
+    text_release(&text);
+    rankset_release(&left);
+    rankset_release(&right);
+}
+
 /* Of eight ranks, of which some did not say in time where they stand. */
 static void one_rank_of_each_side_tells(void **state)
 {
@@ -179,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_rank_of_each_side_tells),
+        cmocka_unit_test(one_line_names_each_side),
         cmocka_unit_test(columns_show_the_lines_side_by_side),
         cmocka_unit_test(long_names_are_cut_and_lines_stay_whole),
         cmocka_unit_test(a_roll_that_ends_and_a_third_side_are_shown),
