@@ -391,6 +391,7 @@ HOT static void do_what_is_due(struct core *core)
         chair_retest_all(core);
     }
     detect_turn(core);
+    leave_if_deserted(core);
     view_turn(core);
     if (core->epoch == 0 || core->fenced) {
         return;

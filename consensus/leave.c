@@ -7,7 +7,8 @@
  * it, and what it has accepted as a voter.  When its heirs have said that they have all
  * that, it is *ready*: it promises those who decide about views that it starts nothing
  * more, and they decide a view without it.  That view says who left
- * so; a rank that dies on the way is removed as any that dies.
+ * so; a rank that dies on the way is removed as any that dies.  If all others die while
+ * it waits for that view, it is gone, too.
  *
  *   going  --nothing unfinished-->  handing over  --all is taken-->  ready  --view-->
  *     ^                                  |                             |
@@ -568,6 +569,30 @@ void leave_forget(struct core *core, struct task *task)
 
 /* --- Going ---------------------------------------------------------------------------
  */
+
+/* Ready, and all others are certified dead.  They may have decided a view without this
+ * rank, since for that nobody waits for its grants, and gone on in it: so it decides no
+ * other of that number alone, and for whom it was to stay is gone. */
+static bool is_deserted(const struct core *core)
+{
+    if (!core->leave.ready || MUTANT(LEAVEALONE)) {
+        return false;
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank && !rankset_has(&core->dead, rank)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void leave_if_deserted(struct core *core)
+{
+    if (!core->fenced && is_deserted(core)) {
+        leave_done(core);
+    }
+}
 
 void leave_done(struct core *core)
 {

@@ -99,6 +99,7 @@
     X(NOACCEPTOVER, "who leaves keeps to itself what it has accepted as a voter")      \
     X(LEAVECLAIM, "who leaves owns tasks as ever")                                     \
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
+    X(LEAVEALONE, "who is ready goes on alone when all others have died")              \
     X(LEAVEUNCOUNTED, "what a leaver and a chair say does not count for a scope")      \
     X(RETURNDROP, "a chair does not hear of tasks that are returned")                  \
     X(RETURNEARLY, "who leaves returns tasks in a view that has not settled")          \

@@ -149,6 +149,7 @@ static const struct killer killers[] = {
     {MUTANT_NOACCEPTOVER, .bench = "leave_test"},
     {MUTANT_LEAVECLAIM, .bench = "leave_test"},
     {MUTANT_LEAVELOSES, .bench = "leave_test"},
+    {MUTANT_LEAVEALONE, .bench = "leave_test"},
     {MUTANT_LEAVEUNCOUNTED, .bench = "scope_test"},
     {MUTANT_RETURNDROP, .bench = "leave_test"},
     {MUTANT_RETURNEARLY, .bench = "leave_test"},

@@ -263,6 +263,15 @@ static const struct {
       .cancels = true,
       .leaves = true},
      5394},
+    /* Rank 0 went on without rank 1, which was ready, and died before that heard of it:
+     * it, too, entered a view 2, alone. */
+    {{.ranks = 2,
+      .tasks = 200,
+      .storm = true,
+      .drops = true,
+      .cancels = true,
+      .leaves = true},
+     2600},
 };
 
 static void run_kept(struct tally *tally)
