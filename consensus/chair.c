@@ -343,7 +343,9 @@ void chair_retest(struct core *core, struct task *task)
     }
     chair_claim(core, task);
     if (task->rec == REC_MAYBE) {
-        chair_fail(core, task, MOOT_ERR_MAYBE_RAN, UINT64_MAX);
+        if (!core->no_quorum || MUTANT(QUORUMMAYBE)) { /* others may know better */
+            chair_fail(core, task, MOOT_ERR_MAYBE_RAN, UINT64_MAX);
+        }
         return;
     }
     if (task->rec == REC_LOST) {

@@ -28,6 +28,7 @@
     X(NOCOUNT, "quiet rounds do not compare messages sent and received")               \
     X(RESTISPEACE, "a rank with a lane that may wake counts as passive")               \
     X(QUORUMREST, "a rank without a quorum counts as resting")                         \
+    X(QUORUMMAYBE, "a chair without a quorum says that a once task may have run")      \
     X(NOCHASE, "circles of owned tasks are not looked for")                            \
     X(CENSUSMUTE, "nobody is told of what the census shows that its chair lacks")      \
     X(CENSUSALIKE, "a roll that differs is counted as one's own")                      \

@@ -96,6 +96,7 @@ static const struct killer killers[] = {
     {MUTANT_NOCOUNT, {.ranks = 3, .tasks = 40, .agree = true}, .seed = 15},
     {MUTANT_RESTISPEACE, {.ranks = 8, .tasks = 60}, .seed = 14},
     {MUTANT_QUORUMREST, .bench = "view_test"},
+    {MUTANT_QUORUMMAYBE, .bench = "silence_test"},
     {MUTANT_NOCHASE, .bench = "core_test"},
     {MUTANT_CENSUSMUTE, {.ranks = 6, .tasks = 40, .direct_max = 1}, .seed = 3},
     {MUTANT_CENSUSALIKE, {.ranks = 6, .tasks = 40, .direct_max = 1}, .seed = 3},

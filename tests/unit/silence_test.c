@@ -57,12 +57,10 @@ static uint64_t voters_among(const moot_hash *hash, uint64_t members)
     return voters;
 }
 
-/* 4 starts it with 3's voice, and both die; 1 was not asked in time.  It is the chair
- * then, in two views, and first meets it when the second has begun and has not settled.
- */
-static void what_is_first_met_between_two_views_may_have_run(void **state)
+/* 4 starts it with 3's voice, and both die; 1 was not asked in time, and is the chair
+ * then. */
+static moot_hash started_by_the_dead(void)
 {
-    (void)state;
     bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
     moot_hash a = chaired_by(4, 0, MOOT_HASH_ONCE);
     for (int n = 1; voters_among(&a, 31) != 26 || chair_among(&a, 7) != 1; n++) {
@@ -77,14 +75,49 @@ static void what_is_first_met_between_two_views_may_have_run(void **state)
     kill_rank(4);
     kill_rank(3);
     pass(60 * MS);
-    step_until_view(1, bench.epoch[1]);
     assert_int_equal(bench.members[1].low, 7);
+    return a;
+}
+
+/* It first meets the task when the second view of which it is the chair has begun and
+ * has not settled. */
+static void what_is_first_met_between_two_views_may_have_run(void **state)
+{
+    (void)state;
+    moot_hash a = started_by_the_dead();
     kill_rank(2);
     step_until_view(1, bench.epoch[1] + 1);
     spawn(1, 1, a);
     begin_wait(1, a);
     pass(60 * MS);
     assert_int_equal(bench.members[1].low, 3);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[1][1], MOOT_ERR_MAYBE_RAN);
+    bench_close();
+}
+
+static void cut_off_all(bool deaf)
+{
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        bench.deaf[rank] = deaf;
+    }
+}
+
+/* Its wait ends because there is no quorum; others may have removed it, and know. */
+static void who_has_no_quorum_says_nothing_of_it(void **state)
+{
+    (void)state;
+    moot_hash a = started_by_the_dead();
+    cut_off_all(true);
+    pass(400 * MS);
+    assert_true(bench.no_quorum[1]);
+    spawn(1, 1, a);
+    begin_wait(1, a);
+    pass(20 * MS);
+    assert_int_equal(bench.ended[1][1], 0);
+    cut_off_all(false);
+    pass(100 * MS);
+    assert_false(bench.no_quorum[1]);
     assert_int_equal(bench.runs[1], 1);
     assert_int_equal(bench.ended[1][1], MOOT_ERR_MAYBE_RAN);
     bench_close();
@@ -175,6 +208,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_first_met_between_two_views_may_have_run),
+        cmocka_unit_test(who_has_no_quorum_says_nothing_of_it),
         cmocka_unit_test(an_old_acceptance_says_nothing_of_a_key_that_stayed),
         cmocka_unit_test(and_nothing_of_one_that_is_being_voted_on),
     };
