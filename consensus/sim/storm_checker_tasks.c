@@ -160,14 +160,31 @@ static bool missed_phase(const struct storm_checker *checker, const struct sight
     return scoped && sight->rank >= checker->first;
 }
 
-/* An input may be forgotten with its scope: of what had run, and its owner may be gone,
- * or of what a newcomer spawned before it had heard that the scope was over. */
-static bool may_be_lost(const struct storm_checker *checker, uint32_t index)
+/* It was dropped there, with all of its chunk. */
+static bool takes_what_is_dropped(const struct storm_checker *checker, uint32_t rank,
+                                  uint32_t index)
+{
+    const struct program_task *task = &checker->program->tasks[index];
+    const struct program_list *lists[] = {&task->inputs, &task->after};
+    for (int list = 0; list < 2; list++)
+        for (uint32_t i = 0; i < lists[list]->count; i++)
+            if (rankset_has(&checker->tasks[lists[list]->items[i]].forgot, rank))
+                return true;
+    return false;
+}
+
+/* An input may be forgotten with its scope, or because all have released it: of what
+ * had run, and its owner may be gone, or of what a newcomer spawned before it had heard
+ * that the scope was over. */
+static bool may_be_lost(const struct storm_checker *checker, uint32_t rank,
+                        uint32_t index)
 {
     const struct seen *seen = &checker->tasks[index];
     uint32_t newcomer = rankset_next(&seen->spawned_by, checker->first);
-    return takes_from_scope(checker, index) && checker->newest > 1 &&
-           (!rankset_empty(&seen->ended_by) || newcomer != UINT32_MAX);
+    bool ran = !rankset_empty(&seen->ended_by);
+    bool scoped = takes_from_scope(checker, index) && (ran || newcomer != UINT32_MAX);
+    bool dropped = ran && takes_what_is_dropped(checker, rank, index);
+    return (scoped || dropped) && checker->newest > 1;
 }
 
 static void check_result(struct storm_checker *checker, struct sim *sim,
@@ -178,7 +195,8 @@ static void check_result(struct storm_checker *checker, struct sim *sim,
     const uint8_t *bytes = program_result(checker->program, sight->task, &size);
     bool should = program_fails(checker->program, sight->task);
     bool failed = sight->code != MOOT_OK;
-    if (sight->code == MOOT_ERR_RESULT_LOST && may_be_lost(checker, sight->task))
+    if (sight->code == MOOT_ERR_RESULT_LOST &&
+        may_be_lost(checker, sight->rank, sight->task))
         checker->tasks[sight->task].excused = true;
     if (failed && !should && storm_may_fail(checker, sight->task))
         checker->tasks[sight->task].excused = true;

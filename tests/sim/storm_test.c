@@ -275,6 +275,23 @@ static const struct {
     /* A newcomer stood still and was removed, and said for want of news that what ran
      * without it might have run. */
     {{.ranks = 3, .tasks = 300, .storm = true, .cancels = true, .leaves = true}, 5647},
+    /* What had run where nobody else had its result was made again, and what it takes
+     * had been dropped. */
+    {{.ranks = 3,
+      .tasks = 200,
+      .storm = true,
+      .drops = true,
+      .cancels = true,
+      .leaves = true},
+     21100},
+    /* Likewise, and what it only comes after had been. */
+    {{.ranks = 3,
+      .tasks = 300,
+      .storm = true,
+      .drops = true,
+      .cancels = true,
+      .leaves = true},
+     1614},
 };
 
 static void run_kept(struct tally *tally)
