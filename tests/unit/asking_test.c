@@ -127,6 +127,35 @@ static void what_takes_what_is_to_come_cannot_have_run(void **state)
     bench_close();
 }
 
+/* What nobody holds is not to come, though its wait goes on for something else. */
+static void what_takes_what_nobody_holds_may_have_run(void **state)
+{
+    enum { LINKS = 20 };
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash missing = chaired_by(1, 0, 0);
+    struct core_event decline = {.type = CORE_EV_DECLINE, .hash = missing};
+    assert_int_equal(step(0, &decline), MOOT_OK);
+    assert_int_equal(step(1, &decline), MOOT_OK);
+    begin_wait(0, missing);
+    settle();
+    assert_int_equal(bench.ended[0][0], MOOT_ERR_NOT_HELD);
+    set_lane(0, CORE_LANE_RUNNING);
+    uint64_t before = motions_of(0);
+    for (int number = 1; number < 2 * LINKS; number += 2) {
+        struct core_register reg = {.inputs = &missing, .input_count = 1};
+        moot_hash link = chaired_by(1, number, 0);
+        assert_int_equal(spawn_with(0, number, link, reg), MOOT_OK);
+        reg.inputs = &link;
+        moot_hash own = chaired_by(0, number, 0);
+        assert_int_equal(spawn_with(0, number + 1, own, reg), MOOT_OK);
+    }
+    set_lane(0, CORE_LANE_BLOCKED);
+    pass_us(DELAY_US + 10);
+    assert_int_equal(motions_of(0) - before, LINKS);
+    bench_close();
+}
+
 static void what_a_lane_waits_for_is_not_behind_what_cannot_have_run(void **state)
 {
     (void)state;
@@ -194,6 +223,7 @@ int main(void)
         cmocka_unit_test(what_a_remote_rank_waits_for_is_asked_for_by_a_busy_one),
         cmocka_unit_test(what_cannot_have_run_is_asked_for_bit_by_bit),
         cmocka_unit_test(what_takes_what_is_to_come_cannot_have_run),
+        cmocka_unit_test(what_takes_what_nobody_holds_may_have_run),
         cmocka_unit_test(what_a_lane_waits_for_is_not_behind_what_cannot_have_run),
         cmocka_unit_test(nor_is_what_a_remote_rank_waits_for),
         cmocka_unit_test(what_a_rank_is_to_do_soon_hurries_its_host),
