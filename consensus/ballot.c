@@ -86,7 +86,6 @@ void ballot_reaccept(struct core *core, struct task *task)
     }
     bool maybe = task->rec == REC_MAYBE;
     docket->winner = task->rec;
-    docket->evidence = EVIDENCE_NONE; /* it was an older view's */
     docket->reaccepting = true;
     core->reaccepting++;
     const struct message_accept accept = {.maybe = maybe,

@@ -216,6 +216,7 @@ static void reset_docket(struct docket *docket, bool *unfinished_ballot)
     docket->balloting = false;
     docket->reaccepting = false;
     docket->winner = NOBODY;
+    docket->evidence = EVIDENCE_NONE;
     docket->undecided = false;
 }
 

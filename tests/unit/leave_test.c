@@ -320,25 +320,26 @@ static void nothing_is_returned_before_the_view_has_settled(void **state)
 }
 
 /* Rank 1 leaves when it has made e, of f, which rank 2 makes of a: a once task, which
- * in this view rank 1 alone may be given.  The chair, rank 0, has heard from rank 1
- * that it owns a, and then that it does not, and knows by nothing else that it holds
- * it. */
-static void who_returns_it_is_known_to_hold_it(void **state)
+ * in this view rank 1 alone may be given, and is, when all is quiet.  The chair, rank
+ * 0, has heard from rank 1 that it owns a, and then that it does not; the one before
+ * was this. */
+static void give_back_to_rank_one(uint32_t chair, uint32_t flags)
 {
-    (void)state;
     bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
-    moot_hash a = chaired_by_then(3, 0, MOOT_HASH_ONCE);
+    moot_hash a = chaired_by_then(chair, 0, MOOT_HASH_ONCE);
     moot_hash b = chaired_by(0, 0, 0), f = chaired_by(2, 0, 0), e = chaired_by(1, 0, 0);
     const struct core_register of_a = {.inputs = &a, .input_count = 1};
     const struct core_register of_f = {.inputs = &f, .input_count = 1};
-    const struct core_register of_b = {
-        .inputs = &b, .input_count = 1, .flags = CORE_TASK_ONCE};
+    struct core_register of_b = {
+        .inputs = &b, .input_count = 1, .flags = CORE_TASK_ONCE | flags};
     close_rank(3);
     bench.hold_runs = true;
     spawn(0, 1, b);
     assert_int_equal(spawn_with(1, 2, a, of_b), MOOT_OK);
     pass(20 * MS);
+    assert_int_equal(sum_yields(), 1);
     lose_rank_three();
+    of_b.flags = CORE_TASK_ONCE;
     assert_int_equal(spawn_with(1, 5, e, of_f), MOOT_OK);
     assert_int_equal(spawn_with(2, 2, a, of_b), MOOT_OK);
     assert_int_equal(spawn_with(2, 4, f, of_a), MOOT_OK);
@@ -356,6 +357,19 @@ static void who_returns_it_is_known_to_hold_it(void **state)
     assert_int_equal(bench.ended[0][0], 1);
     assert_true(bench.left[1]);
     bench_close();
+}
+
+/* The chair knows by nothing else that it does. */
+static void who_returns_it_is_known_to_hold_it(void **state)
+{
+    (void)state;
+    give_back_to_rank_one(3, 0);
+}
+
+static void what_an_older_view_went_by_is_no_evidence(void **state)
+{
+    (void)state;
+    give_back_to_rank_one(0, CORE_TASK_HINT);
 }
 
 static void what_nobody_else_holds_it_runs_itself(void **state)
@@ -568,6 +582,7 @@ int main(void)
         cmocka_unit_test(what_was_yielded_to_it_is_returned),
         cmocka_unit_test(nothing_is_returned_before_the_view_has_settled),
         cmocka_unit_test(who_returns_it_is_known_to_hold_it),
+        cmocka_unit_test(what_an_older_view_went_by_is_no_evidence),
         cmocka_unit_test(what_nobody_else_holds_it_runs_itself),
         cmocka_unit_test(a_once_task_is_not_lost_with_its_voters),
         cmocka_unit_test(what_voters_accepted_stays_known),
