@@ -105,6 +105,7 @@
     X(RETURNDROP, "a chair does not hear of tasks that are returned")                  \
     X(RETURNEARLY, "who leaves returns tasks in a view that has not settled")          \
     X(RETURNLACKS, "who returns a task is not known to hold it")                       \
+    X(RETURNLOST, "what one who left was given counts as returned though others died") \
     X(HASTYREPORT, "in a large view a member counts before its reports have arrived")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */

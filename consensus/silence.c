@@ -134,16 +134,17 @@ static bool is_conclusive(const struct core *core, const struct task *task,
     return !core->losses_unknown || since > 0;
 }
 
-/* Accepted for one who has left in good order since, when nobody else was lost: had it
- * run the task, an heir would have reported the result. */
+/* Accepted for one who has left in good order since, and nobody has crashed from that
+ * view on: had it run the task, an heir would have reported the result. */
 static bool was_returned(const struct core *core, const struct recovery *found)
 {
-    if (!rankset_has(&core->retired, found->accepted) || core->past_count == 0 ||
-        found->accepted_epoch < core->past[0].epoch) {
+    bool old = core->past_count == 0 || found->accepted_epoch < core->past[0].epoch;
+    if (!rankset_has(&core->retired, found->accepted) ||
+        (old && core->losses_unknown)) {
         return false;
     }
-    for (uint32_t i = 0; i < core->past_count; i++) {
-        if (anyone_left(core, &core->past[i].members)) {
+    for (uint32_t i = 0; i < core->loss_count && !MUTANT(RETURNLOST); i++) {
+        if (core->losses[i].epoch >= found->accepted_epoch) {
             return false;
         }
     }

@@ -155,6 +155,7 @@ static const struct killer killers[] = {
     {MUTANT_RETURNDROP, .bench = "leave_test"},
     {MUTANT_RETURNEARLY, .bench = "leave_test"},
     {MUTANT_RETURNLACKS, .bench = "leave_test"},
+    {MUTANT_RETURNLOST, .bench = "silence_test"},
 };
 
 #endif

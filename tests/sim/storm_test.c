@@ -292,6 +292,15 @@ static const struct {
       .cancels = true,
       .leaves = true},
      1614},
+    /* The heir of a leaver had died with what that had run, and the chair that knew of
+     * it left, too. */
+    {{.ranks = 4,
+      .tasks = 100,
+      .newcomers = 1,
+      .storm = true,
+      .cancels = true,
+      .leaves = true},
+     3020},
 };
 
 static void run_kept(struct tally *tally)

@@ -123,13 +123,20 @@ static void who_has_no_quorum_says_nothing_of_it(void **state)
     bench_close();
 }
 
-/* 1 is its chair throughout.  3 was accepted for it and left without it, which the
- * view that followed settled; what 0 accepted it says again when 2 is gone, too. */
+static void leave(uint32_t rank)
+{
+    struct core_event event = {.type = CORE_EV_LEAVE};
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
+/* 1 is its chair, as long as it is there, and then 0.  3 was accepted for it and left
+ * without it, which the view that followed settled; what 0 and 2 accepted they say
+ * again in the next. */
 static moot_hash accepted_for_one_who_left(void)
 {
     bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
     moot_hash a = chaired_by(1, 0, MOOT_HASH_ONCE), b = chaired_by(2, 0, 0);
-    for (int n = 1; voters_among(&a, 15) != 7; n++) {
+    for (int n = 1; voters_among(&a, 15) != 7 || chair_among(&a, 5) != 0; n++) {
         a = chaired_by(1, n, MOOT_HASH_ONCE);
     }
     pass(50 * MS);
@@ -142,16 +149,13 @@ static moot_hash accepted_for_one_who_left(void)
     assert_int_equal(sum_yields(), 1);
     end_wait(1, b);
     end_wait(3, a);
-    struct core_event leave = {.type = CORE_EV_LEAVE};
-    assert_int_equal(step(3, &leave), MOOT_OK);
+    leave(3);
     pass(60 * MS);
     assert_int_equal(bench.epoch[1], 2);
     assert_int_equal(bench.members[1].low, 7);
     spawn(0, 1, a);
     pass(20 * MS);
     assert_int_equal(bench.runs[1], 0);
-    kill_rank(2);
-    step_until_view(1, 3);
     return a;
 }
 
@@ -160,11 +164,68 @@ static void an_old_acceptance_says_nothing_of_a_key_that_stayed(void **state)
 {
     (void)state;
     moot_hash a = accepted_for_one_who_left();
+    kill_rank(2);
+    step_until_view(1, 3);
     pass(60 * MS);
     begin_wait(1, a);
     pass(60 * MS);
     assert_int_equal(bench.ended[1][0], 1);
     assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
+/* Nobody dies: had 3 run it, somebody would have the result. */
+static void nor_of_one_whose_chair_leaves_then(void **state)
+{
+    (void)state;
+    moot_hash a = accepted_for_one_who_left();
+    leave(1);
+    pass(60 * MS);
+    assert_int_equal(bench.epoch[0], 3);
+    assert_int_equal(bench.members[0].low, 5);
+    begin_wait(0, a);
+    pass(60 * MS);
+    assert_int_equal(bench.ended[0][1], 1);
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
+static int spawn_for(uint32_t rank, int number, moot_hash hash,
+                     const struct rankset *candidates)
+{
+    const struct core_register reg = {.flags = CORE_TASK_ONCE,
+                                      .candidates = candidates};
+    return spawn_with(rank, number, hash, reg);
+}
+
+/* 1 runs it and leaves.  Its heir, rank 2, does not know that it is the chair, and dies
+ * when that view has settled. */
+static void but_an_heir_may_have_died(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    const struct rankset all = {.low = 7}, rest = {.low = 13};
+    moot_hash a = {{0}};
+    int n = 0;
+    do {
+        a = chaired_by(3, n++, MOOT_HASH_ONCE | MOOT_HASH_CANDIDATES);
+    } while (placement_chair(&a, &(struct rankset){.low = 15}, &all) != 1 ||
+             placement_chair(&a, &rest, &all) != 2);
+    pass(50 * MS);
+    assert_int_equal(spawn_for(1, 1, a, &all), MOOT_OK);
+    pass(20 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    leave(1);
+    pass(60 * MS);
+    assert_int_equal(bench.members[0].low, 13);
+    kill_rank(2);
+    pass(60 * MS);
+    assert_int_equal(bench.members[0].low, 9);
+    assert_int_equal(spawn_for(0, 1, a, &all), MOOT_OK);
+    begin_wait(0, a);
+    pass(60 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[0][1], MOOT_ERR_MAYBE_RAN);
     bench_close();
 }
 
@@ -210,6 +271,8 @@ int main(void)
         cmocka_unit_test(what_is_first_met_between_two_views_may_have_run),
         cmocka_unit_test(who_has_no_quorum_says_nothing_of_it),
         cmocka_unit_test(an_old_acceptance_says_nothing_of_a_key_that_stayed),
+        cmocka_unit_test(nor_of_one_whose_chair_leaves_then),
+        cmocka_unit_test(but_an_heir_may_have_died),
         cmocka_unit_test(and_nothing_of_one_that_is_being_voted_on),
     };
     return cmocka_run_group_tests_name("silence", tests, NULL, NULL);
