@@ -188,6 +188,15 @@ static void breathe(void)
 #endif
 }
 
+/* A yield gives what runs beside this rank, be it only for a moment, a whole slice of
+ * some milliseconds, once in each wait: who has a processor to itself, and no other
+ * threads that may compute, goes on spinning. */
+static uint32_t spin_rounds(const struct moot *m)
+{
+    bool alone = !m->group.oversubscribed && m->lanes->next == NULL;
+    return alone ? SPIN_ROUNDS + YIELD_ROUNDS : SPIN_ROUNDS;
+}
+
 /* The driver's pause. */
 static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
 {
@@ -195,7 +204,7 @@ static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
     if (idle->rounds < SPIN_ROUNDS + YIELD_ROUNDS) {
         rouse(m);
     }
-    if (idle->rounds < SPIN_ROUNDS) {
+    if (idle->rounds < spin_rounds(m)) {
         engine_unlock(m);
         breathe();
         pthread_mutex_lock(&m->bond->lock); /* the turn that follows takes the time */

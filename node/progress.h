@@ -4,7 +4,8 @@
  * sends what the core said, one frame per peer.  Of several idle threads one drives and
  * the others sleep on `changed`; when the driver leaves it wakes another.  An idle
  * driver spins for a moment, then yields, then sleeps for 50 us, doubling to 1 ms:
- * ranks may outnumber cores.
+ * ranks may outnumber processors.  Where they do not it does not yield, but spins until
+ * it sleeps.
  *
  * The helper thread drives the loop when nobody has for 2 ms: so a rank in a long
  * kernel, or in the program's own code, still answers its peers.  Until then it sleeps.

@@ -19,7 +19,9 @@ bool hello_make(struct transport_group *group, struct hello *out)
     group->hosts = malloc(group->size * sizeof *group->hosts);
     group->processes = malloc(group->size * sizeof *group->processes);
     group->survives = launcher_lets_survive();
-    *out = (struct hello){.threads = group->threads, .process = process_self()};
+    *out = (struct hello){.threads = group->threads,
+                          .process = process_self(),
+                          .processors = processors_own()};
     if (!group->uids || !group->hosts || !group->processes || sodium_init() < 0)
         return false;
     while (out->uid == 0)
@@ -33,4 +35,14 @@ void hello_take(struct transport_group *group, uint32_t rank, const struct hello
     group->hosts[rank] = (uint32_t)hello->host;
     group->processes[rank] = hello->process;
     group->threads = group->threads && hello->threads != 0;
+}
+
+void hello_count_processors(struct transport_group *group, const struct hello *all)
+{
+    const struct hello *mine = &all[group->rank];
+    uint64_t ranks = 0;
+    for (uint32_t rank = 0; rank < group->size; rank++)
+        ranks += all[rank].host == mine->host &&
+                 all[rank].processors.set == mine->processors.set;
+    group->oversubscribed = !processors_suffice(mine->processors, ranks);
 }

@@ -3,11 +3,13 @@
 #ifndef NODE_TRANSPORT_HELLO_H
 #define NODE_TRANSPORT_HELLO_H
 
+#include "processors.h"
 #include "transport.h"
 
 struct hello {
     uint64_t uid, host, threads;
     struct process_name process;
+    struct processors processors;
 };
 enum { HELLO_WORDS = sizeof(struct hello) / sizeof(uint64_t) };
 
@@ -19,5 +21,8 @@ bool hello_make(struct transport_group *group, struct hello *out);
 /* Enters what a rank has told. */
 void hello_take(struct transport_group *group, uint32_t rank,
                 const struct hello *hello);
+
+/* Once all have been taken. */
+void hello_count_processors(struct transport_group *group, const struct hello *all);
 
 #endif

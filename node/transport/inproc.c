@@ -12,6 +12,7 @@
  */
 #include "inproc.h"
 #include "limits.h"
+#include "processors.h"
 #include "transfer.h"
 #include <pthread.h>
 #include <sodium.h>
@@ -457,6 +458,7 @@ static bool group_fill(const struct inproc_hub *hub, uint32_t rank,
     group->size = hub->size;
     group->threads = true;
     group->survives = true;
+    group->oversubscribed = !processors_suffice(processors_own(), hub->size);
     group->uids = malloc(hub->size * sizeof *group->uids);
     group->hosts = calloc(hub->size, sizeof *group->hosts);
     group->blob = malloc(hub->blob_size ? hub->blob_size : 1);

@@ -577,6 +577,8 @@ static int meet(const struct opening *o)
                      "MPI_Allgather");
     for (uint32_t r = 0; code == MOOT_OK && r < group->size; r++)
         hello_take(group, r, &all[r]);
+    if (code == MOOT_OK)
+        hello_count_processors(group, all);
     free(all);
     return code;
 }

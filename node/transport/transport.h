@@ -125,7 +125,8 @@ struct transport_group {
     size_t blob_size;
     bool threads; /* on every rank any thread may call it, one at a time, beside foreign
                      MPI calls */
-    bool survives; /* the launcher lets the others go on when a rank dies */
+    bool survives;       /* the launcher lets the others go on when a rank dies */
+    bool oversubscribed; /* this rank shares its processors with others of its host */
 };
 
 /* Opens this rank's end.  Collective, and may block until every rank has called it.  A
