@@ -255,7 +255,7 @@ static struct look look_begin(struct core *core)
 {
     struct drop *drop = &core->drop;
     uint64_t above = core->options.drop_above;
-    uint64_t excess = core->task_count > above ? core->task_count - above : 0;
+    uint64_t excess = core->stats.tasks > above ? core->stats.tasks - above : 0;
     if (drop->lane == 0 && drop->chunk == 0) {
         drop->moves = false;
         drop->thorough =
@@ -299,7 +299,7 @@ static bool look(struct core *core)
 static bool may_look(const struct core *core)
 {
     bool wanted = core->drop.press > 0 || core->drop.cuts > 0 ||
-                  core->task_count > core->options.drop_above;
+                  core->stats.tasks > core->options.drop_above;
     return core->drop.news > 0 && wanted && core->settled && !core->closed &&
            !core->leave.going && drop_is_on(core);
 }

@@ -278,7 +278,6 @@ void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
         gone++;
     }
     core->stats.dropped += gone;
-    core->stats.tasks = core->task_count;
     count_alike(core, gone);
     roll_forget_of(core, lane, chunk, gone);
 }

@@ -560,7 +560,7 @@ struct core {
     struct task **slots;    /* table.c; NULL: free; or a stub (stub.h) */
     uint32_t *tags;         /* zero: that is free */
     struct rankset *single; /* sets of one of the ranks 0..63, shared; NULL: none yet */
-    size_t slot_count, task_count;
+    size_t slot_count;
     size_t record_bytes;  /* of a task, with what is the host's */
     struct memory memory; /* records and edges */
 

@@ -503,7 +503,6 @@ void scope_forget(struct core *core)
         }
     }
     core->forget_due = budget == 0;
-    core->stats.tasks = core->task_count;
 }
 
 void scope_turn(struct core *core)
@@ -513,5 +512,4 @@ void scope_turn(struct core *core)
         look_at_watched(core);
     }
     core->scope_work |= core->forget_due;
-    core->stats.tasks = core->task_count;
 }

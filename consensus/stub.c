@@ -337,7 +337,7 @@ HOT void stub_let_go(struct core *core, struct stub *stub)
 HOT void stub_forget(struct core *core, struct stub *stub)
 {
     table_remove(core, &stub->hash);
-    core->task_count--;
+    core->stats.tasks--;
     core->stub_count--;
     core->regrets -= core->regrets > 0;
     core->stats.forgotten++;

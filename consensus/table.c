@@ -106,7 +106,7 @@ COLD static bool table_widen(struct core *core)
 /* Three quarters full, a search in vain passes eight tags on average. */
 static bool is_full(const struct core *core)
 {
-    return core->task_count + core->task_count / 3 >= core->slot_count;
+    return core->stats.tasks + core->stats.tasks / 3 >= core->slot_count;
 }
 
 /* Where it is to be put: there is room.  False without memory. */
@@ -130,7 +130,7 @@ HOT bool table_put(struct core *core, const moot_hash *hash, void *known)
     }
     assert(core->tags[slot] == 0);
     slot_fill(core, slot, tag_of(hash), known);
-    core->task_count++;
+    core->stats.tasks++;
     return true;
 }
 
@@ -354,7 +354,7 @@ HOT struct task *table_enter_for(struct core *core, const moot_hash *hash,
                    epoch_moved(core, task);
     silence_judge_late(core, task);
     slot_fill(core, slot, tag_of(hash), task);
-    core->task_count++;
+    core->stats.tasks++;
     if (scope != NULL) {
         scope_add_task(scope, task);
     }
@@ -425,7 +425,7 @@ void table_remove(struct core *core, const moot_hash *hash)
 void table_forget(struct core *core, struct task *task)
 {
     table_remove(core, &task->hash);
-    core->task_count--;
+    core->stats.tasks--;
     task_release(core, task);
     inputs_give(core, task);
     memory_give(core, task->seldom, sizeof(*task->seldom));
