@@ -81,12 +81,18 @@ static void put_mine(struct core *core)
     }
 }
 
+/* Of two in a lane the earlier one counts, with what is heard of it from then on. */
 static void found(struct core *core, uint32_t lane, uint64_t position)
 {
     struct difference *difference = &core->difference;
-    if (difference->found) {
+    bool earlier = lane == difference->lane && position < difference->position;
+    if (difference->found && !earlier) {
         return;
     }
+    for (uint32_t i = 0; i < difference->side_count; i++) {
+        rankset_release(&difference->side[i].ranks);
+    }
+    difference->side_count = 0;
     difference->found = true;
     difference->lane = lane;
     difference->position = position;

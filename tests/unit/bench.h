@@ -42,6 +42,7 @@ static struct bench {
     size_t said_most; /* messages, in one step */
     bool forgotten[RANKS_MAX][64];
     bool adjourned[RANKS_MAX], diverged[RANKS_MAX];
+    uint64_t differs_at[RANKS_MAX]; /* as that said */
     bool fenced[RANKS_MAX], left[RANKS_MAX], no_quorum[RANKS_MAX];
     uint64_t epoch[RANKS_MAX];        /* as the last CORE_OUT_VIEW said; 0: none */
     bool crashed[RANKS_MAX];          /* neither acts nor is reached */
@@ -164,6 +165,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             break;
         case CORE_OUT_DIVERGED:
             bench.diverged[rank] = true;
+            bench.differs_at[rank] = items[i].u.diverged.position;
             break;
         case CORE_OUT_VIEW:
             bench.epoch[rank] = items[i].u.view.epoch;

@@ -362,6 +362,40 @@ static void strict_mode_names_the_first_difference(void **state)
     bench_close();
 }
 
+/* Of what differs from other ranks' rolls at several positions the first is said,
+ * whichever is heard of first. */
+static void strict_mode_names_the_earliest(void **state)
+{
+    (void)state;
+    enum { SPAWNED = 3 };
+    bench_open(3, CORE_STRICT);
+    moot_hash hashes[SPAWNED], others[SPAWNED];
+    for (int i = 0; i < SPAWNED; i++) {
+        hashes[i] = chaired_by(0, i, 0);
+        others[i] = chaired_by(1, i, 0);
+        spawn(0, i + 1, hashes[i]);
+    }
+    for (uint32_t from = 1; from < 3; from++) { /* 1 differs at 3, 2 at 2 */
+        moot_hash theirs[SPAWNED] = {hashes[0], hashes[1], others[2]};
+        theirs[1] = from == 1 ? hashes[1] : others[1];
+        struct message message = {
+            .type = MESSAGE_HASHES,
+            .u.hashes = {.first = 1, .hashes = theirs, .count = SPAWNED}};
+        struct core_event event = {.type = CORE_EV_RECV};
+        core_view(bench.core[0], &message.epoch, &message.view_id);
+        event.u.recv.message = &message;
+        event.u.recv.from = from;
+        event.u.recv.uid = bench.uids[from];
+        assert_int_equal(step(0, &event), MOOT_OK);
+    }
+    begin_wait(0, hashes[0]);
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(bench.differs_at[rank], 2);
+    }
+    bench_close();
+}
+
 static void a_cancelled_task_does_not_run(void **state)
 {
     (void)state;
@@ -480,6 +514,7 @@ int main(void)
         cmocka_unit_test(agreeing_ranks_close_without_a_vote),
         cmocka_unit_test(candidates_are_found_by_who_lacks_the_task),
         cmocka_unit_test(strict_mode_names_the_first_difference),
+        cmocka_unit_test(strict_mode_names_the_earliest),
         cmocka_unit_test(a_cancelled_task_does_not_run),
         cmocka_unit_test(a_second_owners_result_is_refused),
         cmocka_unit_test(a_host_keeps_its_part_in_the_cores_entry),
