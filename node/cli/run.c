@@ -323,9 +323,14 @@ static bool settings_export(const struct job *job)
 static bool trace_export(const struct job *job)
 {
     char path[LAUNCH_PATH_BYTES];
+    struct stat about;
     if ((mkdir(job->trace, 0777) == 0 || errno == EEXIST) &&
-        realpath(job->trace, path) && strlen(path) < KNOB_TEXT_BYTES)
-        return setenv("MOOT_TRACE", path, 1) == 0;
+        stat(job->trace, &about) == 0 && realpath(job->trace, path) &&
+        strlen(path) < KNOB_TEXT_BYTES) {
+        if (S_ISDIR(about.st_mode))
+            return setenv("MOOT_TRACE", path, 1) == 0;
+        errno = ENOTDIR;
+    }
     cli_complain(&verb_run, "%s: %s", job->trace, strerror(errno));
     return false;
 }
@@ -403,6 +408,26 @@ static int faults_take(struct job *job)
     return CLI_USAGE;
 }
 
+/* Why there is no such program to be started. */
+static int program_refuse(const char *name)
+{
+    struct stat about;
+    const bool is_here = stat(name, &about) == 0;
+    if (is_here && S_ISDIR(about.st_mode))
+        cli_complain(&verb_run, "%s is a folder, and no program", name);
+    else if (is_here && !strchr(name, '/') && access(name, X_OK) == 0)
+        cli_complain(&verb_run,
+                     "there is no program %s in PATH or among the examples; the one "
+                     "in this folder is ./%s",
+                     name, name);
+    else if (is_here)
+        cli_complain(&verb_run, "%s is there, but is no executable file", name);
+    else
+        cli_complain(&verb_run, "there is no program %s%s", name,
+                     strchr(name, '=') ? "; settings begin with MOOT_" : "");
+    return CLI_NOT_FOUND;
+}
+
 /* What must be known before anything is started. */
 static int job_prepare(struct job *job)
 {
@@ -412,14 +437,8 @@ static int job_prepare(struct job *job)
         cli_complain(&verb_run, "%s", story);
         return CLI_USAGE;
     }
-    if (length <= 0 || !program_find(job->program[0], job->path)) {
-        if (access(job->program[0], F_OK) == 0)
-            cli_complain(&verb_run, "%s is there, but is no executable file",
-                         job->program[0]);
-        else
-            cli_complain(&verb_run, "there is no program %s", job->program[0]);
-        return CLI_NOT_FOUND;
-    }
+    if (length <= 0 || !program_find(job->program[0], job->path))
+        return program_refuse(job->program[0]);
     const char *flaw = program_flaw(job->path);
     if (flaw) {
         cli_complain(&verb_run, "%s cannot be started: it %s", job->path, flaw);

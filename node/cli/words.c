@@ -45,11 +45,15 @@ int cli_no_option(const struct verb *verb, const char *word)
     struct options options;
     const char *names[OPTIONS_MAX + 1] = {help};
     char name[OPTION_BYTES * 2];
+    if (strcmp(word, help) == 0)
+        return cli_usage(verb, "--help comes before all other words");
     options_find(verb, &options);
     for (int i = 0; i < options.count; i++)
         names[1 + i] = options.items[i];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    const char *meant = spelling_closest(name, names, (size_t)options.count + 1);
+    const char *meant = strlen(name) > 2 /* of a letter alone any is as near */
+                            ? spelling_closest(name, names, (size_t)options.count + 1)
+                            : NULL;
     return cli_usage(verb, "there is no option %s%s%s%s", word,
                      meant ? "; did you mean " : "", meant ? meant : "",
                      meant ? "?" : "");

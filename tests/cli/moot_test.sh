@@ -63,6 +63,12 @@ for verb in run info hash; do
     expect "${verb}_help" 0 "$moot" "$verb" --help
     says out "usage: moot $verb"
 done
+expect help_behind_an_option 2 "$moot" run -n 2 --help
+says err "help comes before all other words"
+expect an_option_of_one_letter 2 "$moot" run -x
+grep -q "did you mean" "$scratch/err"
+[ $? -eq 1 ]
+note $? "and offers something"
 expect help_of_nothing 2 "$moot" help nothing
 says err "there is no verb 'nothing'"
 grep -q "did you mean" "$scratch/err"
@@ -149,7 +155,19 @@ expect run_without_count 2 "$moot" run true -n 2
 says err "-n N is missing before true"
 expect run_of_nothing 127 "$moot" run -n 2 no-such-program
 says err "there is no program no-such-program"
-expect run_of_a_folder 127 "$moot" run -n 2 ./tmp
+mkdir "$scratch/here"
+printf '#!/bin/sh\n' >"$scratch/here/mine"
+chmod +x "$scratch/here/mine"
+printf '#!/bin/sh\ncd %s/here && exec %s run "$@"\n' "$scratch" "$moot" >"$scratch/run_here"
+chmod +x "$scratch/run_here"
+expect run_of_what_is_in_this_folder 127 "$scratch/run_here" -n 2 mine
+says err "there is no program mine in PATH or among the examples; the one in this folder is ./mine"
+expect run_of_a_folder 127 "$scratch/run_here" -n 2 .
+says err ". is a folder, and no program"
+expect run_of_a_setting_of_another 127 "$moot" run -n 2 FOO=1 true
+says err "there is no program FOO=1; settings begin with MOOT_"
+expect run_with_a_trace_onto_a_file 1 "$scratch/run_here" -n 2 --trace mine ./mine
+says err "mine: Not a directory"
 expect run_with_a_bad_knob 2 "$moot" run -n 2 MOOT_VOTERS=0 true
 says err "1 to 15"
 expect run_with_a_wrong_plan 2 "$moot" run -n 2 --faults kill:r1@tsk.start true
