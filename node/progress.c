@@ -27,6 +27,7 @@ enum {
     SPIN_ROUNDS = 40,
     YIELD_ROUNDS = 1500, /* about a millisecond: a large result's way is no reason to
                             sleep, from which the system wakes late */
+    SPIN_ALONE_ROUNDS = 9000, /* as long: without the system they are shorter */
     SLEEP_NS_MIN = 50000,
     SLEEP_NS_MAX = 1000000,
     SLEEPS_PER_DOUBLING = 8,
@@ -173,9 +174,9 @@ static void sleep_until(struct moot *m, uint64_t until_ns)
     m->sleepers--;
 }
 
-static uint64_t sleep_ns(uint32_t rounds)
+/* `looks`: since it began to sleep. */
+static uint64_t sleep_ns(uint32_t looks)
 {
-    uint32_t looks = rounds - SPIN_ROUNDS - YIELD_ROUNDS;
     uint32_t doublings = looks / LOOKS_PER_SLEEP / SLEEPS_PER_DOUBLING;
     uint64_t ns = doublings > 8 ? SLEEP_NS_MAX : (uint64_t)SLEEP_NS_MIN << doublings;
     return sooner(ns, SLEEP_NS_MAX);
@@ -191,24 +192,26 @@ static void breathe(void)
 /* A yield gives what runs beside this rank, be it only for a moment, a whole slice of
  * some milliseconds, once in each wait: who has a processor to itself, and no other
  * threads that may compute, goes on spinning. */
-static uint32_t spin_rounds(const struct moot *m)
+static bool is_alone(const struct moot *m)
 {
-    bool alone = !m->group.oversubscribed && m->lanes->next == NULL;
-    return alone ? SPIN_ROUNDS + YIELD_ROUNDS : SPIN_ROUNDS;
+    return !m->group.oversubscribed && m->lanes->next == NULL;
 }
 
 /* The driver's pause. */
 static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
 {
+    bool alone = is_alone(m);
+    uint32_t spins = alone ? SPIN_ALONE_ROUNDS : SPIN_ROUNDS;
+    uint32_t awake = alone ? spins : spins + YIELD_ROUNDS;
     m->driven = true;
-    if (idle->rounds < SPIN_ROUNDS + YIELD_ROUNDS) {
+    if (idle->rounds < awake) {
         rouse(m);
     }
-    if (idle->rounds < spin_rounds(m)) {
+    if (idle->rounds < spins) {
         engine_unlock(m);
         breathe();
         pthread_mutex_lock(&m->bond->lock); /* the turn that follows takes the time */
-    } else if (idle->rounds < SPIN_ROUNDS + YIELD_ROUNDS) {
+    } else if (idle->rounds < awake) {
         engine_unlock(m);
         sched_yield();
         engine_lock(m);
@@ -221,7 +224,7 @@ static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
         }
         __atomic_store_n(&m->dozing, true, __ATOMIC_RELAXED);
         uint64_t now_ns = clock_ns();
-        uint64_t wake_ns = sooner(now_ns + sleep_ns(idle->rounds), until_ns);
+        uint64_t wake_ns = sooner(now_ns + sleep_ns(idle->rounds - awake), until_ns);
         sleep_until(m, sooner(wake_ns, core_deadline(m->core)));
     }
     m->driven = false;
