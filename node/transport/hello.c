@@ -29,20 +29,24 @@ bool hello_make(struct transport_group *group, struct hello *out)
     return true;
 }
 
-void hello_take(struct transport_group *group, uint32_t rank, const struct hello *hello)
-{
-    group->uids[rank] = hello->uid;
-    group->hosts[rank] = (uint32_t)hello->host;
-    group->processes[rank] = hello->process;
-    group->threads = group->threads && hello->threads != 0;
-}
-
-void hello_count_processors(struct transport_group *group, const struct hello *all)
+static bool is_oversubscribed(const struct transport_group *group,
+                              const struct hello *all)
 {
     const struct hello *mine = &all[group->rank];
     uint64_t ranks = 0;
     for (uint32_t rank = 0; rank < group->size; rank++)
         ranks += all[rank].host == mine->host &&
                  all[rank].processors.set == mine->processors.set;
-    group->oversubscribed = !processors_suffice(mine->processors, ranks);
+    return !processors_suffice(mine->processors, ranks);
+}
+
+void hello_take(struct transport_group *group, const struct hello *all)
+{
+    for (uint32_t rank = 0; rank < group->size; rank++) {
+        group->uids[rank] = all[rank].uid;
+        group->hosts[rank] = (uint32_t)all[rank].host;
+        group->processes[rank] = all[rank].process;
+        group->threads = group->threads && all[rank].threads != 0;
+    }
+    group->oversubscribed = is_oversubscribed(group, all);
 }

@@ -18,11 +18,8 @@ enum { HELLO_WORDS = sizeof(struct hello) / sizeof(uint64_t) };
  * randomness. */
 bool hello_make(struct transport_group *group, struct hello *out);
 
-/* Enters what a rank has told. */
-void hello_take(struct transport_group *group, uint32_t rank,
-                const struct hello *hello);
-
-/* Once all have been taken. */
-void hello_count_processors(struct transport_group *group, const struct hello *all);
+/* Enters what the ranks have told, in their order: with it is known, too, whether this
+ * one shares its processors with others. */
+void hello_take(struct transport_group *group, const struct hello *all);
 
 #endif

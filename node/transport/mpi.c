@@ -575,10 +575,8 @@ static int meet(const struct opening *o)
                      MPI_Allgather(&mine, HELLO_WORDS, MPI_UINT64_T, all, HELLO_WORDS,
                                    MPI_UINT64_T, o->t->comm),
                      "MPI_Allgather");
-    for (uint32_t r = 0; code == MOOT_OK && r < group->size; r++)
-        hello_take(group, r, &all[r]);
     if (code == MOOT_OK)
-        hello_count_processors(group, all);
+        hello_take(group, all);
     free(all);
     return code;
 }

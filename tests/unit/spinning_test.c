@@ -48,8 +48,12 @@ static bool oversubscribed(uint64_t count, uint64_t set, uint64_t set_beside)
         all[rank].processors = (struct processors){count, set};
     }
     all[1].processors.set = set_beside;
-    struct transport_group group = {.rank = 0, .size = 4};
-    hello_count_processors(&group, all);
+    uint64_t uids[4];
+    uint32_t hosts[4];
+    struct process_name processes[4];
+    struct transport_group group = {
+        .size = 4, .uids = uids, .hosts = hosts, .processes = processes};
+    hello_take(&group, all);
     return group.oversubscribed;
 }
 
