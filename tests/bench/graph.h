@@ -44,8 +44,8 @@ long graph_tasks(const struct graph *graph);
  * of all 64 at the end. */
 void graph_compute(long iterations);
 /* The peak that an efficiency is measured against, as core seconds per iteration: the
- * kernel alone, on all ranks at once, for as long as many tasks; the best of several
- * runs.  In processor time, which others on the core do not lengthen.  Collective. */
+ * kernel alone, on all ranks at once, for some milliseconds; the best of several runs.
+ * In processor time, which others on the core do not lengthen.  Collective. */
 double graph_iteration_s(void);
 
 /* The body of every task.  Ends the job with a message if an input is not the result

@@ -6,6 +6,10 @@
 
 /* At least so many runs, unless they take too long: then one. */
 enum { RUNS_MIN = 3, RUNS_MAX = 12 };
+
+/* The rounds whose lower quartile leads to the next. */
+enum { LEADERS = 5 };
+
 static const double RUNS_LONG_S = 0.5;
 
 /* Where a search begins, and where it stops looking: on a machine that is taken away
@@ -45,23 +49,30 @@ double search_turn_s(enum way way, const struct graph *graph)
     return best_s;
 }
 
-double search_grain_s(const struct search *search)
+/* Seconds per task, of the next round. */
+static double next_grain_s(const struct search *search)
 {
-    double last[3];
-    size_t count = search->count < 3 ? search->count : 3;
+    double last[LEADERS];
+    size_t count = search->count < LEADERS ? search->count : LEADERS;
     if (count == 0)
         return GRAIN_FIRST_S[search->way];
     memcpy(last, search->metg_s + search->count - count, count * sizeof(*last));
-    return fmin(figure_of(last, count).least / 2, GRAIN_MOST_S);
+    (void)figure_of(last, count); /* sorts them */
+    return fmin(last[(count - 1) / 4] / 2, GRAIN_MOST_S);
 }
 
-void search_round(struct search *search, const struct bench *bench, struct graph *graph,
-                  double iteration_s)
+double search_set_grain(struct search *search, struct graph *graph)
+{
+    double iteration_s = graph_iteration_s();
+    graph->iterations = lrint(fmax(1, next_grain_s(search) / iteration_s));
+    return (double)graph->iterations * iteration_s;
+}
+
+void search_round(struct search *search, const struct bench *bench, struct graph *graph)
 {
     if (search->count == SEARCH_ROUNDS_MAX)
         bench_die("a search has at most %d rounds", SEARCH_ROUNDS_MAX);
-    graph->iterations = lrint(fmax(1, search_grain_s(search) / iteration_s));
-    double grain_s = (double)graph->iterations * iteration_s;
+    double grain_s = search_set_grain(search, graph);
     double task_s =
         search_turn_s(search->way, graph) * bench->cores / (double)graph_tasks(graph);
     search->efficiency[search->count] = grain_s / task_s;

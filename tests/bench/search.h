@@ -1,22 +1,25 @@
 /* search.h - METG(50%): the smallest tasks that still pay.
  *
  * METG(50%) of Task Bench: wall time x cores / tasks, at the grain at which a run
- * reaches half of the peak.  The peak is the compute kernel alone, measured here and
- * now on all cores at once (graph_iteration_s), as Task Bench measures its machine's.
+ * reaches half of the peak.  The peak is the compute kernel alone on all cores at once,
+ * as in Task Bench, but each round measures its own: where a neighbour's load comes and
+ * goes the same core computes at 0.6 of its speed for seconds, and a peak that was
+ * measured in other seconds than the run makes two thirds or three halves of an
+ * efficiency.
  *
  * How the grain is found.  A run at g seconds of kernel per task takes T core seconds
  * per task, of which o = T - g are overhead; at half of the peak g = o, so 2 o is an
  * estimate of METG from a single run, the better the nearer g is to o, and exact where
- * they meet.  So each round runs at the grain that the least of the three rounds before
- * suggests, and gives one estimate; no slope is taken between two noisy points, as a
- * bisection does, and a round that was disturbed leads nowhere.
+ * they meet.  So each round runs at the grain that the lower quartile of the last
+ * rounds suggests, and gives one estimate; no slope is taken between two noisy points,
+ * as a bisection does, and a round that was disturbed leads nowhere.
  * The first rounds find the grain, and the others' estimates count.
  *
- * A round is a turn of one way: it runs the graph for SEARCH_TURN_S, or a few times at
- * least, and the fastest run counts, for what can disturb a run only makes it slower.
- * moot's turn opens a moot, runs once to warm up, and closes it after the last run: an
- * idle moot beside the hand-written run would disturb that.  Neither opening nor
- * closing is timed.
+ * A round is a turn of one way, behind a few runs of the kernel alone: it runs the
+ * graph for SEARCH_TURN_S, or a few times at least, and the fastest run counts, for
+ * what can disturb a run only makes it slower. moot's turn opens a moot, runs once to
+ * warm up, and closes it after the last run: an idle moot beside the hand-written run
+ * would disturb that.  Neither opening nor closing is timed.
  */
 #ifndef TESTS_BENCH_SEARCH_H
 #define TESTS_BENCH_SEARCH_H
@@ -39,11 +42,12 @@ struct search {
 /* Seconds of the fastest run of a turn.  Collective. */
 double search_turn_s(enum way way, const struct graph *graph);
 
-/* The grain of the next round, in seconds per task. */
-double search_grain_s(const struct search *search);
+/* Measures the peak, and sets the graph's iterations to the grain that the rounds so
+ * far suggest, which it returns, in seconds per task.  Collective. */
+double search_set_grain(struct search *search, struct graph *graph);
 /* One round.  Changes the graph's iterations.  Collective. */
-void search_round(struct search *search, const struct bench *bench, struct graph *graph,
-                  double iteration_s);
+void search_round(struct search *search, const struct bench *bench,
+                  struct graph *graph);
 
 /* Of the rounds after those to settle, or of the last if there is none. */
 struct figure search_metg_s(const struct search *search);

@@ -47,11 +47,11 @@ static void measure(const struct bench *bench, const struct options *options,
                     enum pattern pattern)
 {
     struct graph graph = graph_new(bench, pattern, options->steps, options->width);
-    double iteration_s = graph_iteration_s(), ratios[PAIRS_MAX];
+    double ratios[PAIRS_MAX];
     struct search search = {.way = BY_MOOT};
     for (int round = 0; round < SEARCH_ROUNDS_TO_SETTLE; round++)
-        search_round(&search, bench, &graph, iteration_s);
-    double begun_s = bench_now_s();
+        search_round(&search, bench, &graph);
+    double grain_s = search_set_grain(&search, &graph), begun_s = bench_now_s();
     long pairs = 0;
     while (pairs < options->pairs &&
            (pairs == 0 || bench_took_s(begun_s) < options->seconds)) {
@@ -64,7 +64,7 @@ static void measure(const struct bench *bench, const struct options *options,
                    pattern_name(pattern), bench->ranks, options->width);
     bench_row(bench, name, ratio.median, options->target,
               "%.3f-%.3f in %ld pairs at %.2f us of kernel", ratio.least, ratio.most,
-              pairs, 1e6 * (double)graph.iterations * iteration_s);
+              pairs, 1e6 * grain_s);
     graph_release(&graph);
 }
 
