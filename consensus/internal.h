@@ -366,6 +366,7 @@ struct peer {
     uint64_t spoke_epoch; /* the last in which it was heard while this rank was there */
     struct rankset suspects; /* whom it says that it suspects */
     struct message_state state;
+    uint64_t state_stirs; /* how much had stirred when it came (timers.c) */
     char *site;
     moot_hash waits_for;
     struct announced *announced; /* unresolved ones */

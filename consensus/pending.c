@@ -135,6 +135,12 @@ void pending_idle(struct core *core)
     core->pending_due.idle_ns = add_ns(core->now_ns, timers_least_ask_ns(core));
 }
 
+/* A chair that has come to rest is asked sooner. */
+void pending_look_again(struct core *core)
+{
+    sooner(&core->pending_due.idle_ns, add_ns(core->now_ns, timers_least_ask_ns(core)));
+}
+
 uint64_t pending_deadline(const struct core *core)
 {
     const struct pending_due *due = &core->pending_due;
@@ -223,10 +229,10 @@ static bool is_due(struct core *core, const struct task *task)
 }
 
 /* What is due goes to the list of those that are asked for, in whatever state the rank
- * is by then.  Returns the first that was not looked at, or is one early one too many;
- * NULL: there is none. */
+ * is by then.  Returns the first that was not looked at, or is one early one too many,
+ * of which so many are left in `early`; NULL: there is none. */
 static struct task *look_at(struct core *core, struct task *list, uint64_t looks,
-                            uint64_t early)
+                            uint64_t *early)
 {
     struct task *task = list->at.next;
     while (task != list) {
@@ -236,9 +242,10 @@ static struct task *look_at(struct core *core, struct task *list, uint64_t looks
             return task;
         }
         if (is_due(core, task)) {
-            if (is_early(task) && early-- == 0) {
+            if (is_early(task) && *early == 0) {
                 return task;
             }
+            *early -= is_early(task);
             move(&core->asking, task);
         }
         task = following;
@@ -253,13 +260,16 @@ static void look(struct core *core)
     uint64_t doublings = idle_ns / (core->options.ask_delay_ns + 1);
     uint64_t early = EARLY_ASKS
                      << (doublings < EARLY_DOUBLINGS ? doublings : EARLY_DOUBLINGS);
-    (void)look_at(core, &core->waited, UINT64_MAX, UINT64_MAX);
-    struct task *rest = look_at(core, &core->pending, early * EARLY_LOOKS, early);
+    uint64_t any = UINT64_MAX, left = early;
+    (void)look_at(core, &core->waited, UINT64_MAX, &any);
+    struct task *rest = look_at(core, &core->pending, early * EARLY_LOOKS, &left);
     if (rest == NULL) {
         return;
     }
+    bool goes_on = left == early && !is_empty(&core->asking);
     struct pending_due *due = &core->pending_due;
-    sooner(&due->idle_ns, add_ns(core->now_ns, timers_least_ask_ns(core)));
+    uint64_t pause_ns = goes_on ? 0 : timers_least_ask_ns(core);
+    sooner(&due->idle_ns, add_ns(core->now_ns, pause_ns));
     sooner(&due->busy_ns, add_ns(core->now_ns, busy_delay_ns(core)));
     if (rest->demanded) {
         sooner(&due->urgent_ns, add_ns(core->now_ns, core->options.ask_delay_ns));

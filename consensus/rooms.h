@@ -146,6 +146,7 @@ uint64_t timers_ask_delay_ns(const struct core *core, uint32_t chair);
 uint64_t timers_least_ask_ns(const struct core *core); /* of all chairs */
 uint64_t timers_suspect_ns(const struct core *core, uint32_t rank);
 void timers_round_trip(struct peer *peer, uint64_t trip_ns);
+void timers_state(struct core *core, struct peer *peer); /* its STATE has come */
 /* This rank, as the chair, has registered what it was asked for so long ago. */
 void timers_late_claim(struct core *core, uint64_t late_ns);
 void timers_heartbeat(struct core *core, struct peer *peer); /* has come from it */
@@ -476,6 +477,7 @@ void pending_owe(struct core *core, struct task *task); /* T1: at the next turn 
 void pending_forget(struct task *task);
 bool pending_none(const struct core *core); /* no motion is held back */
 void pending_idle(struct core *core);       /* this rank has just come to be idle */
+void pending_look_again(struct core *core); /* a delay may have become shorter */
 void pending_flush(struct core *core);
 uint64_t pending_deadline(const struct core *core);
 

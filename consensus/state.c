@@ -146,5 +146,6 @@ void state_on_state(struct core *core, uint32_t from, const struct message *mess
     peer->state = message->u.state;
     peer->state.site = site;
     peer->waits_for = message->hash;
+    timers_state(core, peer);
     quiet_look_again(core);
 }

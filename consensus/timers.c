@@ -7,7 +7,9 @@
  * as long as that is no more than what was set, and else that; but at least half of
  * one, which a push takes: what is asked for sooner is most often under way.  A round
  * trip is from a heartbeat to its GRANT, which the peer answers at once: it has in it
- * how long the peer takes to look at its messages.
+ * how long the peer takes to look at its messages.  A chair that has said that it
+ * rests, when nothing has stirred since, has no push under way: the delay is the least
+ * then.
  *
  * The vote timeout of this rank, as a chair, is twice what it was late by when it
  * claimed what had been asked for, at the 999th per mille; never before VOTE_SAMPLES
@@ -130,11 +132,41 @@ static uint64_t most_ask_ns(const struct core *core)
                                                       : base_ns * CORE_ASK_FACTOR_MAX;
 }
 
+/* Counts what may wake a rank that has come to rest, and what shows that it is awake;
+ * of all ranks, as these are counted anyway. */
+static uint64_t stirs(const struct core *core)
+{
+    const uint64_t *sent = core->stats.sent, *received = core->stats.received;
+    return sent[MESSAGE_RESULT] + sent[MESSAGE_DECISION] + received[MESSAGE_RESULT] +
+           received[MESSAGE_ROLL] + received[MESSAGE_MOTION];
+}
+
+void timers_state(struct core *core, struct peer *peer)
+{
+    peer->state_stirs = stirs(core);
+    if (peer->state.passive) {
+        pending_look_again(core);
+    }
+}
+
+/* It has said so, and nothing has stirred since: no push is on its way. */
+static bool is_at_rest(const struct core *core, const struct peer *peer)
+{
+    return peer->state.passive && peer->state_stirs == stirs(core);
+}
+
 HOT uint64_t timers_ask_delay_ns(const struct core *core, uint32_t chair)
 {
-    const struct estimate *trip = &peer_seen(core, chair)->round_trip;
+    const struct peer *peer = peer_seen(core, chair);
+    const struct estimate *trip = &peer->round_trip;
     uint64_t base_ns = core->options.ask_delay_ns;
-    if (!adapts(core, CORE_ADAPT_ASK) || trip->count < ASK_SAMPLES) {
+    if (!adapts(core, CORE_ADAPT_ASK)) {
+        return base_ns;
+    }
+    if (is_at_rest(core, peer)) {
+        return base_ns / ASK_LEAST_SHARE;
+    }
+    if (trip->count < ASK_SAMPLES) {
         return base_ns;
     }
     uint64_t some_ns = trip->mean_ns > base_ns / ASK_ROUND_TRIPS

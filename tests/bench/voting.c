@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VOTES = 300, BRANCH_TASKS = 10000, GATHERED = 1000, BRANCHES = 5 };
+enum { VOTES = 300, BRANCH_TASKS = 10000, GATHERED = 1000, BRANCHES = 15 };
 
 /* --- One vote --------------------------------------------------------------------- */
 

@@ -156,6 +156,53 @@ static void what_takes_what_nobody_holds_may_have_run(void **state)
     bench_close();
 }
 
+/* Of one task that rank 0 owns; more than it looks at in a turn. */
+static void all_that_may_have_run_is_asked_for_at_once(void **state)
+{
+    enum { TASKS = 400, NUMBER = 1, LAST = 2 };
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash inputs[TASKS];
+    for (int i = 0; i < TASKS; i++) {
+        inputs[i] = chaired_by(1, i, 0);
+        spawn(0, NUMBER, inputs[i]);
+    }
+    moot_hash last = chaired_by(0, LAST, 0);
+    struct core_register reg = {.inputs = inputs, .input_count = TASKS};
+    assert_int_equal(spawn_with(0, LAST, last, reg), MOOT_OK);
+    begin_wait(0, last);
+    pass_us(DELAY_US - 10);
+    assert_int_equal(motions_of(0), 0);
+    pass_us(40);
+    assert_int_equal(motions_of(0), TASKS);
+    bench_close();
+}
+
+/* Rank 1 rests, and has said so; or has sent a result since, or begun to spawn. */
+static void a_chair_that_rests_is_asked_sooner(void **state)
+{
+    (void)state;
+    for (int stirs = 0; stirs < 2; stirs++) {
+        bench.adapt = CORE_ADAPT_ASK;
+        bench_open(2, CORE_REPAIR);
+        begin_wait(1, chaired_by(0, 1, 0));
+        pass_us(20 * DELAY_US);
+        if (stirs) {
+            spawn(0, 1, chaired_by(0, 1, 0)); /* what it waits for */
+        }
+        uint64_t before = motions_of(0);
+        begin_wait(0, spawn_alone(2));
+        pass_us(DELAY_US / 10 - 10);
+        assert_int_equal(motions_of(0), before);
+        pass_us(20);
+        assert_int_equal(motions_of(0) - before, stirs ? 0 : 1);
+        pass_us(DELAY_US);
+        assert_int_equal(motions_of(0) - before, 1);
+        bench.adapt = 0;
+        bench_close();
+    }
+}
+
 static void what_a_lane_waits_for_is_not_behind_what_cannot_have_run(void **state)
 {
     (void)state;
@@ -224,6 +271,8 @@ int main(void)
         cmocka_unit_test(what_cannot_have_run_is_asked_for_bit_by_bit),
         cmocka_unit_test(what_takes_what_is_to_come_cannot_have_run),
         cmocka_unit_test(what_takes_what_nobody_holds_may_have_run),
+        cmocka_unit_test(all_that_may_have_run_is_asked_for_at_once),
+        cmocka_unit_test(a_chair_that_rests_is_asked_sooner),
         cmocka_unit_test(what_a_lane_waits_for_is_not_behind_what_cannot_have_run),
         cmocka_unit_test(nor_is_what_a_remote_rank_waits_for),
         cmocka_unit_test(what_a_rank_is_to_do_soon_hurries_its_host),
