@@ -43,6 +43,17 @@ static inline moot_hash hash_of(const struct task_facts *facts)
 
 /* --- Registering ---------------------------------------------------------------- */
 
+static void trace_held(struct moot *m, struct task *task,
+                       const struct task_facts *facts, bool adopted)
+{
+    struct trace_spawned spawned = {.hash = task->hash,
+                                    .site = task_site(task),
+                                    .label = task_label(task),
+                                    .parent = task_seldom(task)->parent,
+                                    .number = &task->trace_number};
+    trace_write_spawn(m, &spawned, facts, facts->reg.lane, adopted);
+}
+
 HOT static inline int register_task(struct moot *m, struct task *task,
                                     struct task_facts *facts, bool adopted)
 {
@@ -57,7 +68,9 @@ HOT static inline int register_task(struct moot *m, struct task *task,
     bool held = task->held, was_adopted = task->adopted;
     task->held = true; /* the core's answer may run it at once */
     task->adopted = adopted;
-    trace_spawn(m, task, facts, reg->lane, adopted);
+    if (m->trace != NULL) {
+        trace_held(m, task, facts, adopted);
+    }
     uint64_t mark = 0;
     if (m->observe != NULL) {
         mark = observe_mark(m);
@@ -215,8 +228,8 @@ int spawn_enter(struct moot *m, struct lane *lane, const struct task_facts *fact
 /* As far as the host goes. */
 static inline bool is_plain(const struct moot *m, const struct task_facts *facts)
 {
-    return m->observe == NULL && m->trace == NULL && m->knobs.verify_ppm == 0 &&
-           facts->label == NULL && facts->priority == 0 && !facts->nested &&
+    return m->observe == NULL && m->knobs.verify_ppm == 0 && facts->label == NULL &&
+           facts->priority == 0 && !facts->nested &&
            (facts->kernel->flags & MOOT_KERNEL_PORTABLE) == 0 &&
            facts->args_size <= STUB_ARGS_BYTES_MAX &&
            kernel_number(facts->kernel) <= UINT16_MAX;
@@ -247,8 +260,20 @@ static inline bool may_prune(const struct moot *m, const struct lane *lane,
     }
     facts->reg.lane = lane->number;
     facts->reg.input_entries = lane->entries;
-    facts->reg.host_size = sizeof(struct task_stub) + facts->args_size;
+    facts->reg.host_size = sizeof(struct task_stub) + facts->args_size +
+                           (m->trace != NULL ? sizeof(uint32_t) : 0);
     return core_may_prune(m->core, hash, &facts->reg);
+}
+
+/* Puts its number in the trace there. */
+static void trace_stub(struct moot *m, const moot_hash *hash,
+                       const struct task_facts *facts, void *to)
+{
+    uint32_t number = 0;
+    struct trace_spawned spawned = {
+        .hash = *hash, .site = facts->reg.site, .number = &number};
+    trace_write_spawn(m, &spawned, facts, facts->reg.lane, false);
+    memcpy(to, &number, sizeof(number));
 }
 
 /* The handle is there first: the stub may become a record within the step. */
@@ -265,18 +290,22 @@ HOT static int spawn_stub(struct moot *m, struct lane *lane, const moot_hash *ha
     }
     struct {
         struct task_stub stub;
-        unsigned char args[STUB_ARGS_BYTES_MAX];
+        unsigned char rest[STUB_ARGS_BYTES_MAX + sizeof(uint32_t)];
     } part;
     part.stub = (struct task_stub){.handle = id,
                                    .number = m->counts.entered + 1,
                                    .kernel = (uint16_t)kernel_number(facts->kernel),
-                                   .args_size = (uint16_t)facts->args_size};
+                                   .args_size = facts->args_size & 0x7fffu,
+                                   .traced = m->trace != NULL};
     if (facts->args_size > 0) {
-        memcpy(part.args, facts->args, facts->args_size);
+        memcpy(part.rest, facts->args, facts->args_size);
     }
     void *stub = NULL;
     struct core_register *reg = &facts->reg;
     reg->site = reg->site != NULL ? task_site_intern(m, reg->site) : NULL;
+    if (m->trace != NULL) {
+        trace_stub(m, hash, facts, part.rest + facts->args_size);
+    }
     reg->stub = &stub;
     reg->host = &part;
     const struct core_event event = {
@@ -386,7 +415,7 @@ static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *f
         return spawn_stub(m, lane, &hash, facts, out);
     }
     if (error == MOOT_OK) {
-        if (m->trace != NULL || facts->priority > 0 || !knows_inputs(facts)) {
+        if (facts->priority > 0 || !knows_inputs(facts)) {
             lane_forget_stubs(lane, facts->reg.input_count);
         }
         error = make_record(m, lane, &hash, facts, &spawned);

@@ -267,6 +267,18 @@ static bool take_args(struct moot *m, struct task *task, const void *args, size_
     return true;
 }
 
+uint32_t task_stub_trace_number(const void *part)
+{
+    struct task_stub stub;
+    uint32_t number = 0;
+    memcpy(&stub, part, sizeof(stub));
+    if (stub.traced) {
+        memcpy(&number, (const char *)part + sizeof(stub) + stub.args_size,
+               sizeof(number));
+    }
+    return number;
+}
+
 COLD void task_expand(void *context, struct core *core, void *entry, const void *part)
 {
     struct moot *m = context;
@@ -277,6 +289,7 @@ COLD void task_expand(void *context, struct core *core, void *entry, const void 
     task->entered = true;
     task->held = true;
     task->number = stub.number;
+    task->trace_number = task_stub_trace_number(part);
     task->kernel = m->kernels.items[stub.kernel];
     task->let_go = stub.handle == 0;
     if (stub.handle != 0) {

@@ -103,14 +103,18 @@ static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES + 88,
 
 /* A task that this rank neither runs nor feeds is but a stub of the core's, which the
  * program's handle of it points to instead of a record, until something needs that
- * (task_handle_find).  Behind what is kept of it here stand its arguments. */
+ * (task_handle_find).  Behind what is kept of it here stand its arguments, and behind
+ * them, if this rank writes a trace, its number there. */
 struct task_stub {
     uint64_t handle; /* the program's; 0: released */
     uint32_t number;
     uint16_t kernel; /* of the context's kernels */
-    uint16_t args_size;
+    uint16_t args_size : 15, traced : 1;
 };
 enum { STUB_ARGS_BYTES_MAX = 256 };
+
+/* Of what is kept of a stub. */
+uint32_t task_stub_trace_number(const void *part);
 
 /* For core_options.expand; the context is a struct moot. */
 void task_expand(void *context, struct core *core, void *entry, const void *part);
@@ -135,6 +139,13 @@ static inline struct task *task_input(const struct task *task, uint32_t i)
 static inline void *task_entry(const struct task *task)
 {
     return !core_is_stub(task) && task->gone ? NULL : (void *)(uintptr_t)task;
+}
+
+/* 0: it has none yet.  A stub will do. */
+static inline uint32_t task_trace_number(struct task *task)
+{
+    return core_is_stub(task) ? task_stub_trace_number(core_stub_host(task))
+                              : task->trace_number;
 }
 
 /* What it has of these; all zero if it has none. */

@@ -73,8 +73,9 @@ static inline void end(struct moot *m, const struct trace_record *record)
 /* The task's number here; 0 for NULL.  Not while a record is begun. */
 static uint32_t number_of(struct moot *m, struct task *task)
 {
-    if (task == NULL || task->trace_number != 0) {
-        return task != NULL ? task->trace_number : 0;
+    uint32_t number = task != NULL ? task_trace_number(task) : 0;
+    if (task == NULL || number != 0 || core_is_stub(task)) {
+        return number;
     }
     task->trace_number = ++m->trace->tasks;
     struct trace_record record = begin(m, KIND(TASK));
@@ -135,8 +136,8 @@ static inline void put_inputs(struct trace_record *record, const struct moot *m,
                               const struct task_facts *facts)
 {
     for (size_t i = 0; i < facts->reg.input_count; i++) {
-        const struct task *input = input_of(m, facts, i);
-        trace_put(record, FIELD_INPUTS, input != NULL ? input->trace_number : 0);
+        struct task *input = input_of(m, facts, i);
+        trace_put(record, FIELD_INPUTS, input != NULL ? task_trace_number(input) : 0);
     }
     trace_put(record, FIELD_AFTER_COUNT, facts->reg.after_count);
 }
@@ -150,26 +151,25 @@ static unsigned flags_of(const struct task_facts *facts, bool adopted)
            (facts->reg.candidates != NULL ? MOOT__RECORD__FLAG__CANDIDATES : 0u);
 }
 
-void trace_write_spawn(struct moot *m, struct task *task,
+void trace_write_spawn(struct moot *m, const struct trace_spawned *spawned,
                        const struct task_facts *facts, uint32_t lane, bool adopted)
 {
-    uint32_t kernel = name_of(m, task->kernel, task->kernel->name, 0);
-    uint32_t site = name_of(m, task_site(task), task_site(task), 1);
-    uint32_t parent = number_of(m, task_seldom(task)->parent);
+    uint32_t kernel = name_of(m, facts->kernel, facts->kernel->name, 0);
+    uint32_t site = name_of(m, spawned->site, spawned->site, 1);
+    uint32_t parent = number_of(m, spawned->parent);
     for (size_t i = 0; i < facts->reg.input_count; i++) {
         number_of(m, input_of(m, facts, i));
     }
-    if (task->trace_number == 0) {
-        task->trace_number = ++m->trace->tasks;
+    if (*spawned->number == 0) {
+        *spawned->number = ++m->trace->tasks;
     }
     struct trace_record record = begin(m, KIND(SPAWN));
-    trace_put(&record, FIELD_TASK, task->trace_number);
-    trace_put_bytes(&record, FIELD_HASH, task->hash.bytes, MOOT_HASH_BYTES);
+    trace_put(&record, FIELD_TASK, *spawned->number);
+    trace_put_bytes(&record, FIELD_HASH, spawned->hash.bytes, MOOT_HASH_BYTES);
     trace_put(&record, FIELD_KERNEL, kernel);
     trace_put(&record, FIELD_SITE, site);
-    if (task_label(task) != NULL) {
-        trace_put_bytes(&record, FIELD_LABEL, task_label(task),
-                        strlen(task_label(task)));
+    if (spawned->label != NULL) {
+        trace_put_bytes(&record, FIELD_LABEL, spawned->label, strlen(spawned->label));
     }
     trace_put(&record, FIELD_FLAGS, flags_of(facts, adopted));
     trace_put(&record, FIELD_PARENT, parent);

@@ -43,7 +43,14 @@ void trace_open(struct moot *m);
 void trace_close(struct moot *m);
 void trace_abandon(struct moot *m); /* likewise, without a last record */
 
-void trace_write_spawn(struct moot *m, struct task *task,
+/* What is spawned: a record, or a stub that is about to be one. */
+struct trace_spawned {
+    moot_hash hash;
+    const char *site, *label; /* interned; NULL: none */
+    struct task *parent;      /* NULL: none */
+    uint32_t *number;         /* in the trace; 0: it is to get one */
+};
+void trace_write_spawn(struct moot *m, const struct trace_spawned *spawned,
                        const struct task_facts *facts, uint32_t lane, bool adopted);
 void trace_write_ready(struct moot *m, struct task *task);
 void trace_write_start(struct moot *m, struct task *task);
@@ -74,10 +81,6 @@ void trace_write_look(struct moot *m); /* likewise, if that was last done long a
         }                                                                              \
     }
 
-TRACE_HOOK(spawn,
-           (struct moot * m, struct task *task, const struct task_facts *facts,
-            uint32_t lane, bool adopted),
-           (m, task, facts, lane, adopted))
 TRACE_HOOK(ready, (struct moot * m, struct task *task), (m, task))
 TRACE_HOOK(start, (struct moot * m, struct task *task), (m, task))
 TRACE_HOOK(end, (struct moot * m, struct task *task), (m, task))

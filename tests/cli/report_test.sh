@@ -196,6 +196,18 @@ for name in "fault of rule 1" "sees the end of rank 1" "goes on without rank 1" 
     note $? "no instant '$name'"
 done
 
+# --- Of tasks that a rank neither runs nor feeds it tells no less than who runs them ---
+
+expect pruned 0 "$moot" run -n 2 --trace "$scratch/pruned" "$build/tests/mpi/pruned"
+for rank in 0 1; do
+    mkdir "$scratch/alone-$rank"
+    cp "$scratch/pruned/rank-$rank.trace" "$scratch/alone-$rank"
+    expect "pruned_$rank" 0 "$moot" trace export "$scratch/alone-$rank" --format csv
+    awk -F, '{ print $1, $2, $3, $4, $NF }' "$scratch/out" | sort >"$scratch/graph-$rank"
+done
+cmp -s "$scratch/graph-0" "$scratch/graph-1" && [ "$(wc -l <"$scratch/graph-0")" -gt 1000 ]
+note $? "the two ranks do not tell the same graph"
+
 # --- Metrics ---
 
 expect metrics 0 env MOOT_METRICS="$scratch/m.prom" "$moot" run -n 2 cholesky 4 16
