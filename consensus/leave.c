@@ -6,9 +6,10 @@
  * with it: the bytes of its results, to the chairs that their keys will have without
  * it, and what it has accepted as a voter.  When its heirs have said that they have all
  * that, it is *ready*: it promises those who decide about views that it starts nothing
- * more, and they decide a view without it.  That view says who left
- * so; a rank that dies on the way is removed as any that dies.  If all others die while
- * it waits for that view, it is gone, too.
+ * more, and they decide a view without it.  That view says who left so; a rank that
+ * dies on the way is removed as any that dies.  If all others die while it waits for
+ * that view, or so many that those who are left, all ready, were not needed for it, it
+ * is gone, too.
  *
  *   going  --nothing unfinished-->  handing over  --all is taken-->  ready  --view-->
  *     ^                                  |                             |
@@ -570,26 +571,34 @@ void leave_forget(struct core *core, struct task *task)
 /* --- Going ---------------------------------------------------------------------------
  */
 
-/* Ready, and all others are certified dead.  They may have decided a view without this
- * rank, since for that nobody waits for its grants, and gone on in it: so it decides no
- * other of that number alone, and for whom it was to stay is gone. */
-static bool is_deserted(const struct core *core)
+/* Ready, and all others are certified dead, or as ready as this rank while the dead
+ * were a quorum.  They may have decided a view without those who are ready, since for
+ * that nobody waits for grants, and gone on in it: so these decide no other of that
+ * number among themselves, and for whom they were to stay is gone.  (All votes that
+ * they would need come behind the word that their senders are ready, as what two ranks
+ * say comes in order.) */
+bool leave_is_deserted(const struct core *core)
 {
+    bool alone = true;
     if (!core->leave.ready || MUTANT(LEAVEALONE)) {
         return false;
     }
     FOR_MEMBERS(core, rank)
     {
-        if (rank != core->rank && !rankset_has(&core->dead, rank)) {
+        if (rank == core->rank || rankset_has(&core->dead, rank)) {
+            continue;
+        }
+        if (!rankset_has(&core->leavers_ready, rank) || MUTANT(LEAVETOGETHER)) {
             return false;
         }
+        alone = false;
     }
-    return true;
+    return alone || view_is_quorum(core, &core->dead);
 }
 
 void leave_if_deserted(struct core *core)
 {
-    if (!core->fenced && is_deserted(core)) {
+    if (!core->fenced && leave_is_deserted(core)) {
         leave_done(core);
     }
 }

@@ -183,6 +183,7 @@ void view_tell(struct core *core, uint32_t to);
 /* The present view as a message; NULL only if the core broke. */
 const struct message_view *view_present(struct core *core);
 void view_fence(struct core *core, uint64_t epoch, bool refused);
+bool view_is_quorum(const struct core *core, const struct rankset *set);
 void view_turn(struct core *core);
 bool view_is_last(const struct core *core); /* none may follow until it is settled */
 uint64_t view_deadline(const struct core *core);
@@ -206,6 +207,7 @@ bool leave_declines(struct core *core, uint32_t from, struct task *task,
 void leave_forget(struct core *core, struct task *task);
 /* Another that does not leave can run it, so a leaving chair does not claim it. */
 bool leave_forbids_claim(const struct core *core, const struct task *task);
+bool leave_is_deserted(const struct core *core);
 void leave_if_deserted(struct core *core);
 void leave_done(struct core *core);
 

@@ -58,6 +58,13 @@ static bool is_quorum(const struct core *core, const struct rankset *set,
            covered == core->committee_count;
 }
 
+/* Could they decide a view alone, whoever else lives? */
+bool view_is_quorum(const struct core *core, const struct rankset *set)
+{
+    const struct rankset nobody = {0};
+    return is_quorum(core, set, &nobody);
+}
+
 /* --- Causes, and whose turn it is
  * ------------------------------------------------------- */
 
@@ -469,7 +476,7 @@ static void count_voice(struct core *core, uint32_t from, enum paxos_phase phase
         core->broken = true;
         return;
     }
-    if (!is_quorum(core, &paxos->voices, &paxos->listed)) {
+    if (!is_quorum(core, &paxos->voices, &paxos->listed) || leave_is_deserted(core)) {
         return;
     }
     if (phase == PAXOS_PREPARING) {

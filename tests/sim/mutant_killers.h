@@ -47,7 +47,7 @@ static const struct swarm_job storms[] = {
 static const char *const benches[] = {
     "core_test",   "view_test", "view_rules_test", "scope_test",
     "leave_test",  "drop_test", "drop_view_test",  "lost_test",
-    "cancel_test", "stub_test", "silence_test"};
+    "cancel_test", "stub_test", "silence_test",    "deserted_test"};
 
 struct killer {
     enum mutant mutant;
@@ -150,7 +150,8 @@ static const struct killer killers[] = {
     {MUTANT_NOACCEPTOVER, .bench = "leave_test"},
     {MUTANT_LEAVECLAIM, .bench = "leave_test"},
     {MUTANT_LEAVELOSES, .bench = "leave_test"},
-    {MUTANT_LEAVEALONE, .bench = "leave_test"},
+    {MUTANT_LEAVEALONE, .bench = "deserted_test"},
+    {MUTANT_LEAVETOGETHER, .bench = "deserted_test"},
     {MUTANT_LEAVEUNCOUNTED, .bench = "scope_test"},
     {MUTANT_RETURNDROP, .bench = "leave_test"},
     {MUTANT_RETURNEARLY, .bench = "leave_test"},

@@ -498,43 +498,6 @@ static void the_death_of_an_heir_loses_nothing(void **state)
     }
 }
 
-/* The others enter a view without the last rank and die before it has heard of that.
- * It takes them for dead at once, with detection or without. */
-static void open_with_deserted(uint32_t size, uint64_t heartbeat_ns)
-{
-    bench_open_with(size, CORE_REPAIR, heartbeat_ns);
-    uint32_t leaver = size - 1;
-    pass(50 * MS);
-    for (uint32_t rank = 0; rank < leaver; rank++) {
-        bench.holds[rank][leaver] = true;
-    }
-    leave(leaver);
-    pass(20 * MS);
-    for (uint32_t rank = 0; rank < leaver; rank++) {
-        assert_in_view(rank, 2, leaver);
-        crash(rank);
-    }
-}
-
-static void who_is_ready_does_not_go_on_alone(void **state)
-{
-    (void)state;
-    for (uint32_t size = 2; size <= 4; size++) {
-        for (int detects = 0; detects <= 1; detects++) {
-            open_with_deserted(size, detects ? HEARTBEAT_NS : 0);
-            uint32_t leaver = size - 1;
-            for (uint32_t rank = 0; rank < leaver; rank++) {
-                assert_false(bench.left[leaver]);
-                certify_at(leaver, rank);
-            }
-            pass(5 * MS);
-            assert_true(bench.left[leaver]);
-            assert_int_equal(bench.epoch[leaver], 0); /* no view but the first */
-            bench_close();
-        }
-    }
-}
-
 static void it_claims_nothing_more(void **state)
 {
     (void)state;
@@ -588,7 +551,6 @@ int main(void)
         cmocka_unit_test(what_voters_accepted_stays_known),
         cmocka_unit_test(a_death_in_the_drain_is_a_death),
         cmocka_unit_test(the_death_of_an_heir_loses_nothing),
-        cmocka_unit_test(who_is_ready_does_not_go_on_alone),
         cmocka_unit_test(it_claims_nothing_more),
         cmocka_unit_test(strict_mode_refuses_it),
     };
