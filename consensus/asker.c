@@ -79,10 +79,6 @@ int asker_need(struct core *core, const struct core_event *event)
         return MOOT_OK;
     }
     task->verdict = false;
-    if (task->chair == NOBODY && core->epoch > 0) {
-        graph_verdict(core, task, MOOT_ERR_NO_CANDIDATE, NULL, 0);
-        return MOOT_OK;
-    }
     graph_demand(core, task, bound_of(core, event, task), false);
     asker_consider(core, task);
     return MOOT_OK;
@@ -187,10 +183,7 @@ HOT void asker_consider(struct core *core, struct task *task)
         return;
     }
     if (task->chair == NOBODY) {
-        if (core->epoch > 0 && !task->verdict) {
-            graph_verdict(core, task, MOOT_ERR_NO_CANDIDATE, NULL, 0);
-        }
-        return;
+        return; /* a newcomer, which is in no view yet */
     }
     if (task->have == CORE_HAVE_BARE && rankset_has(&core->members, task->owner)) {
         pull(core, task);
@@ -270,10 +263,6 @@ void asker_on_refer(struct core *core, struct task *task,
         return;
     }
     cancel_pass_on(core, task);
-    if (task->chair == NOBODY) {
-        graph_verdict(core, task, MOOT_ERR_NO_CANDIDATE, NULL, 0);
-        return;
-    }
     asker_consider(core, task);
 }
 
@@ -343,8 +332,8 @@ void asker_tell(struct core *core, struct task *task)
         tell_candidates(core, task);
         return;
     }
-    if (task->held && task->chair != core->rank && task->chair != NOBODY &&
-        !task->asked && task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE) {
+    if (task->held && task->chair != core->rank && !task->asked &&
+        task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE) {
         pending_forget(task);
         asker_send_motion(core, task, task->chair);
     }

@@ -11,6 +11,10 @@
  * some but not which.  Who is asked for such a task by someone who does not hold it is
  * a *finder*: it seeks a holder, learns the candidates, and refers the askers to the
  * chair.
+ *
+ * Where no candidate is a member any more, the finder is the chair, to *keep* what has
+ * run: it serves a result that the reports have found with somebody, and ends all other
+ * waits with NO_CANDIDATE.
  */
 #include "consensus/internal.h"
 
@@ -144,6 +148,23 @@ bool chair_has_holder(const struct core *core, const struct task *task)
     return !task->finder && (task->docket->balloting || anyone_may_own(core, task));
 }
 
+/* --- Where no candidate is left ------------------------------------------------- */
+
+uint32_t chair_or_keeper(const struct rankset *members, const moot_hash *hash,
+                         const struct rankset *candidates)
+{
+    uint32_t chair = placement_chair(hash, members, candidates);
+    return chair != NOBODY || candidates == NULL ? chair
+                                                 : placement_chair(hash, members, NULL);
+}
+
+/* This rank, the task's chair, is no candidate, so none is a member: it serves what has
+ * run and decides nothing. */
+static bool is_keeper(const struct core *core, const struct task *task)
+{
+    return task->candidates != NULL && !rankset_has(task->candidates, core->rank);
+}
+
 /* --- Deciding (T2, T5, T8) ----------------------------------------------------- */
 
 HOT void chair_decided(struct core *core, struct task *task, uint32_t owner,
@@ -212,7 +233,8 @@ HOT void chair_claim(struct core *core, struct task *task)
     bool balloting = task->docket != NULL && task->docket->balloting;
     if (task->chair == core->rank && task->held && !task->finder &&
         (task->rec == NOBODY || MUTANT(AMNESIA)) && !balloting && !task->frozen &&
-        !core->no_quorum && !leave_forbids_claim(core, task)) {
+        !core->no_quorum && !is_keeper(core, task) &&
+        !leave_forbids_claim(core, task)) {
         propose(core, task, core->rank, EVIDENCE_CLAIM);
     }
 }
@@ -350,6 +372,11 @@ void chair_retest(struct core *core, struct task *task)
     }
     if (task->rec == REC_LOST) {
         chair_fail(core, task, MOOT_ERR_RESULT_LOST, UINT64_MAX);
+        return;
+    }
+    if ((task->rec == NOBODY || MUTANT(NOKEEPER)) && is_keeper(core, task) &&
+        !core->no_quorum) {
+        chair_fail(core, task, MOOT_ERR_NO_CANDIDATE, UINT64_MAX);
         return;
     }
     if (task->rec == NOBODY && !docket->balloting && docket->asker_count > 0 &&

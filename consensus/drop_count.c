@@ -42,7 +42,7 @@ static bool is_seen_to(const struct core *core, const struct task *task)
     }
     bool yielded = task->chair == core->rank && task->rec != core->rank &&
                    rankset_has(&core->members, task->rec);
-    bool another = task->chair != core->rank && task->chair != NOBODY;
+    bool another = task->chair != core->rank;
     return task->own == CORE_OWN_NONE && !task->finder && (another || yielded);
 }
 

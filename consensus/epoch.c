@@ -78,9 +78,7 @@ static void mail_to_chair(struct core *core, struct mail *mail, const struct tas
                           struct message_entry entry)
 {
     if (!task->finder) {
-        if (task->chair != NOBODY) {
-            mail_add(core, mail, task->chair, entry);
-        }
+        mail_add(core, mail, task->chair, entry);
         return;
     }
     FOR_MEMBERS(core, rank) { mail_add(core, mail, rank, entry); }
@@ -268,7 +266,7 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
     task->pulled = false;
     task->cancel_told = task->cancel_agreed = false;
     task->said = task->heard = 0;
-    task->chair = placement_chair(&task->hash, &core->members, task->candidates);
+    task->chair = chair_or_keeper(&core->members, &task->hash, task->candidates);
     bool moved = epoch_moved(core, task);
     bool leaving = drop_is_leaving(core, task);
     if (!leaving) {
@@ -286,13 +284,9 @@ static void ask_again(struct core *core, struct task *task)
         return;
     }
     if (task->needs_done + task->needs_data > 0) {
-        if (task->chair == NOBODY && !task_satisfied(task)) {
-            graph_verdict(core, task, MOOT_ERR_NO_CANDIDATE, NULL, 0);
-        } else {
-            asker_consider(core, task);
-        }
+        asker_consider(core, task);
     } else if (task->held && task->have == CORE_HAVE_NOTHING &&
-               task->chair != core->rank && task->chair != NOBODY &&
+               task->chair != core->rank &&
                (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT))) {
         pending_owe(core, task);
     }

@@ -373,9 +373,7 @@ HOT void graph_own(struct core *core, struct task *task, enum evidence evidence)
     }
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct edge *edge = &inputs[i];
-        if (edge->waiting && edge->from->chair == NOBODY) {
-            graph_verdict(core, edge->from, MOOT_ERR_NO_CANDIDATE, NULL, 0);
-        } else if (edge->waiting) { /* a verdict may have ended it meanwhile */
+        if (edge->waiting) { /* a verdict may have ended it meanwhile */
             graph_demand(core, edge->from, input_bound(edge->from, task),
                          task->demanded);
             asker_consider(core, edge->from);

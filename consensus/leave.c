@@ -126,7 +126,7 @@ static void give_back(struct core *core, struct task *task)
             reopen(core, task, core->rank);
             core->stats.returned++;
         }
-    } else if (task->chair != NOBODY) {
+    } else {
         graph_disown(core, task);
         send_back(core, task, task->chair);
     }
@@ -259,8 +259,7 @@ static bool sees_out(struct core *core, struct task *task)
         task->sees_out = false;
         asker_drop_need(core, task, WANT_DONE);
     }
-    bool mine = is_nested(task) && task->held &&
-                (task->flags & CORE_TASK_ADOPTED) == 0 && task->chair != NOBODY;
+    bool mine = is_nested(task) && task->held && (task->flags & CORE_TASK_ADOPTED) == 0;
     if (ended || !mine) {
         return false;
     }
@@ -309,8 +308,7 @@ static bool choose_staying(const struct core *core, struct rankset *out)
 
 static uint32_t heir_of(const struct task *task, const struct rankset *staying)
 {
-    uint32_t chair = placement_chair(&task->hash, staying, task->candidates);
-    return chair != NOBODY ? chair : placement_chair(&task->hash, staying, NULL);
+    return chair_or_keeper(staying, &task->hash, task->candidates);
 }
 
 /* Its own, and copies of what others made who have left or are about to.  An heir that

@@ -101,6 +101,7 @@
     X(LEAVECLAIM, "who leaves owns tasks as ever")                                     \
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
     X(LEAVEALONE, "who is ready goes on alone when all others have died")              \
+    X(NOKEEPER, "what has no candidate left is not served, whoever has it")            \
     X(LEAVETOGETHER, "those who are ready go on when all others have died")            \
     X(LEAVEUNCOUNTED, "what a leaver and a chair say does not count for a scope")      \
     X(RETURNDROP, "a chair does not hear of tasks that are returned")                  \

@@ -280,8 +280,7 @@ static void ask(struct core *core, struct task *task)
 {
     bool send = (task->owed && task->have == CORE_HAVE_NOTHING) || asker_wants(task);
     pending_forget(task);
-    bool chaired = task->chair != NOBODY; /* its last candidate may have left */
-    if (send && chaired && task->own == CORE_OWN_NONE) {
+    if (send && task->own == CORE_OWN_NONE) {
         asker_send_motion(core, task, task->chair);
     }
 }

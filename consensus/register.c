@@ -204,7 +204,7 @@ static bool once_is_gone(const struct core *core, const moot_hash *hash,
 static uint32_t chair_of(const struct core *core, const struct task *before,
                          const moot_hash *hash, const struct core_register *reg)
 {
-    return before != NULL && !before->finder
+    return before != NULL && !before->finder && before->candidates == NULL
                ? before->chair
                : placement_chair(hash, &core->members, reg->candidates);
 }

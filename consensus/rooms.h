@@ -528,6 +528,10 @@ void chair_on_motion(struct core *core, uint32_t from, struct task *task,
 void chair_local_ask(struct core *core, struct task *task);
 void chair_claim(struct core *core, struct task *task); /* T2, if it may */
 void chair_retest(struct core *core, struct task *task);
+/* A task's chair among these members: a candidate, or, if none is left, who keeps what
+ * has run. */
+uint32_t chair_or_keeper(const struct rankset *members, const moot_hash *hash,
+                         const struct rankset *candidates);
 void chair_retest_all(struct core *core);
 void chair_decided(struct core *core, struct task *task, uint32_t owner,
                    enum evidence evidence);

@@ -28,9 +28,9 @@ static bool is_served(const struct core *core, const struct task *to)
         (to->scope != NULL && to->scope->rested)) {
         return true;
     }
-    bool believed = core->options.mode == CORE_TRUST ||
-                    (to->chair != NOBODY && to->chair != core->rank && !to->finder &&
-                     roll_knows_holder(core, to, to->chair));
+    bool believed =
+        core->options.mode == CORE_TRUST || (to->chair != core->rank && !to->finder &&
+                                             roll_knows_holder(core, to, to->chair));
     return !mortal && believed;
 }
 
@@ -124,9 +124,9 @@ static void sweep(struct core *core, struct scope *scope)
     for (struct task *task = scope->tasks;
          task != NULL && core->options.mode == CORE_REPAIR && !MUTANT(NOSCOPESWEEP);
          task = task->scope_next) {
-        if (task->position != 0 && task->chair != core->rank && task->chair != NOBODY &&
-            !task->asked && task->have == CORE_HAVE_NOTHING &&
-            task->own == CORE_OWN_NONE && !roll_knows_holder(core, task, task->chair)) {
+        if (task->position != 0 && task->chair != core->rank && !task->asked &&
+            task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
+            !roll_knows_holder(core, task, task->chair)) {
             asker_send_motion(core, task, task->chair);
         }
     }

@@ -381,7 +381,7 @@ bool task_learn_candidates(struct core *core, struct task *task,
     uint32_t finder = task->chair;
     drop_touch(core, task);
     task->candidates = copy;
-    task->chair = placement_chair(&task->hash, &core->members, copy);
+    task->chair = chair_or_keeper(&core->members, &task->hash, copy);
     task->finder = false;
     task->frozen = !core->settled && task->chair == core->rank &&
                    (task->frozen || epoch_moved(core, task));

@@ -16,7 +16,8 @@
  *   oracle       a result is the oracle's, or a failure that a verdict allows
  *   not held     NOT_HELD: no live candidate in the receiver's view holds it (I15)
  *   verdict      MAYBE_RAN: of a once task that no live member runs or has, after
- *                somebody was removed; NO_CANDIDATE: none is a member; no other
+ *                somebody was removed; NO_CANDIDATE: none is a member, and none that
+ *                is has its bytes; no other
  *   wait code    a wait ends in a result or in an error that the faults allow
  *   quorum lost  a rank finds no quorum only without a majority of its view that is
  *                live, undisturbed and was never cut off, from it or from each other

@@ -370,21 +370,44 @@ static void check_maybe(struct storm_checker *checker, struct sim *sim,
     rankset_release(&here);
 }
 
-/* It ran, on nobody who is still there, and nobody who is has its bytes: of the view
- * that it is said in, which others may have left for one in which it is made again. */
+/* Of the view that it is said in those who have its bytes; others may have left that
+ * for one in which it is made again. */
+static void find_keepers(const struct storm_checker *checker, const struct sight *sight,
+                         struct rankset *here)
+{
+    const struct seen *seen = &checker->tasks[sight->task];
+    FOR_RANKS(rank, &seen->kept_by)
+    {
+        if (seen->kept[rank].epoch <= checker->parties[sight->rank].epoch)
+            ranks_add(here, rank);
+    }
+    ranks_keep(here, &storm_view_at(checker, sight->rank)->members);
+    ranks_keep(here, &storm_view(checker, checker->newest)->members);
+    ranks_drop(here, &checker->gone);
+}
+
+/* No candidate is a member, and nobody who is has its bytes. */
+static void check_no_candidate(struct storm_checker *checker, struct sim *sim,
+                               const struct sight *sight)
+{
+    const struct rankset candidates = candidates_of(checker, sight->task);
+    struct rankset here = {0};
+    find_keepers(checker, sight, &here);
+    if (candidates.low == 0 || !rankset_empty(&here) ||
+        ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members))
+        sim_fail(sim, "verdict",
+                 "rank %" PRIu32 " gets NO_CANDIDATE on %s, which %s have", sight->rank,
+                 storm_task_name(checker, sight->task), ranks_text(&here).text);
+    rankset_release(&here);
+}
+
+/* It ran, on nobody who is still there, and nobody who is has its bytes. */
 static void check_lost(struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
     const struct seen *seen = &checker->tasks[sight->task];
     struct rankset here = {0};
-    FOR_RANKS(rank, &seen->kept_by)
-    {
-        if (seen->kept[rank].epoch <= checker->parties[sight->rank].epoch)
-            ranks_add(&here, rank);
-    }
-    ranks_keep(&here, &storm_view_at(checker, sight->rank)->members);
-    ranks_keep(&here, &storm_view(checker, checker->newest)->members);
-    ranks_drop(&here, &checker->gone);
+    find_keepers(checker, sight, &here);
     if (!checker->program->tasks[sight->task].varies ||
         rankset_empty(&seen->ended_by) || checker->newest == 1 || !rankset_empty(&here))
         sim_fail(sim, "verdict",
@@ -396,7 +419,6 @@ static void check_lost(struct storm_checker *checker, struct sim *sim,
 static void check_verdict(struct storm_checker *checker, struct sim *sim,
                           const struct sight *sight)
 {
-    const struct rankset candidates = candidates_of(checker, sight->task);
     checker->tasks[sight->task].excused = true;
     if (sight->code == MOOT_ERR_SCOPE_CLOSED && missed_phase(checker, sight))
         return;
@@ -406,8 +428,9 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
         check_maybe(checker, sim, sight);
     else if (sight->code == MOOT_ERR_RESULT_LOST)
         check_lost(checker, sim, sight);
-    else if (sight->code != MOOT_ERR_NO_CANDIDATE || candidates.low == 0 ||
-             ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members))
+    else if (sight->code == MOOT_ERR_NO_CANDIDATE)
+        check_no_candidate(checker, sim, sight);
+    else
         sim_fail(sim, "verdict", "rank %" PRIu32 " gets verdict %" PRId32 " on %s",
                  sight->rank, sight->code, storm_task_name(checker, sight->task));
 }

@@ -45,9 +45,9 @@ static const struct swarm_job storms[] = {
 
 /* Tests that drive a few cores by hand (tests/unit/). */
 static const char *const benches[] = {
-    "core_test",   "view_test", "view_rules_test", "scope_test",
-    "leave_test",  "drop_test", "drop_view_test",  "lost_test",
-    "cancel_test", "stub_test", "silence_test",    "deserted_test"};
+    "core_test",    "view_test",      "view_rules_test", "scope_test",  "leave_test",
+    "drop_test",    "drop_view_test", "lost_test",       "cancel_test", "stub_test",
+    "silence_test", "deserted_test",  "keeper_test"};
 
 struct killer {
     enum mutant mutant;
@@ -151,6 +151,7 @@ static const struct killer killers[] = {
     {MUTANT_LEAVECLAIM, .bench = "leave_test"},
     {MUTANT_LEAVELOSES, .bench = "leave_test"},
     {MUTANT_LEAVEALONE, .bench = "deserted_test"},
+    {MUTANT_NOKEEPER, .bench = "keeper_test"},
     {MUTANT_LEAVETOGETHER, .bench = "deserted_test"},
     {MUTANT_LEAVEUNCOUNTED, .bench = "scope_test"},
     {MUTANT_RETURNDROP, .bench = "leave_test"},
