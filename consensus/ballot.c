@@ -8,6 +8,11 @@
  */
 #include "consensus/internal.h"
 
+/* That it has accepted the winner itself a chair that leaves need not tell its heirs
+ * (nor need a voter that is ready).  The winner reports it in the next view, or who
+ * reported what is accepted again here does so there, and then others accept it; should
+ * that one crash before the view has settled, who left counts as lost with it
+ * (silence.c). */
 static void ask_voters(struct core *core, struct task *task,
                        const struct message_accept *accept)
 {

@@ -100,6 +100,7 @@
     X(NOACCEPTOVER, "who leaves keeps to itself what it has accepted as a voter")      \
     X(LEAVECLAIM, "who leaves owns tasks as ever")                                     \
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
+    X(LEAVEKEEPS, "who leaves in good order is not lost with who crashes then")        \
     X(LEAVEALONE, "who is ready goes on alone when all others have died")              \
     X(NOKEEPER, "what has no candidate left is not served, whoever has it")            \
     X(LEAVETOGETHER, "those who are ready go on when all others have died")            \

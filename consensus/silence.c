@@ -15,9 +15,13 @@
 
 #include <stdlib.h>
 
-static bool left_since(const struct loss *loss, uint32_t rank)
+/* In whatever way: who left in good order may have told one that has crashed, or, of
+ * its last acceptances, nobody. */
+static bool left_since(const struct core *core, const struct loss *loss, uint32_t rank)
 {
-    return rankset_has(&loss->before, rank) && !rankset_has(&loss->after, rank);
+    bool spared = MUTANT(LEAVEKEEPS) && rankset_has(&core->retired, rank);
+    return rankset_has(&loss->before, rank) && !rankset_has(&loss->after, rank) &&
+           !spared;
 }
 
 /* --- Losses -------------------------------------------------------------------------
@@ -94,9 +98,9 @@ static bool may_hide_a_view(const struct core *core, const struct loss *loss)
     uint32_t members = rankset_count(&loss->before), gone = 0;
     for (uint32_t rank = rankset_next(&loss->before, 0); rank != NOBODY;
          rank = rankset_next(&loss->before, rank + 1)) {
-        gone += left_since(loss, rank);
+        gone += left_since(core, loss, rank);
     }
-    uint32_t lowest = left_since(loss, rankset_next(&loss->before, 0));
+    uint32_t lowest = left_since(core, loss, rankset_next(&loss->before, 0));
     return !core->options.joinable && members > 2 && 2 * gone + lowest > members &&
            !MUTANT(NOHIDDEN);
 }
@@ -108,7 +112,7 @@ static bool may_hide_a_start(const struct core *core, const struct loss *loss,
         return true;
     }
     uint32_t chair = placement_chair(&task->hash, &loss->before, task->candidates);
-    if (chair == NOBODY || !left_since(loss, chair)) {
+    if (chair == NOBODY || !left_since(core, loss, chair)) {
         return false;
     }
     uint32_t voters[LIMIT_VOTERS];
@@ -116,7 +120,7 @@ static bool may_hide_a_start(const struct core *core, const struct loss *loss,
                                       core->options.voters, voters);
     uint32_t gone = 0;
     for (uint32_t i = 0; i < count; i++) {
-        gone += left_since(loss, voters[i]);
+        gone += left_since(core, loss, voters[i]);
     }
     return gone >= count / 2 + 1;
 }

@@ -150,6 +150,7 @@ static const struct killer killers[] = {
     {MUTANT_NOACCEPTOVER, .bench = "leave_test"},
     {MUTANT_LEAVECLAIM, .bench = "leave_test"},
     {MUTANT_LEAVELOSES, .bench = "leave_test"},
+    {MUTANT_LEAVEKEEPS, .bench = "silence_test"},
     {MUTANT_LEAVEALONE, .bench = "deserted_test"},
     {MUTANT_NOKEEPER, .bench = "keeper_test"},
     {MUTANT_LEAVETOGETHER, .bench = "deserted_test"},

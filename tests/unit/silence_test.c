@@ -229,6 +229,67 @@ static void but_an_heir_may_have_died(void **state)
     bench_close();
 }
 
+/* 0, its chair, has told its heirs what it accepted, and waits for one of them; then it
+ * gives it to 4, with the voice of 1, which is ready.  2 is not asked in time.  Both
+ * leave, and nobody has heard from them that they accepted it. */
+static moot_hash accepted_by_those_who_leave(void)
+{
+    bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(0, 0, MOOT_HASH_ONCE), b = chaired_by(0, 0, 0);
+    for (int n = 1; voters_among(&a, 31) != 7; n++) {
+        a = chaired_by(0, n, MOOT_HASH_ONCE);
+    }
+    for (int n = 1; chair_among(&b, 28) != 3; n++) {
+        b = chaired_by(0, n, 0);
+    }
+    spawn(0, 2, b);
+    pass(50 * MS);
+    bench.hold_runs = true;
+    bench.holds[0][2] = bench.holds[3][0] = true;
+    leave(1);
+    pass(MS / 4);
+    leave(0);
+    spawn(4, 1, a);
+    pass(MS / 4); /* before anybody proposes a view */
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ran_on[1], 4);
+    let_go(3, 0);
+    return a;
+}
+
+static void end_as_one_that_may_have_run(moot_hash a)
+{
+    kill_rank(4);
+    pass(60 * MS);
+    assert_int_equal(bench.members[3].low, 12);
+    for (uint32_t rank = 2; rank < 4; rank++) {
+        spawn(rank, 1, a);
+        begin_wait(rank, a);
+    }
+    pass(60 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[2][1], MOOT_ERR_MAYBE_RAN);
+    assert_int_equal(bench.ended[3][1], MOOT_ERR_MAYBE_RAN);
+    bench_close();
+}
+
+/* Its owner dies before it has told the next view of it, and they count as lost with
+ * it; or later, and the voters of that view know. */
+static void what_leavers_accepted_last_may_have_run(void **state)
+{
+    (void)state;
+    moot_hash a = accepted_by_those_who_leave();
+    bench.holds[4][2] = bench.holds[4][3] = true;
+    step_until_view(3, 2);
+    assert_int_equal(bench.members[3].low, 28);
+    assert_int_equal(sum_sent(MESSAGE_HANDOVER), 0);
+    end_as_one_that_may_have_run(a);
+    a = accepted_by_those_who_leave();
+    pass(60 * MS);
+    assert_int_equal(bench.members[2].low, 28);
+    end_as_one_that_may_have_run(a);
+}
+
 /* What 0 accepted as the heir of a voter, before that voted anew, comes when its chair,
  * the same in all views, has begun to ask voters. */
 static void and_nothing_of_one_that_is_being_voted_on(void **state)
@@ -273,6 +334,7 @@ int main(void)
         cmocka_unit_test(an_old_acceptance_says_nothing_of_a_key_that_stayed),
         cmocka_unit_test(nor_of_one_whose_chair_leaves_then),
         cmocka_unit_test(but_an_heir_may_have_died),
+        cmocka_unit_test(what_leavers_accepted_last_may_have_run),
         cmocka_unit_test(and_nothing_of_one_that_is_being_voted_on),
     };
     return cmocka_run_group_tests_name("silence", tests, NULL, NULL);
