@@ -47,6 +47,7 @@ struct hunt {
     const char *scene, *bench;
     char check[32];
     bool tree_is_broken; /* it fails without the mutant, too */
+    bool known;          /* where its rows in mutant_killers.h say */
 };
 
 enum { SURVIVED = 0, KILLED = 1 };
@@ -153,8 +154,17 @@ static void hunt_in_scenes(enum mutant mutant, struct hunt *hunt)
 /* --- Hunting ------------------------------------------------------------------------
  */
 
+static bool has_row(enum mutant mutant)
+{
+    for (size_t i = 0; i < sizeof killers / sizeof killers[0]; i++)
+        if (killers[i].mutant == mutant)
+            return true;
+    return false;
+}
+
 static void hunt_the_known(enum mutant mutant, struct hunt *hunt)
 {
+    hunt->known = true;
     for (size_t i = 0; i < sizeof killers / sizeof killers[0]; i++) {
         const struct killer *killer = &killers[i];
         if (killer->mutant != mutant)
@@ -164,6 +174,7 @@ static void hunt_the_known(enum mutant mutant, struct hunt *hunt)
         else
             hunt_in_seed(mutant, &killer->job, killer->seed, hunt);
     }
+    hunt->known = false;
 }
 
 static void search(enum mutant mutant, struct hunt *hunt)
@@ -247,6 +258,8 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
     printf("%s%s%s%s", job->presses ? ", .presses = true" : "",
            job->agree ? ", .agree = true" : "", job->calm ? ", .calm = true" : "",
            job->storm ? ", .storm = true" : "");
+    if (job->drops)
+        printf(", .drops = true");
     if (job->cancels)
         printf(", .cancels = true");
     if (job->newcomers != 0)
@@ -267,6 +280,8 @@ static bool run_mutant(enum mutant mutant, bool anew)
         print_row(mutant, &hunt);
     else
         print_killer(mutant, &hunt);
+    if (!anew && !hunt.known && has_row(mutant))
+        printf("%s is killed no more by its row in mutant_killers.h\n", names[mutant]);
     if (hunt.tree_is_broken)
         printf("FAILED %s: and so it does without the mutant\n", names[mutant]);
     return !hunt.tree_is_broken;
