@@ -160,6 +160,7 @@ static void put_wait(struct draft *draft, Moot__Account__Wait *room,
         at++;
     }
     if (at == WAITS_MAX) {
+        account->waits_untold++;
         return;
     }
     Moot__Account__Wait *to = room + at;

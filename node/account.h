@@ -6,8 +6,9 @@
  * sense of several.
  *
  * Making one changes nothing and takes time in proportion to what hangs, with bounds:
- * of many waits, tasks and peers only the first are told.  A brief one tells of none of
- * these: it can be asked for several times a second without being felt.
+ * of many waits, tasks and peers only the first are told, and how many waits are not.
+ * A brief one tells of none of these: it can be asked for several times a second
+ * without being felt.
  */
 #ifndef NODE_ACCOUNT_H
 #define NODE_ACCOUNT_H

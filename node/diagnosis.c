@@ -5,6 +5,7 @@
 #include "node/members.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const char *cause_name(enum cause cause)
 {
@@ -60,6 +61,31 @@ static bool child_of(const Moot__Account *account, const moot_hash *task,
     return false;
 }
 
+/* A kernel that runs there, and does not wait for a child; NULL: none is told of. */
+static const Moot__Account__Task *kernel_at_work(const Moot__Account *account)
+{
+    moot_hash child;
+    for (size_t i = 0; i < account->n_tasks; i++) {
+        const Moot__Account__Task *task = account->tasks[i];
+        moot_hash hash = account_hash(&task->hash);
+        if (task->stage == TASK_RUNNING && !child_of(account, &hash, &child)) {
+            return task;
+        }
+    }
+    return NULL;
+}
+
+static void conclude_ready(struct finding *finding, const Moot__Account *account,
+                           uint32_t owner)
+{
+    const Moot__Account__Task *kernel = kernel_at_work(account);
+    bool busy = account->running > account->stopped;
+    conclude(finding, busy ? CAUSE_SLOW : CAUSE_AWAY, owner);
+    if (busy && kernel != NULL) {
+        finding->root = account_hash(&kernel->hash);
+    }
+}
+
 /* The owner is known and has spoken.  True: go on with *hash. */
 static bool follow_owner(const struct picture *picture, struct finding *finding,
                          uint32_t asker, uint32_t owner, moot_hash *hash)
@@ -94,11 +120,11 @@ static bool follow_owner(const struct picture *picture, struct finding *finding,
             return true;
         }
         conclude(finding, CAUSE_SLOW, owner);
+        finding->root = *hash;
     } else if (task->stage == TASK_RESTING) {
         conclude(finding, CAUSE_SLOW, owner);
     } else if (task->stage == TASK_READY) {
-        bool busy = account->running > account->stopped;
-        conclude(finding, busy ? CAUSE_SLOW : CAUSE_AWAY, owner);
+        conclude_ready(finding, account, owner);
     } else {
         conclude(finding, task->once && !account->lease ? CAUSE_LEASE : CAUSE_MOVING,
                  owner);
@@ -280,17 +306,56 @@ static bool same_finding(const struct finding *a, const struct finding *b)
         (a->chain_count == 0) != (b->chain_count == 0)) {
         return false;
     }
-    if (a->chain_count == 0 || a->cause == CAUSE_DEAD || a->cause == CAUSE_SILENT ||
-        a->cause == CAUSE_AWAY) {
-        return true; /* whatever it is that they want of that rank */
-    }
-    if (a->cause == CAUSE_LOST) {
+    switch (a->cause) {
+    case CAUSE_LOST:
         return a->from == b->from;
-    }
-    if (a->cause == CAUSE_CYCLE) {
+    case CAUSE_CYCLE:
         return in_chain(a, &b->chain[b->cycle_begin].hash);
+    case CAUSE_UNDECIDED:
+        return a->lack == b->lack;
+    case CAUSE_SLOW:
+        return hash_equal(&a->root, &b->root);
+    case CAUSE_DEAD:
+    case CAUSE_SILENT:
+    case CAUSE_NOBODY:
+    case CAUSE_AWAY:
+    case CAUSE_LEASE:
+    case CAUSE_OPEN:
+    case CAUSE_MOVING:
+    case CAUSE_END:
+        break;
     }
-    return hash_equal(end_of(a), end_of(b));
+    return true; /* whatever it is that they want of that rank, or of all */
+}
+
+static void add_end(struct finding *finding, const moot_hash *end)
+{
+    if (finding->end_count == finding->end_room) {
+        size_t room = finding->end_room > 0 ? finding->end_room * 2 : 16;
+        moot_hash *grown = realloc(finding->ends, room * sizeof(*grown));
+        if (grown == NULL) {
+            return;
+        }
+        finding->ends = grown;
+        finding->end_room = room;
+    }
+    finding->ends[finding->end_count++] = *end;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(moot_hash));
+}
+
+static void count_ends(struct finding *finding)
+{
+    if (finding->end_count > 0) {
+        qsort(finding->ends, finding->end_count, sizeof(*finding->ends), compare_ends);
+    }
+    for (size_t i = 0; i < finding->end_count; i++) {
+        finding->tasks +=
+            i == 0 || !hash_equal(&finding->ends[i - 1], &finding->ends[i]);
+    }
 }
 
 static void release_finding(struct finding *finding)
@@ -298,6 +363,31 @@ static void release_finding(struct finding *finding)
     rankset_release(&finding->waiting);
     rankset_release(&finding->awaited);
     rankset_release(&finding->busy);
+    free(finding->ends);
+}
+
+/* Tells by the chain that leads to the kernel which runs, not to one behind it. */
+static void merge_chain(struct finding *into, const struct finding *found)
+{
+    if (found->cause == CAUSE_SLOW && hash_equal(end_of(found), &found->root) &&
+        !hash_equal(end_of(into), &into->root)) {
+        memcpy(into->chain, found->chain, sizeof(into->chain));
+        into->chain_count = found->chain_count;
+    }
+}
+
+static void merge_finding(struct finding *into, const struct finding *found)
+{
+    (void)rankset_merge(&into->waiting, &found->waiting);
+    (void)rankset_merge(&into->awaited, &found->awaited);
+    into->waits += found->waits;
+    if (found->since_ns > into->since_ns) {
+        into->since_ns = found->since_ns;
+    }
+    if (found->chain_count > 0) {
+        add_end(into, end_of(found));
+        merge_chain(into, found);
+    }
 }
 
 /* Takes the finding over. */
@@ -306,17 +396,13 @@ static void add_finding(struct diagnosis *diagnosis, struct finding *found)
     for (uint32_t i = 0; i < diagnosis->finding_count; i++) {
         struct finding *other = &diagnosis->findings[i];
         if (same_finding(other, found)) {
-            (void)rankset_merge(&other->waiting, &found->waiting);
-            other->waits += found->waits;
-            if (found->since_ns > other->since_ns) {
-                other->since_ns = found->since_ns;
-            }
+            merge_finding(other, found);
             release_finding(found);
             return;
         }
     }
     if (diagnosis->finding_count == FINDINGS_MAX) {
-        diagnosis->more++;
+        diagnosis->more += found->waits;
         release_finding(found);
         return;
     }
@@ -325,6 +411,9 @@ static void add_finding(struct diagnosis *diagnosis, struct finding *found)
         diagnosis->findings[at] = diagnosis->findings[at - 1];
     }
     diagnosis->findings[at] = *found;
+    if (found->chain_count > 0) {
+        add_end(&diagnosis->findings[at], end_of(found));
+    }
 }
 
 /* Programs that are neither in a wait nor at their end: while there are such, the moot
@@ -441,6 +530,9 @@ struct diagnosis *diagnosis_new(const struct picture *picture)
         if (account != NULL && account->closing_ns != 0 && account->n_waits == 0) {
             diagnose_close(picture, diagnosis, rank);
         }
+    }
+    for (uint32_t i = 0; diagnosis != NULL && i < diagnosis->finding_count; i++) {
+        count_ends(&diagnosis->findings[i]);
     }
     if (diagnosis != NULL) {
         find_disputes(picture, diagnosis);

@@ -2,9 +2,9 @@
  *
  * Each open wait is followed: a task that its owner cannot start leads to the input
  * that it lacks, one whose kernel waits leads to the child, until there is something
- * that waits for no task.  That is the cause.  Waits that lead to the same end are one
- * finding.  The evidence is what ranks said themselves; of a rank that gave no answer,
- * what the one who asked can see.
+ * that waits for no task.  That is the cause.  Waits that lead to the same end, or to
+ * tasks for which the same rank lacks the same, are one finding.  The evidence is what
+ * ranks said themselves; of a rank that gave no answer, what the one who asked can see.
  */
 #ifndef NODE_DIAGNOSIS_H
 #define NODE_DIAGNOSIS_H
@@ -45,7 +45,9 @@ struct finding {
         moot_hash hash;
         uint32_t rank;    /* its owner, or else its chair; PLACEMENT_NOBODY: unknown */
     } chain[CHAIN_MAX];   /* from what is waited for to the cause */
-    uint32_t chain_count; /* 0: a close */
+    uint32_t chain_count; /* 0: a close; of several the first one's */
+    uint32_t tasks;       /* how many different ones stand at the chains' ends */
+    moot_hash root;       /* SLOW: the task whose kernel runs; zero: none does */
     uint32_t cycle_begin; /* CYCLE: where in the chain */
     bool cut;             /* the chain goes on */
     struct rankset waiting; /* ranks that it keeps waiting */
@@ -55,6 +57,8 @@ struct finding {
     struct rankset awaited; /* who has to speak before there is a vote */
     struct rankset busy;    /* NOBODY, CYCLE: whose programs keep the moot from
                                finding out that all is quiet */
+    moot_hash *ends;        /* of all its chains, while these are followed */
+    size_t end_count, end_room;
 };
 
 /* Two ranks that say different things of one task. */
@@ -68,7 +72,8 @@ struct dispute {
 enum { FINDINGS_MAX = 32, DISPUTES_MAX = 8 };
 struct diagnosis {
     struct finding findings[FINDINGS_MAX]; /* the worst first */
-    uint32_t finding_count, more;          /* those that found no room */
+    uint32_t finding_count;
+    uint32_t more; /* waits whose causes found no room */
     struct dispute disputes[DISPUTES_MAX];
     uint32_t dispute_count;
 };

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { WAITED_MAX = 24, GROUPS_MAX = 24, RANKS_TEXT_BYTES = 256 };
+enum { WAITED_MAX = 128, LINES_MAX = 24, GROUPS_MAX = 24, RANKS_TEXT_BYTES = 256 };
 #define AGE_NOW_NS UINT64_C(20000000) /* an answer that is no older is new */
 
 /* --- Parts of lines --------------------------------------------------------------- */
@@ -16,6 +16,11 @@ void stall_add_ranks(struct text *text, const struct rankset *ranks)
     char list[RANKS_TEXT_BYTES];
     rankset_format(ranks, list, sizeof(list));
     text_add(text, "rank%s %s", rankset_count(ranks) == 1 ? "" : "s", list);
+}
+
+static bool same_bytes(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
+{
+    return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
 /* Whoever has spawned it knows its kernel and its line. */
@@ -104,7 +109,8 @@ struct waited {
     moot_hash hash;
     struct rankset ranks;
     uint64_t since_ns;
-    uint32_t waits;
+    uint32_t waits, others; /* tasks of which the same is to be said */
+    struct text where;      /* who holds it, and what it does there */
 };
 
 static struct waited *waited_find(struct waited *list, uint32_t *count,
@@ -145,23 +151,12 @@ static void add_state_at_owner(struct text *text, const struct picture *picture,
     }
 }
 
-static void add_waited(struct text *text, const struct picture *picture,
-                       const struct waited *waited)
+static void add_where(struct text *text, const struct picture *picture,
+                      const moot_hash *hash)
 {
-    const moot_hash *hash = &waited->hash;
     struct rankset holders = {0};
     uint32_t owner = picture_owner(picture, hash);
     uint32_t chair = picture_chair(picture, hash);
-    text_add(text, "    ");
-    stall_add_ranks(text, &waited->ranks);
-    text_add(text, rankset_count(&waited->ranks) == 1 ? " waits for " : " wait for ");
-    stall_add_task(text, picture, hash);
-    text_add(text, ", for ");
-    text_add_duration(text, waited->since_ns);
-    if (waited->waits > 1) {
-        text_add(text, ", in %u waits", waited->waits);
-    }
-    text_add(text, "\n        ");
     (void)picture_holders(picture, hash, &holders);
     if (chair != PLACEMENT_NOBODY) {
         text_add(text, "chair: rank %u, which %s; ", chair,
@@ -181,22 +176,88 @@ static void add_waited(struct text *text, const struct picture *picture,
     } else {
         stall_add_ranks(text, &holders);
     }
-    text_add(text, "\n");
     rankset_release(&holders);
 }
 
-static void add_waits(struct text *text, const struct picture *picture)
+static void add_waited(struct text *text, const struct picture *picture,
+                       const struct waited *waited)
 {
-    struct waited list[WAITED_MAX];
-    uint32_t count = 0, untold = 0;
+    text_add(text, "    ");
+    stall_add_ranks(text, &waited->ranks);
+    text_add(text, rankset_count(&waited->ranks) == 1 ? " waits for " : " wait for ");
+    stall_add_task(text, picture, &waited->hash);
+    if (waited->others > 0) {
+        text_add(text, " and %u other%s like it", waited->others,
+                 waited->others == 1 ? "" : "s");
+    }
+    text_add(text, ", for ");
+    text_add_duration(text, waited->since_ns);
+    if (waited->waits > 1) {
+        text_add(text, ", in %u waits", waited->waits);
+    }
+    text_add(text, "\n        %s\n", text_get(&waited->where));
+}
+
+/* Spawned at the same line, waited for by the same ranks, and as far. */
+static bool waited_alike(const struct picture *picture, const struct waited *a,
+                         const struct waited *b)
+{
+    const Moot__Account__Task *x = best_told(picture, &a->hash);
+    const Moot__Account__Task *y = best_told(picture, &b->hash);
+    bool same_line =
+        x == y || (x != NULL && y != NULL && same_bytes(&x->kernel, &y->kernel) &&
+                   same_bytes(&x->site, &y->site));
+    return same_line && rankset_equal(&a->ranks, &b->ranks) &&
+           strcmp(text_get(&a->where), text_get(&b->where)) == 0;
+}
+
+static void waited_release(struct waited *waited)
+{
+    rankset_release(&waited->ranks);
+    text_release(&waited->where);
+}
+
+static void waited_merge(struct waited *into, struct waited *from)
+{
+    into->waits += from->waits;
+    into->others++;
+    into->since_ns = from->since_ns > into->since_ns ? from->since_ns : into->since_ns;
+    waited_release(from);
+}
+
+/* Alike ones become one; how many are left. */
+static uint32_t waited_group(const struct picture *picture, struct waited *list,
+                             uint32_t count)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t like = 0;
+        add_where(&list[i].where, picture, &list[i].hash);
+        while (like < left && !waited_alike(picture, &list[like], &list[i])) {
+            like++;
+        }
+        if (like < left) {
+            waited_merge(&list[like], &list[i]);
+        } else {
+            list[left++] = list[i];
+        }
+    }
+    return left;
+}
+
+/* Fills the list; how many waits found no room. */
+static uint32_t waited_gather(const struct picture *picture, struct waited *list,
+                              uint32_t *count)
+{
+    uint32_t untold = 0;
     for (uint32_t rank = 0; rank < picture->size; rank++) {
         const Moot__Account *account = picture->seats[rank].account;
         for (size_t i = 0; account != NULL && i < account->n_waits; i++) {
             const Moot__Account__Wait *wait = account->waits[i];
             moot_hash hash = account_hash(&wait->hash);
-            struct waited *waited = waited_find(list, &count, &hash);
+            struct waited *waited = waited_find(list, count, &hash);
             if (waited == NULL) {
-                untold++;
+                untold += wait->count;
                 continue;
             }
             (void)rankset_add(&waited->ranks, rank);
@@ -206,14 +267,49 @@ static void add_waits(struct text *text, const struct picture *picture)
             }
         }
     }
+    return untold;
+}
+
+/* Of many waits an account tells of the first. */
+static void add_untold_waits(struct text *text, const struct picture *picture)
+{
+    struct rankset ranks = {0};
+    uint64_t waits = 0;
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        if (account != NULL && account->waits_untold > 0) {
+            waits += account->waits_untold;
+            (void)rankset_add(&ranks, rank);
+        }
+    }
+    if (waits > 0) {
+        text_add(text, "    ... and %llu waits more of ", (unsigned long long)waits);
+        stall_add_ranks(text, &ranks);
+        text_add(text,
+                 ", not looked into: a rank tells of %u tasks that it waits for\n",
+                 LIMIT_ACCOUNT_WAITS);
+    }
+    rankset_release(&ranks);
+}
+
+static void add_waits(struct text *text, const struct picture *picture)
+{
+    struct waited list[WAITED_MAX];
+    uint32_t count = 0, untold = waited_gather(picture, list, &count);
     text_add(text, count > 0 ? "  what is waited for:\n" : "  no wait is open\n");
+    count = waited_group(picture, list, count);
     for (uint32_t i = 0; i < count; i++) {
-        add_waited(text, picture, &list[i]);
-        rankset_release(&list[i].ranks);
+        if (i < LINES_MAX) {
+            add_waited(text, picture, &list[i]);
+        } else {
+            untold += list[i].waits;
+        }
+        waited_release(&list[i]);
     }
     if (untold > 0) {
-        text_add(text, "    ... and %u more\n", untold);
+        text_add(text, "    ... and %u more wait%s\n", untold, untold == 1 ? "" : "s");
     }
+    add_untold_waits(text, picture);
 }
 
 /* --- What each rank says -----------------------------------------------------------
@@ -237,11 +333,6 @@ static bool near(uint64_t a, uint64_t b)
 {
     uint64_t difference = a > b ? a - b : b - a;
     return difference < 50000000u || difference * 10 < (a > b ? a : b);
-}
-
-static bool same_bytes(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
-{
-    return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
 static bool say_alike(const Moot__Account *a, const Moot__Account *b)
@@ -402,9 +493,11 @@ void stall_compose(struct text *text, const struct picture *picture,
     }
     text_add(text, ":\n");
     for (uint32_t i = 0; i < diagnosis->finding_count; i++) {
-        text_add(text, "  cause %u of %u", i + 1,
-                 diagnosis->finding_count + diagnosis->more);
+        text_add(text, "  cause %u of %u", i + 1, diagnosis->finding_count);
         stall_add_finding(text, picture, &diagnosis->findings[i]);
+    }
+    if (diagnosis->more > 0) {
+        text_add(text, "  ... and others, of %u waits\n", diagnosis->more);
     }
     add_waits(text, picture);
     add_ranks(text, picture);

@@ -3,6 +3,7 @@
  */
 #include "stall.h"
 
+#include "hashing/identity.h"
 #include "node/members.h"
 
 /* --- Sentences -------------------------------------------------------------------- */
@@ -12,10 +13,22 @@ static const Moot__Account *account_of(const struct picture *picture, uint32_t r
     return rank < picture->size ? picture->seats[rank].account : NULL;
 }
 
+/* "task 1a2b3c4d (file:line)", "... and 62 others" */
 static void add_end(struct text *text, const struct picture *picture,
                     const struct finding *finding)
 {
     stall_add_task(text, picture, &finding->chain[finding->chain_count - 1].hash);
+    if (finding->tasks > 1) {
+        text_add(text, " and %u other%s", finding->tasks - 1,
+                 finding->tasks == 2 ? "" : "s");
+    }
+}
+
+/* The words that go with one task, or with several. */
+static const char *either(const struct finding *finding, const char *one,
+                          const char *several)
+{
+    return finding->tasks > 1 ? several : one;
 }
 
 static void say_dead(struct text *text, const struct picture *picture,
@@ -143,7 +156,8 @@ static void say_cycle(struct text *text, const struct picture *picture,
 }
 
 /* Of what all have released and dropped no rank knows any more. */
-static void say_forgotten(struct text *text, const struct picture *picture)
+static void say_forgotten(struct text *text, const struct picture *picture,
+                          const struct finding *finding)
 {
     uint64_t most = 0;
     for (uint32_t rank = 0; rank < picture->size; rank++) {
@@ -154,9 +168,9 @@ static void say_forgotten(struct text *text, const struct picture *picture)
     }
     if (most > 0) {
         text_add(text,
-                 ", or it is one of %llu tasks that had ended, were released by every "
+                 ", or %s of %llu tasks that had ended, were released by every "
                  "rank, and forgotten (MOOT_WINDOW)",
-                 (unsigned long long)most);
+                 either(finding, "it is one", "they are"), (unsigned long long)most);
     }
 }
 
@@ -165,15 +179,18 @@ static void say_nobody(struct text *text, const struct picture *picture,
 {
     text_add(text, "no rank holds ");
     add_end(text, picture, finding);
-    text_add(text, ": a condition may have kept its spawn from happening");
+    text_add(text, ": a condition may have kept %s from happening",
+             either(finding, "its spawn", "their spawns"));
     if (!rankset_empty(&finding->busy)) {
         text_add(text, ", or ");
         stall_add_ranks(text, &finding->busy);
-        text_add(text, " may yet spawn it");
+        text_add(text, " may yet spawn %s", either(finding, "it", "them"));
     }
-    say_forgotten(text, picture);
+    say_forgotten(text, picture, finding);
     say_busy(text, picture, finding,
-             "spawn it on some rank, or do not wait where that is skipped",
+             either(finding,
+                    "spawn it on some rank, or do not wait where that is skipped",
+                    "spawn them on some rank, or do not wait where that is skipped"),
              "MOOT_ERR_NOT_HELD");
 }
 
@@ -184,9 +201,10 @@ static void say_evidence(struct text *text, const struct picture *picture,
 {
     const Moot__Account *account = account_of(picture, finding->culprit);
     text_add(text,
-             "evidence that its chair, rank %u, will not spawn it: the chair has "
-             "neither spawned it nor blocked",
-             finding->culprit);
+             "evidence that %s chair, rank %u, will not spawn %s: the chair has "
+             "neither spawned %s nor blocked",
+             either(finding, "its", "their"), finding->culprit,
+             either(finding, "it", "them"), either(finding, "it", "them"));
     if (account != NULL) {
         text_add(text, " (");
         stall_add_program(text, account);
@@ -204,10 +222,11 @@ static void say_demand(struct text *text, const struct picture *picture,
 {
     const Moot__Account *account = account_of(picture, finding->culprit);
     text_add(text,
-             "evidence that its chair, rank %u, will not spawn it: the chair "
+             "evidence that %s chair, rank %u, will not spawn %s: the chair "
              "waits itself, with %llu tasks on its roll, and who asks is further "
              "along",
-             finding->culprit,
+             either(finding, "its", "their"), finding->culprit,
+             either(finding, "it", "them"),
              account != NULL ? (unsigned long long)account->len : 0ull);
     text_add(text, "\n      next: see what rank %u waits for\n", finding->culprit);
 }
@@ -249,10 +268,10 @@ static void say_undecided(struct text *text, const struct picture *picture,
         text_add(
             text,
             "the leave to be held: the ranks diverged, the chair, rank %u, has not "
-            "spawned it, and outside of repair mode nobody votes\n      next: "
+            "spawned %s, and outside of repair mode nobody votes\n      next: "
             "MOOT_DIVERGENCE=repair would vote for another owner; "
             "MOOT_DIVERGENCE=strict would name the first difference\n",
-            finding->culprit);
+            finding->culprit, either(finding, "it", "them"));
         return;
     case CORE_LACK_NOTHING:
     case CORE_LACK_CANDIDATES:
@@ -262,9 +281,9 @@ static void say_undecided(struct text *text, const struct picture *picture,
         break;
     }
     text_add(text,
-             "a holder that its chair, rank %u, knows of; it has asked for one\n"
+             "a holder that %s chair, rank %u, knows of; it has asked for one\n"
              "      next: wait: the answer is under way\n",
-             finding->culprit);
+             either(finding, "its", "their"), finding->culprit);
 }
 
 /* --- At the owner -------------------------------------------------------------------
@@ -275,49 +294,61 @@ static void say_away(struct text *text, const struct picture *picture,
 {
     const Moot__Account *account = account_of(picture, finding->culprit);
     add_end(text, picture, finding);
-    text_add(text, " is ready on rank %u, where no thread runs tasks (%u workers",
-             finding->culprit, account != NULL ? account->workers : 0);
+    text_add(text, " %s ready on rank %u, where no thread runs tasks (%u workers",
+             either(finding, "is", "are"), finding->culprit,
+             account != NULL ? account->workers : 0);
     if (account != NULL) {
         text_add(text, "; ");
         stall_add_program(text, account);
     }
     text_add(text,
              ")\n      next: MOOT_THREADS=1 gives the rank a worker; a wait there "
-             "would run it, too; moot_park() around code that blocks lets another "
-             "thread do so\n");
+             "would run %s, too; moot_park() around code that blocks lets another "
+             "thread do so\n",
+             either(finding, "it", "them"));
 }
 
+static void say_resting(struct text *text, const struct picture *picture,
+                        const struct finding *finding)
+{
+    add_end(text, picture, finding);
+    text_add(text,
+             " %s failed on rank %u, and will be tried again\n"
+             "      next: see .retries and .retry_backoff of %s\n",
+             either(finding, "has", "have"), finding->culprit,
+             either(finding, "its kernel", "their kernels"));
+}
+
+/* The kernel that runs, and what is ready behind it. */
 static void say_slow(struct text *text, const struct picture *picture,
                      const struct finding *finding)
 {
     const moot_hash *hash = &finding->chain[finding->chain_count - 1].hash;
     const Moot__Account__Task *task = picture_task(picture, finding->culprit, hash);
     const Moot__Account *account = account_of(picture, finding->culprit);
-    bool runs = task != NULL && task->stage == TASK_RUNNING;
-    add_end(text, picture, finding);
     if (task != NULL && task->stage == TASK_RESTING) {
-        text_add(text,
-                 " has failed on rank %u, and will be tried again\n"
-                 "      next: see .retries and .retry_backoff of its kernel\n",
-                 finding->culprit);
+        say_resting(text, picture, finding);
         return;
     }
-    if (runs) {
+    if (hash_equal(hash, &finding->root)) {
+        stall_add_task(text, picture, hash);
         text_add(text, " runs on rank %u, for ", finding->culprit);
-        text_add_duration(text, task->runs_ns);
+        text_add_duration(text, task != NULL ? task->runs_ns : 0);
+        if (finding->tasks > 1) {
+            text_add(text, ", and %u other%s ready behind it", finding->tasks - 1,
+                     finding->tasks == 2 ? " is" : "s are");
+        }
     } else {
-        text_add(text, " is ready on rank %u, behind a kernel that runs there",
-                 finding->culprit);
-    }
-    for (size_t i = 0; !runs && account != NULL && i < account->n_tasks; i++) {
-        const Moot__Account__Task *other = account->tasks[i];
-        if (other->stage == TASK_RUNNING) {
-            moot_hash running = account_hash(&other->hash);
+        const Moot__Account__Task *kernel =
+            picture_task(picture, finding->culprit, &finding->root);
+        add_end(text, picture, finding);
+        text_add(text, " %s ready on rank %u, behind a kernel that runs there",
+                 either(finding, "is", "are"), finding->culprit);
+        if (kernel != NULL) {
             text_add(text, ": ");
-            stall_add_task(text, picture, &running);
+            stall_add_task(text, picture, &finding->root);
             text_add(text, ", for ");
-            text_add_duration(text, other->runs_ns);
-            break;
+            text_add_duration(text, kernel->runs_ns);
         }
     }
     text_add(text,
@@ -331,9 +362,10 @@ static void say_lease(struct text *text, const struct picture *picture,
 {
     add_end(text, picture, finding);
     text_add(text,
-             " is a once task, and its owner, rank %u, has no lease: it does not hear "
+             " %s, and %s owner, rank %u, has no lease: it does not hear "
              "from a majority\n      next: see which ranks are silent\n",
-             finding->culprit);
+             either(finding, "is a once task", "are once tasks"),
+             either(finding, "its", "their"), finding->culprit);
 }
 
 static void say_open(struct text *text, const struct picture *picture,

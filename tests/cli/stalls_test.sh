@@ -71,6 +71,14 @@ next: .*moot_park\(\)
 ranks 0-1 wait for task [0-9a-f]{8} of kernel 'work' 'wanted' .*in 2 waits
 END
 
+# The same of many tasks is one cause and one line, and what is left out is counted.
+row many 3 0 undecided <<'END'
+cause 1 of 1 \[undecided\]: nobody owns task [0-9a-f]{8} of kernel 'work' 'of many' .* and 63 others, and the vote lacks evidence that their chair, rank 2, will not spawn them
+keeps ranks 0-1 waiting, .*, in 128 waits
+ranks 0-1 wait for task [0-9a-f]{8} of kernel 'work' 'of many' .* and 63 others like it, .*, in 128 waits
+\.\.\. and [0-9]+ waits more of ranks 0-1, not looked into: a rank tells of 64 tasks
+END
+
 # A dead holder, without whom the others have no majority as long as rank 2 is stopped.
 row dead 3 0 dead --faults kill:r1@400ms,pause:r2@300ms+2600ms <<'END'
 \[dead\]: rank 1, which is to act, has died \(its end was seen .* ago\).*because rank 2 gives no answer

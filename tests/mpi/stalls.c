@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STILL_MS = 2600, FILE_MS_MAX = 50000, NOBODY = 99 };
+enum { STILL_MS = 2600, FILE_MS_MAX = 50000, NOBODY = 99, MANY = 400 };
 
 struct work {
     uint64_t number;
@@ -215,6 +215,20 @@ static void undecided(struct scene *scene)
         stand_still(scene);
     else
         wait_for(scene, spawn(scene, scene->work, &work, "wanted", NULL), MOOT_OK);
+}
+
+/* The same of more tasks than a rank tells of. */
+static void many(struct scene *scene)
+{
+    struct work work = {.slow_rank = NOBODY};
+    moot_task tasks[MANY];
+    if (scene->rank == 2) {
+        stand_still(scene);
+        return;
+    }
+    for (work.number = 0; work.number < MANY; work.number++)
+        tasks[work.number] = spawn(scene, scene->work, &work, "of many", NULL);
+    MUST(moot_task_wait_all(scene->m, tasks, MANY, MOOT_FOREVER), MOOT_OK);
 }
 
 /* Rank 1 owns the task; the test kills it, and stops rank 2, without which there is no
@@ -433,6 +447,7 @@ static const struct {
     {"behind", behind, MOOT_OK},       {"nested", nested, MOOT_OK},
     {"resting", resting, MOOT_OK},     {"motion", motion, MOOT_OK},
     {"lease", lease, MOOT_OK},         {"both", stopped_and_slow, MOOT_OK},
+    {"many", many, MOOT_OK},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

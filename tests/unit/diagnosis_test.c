@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { NOBODY = -1, A = 0, B = 1, C = 2 };
+enum { NOBODY = -1, A = 0, B = 1, C = 2, D = 3 };
 
 /* --- At the owner ----------------------------------------------------------------- */
 
@@ -376,6 +376,88 @@ static void two_slow_tasks_of_one_rank(struct kit *kit)
     kit_own(kit, 1, B, CORE_OWN_RUNNING, TASK_RUNNING);
 }
 
+/* Rank 1 runs A, and B and C are ready behind it. */
+static void two_behind_what_is_waited_for(struct kit *kit)
+{
+    kit_wait(kit, 0, B);
+    kit_own(kit, 1, A, CORE_OWN_RUNNING, TASK_RUNNING)->runs_ns = 3000000000;
+    kit_own(kit, 1, B, CORE_OWN_WAIT, TASK_READY);
+    kit_wait(kit, 2, A);
+    kit_wait(kit, 2, C);
+    kit_own(kit, 1, C, CORE_OWN_WAIT, TASK_READY);
+    kit->ranks[1].account.running = 1;
+}
+
+static void three_behind_a_kernel(struct kit *kit)
+{
+    ready_behind_a_kernel(kit);
+    kit_own(kit, 1, C, CORE_OWN_WAIT, TASK_READY);
+    kit_own(kit, 1, D, CORE_OWN_WAIT, TASK_READY);
+    kit_wait(kit, 0, C);
+    kit_wait(kit, 2, C);
+    kit_wait(kit, 2, D);
+}
+
+/* The first kernel on rank 1 waits for a child there, and works on nothing. */
+static void behind_another_than_waits(struct kit *kit)
+{
+    owned(kit, CORE_OWN_WAIT, TASK_READY);
+    kit_own(kit, 1, B, CORE_OWN_RUNNING, TASK_RUNNING);
+    kit_wait(kit, 1, C)->waiter = kit_hash(kit, B);
+    kit_own(kit, 1, C, CORE_OWN_RUNNING, TASK_RUNNING);
+    kit->ranks[1].account.running = 2;
+    kit->ranks[1].account.stopped = 1;
+}
+
+static void two_that_rest(struct kit *kit)
+{
+    resting(kit);
+    kit_wait(kit, 2, B);
+    kit_own(kit, 1, B, CORE_OWN_WAIT, TASK_RESTING);
+}
+
+static void two_that_one_chair_may_spawn(struct kit *kit)
+{
+    evidence(kit);
+    kit_wait(kit, 0, B);
+    kit_task(kit, 2, B)->held = true;
+    kit_wait(kit, 2, B);
+    kit_task(kit, 1, B)->lack = CORE_LACK_EVIDENCE;
+    kit->ranks[0].account.waits_untold = 400;
+    kit->ranks[2].account.waits_untold = 36;
+}
+
+static void two_lacks_of_one_chair(struct kit *kit)
+{
+    two_that_one_chair_may_spawn(kit);
+    kit_task(kit, 1, B)->lack = CORE_LACK_DEMAND;
+}
+
+/* Of one, rank 2 lacks the acceptance, of the other rank 3. */
+static void two_votes_of_one_chair(struct kit *kit)
+{
+    voters_late(kit);
+    kit_wait(kit, 0, B);
+    kit_task(kit, 0, B)->held = kit_task(kit, 0, B)->asked = true;
+    kit_task(kit, 1, B)->lack = CORE_LACK_VOTERS;
+    kit_task(kit, 1, B)->awaited = kit_ranks(kit, 0x4);
+}
+
+static void two_that_nobody_holds(struct kit *kit)
+{
+    nobody_holds_it(kit);
+    kit_wait(kit, 3, B);
+    kit_task(kit, 1, B)->lack = CORE_LACK_HOLDER;
+    kit->ranks[3].lane.state = CORE_LANE_BLOCKED;
+}
+
+static void two_without_a_lease(struct kit *kit)
+{
+    once_without_a_lease(kit);
+    kit_wait(kit, 2, B);
+    kit_own(kit, 1, B, CORE_OWN_WAIT, TASK_IDLE)->once = true;
+}
+
 static void long_chain(struct kit *kit)
 {
     kit_wait(kit, 0, 0);
@@ -491,6 +573,51 @@ static const struct row {
     {"worst first", slow_and_dead, "dead slow", 3, {"cause 2 of 2 [slow]"}},
     {"one silent", two_tasks_of_one_silent_rank, "silent", 1, {"keeps ranks 0,2"}},
     {"two slow", two_slow_tasks_of_one_rank, "slow slow", 1, {NULL}},
+    {"behind, and it",
+     two_behind_what_is_waited_for,
+     "slow",
+     1,
+     {"task 01010101 of kernel 'work' runs on rank 1, for 3.000 s, and 2 others are "
+      "ready behind it",
+      "keeps ranks 0,2 waiting, for 1.000 s, in 3 waits"}},
+    {"three behind",
+     three_behind_a_kernel,
+     "slow",
+     1,
+     {"of kernel 'work' and 2 others are ready on rank 1, behind a kernel that runs "
+      "there: task 02020202"}},
+    {"behind another",
+     behind_another_than_waits,
+     "slow",
+     1,
+     {"task 03030303 of kernel 'work' runs on rank 1, for 0 us, and 1 other is ready"}},
+    {"two rest", two_that_rest, "slow", 1, {"and 1 other have failed on rank 1"}},
+    {"one chair",
+     two_that_one_chair_may_spawn,
+     "undecided",
+     1,
+     {"and 1 other, and the vote lacks evidence that their chair, rank 1, will not "
+      "spawn them",
+      "ranks 0,2 wait for task 01010101 of kernel 'work' and 1 other like it, for "
+      "1.000 s, in 4 waits",
+      "... and 436 waits more of ranks 0,2, not looked into: a rank tells of 64"}},
+    {"two lacks", two_lacks_of_one_chair, "undecided undecided", 1, {NULL}},
+    {"two votes",
+     two_votes_of_one_chair,
+     "undecided",
+     1,
+     {"the acceptance of ranks 2-3, which answer,"}},
+    {"two of nobody",
+     two_that_nobody_holds,
+     "nobody",
+     NOBODY,
+     {"no rank holds task 01010101 of kernel 'work' and 1 other: a condition may have "
+      "kept their spawns from"}},
+    {"two leases",
+     two_without_a_lease,
+     "lease",
+     1,
+     {"are once tasks, and their owner, rank 1, has no lease"}},
     {"cut", long_chain, "moving", NOBODY, {"... 18 tasks more", "... and so on"}},
     {"untold", told_by_nobody, "moving", NOBODY, {"is on its way"}},
     {"two move", two_that_move, "moving", 1, {"what 2 waits are for is on its way"}},
