@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAUSE_MS = 10, LOOK_ROUNDS = 20 };
+enum { PAUSE_MS = 10, LOOK_ROUNDS = 20, FIRST_BYTES = 512 };
 
 /* --- Finding ---------------------------------------------------------------------- */
 
@@ -78,20 +78,39 @@ static bool is_text(const unsigned char *bytes, size_t size)
     return true;
 }
 
+/* Of a script's first line, "#!INTERPRETER [ARGUMENT]", which is changed. */
+static const char *script_flaw(char *line)
+{
+    static char flaw[FIRST_BYTES + 64];
+    char *end = line + strcspn(line, "\n");
+    const bool whole = *end == '\n';
+    *end = '\0';
+    char *name = line + 2 + strspn(line + 2, " \t");
+    if (whole && end[-1] == '\r')
+        return "is a script whose first line ends with a carriage return";
+    name[strcspn(name, " \t")] = '\0';
+    if (!whole || *name != '/' || is_program(name))
+        return NULL;
+    snprintf(flaw, sizeof flaw, "is a script for %s, which is %s", name,
+             access(name, F_OK) == 0 ? "no program" : "not there");
+    return flaw;
+}
+
 const char *program_flaw(const char *path)
 {
-    unsigned char bytes[512];
+    unsigned char bytes[FIRST_BYTES] = {0};
     FILE *file = fopen(path, "re");
     if (!file)
         return NULL;
-    const size_t size = fread(bytes, 1, sizeof bytes, file);
+    const size_t size = fread(bytes, 1, sizeof bytes - 1, file);
     const bool read = !ferror(file);
     fclose(file);
     if (read && size == 0)
         return "is empty";
-    return read && is_text(bytes, size) && (size < 2 || memcmp(bytes, "#!", 2) != 0)
-               ? "is a text that does not begin with #!"
-               : NULL;
+    if (read && size > 2 && memcmp(bytes, "#!", 2) == 0)
+        return script_flaw((char *)bytes);
+    return read && is_text(bytes, size) ? "is a text that does not begin with #!"
+                                        : NULL;
 }
 
 /* What `path --version` says first, "" if nothing. */

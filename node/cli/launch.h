@@ -20,7 +20,7 @@ bool launcher_find(struct launcher *out);
 bool program_find(const char *name, char path[LAUNCH_PATH_BYTES]);
 
 /* Why no system would start a file that is executable, as "is empty"; NULL: nothing is
- * seen that speaks against it. */
+ * seen that speaks against it.  Stays until the next call. */
 const char *program_flaw(const char *path);
 
 /* Cores that ranks can be given without sharing: what an MPI launcher counts. */

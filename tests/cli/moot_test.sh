@@ -247,6 +247,20 @@ says err "rank 0 never opened a moot; it died of signal 6 (Aborted)"
 expect no_launcher 127 env PATH="$scratch/bin" "$moot" run -n 2 rank
 says err "no mpirun"
 expect not_a_program 127 "$moot" run -n 2 data
+expect an_option_is_stronger 0 env SAY=trace MOOT_TRACE=two "$moot" run -n 1 --trace one rank
+says out "trace $scratch/one"
+says err "moot: --trace one is used, not MOOT_TRACE=two (environment)"
+expect an_option_may_be_said_twice 0 env SAY=trace "$moot" run -n 1 --trace one MOOT_TRACE=one rank
+says out "trace $scratch/one"
+for script in "gone:/no/such/python -u:for /no/such/python, which is not there" \
+    "crlf:/bin/sh\r:whose first line ends with a carriage return" \
+    "folder:/tmp:for /tmp, which is no program"; do
+    name=${script%%:*} line=${script#*:}
+    printf '#! %b\necho here\n' "${line%%:*}" >"$scratch/bin/$name"
+    chmod +x "$scratch/bin/$name"
+    expect "a_script_that_no_system_starts: $name" 127 "$moot" run -n 2 "$name"
+    says err "cannot be started: it is a script ${line#*:}"
+done
 for no_program in "text:it is a text that does not begin with #!" "empty:it is empty"; do
     [ "${no_program%%:*}" = empty ] || echo "not for a shell" >"$scratch/bin/text"
     [ "${no_program%%:*}" = text ] || : >"$scratch/bin/empty"
