@@ -1,5 +1,6 @@
 /* sim_options.c - the command line of `moot sim`. */
 #include "consensus/sim/plan_private.h"
+#include "node/text.h"
 #include "proto/limits.h"
 #include "sim.h"
 #include <errno.h>
@@ -170,11 +171,14 @@ static int take_canary(struct sim_command *command, const char *word)
             command->trial.canary = (enum sim_canary)i;
             return CLI_OK;
         }
-    int status = cli_usage(&verb_sim, "there is no canary \"%s\"; there are:", word);
+    struct text canaries = {0};
     for (int i = 1; i < SIM_CANARY_END; i++)
-        fprintf(stderr, "  %-16s seen by the check \"%s\"\n",
-                sim_canary_name((enum sim_canary)i),
-                sim_canary_check((enum sim_canary)i));
+        text_add(&canaries, "\n  %-16s seen by the check \"%s\"",
+                 sim_canary_name((enum sim_canary)i),
+                 sim_canary_check((enum sim_canary)i));
+    int status = cli_usage(&verb_sim, "there is no canary \"%s\"; there are:%s", word,
+                           text_get(&canaries));
+    text_release(&canaries);
     return status;
 }
 
@@ -265,6 +269,32 @@ static int find_setting(const char *name, size_t length)
     return -1;
 }
 
+/* What the mistake says is allowed; of a time that may be a word, too, which one. */
+static void setting_allowed(enum trial_setting setting, const struct plan_error *error,
+                            struct text *text)
+{
+    struct plan_error unused;
+    uint64_t value;
+    const bool automatic = trial_setting_parse(setting, "auto", &value, &unused);
+    const bool never = trial_setting_parse(setting, "never", &value, &unused);
+    const bool is_told = error->allowed[0] != '\0';
+    if (is_told || automatic || never)
+        text_add(text, "; allowed: %s%s%s",
+                 is_told ? error->allowed : "a time such as 5ms",
+                 automatic ? ", or auto" : "", never ? ", or never" : "");
+}
+
+static int setting_refuse(enum trial_setting setting, const char *option,
+                          const char *word, const struct plan_error *error)
+{
+    struct text allowed = {0};
+    setting_allowed(setting, error, &allowed);
+    const int status = cli_usage(&verb_sim, "--%s %s: %s%s", option, word, error->wrong,
+                                 text_get(&allowed));
+    text_release(&allowed);
+    return status;
+}
+
 static int take_setting(struct sim_command *command, int setting, const char *word)
 {
     struct plan_error error;
@@ -273,17 +303,16 @@ static int take_setting(struct sim_command *command, int setting, const char *wo
     if (trial_setting_parse((enum trial_setting)setting, word,
                             &trial->settings[setting], &error))
         return CLI_OK;
-    return cli_usage(&verb_sim, "--%s %s: %s%s%s",
-                     trial_setting_name((enum trial_setting)setting), word, error.wrong,
-                     error.allowed[0] != '\0' ? "; allowed: " : "", error.allowed);
+    return setting_refuse((enum trial_setting)setting,
+                          trial_setting_name((enum trial_setting)setting), word,
+                          &error);
 }
 
-static void settings_list(FILE *to)
+static void settings_list(struct text *text)
 {
     for (int i = 0; i < TRIAL_SETTING_END; i++)
-        fprintf(to, "%s%s", i > 0 ? ", " : "",
-                trial_setting_name((enum trial_setting)i));
-    fputc('\n', to);
+        text_add(text, "%s%s", i > 0 ? ", " : "",
+                 trial_setting_name((enum trial_setting)i));
 }
 
 static int take_sweep(struct sim_command *command, const char *word)
@@ -291,25 +320,28 @@ static int take_sweep(struct sim_command *command, const char *word)
     const char *equals = strchr(word, '=');
     int setting = equals != NULL ? find_setting(word, (size_t)(equals - word)) : -1;
     if (setting < 0) {
+        struct text settings = {0};
+        settings_list(&settings);
         int status =
-            cli_usage(&verb_sim, "--sweep takes SETTING=VALUE,VALUE,... such as "
-                                 "vote-timeout=never,1ms,5ms; settings:");
-        fputs("  ", stderr);
-        settings_list(stderr);
+            cli_usage(&verb_sim,
+                      "--sweep takes SETTING=VALUE,VALUE,... such as "
+                      "vote-timeout=never,1ms,5ms, not \"%s\"; settings:\n  %s",
+                      word, text_get(&settings));
+        text_release(&settings);
         return status;
     }
     command->sweeps = true;
     command->sweep = (enum trial_setting)setting;
     for (const char *at = equals + 1; command->sweep_count < SIM_SWEEP_MAX; at++) {
         char value[64];
-        struct plan_error error = {.wrong = "too long"};
+        struct plan_error error = {.wrong = "too long", .allowed = ""};
         size_t length = strcspn(at, ",");
         (void)snprintf(value, sizeof value, "%.*s", (int)(length < 63 ? length : 63),
                        at);
         if (length > 62 ||
             !trial_setting_parse(command->sweep, value,
                                  &command->sweep_values[command->sweep_count], &error))
-            return cli_usage(&verb_sim, "--sweep: \"%s\": %s", value, error.wrong);
+            return setting_refuse(command->sweep, "sweep", value, &error);
         command->sweep_count++;
         at += length;
         if (*at == '\0')

@@ -41,6 +41,8 @@ while IFS='|' read -r arguments wanted; do
     says err "$wanted"
     [ ! -s "$scratch/out" ]
     note $? "it prints on standard output"
+    ! grep -q "^Try " "$scratch/err" || tail -n 1 "$scratch/err" | grep -q "^Try "
+    note $? "something stands behind where help is"
 done <<'TABLE'
 --seed 1|say how many ranks: --ranks N
 --ranks 0|--ranks takes a number of ranks, 1 to 16384, not "0"
@@ -73,11 +75,13 @@ done <<'TABLE'
 --ranks 3 --lateness 1ms|--lateness goes with workloads that have phases
 --ranks 3 --faults dorp|unknown fault "dorp"; did you mean "drop"
 --ranks 3 --faults kill:r3@1ms|the plan does not fit 3 ranks: there is no rank 3
---ranks 3 --vote-timeout 5|--vote-timeout 5: a time needs a unit; allowed: ns, us, ms
+--ranks 3 --vote-timeout 5|--vote-timeout 5: a time needs a unit; allowed: ns, us, ms, .* as in 1.5s, or auto, or never
+--ranks 3 --vote-timeout soon|should stand here, not "soon"; allowed: a time such as 5ms, or auto, or never
+--ranks 3 --sweep ask-delay=soon|should stand here, not "soon"; allowed: a time such as 5ms, or auto$
 --ranks 3 --latency never|--latency never: a time, such as 5ms, should stand here
 --ranks 3 --voters 16|--voters 16: there are 1 to 15 voters
 --ranks 3 --sweep colour=1|--sweep takes SETTING=VALUE,VALUE,.* such as vote-timeout
---ranks 3 --sweep voters=1,x|--sweep: "x": a whole number should stand here
+--ranks 3 --sweep voters=1,x|--sweep x: a whole number should stand here
 --ranks 3 --canary parrot|there is no canary "parrot"; there are:
 --ranks 65|random programs have at most 64 ranks
 --ranks 65 --faults none|random programs have at most 64 ranks

@@ -49,7 +49,7 @@ for page in "$man"/moot-*.1; do
 done
 
 # Each setting that `moot sim --sweep` knows is an option that the help tells of.
-"$moot" sim --ranks 2 --sweep nothing=1 2>&1 | tail -n +3 | tr ',' '\n' |
+"$moot" sim --ranks 2 --sweep nothing=1 2>&1 | sed -n 2p | tr ',' '\n' |
     grep -oE '[a-z][a-z-]+' | while read -r setting; do
     "$moot" help sim | grep -qE -e "--$setting([^a-z-]|\$)" || echo "$setting"
 done >"$scratch/missing"
