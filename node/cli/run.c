@@ -74,6 +74,8 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
         job->no_progress = true;
         return CLI_OK;
     }
+    if (strncmp(option, "-np", 3) == 0) /* mpirun's */
+        return cli_no_option(&verb_run, option);
     for (; name < NAMES; name++) {
         length = strlen(names[name]);
         if (strncmp(option, names[name], length) == 0 &&

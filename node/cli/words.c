@@ -39,10 +39,33 @@ void options_find(const struct verb *verb, struct options *out)
     }
 }
 
+/* How launchers and batch systems, and this command's verbs, call the number of ranks.
+ */
+static bool is_ranks(const char *name)
+{
+    static const char *const names[] = {"-n",       "-np",      "-N",     "--np",
+                                        "--nprocs", "--ntasks", "--ranks"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The verb's option for that; NULL: it has none. */
+static const char *ranks_option(const struct options *options)
+{
+    for (int i = 0; i < options->count; i++)
+        if (strcmp(options->items[i], "-n") == 0 ||
+            strcmp(options->items[i], "--ranks") == 0)
+            return options->items[i];
+    return NULL;
+}
+
 int cli_no_option(const struct verb *verb, const char *word)
 {
     static const char help[] = "--help"; /* every verb's, and in no help */
     struct options options;
+    const char *meant = NULL;
     const char *names[OPTIONS_MAX + 1] = {help};
     char name[OPTION_BYTES * 2];
     if (strcmp(word, help) == 0)
@@ -51,9 +74,10 @@ int cli_no_option(const struct verb *verb, const char *word)
     for (int i = 0; i < options.count; i++)
         names[1 + i] = options.items[i];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    const char *meant = strlen(name) > 2 /* of a letter alone any is as near */
-                            ? spelling_closest(name, names, (size_t)options.count + 1)
-                            : NULL;
+    if (is_ranks(name))
+        meant = ranks_option(&options);
+    if (!meant && strlen(name) > 2) /* of a letter alone any is as near */
+        meant = spelling_closest(name, names, (size_t)options.count + 1);
     return cli_usage(verb, "there is no option %s%s%s%s", word,
                      meant ? "; did you mean " : "", meant ? meant : "",
                      meant ? "?" : "");

@@ -88,6 +88,10 @@ tune --run 1 -n 2 true|--run|--runs
 info --jsno|--jsno|--json
 state --wacth|--wacth|--watch
 trace export t --fromat csv|--fromat|--format
+run -np 4 true|-np|-n
+run --ranks=4 true|--ranks=4|-n
+tune --np 4 true|--np|-n
+sim -n 3|-n|--ranks
 END
 expect nothing_like_an_option 2 "$moot" report t --colour
 grep -qx "moot report: there is no option --colour" "$scratch/err"
