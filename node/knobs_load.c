@@ -121,6 +121,17 @@ static int line_load(const struct loading *l, const char *where, char *line,
     return set(l, where, trim(name), trim(equals + 1), origin);
 }
 
+/* By errno, and with the name of what named the file. */
+static int file_refuse(const struct loading *l, enum knob_source source,
+                       const char *path)
+{
+    char where[PATH_BYTES + 16];
+    snprintf(where, sizeof where, "%s%s%s",
+             source == KNOB_FROM_CONFIG_FILE ? config_name : "",
+             source == KNOB_FROM_CONFIG_FILE ? "=" : "", path);
+    return refuse(l, where, strerror(errno));
+}
+
 static int lines_load(const struct loading *l, FILE *file, const char *path,
                       enum knob_source source)
 {
@@ -134,7 +145,7 @@ static int lines_load(const struct loading *l, FILE *file, const char *path,
         if (code != MOOT_OK)
             return code;
     }
-    return ferror(file) ? refuse(l, path, strerror(errno)) : MOOT_OK;
+    return ferror(file) ? file_refuse(l, source, path) : MOOT_OK;
 }
 
 /* A file that is not there is no mistake, unless it was named. */
@@ -147,9 +158,8 @@ static int file_load(const struct loading *l, enum knob_source source)
     FILE *file = fopen(path, "re");
     if (!file) {
         const bool absent = errno == ENOENT || errno == ENOTDIR;
-        return absent && source != KNOB_FROM_CONFIG_FILE
-                   ? MOOT_OK
-                   : refuse(l, path, strerror(errno));
+        return absent && source != KNOB_FROM_CONFIG_FILE ? MOOT_OK
+                                                         : file_refuse(l, source, path);
     }
     const int code = lines_load(l, file, path, source);
     fclose(file);
