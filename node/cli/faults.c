@@ -22,7 +22,7 @@ static int refuse(const char *word, const struct plan_error *error)
     char text[2048];
     plan_error_format(word, error, text, sizeof text);
     fputs(text, stderr);
-    return CLI_FAILED;
+    return CLI_USAGE;
 }
 
 /* size 0: the job's is not known. */
@@ -108,7 +108,7 @@ const struct verb verb_faults = {
         "\n"
         "  -n N  checks the plan's ranks against a job of N ranks\n"
         "\n"
-        "Exit status: 0, or 1 if the plan is wrong.  moot-fault-plan(7) has the "
-        "grammar.",
+        "Exit status: 0, or 2 if the command line or the plan is wrong.\n"
+        "moot-fault-plan(7) has the grammar.",
     .run = faults_run,
 };

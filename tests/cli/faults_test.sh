@@ -43,7 +43,7 @@ This plan has 4 rules and seed 42.  Times and counts begin when moot_open ends.
 TEXT
 same err </dev/null
 
-expect a_mistake_has_its_caret 1 "$moot" faults explain drop:0.1/vote,dup:2
+expect a_mistake_has_its_caret 2 "$moot" faults explain drop:0.1/vote,dup:2
 same out </dev/null
 same err <<'TEXT'
 drop:0.1/vote,dup:2
@@ -52,7 +52,7 @@ a probability is between 0 and 1
 allowed: 0 to 1, as in 0.1, or 0% to 100%, as in 10%
 TEXT
 
-expect ranks_of_the_job_are_checked 1 "$moot" faults explain -n 4 drop,kill:r4@1s
+expect ranks_of_the_job_are_checked 2 "$moot" faults explain -n 4 drop,kill:r4@1s
 same out </dev/null
 same err <<'TEXT'
 drop,kill:r4@1s
