@@ -150,6 +150,20 @@ char *knobs_origin(const struct knobs *knobs, enum knob knob, char *text, size_t
 char *knobs_path(enum knob_source source, const char *const *overrides, char *path,
                  size_t size);
 
+/* Heartbeat, lease and suspicion, with what `auto` stands for. */
+struct knob_timers {
+    uint64_t heartbeat_ns, lease_ns, suspect_ns;
+};
+void knobs_timers(const struct knobs *knobs, struct knob_timers *out);
+/* Whether silent ranks are voted out.  Without a helper thread, for which MPI has to
+ * allow several (`threads`), a rank in a long kernel is silent: then only the dead are,
+ * unless the user says how long silence may last. */
+bool knobs_may_guess(const struct knobs *knobs, bool threads);
+/* Whether what is set can be true at once: MOOT_OK, or MOOT_ERR_CONFIG and what cannot.
+ */
+int knobs_agree(const struct knobs *knobs, bool threads, char *story,
+                size_t story_size);
+
 /* Calls `see` with each MOOT_* variable of the environment that is no knob: most likely
  * a misspelt one. */
 void knobs_each_stranger(void (*see)(void *context, const char *name), void *context);

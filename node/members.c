@@ -10,19 +10,15 @@
 #include "node/trace.h"
 #include "node/watch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define MILLISECONDS(n) (UINT64_C(1000000) * (n))
 
-/* What `auto` stands for (PROTOCOL.md section 6).  A certain death waits for the batch
- * alone, so that it is short; the rest are for guesses. */
-#define HEARTBEAT_AUTO_NS MILLISECONDS(500)
+/* Of PROTOCOL.md section 6.  A certain death waits for the batch alone, so that it is
+ * short; the rest are for guesses. */
 #define STAGGER_NS MILLISECONDS(200)
 #define BATCH_NS MILLISECONDS(20)
 enum {
-    LEASE_HEARTBEATS = 4,
-    SUSPECT_HEARTBEATS = 6,
     QUORUM_SUSPECTS = 5, /* T_q in terms of T_susp */
     RANKS_TEXT_BYTES = 256
 };
@@ -30,58 +26,26 @@ enum {
 /* --- Knobs -------------------------------------------------------------------------
  */
 
-/* Without a helper a rank in a long kernel is silent: then only the dead are removed,
- * unless the user says how long silence may last. */
-static bool may_guess(const struct moot *m)
-{
-    const struct knobs *knobs = &m->knobs;
-    bool answers = m->group.threads && knobs->progress != KNOB_PROGRESS_CALLER;
-    return knobs->heartbeat_ns != KNOB_NEVER &&
-           (answers || knobs->heartbeat_ns != KNOB_AUTO);
-}
-
-static uint64_t or_else(int64_t knob_ns, uint64_t auto_ns)
-{
-    return knob_ns == KNOB_AUTO ? auto_ns : (uint64_t)knob_ns;
-}
-
-static uint64_t heartbeat_of(const struct knobs *knobs)
-{
-    uint64_t auto_ns = HEARTBEAT_AUTO_NS;
-    if (knobs->suspect_ns != KNOB_AUTO) {
-        auto_ns = (uint64_t)knobs->suspect_ns / SUSPECT_HEARTBEATS;
-    }
-    return or_else(knobs->heartbeat_ns, auto_ns);
-}
-
 int members_options(const struct moot *m, struct core_options *options, char *story,
                     size_t story_size)
 {
     const struct knobs *knobs = &m->knobs;
-    uint64_t beat_ns = heartbeat_of(knobs);
+    struct knob_timers timers;
+    knobs_timers(knobs, &timers);
     options->opened_ns = m->opened_ns;
     options->stagger_ns = STAGGER_NS;
     options->batch_ns = BATCH_NS;
     options->solo = knobs->split == KNOB_SPLIT_SOLO;
-    if (!may_guess(m)) {
+    if (!knobs_may_guess(knobs, m->group.threads)) {
         options->heartbeat_ns = CORE_NEVER;
         return MOOT_OK;
     }
-    options->heartbeat_ns = beat_ns;
-    options->lease_ns = or_else(knobs->lease_ns, beat_ns * LEASE_HEARTBEATS);
-    options->suspect_ns = or_else(knobs->suspect_ns, beat_ns * SUSPECT_HEARTBEATS);
+    options->heartbeat_ns = timers.heartbeat_ns;
+    options->lease_ns = timers.lease_ns;
+    options->suspect_ns = timers.suspect_ns;
     options->adapt |= knobs->suspect_ns == KNOB_AUTO ? (uint32_t)CORE_ADAPT_SUSPECT : 0;
     options->quorum_wait_ns = options->suspect_ns * QUORUM_SUSPECTS;
-    if (2 * beat_ns > options->lease_ns || options->lease_ns > options->suspect_ns) {
-        snprintf(story, story_size,
-                 "MOOT_LEASE is at least two of MOOT_HEARTBEAT, and MOOT_SUSPECT at "
-                 "least MOOT_LEASE; here they are %llu, %llu and %llu us",
-                 (unsigned long long)options->lease_ns / 1000,
-                 (unsigned long long)beat_ns / 1000,
-                 (unsigned long long)options->suspect_ns / 1000);
-        return MOOT_ERR_CONFIG;
-    }
-    return MOOT_OK;
+    return knobs_agree(knobs, m->group.threads, story, story_size);
 }
 
 bool members_open(struct moot *m)

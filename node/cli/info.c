@@ -195,17 +195,21 @@ static int info_print(bool json, bool all)
             versions_print(mpi);
         fflush(stdout);
         cli_complain(&verb_info, "%s", story);
-        return CLI_FAILED;
+        return CLI_USAGE;
     }
     if (json) {
         all_json(&knobs, mpi, all);
-        return CLI_OK;
+    } else {
+        versions_print(mpi);
+        knobs_print(&knobs, all);
     }
-    versions_print(mpi);
-    knobs_print(&knobs, all);
     fflush(stdout);
-    knobs_each_stranger(stranger_print, NULL);
-    return CLI_OK;
+    if (!json)
+        knobs_each_stranger(stranger_print, NULL);
+    if (knobs_agree(&knobs, true, story, sizeof story) == MOOT_OK)
+        return CLI_OK;
+    cli_complain(&verb_info, "%s", story);
+    return CLI_USAGE;
 }
 
 static int info_run(int argc, char **argv)
@@ -243,8 +247,8 @@ const struct verb verb_info = {
         "  --json         for programs\n"
         "  --level basic  without the knobs that most users never need\n"
         "\n"
-        "Exit status: 0; 1 if a value is malformed, and then standard error says "
-        "where\n"
-        "it stands; 2 if the command line is wrong.",
+        "Exit status: 0; 2 if the command line or a knob is wrong, or knobs "
+        "contradict\n"
+        "each other, and then standard error says where they stand.",
     .run = info_run,
 };

@@ -435,7 +435,8 @@ static int job_prepare(struct job *job)
 {
     const ssize_t length = readlink("/proc/self/exe", job->self, sizeof job->self - 1);
     char story[1500];
-    if (knobs_load(&job->knobs, job->settings, story, sizeof story) != MOOT_OK) {
+    if (knobs_load(&job->knobs, job->settings, story, sizeof story) != MOOT_OK ||
+        knobs_agree(&job->knobs, true, story, sizeof story) != MOOT_OK) {
         cli_complain(&verb_run, "%s", story);
         return CLI_USAGE;
     }

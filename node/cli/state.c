@@ -110,7 +110,7 @@ static int state_run(int argc, char **argv)
     }
     if (knobs_load(&knobs, NULL, story, sizeof story) != MOOT_OK) {
         cli_complain(&verb_state, "%s", story);
-        return CLI_FAILED;
+        return CLI_USAGE;
     }
     const int status = job_choose(knobs.state, &request.job, name);
     return status == CLI_OK ? state_print(knobs.state, &request) : status;
@@ -130,6 +130,6 @@ const struct verb verb_state = {
         "  --watch  once a second, until the job has ended\n"
         "\n"
         "Exit status: 0; 1 if no such job runs here, several do, or none of its\n"
-        "ranks answers; 2 if the command line is wrong.",
+        "ranks answers; 2 if the command line or a knob is wrong.",
     .run = state_run,
 };

@@ -5,6 +5,7 @@
  * measures; replays what was recorded with other timers; and writes down the choice.
  */
 #include "tune.h"
+#include "node/knobs.h"
 #include "proto/limits.h"
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +24,8 @@ enum {
     PATH_BYTES = 4096,
     BACKUP_BYTES = PATH_BYTES + 16,
     SECONDS_MOST = 15,
-    SEEDS = 2
+    SEEDS = 2,
+    RUN_SETTINGS_MAX = 32 /* as `moot run` takes */
 };
 
 struct tuning {
@@ -120,6 +122,46 @@ static void directory_empty(const char *path)
     closedir(dir);
 }
 
+/* What a run is told, so that round trips can be counted, and nothing cuts a wait
+ * short.  What the user sets stands behind it, and is stronger. */
+static char **run_settings(void)
+{
+    static char timeout[] = "MOOT_VOTE_TIMEOUT=never", lease[] = "MOOT_LEASE=5s",
+                suspect[] = "MOOT_SUSPECT=30s", heartbeat[64];
+    static char *settings[] = {heartbeat, lease, suspect, timeout, NULL};
+    snprintf(heartbeat, sizeof heartbeat, "MOOT_HEARTBEAT=%" PRId64 "ms",
+             TUNE_HEARTBEAT_NS / 1000000);
+    return settings;
+}
+
+/* Whether the ranks can take all knobs, as `moot run` would see. */
+static int settings_check(const struct tuning *tuning)
+{
+    const char *all[RUN_SETTINGS_MAX + 1];
+    char story[1500];
+    struct knobs knobs;
+    int count = 0;
+    for (char **own = run_settings(); *own != NULL; own++)
+        all[count++] = *own;
+    for (int i = tuning->first; i < tuning->argc && count < RUN_SETTINGS_MAX &&
+                                strncmp(tuning->argv[i], "MOOT_", 5) == 0 &&
+                                strchr(tuning->argv[i], '=') != NULL;
+         i++)
+        all[count++] = tuning->argv[i];
+    all[count] = NULL;
+    if (knobs_load(&knobs, all, story, sizeof story) != MOOT_OK) {
+        cli_complain(&verb_tune, "%s", story);
+        return CLI_USAGE;
+    }
+    if (knobs_agree(&knobs, true, story, sizeof story) != MOOT_OK) {
+        cli_complain(&verb_tune,
+                     "%s; unless it is told otherwise here, tune sets %s, %s and %s",
+                     story, all[0], all[1], all[2]);
+        return CLI_USAGE;
+    }
+    return CLI_OK;
+}
+
 /* The words of `moot run` for this program; the caller frees the array. */
 static char **run_words(const struct tuning *tuning, char *self, char *settings[])
 {
@@ -197,13 +239,8 @@ static int run_await(pid_t child)
 /* The exit status of one run; what it prints is for the first to show. */
 static int run_once(const struct tuning *tuning, bool shown)
 {
-    static char timeout[] = "MOOT_VOTE_TIMEOUT=never", lease[] = "MOOT_LEASE=5s",
-                suspect[] = "MOOT_SUSPECT=30s", heartbeat[64];
-    char *settings[] = {heartbeat, lease, suspect, timeout, NULL};
     static char self[] = "/proc/self/exe";
-    snprintf(heartbeat, sizeof heartbeat, "MOOT_HEARTBEAT=%" PRId64 "ms",
-             TUNE_HEARTBEAT_NS / 1000000);
-    char **words = run_words(tuning, self, settings);
+    char **words = run_words(tuning, self, run_settings());
     if (words == NULL)
         return CLI_FAILED;
     fflush(NULL);
@@ -392,6 +429,8 @@ static int tune_run(int argc, char **argv)
 {
     static struct tuning tuning;
     int status = arguments_read(argc, argv, &tuning);
+    if (status == CLI_OK)
+        status = settings_check(&tuning);
     if (status != CLI_OK)
         return status;
     if (!file_try(&tuning))
@@ -436,6 +475,6 @@ const struct verb verb_tune = {
         "             they say too little)\n"
         "\n"
         "Exit status: 0; 1 if the program failed or FILE cannot be written; 2 if the\n"
-        "command line is wrong.",
+        "command line or a knob is wrong.",
     .run = tune_run,
 };

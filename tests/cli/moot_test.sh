@@ -141,10 +141,15 @@ says out '"strangers": ["MOOT_VOTRES"]'
 python3 -m json.tool "$scratch/out" >/dev/null
 note $? "not JSON"
 echo "MOOT_VOTERS = many" >"$scratch/config/moot/moot.conf"
-expect info_of_a_mistake 1 "$moot" info
+expect info_of_a_mistake 2 "$moot" info
 says err "moot.conf:1: MOOT_VOTERS is 'many', but may be 1 to 15"
 rm "$scratch/config/moot/moot.conf"
 expect info_argument 2 "$moot" info now
+expect info_of_knobs_that_contradict 2 env MOOT_SUSPECT=1s MOOT_LEASE=3s "$moot" info
+says out "MOOT_LEASE = 3s"
+says err "MOOT_SUSPECT is 1s (environment), but must be at least the lease: MOOT_LEASE is 3s (env"
+expect state_with_a_bad_knob 2 env MOOT_VOTERS=0 "$moot" state
+says err "MOOT_VOTERS is '0', but may be 1 to 15"
 
 # --- run: the command line ---
 

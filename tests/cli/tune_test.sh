@@ -47,6 +47,11 @@ for bad in "" "-n 1 tsp" "-n 4" "-n 4 --runs 0 tsp" "-n 4 --runs" "-n 4 -x tsp";
     says err "moot help tune"
 done
 
+expect a_knob_that_is_none 2 10 "$moot" tune -n 2 MOOT_VOTERS=0 tsp
+says err "MOOT_VOTERS is '0', but may be 1 to 15"
+expect knobs_that_contradict 2 10 "$moot" tune -n 2 MOOT_SUSPECT=1s tsp
+says err "MOOT_SUSPECT is 1s .*: MOOT_LEASE is 5s .*; unless it is told otherwise here, tune sets .*MOOT_LEASE=5s"
+
 # --- Programs that cannot be measured ---
 
 expect a_program_that_fails 1 60 "$moot" tune -n 2 -o failed.conf -- false

@@ -280,6 +280,59 @@ static void a_mistake_is_told_with_its_place(void **state)
     }
 }
 
+/* Each of the values is allowed, but not with the others. */
+static void contradictions_are_told_with_their_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *heartbeat, *lease, *suspect, *progress;
+        const char *story; /* NULL: there is none */
+    } rows[] = {
+        {"auto", "auto", "auto", "auto", NULL},
+        {"auto", "auto", "1s", "auto", NULL},
+        {"1s", "2s", "2s", "auto", NULL},
+        {"auto", "1s", "auto", "auto", NULL},
+        {"1s", "1999ms", "10s", "auto",
+         "MOOT_LEASE is 1999ms (environment), but must be at least two heartbeats: "
+         "MOOT_HEARTBEAT is 1s (environment)"},
+        {"auto", "100ms", "auto", "auto",
+         "MOOT_LEASE is 100ms (environment), but must be at least two heartbeats: "
+         "MOOT_HEARTBEAT is auto (environment), which is 500 ms"},
+        {"auto", "100ms", "600ms", "auto",
+         "MOOT_LEASE is 100ms (environment), but must be at least two heartbeats: "
+         "MOOT_HEARTBEAT is auto (environment), which is 100 ms"},
+        {"auto", "3s", "1s", "auto",
+         "MOOT_SUSPECT is 1s (environment), but must be at least the lease: "
+         "MOOT_LEASE is 3s (environment)"},
+        {"1s", "auto", "3s", "auto",
+         "MOOT_SUSPECT is 3s (environment), but must be at least the lease: "
+         "MOOT_LEASE is auto (environment), which is 4.000 s"},
+        {"never", "3s", "1s", "auto", NULL}, /* nobody guesses */
+        {"auto", "3s", "1s", "caller", NULL},
+        {"1s", "3s", "1s", "caller",
+         "MOOT_SUSPECT is 1s (environment), but must be at least the lease: "
+         "MOOT_LEASE is 3s (environment)"},
+    };
+    const struct knob_origin origin = {KNOB_FROM_ENVIRONMENT, 0};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct knobs knobs;
+        char story[512] = "";
+        const char *const values[][2] = {{"MOOT_HEARTBEAT", rows[i].heartbeat},
+                                         {"MOOT_LEASE", rows[i].lease},
+                                         {"MOOT_SUSPECT", rows[i].suspect},
+                                         {"MOOT_PROGRESS", rows[i].progress}};
+        knobs_default(&knobs);
+        for (int k = 0; k < 4; k++)
+            assert_int_equal(knobs_set(&knobs, values[k][0], values[k][1], origin,
+                                       story, sizeof story),
+                             MOOT_OK);
+        const int code = knobs_agree(&knobs, true, story, sizeof story);
+        if (code != (rows[i].story ? MOOT_ERR_CONFIG : MOOT_OK) ||
+            strcmp(story, rows[i].story ? rows[i].story : "") != 0)
+            fail_msg("row %zu gives %d: %s", i, code, story);
+    }
+}
+
 static void a_line_too_long_is_refused(void **state)
 {
     (void)state;
@@ -369,6 +422,7 @@ int main(void)
         cmocka_unit_test_setup(the_strongest_source_wins, clear),
         cmocka_unit_test_setup(the_options_may_name_the_file, clear),
         cmocka_unit_test_setup(a_mistake_is_told_with_its_place, clear),
+        cmocka_unit_test(contradictions_are_told_with_their_units),
         cmocka_unit_test_setup(a_line_too_long_is_refused, clear),
         cmocka_unit_test_setup(a_stranger_in_the_environment_is_seen, clear),
         cmocka_unit_test_setup(everyone_gets_the_values_and_origins_of_rank_0, clear),
