@@ -430,6 +430,26 @@ static int program_refuse(const char *name)
     return CLI_NOT_FOUND;
 }
 
+/* An option is stronger than the same knob in the environment or in a file, and says
+ * so.  As a setting of this command it is another word of the same speaker: false. */
+static bool given_once(const struct job *job, const char *option, const char *value,
+                       enum knob knob)
+{
+    char told[KNOB_TEXT_BYTES], origin[LAUNCH_PATH_BYTES];
+    knobs_format(&job->knobs, knob, told, sizeof told);
+    if (!value || *told == '\0' || strcmp(value, told) == 0)
+        return true;
+    if (job->knobs.origins[knob].source == KNOB_FROM_OPTIONS) {
+        cli_usage(&verb_run, "%s %s and %s=%s are not the same: give one of them",
+                  option, value, knob_table[knob].name, told);
+        return false;
+    }
+    fprintf(stderr, "moot: %s %s is used, not %s=%s (%s)\n", option, value,
+            knob_table[knob].name, told,
+            knobs_origin(&job->knobs, knob, origin, sizeof origin));
+    return true;
+}
+
 /* What must be known before anything is started. */
 static int job_prepare(struct job *job)
 {
@@ -440,6 +460,9 @@ static int job_prepare(struct job *job)
         cli_complain(&verb_run, "%s", story);
         return CLI_USAGE;
     }
+    if (!given_once(job, "--trace", job->trace, KNOB_TRACE) ||
+        !given_once(job, "--faults", job->faults, KNOB_FAULTS))
+        return CLI_USAGE;
     if (length <= 0 || !program_find(job->program[0], job->path))
         return program_refuse(job->program[0]);
     const char *flaw = program_flaw(job->path);
@@ -447,9 +470,10 @@ static int job_prepare(struct job *job)
         cli_complain(&verb_run, "%s cannot be started: it %s", job->path, flaw);
         return CLI_NOT_FOUND;
     }
+    const bool exported = settings_export(job);
     if (job->trace && !trace_export(job))
         return CLI_FAILED;
-    if (!settings_export(job) || !directory_make(job)) {
+    if (!exported || !directory_make(job)) {
         cli_complain(&verb_run, "no folder for the summary: %s", strerror(errno));
         return CLI_FAILED;
     }

@@ -185,6 +185,16 @@ expect run_with_a_plan_for_more_ranks 2 "$moot" run -n 2 --faults=kill:r2@1s tru
 says err "^"
 expect run_with_an_unknown_knob 2 "$moot" run -n 2 MOOT_VOTRES=3 true
 says err "did you mean MOOT_VOTERS?"
+expect run_with_knobs_that_contradict 2 "$moot" run -n 2 MOOT_LEASE=100ms true
+says err "MOOT_LEASE is 100ms (options), but must be at least two heartbeats: MOOT_HEARTBEAT is auto"
+expect run_without_the_file_of_knobs 2 env MOOT_CONFIG=nope "$moot" run -n 2 true
+says err "moot run: MOOT_CONFIG=nope: No such file or directory"
+expect run_with_two_traces 2 "$moot" run -n 2 --trace one MOOT_TRACE=two true
+says err "--trace one and MOOT_TRACE=two are not the same: give one of them"
+[ ! -e "$scratch/one" ]
+note $? "makes a folder"
+expect run_with_two_plans 2 "$moot" run -n 2 --faults drop:0.1 MOOT_FAULTS=drop:0.2 true
+says err "--faults drop:0.1 and MOOT_FAULTS=drop:0.2 are not the same: give one of them"
 for late in --no-progress -n --; do
     expect "run_with_$late behind a setting" 2 "$moot" run -n 2 MOOT_VOTERS=3 "$late" true
     says err "$late stands behind MOOT_VOTERS=3: options come before settings"
@@ -201,6 +211,7 @@ cat >"$scratch/bin/rank" <<'END'
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
 size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-1}}
 [ "${SAY-}" != arguments ] || printf '<%s>' "$@"
+[ "${SAY-}" != trace ] || echo "trace ${MOOT_TRACE-}"
 [ "${SAY-}" != voters ] || echo "voters ${MOOT_VOTERS-}"
 [ "${ABSENT-}" != "$rank" ] || exit 0
 sheet=$MOOT_SUMMARY/rank-$rank
