@@ -278,10 +278,31 @@ static void a_suspicion_that_auto_has_is_left_to_it(void **state)
     }
 }
 
+static void what_was_seen_once_is_not_several_times(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"\n0 times, and", "\n1 time, and",
+                                        "\n2 times, and"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char *text = NULL;
+        size_t size;
+        const struct tune_measures measures = {
+            .runs = 1, .hosts = 1, .decided = {.count = i}};
+        const struct tune_advice advice = {.enough = false};
+        FILE *file = open_memstream(&text, &size);
+        assert_non_null(file);
+        tune_print_advice(&measures, &advice, file);
+        fclose(file);
+        assert_non_null(strstr(text, words[i]));
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_suspicion_that_auto_has_is_left_to_it),
+        cmocka_unit_test(what_was_seen_once_is_not_several_times),
         cmocka_unit_test(samples_are_counted_from_above),
         cmocka_unit_test(a_share_is_bounded_by_what_the_sample_supports),
         cmocka_unit_test(it_is_measured_who_was_late),
