@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SLOW_NS UINT64_C(1000000000)
+
 const char *cause_name(enum cause cause)
 {
     static const char *const names[] = {
@@ -75,14 +77,26 @@ static const Moot__Account__Task *kernel_at_work(const Moot__Account *account)
     return NULL;
 }
 
+/* A kernel is slow once it has run for a tenth of what a stall takes, or for a second.
+ */
+static void conclude_running(struct finding *finding, const Moot__Account *account,
+                             uint32_t owner, const Moot__Account__Task *kernel)
+{
+    uint64_t slow_ns = account->stall_ns / 10;
+    slow_ns = slow_ns < SLOW_NS ? slow_ns : SLOW_NS;
+    conclude(finding, kernel->runs_ns < slow_ns ? CAUSE_MOVING : CAUSE_SLOW, owner);
+    finding->root = account_hash(&kernel->hash);
+}
+
 static void conclude_ready(struct finding *finding, const Moot__Account *account,
                            uint32_t owner)
 {
     const Moot__Account__Task *kernel = kernel_at_work(account);
     bool busy = account->running > account->stopped;
-    conclude(finding, busy ? CAUSE_SLOW : CAUSE_AWAY, owner);
     if (busy && kernel != NULL) {
-        finding->root = account_hash(&kernel->hash);
+        conclude_running(finding, account, owner, kernel);
+    } else {
+        conclude(finding, busy ? CAUSE_SLOW : CAUSE_AWAY, owner);
     }
 }
 
@@ -119,8 +133,7 @@ static bool follow_owner(const struct picture *picture, struct finding *finding,
         if (child_of(account, hash, hash)) {
             return true;
         }
-        conclude(finding, CAUSE_SLOW, owner);
-        finding->root = *hash;
+        conclude_running(finding, account, owner, task);
     } else if (task->stage == TASK_RESTING) {
         conclude(finding, CAUSE_SLOW, owner);
     } else if (task->stage == TASK_READY) {

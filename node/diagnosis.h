@@ -23,9 +23,9 @@
     X(UNDECIDED, "undecided") /* its chair lacks something to decide who owns it */    \
     X(AWAY, "away")           /* ready at its owner, where no thread runs tasks */     \
     X(LEASE, "lease")         /* a once task whose owner has no lease */               \
-    X(SLOW, "slow")           /* its kernel runs, or is to be tried again */           \
-    X(OPEN, "open")           /* a close waits for a rank whose program goes on */     \
-    X(MOVING, "moving")       /* it is on its way, as far as can be seen */
+    X(SLOW, "slow")     /* its kernel has run for long, or rests after failing */      \
+    X(OPEN, "open")     /* a close waits for a rank whose program goes on */           \
+    X(MOVING, "moving") /* it is on its way, as far as can be seen */
 
 enum cause {
 #define X(name, text) CAUSE_##name,

@@ -104,7 +104,10 @@ mutant HOLDERMOVES $d - 's/if (picture_loses(picture, holder, chair)) {/if (fals
 # What the owner does.
 mutant NOINPUTS $d chain 's/if (task->input.len > 0) {/if (false) {/'
 mutant NOCHILDREN $d nested 's/if (child_of(account, hash, hash)) {/if (false) {/'
-mutant SLOWISMOVING $d slow '/child_of(account, hash, hash)/,/return false/s/CAUSE_SLOW/CAUSE_MOVING/'
+mutant SLOWISMOVING $d slow 's/kernel->runs_ns < slow_ns ? CAUSE_MOVING : CAUSE_SLOW/CAUSE_MOVING/'
+mutant SLOWATONCE $d - 's/kernel->runs_ns < slow_ns ? CAUSE_MOVING :/false ? CAUSE_MOVING :/'
+mutant SLOWATASECOND $d slow 's|uint64_t slow_ns = account->stall_ns / 10;|uint64_t slow_ns = SLOW_NS;|'
+mutant SLOWLATE $d - 's/slow_ns = slow_ns < SLOW_NS ? slow_ns : SLOW_NS;//'
 mutant RESTISMOVING $d resting 's/} else if (task->stage == TASK_RESTING) {/} else if (false) {/'
 mutant BUSYISAWAY $d behind 's/bool busy = account->running > account->stopped;/bool busy = false;/'
 mutant AWAYISBUSY $d away 's/bool busy = account->running > account->stopped;/bool busy = true;/'

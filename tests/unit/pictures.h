@@ -70,6 +70,7 @@ static inline struct kit *kit_new(uint32_t size)
         at->account.rank = rank;
         at->account.size = size;
         at->account.lease = at->account.helper = true;
+        at->account.stall_ns = UINT64_C(10000000000);
         at->account.members = kit_ranks(kit, (1u << size) - 1);
         at->account.lanes = at->lanes;
         at->account.n_lanes = 1;
@@ -121,7 +122,9 @@ static inline Moot__Account__Task *kit_task(struct kit *kit, uint32_t rank, int 
     return to;
 }
 
-/* The rank owns the task, all know that, and it is that far. */
+/* The rank owns the task, all know that, and it is that far; what runs does so for
+ * long.
+ */
 static inline Moot__Account__Task *kit_own(struct kit *kit, uint32_t owner, int task,
                                            enum core_own own, enum task_stage stage)
 {
@@ -130,6 +133,7 @@ static inline Moot__Account__Task *kit_own(struct kit *kit, uint32_t owner, int 
     Moot__Account__Task *to = kit_task(kit, owner, task);
     to->own = own;
     to->stage = stage;
+    to->runs_ns = stage == TASK_RUNNING ? 2000000000 : 0;
     return to;
 }
 
