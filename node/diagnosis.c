@@ -441,7 +441,8 @@ static void find_busy(const struct picture *picture, struct finding *finding)
             uint32_t state = account->lanes[i]->state;
             busy |= state != CORE_LANE_BLOCKED && state != CORE_LANE_ENDED;
         }
-        if (busy || picture_is_silent(picture, rank)) {
+        bool silent = picture_is_silent(picture, rank);
+        if (busy || (silent && !picture_is_gone(picture, rank))) {
             (void)rankset_add(&finding->busy, rank);
         }
     }

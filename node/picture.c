@@ -71,6 +71,13 @@ bool picture_is_dead(const struct picture *picture, uint32_t rank)
                             peer->process == 'Z' || peer->ended_ns != 0);
 }
 
+bool picture_is_gone(const struct picture *picture, uint32_t rank)
+{
+    const Moot__Account__Peer *peer = picture_peer(picture, rank);
+    return picture_is_dead(picture, rank) ||
+           (peer != NULL && peer->state == MEMBER_REMOVED);
+}
+
 bool picture_is_silent(const struct picture *picture, uint32_t rank)
 {
     const struct seat *seat = &picture->seats[rank];

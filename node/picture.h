@@ -36,6 +36,8 @@ bool picture_holders(const struct picture *picture, const moot_hash *hash,
 
 /* The process has certainly ended, as who gathered them saw. */
 bool picture_is_dead(const struct picture *picture, uint32_t rank);
+/* So has it, or a view has removed it: it spawns nothing more. */
+bool picture_is_gone(const struct picture *picture, uint32_t rank);
 /* It was asked, or cannot be asked, and has given no answer. */
 bool picture_is_silent(const struct picture *picture, uint32_t rank);
 /* Frames from one rank to another do not get through (only under a fault plan). */

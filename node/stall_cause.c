@@ -174,6 +174,25 @@ static void say_forgotten(struct text *text, const struct picture *picture,
     }
 }
 
+/* What they alone held is held by nobody. */
+static void say_gone(struct text *text, const struct picture *picture,
+                     const struct finding *finding)
+{
+    struct rankset gone = {0};
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        if (picture_is_gone(picture, rank)) {
+            (void)rankset_add(&gone, rank);
+        }
+    }
+    if (!rankset_empty(&gone)) {
+        text_add(text, ", or ");
+        stall_add_ranks(text, &gone);
+        text_add(text, ", which died or got voted out, held %s",
+                 either(finding, "it", "them"));
+    }
+    rankset_release(&gone);
+}
+
 static void say_nobody(struct text *text, const struct picture *picture,
                        const struct finding *finding)
 {
@@ -186,6 +205,7 @@ static void say_nobody(struct text *text, const struct picture *picture,
         stall_add_ranks(text, &finding->busy);
         text_add(text, " may yet spawn %s", either(finding, "it", "them"));
     }
+    say_gone(text, picture, finding);
     say_forgotten(text, picture, finding);
     say_busy(text, picture, finding,
              either(finding,

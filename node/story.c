@@ -1,10 +1,13 @@
 /* story.c - see story.h. */
 #include "story.h"
 
+#include "node/members.h"
 #include "proto/error.h"
 #include "proto/limits.h"
 
 #include <string.h>
+
+enum { RANKS_TEXT_BYTES = 256 };
 
 static void begin(struct text *story, const struct moot *m, const struct task *task)
 {
@@ -92,6 +95,25 @@ static void add_cycle(struct text *story, const struct moot *m, const moot_hash 
     }
 }
 
+/* What they alone held is held by nobody. */
+static void add_gone(struct text *story, const struct moot *m, enum member_state state,
+                     const char *how)
+{
+    struct rankset gone = {0};
+    char list[RANKS_TEXT_BYTES];
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        if (m->members.all[rank].state == state) {
+            (void)rankset_add(&gone, rank);
+        }
+    }
+    if (!rankset_empty(&gone)) {
+        rankset_format(&gone, list, sizeof(list));
+        text_add(story, "; rank%s %s, which %s, may have held it",
+                 rankset_count(&gone) == 1 ? "" : "s", list, how);
+    }
+    rankset_release(&gone);
+}
+
 void story_of_verdict(struct text *story, const struct moot *m, const struct task *task,
                       int code, const moot_hash *chain, uint32_t chain_count)
 {
@@ -104,6 +126,10 @@ void story_of_verdict(struct text *story, const struct moot *m, const struct tas
              m->group.rank);
     if (code == MOOT_ERR_CYCLE) {
         add_cycle(story, m, chain, chain_count);
+    }
+    if (code == MOOT_ERR_NOT_HELD) {
+        add_gone(story, m, MEMBER_DEAD, "died");
+        add_gone(story, m, MEMBER_REMOVED, "the others voted out");
     }
     /* Who asks too late is told that nobody holds it, too. */
     uint64_t dropped = core_stats(m->core)->dropped;

@@ -36,6 +36,8 @@ row() {
         "$build/tests/mpi/stalls" "$case" >"$scratch/out" 2>&1 </dev/null
     code=$?
     [ "$code" -eq "$status" ] || complain "exit $code, not $status"
+    # A rank that ends because of that may look as if it had died.
+    ! grep -E '^rank [0-9]+: .* gave ' "$scratch/out" || complain "a rank did not end well"
     # The first report: from its head to the next line that is not part of it.
     awk '/^moot: .*report after/ { if (seen++) exit; on = 1; print; next }
          on && /^  / { print; next }
@@ -134,6 +136,13 @@ row nobody 3 0 nobody <<'END'
 MOOT_ERR_NOT_HELD once all ranks rest; rank 2 does not
 held by: nobody
 keeps ranks 0-1 waiting
+END
+
+# What a rank that died alone held; its survivors' error names it, too.
+row orphaned 3 0 nobody --faults kill:r1@400ms <<'END'
+\[nobody\]: no rank holds task [0-9a-f]{8}: .*, or rank 2 may yet spawn it, or rank 1, which died or got voted out, held it
+MOOT_ERR_NOT_HELD once all ranks rest; rank 2 does not
+keeps rank 0 waiting
 END
 
 # Combinations: a chain over ranks to a vote, two causes at once, voters that are stopped.

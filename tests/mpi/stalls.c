@@ -330,6 +330,26 @@ static void nobody(struct scene *scene)
     wait_for(scene, task, MOOT_ERR_NOT_HELD);
 }
 
+/* Rank 1 alone has spawned it; the test kills it, and nobody is left to run it. */
+static void orphaned(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = 1, .ms = 20000};
+    moot_hash hash;
+    moot_task task;
+    give_chair(scene, &work, scene->work, 0, &hash);
+    if (scene->rank == 2) {
+        stand_still(scene);
+        return;
+    }
+    if (scene->rank == 1)
+        (void)spawn(scene, scene->work, &work, "orphan", NULL);
+    MUST(moot_task_find(scene->m, &hash, &task), MOOT_OK);
+    wait_for(scene, task, MOOT_ERR_NOT_HELD);
+    if (strstr(moot_last_error(scene->m), "; rank 1, which died, may have held it") ==
+        NULL)
+        must(scene, MOOT_ERR_NOT_HELD, MOOT_OK, "a story without the dead");
+}
+
 /* Rank 1 owns a task that is ready, and its program comes back late to run it. */
 static void away(struct scene *scene)
 {
@@ -447,7 +467,7 @@ static const struct {
     {"behind", behind, MOOT_OK},       {"nested", nested, MOOT_OK},
     {"resting", resting, MOOT_OK},     {"motion", motion, MOOT_OK},
     {"lease", lease, MOOT_OK},         {"both", stopped_and_slow, MOOT_OK},
-    {"many", many, MOOT_OK},
+    {"many", many, MOOT_OK},           {"orphaned", orphaned, MOOT_OK},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

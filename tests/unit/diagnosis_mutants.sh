@@ -131,6 +131,9 @@ mutant NOOWNER $p slow 's/owner = task->owner;/(void)0;/; s/task->own != CORE_OW
 mutant NOCIRCLE $d cycle 's/if (closes_circle(finding, &hash)) {/if (false) {/'
 mutant CIRCLESDIFFER $d cycle 's/return in_chain(a, &b->chain\[b->cycle_begin\].hash);/return false;/'
 mutant NOTBUSY $d cycle 's/^        find_busy(picture, &found);//'
+mutant GONEISBUSY $d orphaned 's/(silent && !picture_is_gone(picture, rank))/silent/'
+mutant NOTGONE $c orphaned 's/^    say_gone(text, picture, finding);//'
+mutant REMOVEDISHERE $p - 's/           (peer != NULL && peer->state == MEMBER_REMOVED);/           false;/'
 mutant NOTBUSYALONE $d nobody 's/found.cause == CAUSE_NOBODY ||//'
 
 # Who has just ended is in no account.
