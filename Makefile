@@ -245,6 +245,7 @@ deps-check:
 	@deploy/debian-deps.sh $(PACKAGES) $(PACKAGES_CHECK)
 
 run: deps
+	@$(AGAIN) -q all 2>/dev/null || echo "building in $(BUILD)/, which takes a minute or two"
 	@$(AGAIN) -s all
 	$(BUILD)/moot run -n 4 tsp deploy/examples/burma14.tsp
 

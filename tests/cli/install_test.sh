@@ -3,7 +3,7 @@
 #
 # Installs BUILD under a DESTDIR, compiles a program with nothing but moot.pc, runs the
 # installed command, reads the manual pages, does so at home without a DESTDIR, and wants
-# an empty tree after uninstall.
+# an empty tree after uninstall.  Before that: `make run` says that it builds.
 set -eu
 
 : "${BUILD:?}"
@@ -12,6 +12,16 @@ trap 'rm -rf "$root"' EXIT
 prefix=/opt/moot
 at=$root$prefix
 quietly="make -s --no-print-directory BUILD=$BUILD DESTDIR=$root PREFIX=$prefix"
+
+# `make run` says what keeps it from running at once; there is no such compiler.
+first=$(make --no-print-directory run BUILD="$root/none" CC=false JOBS=1 2>&1 | head -n 1)
+case $first in
+"building in $root/none/"*) rm -rf "$root/none" ;;
+*)
+    echo "make run begins with: $first"
+    exit 1
+    ;;
+esac
 
 $quietly install
 
