@@ -12,6 +12,7 @@
  */
 #include "cli.h"
 #include "launch.h"
+#include "node/faults.h"
 #include "node/knobs.h"
 #include "outcome.h"
 #include "proto/limits.h"
@@ -403,6 +404,10 @@ static int faults_take(struct job *job)
     int code = plan_parse(text, &job->plan, &error);
     if (code == MOOT_OK)
         code = plan_check_ranks(job->plan, (uint32_t)job->ranks, &error);
+    if (code == MOOT_OK && faults_check(text, shown, sizeof shown) != MOOT_OK) {
+        cli_complain(&verb_run, "%s", shown);
+        return CLI_USAGE;
+    }
     if (code == MOOT_OK)
         return setenv("MOOT_FAULTS", text, 1) == 0 ? CLI_OK : CLI_FAILED;
     plan_error_format(text, &error, shown, sizeof shown);

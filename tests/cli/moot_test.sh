@@ -183,6 +183,8 @@ expect run_with_a_wrong_plan 2 "$moot" run -n 2 --faults kill:r1@tsk.start true
 says err "^"
 expect run_with_a_plan_for_more_ranks 2 "$moot" run -n 2 --faults=kill:r2@1s true
 says err "^"
+expect run_with_a_plan_for_the_simulator 2 "$moot" run -n 2 --faults restart:r1@1s+1s true
+says err "MOOT_FAULTS: restart is for \`moot sim\`"
 expect run_with_an_unknown_knob 2 "$moot" run -n 2 MOOT_VOTRES=3 true
 says err "did you mean MOOT_VOTERS?"
 expect run_with_knobs_that_contradict 2 "$moot" run -n 2 MOOT_LEASE=100ms true
