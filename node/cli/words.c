@@ -67,14 +67,15 @@ int cli_no_option(const struct verb *verb, const char *word)
     struct options options;
     const char *meant = NULL;
     const char *names[OPTIONS_MAX + 1] = {help};
-    char name[OPTION_BYTES * 2];
+    char name[OPTION_BYTES * 2], ranks[OPTION_BYTES];
     if (strcmp(word, help) == 0)
         return cli_usage(verb, "--help comes before all other words");
     options_find(verb, &options);
     for (int i = 0; i < options.count; i++)
         names[1 + i] = options.items[i];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    if (is_ranks(name))
+    snprintf(ranks, sizeof ranks, "%.*s", (int)strcspn(word, "=0123456789"), word);
+    if (is_ranks(ranks))
         meant = ranks_option(&options);
     if (!meant && strlen(name) > 2) /* of a letter alone any is as near */
         meant = spelling_closest(name, names, (size_t)options.count + 1);

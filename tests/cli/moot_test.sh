@@ -89,6 +89,7 @@ info --jsno|--jsno|--json
 state --wacth|--wacth|--watch
 trace export t --fromat csv|--fromat|--format
 run -np 4 true|-np|-n
+run -np4 true|-np4|-n
 run --ranks=4 true|--ranks=4|-n
 tune --np 4 true|--np|-n
 sim -n 3|-n|--ranks
