@@ -159,6 +159,9 @@ static int settings_check(const struct tuning *tuning)
                      story, all[0], all[1], all[2]);
         return CLI_USAGE;
     }
+    if (knobs.origins[KNOB_TRACE].source == KNOB_FROM_OPTIONS)
+        return cli_usage(&verb_tune, "MOOT_TRACE=%s: tune keeps traces of its own",
+                         knobs.trace);
     return CLI_OK;
 }
 
@@ -247,6 +250,7 @@ static int run_once(const struct tuning *tuning, bool shown)
     const pid_t child = told ? -1 : fork();
     if (child == 0) {
         signals_give_back();
+        unsetenv("MOOT_TRACE"); /* or the run tells that ours is stronger */
         const int nowhere = shown ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
         if (nowhere >= 0) {
             dup2(nowhere, STDOUT_FILENO);

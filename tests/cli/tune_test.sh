@@ -52,6 +52,9 @@ says err "MOOT_VOTERS is '0', but may be 1 to 15"
 expect knobs_that_contradict 2 10 "$moot" tune -n 2 MOOT_SUSPECT=1s tsp
 says err "MOOT_SUSPECT is 1s .*: MOOT_LEASE is 5s .*; unless it is told otherwise here, tune sets .*MOOT_LEASE=5s"
 
+expect a_trace_of_another 2 10 "$moot" tune -n 2 MOOT_TRACE=mine tsp
+says err "MOOT_TRACE=mine: tune keeps traces of its own"
+
 # --- Programs that cannot be measured ---
 
 expect a_program_that_fails 1 60 "$moot" tune -n 2 -o failed.conf -- false
@@ -67,8 +70,10 @@ echo "# mine" >"$scratch/mine.conf"
 expect a_file_that_stays 1 60 "$moot" tune -n 2 -o mine.conf -- false
 [ "$(cat "$scratch/mine.conf")" = "# mine" ]
 note $? "what was in the file is gone"
-expect too_few_waits 0 60 "$moot" tune -n 2 --runs 1 -o few.conf conditional
+expect too_few_waits 0 60 env MOOT_TRACE=mine "$moot" tune -n 2 --runs 1 -o few.conf conditional
 says out "advised: MOOT_VOTE_TIMEOUT=never, the default: .* asked"
+[ ! -e "$scratch/mine" ] && ! grep -q 'is used' "$scratch/err"
+note $? "speaks of another trace"
 grep -qx 'MOOT_VOTE_TIMEOUT = never' "$scratch/few.conf"
 note $? "another timeout in the file"
 grep -q '^# By moot tune .* of 1 run of$' "$scratch/few.conf"
