@@ -82,6 +82,17 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* --- Arguments -------------------------------------------------------------------- */
 
+/* Where none of the names stands, a time may: false, and the mistake says so. */
+static bool or_a_time(const struct lexer *lexer, const char *time)
+{
+    char *allowed = lexer->error ? lexer->error->allowed : NULL;
+    const size_t length = allowed ? strlen(allowed) : 0;
+    if (allowed)
+        snprintf(allowed + length, PLAN_ALLOWED_BYTES - length, ", or a time, %s",
+                 time);
+    return false;
+}
+
 bool lex_spread(struct lexer *lexer, struct plan_spread *out)
 {
     static const char *const names[] = {"exp", "pareto"};
@@ -100,7 +111,7 @@ bool lex_spread(struct lexer *lexer, struct plan_spread *out)
     }
     size_t name;
     if (!lex_name(lexer, "distribution", names, 2, &name))
-        return false;
+        return or_a_time(lexer, "5ms or 5ms+-2ms");
     out->type = name == 0 ? PLAN_SPREAD_EXP : PLAN_SPREAD_PARETO;
     if (!lex_skip(lexer, ":"))
         return lex_expected(lexer, "\":\" and a time", "exp:5ms, pareto:1ms:1.5");
@@ -335,7 +346,7 @@ static bool parse_moment(struct lexer *lexer, struct plan_rule *rule)
     }
     size_t from = lexer->at, length = lex_word(lexer), point;
     if (!lex_name(lexer, "point", point_names, POINT_NAMES, &point))
-        return false;
+        return or_a_time(lexer, "20ms");
     if ((takes & POINT) == 0)
         return lex_wrong(lexer, from, length, "a time, @2s",
                          "a %s rule begins at a time, not at a point",

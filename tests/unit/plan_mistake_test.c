@@ -206,6 +206,25 @@ static void the_caret_stands_under_the_mistake(void **state)
                               "allowed: 0 to 1, as in 0.1, or 0% to 100%, as in 10%\n");
 }
 
+static void where_a_time_may_stand_it_is_allowed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *end;
+    } rows[] = {
+        {"kill:r1@tsk.start", "report.sent, close, or a time, 20ms"},
+        {"kill:r1@", "report.sent, close, or a time, 20ms"},
+        {"delay:gauss:5ms", "exp, pareto, or a time, 5ms or 5ms+-2ms"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct plan *plan = NULL;
+        struct plan_error error;
+        assert_int_equal(plan_parse(rows[i].text, &plan, &error), MOOT_ERR_CONFIG);
+        const char *end = strstr(error.allowed, rows[i].end);
+        assert_true(end != NULL && strcmp(end, rows[i].end) == 0);
+    }
+}
+
 static void ranks_are_checked_against_the_job(void **state)
 {
     (void)state;
@@ -241,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mistake_is_found_where_it_stands),
         cmocka_unit_test(limits_are_kept),
+        cmocka_unit_test(where_a_time_may_stand_it_is_allowed),
         cmocka_unit_test(the_caret_stands_under_the_mistake),
         cmocka_unit_test(ranks_are_checked_against_the_job),
     };
