@@ -34,7 +34,7 @@ bool knobs_may_guess(const struct knobs *knobs, bool threads)
            (answers || knobs->heartbeat_ns != KNOB_AUTO);
 }
 
-/* "MOOT_LEASE is 3s (environment)", "MOOT_SUSPECT is auto, 3.000 s" */
+/* "MOOT_LEASE is 3s (environment)", "MOOT_SUSPECT is auto, which is 3.000 s" */
 static void knob_tell(struct text *text, const struct knobs *knobs, enum knob knob,
                       uint64_t ns)
 {

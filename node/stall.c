@@ -283,7 +283,7 @@ static void add_untold_waits(struct text *text, const struct picture *picture)
         }
     }
     if (waits > 0) {
-        text_add(text, "    ... and %llu waits more of ", (unsigned long long)waits);
+        text_add(text, "    ... and %llu more waits of ", (unsigned long long)waits);
         stall_add_ranks(text, &ranks);
         text_add(text,
                  ", not looked into: a rank tells of %u tasks that it waits for\n",
@@ -372,11 +372,14 @@ static void add_silent(struct text *text, const struct picture *picture, uint32_
     if (peer != NULL && peer->spoke) {
         text_add(text, "; last heard of ");
         text_add_duration(text, peer->silent_ns);
-        text_add(text, " ago: %s, %llu task%s on the roll",
-                 peer->closed    ? "closed"
-                 : peer->blocked ? "blocked"
-                                 : "running",
-                 (unsigned long long)peer->len, peer->len == 1 ? "" : "s");
+        text_add(text, " ago");
+        if (!picture_is_gone(picture, rank)) { /* a view has cleared what it said */
+            text_add(text, ": %s, %llu task%s on the roll",
+                     peer->closed    ? "closed"
+                     : peer->blocked ? "blocked"
+                                     : "running",
+                     (unsigned long long)peer->len, peer->len == 1 ? "" : "s");
+        }
     }
     if (peer != NULL && peer->waits_for.len > 0) {
         moot_hash hash = account_hash(&peer->waits_for);
@@ -497,7 +500,8 @@ void stall_compose(struct text *text, const struct picture *picture,
         stall_add_finding(text, picture, &diagnosis->findings[i]);
     }
     if (diagnosis->more > 0) {
-        text_add(text, "  ... and others, of %u waits\n", diagnosis->more);
+        text_add(text, "  ... and others, of %u wait%s\n", diagnosis->more,
+                 diagnosis->more == 1 ? "" : "s");
     }
     add_waits(text, picture);
     add_ranks(text, picture);

@@ -13,14 +13,25 @@ static const Moot__Account *account_of(const struct picture *picture, uint32_t r
     return rank < picture->size ? picture->seats[rank].account : NULL;
 }
 
-/* "task 1a2b3c4d (file:line)", "... and 62 others" */
+/* Whether a rank has told of a part of its waits. */
+static bool is_cut(const struct picture *picture)
+{
+    bool cut = false;
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account *account = account_of(picture, rank);
+        cut |= account != NULL && account->waits_untold > 0;
+    }
+    return cut;
+}
+
+/* "task 1a2b3c4d (file:line)", "... and at least 62 others" */
 static void add_end(struct text *text, const struct picture *picture,
                     const struct finding *finding)
 {
     stall_add_task(text, picture, &finding->chain[finding->chain_count - 1].hash);
     if (finding->tasks > 1) {
-        text_add(text, " and %u other%s", finding->tasks - 1,
-                 finding->tasks == 2 ? "" : "s");
+        text_add(text, " and %s%u other%s", is_cut(picture) ? "at least " : "",
+                 finding->tasks - 1, finding->tasks == 2 ? "" : "s");
     }
 }
 
@@ -187,7 +198,7 @@ static void say_gone(struct text *text, const struct picture *picture,
     if (!rankset_empty(&gone)) {
         text_add(text, ", or ");
         stall_add_ranks(text, &gone);
-        text_add(text, ", which died or got voted out, held %s",
+        text_add(text, ", which died or were voted out, held %s",
                  either(finding, "it", "them"));
     }
     rankset_release(&gone);

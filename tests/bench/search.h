@@ -4,7 +4,7 @@
  * reaches half of the peak.  The peak is the compute kernel alone on all cores at once,
  * as in Task Bench, but each round measures its own: where a neighbour's load comes and
  * goes the same core computes at 0.6 of its speed for seconds, and a peak that was
- * measured in other seconds than the run makes two thirds or three halves of an
+ * measured in other seconds than the run makes three fifths or five thirds of an
  * efficiency.
  *
  * How the grain is found.  A run at g seconds of kernel per task takes T core seconds

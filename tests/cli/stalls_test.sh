@@ -75,10 +75,10 @@ END
 
 # The same of many tasks is one cause and one line, and what is left out is counted.
 row many 3 0 undecided <<'END'
-cause 1 of 1 \[undecided\]: nobody owns task [0-9a-f]{8} of kernel 'work' 'of many' .* and 63 others, and the vote lacks evidence that their chair, rank 2, will not spawn them
+cause 1 of 1 \[undecided\]: nobody owns task [0-9a-f]{8} of kernel 'work' 'of many' .* and at least 63 others, and the vote lacks evidence that their chair, rank 2, will not spawn them
 keeps ranks 0-1 waiting, .*, in 128 waits
 ranks 0-1 wait for task [0-9a-f]{8} of kernel 'work' 'of many' .* and 63 others like it, .*, in 128 waits
-\.\.\. and [0-9]+ waits more of ranks 0-1, not looked into: a rank tells of 64 tasks
+\.\.\. and [0-9]+ more waits of ranks 0-1, not looked into: a rank tells of 64 tasks
 END
 
 # A dead holder, without whom the others have no majority as long as rank 2 is stopped.
@@ -140,7 +140,7 @@ END
 
 # What a rank that died alone held; its survivors' error names it, too.
 row orphaned 3 0 nobody --faults kill:r1@400ms <<'END'
-\[nobody\]: no rank holds task [0-9a-f]{8}: .*, or rank 2 may yet spawn it, or rank 1, which died or got voted out, held it
+\[nobody\]: no rank holds task [0-9a-f]{8}: .*, or rank 2 may yet spawn it, or rank 1, which died or were voted out, held it
 MOOT_ERR_NOT_HELD once all ranks rest; rank 2 does not
 keeps rank 0 waiting
 END

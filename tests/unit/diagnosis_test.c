@@ -75,7 +75,7 @@ static const struct row {
      nobody_holds_what_the_dead_held,
      "nobody",
      NOBODY,
-     {"from happening, or ranks 2-3, which died or got voted out, held it",
+     {"from happening, or ranks 2-3, which died or were voted out, held it",
       "will find this and end a wait with MOOT_ERR_NOT_HELD"}},
     {"forgotten",
      nobody_may_have_forgotten_it,
@@ -131,11 +131,12 @@ static const struct row {
      two_that_one_chair_may_spawn,
      "undecided",
      1,
-     {"and 1 other, and the vote lacks evidence that their chair, rank 1, will not "
+     {"and at least 1 other, and the vote lacks evidence that their chair, rank 1, "
+      "will not "
       "spawn them",
       "ranks 0,2 wait for task 01010101 of kernel 'work' and 1 other like it, for "
       "1.000 s, in 4 waits",
-      "... and 436 waits more of ranks 0,2, not looked into: a rank tells of 64"}},
+      "... and 436 more waits of ranks 0,2, not looked into: a rank tells of 64"}},
     {"two lacks", two_lacks_of_one_chair, "undecided undecided", 1, {NULL}},
     {"two votes",
      two_votes_of_one_chair,
