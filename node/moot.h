@@ -294,7 +294,8 @@ MOOT_API int moot_task_fetch(moot *m, moot_task t, moot_duration timeout,
  * moot_close.  When every rank has spawned and released a task, and what takes its
  * result, the ranks forget it once they remember many, or their results take much
  * memory (MOOT_WINDOW): spawned again it is run again or, if it is a once task, refused
- * with RESULT_LOST. */
+ * with RESULT_LOST.  NOT_HELD ends the wait of a rank that does so when the others have
+ * done it before, and that may not own it. */
 MOOT_API int moot_task_release(moot *m, moot_task t);
 /* Asks the task's owner, whoever that is or will be, to end it if it has not started.
  * Returns at once; the task's wait tells how it went, the same on every rank:
