@@ -373,7 +373,8 @@ static void add_silent(struct text *text, const struct picture *picture, uint32_
         text_add(text, "; last heard of ");
         text_add_duration(text, peer->silent_ns);
         text_add(text, " ago");
-        if (!picture_is_gone(picture, rank)) { /* a view has cleared what it said */
+        bool cleared = peer->len == 0 && picture_is_gone(picture, rank); /* by a view */
+        if (!cleared) {
             text_add(text, ": %s, %llu task%s on the roll",
                      peer->closed    ? "closed"
                      : peer->blocked ? "blocked"
