@@ -248,12 +248,15 @@ static void nobody_holds_it(struct kit *kit)
     kit->ranks[3].lane.state = CORE_LANE_RUNNING;
 }
 
-/* Rank 2 has died, and rank 3 was voted out. */
+/* Rank 2 has died, and a view has cleared what it said; rank 3 was voted out. */
 static void nobody_holds_what_the_dead_held(struct kit *kit)
 {
     nobody_holds_it(kit);
     kit_silence(kit, 2);
-    kit_peer(kit, 0, 2)->state = MEMBER_DEAD;
+    Moot__Account__Peer *dead = kit_peer(kit, 0, 2);
+    dead->state = MEMBER_DEAD;
+    dead->spoke = dead->closed = true;
+    dead->silent_ns = 2000000000;
     kit_silence(kit, 3);
     kit_peer(kit, 0, 3)->state = MEMBER_REMOVED;
 }
