@@ -4,7 +4,11 @@
 #include <sodium.h>
 #include <string.h>
 
-bool hashing_init(void) { return sodium_init() >= 0; }
+bool hashing_init(void)
+{
+    identity_together_init();
+    return sodium_init() >= 0;
+}
 
 moot_hash digest_bytes(const void *data, size_t size)
 {

@@ -49,12 +49,12 @@ enum { FACT_KEY = 1, FACT_ONCE = 2, FACT_CANDIDATES = 4, FACT_SCOPE = 8 };
 /* Fields are gathered, because a call of the library for each costs more than its
  * bytes, and so that fixed fields are plain stores: put_bytes() leaves room for all
  * that stand between two of its calls. */
-enum { GATHERED_MAX = 512, FIXED_MAX = 64 };
+enum { GATHERED_MAX = 512, FIXED_MAX = 64, GATHERED_ROOM = GATHERED_MAX + FIXED_MAX };
 
 typedef struct {
     crypto_generichash_blake2b_state blake;
     size_t gathered;
-    unsigned char bytes[GATHERED_MAX + FIXED_MAX];
+    unsigned char *bytes; /* GATHERED_ROOM, or as many as will be put */
 } digest_state;
 
 static_assert(sizeof(((digest_state *)0)->blake) ==
@@ -62,12 +62,13 @@ static_assert(sizeof(((digest_state *)0)->blake) ==
               "a kernel keeps a state of the library's");
 
 /* `salt`: NULL, or 16 bytes. */
-static void digest_begin(digest_state *state, const unsigned char *salt,
-                         const unsigned char personal[16])
+static void digest_begin(digest_state *state, unsigned char room[GATHERED_ROOM],
+                         const unsigned char *salt, const unsigned char personal[16])
 {
     crypto_generichash_blake2b_init_salt_personal(&state->blake, NULL, 0,
                                                   MOOT_HASH_BYTES, salt, personal);
     state->gathered = 0;
+    state->bytes = room;
 }
 
 static void hand_over(digest_state *state, const void *bytes, size_t size)
@@ -126,16 +127,18 @@ static void put_candidates(digest_state *state, const struct rankset *candidates
 COLD void identity_kernel_init(struct identity_kernel *kernel, const char *name,
                                uint32_t version)
 {
+    unsigned char room[GATHERED_ROOM];
     digest_state state;
-    digest_begin(&state, NULL, personal_kernel);
+    digest_begin(&state, room, NULL, personal_kernel);
     for (int i = 0; i < 4; i++)
         put_byte(&state, version >> 8 * i & 255);
     put_bytes(&state, name, strlen(name));
     unsigned char salt[MOOT_HASH_BYTES];
     hand_over_gathered(&state);
     crypto_generichash_blake2b_final(&state.blake, salt, sizeof salt);
-    digest_begin(&state, salt, personal_task);
+    digest_begin(&state, room, salt, personal_task);
     memcpy(kernel->state, &state.blake, sizeof kernel->state);
+    kernel->start = blake2b_start(salt, personal_task);
 }
 
 /* --- Hashes ----------------------------------------------------------------------- */
@@ -179,9 +182,11 @@ HOT moot_hash identity_hash(const struct identity *spec)
         identity_kernel_init(&made, spec->kernel_name, spec->kernel_version);
         kernel = &made;
     }
+    unsigned char room[GATHERED_ROOM];
     digest_state state;
     memcpy(&state.blake, kernel->state, sizeof state.blake);
     state.gathered = 0;
+    state.bytes = room;
     put_spec(&state, spec);
     moot_hash hash = digest_end(&state);
 
@@ -193,10 +198,97 @@ HOT moot_hash identity_hash(const struct identity *spec)
     return hash;
 }
 
+/* --- Several at once -------------------------------------------------------------- */
+
+static int ways; /* blake2b_four_ways() */
+
+void identity_together_init(void)
+{
+    __atomic_store_n(&ways, blake2b_four_ways(), __ATOMIC_RELAXED);
+}
+
+bool identity_gains_together(void)
+{
+    return __atomic_load_n(&ways, __ATOMIC_RELAXED) > 0;
+}
+
+/* As at the top of this file, where each number is a byte, and one rank the candidates.
+ */
+HOT unsigned char *identity_block_fill(struct identity_block *block,
+                                       const struct identity_kernel *kernel,
+                                       const void *args, size_t args_size,
+                                       size_t input_count, unsigned owner_plus_one)
+{
+    bool owned = owner_plus_one != 0;
+    size_t args_at = owned ? 4 : 3, room = sizeof block->bytes - args_at - owned;
+    if (args_size > room || input_count > (room - args_size) / sizeof(moot_hash))
+        return NULL;
+    size_t inputs_at = args_at + args_size;
+    size_t inputs_end = inputs_at + input_count * sizeof(moot_hash);
+    unsigned char *bytes = block->bytes;
+    memset(bytes + inputs_end, 0, sizeof block->bytes - inputs_end);
+    bytes[0] = owned ? FACT_CANDIDATES : 0;
+    bytes[1] = (unsigned char)args_size;
+    bytes[2] = (unsigned char)input_count;
+    if (owned) {
+        bytes[3] = 1;
+        bytes[inputs_end] = (unsigned char)(owner_plus_one - 1);
+    }
+    if (args_size > 0)
+        memcpy(bytes + args_at, args, args_size);
+    block->kernel = kernel;
+    block->size = (uint8_t)(inputs_end + owned);
+    block->args_at = (uint8_t)args_at;
+    block->inputs_at = (uint8_t)inputs_at;
+    block->facts = owned ? MOOT_HASH_CANDIDATES : 0;
+    return bytes + inputs_at;
+}
+
+static void finish(const struct identity_block *block, moot_hash *hash)
+{
+    uint8_t *last = &hash->bytes[MOOT_HASH_BYTES - 1];
+    *last = (uint8_t)((*last & (uint8_t)~MOOT_HASH_FACTS) | block->facts);
+}
+
+static moot_hash hash_alone(const struct identity_block *block)
+{
+    moot_hash hash;
+    crypto_generichash_blake2b_state blake;
+    memcpy(&blake, block->kernel->state, sizeof blake);
+    crypto_generichash_blake2b_update(&blake, block->bytes, block->size);
+    crypto_generichash_blake2b_final(&blake, hash.bytes, sizeof hash.bytes);
+    return hash;
+}
+
+HOT void identity_hash_together(const struct identity_block *const *blocks,
+                                size_t count, moot_hash *hashes)
+{
+    if (count == 1 || !identity_gains_together()) {
+        for (size_t i = 0; i < count; i++)
+            hashes[i] = hash_alone(blocks[i]);
+    } else {
+        struct blake2b_message messages[IDENTITY_TOGETHER];
+        unsigned char *digests[IDENTITY_TOGETHER];
+        moot_hash unused;
+        for (size_t i = 0; i < IDENTITY_TOGETHER; i++) {
+            const struct identity_block *block = blocks[i < count ? i : 0];
+            messages[i] = (struct blake2b_message){&block->kernel->start, block->bytes,
+                                                   block->size};
+            digests[i] = i < count ? hashes[i].bytes : unused.bytes;
+        }
+        blake2b_four(ways, messages, digests);
+    }
+    for (size_t i = 0; i < count; i++)
+        finish(blocks[i], &hashes[i]);
+}
+
+/* --- Scopes ----------------------------------------------------------------------- */
+
 moot_hash identity_scope(const moot_hash *parent, const char *name)
 {
+    unsigned char room[GATHERED_ROOM];
     digest_state state;
-    digest_begin(&state, NULL, personal_scope);
+    digest_begin(&state, room, NULL, personal_scope);
     put_bytes(&state, parent->bytes, sizeof parent->bytes);
     put_bytes(&state, name, strlen(name));
     moot_hash hash = digest_end(&state);

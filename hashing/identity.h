@@ -12,6 +12,7 @@
 #ifndef HASHING_IDENTITY_H
 #define HASHING_IDENTITY_H
 
+#include "blake2b_four.h"
 #include "moot_hash.h"
 #include "rankset.h"
 #include <stddef.h>
@@ -20,6 +21,7 @@
 /* The part of a digest that all tasks of a kernel begin with, made once. */
 struct identity_kernel {
     unsigned char state[384]; /* BLAKE2b's, with the kernel for its salt */
+    struct blake2b_start start;
 };
 
 struct identity {
@@ -48,6 +50,32 @@ void identity_kernel_init(struct identity_kernel *kernel, const char *name,
 
 /* The task hash of the spec. */
 moot_hash identity_hash(const struct identity *spec);
+
+/* Up to so many plain specs are hashed together in little more time than one of them:
+ * neither once nor nested, in no scope, without a key, for all ranks or for one, and a
+ * block of BLAKE2b in all. */
+enum { IDENTITY_TOGETHER = 4, IDENTITY_OWNERS = 64 };
+struct identity_block {
+    const struct identity_kernel *kernel;
+    uint8_t size, args_at, inputs_at; /* the last two: in the bytes */
+    uint8_t facts;                    /* of the hash */
+    unsigned char bytes[BLAKE2B_BLOCK_BYTES];
+};
+
+/* Before the others: looks what this processor can. */
+void identity_together_init(void);
+/* Whether it gains by that. */
+bool identity_gains_together(void);
+/* Makes a block of a plain spec, for rank `owner_plus_one` - 1, which is below
+ * IDENTITY_OWNERS, or for all (0); returns where the hashes of its inputs are to be
+ * written, one behind the other, or NULL if it is too long. */
+unsigned char *identity_block_fill(struct identity_block *block,
+                                   const struct identity_kernel *kernel,
+                                   const void *args, size_t args_size,
+                                   size_t input_count, unsigned owner_plus_one);
+/* Their hashes; `count`: 1 to IDENTITY_TOGETHER. */
+void identity_hash_together(const struct identity_block *const *blocks, size_t count,
+                            moot_hash *hashes);
 
 /* The scope that `name` opens inside `parent` (the zero hash is the program's own). */
 moot_hash identity_scope(const moot_hash *parent, const char *name);

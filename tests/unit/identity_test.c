@@ -277,6 +277,111 @@ static void every_size_is_encoded_whole(void **state)
     rankset_release(&candidates);
 }
 
+/* --- Together --------------------------------------------------------------------- */
+
+static void four_digests_are_the_librarys(void **state)
+{
+    (void)state;
+    static const unsigned char salt[16] = "salt of a kernel";
+    if (blake2b_four_ways() == 0)
+        skip(); /* this processor has none */
+    for (int way = 1; way <= blake2b_four_ways(); way++) {
+        for (size_t size = 0; size <= BLAKE2B_BLOCK_BYTES; size++) {
+            struct blake2b_message messages[4];
+            struct blake2b_start starts[4];
+            struct encoding texts[4];
+            unsigned char out[4][16], *digests[4];
+            for (size_t i = 0; i < 4; i++) {
+                unsigned char personal[16] = {(unsigned char)('a' + i)};
+                memset(texts[i].bytes, 0, BLAKE2B_BLOCK_BYTES);
+                texts[i].size = (size + 37 * i) % (BLAKE2B_BLOCK_BYTES + 1);
+                for (size_t k = 0; k < texts[i].size; k++)
+                    texts[i].bytes[k] = (unsigned char)(31 * k + 7 * i + size);
+                starts[i] = blake2b_start(salt, personal);
+                messages[i] =
+                    (struct blake2b_message){&starts[i], texts[i].bytes, texts[i].size};
+                digests[i] = out[i];
+            }
+            blake2b_four(way, messages, digests);
+            for (size_t i = 0; i < 4; i++) {
+                unsigned char library[16];
+                blake2b(&texts[i], salt, (const char[2]){(char)('a' + i)}, library);
+                assert_memory_equal(out[i], library, sizeof library);
+            }
+        }
+    }
+}
+
+/* A plain spec, and a block of it if it fits. */
+struct plain {
+    struct identity spec;
+    struct rankset owner;
+    struct identity_block block;
+};
+
+static bool fill_plain(struct plain *plain, const struct identity_kernel *kernel,
+                       const unsigned char *bytes, size_t args, size_t inputs,
+                       unsigned owner_plus_one)
+{
+    plain->owner = (struct rankset){
+        .low = owner_plus_one > 0 ? UINT64_C(1) << (owner_plus_one - 1) : 0};
+    plain->spec =
+        (struct identity){.kernel = kernel,
+                          .args = args > 0 ? bytes : NULL,
+                          .args_size = args,
+                          .inputs = (const moot_hash *)(bytes + args),
+                          .input_count = inputs,
+                          .candidates = owner_plus_one > 0 ? &plain->owner : NULL};
+    memset(&plain->block, 0xaa, sizeof plain->block);
+    unsigned char *to = identity_block_fill(&plain->block, kernel, plain->spec.args,
+                                            args, inputs, owner_plus_one);
+    if (to != NULL) {
+        assert_ptr_equal(to, plain->block.bytes + plain->block.inputs_at);
+        assert_memory_equal(plain->block.bytes + plain->block.args_at, bytes, args);
+        memcpy(to, plain->spec.inputs, inputs * MOOT_HASH_BYTES);
+    }
+    return to != NULL;
+}
+
+static void specs_hashed_together_are_hashed_alone(void **state)
+{
+    (void)state;
+    static unsigned char bytes[1024];
+    struct identity_kernel kernels[2];
+    struct plain plain[IDENTITY_TOGETHER];
+    size_t waiting = 0, blocks = 0, too_long = 0;
+    identity_together_init();
+    identity_kernel_init(&kernels[0], "k", 3);
+    identity_kernel_init(&kernels[1], "another", 70000);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 11 + i / 256);
+    for (unsigned i = 0; i < 130 * 10 * 66; i++) {
+        size_t args = i % 130, inputs = i / 130 % 10;
+        unsigned owner_plus_one = i / 1300 % 66 < IDENTITY_OWNERS ? i / 1300 % 66 : 0;
+        size_t size = (owner_plus_one > 0 ? 5 : 3) + args + 16 * inputs;
+        bool fits = fill_plain(&plain[waiting], &kernels[i / 7 % 2], bytes + i % 64,
+                               args, inputs, owner_plus_one);
+        assert_int_equal(fits, size <= BLAKE2B_BLOCK_BYTES);
+        too_long += !fits;
+        waiting += fits;
+        if (waiting < 1 + i % IDENTITY_TOGETHER)
+            continue;
+        const struct identity_block *all[IDENTITY_TOGETHER];
+        moot_hash hashes[IDENTITY_TOGETHER];
+        for (size_t k = 0; k < waiting; k++)
+            all[k] = &plain[k].block;
+        identity_hash_together(all, waiting, hashes);
+        for (size_t k = 0; k < waiting; k++) {
+            plain[k].spec.candidates = plain[k].owner.low != 0 ? &plain[k].owner : NULL;
+            moot_hash alone = identity_hash(&plain[k].spec);
+            assert_true(hash_equal(&alone, &hashes[k]));
+        }
+        blocks += waiting;
+        waiting = 0;
+    }
+    assert_true(blocks > 1000 && too_long > 1000);
+}
+
 /* --- What counts and what does not ------------------------------------------------ */
 
 static moot_hash base_hash(void)
@@ -432,6 +537,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_are_the_golden_ones),
         cmocka_unit_test(every_size_is_encoded_whole),
+        cmocka_unit_test(four_digests_are_the_librarys),
+        cmocka_unit_test(specs_hashed_together_are_hashed_alone),
         cmocka_unit_test(every_field_counts),
         cmocka_unit_test(equal_specs_are_one_task),
         cmocka_unit_test(facts_stand_in_the_last_bits),
