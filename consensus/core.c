@@ -245,6 +245,7 @@ COLD static int on_decline(struct core *core, const struct core_event *event)
     if (task->held && (task->flags & CORE_TASK_ADOPTED) == 0) {
         return MOOT_ERR_STATE;
     }
+    core->any_declined = true;
     task->declined = true; /* of an adopted task it says no more than it is worth */
     asker_answer_seeks(core, task);
     chair_retest(core, task);

@@ -125,6 +125,10 @@ struct core_register;
  * does not take a stub. */
 bool core_may_prune(const struct core *core, const moot_hash *hash,
                     const struct core_register *reg);
+/* Whether any plain task can be registered now, at top level and in no scope, whatever
+ * its hash, with all ranks for candidates or, if `owner_plus_one` is not 0, with that
+ * rank, which is below 64.  Only memory can lack. */
+bool core_takes_any(const struct core *core, uint32_t owner_plus_one);
 /* Of an entry or a stub, whose hash stands at the beginning of both. */
 bool core_is_stub(const void *entry);
 void *core_stub_host(void *stub);

@@ -576,6 +576,7 @@ struct core {
     uint64_t unfinished_count; /* owned, not done */
     uint64_t open_needs;
     bool closed, adjourned, blocked, idle;
+    bool any_declined; /* some task, ever */
     uint64_t idle_since_ns;
     int32_t exit_code;
     struct scope **scope_buckets; /* those that have not ended, by mark */

@@ -59,6 +59,13 @@ int core_refusal(const struct core *core, const moot_hash *hash,
     return forgotten ? MOOT_ERR_SCOPE_CLOSED : lost ? MOOT_ERR_RESULT_LOST : MOOT_OK;
 }
 
+HOT bool core_takes_any(const struct core *core, uint32_t owner_plus_one)
+{
+    bool here = owner_plus_one == 0 || rankset_has(&core->members, owner_plus_one - 1);
+    return here && !core->broken && !core->closed && !core->adjourned &&
+           !core->fenced && !core->any_declined && !forget_ever_has(core);
+}
+
 bool core_any_leaving(const struct core *core) { return core->drop.leaving > 0; }
 
 bool core_entry_is_leaving(const struct core *core, const void *entry)

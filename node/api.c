@@ -200,11 +200,11 @@ HOT int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *out,
     if (spec == NULL) {
         return invalid(m, "moot_task_spawn", SIZED_REFUSAL);
     }
-    struct lane *lane = engine_enter(m);
+    struct lane *lane = engine_enter_unsettled(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = spawn_task(m, lane, spec, site, NULL, out);
+    int error = spawn_soon(m, lane, spec, site, out);
     engine_leave(m);
     return error;
 }

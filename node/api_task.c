@@ -248,7 +248,9 @@ static int release_locked(struct moot *m, struct lane *lane, moot_task t)
     if (error != MOOT_OK) {
         return bad_handle(lane, "moot_task_release", 0, error);
     }
-    task_handle_end(m, handle);
+    if (m->unnamed.count == 0 || !unnamed_release(m, t.id, &handle)) {
+        task_handle_end(m, handle);
+    }
     return MOOT_OK;
 }
 
@@ -257,7 +259,7 @@ HOT int moot_task_release(moot *m, moot_task t)
     if (m == NULL) {
         return invalid(m, "moot_task_release");
     }
-    struct lane *lane = engine_enter(m);
+    struct lane *lane = engine_enter_unsettled(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }

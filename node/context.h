@@ -13,6 +13,7 @@
  *   retry.c     kernels that failed and are tried again;  verify.c run twice
  *   strand.c    the stacks that kernels run on
  *   spawn.c     taking tasks in;  spawn_check.c what may be wrong with them
+ *   unnamed.c   those that wait to be hashed together
  *   window.c    not too many at a time;  patience.c when that is given up
  *   queue.c     what stands between a spawn and that: ticket.c, chain.c, queue_line.c
  *   wait.c      waiting for them;  scope.c phases
@@ -47,6 +48,7 @@
 #include "node/task.h"
 #include "node/text.h"
 #include "node/transport/transport.h"
+#include "node/unnamed.h"
 
 #include <stdatomic.h>
 
@@ -121,6 +123,7 @@ struct moot {
     uint64_t now_ns; /* when the lock was taken, or the turn began: time for what is
                         done under it */
 
+    struct unnamed unnamed; /* spawned, and not registered yet */
     struct handles handles;
     bool handles_to_settle; /* task_handle.c: some that were kept may go */
     struct kernels kernels;

@@ -29,6 +29,7 @@ void engine_lock(struct moot *m)
 {
     pthread_mutex_lock(&m->bond->lock);
     engine_look_at_clock(m);
+    unnamed_settle(m);
 }
 
 /* Releases the lock, and calls the report hook. */
@@ -63,7 +64,7 @@ void engine_unlock(struct moot *m)
     unlock(m);
 }
 
-HOT struct lane *engine_enter(struct moot *m)
+HOT struct lane *engine_enter_unsettled(struct moot *m)
 {
     __atomic_add_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
     struct lane *lane = lane_of_thread(m->bond);
@@ -71,8 +72,17 @@ HOT struct lane *engine_enter(struct moot *m)
         __atomic_sub_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
         return NULL;
     }
-    engine_lock(m);
-    lane->seen_ns = m->now_ns;
+    pthread_mutex_lock(&m->bond->lock);
+    lane->seen_ns = engine_look_at_clock(m);
+    return lane;
+}
+
+struct lane *engine_enter(struct moot *m)
+{
+    struct lane *lane = engine_enter_unsettled(m);
+    if (lane != NULL) {
+        unnamed_settle(m);
+    }
     return lane;
 }
 

@@ -11,6 +11,8 @@
 
 /* Takes the lock for a public call; NULL without memory, and then it is not held. */
 struct lane *engine_enter(struct moot *m);
+/* The same, but tasks that are unnamed (unnamed.h) stay so. */
+struct lane *engine_enter_unsettled(struct moot *m);
 /* Releases it, and then calls the report hook with what was queued. */
 void engine_leave(struct moot *m);
 /* The same for the library's own threads and around kernels and sleeps. */

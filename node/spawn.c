@@ -14,6 +14,7 @@
 #include "node/spawn_check.h"
 #include "node/task_handle.h"
 #include "node/trace.h"
+#include "node/unnamed.h"
 #include "node/verify.h"
 #include "node/window.h"
 #include "proto/error.h"
@@ -26,18 +27,7 @@ enum { SPAWN_DRIVE_NS = 20000 };
 
 static inline moot_hash hash_of(const struct task_facts *facts)
 {
-    const struct core_register *reg = &facts->reg;
-    struct identity identity = {.kernel = &facts->kernel->identity,
-                                .args = facts->args,
-                                .args_size = facts->args_size,
-                                .inputs = reg->inputs,
-                                .input_count = reg->input_count - reg->after_count,
-                                .key = facts->key,
-                                .key_size = facts->key_size,
-                                .once = (reg->flags & CORE_TASK_ONCE) != 0,
-                                .nested = facts->nested,
-                                .candidates = reg->candidates,
-                                .scope = reg->scope};
+    struct identity identity = spawn_identity(facts);
     return identity_hash(&identity);
 }
 
@@ -278,16 +268,8 @@ static void trace_stub(struct moot *m, const moot_hash *hash,
 
 /* The handle is there first: the stub may become a record within the step. */
 HOT static int spawn_stub(struct moot *m, struct lane *lane, const moot_hash *hash,
-                          struct task_facts *facts, moot_task *out)
+                          struct task_facts *facts, uint64_t id)
 {
-    static const struct stub_to_come {
-        uint64_t words[4];
-    } to_come = {.words = {0}};
-    struct task *const none = (struct task *)(uintptr_t)&to_come;
-    uint64_t id = handle_new(&m->handles, none, NULL);
-    if (id == 0) {
-        return explain(m, lane, hash, NULL, MOOT_ERR_NO_MEMORY);
-    }
     struct {
         struct task_stub stub;
         unsigned char rest[STUB_ARGS_BYTES_MAX + sizeof(uint32_t)];
@@ -316,13 +298,12 @@ HOT static int spawn_stub(struct moot *m, struct lane *lane, const moot_hash *ha
     struct handle *handle = handle_at(&m->handles, id);
     if (error != MOOT_OK) {
         handle_free(&m->handles, handle);
-        return explain(m, lane, hash, NULL, error);
+        return error;
     }
-    handle->task = handle->task == none ? stub : handle->task;
+    handle->task = handle->task == UNNAMED_TASK ? stub : handle->task;
     m->counts.entered++;
     m->counts.spawned++;
     lane->spawn_site = reg->site;
-    out->id = id;
     return MOOT_OK;
 }
 
@@ -334,17 +315,43 @@ void spawn_undo(struct moot *m, const struct spawned *spawned)
     }
 }
 
+/* What a report will say that the thread spawned last. */
+static inline int hold_as_last(struct moot *m, struct lane *lane, struct task *task,
+                               struct task_facts *facts)
+{
+    int error = hold(m, task, facts, lane);
+    if (error == MOOT_OK && !facts->nested) {
+        lane->spawn_site = task_site(task);
+    }
+    return error;
+}
+
 static inline int hold_or_explain(struct moot *m, struct lane *lane, struct task *task,
                                   struct task_facts *facts)
 {
-    int error = hold(m, task, facts, lane);
+    int error = hold_as_last(m, lane, task, facts);
+    return error == MOOT_OK ? MOOT_OK
+                            : explain(m, lane, &task->hash, facts->label, error);
+}
+
+HOT int spawn_named(struct moot *m, struct lane *lane, const moot_hash *hash,
+                    struct task_facts *facts, uint64_t id)
+{
+    if (may_prune(m, lane, hash, facts)) {
+        return spawn_stub(m, lane, hash, facts, id);
+    }
+    struct task *task = task_enter_for(m, hash, facts);
+    if (task == NULL) {
+        handle_free(&m->handles, handle_at(&m->handles, id));
+        return MOOT_ERR_NO_MEMORY;
+    }
+    task_handle_give(m, id, task);
+    int error = task->pending ? MOOT_OK /* it keeps the place that it has in a queue */
+                              : hold_as_last(m, lane, task, facts);
     if (error != MOOT_OK) {
-        return explain(m, lane, &task->hash, facts->label, error);
+        spawn_undo(m, &(struct spawned){.task = task, .id = id});
     }
-    if (!facts->nested) {
-        lane->spawn_site = task_site(task);
-    }
-    return MOOT_OK;
+    return error;
 }
 
 inline int spawn_hold(struct moot *m, struct lane *lane, struct task_facts *facts,
@@ -408,26 +415,21 @@ static inline bool knows_inputs(const struct task_facts *facts)
 static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *facts,
                          moot_task *out)
 {
-    struct spawned spawned = {.task = NULL};
     moot_hash hash;
     int error = spawn_name(m, lane, facts, &hash);
-    if (error == MOOT_OK && may_prune(m, lane, &hash, facts)) {
-        return spawn_stub(m, lane, &hash, facts, out);
+    if (error != MOOT_OK) {
+        return error;
     }
-    if (error == MOOT_OK) {
-        if (facts->priority > 0 || !knows_inputs(facts)) {
-            lane_forget_stubs(lane, facts->reg.input_count);
-        }
-        error = make_record(m, lane, &hash, facts, &spawned);
+    if (facts->priority > 0 || !knows_inputs(facts)) {
+        lane_forget_stubs(lane, facts->reg.input_count);
     }
-    assert(error != MOOT_OK || spawned.task != NULL);
-    if (error == MOOT_OK) {
-        error = spawn_hold(m, lane, facts, &spawned);
+    uint64_t id = handle_new(&m->handles, UNNAMED_TASK, NULL);
+    error = id != 0 ? spawn_named(m, lane, &hash, facts, id) : MOOT_ERR_NO_MEMORY;
+    if (error != MOOT_OK) {
+        return explain(m, lane, &hash, facts->label, error);
     }
-    if (error == MOOT_OK) {
-        out->id = spawned.id;
-    }
-    return error;
+    out->id = id;
+    return MOOT_OK;
 }
 
 static int spawn_in_queue(struct moot *m, struct lane *lane, bool queued,
@@ -468,6 +470,18 @@ HOT int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec
         spawn_drive(m);
     }
     return error;
+}
+
+HOT int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                   const char *site, moot_task *out)
+{
+    if (spawn_check_open(m, lane) == MOOT_OK && unnamed_is_open(m, lane) &&
+        unnamed_take(m, lane, spec, site, out)) {
+        spawn_make_room(m, lane);
+        return MOOT_OK;
+    }
+    unnamed_settle(m);
+    return spawn_task(m, lane, spec, site, NULL, out);
 }
 
 int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,

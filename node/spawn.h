@@ -9,11 +9,20 @@
 #ifndef NODE_SPAWN_H
 #define NODE_SPAWN_H
 
+#include "hashing/identity.h"
 #include "node/context.h"
 
 /* `parent` is the running task that spawns it; NULL for the program. */
 int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                const char *site, struct task *parent, moot_task *out);
+/* The same at top level, for the program alone: the task may have to wait for its hash
+ * (unnamed.h). */
+int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+               const char *site, moot_task *out);
+/* Registers the task of that hash for a handle that has no task yet (handle_new of
+ * UNNAMED_TASK).  On failure the handle is gone. */
+int spawn_named(struct moot *m, struct lane *lane, const moot_hash *hash,
+                struct task_facts *facts, uint64_t id);
 /* Lets peers be answered, and keeps the program from spawning too far ahead: at the end
  * of a top-level spawn, and of what submits tasks that were spawned before.  Releases
  * the lock around kernels. */
@@ -36,6 +45,22 @@ void spawn_undo(struct moot *m, const struct spawned *spawned);
 int spawn_filled(struct moot *m, struct lane *lane, struct task *task,
                  struct task_facts *facts);
 
+/* What its hash is made of. */
+static inline struct identity spawn_identity(const struct task_facts *facts)
+{
+    const struct core_register *reg = &facts->reg;
+    return (struct identity){.kernel = &facts->kernel->identity,
+                             .args = facts->args,
+                             .args_size = facts->args_size,
+                             .inputs = reg->inputs,
+                             .input_count = reg->input_count - reg->after_count,
+                             .key = facts->key,
+                             .key_size = facts->key_size,
+                             .once = (reg->flags & CORE_TASK_ONCE) != 0,
+                             .nested = facts->nested,
+                             .candidates = reg->candidates,
+                             .scope = reg->scope};
+}
 /* The hash that it would have. */
 int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                moot_hash *out);

@@ -286,6 +286,7 @@ COLD void task_expand(void *context, struct core *core, void *entry, const void 
     struct task_stub stub;
     (void)core;
     memcpy(&stub, part, sizeof(stub));
+    m->unnamed.expanded++;
     task->entered = true;
     task->held = true;
     task->number = stub.number;

@@ -8,17 +8,24 @@
 
 #include <assert.h>
 
+void task_handle_give(struct moot *m, uint64_t id, struct task *task)
+{
+    struct handle *handle = handle_at(&m->handles, id);
+    uint64_t mark = hash_scope(&task->hash);
+    handle->task = task;
+    task->handle_count++;
+    if (mark != 0) {
+        handle->scoped = scope_use(m, mark);
+    }
+}
+
 HOT uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent)
 {
     uint64_t id = handle_new(&m->handles, task, parent);
     if (id == 0) {
         return 0;
     }
-    task->handle_count++;
-    uint64_t mark = hash_scope(&task->hash);
-    if (mark != 0) {
-        handle_at(&m->handles, id)->scoped = scope_use(m, mark);
-    }
+    task_handle_give(m, id, task);
     return id;
 }
 

@@ -9,6 +9,8 @@
 
 /* A new reference; 0 without memory or beyond the limit. */
 uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent);
+/* The task of a handle that has none yet (handle_new of UNNAMED_TASK). */
+void task_handle_give(struct moot *m, uint64_t id, struct task *task);
 /* handle_find(), and behind it a record: NO_MEMORY if there is none for that. */
 int task_handle_find(struct moot *m, uint64_t id, struct handle **out);
 /* Ends the borrow and the handle; with the last, the task's bytes if nobody uses them.

@@ -202,6 +202,7 @@ static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
         return;
     }
     uint64_t target = ahead - ahead / 4;
+    unnamed_settle(m);
     exec_here(lane, true);
     do {
         progress_drive_between(m); /* what is unfinished may wait for its inputs */
@@ -263,6 +264,7 @@ HOT void window_make_room(struct moot *m, struct lane *lane)
         return;
     }
     uint64_t target = m->window_bound - m->window_bound / WINDOW_PARTS;
+    unnamed_settle(m);
     exec_here(lane, true);
     enum patience_verdict verdict = stay(m, lane, target);
     progress_hand_over(m);

@@ -1,0 +1,210 @@
+/* unnamed.c - see unnamed.h. */
+#include "unnamed.h"
+
+#include "hashing/hot.h"
+#include "node/engine.h"
+#include "node/outbox.h"
+#include "node/spawn.h"
+#include "node/spawn_check.h"
+#include "node/task_handle.h"
+
+#include <assert.h>
+#include <string.h>
+
+const struct unnamed_nothing unnamed_task = {.words = {0}};
+
+HOT bool unnamed_is_open(const struct moot *m, const struct lane *lane)
+{
+    return identity_gains_together() && lane_is_running(lane) &&
+           lane->scope_depth == 0 && lane->group == NULL &&
+           lane->queues.entry == NULL && m->observe == NULL &&
+           m->knobs.verify_ppm == 0 && !core_any_leaving(m->core) &&
+           (m->unnamed.count == 0 || m->unnamed.lane == lane);
+}
+
+/* Arguments, inputs and an owner at most; what is wrong with it the usual way says. */
+static inline bool is_plain(const moot_task_spec *spec)
+{
+    uintptr_t fields = (uintptr_t)spec->key | (uintptr_t)spec->input_hashes |
+                       (uintptr_t)spec->after | (uintptr_t)spec->candidates.ranks |
+                       (uintptr_t)spec->label;
+    size_t sizes = spec->key_size | spec->input_hash_count | spec->after_count |
+                   spec->candidates.count | spec->flags;
+    return (fields | sizes) == 0 && spec->priority == 0 &&
+           (spec->args != NULL || spec->args_size == 0) &&
+           (spec->inputs != NULL || spec->input_count == 0);
+}
+
+/* NULL: the spec names none, or not one of whose tasks no more is to be said. */
+static inline struct kernel *plain_kernel(const struct moot *m,
+                                          const moot_task_spec *spec)
+{
+    const uint32_t plain = CORE_TASK_IDEMPOTENT | CORE_TASK_NONDETERMINISTIC;
+    uint32_t number = 0;
+    if (handle_find_kernel(&m->handles, spec->kernel.id, &number) != MOOT_OK ||
+        number >= m->kernels.count) {
+        return NULL;
+    }
+    struct kernel *kernel = m->kernels.items[number];
+    return (kernel->core_flags & ~plain) == 0 && !kernel->conflict ? kernel : NULL;
+}
+
+static inline bool takes_unnamed(const struct unnamed *unnamed,
+                                 const moot_task_spec *spec)
+{
+    bool takes = false;
+    for (uint32_t i = 0; i < unnamed->count; i++) {
+        for (size_t k = 0; k < spec->input_count; k++) {
+            takes |= spec->inputs[k].id == unnamed->tasks[i].id;
+        }
+    }
+    return takes;
+}
+
+/* `to`: in its block. */
+static inline bool take_inputs(struct moot *m, struct unnamed_task *task,
+                               const moot_task_spec *spec, unsigned char *to)
+{
+    for (size_t i = 0; i < spec->input_count; i++) {
+        struct handle *handle;
+        if (handle_find(&m->handles, spec->inputs[i].id, &handle) != MOOT_OK) {
+            return false;
+        }
+        task->inputs[i] = handle->task;
+        memcpy(to + i * MOOT_HASH_BYTES, &handle->task->hash, MOOT_HASH_BYTES);
+    }
+    return true;
+}
+
+HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                      const char *site, moot_task *out)
+{
+    struct unnamed *unnamed = &m->unnamed;
+    unsigned owner_plus_one = (unsigned)spec->owner.rank_plus_one;
+    struct kernel *kernel = plain_kernel(m, spec);
+    if (kernel == NULL || !is_plain(spec) || owner_plus_one > IDENTITY_OWNERS ||
+        !core_takes_any(m->core, owner_plus_one) ||
+        !spawn_input_room(lane, UNNAMED_INPUTS_MAX)) {
+        return false;
+    }
+    if (takes_unnamed(unnamed, spec)) {
+        unnamed_settle_all(m);
+    }
+    struct unnamed_task *task = &unnamed->tasks[unnamed->count];
+    unsigned char *inputs =
+        identity_block_fill(&task->block, &kernel->identity, spec->args,
+                            spec->args_size, spec->input_count, owner_plus_one);
+    if (inputs == NULL || !take_inputs(m, task, spec, inputs)) {
+        return false;
+    }
+    task->id = handle_new(&m->handles, UNNAMED_TASK, NULL);
+    if (task->id == 0) {
+        return false;
+    }
+    task->site = site != NULL ? task_site_intern(m, site) : NULL;
+    task->kernel = kernel;
+    task->owner = owner_plus_one != 0 ? UINT64_C(1) << (owner_plus_one - 1) : 0;
+    task->args_size = (uint8_t)spec->args_size;
+    task->input_count = (uint8_t)spec->input_count;
+    task->expanded = unnamed->expanded;
+    if (!kernel->told) {
+        outbox_tell_kernel(m, kernel);
+    }
+    out->id = task->id;
+    unnamed->lane = lane;
+    if (++unnamed->count == IDENTITY_TOGETHER) {
+        unnamed_settle_all(m);
+    }
+    return true;
+}
+
+/* --- Settling --------------------------------------------------------------------- */
+
+static void fill_facts(struct unnamed *unnamed, struct unnamed_task *task)
+{
+    struct task_facts *facts = &unnamed->facts;
+    const unsigned char *bytes = task->block.bytes;
+    if (task->expanded != unnamed->expanded) {
+        for (uint32_t i = 0; i < task->input_count; i++) {
+            task->inputs[i] = NULL; /* to be looked up by its hash */
+        }
+    }
+    facts->kernel = task->kernel;
+    facts->args = bytes + task->block.args_at;
+    facts->args_size = task->args_size;
+    facts->input_tasks = task->inputs;
+    facts->reg.flags = task->kernel->core_flags;
+    facts->reg.inputs = (const moot_hash *)(bytes + task->block.inputs_at);
+    facts->reg.input_count = task->input_count;
+    unnamed->owner.low = task->owner;
+    facts->reg.candidates = task->owner != 0 ? &unnamed->owner : NULL;
+    facts->reg.site = task->site;
+}
+
+/* Its handle as the program had it. */
+static void settle(struct moot *m, struct unnamed_task *task, const moot_hash *hash)
+{
+    struct unnamed *unnamed = &m->unnamed;
+    bool released = task->id == 0;
+    uint64_t id = released ? handle_new(&m->handles, UNNAMED_TASK, NULL) : task->id;
+    fill_facts(unnamed, task);
+    int error = id != 0 ? spawn_named(m, unnamed->lane, hash, &unnamed->facts, id)
+                        : MOOT_ERR_NO_MEMORY;
+    if (error != MOOT_OK) {
+        assert(error == MOOT_ERR_NO_MEMORY);
+        engine_fail_all(m, error, "no memory for a task that was spawned");
+    } else if (released) {
+        task_handle_end(m, handle_at(&m->handles, id));
+    }
+}
+
+HOT void unnamed_settle_all(struct moot *m)
+{
+    struct unnamed *unnamed = &m->unnamed;
+    const struct identity_block *blocks[IDENTITY_TOGETHER];
+    moot_hash hashes[IDENTITY_TOGETHER];
+    uint32_t count = unnamed->count;
+    unnamed->count = 0;
+    for (uint32_t i = 0; i < IDENTITY_TOGETHER; i++) {
+        blocks[i] = &unnamed->tasks[i].block;
+    }
+    identity_hash_together(blocks, count, hashes);
+    for (uint32_t i = 0; i < count; i++) {
+        core_expect(m->core, &hashes[i]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        settle(m, &unnamed->tasks[i], &hashes[i]);
+    }
+}
+
+/* --- Releases --------------------------------------------------------------------- */
+
+static bool is_input(const struct unnamed *unnamed, const struct task *task)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < unnamed->count; i++) {
+        const struct unnamed_task *taker = &unnamed->tasks[i];
+        for (uint32_t k = 0; k < taker->input_count; k++) {
+            is |= taker->inputs[k] == task;
+        }
+    }
+    return is;
+}
+
+bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle)
+{
+    struct unnamed *unnamed = &m->unnamed;
+    if ((*handle)->task != UNNAMED_TASK) {
+        if (is_input(unnamed, (*handle)->task)) {
+            unnamed_settle_all(m);
+            *handle = handle_at(&m->handles, id);
+        }
+        return false;
+    }
+    for (uint32_t i = 0; i < unnamed->count; i++) {
+        struct unnamed_task *task = &unnamed->tasks[i];
+        task->id = task->id == id ? 0 : task->id;
+    }
+    handle_free(&m->handles, *handle);
+    return true;
+}

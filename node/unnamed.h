@@ -1,0 +1,69 @@
+/* unnamed.h - tasks that have been spawned and have no hash yet.
+ *
+ * Four tasks are hashed together in little more time than one (blake2b_four.h).  So a
+ * plain spawn of the program ends when its spec has been checked and copied, with a
+ * handle, and the task waits here for up to three others: of the same thread, and
+ * registered in the order of their spawns.  They get their hashes, and are registered
+ *
+ *   when there are four of them, or one is to be the input of the next;
+ *   by every other call of the library, and before every turn of its loop.
+ *
+ * So nothing can happen between a spawn and its registration that a program, a peer or
+ * the core could tell from a spawn that came a little later, and a spawn waits here
+ * only if its registration cannot fail, but for want of memory.  That ends every wait
+ * and spawn of all ranks, as it does wherever else a step of the core needs memory.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_UNNAMED_H
+#define NODE_UNNAMED_H
+
+#include "hashing/identity.h"
+#include "node/task.h"
+
+struct lane;
+struct handle;
+
+/* More do not fit into a block. */
+enum { UNNAMED_INPUTS_MAX = BLAKE2B_BLOCK_BYTES / MOOT_HASH_BYTES - 1 };
+
+struct unnamed_task {
+    struct identity_block block; /* its arguments and its inputs' hashes stand in it */
+    uint64_t id;                 /* the program's handle; 0: released again */
+    const char *site;            /* the context's */
+    struct kernel *kernel;
+    uint64_t owner; /* the only candidate, as a set; 0: all are */
+    uint8_t args_size, input_count;
+    uint32_t expanded; /* unnamed.expanded when its inputs were looked up */
+    struct task *inputs[UNNAMED_INPUTS_MAX];
+};
+
+struct unnamed {
+    uint32_t count;
+    uint32_t expanded; /* stubs that became records, ever: their inputs may have */
+    struct lane *lane; /* of all of them */
+    struct task_facts facts; /* of the one that is registered, */
+    struct rankset owner;    /* and its candidates, if not all are */
+    struct unnamed_task tasks[IDENTITY_TOGETHER];
+};
+
+/* What a handle has for its task meanwhile.  It looks like a stub. */
+#define UNNAMED_TASK ((struct task *)(uintptr_t)&unnamed_task)
+extern const struct unnamed_nothing {
+    uint64_t words[4];
+} unnamed_task;
+
+/* Whether a plain spawn of this thread may wait now. */
+bool unnamed_is_open(const struct moot *m, const struct lane *lane);
+/* Has it wait, and makes its handle.  False: it is not plain, something is wrong with
+ * it, or there is no memory; then nothing has happened. */
+bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                  const char *site, moot_task *out);
+/* Names and registers those that wait. */
+void unnamed_settle_all(struct moot *m);
+#define unnamed_settle(m) ((m)->unnamed.count > 0 ? unnamed_settle_all(m) : (void)0)
+/* The program releases this handle: true if its task is one of these, and that is done;
+ * if it is an input of one they are settled first. */
+bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle);
+
+#endif
