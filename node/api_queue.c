@@ -69,7 +69,7 @@ int moot_queue_close(moot *m)
     if (m == NULL) {
         return invalid(m, "moot_queue_close", "the context is NULL");
     }
-    struct lane *lane = engine_enter(m);
+    struct lane *lane = engine_enter_unsettled(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }

@@ -248,7 +248,8 @@ static int release_locked(struct moot *m, struct lane *lane, moot_task t)
     if (error != MOOT_OK) {
         return bad_handle(lane, "moot_task_release", 0, error);
     }
-    if (m->unnamed.count == 0 || !unnamed_release(m, t.id, &handle)) {
+    bool any_unnamed = m->unnamed.count + m->unnamed.in_regions > 0;
+    if (!any_unnamed || !unnamed_release(m, t.id, &handle)) {
         task_handle_end(m, handle);
     }
     return MOOT_OK;

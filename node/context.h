@@ -13,7 +13,7 @@
  *   retry.c     kernels that failed and are tried again;  verify.c run twice
  *   strand.c    the stacks that kernels run on
  *   spawn.c     taking tasks in;  spawn_check.c what may be wrong with them
- *   unnamed.c   those that wait to be hashed together
+ *   unnamed.c   those that wait to be hashed together;  region.c  in a bulk queue
  *   window.c    not too many at a time;  patience.c when that is given up
  *   queue.c     what stands between a spawn and that: ticket.c, chain.c, queue_line.c
  *   wait.c      waiting for them;  scope.c phases

@@ -72,7 +72,7 @@ static void lane_unlink(struct moot *m, struct lane *lane)
 /* The thread ends while the context goes on. */
 static void lane_end(struct moot *m, struct lane *lane)
 {
-    unnamed_settle(m);
+    unnamed_end(m);
     queue_abandon(m, lane);
     groups_abandon(m, lane);
     scope_close_all(m, lane);

@@ -361,6 +361,11 @@ int queue_close(struct moot *m, struct lane *lane)
                          lane->call != NULL ? "this kernel" : "this thread");
     }
     bool kept = queue->kind != QUEUE_SEQUENTIAL;
+    if (queue->region.first != NULL) {
+        region_close(m, lane, queue);
+    } else {
+        unnamed_end(m);
+    }
     error = close_one(m, lane, queue);
     if (kept && lane->call == NULL) {
         spawn_make_room(m, lane);
@@ -407,6 +412,7 @@ void queue_free_all(struct queue_stack *stack)
             rankset_release(&ticket->candidates); /* the rest is the pool's */
         }
         chain_free(&queue->own);
+        region_free(&queue->region);
         stack->top = queue->up;
         free(queue);
     }

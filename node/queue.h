@@ -19,6 +19,7 @@
 
 #include "node/chain.h"
 #include "node/queue_line.h"
+#include "node/region.h"
 #include "node/ticket.h"
 
 struct moot_queue {
@@ -36,6 +37,7 @@ struct moot_queue {
     struct chain own;    /* and that, of the outermost of adjoining ones; bulk: tasks
                             that were spawned again */
     struct ticket_list kept; /* bulk, custom */
+    struct region region;    /* bulk: without tickets, and then none is kept */
     moot_queue_custom custom;
     void *state;
 };

@@ -220,6 +220,7 @@ static inline bool is_plain(const struct moot *m, const struct task_facts *facts
 {
     return m->observe == NULL && m->knobs.verify_ppm == 0 && facts->label == NULL &&
            facts->priority == 0 && !facts->nested &&
+           facts->queue_line <= STUB_QUEUE_LINE_MAX &&
            (facts->kernel->flags & MOOT_KERNEL_PORTABLE) == 0 &&
            facts->args_size <= STUB_ARGS_BYTES_MAX &&
            kernel_number(facts->kernel) <= UINT16_MAX;
@@ -277,8 +278,9 @@ HOT static int spawn_stub(struct moot *m, struct lane *lane, const moot_hash *ha
     part.stub = (struct task_stub){.handle = id,
                                    .number = m->counts.entered + 1,
                                    .kernel = (uint16_t)kernel_number(facts->kernel),
-                                   .args_size = facts->args_size & 0x7fffu,
-                                   .traced = m->trace != NULL};
+                                   .args_size = facts->args_size & 0x1ffu,
+                                   .traced = m->trace != NULL,
+                                   .queue_line = facts->queue_line & 0x3fu};
     if (facts->args_size > 0) {
         memcpy(part.rest, facts->args, facts->args_size);
     }
@@ -480,7 +482,7 @@ HOT int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec
         spawn_make_room(m, lane);
         return MOOT_OK;
     }
-    unnamed_settle(m);
+    unnamed_end(m);
     return spawn_task(m, lane, spec, site, NULL, out);
 }
 

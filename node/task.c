@@ -292,6 +292,7 @@ COLD void task_expand(void *context, struct core *core, void *entry, const void 
     task->number = stub.number;
     task->trace_number = task_stub_trace_number(part);
     task->kernel = m->kernels.items[stub.kernel];
+    task->queue_line = stub.queue_line;
     task->let_go = stub.handle == 0;
     if (stub.handle != 0) {
         handle_at(&m->handles, stub.handle)->task = task;

@@ -109,9 +109,9 @@ struct task_stub {
     uint64_t handle; /* the program's; 0: released */
     uint32_t number;
     uint16_t kernel; /* of the context's kernels */
-    uint16_t args_size : 15, traced : 1;
+    uint16_t args_size : 9, traced : 1, queue_line : 6;
 };
-enum { STUB_ARGS_BYTES_MAX = 256 };
+enum { STUB_ARGS_BYTES_MAX = 256, STUB_QUEUE_LINE_MAX = 63 };
 
 /* Of what is kept of a stub. */
 uint32_t task_stub_trace_number(const void *part);

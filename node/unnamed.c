@@ -4,6 +4,7 @@
 #include "hashing/hot.h"
 #include "node/engine.h"
 #include "node/outbox.h"
+#include "node/queue.h"
 #include "node/spawn.h"
 #include "node/spawn_check.h"
 #include "node/task_handle.h"
@@ -16,8 +17,8 @@ const struct unnamed_nothing unnamed_task = {.words = {0}};
 HOT bool unnamed_is_open(const struct moot *m, const struct lane *lane)
 {
     return identity_gains_together() && lane_is_running(lane) &&
-           lane->scope_depth == 0 && lane->group == NULL &&
-           lane->queues.entry == NULL && m->observe == NULL &&
+           lane->scope_depth == 0 && lane->group == NULL && m->observe == NULL &&
+           (lane->queues.entry == NULL || region_is_open(lane->queues.entry)) &&
            m->knobs.verify_ppm == 0 && !core_any_leaving(m->core) &&
            (m->unnamed.count == 0 || m->unnamed.lane == lane);
 }
@@ -61,13 +62,14 @@ static inline bool takes_unnamed(const struct unnamed *unnamed,
     return takes;
 }
 
-/* `to`: in its block. */
+/* `to`: in its block.  One that another queue collects is not known yet. */
 static inline bool take_inputs(struct moot *m, struct unnamed_task *task,
                                const moot_task_spec *spec, unsigned char *to)
 {
     for (size_t i = 0; i < spec->input_count; i++) {
         struct handle *handle;
-        if (handle_find(&m->handles, spec->inputs[i].id, &handle) != MOOT_OK) {
+        if (handle_find(&m->handles, spec->inputs[i].id, &handle) != MOOT_OK ||
+            handle->task == UNNAMED_TASK) {
             return false;
         }
         task->inputs[i] = handle->task;
@@ -90,7 +92,12 @@ HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *s
     if (takes_unnamed(unnamed, spec)) {
         unnamed_settle_all(m);
     }
-    struct unnamed_task *task = &unnamed->tasks[unnamed->count];
+    struct moot_queue *queue = lane->queues.entry;
+    struct unnamed_task *task =
+        queue != NULL ? region_next(&queue->region) : &unnamed->tasks[unnamed->count];
+    if (task == NULL) {
+        return false;
+    }
     unsigned char *inputs =
         identity_block_fill(&task->block, &kernel->identity, spec->args,
                             spec->args_size, spec->input_count, owner_plus_one);
@@ -111,6 +118,10 @@ HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *s
         outbox_tell_kernel(m, kernel);
     }
     out->id = task->id;
+    if (queue != NULL) {
+        region_add(m, &queue->region);
+        return true;
+    }
     unnamed->lane = lane;
     if (++unnamed->count == IDENTITY_TOGETHER) {
         unnamed_settle_all(m);
@@ -120,8 +131,17 @@ HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *s
 
 /* --- Settling --------------------------------------------------------------------- */
 
-static void fill_facts(struct unnamed *unnamed, struct unnamed_task *task)
+bool unnamed_may_stay(const struct moot *m, const struct unnamed_task *task)
 {
+    uint32_t owner_plus_one =
+        task->owner != 0 ? (uint32_t)__builtin_ctzll(task->owner) + 1 : 0;
+    return core_takes_any(m->core, owner_plus_one);
+}
+
+struct task_facts *unnamed_facts(struct moot *m, struct unnamed_task *task,
+                                 uint16_t queue_line)
+{
+    struct unnamed *unnamed = &m->unnamed;
     struct task_facts *facts = &unnamed->facts;
     const unsigned char *bytes = task->block.bytes;
     if (task->expanded != unnamed->expanded) {
@@ -133,23 +153,24 @@ static void fill_facts(struct unnamed *unnamed, struct unnamed_task *task)
     facts->args = bytes + task->block.args_at;
     facts->args_size = task->args_size;
     facts->input_tasks = task->inputs;
+    facts->queue_line = queue_line;
     facts->reg.flags = task->kernel->core_flags;
     facts->reg.inputs = (const moot_hash *)(bytes + task->block.inputs_at);
     facts->reg.input_count = task->input_count;
     unnamed->owner.low = task->owner;
     facts->reg.candidates = task->owner != 0 ? &unnamed->owner : NULL;
     facts->reg.site = task->site;
+    return facts;
 }
 
 /* Its handle as the program had it. */
-static void settle(struct moot *m, struct unnamed_task *task, const moot_hash *hash)
+static void settle(struct moot *m, struct lane *lane, uint16_t queue_line,
+                   struct unnamed_task *task, const moot_hash *hash)
 {
-    struct unnamed *unnamed = &m->unnamed;
     bool released = task->id == 0;
     uint64_t id = released ? handle_new(&m->handles, UNNAMED_TASK, NULL) : task->id;
-    fill_facts(unnamed, task);
-    int error = id != 0 ? spawn_named(m, unnamed->lane, hash, &unnamed->facts, id)
-                        : MOOT_ERR_NO_MEMORY;
+    struct task_facts *facts = unnamed_facts(m, task, queue_line);
+    int error = id != 0 ? spawn_named(m, lane, hash, facts, id) : MOOT_ERR_NO_MEMORY;
     if (error != MOOT_OK) {
         assert(error == MOOT_ERR_NO_MEMORY);
         engine_fail_all(m, error, "no memory for a task that was spawned");
@@ -158,22 +179,46 @@ static void settle(struct moot *m, struct unnamed_task *task, const moot_hash *h
     }
 }
 
-HOT void unnamed_settle_all(struct moot *m)
+HOT static void settle_some(struct moot *m, struct lane *lane, uint16_t queue_line,
+                            struct unnamed_task *tasks, uint32_t count)
 {
-    struct unnamed *unnamed = &m->unnamed;
     const struct identity_block *blocks[IDENTITY_TOGETHER];
     moot_hash hashes[IDENTITY_TOGETHER];
-    uint32_t count = unnamed->count;
-    unnamed->count = 0;
     for (uint32_t i = 0; i < IDENTITY_TOGETHER; i++) {
-        blocks[i] = &unnamed->tasks[i].block;
+        blocks[i] = &tasks[i < count ? i : 0].block;
     }
     identity_hash_together(blocks, count, hashes);
     for (uint32_t i = 0; i < count; i++) {
         core_expect(m->core, &hashes[i]);
     }
     for (uint32_t i = 0; i < count; i++) {
-        settle(m, &unnamed->tasks[i], &hashes[i]);
+        settle(m, lane, queue_line, &tasks[i], &hashes[i]);
+    }
+}
+
+void unnamed_register(struct moot *m, struct lane *lane, uint16_t queue_line,
+                      struct unnamed_task *tasks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i += IDENTITY_TOGETHER) {
+        uint32_t rest = count - i;
+        settle_some(m, lane, queue_line, tasks + i,
+                    rest < IDENTITY_TOGETHER ? rest : IDENTITY_TOGETHER);
+    }
+}
+
+HOT void unnamed_settle_all(struct moot *m)
+{
+    struct unnamed *unnamed = &m->unnamed;
+    uint32_t count = unnamed->count;
+    unnamed->count = 0;
+    settle_some(m, unnamed->lane, 0, unnamed->tasks, count);
+}
+
+void unnamed_end_all(struct moot *m)
+{
+    unnamed_settle(m);
+    if (m->unnamed.in_regions > 0) {
+        region_end_all(m);
     }
 }
 
@@ -194,6 +239,11 @@ static bool is_input(const struct unnamed *unnamed, const struct task *task)
 bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle)
 {
     struct unnamed *unnamed = &m->unnamed;
+    if (unnamed->in_regions > 0) {
+        unnamed_end_all(m);
+        *handle = handle_at(&m->handles, id);
+        return false;
+    }
     if ((*handle)->task != UNNAMED_TASK) {
         if (is_input(unnamed, (*handle)->task)) {
             unnamed_settle_all(m);

@@ -40,8 +40,9 @@ struct unnamed_task {
 
 struct unnamed {
     uint32_t count;
-    uint32_t expanded; /* stubs that became records, ever: their inputs may have */
-    struct lane *lane; /* of all of them */
+    uint32_t in_regions; /* besides: those that bulk queues collect (region.h) */
+    uint32_t expanded;   /* stubs that became records, ever: their inputs may have */
+    struct lane *lane;   /* of all of them */
     struct task_facts facts; /* of the one that is registered, */
     struct rankset owner;    /* and its candidates, if not all are */
     struct unnamed_task tasks[IDENTITY_TOGETHER];
@@ -62,6 +63,19 @@ bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *spec,
 /* Names and registers those that wait. */
 void unnamed_settle_all(struct moot *m);
 #define unnamed_settle(m) ((m)->unnamed.count > 0 ? unnamed_settle_all(m) : (void)0)
+/* And tickets for those that queues collect: no handle's task is unnamed then. */
+void unnamed_end_all(struct moot *m);
+#define unnamed_end(m)                                                                 \
+    ((m)->unnamed.count + (m)->unnamed.in_regions > 0 ? unnamed_end_all(m) : (void)0)
+
+/* For regions.  Whether its registration still cannot fail. */
+bool unnamed_may_stay(const struct moot *m, const struct unnamed_task *task);
+/* What it says, of a task that is spawned through such queues; good until the next. */
+struct task_facts *unnamed_facts(struct moot *m, struct unnamed_task *task,
+                                 uint16_t queue_line);
+/* Names and registers these. */
+void unnamed_register(struct moot *m, struct lane *lane, uint16_t queue_line,
+                      struct unnamed_task *tasks, uint32_t count);
 /* The program releases this handle: true if its task is one of these, and that is done;
  * if it is an input of one they are settled first. */
 bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle);
