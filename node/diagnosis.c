@@ -183,13 +183,53 @@ static void blame_awaited(const struct picture *picture, struct finding *finding
     rankset_release(&silent);
 }
 
+/* Whom the chair knows to hold the task, and who have not refused it: its chair lacks a
+ * holder all the same, so these are no candidates. */
+static void find_barred(const Moot__Account__Task *task, struct rankset *out)
+{
+    struct rankset known = {0}, willing = {0};
+    (void)account_ranks(&task->holders, &known);
+    (void)account_ranks(&task->awaited, &willing);
+    for (uint32_t rank = rankset_next(&known, 0); rank != PLACEMENT_NOBODY;
+         rank = rankset_next(&known, rank + 1)) {
+        if (rankset_has(&willing, rank)) {
+            (void)rankset_add(out, rank);
+        }
+    }
+    rankset_release(&known);
+    rankset_release(&willing);
+}
+
+/* The chair looks for a holder who may own it. */
+static void follow_search(const struct picture *picture, struct finding *finding,
+                          uint32_t chair, const Moot__Account__Task *task,
+                          const moot_hash *hash)
+{
+    struct rankset holders = {0};
+    (void)picture_holders(picture, hash, &holders);
+    (void)account_ranks(&task->awaited, &finding->awaited);
+    if (finding->lack == CORE_LACK_HOLDER) {
+        find_barred(task, &finding->barred);
+    }
+    if (rankset_empty(&holders)) {
+        conclude(finding, CAUSE_NOBODY, PLACEMENT_NOBODY);
+    } else if (rankset_equal(&holders, &finding->barred)) {
+        conclude(finding, CAUSE_NOBODY, chair);
+    } else {
+        uint32_t holder = rankset_next(&holders, 0);
+        if (picture_loses(picture, holder, chair)) {
+            conclude_lost(finding, holder, chair);
+        }
+    }
+    rankset_release(&holders);
+}
+
 /* Nobody owns it, and the chair has spoken. */
 static void follow_chair(const struct picture *picture, struct finding *finding,
                          uint32_t asker, uint32_t chair, const moot_hash *hash)
 {
     const Moot__Account__Task *task = picture_task(picture, chair, hash);
     const Moot__Account__Task *asks = picture_task(picture, asker, hash);
-    struct rankset holders = {0};
     finding->lack = task != NULL ? (enum core_lack)task->lack : CORE_LACK_MOTION;
     conclude(finding, CAUSE_UNDECIDED, chair);
     if (finding->lack == CORE_LACK_MOTION && asker != chair) {
@@ -205,18 +245,8 @@ static void follow_chair(const struct picture *picture, struct finding *finding,
         blame_awaited(picture, finding, chair);
     } else if (finding->lack == CORE_LACK_HOLDER ||
                finding->lack == CORE_LACK_CANDIDATES) {
-        (void)picture_holders(picture, hash, &holders);
-        (void)account_ranks(&task->awaited, &finding->awaited);
-        if (rankset_empty(&holders)) {
-            conclude(finding, CAUSE_NOBODY, PLACEMENT_NOBODY);
-        } else {
-            uint32_t holder = rankset_next(&holders, 0);
-            if (picture_loses(picture, holder, chair)) {
-                conclude_lost(finding, holder, chair);
-            }
-        }
+        follow_search(picture, finding, chair, task, hash);
     }
-    rankset_release(&holders);
 }
 
 /* Accounts are some milliseconds apart, and tell of what is open: a task that has just
@@ -328,9 +358,10 @@ static bool same_finding(const struct finding *a, const struct finding *b)
         return a->lack == b->lack;
     case CAUSE_SLOW:
         return hash_equal(&a->root, &b->root);
+    case CAUSE_NOBODY:
+        return rankset_equal(&a->barred, &b->barred);
     case CAUSE_DEAD:
     case CAUSE_SILENT:
-    case CAUSE_NOBODY:
     case CAUSE_AWAY:
     case CAUSE_LEASE:
     case CAUSE_OPEN:
@@ -376,6 +407,7 @@ static void release_finding(struct finding *finding)
     rankset_release(&finding->waiting);
     rankset_release(&finding->awaited);
     rankset_release(&finding->busy);
+    rankset_release(&finding->barred);
     free(finding->ends);
 }
 

@@ -19,7 +19,7 @@
                            helper */                                                   \
     X(LOST, "lost")     /* what was said does not get through: injected faults */      \
     X(CYCLE, "cycle")   /* tasks wait for each other */                                \
-    X(NOBODY, "nobody") /* no rank holds the task */                                   \
+    X(NOBODY, "nobody") /* no rank holds the task, or none that may own it */          \
     X(UNDECIDED, "undecided") /* its chair lacks something to decide who owns it */    \
     X(AWAY, "away")           /* ready at its owner, where no thread runs tasks */     \
     X(LEASE, "lease")         /* a once task whose owner has no lease */               \
@@ -57,7 +57,9 @@ struct finding {
     struct rankset awaited; /* who has to speak before there is a vote */
     struct rankset busy;    /* NOBODY, CYCLE: whose programs keep the moot from
                                finding out that all is quiet */
-    moot_hash *ends;        /* of all its chains, while these are followed */
+    struct rankset barred; /* NOBODY: who hold it, and are no candidates; the culprit is
+                              its chair then */
+    moot_hash *ends;       /* of all its chains, while these are followed */
     size_t end_count, end_room;
 };
 

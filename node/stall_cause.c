@@ -204,9 +204,36 @@ static void say_gone(struct text *text, const struct picture *picture,
     rankset_release(&gone);
 }
 
+/* It was spawned, but not by anyone who may own it. */
+static void say_barred(struct text *text, const struct picture *picture,
+                       const struct finding *finding)
+{
+    bool one = rankset_count(&finding->barred) == 1;
+    text_add(text, "no candidate of ");
+    add_end(text, picture, finding);
+    text_add(text, " has spawned %s: ", either(finding, "it", "them"));
+    stall_add_ranks(text, &finding->barred);
+    text_add(text, ", which hold%s %s, %s, and %s chair, rank %u, lacks %s",
+             one ? "s" : "", either(finding, "it", "them"),
+             one ? "is none" : "are none", either(finding, "its", "their"),
+             finding->culprit, either(finding, "it", "them"));
+    say_busy(
+        text, picture, finding,
+        either(finding,
+               "spawn it on a candidate, make a candidate of who spawns it (.owner, "
+               ".candidates), or its kernel portable",
+               "spawn them on a candidate, make a candidate of who spawns them "
+               "(.owner, .candidates), or their kernels portable"),
+        "MOOT_ERR_NOT_HELD");
+}
+
 static void say_nobody(struct text *text, const struct picture *picture,
                        const struct finding *finding)
 {
+    if (!rankset_empty(&finding->barred)) {
+        say_barred(text, picture, finding);
+        return;
+    }
     text_add(text, "no rank holds ");
     add_end(text, picture, finding);
     text_add(text, ": a condition may have kept %s from happening",

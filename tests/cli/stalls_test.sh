@@ -138,6 +138,13 @@ held by: nobody
 keeps ranks 0-1 waiting
 END
 
+# One that only ranks hold that may not own it.
+row barred 3 0 nobody <<'END'
+\[nobody\]: no candidate of task [0-9a-f]{8} of kernel 'work' 'of rank 1' \(.*stalls\.c:[0-9]+\) has spawned it: ranks 0,2, which hold it, are none, and its chair, rank 1, lacks it
+next: spawn it on a candidate, .*MOOT_ERR_NOT_HELD once all ranks rest; rank 1 does not
+keeps ranks 0,2 waiting
+END
+
 # What a rank that died alone held; its survivors' error names it, too.
 row orphaned 3 0 nobody --faults kill:r1@400ms <<'END'
 \[nobody\]: no rank holds task [0-9a-f]{8}: .*, or rank 2 may yet spawn it, or rank 1, which died or were voted out, held it

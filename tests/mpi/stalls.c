@@ -330,6 +330,26 @@ static void nobody(struct scene *scene)
     wait_for(scene, task, MOOT_ERR_NOT_HELD);
 }
 
+/* Rank 1 is its only candidate, and the others alone have spawned it. */
+static void barred(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    moot_task task;
+    if (scene->rank == 1) {
+        stand_still(scene);
+        return;
+    }
+    MUST(moot_task_spawn(scene->m,
+                         &(moot_task_spec){.kernel = scene->work,
+                                           .args = &work,
+                                           .args_size = sizeof work,
+                                           .owner = MOOT_ON(1),
+                                           .label = "of rank 1"},
+                         &task),
+         MOOT_OK);
+    wait_for(scene, task, MOOT_ERR_NOT_HELD);
+}
+
 /* Rank 1 alone has spawned it; the test kills it, and nobody is left to run it. */
 static void orphaned(struct scene *scene)
 {
@@ -468,6 +488,7 @@ static const struct {
     {"resting", resting, MOOT_OK},     {"motion", motion, MOOT_OK},
     {"lease", lease, MOOT_OK},         {"both", stopped_and_slow, MOOT_OK},
     {"many", many, MOOT_OK},           {"orphaned", orphaned, MOOT_OK},
+    {"barred", barred, MOOT_OK},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

@@ -121,6 +121,10 @@ mutant HOLDERSUNSEEN $d - 's/if (rankset_empty(&holders)) {/if (true) {/'
 mutant NOBODYISUNDECIDED $d nobody 's/conclude(finding, CAUSE_NOBODY, PLACEMENT_NOBODY);/(void)0;/'
 mutant HEARSAYUNHEARD $p - 's/good = account_ranks(&task->holders, out) &&/good = true \&\&/'
 mutant UNDECIDEDMOVES $d undecided 's/conclude(finding, CAUSE_UNDECIDED, chair);/conclude(finding, CAUSE_MOVING, chair);/'
+mutant NOBAR $d barred 's/} else if (rankset_equal(&holders, &finding->barred)) {/} else if (false) {/'
+mutant BARSOTHERS $d - 's/rankset_equal(&holders, &finding->barred)/!rankset_empty(\&finding->barred)/'
+mutant BARSREFUSED $d - 's/if (rankset_has(&willing, rank)) {/if (true) {/'
+mutant BARREDISNOBODY $d - 's/return rankset_equal(&a->barred, &b->barred);/return true;/'
 mutant NOTHINGISLACK $d - 's/} else if (finding->lack == CORE_LACK_NOTHING) {/} else if (false) {/'
 
 # Whose word counts.

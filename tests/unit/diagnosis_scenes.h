@@ -280,6 +280,47 @@ static void word_of_the_holder_lost(struct kit *kit)
     kit_lose(kit, 2, 1);
 }
 
+/* Rank 2 holds it, which its chair knows and which it has not refused. */
+static void holder_is_no_candidate(struct kit *kit)
+{
+    open_vote(kit, CORE_LACK_HOLDER)->holders = kit_ranks(kit, 0x4);
+    kit_task(kit, 1, A)->awaited = kit_ranks(kit, 0xd);
+    kit->ranks[3].lane.state = CORE_LANE_RUNNING;
+}
+
+/* Rank 0 holds it, too, and the chair has not heard of that. */
+static void another_holder_may_be_a_candidate(struct kit *kit)
+{
+    holder_is_no_candidate(kit);
+    kit_task(kit, 0, A)->held = true;
+}
+
+/* It is among those who have said that they never will. */
+static void holder_has_refused(struct kit *kit)
+{
+    holder_is_no_candidate(kit);
+    kit_task(kit, 1, A)->awaited = kit_ranks(kit, 0x9);
+}
+
+/* Of one task all candidates lack it, and of the other all ranks. */
+static void one_has_no_candidate(struct kit *kit)
+{
+    holder_is_no_candidate(kit);
+    kit_wait(kit, 0, B);
+    kit_task(kit, 1, B)->lack = CORE_LACK_HOLDER;
+}
+
+/* Of one rank 2 is no candidate, and of the other rank 3. */
+static void two_without_a_candidate(struct kit *kit)
+{
+    holder_is_no_candidate(kit);
+    kit_wait(kit, 0, B);
+    kit_task(kit, 3, B)->held = true;
+    kit_task(kit, 1, B)->lack = CORE_LACK_HOLDER;
+    kit_task(kit, 1, B)->holders = kit_ranks(kit, 0x8);
+    kit_task(kit, 1, B)->awaited = kit_ranks(kit, 0xd);
+}
+
 static void finder_knows_nobody(struct kit *kit)
 {
     open_vote(kit, CORE_LACK_CANDIDATES);
