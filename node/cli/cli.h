@@ -38,6 +38,13 @@ int cli_usage(const struct verb *verb, const char *format, ...)
  * meant; what stands behind a = is not compared.  In words.c. */
 int cli_no_option(const struct verb *verb, const char *word);
 
+/* CLI_USAGE, which is said, if the option stands on this command line with another
+ * value already (NULL: not yet).  The last would count, and nobody could see that.  So
+ * it is with knobs, "MOOT_NAME=VALUE".  In words.c. */
+int cli_once(const struct verb *verb, const char *option, const char *before,
+             const char *value);
+int cli_settings_once(const struct verb *verb, const char *const *settings, int count);
+
 /* "moot VERB: ..." on standard error. */
 void cli_complain(const struct verb *verb, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -33,6 +33,7 @@ enum { SETTINGS_MAX = 32, WORDS_MAX = 96, PATIENCE_LOOKS = 25 };
 
 struct job {
     int ranks;
+    const char *ranks_word;                 /* as it was written */
     const char *settings[SETTINGS_MAX + 1]; /* "MOOT_NAME=value", NULL-terminated */
     int setting_count;
     char **program; /* and its arguments, NULL-terminated */
@@ -88,19 +89,18 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
     const char *value = option + length + (name != RANKS && option[length] == '=');
     if (option[length] == '\0')
         value = ++*i < argc ? argv[*i] : "";
-    if (name == FAULTS)
-        job->faults = value;
-    else if (name == TRACE && *value == '\0')
+    if (name == TRACE && *value == '\0')
         return cli_usage(&verb_run, "--trace names no folder");
-    else if (name == TRACE)
-        job->trace = value;
-    else if (*value == '\0')
+    if (name == RANKS && *value == '\0')
         return cli_usage(&verb_run, "-n lacks the number of ranks, 1 to %u",
                          LIMIT_RANKS);
-    else if (!ranks_parse(value, &job->ranks))
+    if (name == RANKS && !ranks_parse(value, &job->ranks))
         return cli_usage(&verb_run, "-n '%s' is no number of ranks, 1 to %u", value,
                          LIMIT_RANKS);
-    return CLI_OK;
+    const char **const words[] = {&job->ranks_word, &job->faults, &job->trace};
+    const int status = cli_once(&verb_run, names[name], *words[name], value);
+    *words[name] = value;
+    return status;
 }
 
 /* Takes options and settings off the front; the rest is the program. */
@@ -130,7 +130,7 @@ static int arguments_parse(int argc, char **argv, struct job *job)
     if (i == argc)
         return cli_usage(&verb_run, "which program?");
     job->program = argv + i;
-    return CLI_OK;
+    return cli_settings_once(&verb_run, job->settings, job->setting_count);
 }
 
 /* --- The launcher's command line -------------------------------------------------- */

@@ -122,8 +122,30 @@ static void directory_empty(const char *path)
     closedir(dir);
 }
 
+/* How many of the program's words are knobs. */
+static int settings_count(const struct tuning *tuning)
+{
+    char **const words = tuning->argv + tuning->first;
+    int count = 0;
+    while (tuning->first + count < tuning->argc &&
+           strncmp(words[count], "MOOT_", 5) == 0 && strchr(words[count], '='))
+        count++;
+    return count;
+}
+
+/* Whether the user sets the same knob. */
+static bool is_overridden(const struct tuning *tuning, const char *setting)
+{
+    const size_t length = strcspn(setting, "=") + 1;
+    const int count = settings_count(tuning);
+    int i = 0;
+    while (i < count && strncmp(tuning->argv[tuning->first + i], setting, length) != 0)
+        i++;
+    return i < count;
+}
+
 /* What a run is told, so that round trips can be counted, and nothing cuts a wait
- * short.  What the user sets stands behind it, and is stronger. */
+ * short.  What the user sets is stronger. */
 static char **run_settings(void)
 {
     static char timeout[] = "MOOT_VOTE_TIMEOUT=never", lease[] = "MOOT_LEASE=5s",
@@ -143,12 +165,15 @@ static int settings_check(const struct tuning *tuning)
     int count = 0;
     for (char **own = run_settings(); *own != NULL; own++)
         all[count++] = *own;
-    for (int i = tuning->first; i < tuning->argc && count < RUN_SETTINGS_MAX &&
-                                strncmp(tuning->argv[i], "MOOT_", 5) == 0 &&
-                                strchr(tuning->argv[i], '=') != NULL;
-         i++)
-        all[count++] = tuning->argv[i];
+    const int own_count = count;
+    const int users = settings_count(tuning);
+    for (int i = 0; i < users && count < RUN_SETTINGS_MAX; i++)
+        all[count++] = tuning->argv[tuning->first + i];
     all[count] = NULL;
+    const int status =
+        cli_settings_once(&verb_tune, all + own_count, count - own_count);
+    if (status != CLI_OK)
+        return status;
     if (knobs_load(&knobs, all, story, sizeof story) != MOOT_OK) {
         cli_complain(&verb_tune, "%s", story);
         return CLI_USAGE;
@@ -182,7 +207,8 @@ static char **run_words(const struct tuning *tuning, char *self, char *settings[
     words[count++] = (char *)(uintptr_t)tuning->directory;
     words[count++] = dashes;
     for (size_t i = 0; settings[i] != NULL; i++)
-        words[count++] = settings[i];
+        if (!is_overridden(tuning, settings[i]))
+            words[count++] = settings[i];
     for (int i = tuning->first; i < tuning->argc; i++)
         words[count++] = tuning->argv[i];
     return words;

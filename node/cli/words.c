@@ -83,3 +83,25 @@ int cli_no_option(const struct verb *verb, const char *word)
                      meant ? "; did you mean " : "", meant ? meant : "",
                      meant ? "?" : "");
 }
+
+int cli_once(const struct verb *verb, const char *option, const char *before,
+             const char *value)
+{
+    if (!before || strcmp(before, value) == 0)
+        return CLI_OK;
+    return cli_usage(verb, "%s %s and %s %s are not the same: give one of them", option,
+                     before, option, value);
+}
+
+int cli_settings_once(const struct verb *verb, const char *const *settings, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const size_t length = strcspn(settings[i], "=") + 1;
+        for (int other = 0; other < i; other++)
+            if (strncmp(settings[other], settings[i], length) == 0 &&
+                strcmp(settings[other], settings[i]) != 0)
+                return cli_usage(verb, "%s and %s are not the same: give one of them",
+                                 settings[other], settings[i]);
+    }
+    return CLI_OK;
+}

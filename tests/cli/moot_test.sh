@@ -198,6 +198,19 @@ says err "--trace one and MOOT_TRACE=two are not the same: give one of them"
 note $? "makes a folder"
 expect run_with_two_plans 2 "$moot" run -n 2 --faults drop:0.1 MOOT_FAULTS=drop:0.2 true
 says err "--faults drop:0.1 and MOOT_FAULTS=drop:0.2 are not the same: give one of them"
+while IFS='|' read -r words told; do
+    # shellcheck disable=SC2086 # words are meant to split
+    expect "run_with_two_of_one: $words" 2 "$moot" run -n 2 $words true
+    says err "moot run: $told are not the same: give one of them"
+done <<'END'
+-n 3|-n 2 and -n 3
+--trace one --trace=two|--trace one and --trace two
+--faults drop:0.1 --faults drop:0.2|--faults drop:0.1 and --faults drop:0.2
+MOOT_VOTERS=1 MOOT_STALL=1s MOOT_VOTERS=2|MOOT_VOTERS=1 and MOOT_VOTERS=2
+MOOT_CONFIG=one MOOT_CONFIG=two|MOOT_CONFIG=one and MOOT_CONFIG=two
+END
+[ ! -e "$scratch/one" ] && [ ! -e "$scratch/two" ]
+note $? "makes a folder"
 for late in --no-progress -n --; do
     expect "run_with_$late behind a setting" 2 "$moot" run -n 2 MOOT_VOTERS=3 "$late" true
     says err "$late stands behind MOOT_VOTERS=3: options come before settings"
@@ -251,6 +264,9 @@ says out "<a b><absent><-n><>"
 expect settings_reach_the_ranks 0 env SAY=voters "$moot" run -n 2 MOOT_VOTERS=7 rank
 [ "$(grep -c '^voters 7$' "$scratch/out")" -eq 2 ]
 note $? "not 7 on both ranks"
+expect the_same_may_be_said_twice 0 env SAY=voters "$moot" run -n 1 -n 1 \
+    MOOT_VOTERS=7 MOOT_VOTERS=7 rank
+says out "voters 7"
 expect a_rank_that_failed 1 env FAILS=1 "$moot" run -n 2 rank
 says err "rank 1 failed: no rank holds the task, and none will (MOOT_ERR_NOT_HELD)"
 expect a_rank_that_left_nothing 1 env ABSENT=0 "$moot" run -n 2 rank

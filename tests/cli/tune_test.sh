@@ -52,6 +52,9 @@ says err "MOOT_VOTERS is '0', but may be 1 to 15"
 expect knobs_that_contradict 2 10 "$moot" tune -n 2 MOOT_SUSPECT=1s tsp
 says err "MOOT_SUSPECT is 1s .*: MOOT_LEASE is 5s .*; unless it is told otherwise here, tune sets .*MOOT_LEASE=5s"
 
+expect two_of_one_knob 2 10 "$moot" tune -n 2 MOOT_VOTERS=1 MOOT_VOTERS=2 tsp
+says err "moot tune: MOOT_VOTERS=1 and MOOT_VOTERS=2 are not the same: give one of them"
+
 expect a_trace_of_another 2 10 "$moot" tune -n 2 MOOT_TRACE=mine tsp
 says err "MOOT_TRACE=mine: tune keeps traces of its own"
 
@@ -79,6 +82,8 @@ note $? "another timeout in the file"
 grep -q '^# By moot tune .* of 1 run of$' "$scratch/few.conf"
 note $? "the file does not say of which runs"
 says out '^few.conf: MOOT_CONFIG=few.conf has it used$'
+expect a_knob_that_tune_sets_itself 0 60 "$moot" tune -n 2 --runs 1 -o - -- MOOT_LEASE=4s conditional
+says out "^MOOT_VOTE_TIMEOUT = never"
 echo "# mine" >"$scratch/mine.conf"
 for kept in 1 2; do
     expect "what_was_there_stays $kept" 0 60 "$moot" tune -n 2 --runs 1 -o mine.conf conditional
