@@ -45,6 +45,14 @@ int cli_once(const struct verb *verb, const char *option, const char *before,
              const char *value);
 int cli_settings_once(const struct verb *verb, const char *const *settings, int count);
 
+/* Loads the knobs, and puts those of the command line ("MOOT_NAME=VALUE",
+ * NULL-terminated) into the environment: for whom the verb starts, and so that
+ * knobs_origin() knows the file that a MOOT_CONFIG among them names.  CLI_USAGE, which
+ * is said, if one is wrong.  In words.c. */
+struct knobs;
+int cli_knobs_load(const struct verb *verb, const char *const *settings,
+                   struct knobs *out);
+
 /* "moot VERB: ..." on standard error. */
 void cli_complain(const struct verb *verb, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -308,19 +308,6 @@ static void directory_remove(const struct job *job)
     rmdir(job->directory);
 }
 
-static bool settings_export(const struct job *job)
-{
-    for (int i = 0; i < job->setting_count; i++) {
-        char name[64];
-        const char *equals = strchr(job->settings[i], '=');
-        snprintf(name, sizeof name, "%.*s", (int)(equals - job->settings[i]),
-                 job->settings[i]);
-        if (setenv(name, equals + 1, 1) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* The ranks may work elsewhere: the folder is made here, and they get its whole name.
  */
 static bool trace_export(const struct job *job)
@@ -460,8 +447,10 @@ static int job_prepare(struct job *job)
 {
     const ssize_t length = readlink("/proc/self/exe", job->self, sizeof job->self - 1);
     char story[1500];
-    if (knobs_load(&job->knobs, job->settings, story, sizeof story) != MOOT_OK ||
-        knobs_agree(&job->knobs, true, story, sizeof story) != MOOT_OK) {
+    const int status = cli_knobs_load(&verb_run, job->settings, &job->knobs);
+    if (status != CLI_OK)
+        return status;
+    if (knobs_agree(&job->knobs, true, story, sizeof story) != MOOT_OK) {
         cli_complain(&verb_run, "%s", story);
         return CLI_USAGE;
     }
@@ -475,10 +464,9 @@ static int job_prepare(struct job *job)
         cli_complain(&verb_run, "%s cannot be started: it %s", job->path, flaw);
         return CLI_NOT_FOUND;
     }
-    const bool exported = settings_export(job);
     if (job->trace && !trace_export(job))
         return CLI_FAILED;
-    if (!exported || !directory_make(job)) {
+    if (!directory_make(job)) {
         cli_complain(&verb_run, "no folder for the summary: %s", strerror(errno));
         return CLI_FAILED;
     }

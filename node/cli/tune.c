@@ -170,14 +170,11 @@ static int settings_check(const struct tuning *tuning)
     for (int i = 0; i < users && count < RUN_SETTINGS_MAX; i++)
         all[count++] = tuning->argv[tuning->first + i];
     all[count] = NULL;
-    const int status =
-        cli_settings_once(&verb_tune, all + own_count, count - own_count);
+    int status = cli_settings_once(&verb_tune, all + own_count, count - own_count);
+    if (status == CLI_OK)
+        status = cli_knobs_load(&verb_tune, all, &knobs);
     if (status != CLI_OK)
         return status;
-    if (knobs_load(&knobs, all, story, sizeof story) != MOOT_OK) {
-        cli_complain(&verb_tune, "%s", story);
-        return CLI_USAGE;
-    }
     if (knobs_agree(&knobs, true, story, sizeof story) != MOOT_OK) {
         cli_complain(&verb_tune,
                      "%s; unless it is told otherwise here, tune sets %s, %s and %s",

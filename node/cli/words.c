@@ -1,9 +1,11 @@
 /* words.c - see words.h. */
 #include "words.h"
+#include "node/knobs.h"
 #include "node/spelling.h"
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void option_add(struct options *options, const char *at, size_t length)
@@ -102,6 +104,26 @@ int cli_settings_once(const struct verb *verb, const char *const *settings, int 
                 strcmp(settings[other], settings[i]) != 0)
                 return cli_usage(verb, "%s and %s are not the same: give one of them",
                                  settings[other], settings[i]);
+    }
+    return CLI_OK;
+}
+
+int cli_knobs_load(const struct verb *verb, const char *const *settings,
+                   struct knobs *out)
+{
+    char story[1500];
+    if (knobs_load(out, settings, story, sizeof story) != MOOT_OK) {
+        cli_complain(verb, "%s", story);
+        return CLI_USAGE;
+    }
+    for (; *settings; settings++) {
+        char name[64];
+        const char *equals = strchr(*settings, '=');
+        snprintf(name, sizeof name, "%.*s", (int)(equals - *settings), *settings);
+        if (setenv(name, equals + 1, 1) != 0) {
+            cli_complain(verb, "out of memory");
+            return CLI_FAILED;
+        }
     }
     return CLI_OK;
 }

@@ -192,6 +192,9 @@ expect run_with_knobs_that_contradict 2 "$moot" run -n 2 MOOT_LEASE=100ms true
 says err "MOOT_LEASE is 100ms (options), but must be at least two heartbeats: MOOT_HEARTBEAT is auto"
 expect run_without_the_file_of_knobs 2 env MOOT_CONFIG=nope "$moot" run -n 2 true
 says err "moot run: MOOT_CONFIG=nope: No such file or directory"
+printf '# own\nMOOT_TRACE = two\nMOOT_LEASE = 100ms\n' >"$scratch/own.conf"
+expect run_with_a_file_of_knobs_that_contradict 2 "$moot" run -n 2 MOOT_CONFIG=own.conf true
+says err "MOOT_LEASE is 100ms (own.conf:3), but must be at least two heartbeats"
 expect run_with_two_traces 2 "$moot" run -n 2 --trace one MOOT_TRACE=two true
 says err "--trace one and MOOT_TRACE=two are not the same: give one of them"
 [ ! -e "$scratch/one" ]
@@ -289,6 +292,10 @@ expect not_a_program 127 "$moot" run -n 2 data
 expect an_option_is_stronger 0 env SAY=trace MOOT_TRACE=two "$moot" run -n 1 --trace one rank
 says out "trace $scratch/one"
 says err "moot: --trace one is used, not MOOT_TRACE=two (environment)"
+expect an_option_is_stronger_than_a_file 0 env SAY=trace "$moot" run -n 1 --trace one \
+    MOOT_CONFIG=own.conf MOOT_LEASE=auto rank
+says out "trace $scratch/one"
+says err "moot: --trace one is used, not MOOT_TRACE=two (own.conf:2)"
 expect an_option_may_be_said_twice 0 env SAY=trace "$moot" run -n 1 --trace one MOOT_TRACE=one rank
 says out "trace $scratch/one"
 for script in "gone:/no/such/python -u:for /no/such/python, which is not there" \
