@@ -379,6 +379,15 @@ static int job_judge(const struct job *job, int status)
     return status;
 }
 
+/* Where the plan stands that is wrong, if not right here. */
+static void faults_tell_origin(const struct job *job)
+{
+    char origin[LAUNCH_PATH_BYTES];
+    if (!job->faults)
+        cli_complain(&verb_run, "the plan is MOOT_FAULTS (%s):",
+                     knobs_origin(&job->knobs, KNOB_FAULTS, origin, sizeof origin));
+}
+
 /* Reads the plan and hands it to the ranks; CLI_USAGE, with the caret, if it is wrong.
  */
 static int faults_take(struct job *job)
@@ -391,12 +400,14 @@ static int faults_take(struct job *job)
     int code = plan_parse(text, &job->plan, &error);
     if (code == MOOT_OK)
         code = plan_check_ranks(job->plan, (uint32_t)job->ranks, &error);
-    if (code == MOOT_OK && faults_check(text, shown, sizeof shown) != MOOT_OK) {
+    const bool sound = code == MOOT_OK; /* so that its means can be wrong alone */
+    if (sound && faults_check(text, shown, sizeof shown) == MOOT_OK)
+        return setenv("MOOT_FAULTS", text, 1) == 0 ? CLI_OK : CLI_FAILED;
+    faults_tell_origin(job);
+    if (sound) {
         cli_complain(&verb_run, "%s", shown);
         return CLI_USAGE;
     }
-    if (code == MOOT_OK)
-        return setenv("MOOT_FAULTS", text, 1) == 0 ? CLI_OK : CLI_FAILED;
     plan_error_format(text, &error, shown, sizeof shown);
     fputs(shown, stderr);
     return CLI_USAGE;

@@ -186,6 +186,17 @@ expect run_with_a_plan_for_more_ranks 2 "$moot" run -n 2 --faults=kill:r2@1s tru
 says err "^"
 expect run_with_a_plan_for_the_simulator 2 "$moot" run -n 2 --faults restart:r1@1s+1s true
 says err "MOOT_FAULTS: restart is for \`moot sim\`"
+! grep -q "the plan is" "$scratch/err"
+note $? "and says where"
+echo "MOOT_FAULTS = kill:r2@1s" >"$scratch/plan.conf"
+for plan in kill:r1@tsk.start kill:r2@1s restart:r1@1s+1s; do
+    expect "run_with_a_wrong_plan_in_the_environment: $plan" 2 \
+        env MOOT_FAULTS=$plan "$moot" run -n 2 true
+    says err "moot run: the plan is MOOT_FAULTS (environment):"
+done
+expect run_with_a_wrong_plan_in_a_file 2 env MOOT_CONFIG=plan.conf "$moot" run -n 2 true
+says err "moot run: the plan is MOOT_FAULTS (plan.conf:1):"
+says err "^"
 expect run_with_an_unknown_knob 2 "$moot" run -n 2 MOOT_VOTRES=3 true
 says err "did you mean MOOT_VOTERS?"
 expect run_with_knobs_that_contradict 2 "$moot" run -n 2 MOOT_LEASE=100ms true
