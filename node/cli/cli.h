@@ -38,6 +38,14 @@ int cli_usage(const struct verb *verb, const char *format, ...)
  * meant; what stands behind a = is not compared.  In words.c. */
 int cli_no_option(const struct verb *verb, const char *word);
 
+/* The value of the option that argv[*i] is, if it is that one: it stands in the next
+ * word, at which *i is then, or in the same one: -n4, --trace=DIR.  "": it lacks one.
+ * NULL: another option.  In words.c. */
+const char *cli_option(int argc, char **argv, int *i, const char *name);
+
+/* The value of -n; CLI_USAGE, which is said, if it is none.  In words.c. */
+int cli_ranks_read(const struct verb *verb, const char *value, int least, int *out);
+
 /* CLI_USAGE, which is said, if the option stands on this command line with another
  * value already (NULL: not yet).  The last would count, and nobody could see that.  So
  * it is with knobs, "MOOT_NAME=VALUE".  In words.c. */

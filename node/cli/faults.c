@@ -1,8 +1,6 @@
 /* faults.c - `moot faults`: what a fault plan says, before it is let loose on a run. */
 #include "cli.h"
 #include "consensus/sim/plan.h"
-#include "proto/limits.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,24 +72,23 @@ static int standard_input_print(uint32_t size)
 
 static int faults_run(int argc, char **argv)
 {
-    int at = 2;
-    unsigned long size = 0;
+    const char *word = NULL;
+    int at = 2, size = 0;
     if (argc < 2 || strcmp(argv[1], "explain") != 0)
         return cli_usage(&verb_faults, "say what to do: explain PLAN");
-    if (at < argc && strcmp(argv[at], "-n") == 0) {
-        char *end = NULL;
-        errno = 0;
-        size = at + 1 < argc ? strtoul(argv[at + 1], &end, 10) : 0;
-        if (!end || *end != '\0' || errno != 0 || size == 0 || size > LIMIT_RANKS)
-            return cli_usage(&verb_faults, "-n takes a number of ranks, 1 to %u",
-                             LIMIT_RANKS);
-        at += 2;
+    for (; at < argc && argv[at][0] == '-' && argv[at][1] != '\0'; at++) {
+        const char *option = argv[at], *value = cli_option(argc, argv, &at, "-n");
+        int status = value ? cli_ranks_read(&verb_faults, value, 1, &size)
+                           : cli_no_option(&verb_faults, option);
+        if (status == CLI_OK)
+            status = cli_once(&verb_faults, "-n", word, value);
+        if (status != CLI_OK)
+            return status;
+        word = value;
     }
     if (at + 1 != argc)
         return cli_usage(&verb_faults,
                          at < argc ? "a plan is one word" : "say which plan");
-    if (argv[at][0] == '-' && argv[at][1] != '\0')
-        return cli_no_option(&verb_faults, argv[at]);
     if (strcmp(argv[at], "-") == 0)
         return standard_input_print((uint32_t)size);
     return plan_print(argv[at], (uint32_t)size);

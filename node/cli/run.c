@@ -53,52 +53,28 @@ struct job {
 
 /* --- The command line ------------------------------------------------------------- */
 
-static bool ranks_parse(const char *text, int *out)
-{
-    char *end = NULL;
-    errno = 0;
-    const long ranks = strtol(text, &end, 10);
-    if (end == text || *end || errno || ranks < 1 || ranks > (long)LIMIT_RANKS)
-        return false;
-    *out = (int)ranks;
-    return true;
-}
-
 /* Takes the option at argv[*i], and its value, which may stand in the next word. */
 static int option_parse(int argc, char **argv, int *i, struct job *job)
 {
     static const char *const names[] = {"-n", "--faults", "--trace"};
     enum { RANKS, FAULTS, TRACE, NAMES };
-    const char *option = argv[*i];
-    int name = 0;
-    size_t length = 0;
+    const char **const words[] = {&job->ranks_word, &job->faults, &job->trace};
+    const char *option = argv[*i], *value = NULL;
+    int name = 0, status = CLI_OK;
     if (strcmp(option, "--no-progress") == 0) {
         job->no_progress = true;
         return CLI_OK;
     }
-    if (strncmp(option, "-np", 3) == 0) /* mpirun's */
+    while (name < NAMES && !(value = cli_option(argc, argv, i, names[name])))
+        name++;
+    if (!value)
         return cli_no_option(&verb_run, option);
-    for (; name < NAMES; name++) {
-        length = strlen(names[name]);
-        if (strncmp(option, names[name], length) == 0 &&
-            (name == RANKS || option[length] == '\0' || option[length] == '='))
-            break;
-    }
-    if (name == NAMES)
-        return cli_no_option(&verb_run, option);
-    const char *value = option + length + (name != RANKS && option[length] == '=');
-    if (option[length] == '\0')
-        value = ++*i < argc ? argv[*i] : "";
     if (name == TRACE && *value == '\0')
         return cli_usage(&verb_run, "--trace names no folder");
-    if (name == RANKS && *value == '\0')
-        return cli_usage(&verb_run, "-n lacks the number of ranks, 1 to %u",
-                         LIMIT_RANKS);
-    if (name == RANKS && !ranks_parse(value, &job->ranks))
-        return cli_usage(&verb_run, "-n '%s' is no number of ranks, 1 to %u", value,
-                         LIMIT_RANKS);
-    const char **const words[] = {&job->ranks_word, &job->faults, &job->trace};
-    const int status = cli_once(&verb_run, names[name], *words[name], value);
+    if (name == RANKS)
+        status = cli_ranks_read(&verb_run, value, 1, &job->ranks);
+    if (status == CLI_OK)
+        status = cli_once(&verb_run, names[name], *words[name], value);
     *words[name] = value;
     return status;
 }

@@ -52,29 +52,33 @@ static bool number_read(const char *text, long least, long most, long *out)
     return end != text && *end == '\0' && errno == 0 && *out >= least && *out <= most;
 }
 
-static int option_take(struct tuning *tuning, const char *option, const char *value)
+/* Takes the option at argv[*i], and its value, which may stand in the next word. */
+static int option_take(struct tuning *tuning, int *i)
 {
-    long ranks;
-    if (strcmp(option, "-n") != 0 && strcmp(option, "-o") != 0 &&
-        strcmp(option, "--runs") != 0)
+    static const char *const names[] = {"-n", "-o", "--runs"};
+    enum { RANKS, PATH, RUNS, NAMES };
+    const char *option = tuning->argv[*i], *value = NULL;
+    int name = 0, ranks = 0, status;
+    while (name < NAMES &&
+           !(value = cli_option(tuning->argc, tuning->argv, i, names[name])))
+        name++;
+    if (!value)
         return cli_no_option(&verb_tune, option);
-    if (value == NULL)
-        return cli_usage(&verb_tune, "%s lacks its value", option);
-    if (option[1] == 'o') {
-        tuning->path = value;
-        return CLI_OK;
-    }
-    if (option[1] == 'n') {
+    if (name == RANKS) {
+        status = cli_ranks_read(&verb_tune, value, 2, &ranks);
+        if (status == CLI_OK)
+            status = cli_once(&verb_tune, names[name], tuning->ranks, value);
         tuning->ranks = value;
-        return number_read(value, 2, LIMIT_RANKS, &ranks)
-                   ? CLI_OK
-                   : cli_usage(&verb_tune, "-n '%s' is no number of ranks, 2 to %u",
-                               value, LIMIT_RANKS);
+        return status;
     }
-    return number_read(value, 1, TUNE_RUNS_MAX, &tuning->runs)
-               ? CLI_OK
-               : cli_usage(&verb_tune, "--runs '%s' is no number of runs, 1 to %d",
-                           value, TUNE_RUNS_MAX);
+    if (*value == '\0')
+        return cli_usage(&verb_tune, "%s lacks its value", names[name]);
+    if (name == PATH)
+        tuning->path = value;
+    else if (!number_read(value, 1, TUNE_RUNS_MAX, &tuning->runs))
+        return cli_usage(&verb_tune, "--runs '%s' is no number of runs, 1 to %d", value,
+                         TUNE_RUNS_MAX);
+    return CLI_OK;
 }
 
 static int arguments_read(int argc, char **argv, struct tuning *tuning)
@@ -82,13 +86,12 @@ static int arguments_read(int argc, char **argv, struct tuning *tuning)
     int i = 1;
     *tuning =
         (struct tuning){.path = "moot.conf", .argc = argc, .argv = argv, .whole = true};
-    for (; i < argc && argv[i][0] == '-'; i += 2) {
+    for (; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--") == 0) {
             i++;
             break;
         }
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        const int status = option_take(tuning, argv[i], value);
+        const int status = option_take(tuning, &i);
         if (status != CLI_OK)
             return status;
     }

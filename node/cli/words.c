@@ -2,7 +2,9 @@
 #include "words.h"
 #include "node/knobs.h"
 #include "node/spelling.h"
+#include "proto/limits.h"
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +86,34 @@ int cli_no_option(const struct verb *verb, const char *word)
     return cli_usage(verb, "there is no option %s%s%s%s", word,
                      meant ? "; did you mean " : "", meant ? meant : "",
                      meant ? "?" : "");
+}
+
+const char *cli_option(int argc, char **argv, int *i, const char *name)
+{
+    const size_t length = strlen(name);
+    const char *rest = argv[*i] + length;
+    if (strncmp(argv[*i], name, length) != 0)
+        return NULL;
+    if (*rest == '\0')
+        return ++*i < argc ? argv[*i] : "";
+    if (name[1] == '-')
+        return *rest == '=' ? rest + 1 : NULL;
+    return isdigit((unsigned char)*rest) ? rest : NULL; /* -np is mpirun's */
+}
+
+int cli_ranks_read(const struct verb *verb, const char *value, int least, int *out)
+{
+    char *end = NULL;
+    errno = 0;
+    const long ranks = strtol(value, &end, 10);
+    if (*value == '\0')
+        return cli_usage(verb, "-n lacks the number of ranks, %d to %u", least,
+                         LIMIT_RANKS);
+    if (*end || errno || ranks < least || ranks > (long)LIMIT_RANKS)
+        return cli_usage(verb, "-n '%s' is no number of ranks, %d to %u", value, least,
+                         LIMIT_RANKS);
+    *out = (int)ranks;
+    return CLI_OK;
 }
 
 int cli_once(const struct verb *verb, const char *option, const char *before,

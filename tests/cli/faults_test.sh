@@ -61,6 +61,19 @@ there is no rank 4: the job has 4 ranks
 allowed: ranks 0 to 3
 TEXT
 expect a_rank_of_the_job 0 "$moot" faults explain -n 5 drop,kill:r4@1s
+expect the_number_in_one_word 2 "$moot" faults explain -n4 drop,kill:r4@1s
+same out </dev/null
+expect the_number_in_one_word_fits 0 "$moot" faults explain -n5 drop,kill:r4@1s
+expect two_numbers 2 "$moot" faults explain -n4 -n 5 drop,kill:r4@1s
+same err <<'TEXT'
+moot faults: -n 4 and -n 5 are not the same: give one of them
+Try `moot help faults`.
+TEXT
+expect a_launchers_option 2 "$moot" faults explain -np 4 drop
+same err <<'TEXT'
+moot faults: there is no option -np; did you mean -n?
+Try `moot help faults`.
+TEXT
 
 expect a_file 0 sh -c "echo kill:r0@3s | \"$moot\" faults explain -"
 same out <<'TEXT'
@@ -74,6 +87,11 @@ expect two_plans 2 "$moot" faults explain drop dup
 expect another_verb 2 "$moot" faults cause drop
 expect an_unknown_option 2 "$moot" faults explain -x drop
 expect no_number 2 "$moot" faults explain -n four drop
+expect no_number_there 2 "$moot" faults explain -n
+same err <<'TEXT'
+moot faults: -n lacks the number of ranks, 1 to 16384
+Try `moot help faults`.
+TEXT
 expect no_ranks 2 "$moot" faults explain -n 0 drop
 expect help_is_there 0 "$moot" help faults
 

@@ -90,8 +90,13 @@ state --wacth|--wacth|--watch
 trace export t --fromat csv|--fromat|--format
 run -np 4 true|-np|-n
 run -np4 true|-np4|-n
+run -n=4 true|-n=4|-n
+run -no-progress -n 4 true|-no-progress|--no-progress
 run --ranks=4 true|--ranks=4|-n
 tune --np 4 true|--np|-n
+tune -np4 true|-np4|-n
+faults explain -np4 drop|-np4|-n
+faults explain --np=4 drop|--np=4|-n
 sim -n 3|-n|--ranks
 END
 expect nothing_like_an_option 2 "$moot" report t --colour

@@ -41,7 +41,8 @@ note() {
 
 # --- The command line ---
 
-for bad in "" "-n 1 tsp" "-n 4" "-n 4 --runs 0 tsp" "-n 4 --runs" "-n 4 -x tsp"; do
+for bad in "" "-n 1 tsp" "-n 4" "-n 4 --runs 0 tsp" "-n 4 --runs" "-n 4 -x tsp" "-n1 tsp" \
+    "-n4 --runs=0 tsp" "-n 4 --runs= tsp" "-n 2 -n 4 tsp"; do
     # shellcheck disable=SC2086 # words are meant to split
     expect "tune '$bad'" 2 10 "$moot" tune $bad
     says err "moot help tune"
@@ -73,7 +74,7 @@ echo "# mine" >"$scratch/mine.conf"
 expect a_file_that_stays 1 60 "$moot" tune -n 2 -o mine.conf -- false
 [ "$(cat "$scratch/mine.conf")" = "# mine" ]
 note $? "what was in the file is gone"
-expect too_few_waits 0 60 env MOOT_TRACE=mine "$moot" tune -n 2 --runs 1 -o few.conf conditional
+expect too_few_waits 0 60 env MOOT_TRACE=mine "$moot" tune -n2 --runs=1 -o few.conf conditional
 says out "advised: MOOT_VOTE_TIMEOUT=never, the default: .* asked"
 [ ! -e "$scratch/mine" ] && ! grep -q 'is used' "$scratch/err"
 note $? "speaks of another trace"
