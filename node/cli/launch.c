@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAUSE_MS = 10, LOOK_ROUNDS = 20, FIRST_BYTES = 512 };
+enum { PAUSE_MS = 10, LOOK_ROUNDS = 20, FIRST_BYTES = 512, SYSTEM_BYTES = 256 };
 
 /* --- Finding ---------------------------------------------------------------------- */
 
@@ -78,21 +78,33 @@ static bool is_text(const unsigned char *bytes, size_t size)
     return true;
 }
 
-/* Of a script's first line, "#!INTERPRETER [ARGUMENT]", which is changed. */
+/* Of a script's first line, "#!INTERPRETER [ARGUMENT]", which is changed.  It may be
+ * all of the script, without a line's end. */
 static const char *script_flaw(char *line)
 {
-    static char flaw[FIRST_BYTES + 64];
+    static char flaw[2 * FIRST_BYTES + 128];
     char *end = line + strcspn(line, "\n");
-    const bool whole = *end == '\n';
-    *end = '\0';
     char *name = line + 2 + strspn(line + 2, " \t");
-    if (whole && end[-1] == '\r')
+    char *name_end = name + strcspn(name, " \t\n");
+    if (end[-1] == '\r')
         return "is a script whose first line ends with a carriage return";
-    name[strcspn(name, " \t")] = '\0';
-    if (!whole || *name != '/' || is_program(name))
+    if (name_end - line >= SYSTEM_BYTES)
+        return "is a script whose first line is too long: what it is for stands in the "
+               "first 255 bytes";
+    if (name_end == name)
+        return "is a script that names no program: behind #! stands a path, as in "
+               "#!/bin/sh";
+    *name_end = '\0';
+    if (is_program(name))
         return NULL;
-    snprintf(flaw, sizeof flaw, "is a script for %s, which is %s", name,
-             access(name, F_OK) == 0 ? "no program" : "not there");
+    const char *why = access(name, F_OK) == 0 ? "no program" : "not there";
+    if (*name == '/')
+        snprintf(flaw, sizeof flaw, "is a script for %s, which is %s", name, why);
+    else
+        snprintf(flaw, sizeof flaw,
+                 "is a script for %s, which is %s: behind #! stands a path, as in "
+                 "#!/usr/bin/env %s, which looks in PATH",
+                 name, why, name);
     return flaw;
 }
 
@@ -107,7 +119,7 @@ const char *program_flaw(const char *path)
     fclose(file);
     if (read && size == 0)
         return "is empty";
-    if (read && size > 2 && memcmp(bytes, "#!", 2) == 0)
+    if (read && size >= 2 && memcmp(bytes, "#!", 2) == 0)
         return script_flaw((char *)bytes);
     return read && is_text(bytes, size) ? "is a text that does not begin with #!"
                                         : NULL;

@@ -323,6 +323,34 @@ for script in "gone:/no/such/python -u:for /no/such/python, which is not there" 
     expect "a_script_that_no_system_starts: $name" 127 "$moot" run -n 2 "$name"
     says err "cannot be started: it is a script ${line#*:}"
 done
+# A first line, as printf has it, and what is said of it.
+spaces=$(printf '%260s' '')
+while IFS='|' read -r line told; do
+    # shellcheck disable=SC2059 # that is what it is
+    printf "$line" >"$scratch/bin/odd"
+    chmod +x "$scratch/bin/odd"
+    expect "an_odd_first_line: $line" 127 "$moot" run -n 2 odd
+    says err "moot run: $scratch/bin/odd cannot be started: it is a script $told"
+    [ "$(wc -l <"$scratch/err")" -eq 1 ]
+    note $? "and says more"
+done <<END
+#!\n|that names no program: behind #! stands a path, as in #!/bin/sh
+#!|that names no program: behind #! stands a path, as in #!/bin/sh
+#! \t \nexit 0\n|that names no program: behind #! stands a path, as in #!/bin/sh
+#!python3\n|for python3, which is not there: behind #! stands a path, as in #!/usr/bin/env python3, which looks in PATH
+#!python3 -u|for python3, which is not there: behind #! stands a path, as in #!/usr/bin/env python3, which looks in PATH
+#!/no/such/python|for /no/such/python, which is not there
+#!/bin/sh\r|whose first line ends with a carriage return
+#!$spaces/bin/sh\n|whose first line is too long: what it is for stands in the first 255 bytes
+#!$spaces|whose first line is too long: what it is for stands in the first 255 bytes
+END
+ln -s /bin/true "$scratch/near"
+for line in "#!/bin/true" "#! /bin/true \t" "#!near\n" "#!/bin/true $spaces\n"; do
+    # shellcheck disable=SC2059 # that is what it is
+    printf "$line" >"$scratch/bin/odd"
+    expect "a_first_line_that_is_enough: $line" 1 "$moot" run -n 1 odd
+    says err "rank 0 never opened a moot; its exit status is 0"
+done
 for no_program in "text:it is a text that does not begin with #!" "empty:it is empty"; do
     [ "${no_program%%:*}" = empty ] || echo "not for a shell" >"$scratch/bin/text"
     [ "${no_program%%:*}" = text ] || : >"$scratch/bin/empty"
