@@ -206,8 +206,8 @@ int main(int argc, char **argv)
         .tiles = bench_number(argv, "--tiles", 16, 2, TILES_MAX),
         .rows = bench_number(argv, "--tile-rows", 32, 1, 1024),
         .pairs = bench_number(argv, "--pairs", 31, 1, PAIRS_MAX),
-        .seconds = strtod(bench_text(argv, "--seconds", "20"), NULL),
-        .target = strtod(bench_text(argv, "--target", "0"), NULL),
+        .seconds = bench_real(argv, "--seconds", 20, 0, BENCH_SECONDS_MAX),
+        .target = bench_real(argv, "--target", 0, 0, BENCH_TARGET_MAX),
     };
     measure(&bench, &options);
     bench_close(&bench);

@@ -182,6 +182,18 @@ long bench_number(char **arguments, const char *name, long fallback, long least,
     return value;
 }
 
+double bench_real(char **arguments, const char *name, double fallback, double least,
+                  double most)
+{
+    const char *text = bench_text(arguments, name, NULL);
+    char *end = NULL;
+    double value = text != NULL ? strtod(text, &end) : fallback;
+    bool within = value >= least && value <= most; /* nan is not */
+    if (text != NULL && (*text == '\0' || *end != '\0' || !within))
+        bench_die("%s wants a number from %g to %g", name, least, most);
+    return value;
+}
+
 bool bench_flag(char **arguments, const char *name)
 {
     for (; *arguments != NULL; arguments++)

@@ -52,11 +52,20 @@ void bench_row(const struct bench *bench, const char *name, double value, double
 
 /* --- Arguments -------------------------------------------------------------------- */
 
+enum {
+    BENCH_SECONDS_MAX = 86400,
+    BENCH_TARGET_MAX = 1000000,
+    BENCH_GRAIN_US_MAX = 1000000
+};
+
 /* The value behind `name` among the arguments; `fallback` if it is not there. */
 const char *bench_text(char **arguments, const char *name, const char *fallback);
 /* Ends the job unless it is a whole number within the bounds. */
 long bench_number(char **arguments, const char *name, long fallback, long least,
                   long most);
+/* Likewise a number. */
+double bench_real(char **arguments, const char *name, double fallback, double least,
+                  double most);
 bool bench_flag(char **arguments, const char *name);
 
 #endif

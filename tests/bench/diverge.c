@@ -124,7 +124,7 @@ int main(int argc, char **argv)
         .width = bench_number(argv, "--width", 8, 1, PATTERN_WIDTH_MAX),
         .steps = bench_number(argv, "--steps", 500, 2, 1000000),
         .repeats = bench_number(argv, "--repeat", 5, 1, REPEATS_MAX),
-        .grain_s = 1e-6 * strtod(bench_text(argv, "--grain-us", "5"), NULL),
+        .grain_s = 1e-6 * bench_real(argv, "--grain-us", 5, 0, BENCH_GRAIN_US_MAX),
         .csv = open_csv(&bench, bench_text(argv, "--csv", NULL)),
     };
     double iteration_s = graph_iteration_s();

@@ -10,6 +10,7 @@
  * A row per pattern: the ratio of the medians, and behind it both medians with the
  * least and the most, and the efficiencies there.  These are about 0.5, or the search
  * has found no grain, which is so when others use the cores, and the row says nan.
+ * --most-us LIMIT adds a row: the highest of moot's medians, of the rows that do not.
  */
 #include "search.h"
 
@@ -67,7 +68,7 @@ static double ratio_of(const struct search search[WAYS])
            search_metg_s(&search[BY_HAND]).median;
 }
 
-/* Returns moot's METG, in seconds. */
+/* Returns moot's METG, in seconds; NAN where no grain was found. */
 static double measure(const struct bench *bench, const struct options *options,
                       enum pattern pattern)
 {
@@ -80,7 +81,8 @@ static double measure(const struct bench *bench, const struct options *options,
     char name[96];
     (void)snprintf(name, sizeof(name), "metg-%s-%dranks-width%ld",
                    pattern_name(pattern), bench->ranks, options->width);
-    bench_row(bench, name, ratio_of(search), options->target,
+    double ratio = ratio_of(search);
+    bench_row(bench, name, ratio, options->target,
               "moot %.2f us (%.2f-%.2f) at %.2f, by hand %.2f us (%.2f-%.2f) at %.2f",
               1e6 * metg_s[BY_MOOT].median, 1e6 * metg_s[BY_MOOT].least,
               1e6 * metg_s[BY_MOOT].most, search_efficiency(&search[BY_MOOT]).median,
@@ -88,7 +90,7 @@ static double measure(const struct bench *bench, const struct options *options,
               1e6 * metg_s[BY_HAND].most, search_efficiency(&search[BY_HAND]).median);
     write_csv(bench, options, pattern, metg_s);
     graph_release(&graph);
-    return metg_s[BY_MOOT].median;
+    return isnan(ratio) ? NAN : metg_s[BY_MOOT].median;
 }
 
 /* --- Starting --------------------------------------------------------------------- */
@@ -102,20 +104,24 @@ static bool is_wanted(const struct options *options, enum pattern pattern)
 
 static void measure_wanted(const struct bench *bench, const struct options *options)
 {
-    double most_s = 0;
-    bool any = false;
+    double most_s = NAN;
+    int found = 0, wanted = 0;
     for (int pattern = 0; pattern < PATTERN_END; pattern++)
         if (is_wanted(options, (enum pattern)pattern)) {
-            most_s = fmax(most_s, measure(bench, options, (enum pattern)pattern));
-            any = true;
+            double metg_s = measure(bench, options, (enum pattern)pattern);
+            most_s = fmax(most_s, metg_s); /* of a number and NAN, the number */
+            found += !isnan(metg_s);
+            wanted++;
         }
-    if (!any)
+    if (wanted == 0)
         bench_die("metg: no such pattern: %s", options->pattern);
     char name[96];
     (void)snprintf(name, sizeof(name), "metg-most-us-%dranks-width%ld", bench->ranks,
                    options->width);
     if (options->most_us > 0)
-        bench_row(bench, name, 1e6 * most_s, options->most_us, "of these patterns");
+        bench_row(bench, name, 1e6 * most_s, options->most_us,
+                  "of %d patterns; %d without a grain are left out", wanted,
+                  wanted - found);
 }
 
 static FILE *open_csv(const struct bench *bench, const char *path)
@@ -143,9 +149,9 @@ int main(int argc, char **argv)
         .steps = bench_number(argv, "--steps", 1000, 2, 1000000),
         .rounds = bench_number(argv, "--rounds", 9, 1,
                                SEARCH_ROUNDS_MAX - SEARCH_ROUNDS_TO_SETTLE),
-        .seconds = strtod(bench_text(argv, "--seconds", "60"), NULL),
-        .target = strtod(bench_text(argv, "--target", "0"), NULL),
-        .most_us = strtod(bench_text(argv, "--most-us", "0"), NULL),
+        .seconds = bench_real(argv, "--seconds", 60, 0, BENCH_SECONDS_MAX),
+        .target = bench_real(argv, "--target", 0, 0, BENCH_TARGET_MAX),
+        .most_us = bench_real(argv, "--most-us", 0, 0, BENCH_TARGET_MAX),
         .csv = open_csv(&bench, bench_text(argv, "--csv", NULL)),
     };
     measure_wanted(&bench, &options);

@@ -99,9 +99,9 @@ int main(int argc, char **argv)
         .width = bench_number(argv, "--width", 8, 1, PATTERN_WIDTH_MAX),
         .steps = bench_number(argv, "--steps", 1000, 2, 1000000),
         .pairs = bench_number(argv, "--pairs", 15, 1, PAIRS_MAX),
-        .grain_s = 1e-6 * strtod(bench_text(argv, "--grain-us", "5"), NULL),
-        .seconds = strtod(bench_text(argv, "--seconds", "60"), NULL),
-        .target = strtod(bench_text(argv, "--target", "0"), NULL),
+        .grain_s = 1e-6 * bench_real(argv, "--grain-us", 5, 0, BENCH_GRAIN_US_MAX),
+        .seconds = bench_real(argv, "--seconds", 60, 0, BENCH_SECONDS_MAX),
+        .target = bench_real(argv, "--target", 0, 0, BENCH_TARGET_MAX),
     };
     const char *temporary = getenv("TMPDIR");
     char directory[PATH_BYTES];

@@ -78,8 +78,8 @@ int main(int argc, char **argv)
         .width = bench_number(argv, "--width", 8, 1, PATTERN_WIDTH_MAX),
         .steps = bench_number(argv, "--steps", 1000, 2, 1000000),
         .pairs = bench_number(argv, "--pairs", 15, 1, PAIRS_MAX),
-        .seconds = strtod(bench_text(argv, "--seconds", "60"), NULL),
-        .target = strtod(bench_text(argv, "--target", "0"), NULL),
+        .seconds = bench_real(argv, "--seconds", 60, 0, BENCH_SECONDS_MAX),
+        .target = bench_real(argv, "--target", 0, 0, BENCH_TARGET_MAX),
     };
     for (int pattern = 0; pattern < PATTERN_END; pattern++)
         if (is_wanted(&options, (enum pattern)pattern))
