@@ -143,11 +143,15 @@ static void say_busy(struct text *text, const struct picture *picture,
         return;
     }
     text_add(text, "the moot ends such a wait with %s once all ranks rest; ", code);
+    bool one = rankset_count(&finding->busy) == 1;
     stall_add_ranks(text, &finding->busy);
-    text_add(text, rankset_count(&finding->busy) == 1 ? " does not" : " do not");
+    text_add(text, one ? " does not" : " do not");
     const Moot__Account *account = account_of(picture, first);
     if (account != NULL) {
-        text_add(text, " (rank %u: ", first);
+        text_add(text, " (");
+        if (!one) {
+            text_add(text, "rank %u: ", first);
+        }
         stall_add_program(text, account);
         text_add(text, ")");
     }

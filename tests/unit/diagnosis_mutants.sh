@@ -170,6 +170,8 @@ mutant NODISPUTE $d - 's/^        find_disputes(picture, diagnosis);//'
 # What is said of it.
 mutant NOVOTE $c voters 's/if (!rankset_empty(&finding->awaited) && find.*/if (false) {/'
 mutant NOMAJORITY $c dead 's/if (rank != finding->culprit && picture_is_silent/if (false \&\& picture_is_silent/'
+mutant RANKTWICE $c - 's/^        if (!one) {/        if (true) {/'
+mutant RANKUNNAMED $c - 's/^        if (!one) {/        if (false) {/'
 mutant NORESTTOLD $c resting 's/if (task != NULL && task->stage == TASK_RESTING) {/if (false) {/'
 
 echo "$passed passed, $failed failed"

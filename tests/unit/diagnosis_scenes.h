@@ -248,6 +248,12 @@ static void nobody_holds_it(struct kit *kit)
     kit->ranks[3].lane.state = CORE_LANE_RUNNING;
 }
 
+static void two_may_yet_spawn_it(struct kit *kit)
+{
+    nobody_holds_it(kit);
+    kit->ranks[2].lane.state = CORE_LANE_RUNNING;
+}
+
 /* Rank 2 has died, and a view has cleared what it said; rank 3 was voted out. */
 static void nobody_holds_what_the_dead_held(struct kit *kit)
 {
