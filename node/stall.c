@@ -110,7 +110,9 @@ struct waited {
     struct rankset ranks;
     uint64_t since_ns;
     uint32_t waits, others; /* tasks of which the same is to be said */
-    struct text where;      /* who holds it, and what it does there */
+    struct rankset chairs;  /* theirs; empty: not known */
+    bool chair_holds;       /* each its own, as far as is known */
+    struct text where;      /* who owns it, what it does there, and who holds it */
 };
 
 static struct waited *waited_find(struct waited *list, uint32_t *count,
@@ -151,22 +153,21 @@ static void add_state_at_owner(struct text *text, const struct picture *picture,
     }
 }
 
-static void add_where(struct text *text, const struct picture *picture,
-                      const moot_hash *hash)
+/* Fills in what is to be said of the task. */
+static void waited_look(const struct picture *picture, struct waited *waited)
 {
+    struct text *text = &waited->where;
     struct rankset holders = {0};
-    uint32_t owner = picture_owner(picture, hash);
-    uint32_t chair = picture_chair(picture, hash);
-    (void)picture_holders(picture, hash, &holders);
+    uint32_t owner = picture_owner(picture, &waited->hash);
+    uint32_t chair = picture_chair(picture, &waited->hash);
+    (void)picture_holders(picture, &waited->hash, &holders);
     if (chair != PLACEMENT_NOBODY) {
-        text_add(text, "chair: rank %u, which %s; ", chair,
-                 rankset_has(&holders, chair) ? "holds it" : "is not known to hold it");
-    } else {
-        text_add(text, "chair: not known; ");
+        (void)rankset_add(&waited->chairs, chair);
+        waited->chair_holds = rankset_has(&holders, chair);
     }
     if (owner != PLACEMENT_NOBODY) {
         text_add(text, "owner: rank %u", owner);
-        add_state_at_owner(text, picture, owner, hash);
+        add_state_at_owner(text, picture, owner, &waited->hash);
     } else {
         text_add(text, "owner: none is known");
     }
@@ -177,6 +178,24 @@ static void add_where(struct text *text, const struct picture *picture,
         stall_add_ranks(text, &holders);
     }
     rankset_release(&holders);
+}
+
+static void add_chairs(struct text *text, const struct waited *waited)
+{
+    if (rankset_empty(&waited->chairs)) {
+        text_add(text, "chair: not known");
+        return;
+    }
+    bool one = rankset_count(&waited->chairs) == 1;
+    text_add(text, one ? "chair: " : "chairs: ");
+    stall_add_ranks(text, &waited->chairs);
+    if (one) {
+        text_add(text, ", which %s it",
+                 waited->chair_holds ? "holds" : "is not known to hold");
+    } else {
+        text_add(text, ", which %s theirs",
+                 waited->chair_holds ? "hold" : "are not known to hold");
+    }
 }
 
 static void add_waited(struct text *text, const struct picture *picture,
@@ -195,10 +214,13 @@ static void add_waited(struct text *text, const struct picture *picture,
     if (waited->waits > 1) {
         text_add(text, ", in %u waits", waited->waits);
     }
-    text_add(text, "\n        %s\n", text_get(&waited->where));
+    text_add(text, "\n        ");
+    add_chairs(text, waited);
+    text_add(text, "; %s\n", text_get(&waited->where));
 }
 
-/* Spawned at the same line, waited for by the same ranks, and as far. */
+/* Spawned at the same line, waited for by the same ranks, and as far; chairs may
+ * differ, but not in whether they hold their tasks. */
 static bool waited_alike(const struct picture *picture, const struct waited *a,
                          const struct waited *b)
 {
@@ -208,12 +230,15 @@ static bool waited_alike(const struct picture *picture, const struct waited *a,
         x == y || (x != NULL && y != NULL && same_bytes(&x->kernel, &y->kernel) &&
                    same_bytes(&x->site, &y->site));
     return same_line && rankset_equal(&a->ranks, &b->ranks) &&
+           rankset_empty(&a->chairs) == rankset_empty(&b->chairs) &&
+           a->chair_holds == b->chair_holds &&
            strcmp(text_get(&a->where), text_get(&b->where)) == 0;
 }
 
 static void waited_release(struct waited *waited)
 {
     rankset_release(&waited->ranks);
+    rankset_release(&waited->chairs);
     text_release(&waited->where);
 }
 
@@ -222,6 +247,7 @@ static void waited_merge(struct waited *into, struct waited *from)
     into->waits += from->waits;
     into->others++;
     into->since_ns = from->since_ns > into->since_ns ? from->since_ns : into->since_ns;
+    (void)rankset_merge(&into->chairs, &from->chairs);
     waited_release(from);
 }
 
@@ -232,7 +258,7 @@ static uint32_t waited_group(const struct picture *picture, struct waited *list,
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t like = 0;
-        add_where(&list[i].where, picture, &list[i].hash);
+        waited_look(picture, &list[i]);
         while (like < left && !waited_alike(picture, &list[like], &list[i])) {
             like++;
         }

@@ -77,7 +77,7 @@ if ! compile node/diagnosis.c || ! link tests/unit/diagnosis_test || ! test_pass
     exit 1
 fi
 
-d=diagnosis.c p=picture.c c=stall_cause.c
+d=diagnosis.c p=picture.c c=stall_cause.c s=stall.c
 
 # Who is silent, and why.
 mutant DEADISSILENT $d dead 's/if (picture_is_dead(picture, rank)) {/if (false) {/'
@@ -172,6 +172,10 @@ mutant NOVOTE $c voters 's/if (!rankset_empty(&finding->awaited) && find.*/if (f
 mutant NOMAJORITY $c dead 's/if (rank != finding->culprit && picture_is_silent/if (false \&\& picture_is_silent/'
 mutant RANKTWICE $c - 's/^        if (!one) {/        if (true) {/'
 mutant RANKUNNAMED $c - 's/^        if (!one) {/        if (false) {/'
+mutant CHAIRSEACH $s - 's/^           a->chair_holds == b->chair_holds &&/rankset_equal(\&a->chairs, \&b->chairs) \&\&/'
+mutant CHAIRSHOLD $s - 's/^           a->chair_holds == b->chair_holds &&//'
+mutant CHAIRUNKNOWN $s - 's/rankset_empty(&a->chairs) == rankset_empty(&b->chairs) &&//'
+mutant CHAIRFIRST $s - 's/(void)rankset_merge(&into->chairs, &from->chairs);//'
 mutant NORESTTOLD $c resting 's/if (task != NULL && task->stage == TASK_RESTING) {/if (false) {/'
 
 echo "$passed passed, $failed failed"

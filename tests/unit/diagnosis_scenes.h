@@ -535,6 +535,31 @@ static void two_that_nobody_holds(struct kit *kit)
     kit->ranks[3].lane.state = CORE_LANE_BLOCKED;
 }
 
+/* Ranks 0 and 2 wait for both, whose chairs are ranks 1 and 3. */
+static void two_of_two_chairs(struct kit *kit)
+{
+    nobody_holds_it(kit);
+    kit_wait(kit, 0, B);
+    kit_wait(kit, 2, B);
+    kit_task(kit, 3, B)->lack = CORE_LACK_HOLDER;
+    kit_task(kit, 3, B)->chair = 3;
+}
+
+/* Rank 1 holds both, of one of which it is the chair. */
+static void two_of_chairs_that_differ(struct kit *kit)
+{
+    two_of_two_chairs(kit);
+    kit_task(kit, 1, A)->held = kit_task(kit, 1, B)->held = true;
+    kit_task(kit, 1, B)->chair = 3;
+}
+
+/* Of one nobody knows the chair. */
+static void two_of_one_chair_and_none(struct kit *kit)
+{
+    two_of_two_chairs(kit);
+    kit_task(kit, 3, B)->chair = PLACEMENT_NOBODY;
+}
+
 static void two_without_a_lease(struct kit *kit)
 {
     once_without_a_lease(kit);

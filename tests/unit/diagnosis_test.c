@@ -185,6 +185,25 @@ static const struct row {
      NOBODY,
      {"no rank holds task 01010101 of kernel 'work' and 1 other: a condition may have "
       "kept their spawns from"}},
+    {"two chairs",
+     two_of_two_chairs,
+     "nobody",
+     NOBODY,
+     {"ranks 0,2 wait for task 01010101 of kernel 'work' and 1 other like it, for "
+      "1.000 s, in 4 waits\n        chairs: ranks 1,3, which are not known to hold "
+      "theirs; owner: none is known; held by: nobody\n  what each"}},
+    {"chairs differ",
+     two_of_chairs_that_differ,
+     "undecided undecided",
+     1,
+     {"chair: rank 1, which holds it; owner: none is known; held by: rank 1",
+      "chair: rank 3, which is not known to hold it; owner: none is known; held by: "
+      "rank 1"}},
+    {"a chair and none",
+     two_of_one_chair_and_none,
+     "nobody",
+     NOBODY,
+     {"chair: rank 1, which is not known to hold it;", "chair: not known;"}},
     {"two leases",
      two_without_a_lease,
      "lease",
