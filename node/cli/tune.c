@@ -159,6 +159,21 @@ static char **run_settings(void)
     return settings;
 }
 
+/* Another trace than tune's is refused where it was asked for right here; what stands
+ * elsewhere is for other runs. */
+static int trace_check(const struct knobs *knobs)
+{
+    char origin[PATH_BYTES];
+    if (knobs->origins[KNOB_TRACE].source == KNOB_FROM_OPTIONS)
+        return cli_usage(&verb_tune, "MOOT_TRACE=%s: tune keeps traces of its own",
+                         knobs->trace);
+    if (*knobs->trace != '\0')
+        cli_complain(
+            &verb_tune, "MOOT_TRACE=%s (%s) is not used: tune keeps traces of its own",
+            knobs->trace, knobs_origin(knobs, KNOB_TRACE, origin, sizeof origin));
+    return CLI_OK;
+}
+
 /* Whether the ranks can take all knobs, as `moot run` would see. */
 static int settings_check(const struct tuning *tuning)
 {
@@ -184,10 +199,7 @@ static int settings_check(const struct tuning *tuning)
                      story, all[0], all[1], all[2]);
         return CLI_USAGE;
     }
-    if (knobs.origins[KNOB_TRACE].source == KNOB_FROM_OPTIONS)
-        return cli_usage(&verb_tune, "MOOT_TRACE=%s: tune keeps traces of its own",
-                         knobs.trace);
-    return CLI_OK;
+    return trace_check(&knobs);
 }
 
 /* The words of `moot run` for this program; the caller frees the array. */
@@ -276,7 +288,9 @@ static int run_once(const struct tuning *tuning, bool shown)
     const pid_t child = told ? -1 : fork();
     if (child == 0) {
         signals_give_back();
-        unsetenv("MOOT_TRACE"); /* or the run tells that ours is stronger */
+        /* Or the run tells that ours is stronger. */
+        if (setenv("MOOT_TRACE", tuning->directory, 1) != 0)
+            _exit(CLI_FAILED);
         const int nowhere = shown ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
         if (nowhere >= 0) {
             dup2(nowhere, STDOUT_FILENO);

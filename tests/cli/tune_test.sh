@@ -76,13 +76,24 @@ expect a_file_that_stays 1 60 "$moot" tune -n 2 -o mine.conf -- false
 note $? "what was in the file is gone"
 expect too_few_waits 0 60 env MOOT_TRACE=mine "$moot" tune -n2 --runs=1 -o few.conf conditional
 says out "advised: MOOT_VOTE_TIMEOUT=never, the default: .* asked"
-[ ! -e "$scratch/mine" ] && ! grep -q 'is used' "$scratch/err"
-note $? "speaks of another trace"
+[ "$(grep -c MOOT_TRACE "$scratch/err")" -eq 1 ] && [ ! -e "$scratch/mine" ]
+note $? "there is another trace, or another word of it"
+says err "^moot tune: MOOT_TRACE=mine \(environment\) is not used: tune keeps traces of its own$"
 grep -qx 'MOOT_VOTE_TIMEOUT = never' "$scratch/few.conf"
 note $? "another timeout in the file"
 grep -q '^# By moot tune .* of 1 run of$' "$scratch/few.conf"
 note $? "the file does not say of which runs"
 says out '^few.conf: MOOT_CONFIG=few.conf has it used$'
+echo "MOOT_TRACE = mine" >"$scratch/mine.conf"
+for where in "env MOOT_CONFIG=mine.conf $moot tune" "$moot tune"; do
+    knob=MOOT_CONFIG=mine.conf
+    [ "$where" = "$moot tune" ] || knob=MOOT_STALL=20s
+    # shellcheck disable=SC2086 # words are meant to split
+    expect "a_trace_of_a_file: $where" 0 60 $where -n 2 --runs 1 -o - -- $knob conditional
+    says err "^moot tune: MOOT_TRACE=mine \(mine.conf:1\) is not used: tune keeps traces of its own$"
+    [ "$(grep -c MOOT_TRACE "$scratch/err")" -eq 1 ] && [ ! -e "$scratch/mine" ]
+    note $? "there is another trace, or another word of it"
+done
 expect a_knob_that_tune_sets_itself 0 60 "$moot" tune -n 2 --runs 1 -o - -- MOOT_LEASE=4s conditional
 says out "^MOOT_VOTE_TIMEOUT = never"
 echo "# mine" >"$scratch/mine.conf"
