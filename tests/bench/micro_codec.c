@@ -17,6 +17,7 @@ static void *begin_kernel(long count)
 {
     (void)count;
     struct identity_kernel *kernel = micro_alloc(1, sizeof(*kernel));
+    identity_together_init();
     identity_kernel_init(kernel, "execute", 0);
     return kernel;
 }
@@ -34,6 +35,25 @@ static void hash_spec(void *kernel, long i)
                                                       .input_count = 2,
                                                       .candidates = &owner});
     sink = hash_word(&hash);
+}
+
+/* Four of these at once, as those of plain spawns are. */
+static void hash_four(void *kernel, long i)
+{
+    const moot_hash inputs[2] = {{{1}}, {{2}}};
+    struct identity_block blocks[IDENTITY_TOGETHER];
+    const struct identity_block *all[IDENTITY_TOGETHER];
+    moot_hash hashes[IDENTITY_TOGETHER];
+    for (int k = 0; k < IDENTITY_TOGETHER; k++) {
+        const int64_t args[4] = {i, 1, 2, k};
+        unsigned char *to =
+            identity_block_fill(&blocks[k], kernel, args, sizeof(args), 2, 2);
+        micro_check(to != NULL, "a spec is too long for a block");
+        memcpy(to, inputs, sizeof(inputs));
+        all[k] = &blocks[k];
+    }
+    identity_hash_together(all, IDENTITY_TOGETHER, hashes);
+    sink = hash_word(&hashes[i % IDENTITY_TOGETHER]);
 }
 
 /* --- Frames ----------------------------------------------------------------------- */
@@ -143,6 +163,7 @@ static void end_ready(void *argument)
 
 const struct micro micro_codec[] = {
     {"hash", begin_kernel, hash_spec, free},
+    {"hash-four", begin_kernel, hash_four, free},
     {"encode", begin_frame, encode_frame, end_frame},
     {"decode", begin_frame, decode_frame, end_frame},
     {"ready-pop-push", begin_ready, pop_and_push, end_ready},
