@@ -263,7 +263,8 @@ static moot_hash hash_alone(const struct identity_block *block)
 HOT void identity_hash_together(const struct identity_block *const *blocks,
                                 size_t count, moot_hash *hashes)
 {
-    if (count == 1 || !identity_gains_together()) {
+    int way = __atomic_load_n(&ways, __ATOMIC_RELAXED);
+    if (count == 1 || way == 0) {
         for (size_t i = 0; i < count; i++)
             hashes[i] = hash_alone(blocks[i]);
     } else {
@@ -276,7 +277,7 @@ HOT void identity_hash_together(const struct identity_block *const *blocks,
                                                    block->size};
             digests[i] = i < count ? hashes[i].bytes : unused.bytes;
         }
-        blake2b_four(ways, messages, digests);
+        blake2b_four(way, messages, digests);
     }
     for (size_t i = 0; i < count; i++)
         finish(blocks[i], &hashes[i]);

@@ -14,11 +14,18 @@
 
 const struct unnamed_nothing unnamed_task = {.words = {0}};
 
+/* Another thread of this rank may be about to run what is spawned. */
+static inline bool others_may_run(const struct moot *m)
+{
+    return m->worker_count > 0 || m->program_waits > 0;
+}
+
 HOT bool unnamed_is_open(const struct moot *m, const struct lane *lane)
 {
     return identity_gains_together() && lane_is_running(lane) &&
            lane->scope_depth == 0 && lane->group == NULL && m->observe == NULL &&
-           (lane->queues.entry == NULL || region_is_open(lane->queues.entry)) &&
+           (lane->queues.entry == NULL ? !others_may_run(m)
+                                       : region_is_open(lane->queues.entry)) &&
            m->knobs.verify_ppm == 0 && !core_any_leaving(m->core) &&
            (m->unnamed.count == 0 || m->unnamed.lane == lane);
 }

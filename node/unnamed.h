@@ -8,10 +8,11 @@
  *   when there are four of them, or one is to be the input of the next;
  *   by every other call of the library, and before every turn of its loop.
  *
- * So nothing can happen between a spawn and its registration that a program, a peer or
- * the core could tell from a spawn that came a little later, and a spawn waits here
- * only if its registration cannot fail, but for want of memory.  That ends every wait
- * and spawn of all ranks, as it does wherever else a step of the core needs memory.
+ * None waits where another thread of this rank could run it at once.  So nothing can
+ * happen between a spawn and its registration that a program, a peer or the core could
+ * tell from a spawn that came a little later, and a spawn waits here only if its
+ * registration cannot fail, but for want of memory.  That ends every wait and spawn of
+ * all ranks, as it does wherever else a step of the core needs memory.
  *
  * Under the engine lock.
  */
