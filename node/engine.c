@@ -259,6 +259,9 @@ HOT static void step_laters(struct moot *m)
 int engine_step(struct moot *m, const struct core_event *event)
 {
     assert(!m->stepping);
+    if (event->type != CORE_EV_REGISTER) {
+        unnamed_settle(m);
+    }
     m->stepping = true;
     int error = step_one(m, event);
     step_laters(m);
@@ -269,6 +272,7 @@ int engine_step(struct moot *m, const struct core_event *event)
 HOT void engine_later(struct moot *m, const struct later *later)
 {
     if (!m->stepping) {
+        unnamed_settle(m);
         m->stepping = true;
         step_later(m, later);
         step_laters(m);

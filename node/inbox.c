@@ -417,6 +417,9 @@ bool inbox_poll(struct moot *m)
         engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for what came in");
     }
     bool any = inbox->count > 0;
+    if (any) {
+        unnamed_settle(m); /* while no result is being taken in */
+    }
     for (size_t i = 0; i < inbox->count; i++) {
         take_arrival(m, &inbox->arrivals[i]);
     }

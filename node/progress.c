@@ -88,7 +88,6 @@ static void do_chores(struct moot *m, uint64_t now_ns)
 HOT static bool drive(struct moot *m, bool comes_back)
 {
     uint64_t now_ns = engine_look_at_clock(m);
-    unnamed_settle(m);
     trace_gap(m, atomic_load_explicit(&m->driven_ns, memory_order_relaxed));
     atomic_store_explicit(&m->driven_ns, now_ns, memory_order_relaxed);
     if (!faults_look(m, now_ns)) {

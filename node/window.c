@@ -190,6 +190,9 @@ static bool is_enough(struct moot *m, void *context)
 
 static bool run_ready(struct moot *m, struct lane *lane, uint64_t *target)
 {
+    if (m->ready.live > 0) {
+        unnamed_settle(m);
+    }
     bool ran = exec_some(m, lane, 0, is_enough, target);
     progress_send_free(m);
     return ran;
@@ -202,7 +205,6 @@ static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
         return;
     }
     uint64_t target = ahead - ahead / 4;
-    unnamed_settle(m);
     exec_here(lane, true);
     do {
         progress_drive_between(m); /* what is unfinished may wait for its inputs */
