@@ -32,7 +32,7 @@ struct region {
     struct region_part *first, *last;
 };
 
-/* Whether the queue collects so. */
+/* Whether the queue, a thread's innermost, collects so. */
 bool region_is_open(const struct moot_queue *queue);
 /* Room for the next task, which is not counted yet; NULL without memory. */
 struct unnamed_task *region_next(struct region *region);

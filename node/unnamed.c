@@ -25,7 +25,7 @@ HOT bool unnamed_is_open(const struct moot *m, const struct lane *lane)
     return identity_gains_together() && lane_is_running(lane) &&
            lane->scope_depth == 0 && lane->group == NULL && m->observe == NULL &&
            (lane->queues.entry == NULL ? !others_may_run(m)
-                                       : region_is_open(lane->queues.entry)) &&
+                                       : region_is_open(lane->queues.top)) &&
            m->knobs.verify_ppm == 0 && !core_any_leaving(m->core) &&
            (m->unnamed.count == 0 || m->unnamed.lane == lane);
 }
