@@ -345,6 +345,7 @@ static int close_one(struct moot *m, struct lane *lane, struct moot_queue *queue
         chain_release(m, &queue->own);
     }
     stack->top = stack->entry = queue->up;
+    region_free(&queue->region); /* room for a task that was none of its */
     free(queue);
     return error != MOOT_OK ? error : passed;
 }
