@@ -8,8 +8,9 @@
  * A call of the library that is no spawn, on any thread, may want to know the tasks by
  * then, and what is not plain, or takes one of them, needs their hashes: what has been
  * collected gets tickets (ticket.h), and so does all that the queue collects after it.
- * Turns of the loop change nothing: until it is registered nobody else has to do with
- * such a task.
+ * So it is when a running task ends, and with it its handles of its children: they may
+ * be inputs.  Turns of the loop change nothing: until it is registered nobody else has
+ * to do with such a task.
  *
  * Under the engine lock.
  */
