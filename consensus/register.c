@@ -263,7 +263,8 @@ int graph_register(struct core *core, const struct core_event *event)
     /* Before anything is learned of the task: a wait that has gone to its finder is
      * told by the finder. */
     const struct task *before = event_find(core, event);
-    if (chair_of(core, before, hash, reg) == NOBODY) {
+    bool held = before != NULL && before->held; /* then it is so, whoever is lost */
+    if (!held && chair_of(core, before, hash, reg) == NOBODY) {
         return MOOT_ERR_NO_CANDIDATE;
     }
     int error =

@@ -62,18 +62,19 @@ static bool can_register(const struct moot *m, const struct region *region)
     return can;
 }
 
-static bool make_ticket(struct moot *m, struct lane *lane, struct moot_queue *queue,
-                        struct task_facts *facts, const struct spawned *spawned)
+/* A context that closes takes nothing more: neither what it holds, again. */
+static int make_ticket(struct moot *m, struct lane *lane, struct moot_queue *queue,
+                       struct task_facts *facts, const struct spawned *spawned)
 {
     struct task *task = spawned->task;
     if (task->held || task->pending) {
-        return spawn_hold(m, lane, facts, spawned) == MOOT_OK;
+        return spawn_hold(m, lane, facts, spawned);
     }
     moot_ticket *ticket = ticket_new(m, task, facts);
     if (ticket != NULL) {
         ticket_list_add(&queue->kept, ticket);
     }
-    return ticket != NULL;
+    return ticket != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
 /* Tickets need records of the inputs. */
@@ -87,11 +88,15 @@ static void give_ticket(struct moot *m, struct lane *lane, struct moot_queue *qu
     }
     struct task_facts *facts = unnamed_facts(m, task, queue->line);
     struct spawned spawned = {.task = task_enter_for(m, hash, facts), .id = task->id};
+    int error = MOOT_ERR_NO_MEMORY;
     if (spawned.task != NULL) {
         task_handle_give(m, task->id, spawned.task);
+        error = make_ticket(m, lane, queue, facts, &spawned);
+    } else {
+        handle_free(&m->handles, handle_at(&m->handles, task->id));
     }
-    if (spawned.task == NULL || !make_ticket(m, lane, queue, facts, &spawned)) {
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a place in a queue");
+    if (error == MOOT_ERR_NO_MEMORY) {
+        engine_fail_all(m, error, "no memory for a place in a queue");
     }
 }
 
