@@ -150,8 +150,9 @@ $(BUILD)/examples/%: deploy/examples/%.c $(BUILD)/libmoot.so.$(SOVERSION)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
 
-# These fail the library's n-th allocation (tests/unit/failing_alloc.h).
-$(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test: \
+# These fail the library's n-th allocation (tests/unit/failing_alloc.h, or their own).
+$(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test \
+  $(BUILD)/tests/conformance/unnamed_memory_test: \
   LDFLAGS_ALL += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 
 # What the command reads is tested without the command.

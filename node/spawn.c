@@ -299,7 +299,6 @@ HOT static int spawn_stub(struct moot *m, struct lane *lane, const moot_hash *ha
     reg->host = NULL;
     struct handle *handle = handle_at(&m->handles, id);
     if (error != MOOT_OK) {
-        handle_free(&m->handles, handle);
         return error;
     }
     handle->task = handle->task == UNNAMED_TASK ? stub : handle->task;
@@ -312,7 +311,7 @@ HOT static int spawn_stub(struct moot *m, struct lane *lane, const moot_hash *ha
 void spawn_undo(struct moot *m, const struct spawned *spawned)
 {
     struct handle *handle;
-    if (task_handle_find(m, spawned->id, &handle) == MOOT_OK) {
+    if (handle_find(&m->handles, spawned->id, &handle) == MOOT_OK) {
         task_handle_end(m, handle);
     }
 }
@@ -344,16 +343,11 @@ HOT int spawn_named(struct moot *m, struct lane *lane, const moot_hash *hash,
     }
     struct task *task = task_enter_for(m, hash, facts);
     if (task == NULL) {
-        handle_free(&m->handles, handle_at(&m->handles, id));
         return MOOT_ERR_NO_MEMORY;
     }
     task_handle_give(m, id, task);
-    int error = task->pending ? MOOT_OK /* it keeps the place that it has in a queue */
-                              : hold_as_last(m, lane, task, facts);
-    if (error != MOOT_OK) {
-        spawn_undo(m, &(struct spawned){.task = task, .id = id});
-    }
-    return error;
+    return task->pending ? MOOT_OK /* it keeps the place that it has in a queue */
+                         : hold_as_last(m, lane, task, facts);
 }
 
 inline int spawn_hold(struct moot *m, struct lane *lane, struct task_facts *facts,
@@ -428,6 +422,7 @@ static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *f
     uint64_t id = handle_new(&m->handles, UNNAMED_TASK, NULL);
     error = id != 0 ? spawn_named(m, lane, &hash, facts, id) : MOOT_ERR_NO_MEMORY;
     if (error != MOOT_OK) {
+        spawn_undo(m, &(struct spawned){.id = id});
         return explain(m, lane, &hash, facts->label, error);
     }
     out->id = id;

@@ -20,7 +20,8 @@ int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
 int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                const char *site, moot_task *out);
 /* Registers the task of that hash for a handle that has no task yet (handle_new of
- * UNNAMED_TASK).  On failure the handle is gone. */
+ * UNNAMED_TASK).  On failure the handle is there, for a record that is not registered,
+ * or still for none. */
 int spawn_named(struct moot *m, struct lane *lane, const moot_hash *hash,
                 struct task_facts *facts, uint64_t id);
 /* Lets peers be answered, and keeps the program from spawning too far ahead: at the end

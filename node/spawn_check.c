@@ -118,6 +118,9 @@ static inline int add_handles(struct moot *m, struct lane *lane, const char *fie
     for (size_t i = 0; i < count; i++) {
         struct handle *handle;
         int error = handle_find(&m->handles, tasks[i].id, &handle);
+        if (error == MOOT_OK && handle->task == UNNAMED_TASK) {
+            error = MOOT_ERR_NO_MEMORY; /* there was none for it */
+        }
         if (error != MOOT_OK) {
             return lane_fail(lane, error, ".%s[%zu]: %s", field, i, error_text(error));
         }

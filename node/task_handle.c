@@ -35,6 +35,7 @@ int task_handle_find(struct moot *m, uint64_t id, struct handle **out)
     if (error != MOOT_OK || !core_is_stub((*out)->task)) {
         return error;
     }
+    /* Of UNNAMED_TASK, for which there was no memory, there is none now. */
     moot_hash hash = (*out)->task->hash;
     return core_enter(m->core, &hash) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
@@ -42,6 +43,10 @@ int task_handle_find(struct moot *m, uint64_t id, struct handle **out)
 static void end_stub(struct moot *m, struct handle *handle)
 {
     struct task *stub = handle->task;
+    if (stub == UNNAMED_TASK) {
+        handle_free(&m->handles, handle);
+        return;
+    }
     struct task_stub *part = core_stub_host(stub);
     part->handle = 0;
     handle_free(&m->handles, handle);

@@ -98,6 +98,9 @@ HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *s
     }
     if (takes_unnamed(unnamed, spec)) {
         unnamed_settle_all(m);
+        if (m->fatal != 0) {
+            return false;
+        }
     }
     struct moot_queue *queue = lane->queues.entry;
     struct unnamed_task *task =
@@ -170,7 +173,8 @@ struct task_facts *unnamed_facts(struct moot *m, struct unnamed_task *task,
     return facts;
 }
 
-/* Its handle as the program had it. */
+/* Its handle as the program had it.  Without memory that stays, and waits for it end.
+ */
 static void settle(struct moot *m, struct lane *lane, uint16_t queue_line,
                    struct unnamed_task *task, const moot_hash *hash)
 {
@@ -181,7 +185,8 @@ static void settle(struct moot *m, struct lane *lane, uint16_t queue_line,
     if (error != MOOT_OK) {
         assert(error == MOOT_ERR_NO_MEMORY);
         engine_fail_all(m, error, "no memory for a task that was spawned");
-    } else if (released) {
+    }
+    if (released && id != 0) {
         task_handle_end(m, handle_at(&m->handles, id));
     }
 }
@@ -251,16 +256,17 @@ bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle)
         *handle = handle_at(&m->handles, id);
         return false;
     }
-    if ((*handle)->task != UNNAMED_TASK) {
-        if (is_input(unnamed, (*handle)->task)) {
+    const struct task *task = (*handle)->task;
+    if (task != UNNAMED_TASK) {
+        if (is_input(unnamed, task)) {
             unnamed_settle_all(m);
             *handle = handle_at(&m->handles, id);
         }
         return false;
     }
     for (uint32_t i = 0; i < unnamed->count; i++) {
-        struct unnamed_task *task = &unnamed->tasks[i];
-        task->id = task->id == id ? 0 : task->id;
+        struct unnamed_task *one = &unnamed->tasks[i];
+        one->id = one->id == id ? 0 : one->id;
     }
     handle_free(&m->handles, *handle);
     return true;

@@ -6,7 +6,8 @@
  * registered in the order of their spawns.  They get their hashes, and are registered
  *
  *   when there are four of them, or one is to be the input of the next;
- *   by every other call of the library, and before the core hears of anything else.
+ *   by every other call of the library but the release of a handle on which none of
+ *   them can depend, and before the core hears of anything else.
  *
  * None waits where another thread of this rank could run it at once.  So nothing can
  * happen between a spawn and its registration that a program, a peer or the core could
