@@ -248,6 +248,30 @@ static bool is_input(const struct unnamed *unnamed, const struct task *task)
     return is;
 }
 
+/* As far as can be seen without a hash.  What is known by its hash alone may be any. */
+static bool is_spec_of(const struct unnamed_task *one, const struct task *task)
+{
+    const unsigned char *args = one->block.bytes + one->block.args_at;
+    return task->kernel == NULL ||
+           (task->kernel == one->kernel && task->args_size == one->args_size &&
+            (one->args_size == 0 || memcmp(task->args, args, one->args_size) == 0));
+}
+
+/* It has been spawned again, and with its last handle go bytes, or a wait, that the
+ * program would find here. */
+static bool is_again(const struct unnamed *unnamed, const struct task *task)
+{
+    if (core_is_stub(task) || task->handle_count > 1 ||
+        ((task->payload == NULL || task->own) && !task->lingers)) {
+        return false;
+    }
+    bool is = false;
+    for (uint32_t i = 0; i < unnamed->count; i++) {
+        is |= is_spec_of(&unnamed->tasks[i], task);
+    }
+    return is;
+}
+
 bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle)
 {
     struct unnamed *unnamed = &m->unnamed;
@@ -258,7 +282,7 @@ bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle)
     }
     const struct task *task = (*handle)->task;
     if (task != UNNAMED_TASK) {
-        if (is_input(unnamed, task)) {
+        if (is_input(unnamed, task) || is_again(unnamed, task)) {
             unnamed_settle_all(m);
             *handle = handle_at(&m->handles, id);
         }

@@ -79,7 +79,8 @@ struct task_facts *unnamed_facts(struct moot *m, struct unnamed_task *task,
 void unnamed_register(struct moot *m, struct lane *lane, uint16_t queue_line,
                       struct unnamed_task *tasks, uint32_t count);
 /* The program releases this handle: true if its task is one of these, and that is done;
- * if it is an input of one they are settled first. */
+ * if it is an input of one, or may be one that was spawned before, they are settled
+ * first. */
 bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle);
 
 #endif
