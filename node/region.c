@@ -92,8 +92,6 @@ static void give_ticket(struct moot *m, struct lane *lane, struct moot_queue *qu
     if (spawned.task != NULL) {
         task_handle_give(m, task->id, spawned.task);
         error = make_ticket(m, lane, queue, facts, &spawned);
-    } else {
-        handle_free(&m->handles, handle_at(&m->handles, task->id));
     }
     if (error == MOOT_ERR_NO_MEMORY) {
         engine_fail_all(m, error, "no memory for a place in a queue");
