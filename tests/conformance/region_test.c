@@ -152,8 +152,9 @@ struct probe {
     moot_task made[2];
 };
 
-/* What each call says of a task that a queue keeps, `own`: of this thread.  None of
- * those that change something. */
+enum { LOOKS = 7, CALLS = 15 };
+
+/* What each call says of a task that a queue keeps; `own`: of this thread. */
 static void look(struct probe *probe, int which, bool own)
 {
     struct seat *seat = probe->seat;
@@ -192,6 +193,17 @@ static void look(struct probe *probe, int which, bool own)
         EXPECT(seat, moot_tasks_each(m, NULL, count_marks, &count), MOOT_OK);
         CHECK(seat, count >= 4);
         break;
+    default:
+        break;
+    }
+}
+
+/* What goes on beside it, or lets go of it. */
+static void work_beside(struct probe *probe, int which)
+{
+    struct seat *seat = probe->seat;
+    moot *m = seat->m;
+    switch (which) {
     case 7: /* its inputs are the task's own reference then */
         EXPECT(seat, moot_task_release(m, probe->input), MOOT_OK);
         break;
@@ -233,7 +245,13 @@ static void look(struct probe *probe, int which, bool own)
     }
 }
 
-enum { LOOKS = 15 };
+static void call_one(struct probe *probe, int which, bool own)
+{
+    if (which < LOOKS)
+        look(probe, which, own);
+    else
+        work_beside(probe, which);
+}
 
 struct looker {
     struct probe *probe;
@@ -243,14 +261,14 @@ struct looker {
 static void *look_elsewhere(void *argument)
 {
     struct looker *looker = argument;
-    look(looker->probe, looker->which, false);
+    call_one(looker->probe, looker->which, false);
     return NULL;
 }
 
 static void looked_at(struct seat *seat, bool own)
 {
     start(seat);
-    for (int which = 0; which < LOOKS; which++) {
+    for (int which = 0; which < CALLS; which++) {
         const uint64_t first = 4 * (uint64_t)which;
         const uint64_t args[2] = {first + 1, 0};
         struct probe probe = {.seat = seat};
@@ -268,7 +286,7 @@ static void looked_at(struct seat *seat, bool own)
                             (moot_task_spec){.inputs = &probe.input, .input_count = 1});
         CHECK(seat, collects(seat, 4));
         if (own) {
-            look(&probe, which, true);
+            call_one(&probe, which, true);
         } else {
             struct looker looker = {&probe, which};
             pthread_t thread;
@@ -294,7 +312,7 @@ static void looked_at(struct seat *seat, bool own)
             nap_ms(1);
         EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
     }
-    CHECK(seat, ran(0, 4 * LOOKS) && stats_of(seat).votes == 0);
+    CHECK(seat, ran(0, 4 * CALLS) && stats_of(seat).votes == 0);
 }
 
 static void looked_at_here(struct seat *seat) { looked_at(seat, true); }
@@ -461,7 +479,7 @@ static void anew(struct seat *seat)
 /* Inputs that others run, of which a rank remembers little until it hears more. */
 static void takes_others(struct seat *seat)
 {
-    moot_task inputs[SEATS_MAX], sums[SEATS_MAX][3];
+    moot_task inputs[SEATS_MAX] = {{0}}, sums[SEATS_MAX][3] = {{{0}}};
     moot_task_info info;
     start(seat);
     for (uint64_t row = 0; row < 2; row++) {
