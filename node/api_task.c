@@ -244,12 +244,14 @@ int moot_task_fetch(moot *m, moot_task t, moot_duration timeout, const void **da
 static int release_locked(struct moot *m, struct lane *lane, moot_task t)
 {
     struct handle *handle;
+    if (m->unnamed.in_regions > 0) {
+        unnamed_end_patiently(m);
+    }
     int error = handle_find(&m->handles, t.id, &handle);
     if (error != MOOT_OK) {
         return bad_handle(lane, "moot_task_release", 0, error);
     }
-    bool any_unnamed = m->unnamed.count + m->unnamed.in_regions > 0;
-    if (!any_unnamed || !unnamed_release(m, t.id, &handle)) {
+    if (m->unnamed.count == 0 || !unnamed_release(m, t.id, &handle)) {
         task_handle_end(m, handle);
     }
     return MOOT_OK;

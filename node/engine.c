@@ -81,7 +81,7 @@ struct lane *engine_enter(struct moot *m)
 {
     struct lane *lane = engine_enter_unsettled(m);
     if (lane != NULL) {
-        unnamed_end(m);
+        unnamed_end_for_call(m);
     }
     return lane;
 }

@@ -363,9 +363,10 @@ int queue_close(struct moot *m, struct lane *lane)
     }
     bool kept = queue->kind != QUEUE_SEQUENTIAL;
     if (queue->region.first != NULL) {
+        region_wait_while_leaving(m);
         region_close(m, lane, queue);
     } else {
-        unnamed_end(m);
+        unnamed_end_for_call(m);
     }
     error = close_one(m, lane, queue);
     if (kept && lane->call == NULL) {

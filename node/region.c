@@ -3,6 +3,7 @@
 
 #include "hashing/hot.h"
 #include "node/engine.h"
+#include "node/progress.h"
 #include "node/queue.h"
 #include "node/spawn.h"
 #include "node/task_handle.h"
@@ -37,6 +38,47 @@ void region_add(struct moot *m, struct region *region)
     m->unnamed.in_regions++;
 }
 
+/* --- What is about to be forgotten --------------------------------------------------
+ */
+
+/* Some task of it is that of an earlier spawn, whose handles have gone. */
+static bool any_is_leaving(const struct moot *m, const struct region *region)
+{
+    bool any = false;
+    for (const struct region_part *part = region->first; !any && part != NULL;
+         part = part->next) {
+        for (uint32_t i = 0; i < part->count && !any; i++) {
+            const struct identity_block *block = &part->tasks[i].block;
+            moot_hash hash;
+            identity_hash_together(&block, 1, &hash);
+            any = core_is_leaving(m->core, &hash);
+        }
+    }
+    return any;
+}
+
+static bool any_is_leaving_of_all(const struct moot *m)
+{
+    bool any = false;
+    for (const struct lane *lane = m->lanes; lane != NULL && !any; lane = lane->next) {
+        const struct moot_queue *queue = lane->queues.top;
+        any = queue != NULL && any_is_leaving(m, &queue->region);
+    }
+    return any;
+}
+
+void region_wait_while_leaving(struct moot *m)
+{
+    struct idle idle = {0};
+    while (core_any_leaving(m->core) && m->fatal == 0 && !m->closing &&
+           any_is_leaving_of_all(m)) {
+        if (!progress_drive_free(m)) {
+            progress_idle(m, &idle, CORE_NEVER);
+        }
+    }
+    progress_hand_over(m);
+}
+
 /* --- Closing ---------------------------------------------------------------------- */
 
 /* The first part, which the region has no longer. */
@@ -52,7 +94,7 @@ static struct region_part *take_part(struct moot *m, struct region *region)
 /* Nothing has happened since they were collected by which that could fail. */
 static bool can_register(const struct moot *m, const struct region *region)
 {
-    bool can = m->fatal == 0 && !m->closing && !core_any_leaving(m->core);
+    bool can = m->fatal == 0 && !m->closing;
     for (const struct region_part *part = region->first; can && part != NULL;
          part = part->next) {
         for (uint32_t i = 0; i < part->count; i++) {

@@ -40,6 +40,9 @@ struct unnamed_task *region_next(struct region *region);
 /* It has been filled in. */
 void region_add(struct moot *m, struct region *region);
 
+/* What is spawned again while the members decide whether to forget it may be registered
+ * once they have: waits for that, for all threads' regions. */
+void region_wait_while_leaving(struct moot *m);
 /* The queue closes: registers all, if that cannot fail; or else gives them tickets. */
 void region_close(struct moot *m, struct lane *lane, struct moot_queue *queue);
 /* Tickets for what all threads' queues have collected. */

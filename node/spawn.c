@@ -477,7 +477,7 @@ HOT int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec
         spawn_make_room(m, lane);
         return MOOT_OK;
     }
-    unnamed_end(m);
+    unnamed_end_for_call(m);
     return spawn_task(m, lane, spec, site, NULL, out);
 }
 

@@ -234,6 +234,12 @@ void unnamed_end_all(struct moot *m)
     }
 }
 
+void unnamed_end_patiently(struct moot *m)
+{
+    region_wait_while_leaving(m);
+    unnamed_end(m);
+}
+
 /* --- Releases --------------------------------------------------------------------- */
 
 static bool is_input(const struct unnamed *unnamed, const struct task *task)
@@ -275,11 +281,6 @@ static bool is_again(const struct unnamed *unnamed, const struct task *task)
 bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle)
 {
     struct unnamed *unnamed = &m->unnamed;
-    if (unnamed->in_regions > 0) {
-        unnamed_end_all(m);
-        *handle = handle_at(&m->handles, id);
-        return false;
-    }
     const struct task *task = (*handle)->task;
     if (task != UNNAMED_TASK) {
         if (is_input(unnamed, task) || is_again(unnamed, task)) {

@@ -69,6 +69,10 @@ void unnamed_settle_all(struct moot *m);
 void unnamed_end_all(struct moot *m);
 #define unnamed_end(m)                                                                 \
     ((m)->unnamed.count + (m)->unnamed.in_regions > 0 ? unnamed_end_all(m) : (void)0)
+/* The same for a call of the program, which may have to wait for what others decide. */
+#define unnamed_end_for_call(m)                                                        \
+    ((m)->unnamed.in_regions > 0 ? unnamed_end_patiently(m) : unnamed_settle(m))
+void unnamed_end_patiently(struct moot *m);
 
 /* For regions.  Whether its registration still cannot fail. */
 bool unnamed_may_stay(const struct moot *m, const struct unnamed_task *task);
