@@ -9,85 +9,95 @@
 /* --- When they are registered ------------------------------------------------------
  */
 
-enum { CALLS = 17 };
-
 /* Any call of the library but a spawn and a release.  Where a scope has ended, or a
  * task was declined, all are registered at once: these come last. */
-static void call(struct seat *seat, int which, moot_task task)
+enum call {
+    ON_INFO,
+    ON_WAIT,
+    ON_WAIT_ANY,
+    ON_FETCH,
+    ON_THEN,
+    ON_DATA,
+    ON_CANCEL,
+    STATS,
+    HASH,
+    NO_SCOPE,
+    GROUP,
+    PARK,
+    QUEUE,
+    KERNEL,
+    FIND,
+    SCOPE,
+    DECLINE,
+    CALLS
+};
+
+/* Whether this was one of those that take it. */
+static bool call_on(struct seat *seat, enum call which, moot_task task)
 {
     moot *m = seat->m;
-    const moot_hash hash = {{1, 2, 3}};
+    moot_task_spec spec = {.kernel = seat->kernels[EMPTY]};
     moot_task_info info = {.size = 0};
-    moot_stats stats;
     moot_data data;
     size_t number;
     const void *bytes;
-    moot_kernel kernel = {.name = "later", .version = 1, .fn = empty};
-    moot_task_spec spec = {.kernel = seat->kernels[EMPTY]};
-    switch (which) {
-    case 0:
-        EXPECT(seat, moot_stats_get(m, &stats), MOOT_OK);
-        break;
-    case 1:
+    if (which == ON_INFO)
         EXPECT(seat, moot_task_info(m, task, &info), MOOT_OK);
-        break;
-    case 2:
+    else if (which == ON_WAIT)
         CHECK(seat, moot_task_wait(m, task, 0) != MOOT_ERR_STALE);
-        break;
-    case 3:
+    else if (which == ON_WAIT_ANY)
         CHECK(seat, moot_task_wait_any(m, &task, 1, 0, &number) != MOOT_ERR_STALE);
-        break;
-    case 4:
+    else if (which == ON_FETCH)
         EXPECT(seat, moot_task_fetch(m, task, MOOT_FOREVER, &bytes, &number), MOOT_OK);
-        break;
-    case 5:
-        EXPECT(seat, moot_spec_hash(m, &spec, &info.hash), MOOT_OK);
-        break;
-    case 16:
-        CHECK(seat, moot_decline(m, &hash) == MOOT_OK);
-        break;
-    case 15:
-        EXPECT(seat, moot_scope_open(m, "scope"), MOOT_OK);
-        break;
-    case 8:
-        EXPECT(seat, moot_scope_close(m), MOOT_ERR_STATE);
-        break;
-    case 9:
-        EXPECT(seat, moot_group_open(m), MOOT_OK);
-        break;
-    case 10:
-        EXPECT(seat, moot_park(m), MOOT_OK);
-        break;
-    case 11:
-        EXPECT(seat, moot_queue_open(m, MOOT_QUEUE_BULK), MOOT_OK);
-        break;
-    case 12:
-        EXPECT(seat, moot_kernel_register(m, &kernel, &spec.kernel), MOOT_OK);
-        break;
-    case 13:
+    else if (which == ON_THEN)
         EXPECT(seat, moot_task_then(m, task, &spec, &task), MOOT_OK);
-        break;
-    case 14:
-        EXPECT(seat, moot_task_find(m, &hash, &task), MOOT_OK);
-        break;
-    case 7:
+    else if (which == ON_DATA)
         EXPECT(seat, moot_data_new(m, task, &data), MOOT_OK);
-        break;
-    case 6:
+    else if (which == ON_CANCEL)
         EXPECT(seat, moot_task_cancel(m, task), MOOT_OK);
-        break;
-    }
+    return which <= ON_CANCEL;
 }
 
-static void end_call(struct seat *seat, int which)
+static void call_beside(struct seat *seat, enum call which)
 {
-    if (which == 15)
+    moot *m = seat->m;
+    const moot_hash hash = {{1, 2, 3}};
+    moot_hash made;
+    moot_stats stats;
+    moot_task task;
+    moot_kernel kernel = {.name = "later", .version = 1, .fn = empty};
+    moot_task_spec spec = {.kernel = seat->kernels[EMPTY]};
+    if (which == STATS)
+        EXPECT(seat, moot_stats_get(m, &stats), MOOT_OK);
+    else if (which == HASH)
+        EXPECT(seat, moot_spec_hash(m, &spec, &made), MOOT_OK);
+    else if (which == NO_SCOPE)
+        EXPECT(seat, moot_scope_close(m), MOOT_ERR_STATE);
+    else if (which == GROUP)
+        EXPECT(seat, moot_group_open(m), MOOT_OK);
+    else if (which == PARK)
+        EXPECT(seat, moot_park(m), MOOT_OK);
+    else if (which == QUEUE)
+        EXPECT(seat, moot_queue_open(m, MOOT_QUEUE_BULK), MOOT_OK);
+    else if (which == KERNEL)
+        EXPECT(seat, moot_kernel_register(m, &kernel, &spec.kernel), MOOT_OK);
+    else if (which == FIND)
+        EXPECT(seat, moot_task_find(m, &hash, &task), MOOT_OK);
+    else if (which == SCOPE)
+        EXPECT(seat, moot_scope_open(m, "scope"), MOOT_OK);
+    else if (which == DECLINE)
+        EXPECT(seat, moot_decline(m, &hash), MOOT_OK);
+}
+
+static void end_call(struct seat *seat, enum call which)
+{
+    if (which == SCOPE)
         EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
-    if (which == 9)
+    if (which == GROUP)
         EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
-    if (which == 10)
+    if (which == PARK)
         EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
-    if (which == 11)
+    if (which == QUEUE)
         EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
 }
 
@@ -105,11 +115,12 @@ static void settled_in_time(struct seat *seat)
     spawn_sum(seat, &tasks[4], 1, 1);
     WAIT_UNNAMED(seat, 1);
     CHECK(seat, fetch_u64(seat, tasks[4]) == 14 * 14);
-    for (int which = 0; which < CALLS; which++) {
+    for (enum call which = 0; which < CALLS; which++) {
         begin(seat);
         moot_task task = spawn_u64(seat, SQUARE, 100 + (uint64_t)which);
         WAIT_UNNAMED(seat, 1);
-        call(seat, which, task);
+        if (!call_on(seat, which, task))
+            call_beside(seat, which);
         WAIT_UNNAMED(seat, 0);
         end_call(seat, which);
     }
@@ -155,105 +166,123 @@ static void before_any_event(struct seat *seat)
 /* --- In which order -----------------------------------------------------------------
  */
 
-enum { PLAIN_KINDS = 6, KINDS = 22, MIXED = 400 };
+/* The ways in which a task may not be plain; those before LABELLED are. */
+enum kind {
+    BARE,
+    OWNED,
+    NEWEST,
+    OLD_ONES,
+    LABELLED,
+    KEYED,
+    KEY_EMPTY, /* which is not the same as none */
+    KEY_ONCE,
+    URGENT,
+    PATIENT,
+    AFTER,
+    CONDITIONAL,
+    LARGE,
+    NINE,
+    BY_HASH,
+    AMONG,
+    PORTABLE,
+    IN_SCOPE,
+    IN_GROUP,
+    IN_QUEUE,
+    KINDS
+};
+enum { MIXED = 400 };
 static uint64_t places[SEATS_MAX][MIXED];
 
-/* One of the ways in which a task may not be plain; those below PLAIN_KINDS are. */
-static moot_task spawn_kind(struct seat *seat, int kind, uint64_t number,
+struct draft {
+    moot_task_spec spec;
+    uint64_t args[25];
+    moot_task nine[9]; /* the newest first */
+    moot_hash hash;
+    int ends[2];
+};
+
+static void draw_plain(struct seat *seat, enum kind kind, uint64_t number,
+                       struct draft *draft)
+{
+    moot_task_spec *spec = &draft->spec;
+    spec->kernel = seat->kernels[SUM];
+    spec->args = draft->args;
+    spec->args_size = sizeof number;
+    draft->args[0] = number;
+    if (kind == OWNED)
+        spec->owner = MOOT_ON((int)(number % (uint64_t)seat->size));
+    if (kind == NEWEST || kind == OLD_ONES || kind == NINE) {
+        spec->inputs = draft->nine + (kind == OLD_ONES ? 6 : 0);
+        spec->input_count = kind == NEWEST ? 1 : kind == OLD_ONES ? 3 : 9;
+    }
+}
+
+static void draw_rest(struct seat *seat, enum kind kind, struct draft *draft)
+{
+    moot_task_spec *spec = &draft->spec;
+    spec->label = kind == LABELLED ? "labelled" : NULL;
+    spec->priority = kind == URGENT ? 1 : kind == PATIENT ? -1 : 0;
+    spec->flags = kind == CONDITIONAL ? MOOT_TASK_CONDITIONAL : 0;
+    if (kind == KEYED || kind == KEY_EMPTY || kind == KEY_ONCE) {
+        spec->key = kind == KEY_ONCE ? (const void *)draft->args : "key";
+        spec->key_size = kind == KEY_ONCE ? 8 : kind == KEYED ? 3 : 0;
+    }
+    if (kind == KEY_ONCE || kind == PORTABLE)
+        spec->kernel = seat->kernels[kind == KEY_ONCE ? ONCE : RELAY + 1];
+    if (kind == AFTER) {
+        spec->after = draft->nine;
+        spec->after_count = 2;
+    }
+    if (kind == LARGE)
+        spec->args_size = sizeof draft->args;
+    if (kind == BY_HASH) {
+        draft->hash = hash_of(seat, draft->nine[0]);
+        spec->input_hashes = &draft->hash;
+        spec->input_hash_count = 1;
+    }
+    if (kind == AMONG) {
+        draft->ends[1] = seat->size - 1;
+        spec->candidates = (moot_ranks){draft->ends, seat->size > 1 ? 2 : 1};
+    }
+}
+
+static void open_around(struct seat *seat, enum kind kind, uint64_t number)
+{
+    char name[32];
+    (void)snprintf(name, sizeof name, "mixed %d", (int)number);
+    if (kind == IN_SCOPE)
+        EXPECT(seat, moot_scope_open(seat->m, name), MOOT_OK);
+    if (kind == IN_GROUP)
+        EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
+    if (kind == IN_QUEUE)
+        EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_BULK), MOOT_OK);
+}
+
+static void close_around(struct seat *seat, enum kind kind)
+{
+    if (kind == IN_SCOPE)
+        EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
+    if (kind == IN_GROUP)
+        EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
+    if (kind == IN_QUEUE)
+        EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
+}
+
+/* `before`: behind the newest task; a bare one needs none. */
+static moot_task spawn_kind(struct seat *seat, enum kind kind, uint64_t number,
                             const moot_task *before)
 {
-    static char large[200];
-    const int all[] = {0, seat->size - 1};
-    moot_task nine[9];
-    moot_hash hash;
+    struct draft draft = {.ends = {0}};
     moot_task task = {0};
-    for (int i = 0; kind != 0 && i < 9; i++)
-        nine[i] = before[-1 - i];
-    char args[sizeof large], name[32];
-    memcpy(args, large, sizeof args);
-    memcpy(args, &number, sizeof number);
-    moot_task_spec spec = {
-        .kernel = seat->kernels[SUM], .args = args, .args_size = sizeof number};
-    switch (kind) {
-    case 1:
-        spec.owner = MOOT_ON((int)(number % (uint64_t)seat->size));
-        break;
-    case 2: /* the newest */
-        spec.inputs = nine;
-        spec.input_count = 1;
-        break;
-    case 3: /* old ones */
-        spec.inputs = nine + 6;
-        spec.input_count = 3;
-        break;
-    case 6:
-        spec.label = "labelled";
-        break;
-    case 7:
-        spec.key = "key";
-        spec.key_size = 3;
-        break;
-    case 8:
-        spec.kernel = seat->kernels[ONCE];
-        spec.key = &number;
-        spec.key_size = sizeof number;
-        break;
-    case 9:
-        spec.priority = 1;
-        break;
-    case 10:
-        spec.priority = -1;
-        break;
-    case 11:
-        spec.after = nine;
-        spec.after_count = 2;
-        break;
-    case 12:
-        spec.flags = MOOT_TASK_CONDITIONAL;
-        break;
-    case 13:
-        spec.args_size = sizeof args;
-        break;
-    case 14:
-        spec.inputs = nine;
-        spec.input_count = 9;
-        break;
-    case 15:
-        hash = hash_of(seat, before[-1]);
-        spec.input_hashes = &hash;
-        spec.input_hash_count = 1;
-        break;
-    case 16:
-        spec.candidates = (moot_ranks){all, seat->size > 1 ? 2 : 1};
-        break;
-    case 17:
-        (void)snprintf(name, sizeof name, "mixed %d", (int)number);
-        EXPECT(seat, moot_scope_open(seat->m, name), MOOT_OK);
-        break;
-    case 18:
-        EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
-        break;
-    case 19:
-        EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_BULK), MOOT_OK);
-        break;
-    case 20: /* is not the same as none */
-        spec.key = "";
-        break;
-    case 21: /* portable */
-        spec.kernel = seat->kernels[RELAY + 1];
-        break;
-    default:
-        break;
-    }
-    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
-    if (kind >= PLAIN_KINDS)
+    for (int i = 0; kind != BARE && i < 9; i++)
+        draft.nine[i] = before[-1 - i];
+    draw_plain(seat, kind, number, &draft);
+    draw_rest(seat, kind, &draft);
+    open_around(seat, kind, number);
+    EXPECT(seat, moot_task_spawn(seat->m, &draft.spec, &task), MOOT_OK);
+    if (kind >= LABELLED)
         WAIT_UNNAMED(seat, 0);
-    if (kind == 17)
-        EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
-    if (kind == 18)
-        EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
-    if (kind == 19)
-        EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
+    close_around(seat, kind);
     return task;
 }
 
@@ -270,17 +299,17 @@ static void in_the_order_of_the_spawns(struct seat *seat)
     moot_task tasks[9 + MIXED];
     unsigned draw = 7, other = (unsigned)seat->rank + 1;
     for (int i = 0; i < 9 + MIXED; i++) {
-        int kind = 0;
+        enum kind kind = BARE;
         if (i >= 9) {
             draw = draw * 1103515245 + 12345;
-            kind = (draw >> 16) % 2 ? (int)((draw >> 18) % 4)
-                                    : (int)((draw >> 18) % KINDS);
-            /* Once a scope has ended all are registered at once: the first is late. */
-            kind = i == MIXED ? 17 : kind == 17 && i < MIXED ? 0 : kind;
+            kind = (draw >> 18) % ((draw >> 16) % 2 ? LABELLED : KINDS);
         }
+        if (kind == IN_SCOPE || i == MIXED) /* once one has ended none waits */
+            kind = i >= MIXED ? IN_SCOPE : BARE;
         /* A once task has no bytes to add. */
-        tasks[i] = spawn_kind(seat, kind == 8 ? 0 : kind, (uint64_t)i, tasks + i);
-        if (kind == 8)
+        tasks[i] =
+            spawn_kind(seat, kind == KEY_ONCE ? BARE : kind, (uint64_t)i, tasks + i);
+        if (kind == KEY_ONCE)
             spawn_kind(seat, kind, (uint64_t)i, tasks + i);
         other = other * 1103515245 + 12345;
         if ((other >> 16) % 7 == 0)
