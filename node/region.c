@@ -1,7 +1,6 @@
 /* region.c - see region.h. */
 #include "region.h"
 
-#include "hashing/hot.h"
 #include "node/engine.h"
 #include "node/progress.h"
 #include "node/queue.h"
