@@ -1,10 +1,11 @@
 /* blake2b_four.h - BLAKE2b of four short messages at once.
  *
- * A digest of one block is 96 steps each of which waits for the one before it, so a
- * processor does a third of what it could.  Four messages, a vector's lane each, take
- * little longer than one: a task's hash costs a third where four tasks are named
- * together.  Libraries hash one message at a time; theirs is what these digests are
- * tested against, and what is used where a processor has no vectors of four words.
+ * A digest of one block is twelve rounds of two steps, each a dozen operations that
+ * wait for one another, so a processor does a third of what it could.  Four messages, a
+ * vector's lane each, take little longer than one: a task's hash costs a third where
+ * four tasks are named together.  Libraries hash one message at a time; theirs is what
+ * these digests are tested against, and what is used where a processor has no vectors
+ * of four words.
  *
  * Source: RFC 7693 (Saarinen and Aumasson, 2015), sections 2.6, 2.7 and 3.2.
  */
