@@ -12,6 +12,8 @@
 #            SANITIZE=address,undefined | thread (builds into its own BUILD)
 #            LTO= (libmoot.so's files are optimised each by itself, as in a developer's or a
 #            sanitizer's build: it links in no time)
+#            PROFILE= (the library is compiled once, and not a second time by what programs
+#            have shown of it; a build that is to be the same bit by bit wants that)
 #            JOBS=(cores)  TESTS="unit mpi ..." (what check runs; see tests/run.sh)
 
 PREFIX ?= /usr/local
@@ -45,7 +47,17 @@ LTO ?= $(if $(DEVELOPER)$(SANITIZE),,yes)
 TOGETHER := -O3 -fno-ipa-cp-clone -flto=auto -ffat-lto-objects
 LTO_FLAGS := $(if $(LTO),$(shell printf '' | $(CC) -Werror $(TOGETHER) -x c -c -o /dev/null - 2>/dev/null && \
   echo $(TOGETHER)))
-LDFLAGS_ALL = -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
+# What is worth taking into its callers, and which way a branch goes, gcc then decides by
+# counts: of a library in COUNTED whose work deploy/train.sh counts (PROFILE=count).
+# That takes another fifth of the time.  It has said its warnings then.
+PROFILE ?= $(LTO)
+BY_COUNTS := -fprofile-use -fprofile-partial-training -w
+COUNTED := $(if $(filter-out count,$(PROFILE)),$(shell printf '' | \
+  $(CC) -Werror $(BY_COUNTS) -x c -c -o /dev/null - 2>/dev/null && echo $(BUILD)/counted))
+COUNTING := $(if $(filter count,$(PROFILE)),-fprofile-generate -fprofile-update=prefer-atomic)
+# The counts lie where that library's objects do; static functions go by that path, too.
+PROFILE_FLAGS = $(COUNTING) $(if $(COUNTED),$(BY_COUNTS) -dumpdir $(patsubst $(BUILD)/%,$(COUNTED)/%,$(@D))/)
+LDFLAGS_ALL = -pthread $(COUNTING) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
 # Only evaluated by recipes, after `deps` has had its chance to install the packages.
 # -isystem: MPI's and protobuf-c's headers are not ours to warn about.
@@ -122,7 +134,16 @@ $(BUILD)/%.o: %.c | $(BUILD)/gen/moot.pb-c.c
 
 # Its objects hold what the linker optimises beside their code; whoever links the archive
 # takes their code.
-$(LIB_OBJ): CFLAGS_ALL += $(LTO_FLAGS)
+$(LIB_OBJ): CFLAGS_ALL += $(LTO_FLAGS) $(PROFILE_FLAGS)
+
+ifneq ($(COUNTED),)
+$(LIB_OBJ): $(COUNTED)/done
+$(COUNTED)/done: $(LIB_SRC) $(wildcard $(addsuffix *.h,$(sort $(dir $(LIB_SRC))))) proto/moot.proto \
+  $(EXAMPLE_SRC) deploy/train.sh
+	@$(MAKE) --no-print-directory BUILD=$(COUNTED) PROFILE=count trained
+	deploy/train.sh $(COUNTED)
+	@touch $@
+endif
 
 $(BUILD)/libmoot.a: $(LIB_OBJ)
 	rm -f $@
@@ -130,7 +151,7 @@ $(BUILD)/libmoot.a: $(LIB_OBJ)
 	$(if $(LTO_FLAGS),objcopy --wildcard --remove-section='.gnu.lto_*' $@)
 
 $(BUILD)/libmoot.so.$(SOVERSION): $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,libmoot.so.$(SOVERSION) $(OPTIMISE) $(CALLS) $(LTO_FLAGS) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	$(CC) -shared -Wl,-soname,libmoot.so.$(SOVERSION) $(OPTIMISE) $(CALLS) $(LTO_FLAGS) $(if $(COUNTED),-w) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 	ln -sf libmoot.so.$(SOVERSION) $(BUILD)/libmoot.so
 
 $(BUILD)/libmootsim.a: $(SIM_OBJ)
@@ -191,6 +212,10 @@ $(filter-out %/micro,$(BENCHES)): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a \
   $(BUILD)/libmoot.so.$(SOVERSION) $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(BUILD)/libbench.a -L$(BUILD) -l:libmoot.so.$(SOVERSION) \
 	  $(BUILD)/libmoot.a -Wl,-rpath,'$$ORIGIN/../..' $(LIBS)
+
+# What train.sh runs.
+.PHONY: trained
+trained: all $(addprefix $(BUILD)/tests/bench/,trust spawning voting)
 
 # Preloaded by profile.sh.
 $(BUILD)/tests/bench/slow_clock.so: $(BUILD)/tests/bench/slow_clock.o
@@ -286,7 +311,7 @@ MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants sim/trace_test un
   unit/silence_test unit/deserted_test unit/keeper_test)
 .PHONY: mutants
 mutants: deps-check
-	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)
+	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) PROFILE= CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)
 	$(MUTANT_BUILD)/tests/sim/trace_test --mutants
 	$(MUTANT_BUILD)/tests/sim/mutants
 	@$(AGAIN) -s $(BUILD)/tests/unit/diagnosis_test

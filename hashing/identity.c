@@ -263,6 +263,7 @@ static moot_hash hash_alone(const struct identity_block *block)
 HOT void identity_hash_together(const struct identity_block *const *blocks,
                                 size_t count, moot_hash *hashes)
 {
+    assert(count <= IDENTITY_TOGETHER);
     int way = __atomic_load_n(&ways, __ATOMIC_RELAXED);
     if (count == 1 || way == 0) {
         for (size_t i = 0; i < count; i++)

@@ -11,7 +11,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 prefix=/opt/moot
 at=$root$prefix
-quietly="make -s --no-print-directory BUILD=$BUILD DESTDIR=$root PREFIX=$prefix"
+quietly="make -s --no-print-directory BUILD=$BUILD PROFILE= DESTDIR=$root PREFIX=$prefix"
 
 # `make run` says what keeps it from running at once; there is no such compiler.
 first=$(make --no-print-directory run BUILD="$root/none" CC=false JOBS=1 2>&1 | head -n 1)
@@ -60,7 +60,7 @@ rm "$root/conditional"
 $quietly uninstall
 
 # Without root, somewhere at home: what is built as the README says runs as it is.
-home="make -s --no-print-directory BUILD=$BUILD PREFIX=$root/home"
+home="make -s --no-print-directory BUILD=$BUILD PROFILE= PREFIX=$root/home"
 $home install
 unset PKG_CONFIG_SYSROOT_DIR
 export PKG_CONFIG_PATH="$root/home/lib/pkgconfig"
@@ -71,12 +71,12 @@ env -u LD_LIBRARY_PATH timeout 60 "$root/home/bin/moot" run -n 2 "$root/conditio
     grep -q 'the sum is 140'
 rm "$root/conditional"
 $home uninstall
-make -s --no-print-directory BUILD="$BUILD" DESTDIR="$root" PREFIX=/usr install
+make -s --no-print-directory BUILD="$BUILD" PROFILE= DESTDIR="$root" PREFIX=/usr install
 if grep rpath "$root/usr/lib/pkgconfig/moot.pc"; then
     echo "a program need not say where the loader looks anyway"
     exit 1
 fi
-make -s --no-print-directory BUILD="$BUILD" DESTDIR="$root" PREFIX=/usr uninstall
+make -s --no-print-directory BUILD="$BUILD" PROFILE= DESTDIR="$root" PREFIX=/usr uninstall
 
 left=$(find "$root" ! -type d)
 [ -z "$left" ] || {

@@ -1,0 +1,47 @@
+#!/bin/sh
+# train.sh BUILD - has a library that counts what it does (PROFILE=count) do its work.
+#
+# Counted are graphs of small tasks on ranks that agree, empty tasks, a branch of
+# thousands that one rank alone spawns, and the examples: ranks that diverge, regions,
+# accesses, tasks that spawn tasks.  All on two ranks, since a machine of any size has
+# these.  The counts stay beside BUILD's objects, and the Makefile compiles the library
+# proper by them.
+#
+# A part of them would mislead: where a program fails (no launcher, a machine that may
+# not run what it builds) all counts are removed, and the library is compiled as without
+# them.  Standard error says so in a line; the exit status is 0.
+set -eu
+build=${1:?usage: train.sh BUILD}
+examples=$(cd "$(dirname "$0")/examples" && pwd)
+log=$build/train.log
+# The caller's knobs are for the caller's programs.
+for knob in $(env | sed -n 's/^\(MOOT_[A-Z_]*\)=.*/\1/p'); do
+    unset "$knob"
+done
+
+run() {
+    echo "+ $*"
+    timeout 120 "$build/moot" run -n 2 --no-progress "$@"
+}
+
+train() {
+    run "$build/tests/bench/trust" --pattern some --pairs 3 --seconds 2 &&
+        run "$build/tests/bench/spawning" &&
+        run "$build/tests/bench/voting" &&
+        run "$build/examples/cholesky" 32 2 &&
+        run "$build/examples/cholesky" --data 20 2 &&
+        run "$build/examples/tree" &&
+        run "$build/examples/queues" 64 &&
+        run "$build/examples/conditional" &&
+        run "$build/examples/tsp" "$examples/burma14.tsp"
+}
+
+forget() {
+    find "$build" -name '*.gcda' -exec rm -f {} +
+}
+
+forget
+if ! train >"$log" 2>&1; then
+    forget
+    echo "moot is compiled without counts, since a run to count failed: see $log" >&2
+fi

@@ -1,0 +1,62 @@
+#!/bin/sh
+# train_test.sh - the library is compiled by counts of its work, or says that it is not.
+#
+# With programs that only pretend: what deploy/train.sh runs and leaves, how it fails.
+# Then whether BUILD's library was compiled by its counts, static functions included:
+# they are looked up by a path, and a wrong one loses them without a word.
+set -eu
+: "${BUILD:?}"
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+mkdir "$root/node"
+
+# The launcher: counts, and fails where it is to.
+cat >"$root/moot" <<'END'
+#!/bin/sh
+build=${0%/moot}
+env | grep '^MOOT_' >>"$build/knobs" || :
+echo "$*" >>"$build/runs"
+touch "$build/node/wait.gcda"
+case "$*" in *"$(cat "$build/fails")"*) exit 1 ;; esac
+END
+chmod +x "$root/moot"
+
+# train FAILS: with a launcher that fails for what has FAILS in its line
+train() {
+    rm -f "$root/knobs" "$root/runs"
+    echo "$1" >"$root/fails"
+    MOOT_VOTERS=1 deploy/train.sh "$root" >"$root/out" 2>"$root/err"
+}
+silent() { [ ! -s "$root/out" ] && [ ! -s "$root/err" ]; }
+ran() { [ "$(grep -c -- "$2" "$root/runs")" -eq "$1" ]; }
+
+evidence="$root/err $root/runs"
+check succeeds "train.sh fails" train nowhere
+check quiet "it speaks where all went well" silent
+check counts "the counts are gone" test -f "$root/node/wait.gcda"
+check all "not all programs ran" ran 9 .
+check ranks "a program ran on other than two ranks" ran 9 "^run -n 2 "
+check knobs "the caller's knobs reached the programs" test ! -s "$root/knobs"
+for fails in trust voting tsp; do
+    check "$fails-status" "train.sh fails where $fails does" train "/$fails"
+    check "$fails-counts" "counts of a part are left" test ! -f "$root/node/wait.gcda"
+    check "$fails-says" "it does not say why" \
+        grep -q "^moot is compiled without counts, .*: see $root/train.log$" "$root/err"
+done
+
+# A compiler that does not know how (clang) has no counts, and nothing to check.
+if [ -f "$BUILD/counted/done" ]; then
+    file=node/engine
+    compile=$(make --no-print-directory -n BUILD="$BUILD" LTO=yes -W $file.c "$BUILD/$file.o" |
+        grep -- "-c $file.c" | sed -e 's/ -w / /' -e 's/ -MMD.*//')
+    # shellcheck disable=SC2086 # words are meant to split
+    LC_ALL=C $compile -Wmissing-profile -c $file.c -o "$root/engine.o" 2>"$root/err"
+    missing() { ! grep -q -e 'file not found' -e "function '$1' not found" "$root/err"; }
+    check used "$file.c was compiled without its counts" missing engine_step
+    check static "static functions do not find their counts" missing step_one
+else
+    echo "no counts in $BUILD: that it was compiled by them is not checked"
+fi
+check_end
