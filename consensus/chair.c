@@ -42,7 +42,7 @@ static bool hinted(const struct docket *docket)
     return false;
 }
 
-/* The demand bound: the shortest roll among those who wait (section 3, "need"). */
+/* The demand bound: the shortest roll among those who wait (T3, `need`). */
 static uint64_t demand_bound(const struct docket *docket)
 {
     uint64_t bound = NEED_NONE;

@@ -345,7 +345,7 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
     return MOOT_ERR_INVALID;
 }
 
-/* BLOCKED (section 2): no lane is about to spawn.  Running kernels do not count. */
+/* BLOCKED: no lane is about to spawn.  Running kernels do not count. */
 static bool lanes_blocked(const struct core *core)
 {
     for (uint32_t i = 0; i < core->lane_count; i++) {

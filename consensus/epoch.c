@@ -1,9 +1,9 @@
 /* epoch.c - entering a view, and learning what its members have.
  *
- * PROTOCOL.md section 5.  A view moves keys: some have a new chair, some an owner that
- * is no member any more.  The chair of such a key is *frozen* on it until every member
- * has REPORTed what it owns, what it has consumed and what it has accepted of the keys
- * that moved; then it decides from the reports, and from nothing else:
+ * PROTOCOL.md, *Entering*.  A view moves keys: some have a new chair, some an owner
+ * that is no member any more.  The chair of such a key is *frozen* on it until every
+ * member has REPORTed what it owns, what it has consumed and what it has accepted of
+ * the keys that moved; then it decides from the reports, and from nothing else:
  *
  *   a result that somebody has          its owner stays; who has the bytes serves
  *   a task that somebody runs           that rank is the owner

@@ -1,6 +1,6 @@
 /* link.h - a wire that loses, repeats and reorders, made into one that does not.
  *
- * PROTOCOL.md section 1 wants frames between two incarnations of ranks to arrive once
+ * PROTOCOL.md (*Links*) wants frames between two incarnations of ranks to arrive once
  * and in the order sent, while both live and are members.  A link makes it so over any
  * wire.  It is one rank's end of one pair of uids: who comes back under a new uid has a
  * new link, and nothing of the old one can reach it.

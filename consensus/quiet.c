@@ -1,10 +1,10 @@
 /* quiet.c - finding out together that nothing moves any more.
  *
- * PROTOCOL.md section 4, QUIET.  The lowest rank polls everyone, itself or along the
- * tree, in which each adds up what those below it say; when two rounds in a row find
- * every rank passive and the same counts of messages sent and received, with equal
- * sums, no message was in flight between them (Mattern's four counters, 1987) and
- * nothing will happen by itself.  Then, in this order:
+ * PROTOCOL.md, *QUIET*.  The lowest rank polls everyone, itself or along the tree, in
+ * which each adds up what those below it say; when two rounds in a row find every rank
+ * passive and the same counts of messages sent and received, with equal sums, no
+ * message was in flight between them (Mattern's four counters, 1987) and nothing will
+ * happen by itself.  Then, in this order:
  *
  *   - if every rank has closed and nothing is left, the moot adjourns;
  *   - every undecided key with a holder is yielded;

@@ -1,6 +1,6 @@
 /* receive.c - what a peer says: Rule E, and to which room it goes.
  *
- * Rule E (PROTOCOL.md section 3) stands here: nothing crosses epochs, except a result
+ * Rule E (PROTOCOL.md, *Messages*) stands here: nothing crosses epochs, except a result
  * that its own owner sends and that is still a member.  What comes from a later epoch
  * is held until this rank enters it; who speaks from an older one is told the view, or
  * that it is fenced.
@@ -15,7 +15,7 @@
 
 enum verdict_of_e { E_DROP, E_TAKE, E_HOLD };
 
-/* Rule E (section 3).  VIEW and FENCED are how one learns that one's epoch is over, so
+/* Rule E.  VIEW and FENCED are how one learns that one's epoch is over, so
  * their own epoch does not count; what counts is that a member of ours sent them. */
 HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
                                     uint64_t uid, const struct message *message)

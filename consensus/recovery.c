@@ -1,4 +1,4 @@
-/* recovery.c - deciding frozen keys when all have reported (section 5, steps 5 and 6).
+/* recovery.c - deciding frozen keys when all have reported (*Entering*).
  *
  * Reports are gathered per task.  Only when those of *all* members are in does a chair
  * decide, because the one that is missing could name the owner (in a large view it

@@ -638,7 +638,7 @@ void ballot_awaited(const struct core *core, const struct task *task,
                     struct rankset *out);
 void ballot_open(struct core *core, struct task *task, uint32_t winner,
                  enum evidence evidence);
-/* A record of an older view, to the voters of this one (section 5, step 6). */
+/* A record of an older view, to the voters of this one (*Entering*). */
 void ballot_reaccept(struct core *core, struct task *task);
 void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
                       const struct message_accept *accept);

@@ -1,6 +1,6 @@
 /* silence.c - what it proves that nobody knows of a once task's owner.
  *
- * PROTOCOL.md section 5, step 5.  A once task starts only after a quorum of its voters
+ * PROTOCOL.md, *Entering*.  A once task starts only after a quorum of its voters
  * accepted the owner, and every view's reports bring up what a voter has accepted.  So
  * nobody can have started it unless, between some view and the first that followed it
  * settled, its chair left and a quorum of its voters with it, or so many that they

@@ -2,7 +2,7 @@
  *
  * Here stands what `auto` is, each in terms of the others, and whether what was set can
  * be true at once: a lease that ends between two heartbeats is never held, and who is
- * voted out must have lost its lease before (PROTOCOL.md section 6).
+ * voted out must have lost its lease before (V2).
  */
 #include "knobs.h"
 #include "text.h"

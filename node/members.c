@@ -14,7 +14,7 @@
 
 #define MILLISECONDS(n) (UINT64_C(1000000) * (n))
 
-/* Of PROTOCOL.md section 6.  A certain death waits for the batch alone, so that it is
+/* Of PROTOCOL.md, *Views*.  A certain death waits for the batch alone, so that it is
  * short; the rest are for guesses. */
 #define STAGGER_NS MILLISECONDS(200)
 #define BATCH_NS MILLISECONDS(20)

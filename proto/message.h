@@ -2,7 +2,7 @@
  *
  * The consensus core speaks these; wire.h turns them into bytes and back.  A message
  * borrows every pointer in it: from the decode arena on the way in, from the sender's
- * core or the result store on the way out.  PROTOCOL.md section 3 gives their meaning.
+ * core or the result store on the way out.  consensus/PROTOCOL.md gives their meaning.
  *
  * KERNEL, FAMILY, INQUIRY, ACCOUNT and the payload of RESULT belong to node/; the core
  * neither sends nor reads them.

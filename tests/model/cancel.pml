@@ -1,4 +1,4 @@
-/* cancel.pml - a cancel, deaths, and one outcome (PROTOCOL.md, "Cancel", section 5).
+/* cancel.pml - a cancel, deaths, and one outcome (PROTOCOL.md, *Cancel*, *Entering*).
  *
  * What is modelled.  N ranks, one pure task that all hold.  Any rank cancels it at any
  * moment.  Its chair decides for any rank; owners start, end, send their result with or

@@ -1,4 +1,4 @@
-/* lease.pml - V2: the lease is the fence (PROTOCOL.md section 6, V2; T').
+/* lease.pml - V2: the lease is the fence (PROTOCOL.md V2; T').
  *
  * What is modelled.  N ranks through VIEWS view changes; rank X is the one whose lease is
  * watched.  X's heartbeats are granted by members of its own epoch that have not voted;

@@ -1,4 +1,4 @@
-/* once.pml - one once task through view changes (PROTOCOL.md T8, section 5 with its once
+/* once.pml - one once task through view changes (PROTOCOL.md T8, *Entering* with its once
  * parts, Rule E).
  *
  * What is modelled.  N ranks, one key, K voters, VIEWS view changes (removals of any ranks;
@@ -40,7 +40,7 @@
  * guard of `fin`; SMALLQ and NOBALLOT show what it buys.
  *
  * Mutants: NOCONCL STALEACC NOBALLOT SMALLQ NOREACC DROPREACC FREEDEAD NOOWNREP PARTIAL
- * NOHIST STALEDEC (PROTOCOL.md section 10), MASKED, HISTANY (as in pure.pml).
+ * NOHIST STALEDEC, MASKED, HISTANY (as in pure.pml).
  */
 #ifndef N
 #define N 3

@@ -1,4 +1,4 @@
-/* pure.pml - one pure task through view changes (PROTOCOL.md T1, T2, T4-T7, section 5,
+/* pure.pml - one pure task through view changes (PROTOCOL.md T1, T2, T4-T7, *Entering*,
  * Rule E).
  *
  * What is modelled.  N ranks, one key, up to VIEWS view changes.  Any subset of the
@@ -44,7 +44,7 @@
  * hist of an unsettled view; under the shorter one it is not, and nobody reports its owner.
  *
  * Mutants: STALEDEC STALERES ADOPTSTALE PARTIAL NOHIST AMNESIA NOFREEZEDEAD JOINNOWAIT
- * NOOWNREP FWDNOTDEC (PROTOCOL.md section 10), HISTANY, and NOSTICKY: a freeze is forgotten
+ * NOOWNREP FWDNOTDEC, HISTANY, and NOSTICKY: a freeze is forgotten
  * at the next view entry.  The ghosts I10 and I8 are off in the mutants that break just
  * them, so that what kills those is the harm done.
  */

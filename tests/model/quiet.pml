@@ -1,4 +1,4 @@
-/* quiet.pml - QUIET: nobody acts any more (PROTOCOL.md section 4, NOT_HELD (b)).
+/* quiet.pml - QUIET: nobody acts any more (PROTOCOL.md, *QUIET*).
  *
  * What is modelled.  N ranks in one view, MESSAGES messages, GOSSIP announcements.  An
  * busy rank may send to anyone, register (and then owes an announcement to everyone) and
@@ -13,7 +13,7 @@
  *     holds no motion back.  What is not counted (HB, POLL, POLLR) makes nobody act.
  *   - A message counts in the epoch that it carries.  With OLDRESULT, rank 1 has entered the
  *     view with a wait open: a RESULT of the old epoch may be under way to it (Rule E lets it
- *     in), and so is, by section 5 step 4, its MOTION of this epoch, then a DECISION to rank
+ *     in), and so is, by *Entering*, its MOTION of this epoch, then a DECISION to rank
  *     2 and a RESULT, all counted.  The old RESULT is not counted when it arrives.
  *
  * What is abstracted, and why that is sound.

@@ -1,4 +1,4 @@
-/* view.pml - V1: one slot of the view layer (PROTOCOL.md section 6, V1).
+/* view.pml - V1: one slot of the view layer (PROTOCOL.md V1).
  *
  * What is modelled.  Classic Paxos among the N members of a view, who are proposers,
  * acceptors and learners, with the stated quorum rule: S with 2|S|+[lowest rank in S] > N,
@@ -22,7 +22,7 @@
  *
  * Invariant: I12, on learning and among the living: one value per slot.
  *
- * Mutants: HALF, MAJLIVE, NOPH1, CERTDROP, NOMERGE (PROTOCOL.md section 10), LEARNEDVOTES.
+ * Mutants: HALF, MAJLIVE, NOPH1, CERTDROP, NOMERGE, LEARNEDVOTES.
  */
 #ifndef N
 #define N 3

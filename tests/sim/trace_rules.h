@@ -209,7 +209,7 @@ static inline void rule_propose(struct trace *trace, uint32_t rank, uint32_t tas
     } else if (winner == REC_MAYBE && place->rec == REC_NONE) {
         place->rec = REC_MAYBE; /* of an older loss than the model remembers: safe */
     } else {
-        GUARD(trace->parties[rank].read && place->rec == winner, "section 5",
+        GUARD(trace->parties[rank].read && place->rec == winner, "Entering",
               "accepts again what the reports do not say");
     }
     place->prop = winner;

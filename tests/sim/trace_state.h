@@ -37,10 +37,10 @@ enum { TRACE_RANKS_MAX = 64, TRACE_VIEWS_MAX = 512, TRACE_LANES_MAX = 8 };
     X(ACCEPT, "T8 ACK")                                                                \
     X(FINAL, "T8 quorum")                                                              \
     X(HIST, "a view's past")                                                           \
-    X(ENTER, "section 5, steps 1-4")                                                   \
-    X(REPORT, "section 5, REPORT")                                                     \
-    X(READ, "section 5, step 5")                                                       \
-    X(SETTLE, "section 5, step 6")                                                     \
+    X(ENTER, "Entering")                                                               \
+    X(REPORT, "Entering: REPORT")                                                      \
+    X(READ, "Entering: all REPORTs read")                                              \
+    X(SETTLE, "Entering: SETTLED")                                                     \
     X(MAYBE, "MAYBE_RAN")
 
 enum trace_rule {

@@ -1,4 +1,4 @@
-/* trace_views.h - the models' transitions between views: section 5, and a view's past.
+/* trace_views.h - the models' transitions between views: *Entering*, and a view's past.
  *
  * Entering, reporting, reading the reports, settling, and MAYBE_RAN, as pure.pml and
  * once.pml have them.  trace_rules.h says what a rule is.
@@ -33,13 +33,13 @@ static inline void gather(struct trace *trace, uint32_t rank, uint32_t from,
     struct place *place = place_of(trace, rank, task);
     switch (entry->what) {
     case REPORT_OWN:
-        GUARD(place->rep_own == REC_NONE || place->rep_own == (int)from, "section 5",
+        GUARD(place->rep_own == REC_NONE || place->rep_own == (int)from, "Entering",
               "two ranks report that they run it (I7)");
         place->rep_own = (int)from;
         break;
     case REPORT_RESULT:
         GUARD(place->rep_res == REC_NONE || place->rep_res == (int)entry->owner,
-              "section 5", "results of two owners are reported (I7)");
+              "Entering", "results of two owners are reported (I7)");
         place->rep_res = (int)entry->owner;
         if (entry->has_payload)
             place->rep_at |= BIT(from);
@@ -145,7 +145,7 @@ static inline void rule_settle(struct trace *trace, uint32_t rank)
     struct party *party = &trace->parties[rank];
     uint32_t task = trace->tasks;
     trace->counts[RULE_SETTLE]++;
-    GUARD(party->read, "section 5", "settles, and a REPORT is missing");
+    GUARD(party->read, "Entering", "settles, and a REPORT is missing");
     for (task = 0; task < trace->tasks; task++) {
         struct place *place = &party->places[task];
         if (!is_modelled(trace, task) || chair_at(trace, task, rank) != rank)
@@ -153,7 +153,7 @@ static inline void rule_settle(struct trace *trace, uint32_t rank)
         place->frozen = false;
         if (!is_once(trace, task) || place->rec == REC_NONE || is_mere_silence(place))
             continue;
-        GUARD(is_accepted(trace, rank, task), "section 5",
+        GUARD(is_accepted(trace, rank, task), "Entering",
               "settles, and the record is not accepted again");
         place->prop = place->acc =
             place->rec; /* said by no message if it votes alone */
@@ -208,7 +208,7 @@ static inline void rule_enter(struct trace *trace, uint32_t rank, uint64_t epoch
     struct party *party = &trace->parties[rank];
     uint32_t task = trace->tasks;
     trace->counts[RULE_ENTER]++;
-    GUARD(epoch > party->epoch && HAS(members, rank), "section 5",
+    GUARD(epoch > party->epoch && HAS(members, rank), "Entering",
           "enters a view that is not its next");
     GUARD(!trace->views[epoch].known || trace->views[epoch].members == members, "V1",
           "a second view of one number (I12)");
@@ -264,17 +264,17 @@ static inline void rule_report(struct trace *trace, uint32_t rank, uint32_t to,
         if (!is_modelled(trace, task))
             continue;
         const struct place *place = place_of(trace, rank, task);
-        GUARD(chair_at(trace, task, rank) == to, "section 5",
+        GUARD(chair_at(trace, task, rank) == to, "Entering",
               "reports to one that is not the chair");
-        GUARD(entry->what != REPORT_OWN || place->owes_own, "section 5",
+        GUARD(entry->what != REPORT_OWN || place->owes_own, "Entering",
               "reports that it owns what it does not");
         GUARD(entry->what != REPORT_RESULT ||
                   (entry->owner == (uint32_t)place->owed_res && place->owes_result),
-              "section 5", "reports a result that it has not got");
+              "Entering", "reports a result that it has not got");
         GUARD(entry->what != REPORT_ACCEPTED ||
                   (entry->owner == (uint32_t)place->owed_acc &&
                    entry->epoch == place->owed_acc_epoch),
-              "section 5", "reports what it has not accepted");
+              "Entering", "reports what it has not accepted");
     }
 }
 
@@ -296,10 +296,10 @@ static inline void rule_report_whole(struct trace *trace, uint32_t rank, uint32_
             result |= entry->what == REPORT_RESULT;
             acceptance |= entry->what == REPORT_ACCEPTED || entry->what == REPORT_MAYBE;
         }
-        GUARD(own || !place->owes_own, "section 5", "does not report what it owns");
-        GUARD(result || !place->owes_result, "section 5",
+        GUARD(own || !place->owes_own, "Entering", "does not report what it owns");
+        GUARD(result || !place->owes_result, "Entering",
               "does not report a result that it has");
-        GUARD(acceptance || !place->owes_acceptance, "section 5",
+        GUARD(acceptance || !place->owes_acceptance, "Entering",
               "does not report what it has accepted");
     }
 }
