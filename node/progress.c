@@ -24,7 +24,7 @@ enum {
     BUSY_NS = 4000, /* between tasks the wire is looked at this often */
     LOOK_NS = CORE_USUAL_NS,
     CHORES_NS = 20000,
-    SPIN_ROUNDS = 2, /* what is waited for may be made on this very processor */
+    SPIN_ROUNDS = 2,     /* what is waited for may be made on this very processor */
     YIELD_ROUNDS = 1500, /* about a millisecond: a large result's way is no reason to
                             sleep, from which the system wakes late */
     SPIN_ALONE_ROUNDS = 9000, /* as long: without the system they are shorter */
