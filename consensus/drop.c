@@ -202,7 +202,7 @@ static bool is_found_released(struct core *core, uint32_t number, struct chunk *
     bool moves = chunk->facts.quiet != chunk->quiet_then;
     core->drop.moves |= moves;
     bool looks = !moves && may_be_looked_at(core, number, chunk);
-    while (looks && chunk->looked<chunk->count && * tasks> 0) {
+    while (looks && chunk->looked < chunk->count && *tasks != 0) {
         void *known = lane_known(lane, chunk->first + chunk->looked);
         lane_expect(lane, chunk->first + chunk->looked);
         if (!is_released(core, known)) {

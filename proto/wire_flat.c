@@ -304,7 +304,7 @@ HOT static const uint8_t *get_varint(const uint8_t *at, const uint8_t *end,
                                      uint64_t max, uint64_t *out)
 {
     uint64_t value = 0;
-    if (at<end && * at> 0 && *at <= SMALL_MAX) { /* most of them */
+    if (at < end && *at != 0 && *at <= SMALL_MAX) { /* most of them */
         *out = *at;
         return *at <= max ? at + 1 : NULL;
     }
