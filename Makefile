@@ -336,7 +336,7 @@ bench-profile: deps
 	@$(AGAIN) -s $(BUILD)/tests/bench/profiled $(BUILD)/tests/bench/slow_clock.so
 	@tests/bench/profile.sh $(BUILD) $(WORK)
 
-# The protocol's models, by SPIN: M=quick (minutes), full (hours) or mutants.
+# The protocol's models, by SPIN: M=quick (a minute), full (over twenty minutes, 6 GB) or mutants.
 M ?= quick
 .PHONY: model
 model:
