@@ -7,7 +7,6 @@
 #include "report_data.h"
 #include "report_page.h"
 #include "trace_told.h"
-#include <errno.h>
 #include <string.h>
 
 /* Replaces `@NAME@` in the page by what belongs there. */
@@ -20,7 +19,7 @@ static const char *page_until(FILE *file, const char *page, const char *mark)
     return at + strlen(mark);
 }
 
-static bool page_write(const struct model *model, FILE *file)
+static bool report_write(const struct model *model, FILE *file)
 {
     const char *page = (const char *)report_html;
     page = page_until(file, page, "@STYLE@");
@@ -31,29 +30,6 @@ static bool page_write(const struct model *model, FILE *file)
     fwrite(report_js, 1, report_js_size, file);
     fputs(page, file);
     return good;
-}
-
-static int report_write(const struct model *model, const char *path)
-{
-    const bool standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdout : fopen(path, "w");
-    if (file == NULL) {
-        cli_complain(&verb_report, "%s: %s", path, strerror(errno));
-        return CLI_FAILED;
-    }
-    const bool made = page_write(model, file);
-    const bool written = fflush(file) == 0 && ferror(file) == 0;
-    const int error = errno;
-    if (!standard && made && written)
-        told_written(path, file);
-    if (!standard)
-        fclose(file);
-    if (!made)
-        cli_complain(&verb_report, "out of memory");
-    else if (!written)
-        cli_complain(&verb_report, "%s: %s", standard ? "standard output" : path,
-                     strerror(error));
-    return made && written ? CLI_OK : CLI_FAILED;
 }
 
 static int report_run(int argc, char **argv)
@@ -74,12 +50,7 @@ static int report_run(int argc, char **argv)
     }
     if (directory == NULL)
         return cli_usage(&verb_report, "which folder?");
-    struct told told;
-    if (!told_read(&verb_report, directory, &told))
-        return CLI_FAILED;
-    const int status = report_write(&told.model, path);
-    told_release(&told);
-    return status;
+    return told_export(&verb_report, directory, report_write, path);
 }
 
 const struct verb verb_report = {

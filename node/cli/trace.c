@@ -2,12 +2,11 @@
 #include "cli.h"
 #include "trace_export.h"
 #include "trace_told.h"
-#include <errno.h>
 #include <string.h>
 
 static const struct format {
     const char *name;
-    bool (*write)(const struct model *model, FILE *file);
+    told_write *write;
 } formats[] = {{"chrome", export_chrome},
                {"dot", export_dot},
                {"paje", export_paje},
@@ -23,43 +22,9 @@ static const struct format *format_find(const char *name)
     return NULL;
 }
 
-static int write_to(const struct format *format, const struct model *model,
-                    const char *path)
-{
-    const bool standard = path == NULL || strcmp(path, "-") == 0;
-    FILE *file = standard ? stdout : fopen(path, "w");
-    if (file == NULL) {
-        cli_complain(&verb_trace, "%s: %s", path, strerror(errno));
-        return CLI_FAILED;
-    }
-    const bool made = format->write(model, file);
-    const bool written = fflush(file) == 0 && ferror(file) == 0;
-    const int error = errno;
-    if (!standard && made && written)
-        told_written(path, file);
-    if (!standard)
-        fclose(file);
-    if (!made)
-        cli_complain(&verb_trace, "out of memory");
-    else if (!written)
-        cli_complain(&verb_trace, "%s: %s", standard ? "standard output" : path,
-                     strerror(error));
-    return made && written ? CLI_OK : CLI_FAILED;
-}
-
-static int export(const struct format *format, const char *directory, const char *path)
-{
-    struct told told;
-    if (!told_read(&verb_trace, directory, &told))
-        return CLI_FAILED;
-    const int status = write_to(format, &told.model, path);
-    told_release(&told);
-    return status;
-}
-
 static int trace_run(int argc, char **argv)
 {
-    const char *directory = NULL, *path = NULL, *name = NULL;
+    const char *directory = NULL, *path = "-", *name = NULL;
     if (argc < 2 || strcmp(argv[1], "export") != 0)
         return cli_usage(&verb_trace, "what?  `moot trace export DIR` is all there is");
     for (int i = 2; i < argc; i++) {
@@ -83,7 +48,7 @@ static int trace_run(int argc, char **argv)
     if (format == NULL)
         return cli_usage(&verb_trace,
                          "no format '%s': chrome, dot, paje, csv or prometheus", name);
-    return export(format, directory, path);
+    return told_export(&verb_trace, directory, format->write, path);
 }
 
 const struct verb verb_trace = {

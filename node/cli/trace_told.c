@@ -1,7 +1,14 @@
 /* trace_told.c - see trace_told.h. */
 #include "trace_told.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <string.h>
+
+struct told {
+    struct trace trace;
+    struct model model;
+};
 
 static void lacks_tell(const struct verb *verb, const struct trace *trace)
 {
@@ -42,7 +49,13 @@ static void lacks_tell(const struct verb *verb, const struct trace *trace)
                      (double)trace->backward_most_ns / 1e6);
 }
 
-bool told_read(const struct verb *verb, const char *directory, struct told *out)
+static void told_release(struct told *told)
+{
+    model_release(&told->model);
+    trace_release(&told->trace);
+}
+
+static bool told_read(const struct verb *verb, const char *directory, struct told *out)
 {
     char story[4300];
     if (!trace_read(directory, &out->trace, story, sizeof story)) {
@@ -58,7 +71,7 @@ bool told_read(const struct verb *verb, const char *directory, struct told *out)
     return true;
 }
 
-void told_written(const char *path, FILE *file)
+static void written_tell(const char *path, FILE *file)
 {
     const long size = ftell(file);
     if (size < 0) /* no file that has a size */
@@ -71,8 +84,37 @@ void told_written(const char *path, FILE *file)
         printf("%s is written, %.1f MB\n", path, (double)size / 1e6);
 }
 
-void told_release(struct told *told)
+static int model_write(const struct verb *verb, const struct model *model,
+                       told_write *write, const char *path)
 {
-    model_release(&told->model);
-    trace_release(&told->trace);
+    const bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdout : fopen(path, "w");
+    if (file == NULL) {
+        cli_complain(verb, "%s: %s", path, strerror(errno));
+        return CLI_FAILED;
+    }
+    const bool made = write(model, file);
+    const bool written = fflush(file) == 0 && ferror(file) == 0;
+    const int error = errno;
+    if (!standard && made && written)
+        written_tell(path, file);
+    if (!standard)
+        fclose(file);
+    if (!made)
+        cli_complain(verb, "out of memory");
+    else if (!written)
+        cli_complain(verb, "%s: %s", standard ? "standard output" : path,
+                     strerror(error));
+    return made && written ? CLI_OK : CLI_FAILED;
+}
+
+int told_export(const struct verb *verb, const char *directory, told_write *write,
+                const char *path)
+{
+    struct told told;
+    if (!told_read(verb, directory, &told))
+        return CLI_FAILED;
+    const int status = model_write(verb, &told.model, write, path);
+    told_release(&told);
+    return status;
 }

@@ -1,4 +1,5 @@
-/* trace_told.h - reading a trace for a verb, and telling what it lacks. */
+/* trace_told.h - reading a trace for a verb, telling what it lacks, and writing what
+ * the verb makes of it. */
 #ifndef NODE_CLI_TRACE_TOLD_H
 #define NODE_CLI_TRACE_TOLD_H
 
@@ -6,17 +7,13 @@
 #include "trace_model.h"
 #include <stdio.h>
 
-struct told {
-    struct trace trace;
-    struct model model;
-};
+/* False: out of memory. */
+typedef bool told_write(const struct model *model, FILE *file);
 
-/* Reads and models it.  What is missing or torn is said on standard error, for the
- * verb; false if there is nothing to go on with, and that has been said. */
-bool told_read(const struct verb *verb, const char *directory, struct told *out);
-void told_release(struct told *told);
-
-/* Says on standard output what was written, and how much that is. */
-void told_written(const char *path, FILE *file);
+/* Reads the traces in a folder and writes what is made of them to `path`, "-" for
+ * standard output; a file's name and size are told there.  What is missing or torn is
+ * said on standard error, for the verb.  An exit status. */
+int told_export(const struct verb *verb, const char *directory, told_write *write,
+                const char *path);
 
 #endif
