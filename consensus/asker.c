@@ -219,7 +219,7 @@ void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker)
  * and spawn it then. */
 bool asker_never_will_hold(const struct core *core, const struct task *task)
 {
-    bool nested = (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_NESTED) != 0;
+    bool nested = hash_has(&task->hash, MOOT_HASH_NESTED);
     return task->declined || ((core->closed || scope_is_closed(core, task)) && !nested);
 }
 

@@ -22,16 +22,6 @@
 
 /* --- Evidence (T5) ------------------------------------------------------------- */
 
-static bool is_nested(const struct task *task)
-{
-    return (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_NESTED) != 0;
-}
-
-static bool is_once(const struct task *task)
-{
-    return (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0;
-}
-
 static bool hinted(const struct docket *docket)
 {
     for (uint32_t i = 0; i < docket->asker_count; i++) {
@@ -66,7 +56,7 @@ static uint64_t vote_due_ns(const struct core *core, const struct docket *docket
 static enum evidence evidence_for(const struct core *core, const struct task *task)
 {
     const struct docket *docket = task->docket;
-    if (is_nested(task)) {
+    if (hash_has(&task->hash, MOOT_HASH_NESTED)) {
         return EVIDENCE_NESTED;
     }
     if (core->options.mode != CORE_REPAIR) {
@@ -221,7 +211,7 @@ static void propose_to_voters(struct core *core, struct task *task, uint32_t own
 HOT static void propose(struct core *core, struct task *task, uint32_t owner,
                         enum evidence evidence)
 {
-    if (is_once(task) && !MUTANT(NOBALLOT)) {
+    if (hash_has(&task->hash, MOOT_HASH_ONCE) && !MUTANT(NOBALLOT)) {
         propose_to_voters(core, task, owner, evidence);
     } else {
         chair_decided(core, task, owner, evidence);

@@ -71,8 +71,7 @@ static size_t once_slot(const moot_hash *once, size_t room, const moot_hash *has
 bool drop_once_is_gone(const struct core *core, const moot_hash *hash)
 {
     const struct drop *drop = &core->drop;
-    return drop->once_count > 0 &&
-           (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0 &&
+    return drop->once_count > 0 && hash_has(hash, MOOT_HASH_ONCE) &&
            hash_equal(&drop->once[once_slot(drop->once, drop->once_room, hash)], hash);
 }
 

@@ -25,15 +25,10 @@
 
 /* --- Which keys are concerned ----------------------------------------------------- */
 
-static bool hash_has_candidates(const moot_hash *hash)
-{
-    return (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0;
-}
-
 /* Has the key had another chair since the last view that everyone settled? */
 bool epoch_moved(const struct core *core, const struct task *task)
 {
-    if (core->past_count > 0 && hash_has_candidates(&task->hash)) {
+    if (core->past_count > 0 && hash_has(&task->hash, MOOT_HASH_CANDIDATES)) {
         return true; /* not every rank can tell: all of them treat it as moved */
     }
     for (uint32_t i = 0; i < core->past_count && !MUTANT(NOHIST); i++) {

@@ -269,7 +269,7 @@ void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
         if (task == NULL || must_stay(task)) {
             continue;
         }
-        if ((task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0) {
+        if (hash_has(&task->hash, MOOT_HASH_ONCE)) {
             drop_note_once(core, &task->hash);
         }
         lane_forget(core, lane, chunk->first + i);

@@ -30,7 +30,7 @@
 
 static bool is_nested(const struct task *task)
 {
-    return (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_NESTED) != 0;
+    return hash_has(&task->hash, MOOT_HASH_NESTED);
 }
 
 static bool is_needed_here(const struct task *task)

@@ -10,11 +10,6 @@
 
 #include <stdlib.h>
 
-static bool is_once(const struct task *task)
-{
-    return (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0;
-}
-
 /* A key that stayed is not frozen by it: its chair knows all that there is to know, and
  * may have begun to ask voters. */
 void recovery_note(struct core *core, uint32_t from, const struct message_entry *entry)
@@ -90,8 +85,8 @@ static bool is_lost(const struct task *task)
 {
     const struct recovery *found = seldom(task)->recovery;
     bool varies = (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
-    return (found->lost || (varies && found->owner != NOBODY)) && !is_once(task) &&
-           !MUTANT(LOSTRERUN);
+    return (found->lost || (varies && found->owner != NOBODY)) &&
+           !hash_has(&task->hash, MOOT_HASH_ONCE) && !MUTANT(LOSTRERUN);
 }
 
 static uint32_t judge(const struct core *core, const struct task *task)
@@ -155,9 +150,9 @@ static void accept_again(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
         struct task *task = table_at(core, i);
-        if (task != NULL && is_once(task) && task->chair == core->rank &&
-            !task->finder && task->rec != NOBODY && !is_accepted_here(core, task) &&
-            !is_over(core, task) && !MUTANT(NOREACC)) {
+        if (task != NULL && hash_has(&task->hash, MOOT_HASH_ONCE) &&
+            task->chair == core->rank && !task->finder && task->rec != NOBODY &&
+            !is_accepted_here(core, task) && !is_over(core, task) && !MUTANT(NOREACC)) {
             ballot_reaccept(core, task);
         }
     }

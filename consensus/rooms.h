@@ -226,7 +226,7 @@ uint32_t silence_judge(const struct core *core, const struct task *task);
 void silence_judge_once(const struct core *core, struct task *task);
 static inline void silence_judge_late(const struct core *core, struct task *task)
 {
-    if ((task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0) {
+    if (hash_has(&task->hash, MOOT_HASH_ONCE)) {
         silence_judge_once(core, task); /* of others it has nothing to say */
     }
 }

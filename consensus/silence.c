@@ -159,7 +159,7 @@ static bool was_returned(const struct core *core, const struct recovery *found)
 uint32_t silence_judge(const struct core *core, const struct task *task)
 {
     const struct recovery *found = seldom(task)->recovery;
-    bool once = (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0;
+    bool once = hash_has(&task->hash, MOOT_HASH_ONCE);
     bool idempotent = (task->flags & CORE_TASK_IDEMPOTENT) != 0;
     if (!once || idempotent || MUTANT(FREEDEAD)) {
         return NOBODY;

@@ -218,7 +218,7 @@ static void candidates_give(struct core *core, struct rankset *set)
 static void place(struct core *core, struct task *task,
                   const struct rankset *candidates)
 {
-    task->finder = (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0;
+    task->finder = hash_has(&task->hash, MOOT_HASH_CANDIDATES);
     uint32_t chair = NOBODY;
     if (task->finder && candidates != NULL && core->settled) {
         chair = placement_chair(&task->hash, &core->members, candidates);

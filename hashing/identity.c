@@ -145,7 +145,7 @@ COLD void identity_kernel_init(struct identity_kernel *kernel, const char *name,
 
 static void put_scope(moot_hash *hash, const moot_hash *scope)
 {
-    if ((scope->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_SCOPED) == 0)
+    if (!hash_has(scope, MOOT_HASH_SCOPED))
         return;
     hash->bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_SCOPED;
     memcpy(hash->bytes + SCOPE_AT, scope->bytes + SCOPE_AT, SCOPE_BYTES);
@@ -307,8 +307,8 @@ void hash_set_scope(moot_hash *hash, uint64_t scope)
 
 uint64_t hash_scope_mark(const moot_hash *hash)
 {
-    uint64_t tag = 1; /* no scope's is 0 */
+    uint64_t mark = 1; /* no scope's is 0 */
     for (int i = 0; i < SCOPE_BYTES; i++)
-        tag = tag << 8 | hash->bytes[SCOPE_AT + i];
-    return tag;
+        mark = mark << 8 | hash->bytes[SCOPE_AT + i];
+    return mark;
 }

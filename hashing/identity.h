@@ -80,13 +80,18 @@ void identity_hash_together(const struct identity_block *const *blocks, size_t c
 /* The scope that `name` opens inside `parent` (the zero hash is the program's own). */
 moot_hash identity_scope(const moot_hash *parent, const char *name);
 
-uint64_t
-hash_scope_mark(const moot_hash *hash); /* hash_scope() of one that is SCOPED */
+/* Whether the hash bears a fact, one of MOOT_HASH_ONCE and so on. */
+static inline bool hash_has(const moot_hash *hash, int fact)
+{
+    return (hash->bytes[MOOT_HASH_BYTES - 1] & fact) != 0;
+}
+
+/* hash_scope() of one that is SCOPED. */
+uint64_t hash_scope_mark(const moot_hash *hash);
 /* The scope that a task, or a scope, belongs to: equal for all of one; 0: none. */
 static inline uint64_t hash_scope(const moot_hash *hash)
 {
-    bool scoped = (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_SCOPED) != 0;
-    return scoped ? hash_scope_mark(hash) : 0;
+    return hash_has(hash, MOOT_HASH_SCOPED) ? hash_scope_mark(hash) : 0;
 }
 /* Gives a hash that mark, as a scope's task would have it. */
 void hash_set_scope(moot_hash *hash, uint64_t scope);

@@ -298,7 +298,7 @@ static void put_tasks(struct draft *draft)
         const struct task *task = view.user;
         moot__account__task__init(to);
         to->hash = borrow_hash(hash);
-        to->once = (hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_ONCE) != 0;
+        to->once = hash_has(hash, MOOT_HASH_ONCE);
         put_view(draft, to, &view);
         if (task != NULL) {
             put_names(draft, to, task);

@@ -1,6 +1,7 @@
 /* members.c - see members.h. */
 #include "members.h"
 
+#include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "node/engine.h"
 #include "node/observe.h"
@@ -242,7 +243,7 @@ bool members_take_over(struct moot *m, const struct task *task)
 {
     struct rankset first = {0};
     if (m->members.lost == 0 || task == NULL ||
-        (task->hash.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_CANDIDATES) != 0) {
+        hash_has(&task->hash, MOOT_HASH_CANDIDATES)) {
         return false; /* whose candidates only the core knows */
     }
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
