@@ -7,15 +7,15 @@
  *     moot *m;
  *     moot_open(NULL, &m);
  *     moot_kernel_register(m, &(moot_kernel){.name = "square", .fn = square}, &k);
- *     moot_task_spawn(m, &(moot_task_spec){.kernel = k, .args = &x, .args_size = 8},
- *                     &t);
+ *     moot_task_spec spec = {.kernel = k, .args = &x, .args_size = sizeof x};
+ *     moot_task_spawn(m, &spec, &t);
  *     moot_task_fetch(m, t, MOOT_FOREVER, &data, &size);
  *     moot_close(m);
  *
  * Conventions, which hold for every function unless it says otherwise:
- *  - it returns MOOT_OK (0) or a negative MOOT_ERR_* (moot_error.h), never aborts and
- *    never prints; on failure its outputs are untouched and nothing has happened, and
- *    moot_last_error() tells the long story;
+ *  - it returns MOOT_OK (0) or a negative MOOT_ERR_* (moot_error.h), never aborts and,
+ *    but for reports (moot_report_fn), never prints; on failure its outputs are
+ *    untouched and nothing has happened, and moot_last_error() tells the long story;
  *  - it is local: other ranks need not call it;
  *  - it may be called from any thread; a thread becomes a *lane* with its first
  *    top-level spawn, wait or park, and should end, wait, or call moot_park() when it
@@ -144,8 +144,8 @@ typedef struct moot_kernel {
     /* A run that fails is made again on the same rank, up to so many times, before the
      * task fails; not with ONCE, unless IDEMPOTENT.  Ranks may differ in both. */
     uint32_t retries; /* up to 1000 */
-    moot_duration
-        retry_backoff; /* before the first; each later one waits twice as long */
+    /* Before the first of these; before each later one twice as long. */
+    moot_duration retry_backoff;
 } moot_kernel;
 
 /* Registers a kernel, alike on every rank, before the first task that uses it.
