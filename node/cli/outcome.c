@@ -192,10 +192,10 @@ static void sequel_print(const struct outcome *outcome, const struct sheets *she
     if (loss->removed_ns == 0)
         fprintf(to, "; all had closed by then");
     else if (died_ns != 0)
-        fprintf(to, ", gone from view %" PRIu64 " after %.1f ms", loss->epoch,
+        fprintf(to, ", view %" PRIu64 " without it after %.1f ms", loss->epoch,
                 ms_between(died_ns, loss->removed_ns));
     else
-        fprintf(to, " from view %" PRIu64, loss->epoch);
+        fprintf(to, " by view %" PRIu64, loss->epoch);
     fputc('\n', to);
 }
 
