@@ -5,19 +5,27 @@
 # shellcheck shell=sh
 passed=0 failed=0 evidence=''
 
+# note STATUS WHY: 0 is good; of what is called $name.
+note() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+        return
+    fi
+    failed=$((failed + 1))
+    echo "FAIL $name: $2"
+    for file in $evidence; do
+        [ ! -f "$file" ] || sed 's/^/    /' "$file"
+    done
+}
 # check NAME WHY COMMAND...: it succeeds.
 check() {
     name=$1 why=$2
     shift 2
     if "$@"; then
-        passed=$((passed + 1))
-        return
+        note 0
+    else
+        note 1 "$why"
     fi
-    failed=$((failed + 1))
-    echo "FAIL $name: $why"
-    for file in $evidence; do
-        [ ! -f "$file" ] || sed 's/^/    /' "$file"
-    done
 }
 # The last word: how many, and the status.
 check_end() {

@@ -6,7 +6,8 @@ set -u
 moot=${BUILD:-build}/moot
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
 
 # expect NAME STATUS COMMAND...: runs it; out and err are in $scratch.
 expect() {
@@ -22,14 +23,6 @@ same() {
     cat >"$scratch/expected"
     diff "$scratch/expected" "$scratch/$1" >"$scratch/diff"
     note $? "std$1: $(cat "$scratch/diff")"
-}
-note() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $2"
-    fi
 }
 
 expect a_plan_passes_without_quotes 0 "$moot" faults explain \
@@ -95,5 +88,4 @@ TEXT
 expect no_ranks 2 "$moot" faults explain -n 0 drop
 expect help_is_there 0 "$moot" help faults
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+check_end

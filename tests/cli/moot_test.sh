@@ -7,7 +7,9 @@ set -u
 moot=$(cd "${BUILD:-build}" && pwd)/moot
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+evidence="$scratch/out $scratch/err"
 # Nothing of the caller's configuration.
 unset MOOT_CONFIG MOOT_VOTERS MOOT_STALL MOOT_SUMMARY MOOT_DIVERGENCE MOOT_THREADS
 export XDG_CONFIG_HOME="$scratch/config" TMPDIR="$scratch/tmp"
@@ -30,16 +32,6 @@ says() {
 silent() {
     [ ! -s "$scratch/$1" ]
     note $? "std$1 is not empty"
-}
-note() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $2"
-        sed 's/^/    out: /' "$scratch/out"
-        sed 's/^/    err: /' "$scratch/err"
-    fi
 }
 
 # --- Words ---
@@ -422,5 +414,4 @@ name=nobody_reads_the_summary
 [ -z "$(find "$scratch/tmp" -name "moot-run*")" ]
 note $? "leaves files behind"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+check_end

@@ -9,7 +9,9 @@ build=$(cd "${BUILD:-build}" && pwd)
 moot=$build/moot
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+evidence="$scratch/err"
 unset MOOT_CONFIG MOOT_TRACE MOOT_METRICS MOOT_SUMMARY
 export XDG_CONFIG_HOME="$scratch/none" OMPI_MCA_mpi_yield_when_idle=1
 
@@ -21,15 +23,6 @@ expect() {
     got=$?
     [ "$got" -eq "$status" ]
     note $? "exit $got, not $status: $*"
-}
-note() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $2"
-        sed 's/^/    err: /' "$scratch/err"
-    fi
 }
 says() {
     grep -qF -e "$2" "$scratch/$1"
@@ -235,5 +228,4 @@ note $? "half of a file is left"
 
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
     command -v google-chrome >/dev/null || echo "no Chromium here: no page was drawn"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+check_end

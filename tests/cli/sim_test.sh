@@ -7,7 +7,8 @@ set -u
 moot=${BUILD:-build}/moot
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
 
 # expect NAME STATUS ARGUMENTS...: runs moot sim; out and err are in $scratch.
 expect() {
@@ -22,14 +23,6 @@ expect() {
 says() {
     grep -q -e "$2" "$scratch/$1"
     note $? "std$1 has no \"$2\": $(head -c 600 "$scratch/$1")"
-}
-note() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $2"
-    fi
 }
 digest() { sed -n 's/.*digest[a-z ]* \([0-9a-f]\{32\}\).*/\1/p' "$scratch/out"; }
 
@@ -317,5 +310,4 @@ for arguments in "--seed 1" "--seeds 1..3" "--trace"; do
     says err '^moot: standard output could not be written$'
 done
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+check_end

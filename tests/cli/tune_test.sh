@@ -10,7 +10,9 @@ moot=$build/moot
 examples=$(pwd)/deploy/examples
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+evidence="$scratch/out $scratch/err"
 unset MOOT_CONFIG MOOT_VOTE_TIMEOUT MOOT_SUSPECT MOOT_HEARTBEAT MOOT_TRACE MOOT_FAULTS
 export XDG_CONFIG_HOME="$scratch/config" TMPDIR="$scratch/tmp"
 mkdir -p "$scratch/tmp"
@@ -27,16 +29,6 @@ expect() {
 says() {
     grep -qE -e "$2" "$scratch/$1"
     note $? "std$1 lacks: $2"
-}
-note() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: $2"
-        sed 's/^/    out: /' "$scratch/out"
-        sed 's/^/    err: /' "$scratch/err"
-    fi
 }
 
 # --- The command line ---
@@ -175,5 +167,4 @@ name=nothing_is_left_behind
 [ -z "$(find "$scratch/tmp" -mindepth 1)" ]
 note $? "files in TMPDIR"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+check_end
