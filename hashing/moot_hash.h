@@ -31,11 +31,10 @@ typedef struct moot_hash {
 
 /* The facts in the low bits of bytes[15]. */
 enum {
-    MOOT_HASH_ONCE = 1, /* may not be re-run: owners are accepted by voters */
-    MOOT_HASH_CANDIDATES =
-        2,                /* the chair is drawn from a candidate set, not from all */
-    MOOT_HASH_NESTED = 4, /* spawned inside a running task */
-    MOOT_HASH_SCOPED = 8, /* in a named scope */
+    MOOT_HASH_ONCE = 1,       /* may not be re-run: owners are accepted by voters */
+    MOOT_HASH_CANDIDATES = 2, /* the chair is drawn from a set, not from all */
+    MOOT_HASH_NESTED = 4,     /* spawned inside a running task */
+    MOOT_HASH_SCOPED = 8,     /* in a named scope */
     MOOT_HASH_FACTS = 15
 };
 

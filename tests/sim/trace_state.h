@@ -1,11 +1,10 @@
 /* trace_state.h - what the acceptor of trace_test.c knows: the models' variables.
  *
  * Per view: members and past (`mem`, `hist` of the models).  Per rank: the view it is
- * in
- * (`cur`), its roll and lanes (yield.pml), and which REPORTs it has.  Per rank and key:
- * a *place* with the models' per-rank variables of that key.  Messages of a later view
- * are letters that wait (Rule E).  Nothing here comes from a core: all of it is deduced
- * from what ranks were seen to do and say.
+ * in (`cur`), its roll and lanes (yield.pml), and which REPORTs it has.  Per rank and
+ * key: a *place* with the models' per-rank variables of that key.  Messages of a later
+ * view are letters that wait (Rule E).  Nothing here comes from a core: all of it is
+ * deduced from what ranks were seen to do and say.
  */
 #ifndef TESTS_SIM_TRACE_STATE_H
 #define TESTS_SIM_TRACE_STATE_H
