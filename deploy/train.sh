@@ -19,9 +19,11 @@ for knob in $(env | sed -n 's/^\(MOOT_[A-Z_]*\)=.*/\1/p'); do
     unset "$knob"
 done
 
+# In this group of processes, to be interrupted with it; and `moot run` alone is told
+# that time is up: a launcher told twice leaves its ranks behind.
 run() {
     echo "+ $*"
-    timeout 120 "$build/moot" run -n 2 --no-progress "$@"
+    timeout --foreground 120 "$build/moot" run -n 2 --no-progress "$@" </dev/null
 }
 
 train() {

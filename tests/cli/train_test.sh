@@ -17,7 +17,9 @@ cat >"$root/moot" <<'END'
 #!/bin/sh
 build=${0%/moot}
 env | grep '^MOOT_' >>"$build/knobs" || :
+[ -z "$(cat)" ] || echo "what it reads" >>"$build/knobs"
 echo "$*" >>"$build/runs"
+ps -o pgid= $$ | tr -d ' ' >>"$build/groups"
 touch "$build/node/wait.gcda"
 case "$*" in *"$(cat "$build/fails")"*) exit 1 ;; esac
 END
@@ -25,9 +27,9 @@ chmod +x "$root/moot"
 
 # train FAILS: with a launcher that fails for what has FAILS in its line
 train() {
-    rm -f "$root/knobs" "$root/runs"
+    rm -f "$root/knobs" "$root/runs" "$root/groups"
     echo "$1" >"$root/fails"
-    MOOT_VOTERS=1 deploy/train.sh "$root" >"$root/out" 2>"$root/err"
+    echo read | MOOT_VOTERS=1 deploy/train.sh "$root" >"$root/out" 2>"$root/err"
 }
 silent() { [ ! -s "$root/out" ] && [ ! -s "$root/err" ]; }
 ran() { [ "$(grep -c -- "$2" "$root/runs")" -eq "$1" ]; }
@@ -39,6 +41,8 @@ check counts "the counts are gone" test -f "$root/node/wait.gcda"
 check all "not all programs ran" ran 9 .
 check ranks "a program ran on other than two ranks" ran 9 "^run -n 2 "
 check knobs "the caller's knobs reached the programs" test ! -s "$root/knobs"
+mine=$(ps -o pgid= $$ | tr -d ' ')
+check group "what interrupts it does not reach its programs" test "$(sort -u "$root/groups")" = "$mine"
 for fails in trust voting tsp; do
     check "$fails-status" "train.sh fails where $fails does" train "/$fails"
     check "$fails-counts" "counts of a part are left" test ! -f "$root/node/wait.gcda"
