@@ -8,16 +8,19 @@
 # proper by them.
 #
 # A part of them would mislead: where a program fails (no launcher, a machine that may
-# not run what it builds) all counts are removed, and the library is compiled as without
-# them.  Standard error says so in a line; the exit status is 0.
+# not run what it builds) or nothing was counted, all counts are removed, and the library
+# is compiled as without them.  Standard error says so in a line; the exit status is 0.
 set -eu
 build=${1:?usage: train.sh BUILD}
 examples=$(cd "$(dirname "$0")/examples" && pwd)
 log=$build/train.log
-# The caller's knobs are for the caller's programs.
+# The caller's knobs are for the caller's programs, and so is an installed library.
 for knob in $(env | sed -n 's/^\(MOOT_[A-Z_]*\)=.*/\1/p'); do
     unset "$knob"
 done
+export XDG_CONFIG_HOME=/nonexistent
+library=$(cd "$build" && pwd)
+export LD_LIBRARY_PATH="$library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
 # In this group of processes, to be interrupted with it; and `moot run` alone is told
 # that time is up: a launcher told twice leaves its ranks behind.
@@ -38,12 +41,15 @@ train() {
         run "$build/examples/tsp" "$examples/burma14.tsp"
 }
 
+is_counted() {
+    [ -n "$(find "$build" -name '*.gcda')" ] || { echo "nothing is counted in $build" && false; }
+}
 forget() {
     find "$build" -name '*.gcda' -exec rm -f {} +
 }
 
 forget
-if ! train >"$log" 2>&1; then
+if ! { train && is_counted; } >"$log" 2>&1; then
     forget
-    echo "moot is compiled without counts, since a run to count failed: see $log" >&2
+    echo "moot is compiled without counts, since to count failed: see $log" >&2
 fi

@@ -16,11 +16,12 @@ mkdir "$root/node"
 cat >"$root/moot" <<'END'
 #!/bin/sh
 build=${0%/moot}
-env | grep '^MOOT_' >>"$build/knobs" || :
+env | grep -e '^MOOT_' -e '^XDG_CONFIG_HOME=/home' >>"$build/knobs" || :
+[ "${LD_LIBRARY_PATH%%:*}" = "$build" ] || echo "$LD_LIBRARY_PATH" >>"$build/knobs"
 [ -z "$(cat)" ] || echo "what it reads" >>"$build/knobs"
 echo "$*" >>"$build/runs"
 ps -o pgid= $$ | tr -d ' ' >>"$build/groups"
-touch "$build/node/wait.gcda"
+[ "$(cat "$build/fails")" = /counting ] || touch "$build/node/wait.gcda"
 case "$*" in *"$(cat "$build/fails")"*) exit 1 ;; esac
 END
 chmod +x "$root/moot"
@@ -29,13 +30,16 @@ chmod +x "$root/moot"
 train() {
     rm -f "$root/knobs" "$root/runs" "$root/groups"
     echo "$1" >"$root/fails"
-    echo read | MOOT_VOTERS=1 deploy/train.sh "$root" >"$root/out" 2>"$root/err"
+    echo read | MOOT_VOTERS=1 LD_LIBRARY_PATH=/opt XDG_CONFIG_HOME=/home/.config \
+        deploy/train.sh "$root" >"$root/out" 2>"$root/err"
 }
 silent() { [ ! -s "$root/out" ] && [ ! -s "$root/err" ]; }
 ran() { [ "$(grep -c -- "$2" "$root/runs")" -eq "$1" ]; }
 
-evidence="$root/err $root/runs"
+evidence="$root/err $root/runs $root/knobs"
+touch "$root/node/earlier.gcda"
 check succeeds "train.sh fails" train nowhere
+check earlier "counts of an earlier library are left" test ! -f "$root/node/earlier.gcda"
 check quiet "it speaks where all went well" silent
 check counts "the counts are gone" test -f "$root/node/wait.gcda"
 check all "not all programs ran" ran 9 .
@@ -43,7 +47,7 @@ check ranks "a program ran on other than two ranks" ran 9 "^run -n 2 "
 check knobs "the caller's knobs reached the programs" test ! -s "$root/knobs"
 mine=$(ps -o pgid= $$ | tr -d ' ')
 check group "what interrupts it does not reach its programs" test "$(sort -u "$root/groups")" = "$mine"
-for fails in trust voting tsp; do
+for fails in trust voting tsp counting; do
     check "$fails-status" "train.sh fails where $fails does" train "/$fails"
     check "$fails-counts" "counts of a part are left" test ! -f "$root/node/wait.gcda"
     check "$fails-says" "it does not say why" \
