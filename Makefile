@@ -56,7 +56,9 @@ COUNTED := $(if $(filter-out count,$(PROFILE)),$(shell printf '' | \
   $(CC) -Werror $(BY_COUNTS) -x c -c -o /dev/null - 2>/dev/null && echo $(BUILD)/counted))
 COUNTING := $(if $(filter count,$(PROFILE)),-fprofile-generate -fprofile-update=prefer-atomic)
 # The counts lie where that library's objects do; static functions go by that path, too.
-PROFILE_FLAGS = $(COUNTING) $(if $(COUNTED),$(BY_COUNTS) -dumpdir $(patsubst $(BUILD)/%,$(COUNTED)/%,$(@D))/)
+COUNTS = $(COUNTED)/$(if $(filter %.pb-c.c,$<),gen,$(<D))/
+PROFILE_FLAGS = $(COUNTING) $(if $(COUNTED),$(shell test ! -f $(COUNTS)$(*F).gcda || \
+  echo $(BY_COUNTS) -dumpdir $(COUNTS)))
 LDFLAGS_ALL = -pthread $(COUNTING) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
 # Only evaluated by recipes, after `deps` has had its chance to install the packages.

@@ -2,6 +2,7 @@
 # train_test.sh - the library is compiled by counts of its work, or says that it is not.
 #
 # With programs that only pretend: what deploy/train.sh runs and leaves, how it fails.
+# With a compiler that only pretends: what the Makefile counts, and when it does so anew.
 # Then whether BUILD's library was compiled by its counts, static functions included:
 # they are looked up by a path, and a wrong one loses them without a word.
 set -eu
@@ -12,7 +13,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mkdir "$root/node"
 
-# The launcher: counts, and fails where it is to.
+# The launcher: counts, and fails or hangs where it is to.
 cat >"$root/moot" <<'END'
 #!/bin/sh
 build=${0%/moot}
@@ -22,6 +23,7 @@ env | grep -e '^MOOT_' -e '^XDG_CONFIG_HOME=/home' >>"$build/knobs" || :
 echo "$*" >>"$build/runs"
 ps -o pgid= $$ | tr -d ' ' >>"$build/groups"
 [ "$(cat "$build/fails")" = /counting ] || touch "$build/node/wait.gcda"
+[ ! -d "$build/gen" ] || touch "$build/gen/moot.pb-c.gcda"
 case "$*" in *"$(cat "$build/fails")"*) exit 1 ;; esac
 END
 chmod +x "$root/moot"
@@ -54,13 +56,66 @@ for fails in trust voting tsp counting; do
         grep -q "^moot is compiled without counts, .*: see $root/train.log$" "$root/err"
 done
 
+# The compiler: says what it was told, and makes empty files, and that launcher.
+cat >"$root/cc" <<END
+#!/bin/sh
+for word; do
+    [ "\$before" != -o ] || out=\$word
+    before=\$word
+done
+echo "\$*" >>"$root/told"
+case \$out in
+/dev/null) ;;
+*/moot)
+    cp "$root/moot" "\$out"
+    cp "$root/fails" "\${out%/moot}"
+    ;;
+*) : >"\$out" ;;
+esac
+END
+chmod +x "$root/cc"
+built=$root/built
+
+# pretend BUILD ARGUMENT...: two of the library's files are made
+pretend() {
+    : >"$root/told"
+    at=$1
+    shift
+    env -u MAKEFLAGS make -s BUILD="$at" LTO= PROFILE=yes CC="$root/cc" "$@" \
+        "$at/node/wait.o" "$at/gen/moot.pb-c.o" >"$root/out" 2>&1
+}
+# Whether it was told so of the first.
+told() { grep -- " -o ${2:-$built}/node/wait.o" "$root/told" | grep -q -- "$1"; }
+made() { grep -qv -- " -o /dev/null " "$root/told"; }
+
+evidence="$root/out"
+echo nowhere >"$root/fails"
+check pretends "nothing can be built" pretend "$built"
+check beside "it does not find its counts" told "-fprofile-use .*-dumpdir $built/counted/node/ "
+check generated "generated code does not find its counts" \
+    grep -q -- "-fprofile-use .*-dumpdir $built/counted/gen/ .* -o $built/gen/moot.pb-c.o" "$root/told"
+check counted "nothing was counted" told -fprofile-generate "$built/counted"
+pretend "$built"
+check once "it is built again though nothing has changed" eval '! made'
+pretend "$built" -W node/wait.h -n
+check header "a header's change does not count" grep -q "^deploy/train.sh " "$root/out"
+relative=$(realpath --relative-to=. "$root")/built
+pretend "./$relative" -W node/wait.c -n
+check dot "./ before BUILD loses the counts" grep -q -- "-dumpdir ./$relative/counted/node/ " "$root/out"
+echo tsp >"$root/fails"
+rm -r "$built"
+pretend "$built"
+plain() { told -fPIC && ! told -fprofile; }
+check plain "it is compiled by counts that are none" plain
+
 # A compiler that does not know how (clang) has no counts, and nothing to check.
 if [ -f "$BUILD/counted/done" ]; then
     file=node/engine
     compile=$(make --no-print-directory -n BUILD="$BUILD" LTO=yes -W $file.c "$BUILD/$file.o" |
         grep -- "-c $file.c" | sed -e 's/ -w / /' -e 's/ -MMD.*//')
     # shellcheck disable=SC2086 # words are meant to split
-    LC_ALL=C $compile -Wmissing-profile -c $file.c -o "$root/engine.o" 2>"$root/err"
+    LC_ALL=C $compile -Wmissing-profile -c $file.c -o "$root/engine.o" 2>"$root/err" || :
+    check compiles "$file.c is not compiled" test -s "$root/engine.o"
     missing() { ! grep -q -e 'file not found' -e "function '$1' not found" "$root/err"; }
     check used "$file.c was compiled without its counts" missing engine_step
     check static "static functions do not find their counts" missing step_one
