@@ -140,11 +140,16 @@ $(LIB_OBJ): CFLAGS_ALL += $(LTO_FLAGS) $(PROFILE_FLAGS)
 
 ifneq ($(COUNTED),)
 $(LIB_OBJ): $(COUNTED)/done
+# As old as its beginning: what has changed since is to be counted anew.  Objects that
+# count name where their counts go, which is elsewhere if the tree has moved.
 $(COUNTED)/done: $(LIB_SRC) $(wildcard $(addsuffix *.h,$(sort $(dir $(LIB_SRC))))) proto/moot.proto \
   $(EXAMPLE_SRC) deploy/train.sh
+	@grep -qsxF '$(abspath $(COUNTED))' $(COUNTED)/begun || rm -rf $(COUNTED)
+	@mkdir -p $(COUNTED)
+	@echo '$(abspath $(COUNTED))' >$(COUNTED)/begun
 	@$(MAKE) --no-print-directory BUILD=$(COUNTED) PROFILE=count trained
 	deploy/train.sh $(COUNTED)
-	@touch $@
+	@cp -p $(COUNTED)/begun $@
 endif
 
 $(BUILD)/libmoot.a: $(LIB_OBJ)

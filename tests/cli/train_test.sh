@@ -19,6 +19,7 @@ cat >"$root/moot" <<'END'
 build=${0%/moot}
 env | grep -e '^MOOT_' -e '^XDG_CONFIG_HOME=/home' >>"$build/knobs" || :
 [ "${LD_LIBRARY_PATH%%:*}" = "$build" ] || echo "$LD_LIBRARY_PATH" >>"$build/knobs"
+[ ! -f "$build/done" ] || echo "believed done" >>"$build/knobs"
 [ -z "$(cat)" ] || echo "what it reads" >>"$build/knobs"
 echo "$*" >>"$build/runs"
 ps -o pgid= $$ | tr -d ' ' >>"$build/groups"
@@ -95,6 +96,8 @@ check beside "it does not find its counts" told "-fprofile-use .*-dumpdir $built
 check generated "generated code does not find its counts" \
     grep -q -- "-fprofile-use .*-dumpdir $built/counted/gen/ .* -o $built/gen/moot.pb-c.o" "$root/told"
 check counted "nothing was counted" told -fprofile-generate "$built/counted"
+check early "done before all was counted" test ! -s "$built/counted/knobs"
+check began "what changes meanwhile is not counted" test "$built/counted/libmoot.a" -nt "$built/counted/done"
 pretend "$built"
 check once "it is built again though nothing has changed" eval '! made'
 pretend "$built" -W node/wait.h -n
@@ -102,8 +105,11 @@ check header "a header's change does not count" grep -q "^deploy/train.sh " "$ro
 relative=$(realpath --relative-to=. "$root")/built
 pretend "./$relative" -W node/wait.c -n
 check dot "./ before BUILD loses the counts" grep -q -- "-dumpdir ./$relative/counted/node/ " "$root/out"
+mv "$built" "$root/moved"
+pretend "$root/moved" -W deploy/train.sh
+check moved "what has moved counts elsewhere" told -fprofile-generate "$root/moved/counted"
 echo tsp >"$root/fails"
-rm -r "$built"
+rm -r "$root/moved"
 pretend "$built"
 plain() { told -fPIC && ! told -fprofile; }
 check plain "it is compiled by counts that are none" plain
