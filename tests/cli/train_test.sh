@@ -22,7 +22,7 @@ env | grep -e '^MOOT_' -e '^XDG_CONFIG_HOME=/home' >>"$build/knobs" || :
 [ ! -f "$build/done" ] || echo "believed done" >>"$build/knobs"
 [ -z "$(cat)" ] || echo "what it reads" >>"$build/knobs"
 echo "$*" >>"$build/runs"
-ps -o pgid= $$ | tr -d ' ' >>"$build/groups"
+cut -d ' ' -f 5 /proc/$$/stat >>"$build/groups"
 [ "$(cat "$build/fails")" = /counting ] || touch "$build/node/wait.gcda"
 [ ! -d "$build/gen" ] || touch "$build/gen/moot.pb-c.gcda"
 case "$*" in *"$(cat "$build/fails")"*) exit 1 ;; esac
@@ -48,7 +48,7 @@ check counts "the counts are gone" test -f "$root/node/wait.gcda"
 check all "not all programs ran" ran 9 .
 check ranks "a program ran on other than two ranks" ran 9 "^run -n 2 "
 check knobs "the caller's knobs reached the programs" test ! -s "$root/knobs"
-mine=$(ps -o pgid= $$ | tr -d ' ')
+mine=$(cut -d ' ' -f 5 /proc/$$/stat)
 check group "what interrupts it does not reach its programs" test "$(sort -u "$root/groups")" = "$mine"
 for fails in trust voting tsp counting; do
     check "$fails-status" "train.sh fails where $fails does" train "/$fails"
