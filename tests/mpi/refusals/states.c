@@ -1,7 +1,9 @@
 /* states.c - refusals of calls at the wrong time, and orders that contradict. */
+#include "node/moot_watch.h"
 #include "rows.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,12 +91,23 @@ static void contradicting_orders(void)
 
 /* --- Closing ---------------------------------------------------------------------- */
 
+/* A second thread of this rank, which waits for what nobody will spawn. */
 struct waiter {
     struct scene *scene;
     uint32_t id;
+    atomic_bool waits; /* it is in that wait */
     int code;
     pthread_t thread;
 };
+
+static const struct job_spec nobodys = {.chair = CHAIR_ANY};
+
+static void note_wait(void *user, const moot_event *event)
+{
+    struct waiter *waiter = user;
+    (void)event;
+    waiter->waits = true;
+}
 
 static void *wait_for_ever(void *argument)
 {
@@ -104,18 +117,30 @@ static void *wait_for_ever(void *argument)
     return NULL;
 }
 
-/* A second thread waits for what nobody will spawn; the main thread is in its own code,
- * so that nobody can say so, and then closes. */
+/* Returns when the thread is in its wait: it may not begin to call into a moot that may
+ * have been closed.  The main thread is in its own code, so that nobody can say that
+ * the wait is in vain. */
+static void waiter_start(struct waiter *waiter, void *(*run)(void *waiter))
+{
+    struct scene *scene = waiter->scene;
+    moot_watch_id id;
+    CHECK_OK(moot_watch_add(
+        scene->m,
+        &(moot_watch){.kinds = MOOT_EVENT_BLOCKED, .fn = note_wait, .user = waiter},
+        &id));
+    CHECK_OK(moot_park(scene->m));
+    CHECK_OK(moot_unpark(scene->m)); /* a lane that runs */
+    const int error = pthread_create(&waiter->thread, NULL, run, waiter);
+    CHECK(error == 0, "no thread");
+    while (error == 0 && !waiter->waits)
+        harness_sleep_us(1000);
+}
+
 static void close_with_waiters(void)
 {
     struct scene *scene = scene_open(NULL);
-    struct waiter waiter = {
-        .scene = scene, .id = scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY})};
-    CHECK_OK(moot_park(scene->m));
-    CHECK_OK(moot_unpark(scene->m)); /* a lane that runs */
-    CHECK(pthread_create(&waiter.thread, NULL, wait_for_ever, &waiter) == 0,
-          "no thread");
-    harness_sleep_us(30000);
+    struct waiter waiter = {.scene = scene, .id = scene_job(scene, &nobodys)};
+    waiter_start(&waiter, wait_for_ever);
     harness_barrier();
     CHECK_OK(moot_close(scene->m));
     (void)pthread_join(waiter.thread, NULL);
@@ -125,10 +150,13 @@ static void close_with_waiters(void)
     refusals_go_on(scene_open(NULL));
 }
 
-static void *close_late(void *argument)
+/* Its wait ends when the main thread closes. */
+static void *close_too(void *argument)
 {
     struct waiter *waiter = argument;
-    harness_sleep_us(100000);
+    (void)wait_for_ever(waiter);
+    CHECK(waiter->code == MOOT_ERR_CLOSED, "the wait ended with %s",
+          moot_err_name(waiter->code));
     waiter->code = moot_close(waiter->scene->m);
     harness_token_send(waiter->scene->size - 1);
     return NULL;
@@ -139,10 +167,10 @@ static void closed_twice(void)
 {
     struct scene *scene = scene_open(NULL);
     int last = scene->size - 1;
-    struct waiter waiter = {.scene = scene, .code = MOOT_ERR_STATE};
+    struct waiter waiter = {
+        .scene = scene, .id = scene_job(scene, &nobodys), .code = MOOT_ERR_STATE};
     if (scene->rank == 0)
-        CHECK(pthread_create(&waiter.thread, NULL, close_late, &waiter) == 0,
-              "no thread");
+        waiter_start(&waiter, close_too);
     if (scene->rank == last)
         harness_token_wait(0);
     CHECK_OK(moot_close(scene->m));
