@@ -2,6 +2,7 @@
 #ifndef NODE_CLI_CLI_H
 #define NODE_CLI_CLI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Exit statuses beside a program's own. */
@@ -47,11 +48,18 @@ const char *cli_option(int argc, char **argv, int *i, const char *name);
 int cli_ranks_read(const struct verb *verb, const char *value, int least, int *out);
 
 /* CLI_USAGE, which is said, if the option stands on this command line with another
- * value already (NULL: not yet).  The last would count, and nobody could see that.  So
- * it is with knobs, "MOOT_NAME=VALUE".  In words.c. */
+ * value already (NULL: not yet).  The last would count, and nobody could see that.  In
+ * words.c. */
 int cli_once(const struct verb *verb, const char *option, const char *before,
              const char *value);
-int cli_settings_once(const struct verb *verb, const char *const *settings, int count);
+
+/* Counts the words from `first` on that set knobs, "MOOT_NAME=VALUE"; behind them
+ * stands a program.  CLI_USAGE, which is said, if they are more than `most`, if one
+ * knob has two values, or if an option stands behind them, where it would be the
+ * program; that may begin with a dash if a -- has `ended` the options.  In words.c. */
+int cli_settings_count(const struct verb *verb, int argc, char **argv, int first,
+                       bool ended, int most, int *out);
+bool cli_is_setting(const char *word); /* In words.c. */
 
 /* Loads the knobs, and puts those of the command line ("MOOT_NAME=VALUE",
  * NULL-terminated) into the environment: for whom the verb starts, and so that

@@ -77,6 +77,10 @@ static int faults_run(int argc, char **argv)
     if (argc < 2 || strcmp(argv[1], "explain") != 0)
         return cli_usage(&verb_faults, "say what to do: explain PLAN");
     for (; at < argc && argv[at][0] == '-' && argv[at][1] != '\0'; at++) {
+        if (strcmp(argv[at], "--") == 0) {
+            at++;
+            break;
+        }
         const char *option = argv[at], *value = cli_option(argc, argv, &at, "-n");
         int status = value ? cli_ranks_read(&verb_faults, value, 1, &size)
                            : cli_no_option(&verb_faults, option);
@@ -86,6 +90,12 @@ static int faults_run(int argc, char **argv)
             return status;
         word = value;
     }
+    for (int i = at; i < argc; i++)
+        if (cli_is_setting(argv[i]))
+            return cli_usage(&verb_faults,
+                             "%s sets a knob, and nothing runs here that has it: give "
+                             "the plan alone",
+                             argv[i]);
     if (at + 1 != argc)
         return cli_usage(&verb_faults,
                          at < argc ? "a plan is one word" : "say which plan");
@@ -98,7 +108,7 @@ const struct verb verb_faults = {
     .name = "faults",
     .line = "says in English what a fault plan does",
     .usage =
-        "faults explain [-n N] PLAN\n"
+        "faults explain [-n N] [--] PLAN\n"
         "\n"
         "Says a fault plan in English, one sentence per rule; PLAN as - is read from\n"
         "standard input.  A wrong plan is shown with a caret under the mistake.\n"

@@ -92,21 +92,19 @@ static int arguments_parse(int argc, char **argv, struct job *job)
         if (status != CLI_OK)
             return status;
     }
-    for (; i < argc && strncmp(argv[i], "MOOT_", 5) == 0 && strchr(argv[i], '='); i++) {
-        if (job->setting_count == SETTINGS_MAX)
-            return cli_usage(&verb_run, "more than %d settings", SETTINGS_MAX);
-        job->settings[job->setting_count++] = argv[i];
-    }
-    if (i < argc && argv[i][0] == '-' && !ended)
-        return cli_usage(&verb_run, "%s stands behind %s: options come before settings",
-                         argv[i], argv[i - 1]);
+    const int status = cli_settings_count(&verb_run, argc, argv, i, ended, SETTINGS_MAX,
+                                          &job->setting_count);
+    if (status != CLI_OK)
+        return status;
+    for (int setting = 0; setting < job->setting_count; setting++)
+        job->settings[setting] = argv[i++];
     if (job->ranks == 0)
         return cli_usage(&verb_run, "how many ranks?  -n N is missing%s%s",
                          i < argc ? " before " : "", i < argc ? argv[i] : "");
     if (i == argc)
         return cli_usage(&verb_run, "which program?");
     job->program = argv + i;
-    return cli_settings_once(&verb_run, job->settings, job->setting_count);
+    return CLI_OK;
 }
 
 /* --- The launcher's command line -------------------------------------------------- */

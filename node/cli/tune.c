@@ -25,14 +25,16 @@ enum {
     BACKUP_BYTES = PATH_BYTES + 16,
     SECONDS_MOST = 15,
     SEEDS = 2,
-    RUN_SETTINGS_MAX = 32 /* as `moot run` takes */
+    SETTINGS_OWN = 4,
+    SETTINGS_MAX = 32 - SETTINGS_OWN /* `moot run` takes 32 */
 };
 
 struct tuning {
     const char *ranks; /* as it was written */
     long runs;         /* 0: until it is enough */
     const char *path;  /* of the file */
-    int first;         /* of the program's words in argv */
+    int first;         /* of the program's words in argv, */
+    int setting_count; /* so many of which are knobs */
     int argc;
     char **argv;
     char directory[PATH_BYTES];
@@ -83,22 +85,23 @@ static int option_take(struct tuning *tuning, int *i)
 
 static int arguments_read(int argc, char **argv, struct tuning *tuning)
 {
-    int i = 1;
+    bool ended = false; /* by --: what follows may begin with a dash */
+    int i = 1, status = CLI_OK;
     *tuning =
         (struct tuning){.path = "moot.conf", .argc = argc, .argv = argv, .whole = true};
-    for (; i < argc && argv[i][0] == '-'; i++) {
-        if (strcmp(argv[i], "--") == 0) {
-            i++;
-            break;
-        }
-        const int status = option_take(tuning, &i);
-        if (status != CLI_OK)
-            return status;
+    for (; i < argc && argv[i][0] == '-' && !ended && status == CLI_OK; i++) {
+        ended = strcmp(argv[i], "--") == 0;
+        status = ended ? CLI_OK : option_take(tuning, &i);
     }
     tuning->first = i;
+    if (status == CLI_OK)
+        status = cli_settings_count(&verb_tune, argc, argv, i, ended, SETTINGS_MAX,
+                                    &tuning->setting_count);
+    if (status != CLI_OK)
+        return status;
     if (tuning->ranks == NULL)
         return cli_usage(&verb_tune, "how many ranks?  -n N is missing");
-    if (i >= argc)
+    if (i + tuning->setting_count >= argc)
         return cli_usage(&verb_tune, "which program?");
     return CLI_OK;
 }
@@ -125,22 +128,11 @@ static void directory_empty(const char *path)
     closedir(dir);
 }
 
-/* How many of the program's words are knobs. */
-static int settings_count(const struct tuning *tuning)
-{
-    char **const words = tuning->argv + tuning->first;
-    int count = 0;
-    while (tuning->first + count < tuning->argc &&
-           strncmp(words[count], "MOOT_", 5) == 0 && strchr(words[count], '='))
-        count++;
-    return count;
-}
-
 /* Whether the user sets the same knob. */
 static bool is_overridden(const struct tuning *tuning, const char *setting)
 {
     const size_t length = strcspn(setting, "=") + 1;
-    const int count = settings_count(tuning);
+    const int count = tuning->setting_count;
     int i = 0;
     while (i < count && strncmp(tuning->argv[tuning->first + i], setting, length) != 0)
         i++;
@@ -153,7 +145,8 @@ static char **run_settings(void)
 {
     static char timeout[] = "MOOT_VOTE_TIMEOUT=never", lease[] = "MOOT_LEASE=5s",
                 suspect[] = "MOOT_SUSPECT=30s", heartbeat[64];
-    static char *settings[] = {heartbeat, lease, suspect, timeout, NULL};
+    static char *settings[SETTINGS_OWN + 1] = {heartbeat, lease, suspect, timeout,
+                                               NULL};
     snprintf(heartbeat, sizeof heartbeat, "MOOT_HEARTBEAT=%" PRId64 "ms",
              TUNE_HEARTBEAT_NS / 1000000);
     return settings;
@@ -177,20 +170,16 @@ static int trace_check(const struct knobs *knobs)
 /* Whether the ranks can take all knobs, as `moot run` would see. */
 static int settings_check(const struct tuning *tuning)
 {
-    const char *all[RUN_SETTINGS_MAX + 1];
+    const char *all[SETTINGS_OWN + SETTINGS_MAX + 1];
     char story[1500];
     struct knobs knobs;
     int count = 0;
     for (char **own = run_settings(); *own != NULL; own++)
         all[count++] = *own;
-    const int own_count = count;
-    const int users = settings_count(tuning);
-    for (int i = 0; i < users && count < RUN_SETTINGS_MAX; i++)
+    for (int i = 0; i < tuning->setting_count; i++)
         all[count++] = tuning->argv[tuning->first + i];
     all[count] = NULL;
-    int status = cli_settings_once(&verb_tune, all + own_count, count - own_count);
-    if (status == CLI_OK)
-        status = cli_knobs_load(&verb_tune, all, &knobs);
+    const int status = cli_knobs_load(&verb_tune, all, &knobs);
     if (status != CLI_OK)
         return status;
     if (knobs_agree(&knobs, true, story, sizeof story) != MOOT_OK) {

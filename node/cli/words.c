@@ -125,7 +125,12 @@ int cli_once(const struct verb *verb, const char *option, const char *before,
                      before, option, value);
 }
 
-int cli_settings_once(const struct verb *verb, const char *const *settings, int count)
+bool cli_is_setting(const char *word)
+{
+    return strncmp(word, "MOOT_", 5) == 0 && strchr(word, '=') != NULL;
+}
+
+static int settings_once(const struct verb *verb, char *const *settings, int count)
 {
     for (int i = 0; i < count; i++) {
         const size_t length = strcspn(settings[i], "=") + 1;
@@ -136,6 +141,22 @@ int cli_settings_once(const struct verb *verb, const char *const *settings, int 
                                  settings[other], settings[i]);
     }
     return CLI_OK;
+}
+
+int cli_settings_count(const struct verb *verb, int argc, char **argv, int first,
+                       bool ended, int most, int *out)
+{
+    int end = first;
+    while (end < argc && cli_is_setting(argv[end]))
+        end++;
+    if (end - first > most)
+        return cli_usage(verb, "more than %d settings", most);
+    const bool dashed = end > first && end < argc && argv[end][0] == '-';
+    if (dashed && (!ended || strcmp(argv[end], "--") == 0))
+        return cli_usage(verb, "%s stands behind %s: options come before settings",
+                         argv[end], argv[end - 1]);
+    *out = end - first;
+    return settings_once(verb, argv + first, *out);
 }
 
 int cli_knobs_load(const struct verb *verb, const char *const *settings,

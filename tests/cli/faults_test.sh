@@ -62,6 +62,17 @@ same err <<'TEXT'
 moot faults: -n 4 and -n 5 are not the same: give one of them
 Try `moot help faults`.
 TEXT
+expect a_plan_behind_the_options 2 "$moot" faults explain -n 4 -- drop,kill:r4@1s
+expect a_plan_that_fits_behind_them 0 "$moot" faults explain -n 5 -- drop,kill:r4@1s
+for words in "MOOT_VOTERS=3 drop" "MOOT_VOTERS=3 -- drop" "-- MOOT_VOTERS=3 drop" \
+    "drop MOOT_VOTERS=3" MOOT_VOTERS=3; do
+    # shellcheck disable=SC2086 # words are meant to split
+    expect "a_knob: $words" 2 "$moot" faults explain -n 4 $words
+    same err <<'TEXT'
+moot faults: MOOT_VOTERS=3 sets a knob, and nothing runs here that has it: give the plan alone
+Try `moot help faults`.
+TEXT
+done
 expect a_launchers_option 2 "$moot" faults explain -np 4 drop
 same err <<'TEXT'
 moot faults: there is no option -np; did you mean -n?

@@ -226,6 +226,8 @@ for late in --no-progress -n --; do
     expect "run_with_$late behind a setting" 2 "$moot" run -n 2 MOOT_VOTERS=3 "$late" true
     says err "$late stands behind MOOT_VOTERS=3: options come before settings"
 done
+expect run_with_two_ends_of_the_options 2 "$moot" run -n 2 -- MOOT_VOTERS=3 -- true
+says err "moot run: -- stands behind MOOT_VOTERS=3: options come before settings"
 expect run_of_a_dashed_program 127 "$moot" run -n 2 -- MOOT_VOTERS=3 --no-progress
 says err "there is no program --no-progress"
 

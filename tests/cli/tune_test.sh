@@ -48,6 +48,13 @@ says err "MOOT_SUSPECT is 1s .*: MOOT_LEASE is 5s .*; unless it is told otherwis
 expect two_of_one_knob 2 10 "$moot" tune -n 2 MOOT_VOTERS=1 MOOT_VOTERS=2 tsp
 says err "moot tune: MOOT_VOTERS=1 and MOOT_VOTERS=2 are not the same: give one of them"
 
+for late in --runs -n --; do
+    expect "tune_with_$late behind a setting" 2 10 "$moot" tune -n 2 MOOT_VOTERS=1 "$late" tsp
+    says err "moot tune: $late stands behind MOOT_VOTERS=1: options come before settings"
+done
+expect two_ends_of_the_options 2 10 "$moot" tune -n 2 -- MOOT_VOTERS=1 -- tsp
+says err "moot tune: -- stands behind MOOT_VOTERS=1: options come before settings"
+
 expect a_trace_of_another 2 10 "$moot" tune -n 2 MOOT_TRACE=mine tsp
 says err "MOOT_TRACE=mine: tune keeps traces of its own"
 
