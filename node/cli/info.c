@@ -215,6 +215,7 @@ static int info_print(bool json, bool all)
 static int info_run(int argc, char **argv)
 {
     bool json = false, all = true;
+    const char *before = NULL;
     for (int i = 1; i < argc; i++) {
         const char *level = strcmp(argv[i], "--level") != 0 ? NULL
                             : i + 1 < argc                  ? argv[++i]
@@ -229,6 +230,9 @@ static int info_run(int argc, char **argv)
             all = *level == 'a';
         else
             return cli_usage(&verb_info, "--level is basic or all, not '%s'", level);
+        if (level != NULL && cli_once(&verb_info, "--level", before, level) != CLI_OK)
+            return CLI_USAGE;
+        before = level != NULL ? level : before;
     }
     return info_print(json, all);
 }

@@ -34,11 +34,13 @@ static bool report_write(const struct model *model, FILE *file)
 
 static int report_run(int argc, char **argv)
 {
-    const char *directory = NULL, *path = "report.html";
+    const char *directory = NULL, *path = NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-o") == 0) {
             if (++i == argc)
                 return cli_usage(&verb_report, "-o lacks its file");
+            if (cli_once(&verb_report, "-o", path, argv[i]) != CLI_OK)
+                return CLI_USAGE;
             path = argv[i];
         } else if (argv[i][0] == '-') {
             return cli_no_option(&verb_report, argv[i]);
@@ -50,7 +52,8 @@ static int report_run(int argc, char **argv)
     }
     if (directory == NULL)
         return cli_usage(&verb_report, "which folder?");
-    return told_export(&verb_report, directory, report_write, path);
+    return told_export(&verb_report, directory, report_write,
+                       path ? path : "report.html");
 }
 
 const struct verb verb_report = {

@@ -243,8 +243,6 @@ static int take_workload(struct sim_command *command, const char *word)
 {
     struct plan_error error;
     command->workload_word = word;
-    if (command->script_text != NULL)
-        return cli_usage(&verb_sim, "--workload is given twice");
     if (workload_parse(word, &command->trial.workload, &error))
         return CLI_OK;
     if (strchr(word, ':') != NULL && access(word, R_OK) != 0)
@@ -363,6 +361,7 @@ static const struct {
     {"--workload", take_workload}, {"--sweep", take_sweep},
     {"--canary", take_canary},     {"--leave", take_leave},
 };
+enum { OPTIONS = sizeof options / sizeof *options };
 
 static bool take_flag(struct sim_command *command, const char *word)
 {
@@ -378,18 +377,33 @@ static bool take_flag(struct sim_command *command, const char *word)
     return true;
 }
 
-static int take_value(struct sim_command *command, const char *word, const char *value)
+/* Where it stands among the options, and the settings behind them; -1: there is none.
+ */
+static int find_option(const char *word)
 {
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    for (int i = 0; i < OPTIONS; i++)
         if (strcmp(word, options[i].name) == 0)
-            return value != NULL ? options[i].take(command, value)
-                                 : cli_usage(&verb_sim, "%s takes a value", word);
+            return i;
     int setting =
         strncmp(word, "--", 2) == 0 ? find_setting(word + 2, strlen(word + 2)) : -1;
-    if (setting < 0)
+    return setting < 0 ? -1 : OPTIONS + setting;
+}
+
+/* `given`: what each has been given before; NULL: nothing. */
+static int take_value(struct sim_command *command, const char **given, const char *word,
+                      const char *value)
+{
+    const int at = find_option(word);
+    if (at < 0)
         return cli_no_option(&verb_sim, word);
-    return value != NULL ? take_setting(command, setting, value)
-                         : cli_usage(&verb_sim, "%s takes a value", word);
+    if (value == NULL)
+        return cli_usage(&verb_sim, "%s takes a value", word);
+    const bool repeats = at < OPTIONS && options[at].take == take_leave;
+    if (!repeats && given[at] != NULL)
+        return cli_once(&verb_sim, word, given[at], value);
+    given[at] = value;
+    return at < OPTIONS ? options[at].take(command, value)
+                        : take_setting(command, at - OPTIONS, value);
 }
 
 static int check(struct sim_command *command)
@@ -424,6 +438,7 @@ static int check(struct sim_command *command)
 
 int sim_options_read(int argc, char **argv, struct sim_command *out)
 {
+    const char *given[OPTIONS + TRIAL_SETTING_END] = {NULL};
     *out = (struct sim_command){.seed_first = 1, .seed_last = 1, .jobs = 1};
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (cores > 1)
@@ -431,7 +446,7 @@ int sim_options_read(int argc, char **argv, struct sim_command *out)
     for (int i = 1; i < argc; i++) {
         if (take_flag(out, argv[i]))
             continue;
-        int status = take_value(out, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+        int status = take_value(out, given, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
         if (status != CLI_OK)
             return status;
         i++;

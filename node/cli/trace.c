@@ -24,7 +24,7 @@ static const struct format *format_find(const char *name)
 
 static int trace_run(int argc, char **argv)
 {
-    const char *directory = NULL, *path = "-", *name = NULL;
+    const char *directory = NULL, *path = NULL, *name = NULL;
     if (argc < 2 || strcmp(argv[1], "export") != 0)
         return cli_usage(&verb_trace, "what?  `moot trace export DIR` is all there is");
     for (int i = 2; i < argc; i++) {
@@ -32,7 +32,10 @@ static int trace_run(int argc, char **argv)
         if (strcmp(argv[i], "--format") == 0 || strcmp(argv[i], "-o") == 0) {
             if (value == NULL)
                 return cli_usage(&verb_trace, "%s lacks its value", argv[i]);
-            *(argv[i][1] == 'o' ? &path : &name) = value;
+            const char **before = argv[i][1] == 'o' ? &path : &name;
+            if (cli_once(&verb_trace, argv[i], *before, value) != CLI_OK)
+                return CLI_USAGE;
+            *before = value;
             i++;
         } else if (argv[i][0] == '-') {
             return cli_no_option(&verb_trace, argv[i]);
@@ -48,7 +51,7 @@ static int trace_run(int argc, char **argv)
     if (format == NULL)
         return cli_usage(&verb_trace,
                          "no format '%s': chrome, dot, paje, csv or prometheus", name);
-    return told_export(&verb_trace, directory, format->write, path);
+    return told_export(&verb_trace, directory, format->write, path ? path : "-");
 }
 
 const struct verb verb_trace = {

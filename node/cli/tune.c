@@ -30,11 +30,12 @@ enum {
 };
 
 struct tuning {
-    const char *ranks; /* as it was written */
-    long runs;         /* 0: until it is enough */
-    const char *path;  /* of the file */
-    int first;         /* of the program's words in argv, */
-    int setting_count; /* so many of which are knobs */
+    const char *ranks;     /* as it was written */
+    const char *runs_word; /* likewise */
+    long runs;             /* 0: until it is enough */
+    const char *path;      /* of the file */
+    int first;             /* of the program's words in argv, */
+    int setting_count;     /* so many of which are knobs */
     int argc;
     char **argv;
     char directory[PATH_BYTES];
@@ -59,36 +60,32 @@ static int option_take(struct tuning *tuning, int *i)
 {
     static const char *const names[] = {"-n", "-o", "--runs"};
     enum { RANKS, PATH, RUNS, NAMES };
+    const char **const words[] = {&tuning->ranks, &tuning->path, &tuning->runs_word};
     const char *option = tuning->argv[*i], *value = NULL;
-    int name = 0, ranks = 0, status;
+    int name = 0, ranks = 0, status = CLI_OK;
     while (name < NAMES &&
            !(value = cli_option(tuning->argc, tuning->argv, i, names[name])))
         name++;
     if (!value)
         return cli_no_option(&verb_tune, option);
-    if (name == RANKS) {
-        status = cli_ranks_read(&verb_tune, value, 2, &ranks);
-        if (status == CLI_OK)
-            status = cli_once(&verb_tune, names[name], tuning->ranks, value);
-        tuning->ranks = value;
-        return status;
-    }
-    if (*value == '\0')
+    if (name != RANKS && *value == '\0')
         return cli_usage(&verb_tune, "%s lacks its value", names[name]);
-    if (name == PATH)
-        tuning->path = value;
-    else if (!number_read(value, 1, TUNE_RUNS_MAX, &tuning->runs))
+    if (name == RANKS)
+        status = cli_ranks_read(&verb_tune, value, 2, &ranks);
+    else if (name == RUNS && !number_read(value, 1, TUNE_RUNS_MAX, &tuning->runs))
         return cli_usage(&verb_tune, "--runs '%s' is no number of runs, 1 to %d", value,
                          TUNE_RUNS_MAX);
-    return CLI_OK;
+    if (status == CLI_OK)
+        status = cli_once(&verb_tune, names[name], *words[name], value);
+    *words[name] = value;
+    return status;
 }
 
 static int arguments_read(int argc, char **argv, struct tuning *tuning)
 {
     bool ended = false; /* by --: what follows may begin with a dash */
     int i = 1, status = CLI_OK;
-    *tuning =
-        (struct tuning){.path = "moot.conf", .argc = argc, .argv = argv, .whole = true};
+    *tuning = (struct tuning){.argc = argc, .argv = argv, .whole = true};
     for (; i < argc && argv[i][0] == '-' && !ended && status == CLI_OK; i++) {
         ended = strcmp(argv[i], "--") == 0;
         status = ended ? CLI_OK : option_take(tuning, &i);
@@ -99,6 +96,8 @@ static int arguments_read(int argc, char **argv, struct tuning *tuning)
                                     &tuning->setting_count);
     if (status != CLI_OK)
         return status;
+    if (tuning->path == NULL)
+        tuning->path = "moot.conf";
     if (tuning->ranks == NULL)
         return cli_usage(&verb_tune, "how many ranks?  -n N is missing");
     if (i + tuning->setting_count >= argc)

@@ -91,6 +91,18 @@ faults explain -np4 drop|-np4|-n
 faults explain --np=4 drop|--np=4|-n
 sim -n 3|-n|--ranks
 END
+while IFS='|' read -r words told; do
+    # shellcheck disable=SC2086 # words are meant to split
+    expect "two values: $words" 2 "$moot" $words
+    says err "$told are not the same: give one of them"
+done <<'END'
+info --level basic --level all|moot info: --level basic and --level all
+report t -o one -o two|moot report: -o one and -o two
+report t -o report.html -o two|moot report: -o report.html and -o two
+trace export t --format csv --format dot|moot trace: --format csv and --format dot
+trace export t -o one -o two|moot trace: -o one and -o two
+END
+expect one_value_twice 0 "$moot" info --level all --json --level all
 expect nothing_like_an_option 2 "$moot" report t --colour
 grep -qx "moot report: there is no option --colour" "$scratch/err"
 note $? "it offers something, or nothing at all"

@@ -49,6 +49,19 @@ done <<'TABLE'
 --ranks 3 --seeds 1..99999999999999999999|--seeds takes numbers up to 18446744073709551614
 --ranks 3 --seed 4 --seeds 1..9|--seed is one run and --seeds are many
 --ranks 3 --seeds 1..9 --seed 4|--seed is one run and --seeds are many
+--ranks 3 --ranks 4|--ranks 3 and --ranks 4 are not the same: give one of them
+--ranks 3 --seed 4 --seed 5|--seed 4 and --seed 5 are not the same
+--ranks 3 --seeds 1..2 --seeds 1..3|--seeds 1..2 and --seeds 1..3 are not the same
+--ranks 3 --tasks 5 --tasks 6|--tasks 5 and --tasks 6 are not the same
+--ranks 3 --jobs 1 --jobs 2|--jobs 1 and --jobs 2 are not the same
+--ranks 3 --newcomers 0 --newcomers 1|--newcomers 0 and --newcomers 1 are not the same
+--ranks 3 --faults none --faults drop:0.1|--faults none and --faults drop:0.1 are not the same
+--ranks 3 --lateness 1ms --lateness 2ms|--lateness 1ms and --lateness 2ms are not the same
+--ranks 3 --workload agree --workload skip|--workload agree and --workload skip are not the same
+--ranks 3 --canary run-twice --canary late|--canary run-twice and --canary late are not the same
+--ranks 3 --sweep voters=1,2 --sweep voters=3|--sweep voters=1,2 and --sweep voters=3 are not the same
+--ranks 3 --voters 1 --voters 3|--voters 1 and --voters 3 are not the same
+--ranks 3 --vote-timeout never --vote-timeout 5ms|--vote-timeout never and --vote-timeout 5ms are not the same
 --ranks 3 --gaps 1001|of a thousand turns, at most 1000
 --ranks 3 --heartbeat 1h|--heartbeat 1h: at most 10s
 --ranks 3 --suspect 10us|--suspect 10us: at least 1ms

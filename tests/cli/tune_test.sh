@@ -48,6 +48,16 @@ says err "MOOT_SUSPECT is 1s .*: MOOT_LEASE is 5s .*; unless it is told otherwis
 expect two_of_one_knob 2 10 "$moot" tune -n 2 MOOT_VOTERS=1 MOOT_VOTERS=2 tsp
 says err "moot tune: MOOT_VOTERS=1 and MOOT_VOTERS=2 are not the same: give one of them"
 
+while IFS='|' read -r words told; do
+    # shellcheck disable=SC2086 # words are meant to split
+    expect "two_of_one_option: $words" 2 10 "$moot" tune -n 2 $words tsp
+    says err "moot tune: $told are not the same: give one of them"
+done <<'END'
+-o one -o two|-o one and -o two
+-o moot.conf -o two|-o moot.conf and -o two
+--runs 1 --runs=2|--runs 1 and --runs 2
+END
+
 for late in --runs -n --; do
     expect "tune_with_$late behind a setting" 2 10 "$moot" tune -n 2 MOOT_VOTERS=1 "$late" tsp
     says err "moot tune: $late stands behind MOOT_VOTERS=1: options come before settings"
