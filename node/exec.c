@@ -147,9 +147,12 @@ COLD static void end_lost(struct moot *m, struct task *task)
 {
     struct text story = {0};
     task_describe(&story, task);
-    text_add(&story,
-             " ran on a rank that is gone, and cannot run again: an input of it "
-             "has been forgotten since");
+    text_add(
+        &story,
+        " ran on a rank that is gone, and cannot run again: an input of it has been "
+        "forgotten, for every rank had released it or ended its scope; a rank that "
+        "holds what it has fetched until it has what comes of it can go on from "
+        "there (moot_task_release)");
     end_with_story(m, task, MOOT_ERR_RESULT_LOST, &story);
 }
 

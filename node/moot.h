@@ -291,11 +291,13 @@ MOOT_API int moot_task_wait_some(moot *m, const moot_task *t, size_t count,
 MOOT_API int moot_task_fetch(moot *m, moot_task t, moot_duration timeout,
                              const void **data, size_t *size);
 /* Ends the borrow and the handle; the task goes on.  Handles not released are by
- * moot_close.  When every rank has spawned and released a task, and what takes its
- * result, the ranks forget it once they remember many, or their results take much
- * memory (MOOT_WINDOW): spawned again it is run again or, if it is a once task, refused
- * with RESULT_LOST.  NOT_HELD ends the wait of a rank that does so when the others have
- * done it before, and that may not own it. */
+ * moot_close.  Who is to survive the loss of ranks holds what it has fetched until it
+ * has what comes of it: what is made from what has been forgotten cannot be made again,
+ * and ends with RESULT_LOST.  When every rank has spawned and released a task, and what
+ * takes its result, the ranks forget it once they remember many, or their results take
+ * much memory (MOOT_WINDOW): spawned again it is run again or, if it is a once task,
+ * refused with RESULT_LOST.  NOT_HELD ends the wait of a rank that does so when the
+ * others have done it before, and that may not own it. */
 MOOT_API int moot_task_release(moot *m, moot_task t);
 /* Asks the task's owner, whoever that is or will be, to end it if it has not started.
  * Returns at once; the task's wait tells how it went, the same on every rank:

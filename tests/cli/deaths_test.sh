@@ -164,6 +164,9 @@ memory() {
         row 0 4 "kill:r$victim@task.end#9" heavy 1
         ! grep -q 'tasks failed' "$scratch/out" || says 'no task failed'
     done
+    # A rank let go of the sum that the other's tasks had yet to be made from again.
+    row 0 2 seed:525,kill:r1@motion.sent#3 steady 1 MOOT_SPLIT=solo MOOT_THREADS=2
+    says 'grew by'
 }
 
 # Two ranks: a death that is seen is survived by either; a silence by rank 0 alone.

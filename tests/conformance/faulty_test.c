@@ -77,6 +77,14 @@ static moot_task spawn_among(struct seat *seat, int first, const moot_task *inpu
     return task;
 }
 
+static void cut_off_here(struct seat *seat)
+{
+    moot_task task;
+    moot_hash never = hash_u64(seat, SQUARE, 1);
+    EXPECT(seat, moot_task_find(seat->m, &never, &task), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NO_QUORUM);
+}
+
 /* Rank 2 runs a task, whose end rank 0 sees, and what that takes, which nobody else may
  * run; then it is cut off.  Rank 1 makes the task again, in vain. */
 static void made_again_in_vain(struct seat *seat)
@@ -88,9 +96,7 @@ static void made_again_in_vain(struct seat *seat)
         EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
     }
     if (seat->rank == 2) {
-        moot_hash never = hash_u64(seat, SQUARE, 1);
-        EXPECT(seat, moot_task_find(seat->m, &never, &task), MOOT_OK);
-        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NO_QUORUM);
+        cut_off_here(seat);
         return;
     }
     if (seat->rank == 0)
@@ -103,6 +109,67 @@ static void made_again_in_vain(struct seat *seat)
     CHECK(seat, told(seat, "when made again: input 0 failed"));
 }
 
+static int is_it(void *hash, const moot_task_info *info)
+{
+    return memcmp(hash, &info->hash, sizeof info->hash) == 0;
+}
+
+static void wait_until_forgotten(struct seat *seat, moot_hash hash)
+{
+    while (moot_tasks_each(seat->m, NULL, is_it, &hash) != MOOT_OK)
+        nap_ms(1);
+}
+
+/* Two tasks that rank 2 runs, in a scope that all close, from the result of a scope
+ * that all have closed and released; its hash. */
+static moot_hash spawn_in_scopes(struct seat *seat, moot_task tasks[2])
+{
+    moot_task_info of_input = {.chair = -1}, info = {.chair = -1};
+    EXPECT(seat, moot_scope_open(seat->m, "before"), MOOT_OK);
+    moot_task input = spawn_among(seat, 1, NULL, 1);
+    EXPECT(seat, moot_task_info(seat->m, input, &of_input), MOOT_OK);
+    EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
+    EXPECT(seat, moot_scope_open(seat->m, "after"), MOOT_OK);
+    for (uint64_t value = 0, count = 0; count < 2; value++) {
+        tasks[count] = spawn_among(seat, 1, &input, value);
+        EXPECT(seat, moot_task_info(seat->m, tasks[count], &info), MOOT_OK);
+        count += info.chair == 2;
+    }
+    EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
+    EXPECT(seat, moot_task_release(seat->m, input), MOOT_OK);
+    return of_input.hash;
+}
+
+static void expect_fetch(struct seat *seat, moot_task task, int code)
+{
+    const void *data;
+    EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, &(size_t){0}),
+           code);
+}
+
+/* Rank 2 runs what is made from the result of a scope that has ended, and is cut off.
+ * Who has fetched it, and holds it, has it; who has not is told why it is lost, and
+ * what would have kept it. */
+static void made_from_forgotten(struct seat *seat)
+{
+    moot_task tasks[2];
+    const moot_hash input = spawn_in_scopes(seat, tasks);
+    if (seat->rank == 0)
+        expect_fetch(seat, tasks[0], MOOT_OK);
+    wait_until_forgotten(seat, input);
+    if (seat->rank == 2) {
+        cut_off_here(seat);
+        return;
+    }
+    while (moot_present(seat->m, 2) != 0)
+        nap_ms(1);
+    expect_fetch(seat, tasks[0], MOOT_OK);
+    expect_fetch(seat, tasks[1], MOOT_ERR_RESULT_LOST);
+    CHECK(seat, told(seat, "cannot run again: an input of it has been forgotten"));
+    CHECK(seat, told(seat, "released it or ended its scope; "));
+    CHECK(seat, told(seat, "holds what it has fetched until it has what comes of it"));
+}
+
 static const char *const harmed[] = {
     "MOOT_FAULTS=seed:3,drop:0.1,dup:0.1,reorder:0.1:x2,delay:0.1:1ms+-1ms", NULL};
 static const char *const harmed_votes[] = {"MOOT_FAULTS=seed:4,drop:0.25/vote+result",
@@ -112,6 +179,8 @@ static const char *const cut_two[] = {"MOOT_FAULTS=part:2@20ms", "MOOT_SUSPECT=3
                                       NULL};
 static const char *const cut_later[] = {"MOOT_FAULTS=part:2@1s", "MOOT_SUSPECT=300ms",
                                         NULL};
+static const char *const cut_later_with_workers[] = {
+    "MOOT_FAULTS=part:2@1s", "MOOT_SUSPECT=300ms", "MOOT_THREADS=1", NULL};
 
 static const struct scene scenes[] = {
     SCENE(spread_and_sum, .knobs = harmed, .sizes = {2, 3, 4}),
@@ -130,6 +199,12 @@ static const struct scene scenes[] = {
     SCENE(big_results, .knobs = harmed, .sizes = {2, 3}),
     {"cut_off", cut_off, kernels, cut_two, cut_off_after, {3}},
     {"made_again_in_vain", made_again_in_vain, kernels, cut_later, cut_off_after, {3}},
+    {"made_from_forgotten",
+     made_from_forgotten,
+     kernels,
+     cut_later_with_workers,
+     cut_off_after,
+     {3}},
 };
 
 int main(int argc, char **argv)

@@ -3,11 +3,13 @@
  *     steady [TASKS [released [WINDOW]]]      a rank of the job; 40,000 if not given
  *
  * Phases of 500 tasks: 499 that take the sum of the phase before, and one that adds
- * them up and is fetched by all, so that every phase can be made again from what each
- * rank has.  Each phase is a scope; or, with `released`, there is none, and what is let
- * go has to be dropped (MOOT_WINDOW should then be small).  With a WINDOW nobody is to
- * die, and then the ranks, which agree, cast no vote, however small it is: a spawn that
- * waits for room is no rest.
+ * them up and is fetched by all, and held until the next sum is there, so that every
+ * phase can be made again from what each rank has.  (A rank whose own tasks have run
+ * lets go of what they took, if its program has: then what the others' tasks gave, and
+ * that sum with them, can be lost together.)  Each phase is a scope; or, with
+ * `released`, there is none, and what is let go has to be dropped (MOOT_WINDOW should
+ * then be small).  With a WINDOW nobody is to die, and then the ranks, which agree,
+ * cast no vote, however small it is: a spawn that waits for room is no rest.
  *
  * What must be true, whoever dies in the first fifth: every sum is right, and from then
  * on no survivor's resident memory grows by more than GROWTH_BYTES_MAX.  Kept, the
@@ -67,15 +69,14 @@ static moot_task spawn(moot *m, moot_kernel_id kernel, uint64_t number,
     return task;
 }
 
-/* One phase; *last is the sum of the one before and then of this. */
+/* One phase; *last is the sum of the one before, and then of this. */
 static void run_phase(moot *m, moot_kernel_id kernel, uint64_t phase, moot_task *last,
                       uint64_t *sum)
 {
     static moot_task tasks[WIDTH];
+    const moot_task before = *last;
     for (uint64_t i = 0; i < WIDTH; i++)
         tasks[i] = spawn(m, kernel, phase * WIDTH + i, last, phase > 0);
-    if (phase > 0)
-        must(m, moot_task_release(m, *last), "release");
     *last = spawn(m, kernel, phase, tasks, WIDTH);
     const void *data = NULL;
     size_t size = 0;
@@ -88,6 +89,8 @@ static void run_phase(moot *m, moot_kernel_id kernel, uint64_t phase, moot_task 
     }
     for (uint64_t i = 0; i < WIDTH; i++)
         must(m, moot_task_release(m, tasks[i]), "release");
+    if (phase > 0)
+        must(m, moot_task_release(m, before), "release");
 }
 
 static void run_scope(moot *m, moot_kernel_id kernel, uint64_t phase, moot_task *last,
@@ -132,9 +135,9 @@ int main(int argc, char **argv)
             base = resident_bytes();
     }
     uint64_t now = resident_bytes(), growth = now > base ? now - base : 0;
+    const unsigned long long last_tasks = (phases - phases / 5) * (WIDTH + 1);
     printf("steady: rank %d grew by %.2f MB over the last %llu tasks\n", moot_rank(m),
-           (double)growth / 1e6,
-           (unsigned long long)((phases - phases / 5) * (WIDTH + 1)));
+           (double)growth / 1e6, last_tasks);
     bool good = growth <= GROWTH_BYTES_MAX && (!alive || is_silent(m));
     return moot_close(m) == MOOT_OK && good ? 0 : 1;
 }
