@@ -10,8 +10,7 @@
  */
 #include "consensus/internal.h"
 
-/* --- Needs ---------------------------------------------------------------------------
- */
+/* --- Needs ----------------------------------------------------------------------- */
 
 void asker_add_need(struct core *core, struct task *task, enum want want)
 {
@@ -109,8 +108,7 @@ bool asker_wants(const struct task *task)
     return task->needs_done + task->needs_data > 0 && !task_satisfied(task);
 }
 
-/* --- Motions and pulls ---------------------------------------------------------------
- */
+/* --- Motions and pulls ----------------------------------------------------------- */
 
 static enum want present_want(const struct task *task)
 {

@@ -40,8 +40,7 @@ void census_reset(struct core *core)
     core->census = (struct census){0};
 }
 
-/* --- Entries, by hash ---------------------------------------------------------------
- */
+/* --- Entries, by hash ------------------------------------------------------------ */
 
 static void index_put(struct census *census, uint32_t item)
 {
@@ -123,8 +122,7 @@ static void add_claim(struct core *core, const moot_hash *hash)
     }
 }
 
-/* --- This rank's own ----------------------------------------------------------------
- */
+/* --- This rank's own ------------------------------------------------------------- */
 
 static struct rollsum own_sum(const struct core *core)
 {
@@ -164,8 +162,7 @@ static void add_own_claims(struct core *core)
     }
 }
 
-/* --- Telling ------------------------------------------------------------------------
- */
+/* --- Telling --------------------------------------------------------------------- */
 
 static void tell_parent(struct core *core, bool alike, const struct rollsum *sum)
 {
@@ -301,8 +298,7 @@ void census_turn(struct core *core)
     forget_entries(census);
 }
 
-/* --- Hearing ------------------------------------------------------------------------
- */
+/* --- Hearing --------------------------------------------------------------------- */
 
 /* The parent's own roll, or another child's, is not like ours and all below us. */
 static void tell_all(struct core *core)

@@ -18,8 +18,7 @@ static struct chunk *chunk_at(const struct core *core, struct chunk_place place)
     return &core->lanes[place.lane].chunks[place.chunk_plus_one - 1];
 }
 
-/* --- By name ------------------------------------------------------------------------
- */
+/* --- By name --------------------------------------------------------------------- */
 
 static void by_sum_put(struct chunk_place *index, size_t room, const struct core *core,
                        struct chunk_place place)
@@ -119,8 +118,7 @@ void roll_compact(struct core *core, struct lane *lane)
     roll_index(core);
 }
 
-/* --- By place ------------------------------------------------------------------------
- */
+/* --- By place -------------------------------------------------------------------- */
 
 HOT struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position)
 {

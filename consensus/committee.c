@@ -35,8 +35,7 @@ static uint32_t seats_for(uint32_t member_count)
                                         : 1;
 }
 
-/* --- Choosing ------------------------------------------------------------------------
- */
+/* --- Choosing -------------------------------------------------------------------- */
 
 struct seat {
     uint64_t weight;
@@ -115,8 +114,7 @@ bool committee_of(const struct core *core, const struct rankset *members,
     return true;
 }
 
-/* --- Taking office -------------------------------------------------------------------
- */
+/* --- Taking office --------------------------------------------------------------- */
 
 bool committee_take(struct core *core)
 {

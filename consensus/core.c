@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Making and freeing -------------------------------------------------------------
- */
+/* --- Making and freeing ---------------------------------------------------------- */
 
 static bool options_are_sane(const struct core_options *options)
 {
@@ -191,8 +190,7 @@ void core_free(struct core *core)
     free(core);
 }
 
-/* --- Events that change a lane, a scope, the rank ------------------------------------
- */
+/* --- Events that change a lane, a scope, the rank -------------------------------- */
 
 static int on_lane(struct core *core, const struct core_event *event)
 {
@@ -303,8 +301,7 @@ COLD static int on_cancel(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
-/* --- The step -----------------------------------------------------------------------
- */
+/* --- The step -------------------------------------------------------------------- */
 
 HOT static int dispatch(struct core *core, const struct core_event *event)
 {

@@ -63,8 +63,7 @@ static void fill(struct core *core, uint32_t number, struct chunk *chunk,
     mark(core, chunk);
 }
 
-/* --- Making an end ------------------------------------------------------------------
- */
+/* --- Making an end --------------------------------------------------------------- */
 
 enum end { END_IS, END_LATER, END_CANNOT };
 
@@ -138,8 +137,7 @@ static enum end end_at(struct core *core, uint32_t number, uint64_t at)
                : end_in_chunk(core, number, chunk, at);
 }
 
-/* --- Where memory is short ----------------------------------------------------------
- */
+/* --- Where memory is short ------------------------------------------------------- */
 
 static uint64_t agreed_by_all(const struct core *core, const struct lane *lane)
 {
@@ -223,8 +221,7 @@ void cut_own(struct core *core)
     cut_tell(core);
 }
 
-/* --- Where it is short elsewhere ----------------------------------------------------
- */
+/* --- Where it is short elsewhere ------------------------------------------------- */
 
 void cut_hear(struct core *core, uint32_t from, struct chunk *chunk)
 {
@@ -252,8 +249,7 @@ bool cut_take(struct core *core, uint32_t from, const struct announced *what)
     return end != END_LATER;
 }
 
-/* --- Telling ------------------------------------------------------------------------
- */
+/* --- Telling --------------------------------------------------------------------- */
 
 /* Not of one that others may have dropped: who has can make nothing of it. */
 static void tell_one(struct core *core, uint32_t number, struct chunk *chunk)

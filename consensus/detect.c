@@ -30,8 +30,7 @@ bool detect_watches(const struct core *core)
     return detect_is_on(core) && (!core->large || committee_serves(core));
 }
 
-/* --- Leases -------------------------------------------------------------------------
- */
+/* --- Leases ---------------------------------------------------------------------- */
 
 static bool is_quorate(const struct core *core)
 {

@@ -56,8 +56,7 @@ void drop_news(struct core *core)
     core->drop.moves = true;
 }
 
-/* --- Once tasks that are gone -------------------------------------------------------
- */
+/* --- Once tasks that are gone ---------------------------------------------------- */
 
 static size_t once_slot(const moot_hash *once, size_t room, const moot_hash *hash)
 {
@@ -110,8 +109,7 @@ void drop_late(struct core *core, uint32_t from, const struct message *message)
     }
 }
 
-/* --- Is it released here? -----------------------------------------------------------
- */
+/* --- Is it released here? -------------------------------------------------------- */
 
 /* While there are stubs a record does not know all that takes its result, and a stub
  * nothing of that: then all members must hold all between the chunk and the last that
@@ -163,8 +161,7 @@ static bool all_released(struct core *core, uint32_t number, const struct chunk 
            look_at_all(core, &core->lanes[number], chunk, sent, received);
 }
 
-/* --- Saying so ----------------------------------------------------------------------
- */
+/* --- Saying so ------------------------------------------------------------------- */
 
 void drop_say(struct core *core, uint32_t to, enum released_what what,
               const struct chunk_name *name, struct message_released said)
@@ -360,8 +357,7 @@ HOT void core_let_go(struct core *core, const moot_hash *hash, void *entry)
     }
 }
 
-/* --- Asked, and until the outcome ---------------------------------------------------
- */
+/* --- Asked, and until the outcome ------------------------------------------------ */
 
 bool drop_place_is_leaving(const struct core *core, roll_place place)
 {
@@ -524,8 +520,7 @@ void drop_take(struct core *core, uint32_t from, const struct message_released *
     }
 }
 
-/* --- Views --------------------------------------------------------------------------
- */
+/* --- Views ----------------------------------------------------------------------- */
 
 /* What was offered is offered anew; what is leaving is asked for. */
 void drop_enter_view(struct core *core)

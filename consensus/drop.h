@@ -7,8 +7,7 @@
 
 #include "consensus/core.h"
 
-/* --- drop.c, drop_round.c -----------------------------------------------------------
- */
+/* --- drop.c, drop_round.c -------------------------------------------------------- */
 
 bool drop_is_on(const struct core *core);
 void drop_news(struct core *core); /* something may have become droppable */
@@ -39,8 +38,7 @@ void drop_forget_offers(struct core *core);
 /* There is no such chunk any more. */
 void drop_void_offer(struct core *core, const struct chunk_name *name);
 
-/* --- cut.c --------------------------------------------------------------------------
- */
+/* --- cut.c ----------------------------------------------------------------------- */
 
 /* Cuts what all members hold, if memory is short here. */
 void cut_own(struct core *core);
@@ -50,8 +48,7 @@ bool cut_take(struct core *core, uint32_t from, const struct announced *what);
 void cut_hear(struct core *core, uint32_t from, struct chunk *chunk);
 void cut_tell(struct core *core);
 
-/* --- drop_count.c -------------------------------------------------------------------
- */
+/* --- drop_count.c ---------------------------------------------------------------- */
 
 bool drop_is_released(const struct core *core, const struct task *task);
 void drop_count_one(struct core *core, struct task *task);

@@ -23,8 +23,7 @@
  */
 #include "consensus/internal.h"
 
-/* --- Is it released here? -----------------------------------------------------------
- */
+/* --- Is it released here? -------------------------------------------------------- */
 
 static bool has_ended(const struct task *task)
 {
@@ -86,8 +85,7 @@ static bool is_quiet(const struct core *core, const struct task *task)
             (!task->docket->balloting && !task->docket->undecided));
 }
 
-/* --- Counting -----------------------------------------------------------------------
- */
+/* --- Counting -------------------------------------------------------------------- */
 
 /* One is asked for after another of the same chunk. */
 HOT struct chunk_facts *drop_facts_at(struct core *core, roll_place place)
@@ -152,8 +150,7 @@ void drop_forget_counts(struct core *core)
     }
 }
 
-/* --- What feeds what ----------------------------------------------------------------
- */
+/* --- What feeds what ------------------------------------------------------------- */
 
 /* `taker`: its place in the same lane, behind the chunk; 0: it has none. */
 static void note_fed(struct core *core, roll_place from, uint64_t taker)
@@ -321,8 +318,7 @@ enum feeds drop_feeds_offered(const struct core *core, uint32_t number,
     return facts->feeds_last < lane->open_first ? FEEDS_YES : FEEDS_NO;
 }
 
-/* --- For tests ----------------------------------------------------------------------
- */
+/* --- For tests ------------------------------------------------------------------- */
 
 static bool counts_are(const struct core *core, const struct lane *lane, uint64_t first,
                        uint64_t last, const struct chunk_facts *facts)

@@ -12,8 +12,7 @@
 
 #include <stdlib.h>
 
-/* --- Offers -------------------------------------------------------------------------
- */
+/* --- Offers ---------------------------------------------------------------------- */
 
 static struct offer *offer_find(struct core *core, const struct chunk_name *name)
 {
@@ -73,8 +72,7 @@ static bool all_offer(const struct core *core, const struct offer *offer)
     return true;
 }
 
-/* --- Rounds -------------------------------------------------------------------------
- */
+/* --- Rounds ---------------------------------------------------------------------- */
 
 /* All members let go of what takes the chunk's results, too, as far as this rank's
  * graph goes: it has run, and should its result be lost with its owner, it may be made
@@ -212,8 +210,7 @@ static void end_round(struct core *core)
     }
 }
 
-/* --- What members say ---------------------------------------------------------------
- */
+/* --- What members say ------------------------------------------------------------ */
 
 /* What this rank does not have by that name has been cut here since, or is about to be,
  * when what is leaving has stayed. */

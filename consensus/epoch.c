@@ -423,8 +423,7 @@ void epoch_enter(struct core *core, const struct view *view)
     }
 }
 
-/* --- What was leaving ---------------------------------------------------------------
- */
+/* --- What was leaving ------------------------------------------------------------ */
 
 void epoch_report_chunk(struct core *core, const struct lane *lane,
                         const struct chunk *chunk)

@@ -15,8 +15,7 @@
 enum { PAGE_TASKS = 512 };
 enum { EXPECT_AHEAD = 4, EXPECT_FAR_AHEAD = 8, TOLD_TOGETHER_MAX = 64 };
 
-/* --- Pages of a roll ---------------------------------------------------------------
- */
+/* --- Pages of a roll ------------------------------------------------------------- */
 
 struct page {
     void **known; /* records, and stubs; NULL: nothing is left of it */
@@ -78,8 +77,7 @@ HOT void lane_forget(struct core *core, struct lane *lane, uint64_t position)
     }
 }
 
-/* --- Tasks -------------------------------------------------------------------------
- */
+/* --- Tasks ----------------------------------------------------------------------- */
 
 static void unlink_inputs(struct task *task)
 {
@@ -219,8 +217,7 @@ bool forget_task(struct core *core, struct task *task, bool alike)
     return true;
 }
 
-/* --- Chunks ------------------------------------------------------------------------
- */
+/* --- Chunks ---------------------------------------------------------------------- */
 
 /* Its tasks have been out of every cache for long: the record some tasks ahead, and of
  * a task less far ahead what that leads to. */

@@ -39,8 +39,7 @@ static uint32_t runner_of(const struct core *core, const struct task *task)
     return task->finder ? NOBODY : task->chair;
 }
 
-/* --- Results on their way ------------------------------------------------------------
- */
+/* --- Results on their way -------------------------------------------------------- */
 
 /* How a result goes out; if it is large, its bytes do up to so many. */
 static enum result_data result_form(const struct task *task, enum want want,
@@ -236,8 +235,7 @@ void graph_answer(struct core *core, struct task *task)
     }
 }
 
-/* --- Owning and running --------------------------------------------------------------
- */
+/* --- Owning and running ---------------------------------------------------------- */
 
 static void unfinished_add(struct core *core, struct task *task)
 {
@@ -497,8 +495,7 @@ void graph_verdict(struct core *core, struct task *task, int32_t code,
     }
 }
 
-/* --- Demand --------------------------------------------------------------------------
- */
+/* --- Demand ---------------------------------------------------------------------- */
 
 static bool visit(struct core *core, struct task *task)
 {

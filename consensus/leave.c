@@ -57,8 +57,7 @@ static void say_to_committee(struct core *core, enum leave_what what)
     }
 }
 
-/* --- Who can run it instead ---------------------------------------------------------
- */
+/* --- Who can run it instead ------------------------------------------------------ */
 
 static bool another_may_run(const struct core *core, const struct task *task)
 {
@@ -83,8 +82,7 @@ bool leave_forbids_claim(const struct core *core, const struct task *task)
            !(wanted || is_nested(task));
 }
 
-/* --- Returning ----------------------------------------------------------------------
- */
+/* --- Returning ------------------------------------------------------------------- */
 
 /* The chair's record is empty again, and all askers are to hear of the next owner. */
 static void reopen(struct core *core, struct task *task, uint32_t from)
@@ -201,8 +199,7 @@ static void take_back(struct core *core, uint32_t from, struct task *task, bool 
     chair_retest(core, task);
 }
 
-/* --- Beginning ----------------------------------------------------------------------
- */
+/* --- Beginning ------------------------------------------------------------------- */
 
 int leave_begin(struct core *core)
 {
@@ -247,8 +244,7 @@ void leave_enter_view(struct core *core)
     }
 }
 
-/* --- Seeing out what was spawned here ------------------------------------------------
- */
+/* --- Seeing out what was spawned here -------------------------------------------- */
 
 /* A nested task that perhaps only this rank holds: its end is waited for, whoever runs
  * it.  True while that has not come. */
@@ -281,8 +277,7 @@ static bool sees_any_out(struct core *core)
     return any;
 }
 
-/* --- Handing over --------------------------------------------------------------------
- */
+/* --- Handing over ---------------------------------------------------------------- */
 
 /* Who stays, as far as this rank knows.  Where nobody does, the lowest that is not
  * ready keeps everything until it is alone. */
@@ -419,8 +414,7 @@ void leave_turn(struct core *core)
     }
 }
 
-/* --- Being an heir -------------------------------------------------------------------
- */
+/* --- Being an heir --------------------------------------------------------------- */
 
 static void on_going(struct core *core, uint32_t from)
 {
@@ -471,8 +465,7 @@ void leave_on_handover(struct core *core, uint32_t from,
     say(core, from, LEAVE_TAKEN, NULL);
 }
 
-/* --- What the others say -------------------------------------------------------------
- */
+/* --- What the others say --------------------------------------------------------- */
 
 /* Who is ready takes nothing more; what it has taken before it has handed on. */
 static void on_ready(struct core *core, uint32_t from)
@@ -566,8 +559,7 @@ void leave_forget(struct core *core, struct task *task)
     task->handing = task->returning = false;
 }
 
-/* --- Going ---------------------------------------------------------------------------
- */
+/* --- Going ----------------------------------------------------------------------- */
 
 /* Ready, and all others are certified dead, or as ready as this rank while the dead
  * were a quorum.  They may have decided a view without those who are ready, since for

@@ -231,8 +231,7 @@ uint64_t link_deadline_ns(const struct link *link)
     return link->resend_ns < link->ack_due_ns ? link->resend_ns : link->ack_due_ns;
 }
 
-/* --- What the peer acknowledges ----------------------------------------------------
- */
+/* --- What the peer acknowledges -------------------------------------------------- */
 
 /* The timeout that the measurements ask for. */
 static uint64_t estimate_ns(const struct link *link)

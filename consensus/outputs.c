@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Memory -------------------------------------------------------------------------
- */
+/* --- Memory ---------------------------------------------------------------------- */
 
 void *core_alloc(struct core *core, size_t size)
 {
@@ -108,8 +107,7 @@ void block_free(struct block *list)
     }
 }
 
-/* --- Memory that is used again ------------------------------------------------------
- */
+/* --- Memory that is used again --------------------------------------------------- */
 
 /* Classes are 16 bytes apart, and whole cache lines from LARGE_BYTES on, up to 1024;
  * then each is twice the one before. */
@@ -200,8 +198,7 @@ HOT void memory_give(struct core *core, void *memory, size_t size)
     core->memory.free[class] = memory;
 }
 
-/* --- Outputs ------------------------------------------------------------------------
- */
+/* --- Outputs --------------------------------------------------------------------- */
 
 void *out_borrow(struct core *core, size_t size)
 {

@@ -53,8 +53,7 @@ bool pending_none(const struct core *core)
            is_empty(&core->asking);
 }
 
-/* --- When --------------------------------------------------------------------------
- */
+/* --- When ------------------------------------------------------------------------ */
 
 /* T3a: the chair is known to hold it, so it owns it and will push it. */
 static bool push_is_expected(const struct core *core, const struct task *task)
@@ -154,8 +153,7 @@ uint64_t pending_deadline(const struct core *core)
     return due->urgent_ns < plain_ns ? due->urgent_ns : plain_ns;
 }
 
-/* --- What --------------------------------------------------------------------------
- */
+/* --- What ------------------------------------------------------------------------ */
 
 /* It takes what is still to be made here, or to come: so it has not run anywhere. */
 static bool is_early(const struct task *task)
@@ -215,8 +213,7 @@ void pending_forget(struct task *task)
     }
 }
 
-/* --- Asking ------------------------------------------------------------------------
- */
+/* --- Asking ---------------------------------------------------------------------- */
 
 static bool is_due(struct core *core, const struct task *task)
 {

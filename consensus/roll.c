@@ -62,8 +62,7 @@ void roll_release(struct core *core)
     free(core->by_sum);
 }
 
-/* --- What is known of peers ---------------------------------------------------------
- */
+/* --- What is known of peers ------------------------------------------------------ */
 
 bool roll_all_hold(const struct core *core, uint32_t number, const struct chunk *chunk)
 {
@@ -328,8 +327,7 @@ void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
     }
 }
 
-/* --- This rank's own roll -----------------------------------------------------------
- */
+/* --- This rank's own roll -------------------------------------------------------- */
 
 /* All but its place: `what`. */
 static void announce(struct core *core, uint32_t number, struct message_roll what)
@@ -498,8 +496,7 @@ void roll_tell_partial(struct core *core)
     }
 }
 
-/* --- Messages -----------------------------------------------------------------------
- */
+/* --- Messages -------------------------------------------------------------------- */
 
 static struct announced *announced_enter(struct core *core, struct peer *peer,
                                          const struct message_roll *roll)
@@ -622,8 +619,7 @@ void roll_on_hashes(struct core *core, uint32_t from,
     }
 }
 
-/* --- Final rolls --------------------------------------------------------------------
- */
+/* --- Final rolls ----------------------------------------------------------------- */
 
 /* T1a needs to know what a closed peer holds: ask for what does not match. */
 void roll_want_of_closed(struct core *core)

@@ -9,8 +9,7 @@
 #include "consensus/drop.h"
 #include "hashing/hot.h"
 
-/* --- outputs.c ---------------------------------------------------------------------
- */
+/* --- outputs.c ------------------------------------------------------------------- */
 
 void *core_alloc(struct core *core, size_t size); /* zeroed; NULL marks core broken */
 bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
@@ -188,8 +187,7 @@ void view_turn(struct core *core);
 bool view_is_last(const struct core *core); /* none may follow until it is settled */
 uint64_t view_deadline(const struct core *core);
 
-/* --- leave.c ------------------------------------------------------------------------
- */
+/* --- leave.c --------------------------------------------------------------------- */
 
 int leave_begin(struct core *core);
 /* Looks whether this rank has drained, and hands over what it has. */
@@ -242,8 +240,7 @@ bool recovery_all_settled(const struct core *core);
 void recovery_reaccepted(struct core *core); /* one more of core->reaccepting */
 void recovery_forget(struct core *core, struct task *task); /* its scope is over */
 
-/* --- table.c ------------------------------------------------------------------------
- */
+/* --- table.c --------------------------------------------------------------------- */
 
 struct task *table_find(const struct core *core, const moot_hash *hash);
 /* A record or a stub. */
@@ -335,8 +332,7 @@ void table_release(struct core *core);
 bool task_learn_candidates(struct core *core, struct task *task,
                            const struct rankset *candidates);
 
-/* --- roll.c -------------------------------------------------------------------------
- */
+/* --- roll.c ---------------------------------------------------------------------- */
 
 struct lane *lane_enter(struct core *core, uint32_t number); /* NULL: limit, memory */
 bool roll_append(struct core *core, struct lane *lane, uint32_t number,
@@ -379,8 +375,7 @@ void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
                     uint32_t count);
 void roll_release(struct core *core);
 
-/* --- chunks.c -----------------------------------------------------------------------
- */
+/* --- chunks.c -------------------------------------------------------------------- */
 
 /* The one around a lane's position; NULL if that is in none yet, or gone. */
 struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position);
@@ -393,8 +388,7 @@ void roll_index_last(struct core *core, uint32_t lane); /* its last chunk is new
 void roll_index(struct core *core); /* chunks have come in between others */
 void roll_compact(struct core *core, struct lane *lane); /* takes out dead ones */
 
-/* --- state.c ------------------------------------------------------------------------
- */
+/* --- state.c --------------------------------------------------------------------- */
 
 /* Announces partial chunks and this rank's state if they are due. */
 void state_announce(struct core *core);
@@ -402,14 +396,12 @@ uint64_t state_deadline(const struct core *core);
 bool state_below_rests(const struct core *core); /* and so do all below it */
 void state_on_state(struct core *core, uint32_t from, const struct message *message);
 
-/* --- register.c ---------------------------------------------------------------------
- */
+/* --- register.c ------------------------------------------------------------------ */
 
 int graph_register(struct core *core, const struct core_event *event);
 void graph_link_edge(struct edge *edge, struct task *from, bool order_only);
 
-/* --- graph.c ------------------------------------------------------------------------
- */
+/* --- graph.c --------------------------------------------------------------------- */
 
 void graph_own(struct core *core, struct task *task, enum evidence evidence);
 /* Pushes an own, done result to the rank that will run this consumer of it. */
@@ -440,8 +432,7 @@ void graph_disown(struct core *core, struct task *task); /* not started */
 void graph_hand_over(struct core *core, struct task *task, uint32_t heir);
 bool task_satisfied(const struct task *task);
 
-/* --- asker.c ------------------------------------------------------------------------
- */
+/* --- asker.c --------------------------------------------------------------------- */
 
 /* Of motions, and of yields because all is quiet, a turn says so many: they are on
  * their way, and are answered, while the next says more. */
@@ -470,8 +461,7 @@ bool asker_swept(const struct core *core);
 /* The census says that the chair lacks it: tells it, unless it has been told. */
 void asker_tell(struct core *core, struct task *task);
 
-/* --- pending.c ----------------------------------------------------------------------
- */
+/* --- pending.c ------------------------------------------------------------------- */
 
 /* A motion for it, once no push can be expected any more; again if its needs grew. */
 void pending_add(struct core *core, struct task *task);
@@ -483,8 +473,7 @@ void pending_look_again(struct core *core); /* a delay may have become shorter *
 void pending_flush(struct core *core);
 uint64_t pending_deadline(const struct core *core);
 
-/* --- docket.c -----------------------------------------------------------------------
- */
+/* --- docket.c -------------------------------------------------------------------- */
 
 struct docket *docket_of(struct core *core, struct task *task);
 struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t rank);
@@ -496,15 +485,13 @@ void docket_release(struct core *core, struct docket *docket); /* accepts NULL *
 void undecided_add(struct core *core, struct task *task);
 void undecided_remove(struct task *task);
 
-/* --- serve.c ------------------------------------------------------------------------
- */
+/* --- serve.c --------------------------------------------------------------------- */
 
 /* Tells the owner of new askers; and, if `fresh`, that it is the owner. */
 void serve_askers(struct core *core, struct task *task, bool fresh);
 void serve_decide_again(struct core *core, struct task *task); /* in a new view */
 
-/* --- cancel.c -----------------------------------------------------------------------
- */
+/* --- cancel.c -------------------------------------------------------------------- */
 
 /* This rank's program cancels it. */
 void cancel_begin(struct core *core, struct task *task);
@@ -520,8 +507,7 @@ bool cancel_is_agreed(const struct core *core, const struct task *task);
 void cancel_pass_on(struct core *core, struct task *task);
 void cancel_enter_view(struct core *core, struct task *task);
 
-/* --- chair.c ------------------------------------------------------------------------
- */
+/* --- chair.c --------------------------------------------------------------------- */
 
 void chair_on_motion(struct core *core, uint32_t from, struct task *task,
                      const struct message_motion *motion);
@@ -630,8 +616,7 @@ bool forget_task(struct core *core, struct task *task, bool alike);
 /* All tasks of a chunk that every member has. */
 void forget_chunk(struct core *core, uint32_t lane, struct chunk *chunk);
 
-/* --- ballot.c ------------------------------------------------------------------------
- */
+/* --- ballot.c -------------------------------------------------------------------- */
 
 /* Adds the voters that have not accepted yet. */
 void ballot_awaited(const struct core *core, const struct task *task,

@@ -34,8 +34,7 @@
 
 enum { BUCKETS = 256, LOOKS_PER_STEP = 16 };
 
-/* --- Marks of scopes that have ended ------------------------------------------------
- */
+/* --- Marks of scopes that have ended --------------------------------------------- */
 
 static size_t mark_slot(const uint64_t *marks, size_t room, uint64_t mark)
 {
@@ -73,8 +72,7 @@ static void mark_add(struct core *core, uint64_t mark)
     core->mark_count++;
 }
 
-/* --- Records of scopes ---------------------------------------------------------------
- */
+/* --- Records of scopes ----------------------------------------------------------- */
 
 static struct scope **bucket_of(const struct core *core, uint64_t mark)
 {
@@ -187,8 +185,7 @@ void scope_add_task(struct scope *scope, struct task *task)
     scope->touched = true;
 }
 
-/* --- What the program says -----------------------------------------------------------
- */
+/* --- What the program says ------------------------------------------------------- */
 
 bool scope_is_closed_here(const struct core *core, const struct scope *scope)
 {
@@ -256,8 +253,7 @@ void scope_on_rank_close(struct core *core)
     }
 }
 
-/* --- Counting ------------------------------------------------------------------------
- */
+/* --- Counting -------------------------------------------------------------------- */
 
 /* What may lead to more; a CHASE or a RESOLVE acts on what is busy anyway. */
 static bool counts(enum message_type type)
@@ -295,8 +291,7 @@ void scope_received(struct core *core, struct task *task, const struct message *
     }
 }
 
-/* --- Messages ------------------------------------------------------------------------
- */
+/* --- Messages -------------------------------------------------------------------- */
 
 void scope_send(struct core *core, uint32_t to, const moot_hash *hash,
                 struct message_released released)
@@ -366,8 +361,7 @@ void scope_on_released(struct core *core, uint32_t from, const struct message *m
     }
 }
 
-/* --- The end ------------------------------------------------------------------------
- */
+/* --- The end --------------------------------------------------------------------- */
 
 /* The next view is told, unless the views between are settled: then all know. */
 static void note_ended(struct core *core, uint64_t mark)
@@ -391,8 +385,7 @@ void scope_drop(struct core *core, struct scope *scope, bool alike)
     core->forget_due = true;
 }
 
-/* --- Views ---------------------------------------------------------------------------
- */
+/* --- Views ----------------------------------------------------------------------- */
 
 static void reset(struct core *core, struct scope *scope)
 {
@@ -470,8 +463,7 @@ void scope_enter_view(struct core *core, const struct view *view)
     }
 }
 
-/* --- The turn ------------------------------------------------------------------------
- */
+/* --- The turn -------------------------------------------------------------------- */
 
 /* Some of those that only wait for their consumers, in turn, and all that were asked
  * for. */

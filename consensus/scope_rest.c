@@ -15,8 +15,7 @@
 
 enum { SCAN_PER_STEP = 4096 };
 
-/* --- Looking -------------------------------------------------------------------------
- */
+/* --- Looking --------------------------------------------------------------------- */
 
 static bool is_served(const struct core *core, const struct task *to)
 {
@@ -132,8 +131,7 @@ static void sweep(struct core *core, struct scope *scope)
     }
 }
 
-/* --- Telling the lowest member -------------------------------------------------------
- */
+/* --- Telling the lowest member --------------------------------------------------- */
 
 static bool is_told(const struct scope *scope, bool rests, bool ready)
 {

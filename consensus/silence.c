@@ -24,8 +24,7 @@ static bool left_since(const struct core *core, const struct loss *loss, uint32_
            !spared;
 }
 
-/* --- Losses -------------------------------------------------------------------------
- */
+/* --- Losses ---------------------------------------------------------------------- */
 
 /* The latest word about a view counts: members only get fewer. */
 static struct loss *loss_enter(struct core *core, const struct past *past)
@@ -86,8 +85,7 @@ void silence_release(struct core *core)
     free(core->losses);
 }
 
-/* --- Judging ------------------------------------------------------------------------
- */
+/* --- Judging --------------------------------------------------------------------- */
 
 /* Those who left could have decided a view of their own, without anyone who is still
  * there, and in that view the task may have had other voters.  Only certificates let

@@ -30,8 +30,7 @@ bool spread_is_on(const struct core *core)
     return core->member_count > core->options.direct_max;
 }
 
-/* --- Places -------------------------------------------------------------------------
- */
+/* --- Places ---------------------------------------------------------------------- */
 
 /* Those who answer to this rank: in the tree, or all to the root. */
 static void take_children(struct core *core)
@@ -106,8 +105,7 @@ void spread_enter(struct core *core)
     }
 }
 
-/* --- What the others have -----------------------------------------------------------
- */
+/* --- What the others have -------------------------------------------------------- */
 
 /* Adds a member and so many before it, by rank and around. */
 static void add_row(struct core *core, struct rankset *set, uint32_t from,
@@ -213,8 +211,7 @@ void spread_tell_part(struct core *core, struct lane *lane)
     }
 }
 
-/* --- Telling ------------------------------------------------------------------------
- */
+/* --- Telling --------------------------------------------------------------------- */
 
 /* A chunk is of one scope; of one that has ended nothing is told any more. */
 static void tell(struct core *core, uint32_t number, const struct chunk *chunk,

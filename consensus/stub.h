@@ -59,8 +59,7 @@ static inline uint32_t stub_lane(const void *stub)
     return place_lane(((const struct stub *)stub)->place);
 }
 
-/* --- Of stub.c --------------------------------------------------------------------
- */
+/* --- Of stub.c ------------------------------------------------------------------- */
 
 struct core;
 struct core_register;

@@ -139,8 +139,7 @@ void table_replace(struct core *core, struct task *task)
     core->slots[slot_of(core, &task->hash)] = task;
 }
 
-/* --- What few tasks have ------------------------------------------------------------
- */
+/* --- What few tasks have --------------------------------------------------------- */
 
 const struct seldom seldom_at_first = {
     .asked_need = NEED_NONE, .accepted = NOBODY, .heir = NOBODY, .canceller = NOBODY};
@@ -171,8 +170,7 @@ struct seldom *seldom_of(struct core *core, struct task *task)
     return task->seldom;
 }
 
-/* --- Candidates ---------------------------------------------------------------------
- */
+/* --- Candidates ------------------------------------------------------------------ */
 
 /* An owner is a set of one: tasks share those. */
 static struct rankset *single_of(struct core *core, uint32_t rank)
@@ -232,8 +230,7 @@ static void place(struct core *core, struct task *task,
     task->finder = false;
 }
 
-/* --- Records ------------------------------------------------------------------------
- */
+/* --- Records --------------------------------------------------------------------- */
 
 struct task *table_enter(struct core *core, const moot_hash *hash)
 {

@@ -80,8 +80,7 @@ static void count_mine(struct core *core, enum tally_what what)
     pass_up(core, what);
 }
 
-/* --- Entering ------------------------------------------------------------------------
- */
+/* --- Entering -------------------------------------------------------------------- */
 
 void tally_enter(struct core *core)
 {
@@ -110,8 +109,7 @@ void tally_take_report(struct core *core, uint32_t from)
 
 void tally_settled(struct core *core) { count_mine(core, TALLY_SETTLED); }
 
-/* --- What peers say ------------------------------------------------------------------
- */
+/* --- What peers say -------------------------------------------------------------- */
 
 static void on_taken(struct core *core)
 {

@@ -78,8 +78,7 @@ int moot_queue_close(moot *m)
     return error;
 }
 
-/* --- Inside a queue's functions ----------------------------------------------------
- */
+/* --- Inside a queue's functions -------------------------------------------------- */
 
 /* Takes the tickets out of the queue; on failure they are there as before, at its end.
  */
@@ -136,8 +135,7 @@ moot *moot_queue_context(const moot_queue *queue)
     return queue != NULL ? queue->m : NULL;
 }
 
-/* --- Tickets -----------------------------------------------------------------------
- */
+/* --- Tickets --------------------------------------------------------------------- */
 
 int moot_ticket_look_sized(const moot_ticket *ticket, moot_ticket_view *out,
                            size_t size)

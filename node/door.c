@@ -75,8 +75,7 @@ bool door_is_safe(const char *path)
            status.st_uid == geteuid() && (status.st_mode & 077) == 0;
 }
 
-/* --- Opening and closing ------------------------------------------------------------
- */
+/* --- Opening and closing --------------------------------------------------------- */
 
 /* Again where another job has just removed the folder as its last. */
 static bool bind_in(int fd, const char *folder, const struct sockaddr_un *address)
@@ -177,8 +176,7 @@ void door_close(struct moot *m)
     m->door = NULL;
 }
 
-/* --- Answers ------------------------------------------------------------------------
- */
+/* --- Answers --------------------------------------------------------------------- */
 
 static uint8_t *pack_picture(const struct door *door, const struct picture *picture,
                              size_t *size)
@@ -266,8 +264,7 @@ static void answer_all(struct moot *m, uint64_t now_ns)
     free(picture.seats);
 }
 
-/* --- Guests -------------------------------------------------------------------------
- */
+/* --- Guests ---------------------------------------------------------------------- */
 
 static bool is_ours(int fd)
 {

@@ -95,8 +95,7 @@ void faults_release(struct moot *m)
     m->faults.plan = NULL;
 }
 
-/* --- Whether a rule fires -----------------------------------------------------------
- */
+/* --- Whether a rule fires -------------------------------------------------------- */
 
 static bool is_on(const struct moot *m) { return m->faults.began_ns != 0; }
 
@@ -125,8 +124,7 @@ static bool fires(struct moot *m, plan_rules rules, uint32_t index)
     return true;
 }
 
-/* --- Strikes ------------------------------------------------------------------------
- */
+/* --- Strikes --------------------------------------------------------------------- */
 
 static void sleep_ns(uint64_t ns)
 {
@@ -202,8 +200,7 @@ bool faults_look(struct moot *m, uint64_t now_ns)
     return now_ns >= f->deaf_until_ns;
 }
 
-/* --- Slowness -----------------------------------------------------------------------
- */
+/* --- Slowness -------------------------------------------------------------------- */
 
 void faults_after_turn(struct moot *m, uint64_t now_ns)
 {
@@ -238,8 +235,7 @@ void faults_after_kernel(struct moot *m, uint64_t took_ns)
     }
 }
 
-/* --- Messages -----------------------------------------------------------------------
- */
+/* --- Messages -------------------------------------------------------------------- */
 
 struct fate faults_fate(struct moot *m, uint64_t types, uint32_t to)
 {

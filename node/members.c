@@ -24,8 +24,7 @@ enum {
     RANKS_TEXT_BYTES = 256
 };
 
-/* --- Knobs -------------------------------------------------------------------------
- */
+/* --- Knobs ----------------------------------------------------------------------- */
 
 int members_options(const struct moot *m, struct core_options *options, char *story,
                     size_t story_size)
@@ -63,8 +62,7 @@ void members_release(struct moot *m)
     free(m->members.all);
 }
 
-/* --- Deaths ------------------------------------------------------------------------
- */
+/* --- Deaths ---------------------------------------------------------------------- */
 
 bool members_is_here(const struct moot *m, uint32_t rank)
 {
@@ -166,8 +164,7 @@ void members_look(struct moot *m, uint64_t now_ns)
     }
 }
 
-/* --- Views -------------------------------------------------------------------------
- */
+/* --- Views ----------------------------------------------------------------------- */
 
 static void tell_view(struct moot *m, const struct rankset *members,
                       const struct text *gone)
@@ -263,8 +260,7 @@ bool members_take_over(struct moot *m, const struct task *task)
     return true;
 }
 
-/* --- Farewells ----------------------------------------------------------------------
- */
+/* --- Farewells ------------------------------------------------------------------- */
 
 void members_on_goodbye(struct moot *m, uint32_t from)
 {

@@ -100,8 +100,7 @@ MOOT_API int moot_queue_open(moot *m, enum moot_queue_kind kind);
  * is not spawned. */
 MOOT_API int moot_queue_close(moot *m);
 
-/* --- Queues of one's own -----------------------------------------------------------
- */
+/* --- Queues of one's own --------------------------------------------------------- */
 
 typedef struct moot_queue moot_queue;   /* an open one, for its functions to name */
 typedef struct moot_ticket moot_ticket; /* a spawned task that has not gone up yet */

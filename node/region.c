@@ -37,8 +37,7 @@ void region_add(struct moot *m, struct region *region)
     m->unnamed.in_regions++;
 }
 
-/* --- What is about to be forgotten --------------------------------------------------
- */
+/* --- What is about to be forgotten ----------------------------------------------- */
 
 /* Some task of it is that of an earlier spawn, whose handles have gone. */
 static bool any_is_leaving(const struct moot *m, const struct region *region)

@@ -102,8 +102,7 @@ void stall_add_program(struct text *text, const Moot__Account *account)
     }
 }
 
-/* --- What is waited for ------------------------------------------------------------
- */
+/* --- What is waited for ---------------------------------------------------------- */
 
 struct waited {
     moot_hash hash;
@@ -338,8 +337,7 @@ static void add_waits(struct text *text, const struct picture *picture)
     add_untold_waits(text, picture);
 }
 
-/* --- What each rank says -----------------------------------------------------------
- */
+/* --- What each rank says --------------------------------------------------------- */
 
 static void add_said(struct text *text, const Moot__Account *account)
 {
@@ -478,8 +476,7 @@ static void add_ranks(struct text *text, const struct picture *picture)
     rankset_release(&told);
 }
 
-/* --- All of it ---------------------------------------------------------------------
- */
+/* --- All of it ------------------------------------------------------------------- */
 
 static void add_disputes(struct text *text, const struct picture *picture,
                          const struct diagnosis *diagnosis)

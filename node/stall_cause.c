@@ -348,8 +348,7 @@ static void say_undecided(struct text *text, const struct picture *picture,
              either(finding, "its", "their"), finding->culprit);
 }
 
-/* --- At the owner -------------------------------------------------------------------
- */
+/* --- At the owner ---------------------------------------------------------------- */
 
 static void say_away(struct text *text, const struct picture *picture,
                      const struct finding *finding)
@@ -457,8 +456,7 @@ static void say_moving(struct text *text, const struct picture *picture,
     text_add(text, "\n      next: look again: SIGUSR1 asks for a report\n");
 }
 
-/* --- All of a finding ---------------------------------------------------------------
- */
+/* --- All of a finding ------------------------------------------------------------ */
 
 enum { CHAIN_ENDS = 3, CHAIN_SHOWN = 8 };
 

@@ -90,8 +90,7 @@ HOT void payload_free(struct payload *payload)
     }
 }
 
-/* --- Small ones ---------------------------------------------------------------------
- */
+/* --- Small ones ------------------------------------------------------------------ */
 
 enum { PAYLOADS_PER_BLOCK = 256, PAYLOAD_BYTES = 3 * PAYLOAD_ALIGN };
 static_assert(PAYLOAD_ALIGN + PAYLOAD_SMALL_BYTES < PAYLOAD_BYTES, "and a zero byte");

@@ -60,8 +60,7 @@ static const char *name(const struct order_checker *checker, uint32_t task)
     return checker->program->tasks[task].name;
 }
 
-/* --- Epochs -------------------------------------------------------------------------
- */
+/* --- Epochs ---------------------------------------------------------------------- */
 
 static void check_view_id(struct order_checker *checker, struct sim *sim,
                           const struct sight *sight)
@@ -119,8 +118,7 @@ static void check_keep(const struct order_checker *checker, struct sim *sim,
                  sight->rank, name(checker, sight->task), from);
 }
 
-/* --- Reports ------------------------------------------------------------------------
- */
+/* --- Reports --------------------------------------------------------------------- */
 
 /* Whom an entry of this rank's report says to be the owner; UINT32_MAX: nobody. */
 static uint32_t owner_of(const struct message_entry *entry, uint32_t rank)
@@ -238,8 +236,7 @@ static void check_send(struct order_checker *checker, struct sim *sim,
     }
 }
 
-/* --- Decisions ----------------------------------------------------------------------
- */
+/* --- Decisions ------------------------------------------------------------------- */
 
 static uint32_t chair_in(const struct order_checker *checker, const struct sim *sim,
                          uint32_t task, uint64_t epoch)
@@ -288,8 +285,7 @@ static void see_note(struct order_checker *checker, struct sim *sim,
         ranks_add(&checker->tasks[sight->task].claimed_by, sight->rank);
 }
 
-/* --- Watching -----------------------------------------------------------------------
- */
+/* --- Watching -------------------------------------------------------------------- */
 
 static void enter_view(struct order_checker *checker, const struct sight *sight)
 {

@@ -259,8 +259,7 @@ const char *plan_fault_name(enum plan_fault fault); /* "drop"; "?" if out of ran
 /* The group of a message type; PLAN_GROUP_END if it is none. */
 enum plan_group plan_group(enum message_type type);
 
-/* --- Which rules strike ------------------------------------------------------------
- */
+/* --- Which rules strike ---------------------------------------------------------- */
 
 /* A set of rules: bit i is rules[i]. */
 typedef uint64_t plan_rules;

@@ -90,8 +90,7 @@ struct script {
 uint32_t script_resolve(const struct script *script, const struct script_ref *ref,
                         uint32_t same, uint32_t *first);
 
-/* --- script_words.c -----------------------------------------------------------------
- */
+/* --- script_words.c -------------------------------------------------------------- */
 
 struct script_reader {
     struct script *script;
@@ -128,8 +127,7 @@ bool script_read_ref(struct script_reader *reader, bool may_same,
 bool script_read_refs(struct script_reader *reader, bool may_same,
                       struct script_refs *out);
 
-/* --- script_write.c -----------------------------------------------------------------
- */
+/* --- script_write.c -------------------------------------------------------------- */
 
 void script_error_set(struct script_error *error, struct script_place place,
                       const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Declarations ------------------------------------------------------------------
- */
+/* --- Declarations ---------------------------------------------------------------- */
 
 static bool read_name(struct script_reader *reader, struct script_set *set)
 {
@@ -179,8 +178,7 @@ static bool read_task(struct script_reader *reader)
     return read_clauses(reader, &script->sets[script->set_count - 1]);
 }
 
-/* --- Actions -----------------------------------------------------------------------
- */
+/* --- Actions --------------------------------------------------------------------- */
 
 static bool read_section(struct script_reader *reader)
 {
@@ -323,8 +321,7 @@ static bool read_action(struct script_reader *reader, enum script_op op)
     return true;
 }
 
-/* --- Lines -------------------------------------------------------------------------
- */
+/* --- Lines ----------------------------------------------------------------------- */
 
 static bool read_line(struct script_reader *reader)
 {

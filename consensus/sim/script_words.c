@@ -120,8 +120,7 @@ bool script_read_ranks(struct script_reader *reader, struct plan_ranks *out)
            script_word_ends(reader, "set of ranks");
 }
 
-/* --- References --------------------------------------------------------------------
- */
+/* --- References ------------------------------------------------------------------ */
 
 /* Words of the language that end a list of tasks; none is a task's name. */
 static const char *const reserved[] = {

@@ -169,8 +169,7 @@ static bool shrink_rule_contents(struct bench *bench)
     return smaller;
 }
 
-/* --- What is struck ----------------------------------------------------------------
- */
+/* --- What is struck -------------------------------------------------------------- */
 
 /* Brings the number down: halfway to the least, then less far, then by one. */
 static bool shrink_number(struct bench *bench, uint32_t *of_best, uint32_t *of_draft,

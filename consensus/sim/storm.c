@@ -16,8 +16,7 @@ enum {
     HEARTBEATS_PER_RULE = 2000
 };
 
-/* --- Failure detection --------------------------------------------------------------
- */
+/* --- Failure detection ----------------------------------------------------------- */
 
 /* The longest that a sign of life may take without a fault. */
 static uint64_t worst_silence_ns(const struct sim_weather *weather)
@@ -66,8 +65,7 @@ static void draw_detection(struct random *random, struct sim_weather *weather)
         weather->suspect_ns * random_between(random, 2, 8) + 2 * weather->lease_ns;
 }
 
-/* --- The storm ----------------------------------------------------------------------
- */
+/* --- The storm ------------------------------------------------------------------- */
 
 static void *by_rank(uint32_t ranks, size_t size)
 {

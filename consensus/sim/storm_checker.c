@@ -37,8 +37,7 @@ void storm_count_anew(struct storm_checker *checker)
     rankset_release(&lost);
 }
 
-/* --- Watching -----------------------------------------------------------------------
- */
+/* --- Watching -------------------------------------------------------------------- */
 
 /* A rank is over, one way or another. */
 static void see_end(struct storm_checker *checker, const struct sight *sight)
@@ -80,8 +79,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         storm_see_task(checker, sim, sight);
 }
 
-/* --- The whole run ------------------------------------------------------------------
- */
+/* --- The whole run --------------------------------------------------------------- */
 
 static bool fail(struct sim_report *report, const char *check, const char *why)
 {

@@ -70,8 +70,7 @@ struct storm_checker {
     struct rankset counting; /* members of the newest view who live, or adjourned */
 };
 
-/* --- storm_checker.c ----------------------------------------------------------------
- */
+/* --- storm_checker.c ------------------------------------------------------------- */
 
 const char *storm_task_name(const struct storm_checker *checker, uint32_t task);
 /* Empty sets for a view that nobody has entered. */
@@ -84,8 +83,7 @@ void storm_keep_running(const struct storm_checker *checker, struct rankset *ran
 /* `counting`, after who is gone, or the newest view, has changed. */
 void storm_count_anew(struct storm_checker *checker);
 
-/* --- storm_checker_tasks.c ----------------------------------------------------------
- */
+/* --- storm_checker_tasks.c ------------------------------------------------------- */
 
 void storm_see_task(struct storm_checker *checker, struct sim *sim,
                     const struct sight *sight);
@@ -98,8 +96,7 @@ void storm_see_departure(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
 void storm_forget_task(struct seen *seen); /* frees what it owns */
 
-/* --- storm_checker_views.c ----------------------------------------------------------
- */
+/* --- storm_checker_views.c ------------------------------------------------------- */
 
 void storm_set_view(struct storm_checker *checker, const struct sim *sim,
                     uint64_t epoch, const struct rankset *members);

@@ -27,8 +27,7 @@ static struct rankset candidates_of(const struct storm_checker *checker, uint32_
     return (struct rankset){.low = checker->program->tasks[task].candidates};
 }
 
-/* --- Owners -------------------------------------------------------------------------
- */
+/* --- Owners ---------------------------------------------------------------------- */
 
 static void check_given(struct storm_checker *checker, struct sim *sim,
                         const struct sight *sight)
@@ -124,8 +123,7 @@ static void check_start(struct storm_checker *checker, struct sim *sim,
     ranks_add(&seen->started_by, sight->rank);
 }
 
-/* --- Results ------------------------------------------------------------------------
- */
+/* --- Results --------------------------------------------------------------------- */
 
 bool storm_may_fail(const struct storm_checker *checker, uint32_t index)
 {
@@ -314,8 +312,7 @@ static void check_keep(struct storm_checker *checker, struct sim *sim,
                 rank_of(checker, sim, result->owner_uid, sight->peer));
 }
 
-/* --- Verdicts -----------------------------------------------------------------------
- */
+/* --- Verdicts -------------------------------------------------------------------- */
 
 static void check_not_held(struct storm_checker *checker, struct sim *sim,
                            const struct sight *sight)
@@ -435,8 +432,7 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
                  sight->rank, sight->code, storm_task_name(checker, sight->task));
 }
 
-/* --- Leaving ------------------------------------------------------------------------
- */
+/* --- Leaving --------------------------------------------------------------------- */
 
 /* Nested tasks are in the scope of what spawned them. */
 static bool is_scoped(const struct program *program, uint32_t task)
@@ -468,8 +464,7 @@ void storm_see_departure(struct storm_checker *checker, struct sim *sim,
     rankset_release(&others);
 }
 
-/* --- Waits --------------------------------------------------------------------------
- */
+/* --- Waits ----------------------------------------------------------------------- */
 
 static void check_waited(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight)

@@ -15,8 +15,7 @@ void storm_forget_party(struct party *party)
     free(party->grants);
 }
 
-/* --- Leases -------------------------------------------------------------------------
- */
+/* --- Leases ---------------------------------------------------------------------- */
 
 bool storm_holds_lease(const struct storm_checker *checker, const struct sim *sim,
                        uint32_t rank)
@@ -63,8 +62,7 @@ static void note_grant(struct storm_checker *checker, const struct sight *sight)
         (struct grant){.from = sight->peer, .token_ns = token_ns};
 }
 
-/* --- Quorums ------------------------------------------------------------------------
- */
+/* --- Quorums --------------------------------------------------------------------- */
 
 /* Leaves those whom nothing ever kept from hearing another of them. */
 static void keep_mutual(const struct storm_checker *checker, struct rankset *ranks)
@@ -123,8 +121,7 @@ void storm_see_quorum(struct storm_checker *checker, struct sim *sim,
         sim_fail(sim, "quorum lost", "rank %" PRIu32 " finds no quorum", sight->rank);
 }
 
-/* --- Views --------------------------------------------------------------------------
- */
+/* --- Views ----------------------------------------------------------------------- */
 
 void storm_set_view(struct storm_checker *checker, const struct sim *sim,
                     uint64_t epoch, const struct rankset *members)
@@ -219,8 +216,7 @@ void storm_enter_view(struct storm_checker *checker, struct sim *sim,
         begin_view(checker, sim, epoch);
 }
 
-/* --- Votes --------------------------------------------------------------------------
- */
+/* --- Votes ----------------------------------------------------------------------- */
 
 /* A view that was decided may never be entered: all others have adjourned. */
 static void note_vote(struct storm_checker *checker, const struct sight *sight)
@@ -272,8 +268,7 @@ void storm_see_message(struct storm_checker *checker, struct sim *sim,
                  sight->rank);
 }
 
-/* --- Faults -------------------------------------------------------------------------
- */
+/* --- Faults ---------------------------------------------------------------------- */
 
 static bool drifts_too_far(const struct plan_rule *rule)
 {

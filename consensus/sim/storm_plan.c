@@ -31,8 +31,7 @@ static bool chance(struct drafter *drafter, uint32_t per_mille)
     return random_chance(drafter->random, per_mille);
 }
 
-/* --- When ---------------------------------------------------------------------------
- */
+/* --- When ------------------------------------------------------------------------ */
 
 /* Many things happen early. */
 static uint64_t draw_time_ns(struct drafter *drafter)
@@ -89,8 +88,7 @@ static void set_when(struct drafter *drafter, struct plan_rule *rule)
         set_time(drafter, rule);
 }
 
-/* --- Who ----------------------------------------------------------------------------
- */
+/* --- Who ------------------------------------------------------------------------- */
 
 static void set_one(struct drafter *drafter, struct plan_ranks *ranks)
 {
@@ -159,8 +157,7 @@ static void set_link(struct drafter *drafter, struct plan_rule *rule)
         rule->others = (struct plan_ranks){.count = 0};
 }
 
-/* --- How ----------------------------------------------------------------------------
- */
+/* --- How ------------------------------------------------------------------------- */
 
 static struct plan_spread draw_spread(struct drafter *drafter, uint64_t mean_ns)
 {
@@ -237,8 +234,7 @@ static void draw_slowness(struct drafter *drafter, struct plan_rule *rule)
         set_when(drafter, rule);
 }
 
-/* --- Rules --------------------------------------------------------------------------
- */
+/* --- Rules ----------------------------------------------------------------------- */
 
 static void draw_clocks(struct drafter *drafter)
 {

@@ -71,8 +71,7 @@ bool strike_fires(struct sim *sim, uint32_t rule, uint32_t rank, uint32_t peer)
     return true;
 }
 
-/* --- Deaths -------------------------------------------------------------------------
- */
+/* --- Deaths ---------------------------------------------------------------------- */
 
 static uint32_t machine_of(const struct sim *sim, const struct host *host)
 {
@@ -109,8 +108,7 @@ void strike_reap(struct host *host, uint32_t dead)
     host_step(host, &event);
 }
 
-/* --- Strikes ------------------------------------------------------------------------
- */
+/* --- Strikes --------------------------------------------------------------------- */
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -222,8 +220,7 @@ void strike_at_point(struct host *host, enum core_point point)
                            point, sim->now_ns));
 }
 
-/* --- Slowness -----------------------------------------------------------------------
- */
+/* --- Slowness -------------------------------------------------------------------- */
 
 static plan_rules rules_on(struct host *host, enum plan_fault fault)
 {
@@ -260,8 +257,7 @@ uint64_t strike_slow_ns(struct host *host, uint64_t took_ns)
     return more_ns;
 }
 
-/* --- Clocks -------------------------------------------------------------------------
- */
+/* --- Clocks ---------------------------------------------------------------------- */
 
 static bool has_clocks(const struct sim *sim)
 {
@@ -315,8 +311,7 @@ uint64_t strike_when_ns(const struct host *host, uint64_t clock_ns)
                                  clock_ns - ahead_ns(sim, host->role));
 }
 
-/* --- Newcomers ----------------------------------------------------------------------
- */
+/* --- Newcomers ------------------------------------------------------------------- */
 
 /* One after the other, so that each knows its number: when all that were given out have
  * been in a view.  (If one of them dies before that nobody may come any more.) */
@@ -347,8 +342,7 @@ void strike_join(struct sim *sim, uint32_t role)
     begin_next(sim);
 }
 
-/* --- Views --------------------------------------------------------------------------
- */
+/* --- Views ----------------------------------------------------------------------- */
 
 static uint32_t highest(const struct rankset *ranks)
 {

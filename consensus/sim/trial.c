@@ -184,8 +184,7 @@ static void fit_settings(const struct trial *trial, struct sim_weather *weather)
                  2 * (weather->suspect_ns + weather->lease_ns));
 }
 
-/* --- What is not the program -------------------------------------------------------
- */
+/* --- What is not the program ----------------------------------------------------- */
 
 /* A fast interconnect without mishaps, and the release's own delays. */
 static void set_steady(struct sim_weather *out)
@@ -255,8 +254,7 @@ void trial_draw_plan(const struct trial *trial, uint64_t seed, struct plan *out)
         storm_release(&storm);
 }
 
-/* --- The program -------------------------------------------------------------------
- */
+/* --- The program ----------------------------------------------------------------- */
 
 /* A barrier of foreign code does not survive a death. */
 static struct program *make_program(const struct trial *trial, uint64_t seed,
@@ -329,8 +327,7 @@ bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *
     return good || refuse(error, "a barrier does not survive faults: --faults none");
 }
 
-/* --- The run -----------------------------------------------------------------------
- */
+/* --- The run --------------------------------------------------------------------- */
 
 static plan_rules find_unfired(const struct trial *trial, const struct plan *plan,
                                const struct sim_report *report)

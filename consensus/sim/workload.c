@@ -151,8 +151,7 @@ static void add_tasks(struct loom *loom)
     }
 }
 
-/* --- Who spawns what ---------------------------------------------------------------
- */
+/* --- Who spawns what ------------------------------------------------------------- */
 
 /* Leaves that one rank alone spawns, in runs of one to five: the rank plus one, or 0.
  */

@@ -49,8 +49,7 @@ struct found {
     uint64_t nodes, leaves, depth;
 };
 
-/* --- The tree ------------------------------------------------------------------------
- */
+/* --- The tree -------------------------------------------------------------------- */
 
 /* The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). */
 static uint64_t mix(uint64_t z)

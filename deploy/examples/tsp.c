@@ -50,8 +50,7 @@ struct subtree {
     int32_t city[PREFIX_CITIES];
 };
 
-/* --- Tours and bounds ---------------------------------------------------------------
- */
+/* --- Tours and bounds ------------------------------------------------------------ */
 
 static struct tour nearest_neighbour(const struct tsplib *map)
 {
@@ -127,8 +126,7 @@ static int32_t subtree_bound(const struct tsplib *map, const struct subtree *sub
     return length + way_home(map, at, open);
 }
 
-/* --- The kernels --------------------------------------------------------------------
- */
+/* --- The kernels ----------------------------------------------------------------- */
 
 /* tsp.read: a file's name -> struct problem.  Owned by rank 0: no other needs the file.
  */
@@ -202,8 +200,7 @@ static int kernel_search(moot_call *call, void *user)
     return MOOT_OK;
 }
 
-/* --- Each rank's own search ----------------------------------------------------------
- */
+/* --- Each rank's own search ------------------------------------------------------ */
 
 /* The example's only answer to a failure: say it and end the job. */
 static void check(const moot *m, const char *what, int code)
@@ -295,8 +292,7 @@ static void search(struct search *s)
     free(subtrees);
 }
 
-/* --- The oracle ----------------------------------------------------------------------
- */
+/* --- The oracle ------------------------------------------------------------------ */
 
 /* Held and Karp, 1962: best[set][last] is the shortest path from city n-1 through
  * all of `set` that ends in `last`.  NO_TOUR without memory. */

@@ -17,8 +17,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* --- Leaving and reading -----------------------------------------------------------
- */
+/* --- Leaving and reading --------------------------------------------------------- */
 
 void outcome_leave(const char *directory, long rank, int status, int signal)
 {
@@ -99,8 +98,7 @@ void outcome_release(struct outcome *outcome)
     *outcome = (struct outcome){0};
 }
 
-/* --- Judging -----------------------------------------------------------------------
- */
+/* --- Judging --------------------------------------------------------------------- */
 
 static const struct sheet *sheet_of(const struct sheets *sheets, size_t rank)
 {
@@ -158,8 +156,7 @@ static bool ended_with_job(const struct rank_end *end)
     return !end->known || end->signal == SIGTERM || end->signal == SIGKILL;
 }
 
-/* --- Telling -----------------------------------------------------------------------
- */
+/* --- Telling --------------------------------------------------------------------- */
 
 static double ms_between(uint64_t from_ns, uint64_t to_ns)
 {

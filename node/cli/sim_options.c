@@ -34,8 +34,7 @@ static bool read_count(const char *word, uint64_t least, uint64_t most, uint32_t
     return true;
 }
 
-/* --- Options with a value ----------------------------------------------------------
- */
+/* --- Options with a value -------------------------------------------------------- */
 
 static int bad_count(const char *option, const char *what, uint64_t least,
                      uint64_t most, const char *word)
@@ -251,8 +250,7 @@ static int take_workload(struct sim_command *command, const char *word)
     return take_script(command, word, &error);
 }
 
-/* --- Settings and sweeps -----------------------------------------------------------
- */
+/* --- Settings and sweeps --------------------------------------------------------- */
 
 static int find_setting(const char *name, size_t length)
 {

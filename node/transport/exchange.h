@@ -104,8 +104,7 @@ void exchange_ring_post(struct exchange *x, struct near *near,
 void *exchange_ring_place(struct exchange *x, uint32_t rank, size_t size);
 void exchange_ring_show(struct exchange *x, uint32_t rank, size_t size);
 
-/* --- Of all ------------------------------------------------------------------------
- */
+/* --- Of all ---------------------------------------------------------------------- */
 
 /* Calls the handlers for what has ended, for what is lent, and for frames_max frames at
  * most. Returns how many handlers it called. */

@@ -55,8 +55,7 @@ enum { LEAVE_SECONDS = 15 }; /* how long free() waits for the other ranks */
  * MPI, too: it may have taken what it has not delivered. */
 enum { SELDOM_POLLS = 64 };
 
-/* --- The transport ------------------------------------------------------------------
- */
+/* --- The transport --------------------------------------------------------------- */
 
 struct mpi_transport {
     struct exchange exchange;

@@ -52,8 +52,7 @@ static void control_kernels(struct seat *seat)
     add_kernel(seat, STUBBORN, "stubborn", stubborn, 0);
 }
 
-/* --- Saying what there is ----------------------------------------------------------
- */
+/* --- Saying what there is -------------------------------------------------------- */
 
 static moot_task spawn_spec(struct seat *seat, const moot_task_spec *spec)
 {
@@ -160,8 +159,7 @@ static void all_see(struct seat *seat, moot_task task, int code)
         CHECK(seat, told(seat, "cancelled by rank"));
 }
 
-/* --- Moments ------------------------------------------------------------------------
- */
+/* --- Moments --------------------------------------------------------------------- */
 
 static void cancel_if(struct seat *seat, int canceller, moot_task task)
 {
@@ -306,8 +304,7 @@ static void at_every_moment(struct seat *seat)
         }
 }
 
-/* --- Many at a time, and what depends on them --------------------------------------
- */
+/* --- Many at a time, and what depends on them ------------------------------------ */
 
 static moot_task spawn_labelled(struct seat *seat, uint64_t salt, const char *label,
                                 const moot_task *after)
@@ -390,8 +387,7 @@ static void dependents_fail(struct seat *seat)
     end_round(seat);
 }
 
-/* --- Priorities ---------------------------------------------------------------------
- */
+/* --- Priorities ------------------------------------------------------------------ */
 
 enum { ROUTINES = 6 };
 static atomic_int starts_count, start_of[ROUTINES + 1];
@@ -490,8 +486,7 @@ static void a_motion_brings_the_priority(struct seat *seat)
     end_race(seat, one);
 }
 
-/* --- Retries ------------------------------------------------------------------------
- */
+/* --- Retries --------------------------------------------------------------------- */
 
 enum { FLAKY = RELAY + 1, STEADFAST, SLEEPER };
 static atomic_int flaky_runs;

@@ -118,8 +118,7 @@ static void batches_of_children_after(struct seat *seat)
     CHECK(seat, ran(0, 30));
 }
 
-/* --- A queue of one's own for children, too -----------------------------------------
- */
+/* --- A queue of one's own for children, too -------------------------------------- */
 
 static atomic_int tagged, opened, closed;
 

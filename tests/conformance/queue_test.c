@@ -185,8 +185,7 @@ static void contrary_orders(struct seat *seat)
     CHECK(seat, cycles > 0 && notes[0].runs + notes[1].runs == 0);
 }
 
-/* --- Past the queues, and left open ------------------------------------------------
- */
+/* --- Past the queues, and left open ---------------------------------------------- */
 
 static void past_the_queues(struct seat *seat)
 {

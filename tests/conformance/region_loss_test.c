@@ -8,8 +8,7 @@
 
 enum { KIN = ANCESTOR + 1 };
 
-/* --- Ranks that are lost -----------------------------------------------------------
- */
+/* --- Ranks that are lost --------------------------------------------------------- */
 
 static atomic_bool lost;
 
@@ -217,8 +216,7 @@ static void closes_over_after(struct seat *seat)
         CHECK(seat, notes[i].runs == 0);
 }
 
-/* --- Many of them -------------------------------------------------------------------
- */
+/* --- Many of them ---------------------------------------------------------------- */
 
 /* One after the other, of the same tasks: memory stays as it is. */
 static void one_after_the_other(struct seat *seat)

@@ -55,8 +55,7 @@ static void while_peers_work(struct seat *seat)
     CHECK(seat, ran(0, 20) && stats_of(seat).votes == 0);
 }
 
-/* --- What is not plain, in the midst ------------------------------------------------
- */
+/* --- What is not plain, in the midst --------------------------------------------- */
 
 /* Each takes the one before. */
 static void in_a_row(struct seat *seat)
@@ -136,8 +135,7 @@ static void in_the_midst(struct seat *seat)
     }
 }
 
-/* --- Calls while it is open --------------------------------------------------------
- */
+/* --- Calls while it is open ------------------------------------------------------ */
 
 static int count_marks(void *user, const moot_task_info *info)
 {

@@ -3,8 +3,7 @@
  */
 #include "unnamed.h"
 
-/* --- Threads ------------------------------------------------------------------------
- */
+/* --- Threads --------------------------------------------------------------------- */
 
 static void in_thread(struct seat *seat, void *(*run)(void *), void *argument)
 {
@@ -239,8 +238,7 @@ static void a_thread_that_ends(struct seat *seat)
     }
 }
 
-/* --- The program computes, and closes -----------------------------------------------
- */
+/* --- The program computes, and closes -------------------------------------------- */
 
 /* Somebody else runs what is there, at once. */
 static void a_program_that_computes(struct seat *seat)
@@ -299,8 +297,7 @@ static void closed_well(struct seat *seat)
     CHECK(seat, closed_runs == 3);
 }
 
-/* --- Kernels that ranks know otherwise -----------------------------------------------
- */
+/* --- Kernels that ranks know otherwise ------------------------------------------- */
 
 static void at_odds(struct seat *seat)
 {
@@ -333,8 +330,7 @@ static void kernels_at_odds(struct seat *seat)
     EXPECT(seat, code, MOOT_ERR_KERNEL_MISMATCH);
 }
 
-/* --- Who is not there, and what is looked at ----------------------------------------
- */
+/* --- Who is not there, and what is looked at ------------------------------------- */
 
 /* The last rank is cut off: before, its tasks wait like others, and then they are
  * refused, with others waiting. */
@@ -423,8 +419,7 @@ static void declined(struct seat *seat)
     CHECK(seat, fetch_u64(seat, task) == 600 * 600);
 }
 
-/* --- All of them --------------------------------------------------------------------
- */
+/* --- All of them ----------------------------------------------------------------- */
 
 static const char *const by_caller[] = {"MOOT_PROGRESS=caller", NULL};
 static const char *const with_worker[] = {"MOOT_THREADS=1", NULL};

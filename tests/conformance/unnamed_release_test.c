@@ -236,8 +236,7 @@ static void equal_specs_unnamed(struct seat *seat)
     }
 }
 
-/* --- All of them --------------------------------------------------------------------
- */
+/* --- All of them ----------------------------------------------------------------- */
 
 static const char *const by_caller[] = {"MOOT_PROGRESS=caller", NULL};
 

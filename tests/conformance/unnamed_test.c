@@ -6,8 +6,7 @@
  */
 #include "unnamed.h"
 
-/* --- When they are registered ------------------------------------------------------
- */
+/* --- When they are registered ---------------------------------------------------- */
 
 /* Any call of the library but a spawn and a release.  Where a scope has ended, or a
  * task was declined, all are registered at once: these come last. */
@@ -163,8 +162,7 @@ static void before_any_event(struct seat *seat)
     WAIT_UNNAMED(seat, 0);
 }
 
-/* --- In which order -----------------------------------------------------------------
- */
+/* --- In which order -------------------------------------------------------------- */
 
 /* The ways in which a task may not be plain; those before LABELLED are. */
 enum kind {
@@ -367,8 +365,7 @@ static void refused(struct seat *seat)
     CHECK(seat, fetch_u64(seat, good) == 4);
 }
 
-/* --- Stubs --------------------------------------------------------------------------
- */
+/* --- Stubs ----------------------------------------------------------------------- */
 
 static bool see_all(void *context, void *entry)
 {
@@ -452,8 +449,7 @@ static void stubs_that_become_records(struct seat *seat)
     CHECK(seat, stats_of(seat).votes == votes);
 }
 
-/* --- All of them --------------------------------------------------------------------
- */
+/* --- All of them ----------------------------------------------------------------- */
 
 static const char *const by_caller[] = {"MOOT_PROGRESS=caller", NULL};
 

@@ -77,8 +77,7 @@ static void gives(moot_task task, int64_t value)
 
 static void release(moot_task task) { CHECK_OK(moot_task_release(m, task)); }
 
-/* --- Scenes -------------------------------------------------------------------------
- */
+/* --- Scenes ---------------------------------------------------------------------- */
 
 static void fetched(void)
 {

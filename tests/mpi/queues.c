@@ -56,8 +56,7 @@ static struct world open_world(void)
     return world;
 }
 
-/* --- The queue that passes pairs ---------------------------------------------------
- */
+/* --- The queue that passes pairs ------------------------------------------------- */
 
 struct pairs {
     moot_ticket *kept[2];
@@ -107,8 +106,7 @@ static void open_queue(struct world *world, char kind)
                                                        : MOOT_QUEUE_BULK));
 }
 
-/* --- One nesting -------------------------------------------------------------------
- */
+/* --- One nesting ----------------------------------------------------------------- */
 
 /* The rank's own queues: those of the text, or turned by its number. */
 static char kind_of(char kind, int rank, enum difference difference)
@@ -243,8 +241,7 @@ static void close_world(struct world *world, bool votes_allowed)
     harness_explain_with(NULL);
 }
 
-/* --- Written out -------------------------------------------------------------------
- */
+/* --- Written out ----------------------------------------------------------------- */
 
 /* A text, and its order: what stands before what.  Pairs that are not there, and do not
  * follow, are not ordered. */
@@ -305,8 +302,7 @@ static void run_written(enum difference difference)
     close_world(&world, difference != AGREEING);
 }
 
-/* --- All of them -------------------------------------------------------------------
- */
+/* --- All of them ----------------------------------------------------------------- */
 
 static void run_all(enum difference difference)
 {

@@ -52,8 +52,7 @@ struct hunt {
 
 enum { SURVIVED = 0, KILLED = 1 };
 
-/* --- Where to look ------------------------------------------------------------------
- */
+/* --- Where to look --------------------------------------------------------------- */
 
 /* Does the bench's test fail?  It breaks the rule itself (tests/unit/bench.h). */
 static bool bench_fails(const char *test, enum mutant mutant)
@@ -151,8 +150,7 @@ static void hunt_in_scenes(enum mutant mutant, struct hunt *hunt)
     hunt->scene = NULL;
 }
 
-/* --- Hunting ------------------------------------------------------------------------
- */
+/* --- Hunting --------------------------------------------------------------------- */
 
 static bool has_row(enum mutant mutant)
 {
@@ -228,8 +226,7 @@ static bool run_hunt(enum mutant mutant, bool anew, struct hunt *hunt)
     return !WIFEXITED(status) || WEXITSTATUS(status) != SURVIVED;
 }
 
-/* --- Telling ------------------------------------------------------------------------
- */
+/* --- Telling --------------------------------------------------------------------- */
 
 static void print_killer(enum mutant mutant, const struct hunt *hunt)
 {
@@ -287,8 +284,7 @@ static bool run_mutant(enum mutant mutant, bool anew)
     return !hunt.tree_is_broken;
 }
 
-/* --- Canaries -----------------------------------------------------------------------
- */
+/* --- Canaries -------------------------------------------------------------------- */
 
 /* Whatever kills a mutant must let the unbroken core pass: a sample of it does. */
 static bool the_unbroken_survives(void)

@@ -79,8 +79,7 @@ static inline void own_begins(struct trace *trace, uint32_t rank, uint32_t task)
         }
 }
 
-/* --- Evidence (T5; yield.pml: EVIDENCE) --------------------------------------------
- */
+/* --- Evidence (T5; yield.pml: EVIDENCE) ------------------------------------------ */
 
 static inline bool is_blocked(const struct party *party)
 {
@@ -111,8 +110,7 @@ static inline uint32_t grounds_of(const struct trace *trace, uint32_t rank,
     return grounds;
 }
 
-/* --- T1, T2, T3, T5, T8 ------------------------------------------------------------
- */
+/* --- T1, T2, T3, T5, T8 ---------------------------------------------------------- */
 
 static inline void rule_register(struct trace *trace, uint32_t rank, uint32_t task,
                                  bool on_roll)
@@ -262,8 +260,7 @@ static inline void rule_pick(struct trace *trace, uint32_t rank, uint32_t task,
     }
 }
 
-/* --- T6, T7 ------------------------------------------------------------------------
- */
+/* --- T6, T7 ---------------------------------------------------------------------- */
 
 static inline void rule_decide(struct trace *trace, uint32_t rank, uint32_t task,
                                uint32_t to)

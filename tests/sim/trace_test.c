@@ -28,8 +28,7 @@
 enum mutant mutant_on;
 #endif
 
-/* --- Runs ---------------------------------------------------------------------------
- */
+/* --- Runs ------------------------------------------------------------------------ */
 
 struct tally {
     uint64_t passed, failed, counts[RULE_END];
@@ -124,8 +123,7 @@ static void run_quick_set(struct tally *tally)
         }
 }
 
-/* --- Mutants ------------------------------------------------------------------------
- */
+/* --- Mutants --------------------------------------------------------------------- */
 
 #ifdef MOOT_MUTANTS
 
@@ -212,8 +210,7 @@ static int run_mutants(int count, char **names)
 
 #endif
 
-/* --- Arguments ----------------------------------------------------------------------
- */
+/* --- Arguments ------------------------------------------------------------------- */
 
 static bool parse_number(const char *text, uint64_t *out, char **end)
 {

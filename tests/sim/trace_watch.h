@@ -9,8 +9,7 @@
 
 #include "trace_views.h"
 
-/* --- Beginning and ending ----------------------------------------------------------
- */
+/* --- Beginning and ending -------------------------------------------------------- */
 
 static inline void open_party(struct trace *trace, uint32_t rank)
 {
@@ -61,8 +60,7 @@ static inline void close_trace(struct trace *trace)
     free(trace->starts);
 }
 
-/* --- Messages that arrive -----------------------------------------------------------
- */
+/* --- Messages that arrive -------------------------------------------------------- */
 
 static inline void take_report(struct trace *trace, uint32_t rank, uint32_t from,
                                const struct message_report *report)
@@ -207,8 +205,7 @@ static inline void see_receive(struct trace *trace, const struct sight *sight)
     }
 }
 
-/* --- Messages that leave ------------------------------------------------------------
- */
+/* --- Messages that leave --------------------------------------------------------- */
 
 static inline void see_send_of_views(struct trace *trace, const struct sight *sight)
 {
@@ -275,8 +272,7 @@ static inline void see_send(struct trace *trace, const struct sight *sight)
     }
 }
 
-/* --- What ranks do ------------------------------------------------------------------
- */
+/* --- What ranks do --------------------------------------------------------------- */
 
 /* Of a key that is not modelled, who owns it still matters for what its inputs need. */
 static inline void pass_ownership(struct trace *trace, const struct sight *sight)

@@ -55,8 +55,7 @@ static bool has_a_place(const struct world *world)
     return access(path, F_OK) == 0;
 }
 
-/* --- A rank 0 in a process of its own ----------------------------------------------
- */
+/* --- A rank 0 in a process of its own -------------------------------------------- */
 
 struct maker {
     struct world world;
@@ -137,8 +136,7 @@ static void maker_end(struct maker *maker, int expected)
     assert_false(has_a_place(&maker->world));
 }
 
-/* --- What must be true -------------------------------------------------------------
- */
+/* --- What must be true ----------------------------------------------------------- */
 
 static void two_processes_speak_through_what_one_has_made(void **state)
 {

@@ -61,8 +61,7 @@ static int end(void **state)
     return 0;
 }
 
-/* --- Telling ------------------------------------------------------------------------
- */
+/* --- Telling --------------------------------------------------------------------- */
 
 static void see(struct told *told, struct sight sight)
 {
@@ -149,8 +148,7 @@ static uint32_t task_of(struct told *told, uint32_t rank, bool before)
     return TASKS;
 }
 
-/* --- Rules --------------------------------------------------------------------------
- */
+/* --- Rules ----------------------------------------------------------------------- */
 
 static struct message old_result(uint64_t owner_uid)
 {

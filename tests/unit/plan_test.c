@@ -5,8 +5,7 @@
  */
 #include "tests/unit/plan_parsed.h"
 
-/* --- The word ------------------------------------------------------------------------
- */
+/* --- The word -------------------------------------------------------------------- */
 
 static char *format(const struct plan *plan)
 {
@@ -215,8 +214,7 @@ static void different_words_are_different_plans(void **state)
         plan_free(plans[i]);
 }
 
-/* --- English -------------------------------------------------------------------------
- */
+/* --- English --------------------------------------------------------------------- */
 
 static const struct {
     const char *text, *sentence;
@@ -316,8 +314,7 @@ static void the_opening_counts_the_rules(void **state)
     }
 }
 
-/* --- There and back ------------------------------------------------------------------
- */
+/* --- There and back -------------------------------------------------------------- */
 
 static uint64_t below(uint64_t *seed, uint64_t bound)
 {

@@ -16,8 +16,7 @@
 enum { CAPACITY = RING_BYTES_MIN, GUARD_BYTES = 4096, HELD_MAX = 16 };
 enum { TURNS = 50000, STREAMED = 20000, LIES = 5000 };
 
-/* --- Two ends, and what they say ---------------------------------------------------
- */
+/* --- Two ends, and what they say ------------------------------------------------- */
 
 struct pair {
     unsigned char *memory; /* a guard, the ring, a guard */
@@ -106,8 +105,7 @@ static const unsigned char *take_next(struct pair *pair, size_t *size)
     return bytes;
 }
 
-/* --- Honest ends -------------------------------------------------------------------
- */
+/* --- Honest ends ----------------------------------------------------------------- */
 
 /* What the reader holds must be whole for as long as it holds it. */
 struct held {
@@ -230,8 +228,7 @@ static void two_threads_need_no_lock(void **state)
     pair_close(&reads);
 }
 
-/* --- An end that has lost its mind -------------------------------------------------
- */
+/* --- An end that has lost its mind ----------------------------------------------- */
 
 static uint64_t lie(uint64_t *chance)
 {

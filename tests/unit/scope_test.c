@@ -60,8 +60,7 @@ static void fetch_all(moot_hash hash)
     }
 }
 
-/* --- Tests ---------------------------------------------------------------------------
- */
+/* --- Tests ----------------------------------------------------------------------- */
 
 static void a_scope_that_all_have_left_is_forgotten(void **state)
 {
@@ -370,8 +369,7 @@ static void nor_does_who_missed_it_in_a_large_view(void **state)
     bench.direct_max = 0;
 }
 
-/* --- Rolls ---------------------------------------------------------------------------
- */
+/* --- Rolls ----------------------------------------------------------------------- */
 
 enum { NONE_KEPT = -1 };
 

@@ -15,8 +15,7 @@
 
 #include <cmocka.h>
 
-/* --- Which ranks have processors of their own ---------------------------------------
- */
+/* --- Which ranks have processors of their own ------------------------------------ */
 
 static void set_is_known(void **state)
 {
@@ -67,8 +66,7 @@ static void ranks_are_counted(void **state)
     assert_true(oversubscribed(0, 5, 6));  /* the system does not say */
 }
 
-/* --- What a waiting rank does -------------------------------------------------------
- */
+/* --- What a waiting rank does ---------------------------------------------------- */
 
 static unsigned yields;
 

@@ -59,8 +59,7 @@ static bool is_stub(uint32_t rank, moot_hash hash)
     return core_is_stub(known);
 }
 
-/* --- Which tasks --------------------------------------------------------------------
- */
+/* --- Which tasks ----------------------------------------------------------------- */
 
 static void only_what_others_run_and_feed_is_one(void **state)
 {
@@ -98,8 +97,7 @@ static void only_what_others_run_and_feed_is_one(void **state)
     bench_close();
 }
 
-/* --- Being looked for ---------------------------------------------------------------
- */
+/* --- Being looked for ------------------------------------------------------------ */
 
 static void what_was_said_of_it_is_in_its_record(void **state)
 {
@@ -208,8 +206,7 @@ static void a_new_view_finds_records(void **state)
     bench_close();
 }
 
-/* --- Leaving ------------------------------------------------------------------------
- */
+/* --- Leaving --------------------------------------------------------------------- */
 
 static int spawn_all(uint32_t rank, int count)
 {
@@ -273,8 +270,7 @@ static void what_is_used_stays(void **state)
     bench_close();
 }
 
-/* --- Regrets ------------------------------------------------------------------------
- */
+/* --- Regrets --------------------------------------------------------------------- */
 
 static void who_looks_for_most_gets_records_at_once(void **state)
 {
