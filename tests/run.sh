@@ -175,6 +175,7 @@ fuzzers() {
         # shellcheck disable=SC2086 # an empty corpus is no argument
         run_one "fuzz/$name" $((${FUZZ_SECONDS:-5} + 60)) "$BUILD/fuzz/$name" \
             -max_total_time="${FUZZ_SECONDS:-5}" -artifact_prefix="$BUILD/fuzz/$name-" \
+            -error_exitcode=1 \
             "$BUILD/fuzz/$name.found" $corpus
     done
 }
