@@ -48,8 +48,9 @@ TOGETHER := -O3 -fno-ipa-cp-clone -flto=auto -ffat-lto-objects
 LTO_FLAGS := $(if $(LTO),$(shell printf '' | $(CC) -Werror $(TOGETHER) -x c -c -o /dev/null - 2>/dev/null && \
   echo $(TOGETHER)))
 # What is worth taking into its callers, and which way a branch goes, gcc then decides by
-# counts: of a library in COUNTED whose work deploy/train.sh counts (PROFILE=count).
-# That takes another fifth of the time.  It has said its warnings then.
+# counts: of a library in COUNTED, compiled to count (PROFILE=count), and worked by
+# deploy/train.sh.  Small tasks take up to a fifth less time so.  That library's build has
+# said all warnings.
 PROFILE ?= $(LTO)
 BY_COUNTS := -fprofile-use -fprofile-partial-training -w
 COUNTED := $(if $(filter-out count,$(PROFILE)),$(shell printf '' | \
