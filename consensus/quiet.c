@@ -444,7 +444,12 @@ void quiet_on_pollr(struct core *core, uint32_t from, const struct message *mess
 
 /* --- Carried out at the ranks -------------------------------------------------- */
 
-/* What an owned task in WAIT waits for: there is something, or it would run. */
+/* A once task without inputs left to wait for may wait for a lease. */
+static bool waits_for_input(const struct task *task)
+{
+    return task->own == CORE_OWN_WAIT && task->missing > 0;
+}
+
 static struct task *first_missing(const struct task *task)
 {
     uint32_t i = 0;
@@ -479,7 +484,7 @@ void quiet_on_chase(struct core *core, struct task *task,
     if (count > 0) {
         memcpy(path, chase->path, count * sizeof(*path));
     }
-    while (task->own == CORE_OWN_WAIT) {
+    while (waits_for_input(task)) {
         for (uint32_t i = 0; i < count; i++) {
             if (hash_equal(&path[i], &task->hash)) {
                 graph_verdict(core, first_missing(task), MOOT_ERR_CYCLE, path + i,

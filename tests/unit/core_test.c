@@ -490,6 +490,33 @@ static void a_host_keeps_its_part_in_the_cores_entry(void **state)
     core_free(core);
 }
 
+/* Whatever asks what it waits for: no input (found by the fuzzer of events). */
+static void what_waits_for_a_lease_is_on_no_circle(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, 10 * (uint64_t)MS);
+    moot_hash a = chaired_by(0, 0, MOOT_HASH_ONCE);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(
+            spawn_with(rank, 1, a, (struct core_register){.flags = CORE_TASK_ONCE}),
+            MOOT_OK);
+    }
+    deliver_all();
+    struct core_task_view view;
+    assert_true(core_task_look(bench.core[0], &a, &view));
+    assert_int_equal(view.own, CORE_OWN_WAIT);
+    assert_int_equal(view.missing, 0);
+    core_task_view_release(&view);
+    struct message chase = {.type = MESSAGE_CHASE, .hash = a};
+    core_view(bench.core[0], &chase.epoch, &chase.view_id);
+    post(1, 0, &chase);
+    deliver_all();
+    assert_int_equal(bench.ended[0][1], 0);
+    pass(50 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
 int main(void)
 {
     numbers_init();
@@ -508,6 +535,7 @@ int main(void)
         cmocka_unit_test(what_one_rank_alone_spawned_is_yielded_soon),
         cmocka_unit_test(a_branch_of_one_rank_is_asked_for_and_yielded_bit_by_bit),
         cmocka_unit_test(opposite_orders_end_in_a_cycle),
+        cmocka_unit_test(what_waits_for_a_lease_is_on_no_circle),
         cmocka_unit_test(a_task_nobody_waits_for_runs_before_the_end),
         cmocka_unit_test(a_task_nobody_waits_for_any_more_runs_too),
         cmocka_unit_test(agreeing_ranks_close_without_a_vote),
