@@ -193,7 +193,7 @@ run_kind() {
         ;;
     cli) scripts ;;
     fuzz) fuzzers ;;
-    mutants) run_one mutants 1800 make --no-print-directory -s mutants BUILD="$BUILD" ;;
+    mutants) run_one mutants 1800 make --no-print-directory -s mutants BUILD="$BUILD" PROFILE= ;;
     soak) plan tests/soak.txt ;;
     esac
 }
