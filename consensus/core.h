@@ -521,10 +521,11 @@ struct core_task_view {
     uint64_t need;
     const char *site;
     void *user;
-    const moot_hash *first_missing; /* an input not there yet; NULL if none */
-    struct rankset asked_by;        /* as chair */
-    struct rankset holders;         /* known to hold it */
-    enum core_lack lack;            /* as chair */
+    const moot_hash *first_missing;   /* an input not there yet; NULL if none */
+    struct rankset asked_by;          /* as chair */
+    struct rankset holders;           /* known to hold it */
+    const struct rankset *candidates; /* NULL: all ranks, or not known */
+    enum core_lack lack;              /* as chair */
     struct rankset awaited; /* whom a vote waits for: voters, or who reports; members
                                that have not said that they never will hold it */
 };

@@ -182,6 +182,7 @@ bool core_task_look(const struct core *core, const moot_hash *hash,
         .need = task->need,
         .site = task->site,
         .user = task_user(core, task),
+        .candidates = task->candidates,
     };
     for (uint32_t i = 0; i < task->input_count && out->first_missing == NULL; i++) {
         if (task_inputs(task)[i].waiting) {

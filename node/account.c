@@ -277,6 +277,9 @@ static void put_view(struct draft *draft, Moot__Account__Task *to,
     to->holders = put_set(draft, &view->holders);
     to->asked_by = put_set(draft, &view->asked_by);
     to->awaited = put_set(draft, &view->awaited);
+    if (view->candidates != NULL) {
+        to->candidates = put_set(draft, view->candidates);
+    }
     if (view->first_missing != NULL && view->own == CORE_OWN_WAIT) {
         to->input = borrow_hash(view->first_missing);
         (void)name_task(draft, view->first_missing, TASKS_MAX);

@@ -40,7 +40,9 @@ static bool good_task(const Moot__Account *account, const Moot__Account__Task *t
            task->evidence < EVIDENCE_END && task->own <= CORE_OWN_DONE &&
            task->have <= CORE_HAVE_DATA && task->stage <= TASK_ENDED &&
            task->lack < CORE_LACK_END && good_ranks(account, &task->holders) &&
-           good_ranks(account, &task->asked_by) && good_ranks(account, &task->awaited);
+           good_ranks(account, &task->asked_by) &&
+           good_ranks(account, &task->awaited) &&
+           good_ranks(account, &task->candidates);
 }
 
 /* No more than who packs one tells (account.c). */

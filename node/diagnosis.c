@@ -207,6 +207,7 @@ static void follow_search(const struct picture *picture, struct finding *finding
 {
     struct rankset holders = {0};
     (void)picture_holders(picture, hash, &holders);
+    (void)picture_candidates(picture, hash, &finding->candidates);
     (void)account_ranks(&task->awaited, &finding->awaited);
     if (finding->lack == CORE_LACK_HOLDER) {
         find_barred(task, &finding->barred);
@@ -408,6 +409,7 @@ static void release_finding(struct finding *finding)
     rankset_release(&finding->awaited);
     rankset_release(&finding->busy);
     rankset_release(&finding->barred);
+    rankset_release(&finding->candidates);
     free(finding->ends);
 }
 
@@ -421,10 +423,21 @@ static void merge_chain(struct finding *into, const struct finding *found)
     }
 }
 
+/* Those of any task; none if one of the tasks has none. */
+static void merge_candidates(struct finding *into, const struct finding *found)
+{
+    if (rankset_empty(&found->candidates)) {
+        rankset_release(&into->candidates);
+    } else if (!rankset_empty(&into->candidates)) {
+        (void)rankset_merge(&into->candidates, &found->candidates);
+    }
+}
+
 static void merge_finding(struct finding *into, const struct finding *found)
 {
     (void)rankset_merge(&into->waiting, &found->waiting);
     (void)rankset_merge(&into->awaited, &found->awaited);
+    merge_candidates(into, found);
     into->waits += found->waits;
     if (found->since_ns > into->since_ns) {
         into->since_ns = found->since_ns;

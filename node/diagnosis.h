@@ -59,7 +59,8 @@ struct finding {
                                finding out that all is quiet */
     struct rankset barred; /* NOBODY: who hold it, and are no candidates; the culprit is
                               its chair then */
-    moot_hash *ends;       /* of all its chains, while these are followed */
+    struct rankset candidates; /* NOBODY: who alone may own them; empty: all, of some */
+    moot_hash *ends;           /* of all its chains, while these are followed */
     size_t end_count, end_room;
 };
 

@@ -64,6 +64,18 @@ bool picture_holders(const struct picture *picture, const moot_hash *hash,
     return good;
 }
 
+bool picture_candidates(const struct picture *picture, const moot_hash *hash,
+                        struct rankset *out)
+{
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account__Task *task = picture_task(picture, rank, hash);
+        if (task != NULL && task->candidates.len > 0) {
+            return account_ranks(&task->candidates, out);
+        }
+    }
+    return true;
+}
+
 bool picture_is_dead(const struct picture *picture, uint32_t rank)
 {
     const Moot__Account__Peer *peer = picture_peer(picture, rank);

@@ -33,6 +33,10 @@ uint32_t picture_chair(const struct picture *picture, const moot_hash *hash);
  */
 bool picture_holders(const struct picture *picture, const moot_hash *hash,
                      struct rankset *out);
+/* Who alone may own it, as the first who knows says; empty: all ranks, or nobody says.
+ * False without memory. */
+bool picture_candidates(const struct picture *picture, const moot_hash *hash,
+                        struct rankset *out);
 
 /* The process has certainly ended, as who gathered them saw. */
 bool picture_is_dead(const struct picture *picture, uint32_t rank);

@@ -4,9 +4,16 @@
 #include "hashing/identity.h"
 #include "node/members.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { WAITED_MAX = 128, LINES_MAX = 24, GROUPS_MAX = 24, RANKS_TEXT_BYTES = 256 };
+enum {
+    WAITED_MAX = 128,
+    LINES_MAX = 24,
+    GROUPS_MAX = 24,
+    RANKS_TEXT_BYTES = 256,
+    FEW_TEXT_BYTES = 64
+};
 #define AGE_NOW_NS UINT64_C(20000000) /* an answer that is no older is new */
 
 /* --- Parts of lines --------------------------------------------------------------- */
@@ -16,6 +23,26 @@ void stall_add_ranks(struct text *text, const struct rankset *ranks)
     char list[RANKS_TEXT_BYTES];
     rankset_format(ranks, list, sizeof(list));
     text_add(text, "rank%s %s", rankset_count(ranks) == 1 ? "" : "s", list);
+}
+
+void stall_add_few_ranks(struct text *text, const struct rankset *ranks)
+{
+    char list[FEW_TEXT_BYTES];
+    rankset_format(ranks, list, sizeof(list));
+    uint32_t count = rankset_count(ranks), more = 0;
+    char *cut = strstr(list, ",...");
+    if (cut != NULL) { /* behind the last rank that is told */
+        char *last = cut;
+        while (last > list && last[-1] >= '0' && last[-1] <= '9') {
+            last--;
+        }
+        more = count - rankset_below(ranks, (uint32_t)strtoul(last, NULL, 10) + 1);
+        *cut = '\0';
+    }
+    text_add(text, "rank%s %s", count == 1 ? "" : "s", list);
+    if (more > 0) {
+        text_add(text, " and %u more", more);
+    }
 }
 
 static bool same_bytes(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
@@ -108,10 +135,11 @@ struct waited {
     moot_hash hash;
     struct rankset ranks;
     uint64_t since_ns;
-    uint32_t waits, others; /* tasks of which the same is to be said */
-    struct rankset chairs;  /* theirs; empty: not known */
-    bool chair_holds;       /* each its own, as far as is known */
-    struct text where;      /* who owns it, what it does there, and who holds it */
+    uint32_t waits, others;    /* tasks of which the same is to be said */
+    struct rankset chairs;     /* theirs; empty: not known */
+    bool chair_holds;          /* each its own, as far as is known */
+    struct rankset candidates; /* theirs; empty: all ranks are, as far as is known */
+    struct text where;         /* who owns it, what it does there, and who holds it */
 };
 
 static struct waited *waited_find(struct waited *list, uint32_t *count,
@@ -152,6 +180,31 @@ static void add_state_at_owner(struct text *text, const struct picture *picture,
     }
 }
 
+static bool share_a_rank(const struct rankset *a, const struct rankset *b)
+{
+    uint32_t rank = rankset_next(a, 0);
+    while (rank != PLACEMENT_NOBODY && !rankset_has(b, rank)) {
+        rank = rankset_next(a, rank + 1);
+    }
+    return rank != PLACEMENT_NOBODY;
+}
+
+static void add_holders(struct text *text, const struct waited *waited,
+                        const struct rankset *holders)
+{
+    text_add(text, "; held by: ");
+    if (rankset_empty(holders)) {
+        text_add(text, "nobody");
+        return;
+    }
+    stall_add_ranks(text, holders);
+    if (!rankset_empty(&waited->candidates) &&
+        !share_a_rank(holders, &waited->candidates)) {
+        text_add(text, rankset_count(holders) == 1 ? ", which is no candidate"
+                                                   : ", which are no candidates");
+    }
+}
+
 /* Fills in what is to be said of the task. */
 static void waited_look(const struct picture *picture, struct waited *waited)
 {
@@ -160,6 +213,7 @@ static void waited_look(const struct picture *picture, struct waited *waited)
     uint32_t owner = picture_owner(picture, &waited->hash);
     uint32_t chair = picture_chair(picture, &waited->hash);
     (void)picture_holders(picture, &waited->hash, &holders);
+    (void)picture_candidates(picture, &waited->hash, &waited->candidates);
     if (chair != PLACEMENT_NOBODY) {
         (void)rankset_add(&waited->chairs, chair);
         waited->chair_holds = rankset_has(&holders, chair);
@@ -170,12 +224,7 @@ static void waited_look(const struct picture *picture, struct waited *waited)
     } else {
         text_add(text, "owner: none is known");
     }
-    text_add(text, "; held by: ");
-    if (rankset_empty(&holders)) {
-        text_add(text, "nobody");
-    } else {
-        stall_add_ranks(text, &holders);
-    }
+    add_holders(text, waited, &holders);
     rankset_release(&holders);
 }
 
@@ -215,11 +264,17 @@ static void add_waited(struct text *text, const struct picture *picture,
     }
     text_add(text, "\n        ");
     add_chairs(text, waited);
-    text_add(text, "; %s\n", text_get(&waited->where));
+    text_add(text, "; %s", text_get(&waited->where));
+    if (!rankset_empty(&waited->candidates)) {
+        text_add(text, rankset_count(&waited->candidates) == 1 ? "; candidate: "
+                                                               : "; candidates: ");
+        stall_add_few_ranks(text, &waited->candidates);
+    }
+    text_add(text, "\n");
 }
 
-/* Spawned at the same line, waited for by the same ranks, and as far; chairs may
- * differ, but not in whether they hold their tasks. */
+/* Spawned at the same line, waited for by the same ranks, and as far; chairs and
+ * candidates may differ, but not in whether these hold their tasks. */
 static bool waited_alike(const struct picture *picture, const struct waited *a,
                          const struct waited *b)
 {
@@ -231,6 +286,7 @@ static bool waited_alike(const struct picture *picture, const struct waited *a,
     return same_line && rankset_equal(&a->ranks, &b->ranks) &&
            rankset_empty(&a->chairs) == rankset_empty(&b->chairs) &&
            a->chair_holds == b->chair_holds &&
+           rankset_empty(&a->candidates) == rankset_empty(&b->candidates) &&
            strcmp(text_get(&a->where), text_get(&b->where)) == 0;
 }
 
@@ -238,6 +294,7 @@ static void waited_release(struct waited *waited)
 {
     rankset_release(&waited->ranks);
     rankset_release(&waited->chairs);
+    rankset_release(&waited->candidates);
     text_release(&waited->where);
 }
 
@@ -247,6 +304,7 @@ static void waited_merge(struct waited *into, struct waited *from)
     into->others++;
     into->since_ns = from->since_ns > into->since_ns ? from->since_ns : into->since_ns;
     (void)rankset_merge(&into->chairs, &from->chairs);
+    (void)rankset_merge(&into->candidates, &from->candidates);
     waited_release(from);
 }
 

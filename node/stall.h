@@ -20,6 +20,8 @@ void stall_add_task(struct text *text, const struct picture *picture,
                     const moot_hash *hash);
 /* "rank 3", "ranks 0-2,5" */
 void stall_add_ranks(struct text *text, const struct rankset *ranks);
+/* "ranks 0,2,5 and 12 more": in some 60 bytes. */
+void stall_add_few_ranks(struct text *text, const struct rankset *ranks);
 /* What a program does, lane by lane, in a few words. */
 void stall_add_program(struct text *text, const Moot__Account *account);
 

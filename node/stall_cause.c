@@ -208,6 +208,15 @@ static void say_gone(struct text *text, const struct picture *picture,
     rankset_release(&gone);
 }
 
+static void say_candidates(struct text *text, const struct finding *finding)
+{
+    if (!rankset_empty(&finding->candidates)) {
+        text_add(text, "; only ");
+        stall_add_few_ranks(text, &finding->candidates);
+        text_add(text, " may own %s", either(finding, "it", "them"));
+    }
+}
+
 /* It was spawned, but not by anyone who may own it. */
 static void say_barred(struct text *text, const struct picture *picture,
                        const struct finding *finding)
@@ -221,6 +230,7 @@ static void say_barred(struct text *text, const struct picture *picture,
              one ? "s" : "", either(finding, "it", "them"),
              one ? "is none" : "are none", either(finding, "its", "their"),
              finding->culprit, either(finding, "it", "them"));
+    say_candidates(text, finding);
     say_busy(
         text, picture, finding,
         either(finding,
@@ -249,6 +259,7 @@ static void say_nobody(struct text *text, const struct picture *picture,
     }
     say_gone(text, picture, finding);
     say_forgotten(text, picture, finding);
+    say_candidates(text, finding);
     say_busy(text, picture, finding,
              either(finding,
                     "spawn it on some rank, or do not wait where that is skipped",

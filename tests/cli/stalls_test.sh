@@ -140,7 +140,8 @@ END
 
 # One that only ranks hold that may not own it.
 row barred 3 0 nobody <<'END'
-\[nobody\]: no candidate of task [0-9a-f]{8} of kernel 'work' 'of rank 1' \(.*stalls\.c:[0-9]+\) has spawned it: ranks 0,2, which hold it, are none, and its chair, rank 1, lacks it
+\[nobody\]: no candidate of task [0-9a-f]{8} of kernel 'work' 'of rank 1' \(.*stalls\.c:[0-9]+\) has spawned it: ranks 0,2, which hold it, are none, and its chair, rank 1, lacks it; only rank 1 may own it$
+held by: ranks 0,2, which are no candidates; candidate: rank 1$
 next: spawn it on a candidate, .*MOOT_ERR_NOT_HELD once all ranks rest; rank 1 does not
 keeps ranks 0,2 waiting
 END

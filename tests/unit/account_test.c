@@ -24,6 +24,7 @@ static struct kit *kit_full(void)
     task->input = kit_hash(kit, 2);
     task->site = task->label = kit_text("text");
     task->holders = task->asked_by = task->awaited = kit_ranks(kit, 0x7);
+    task->candidates = kit_ranks(kit, 0x7);
     kit_peer(kit, 0, 1)->waits_for = kit_hash(kit, 0);
     kit_lose(kit, 1, 0);
     kit->ranks[1].account.plan = kit_text("drop:1");
@@ -112,6 +113,10 @@ static void awaited_beyond(struct kit *kit)
 {
     kit_task(kit, 1, 0)->awaited = kit_ranks(kit, UINT64_C(1) << 63);
 }
+static void candidate_beyond(struct kit *kit)
+{
+    kit_task(kit, 1, 0)->candidates = kit_ranks(kit, 0x8);
+}
 static void peer_beyond(struct kit *kit) { kit_peer(kit, 1, 0)->rank = 3; }
 static void no_such_member(struct kit *kit)
 {
@@ -152,6 +157,7 @@ static void an_account_is_sound_or_refused(void **state)
         {"lack", no_such_lack, false},
         {"holder beyond", holder_beyond, false},
         {"awaited beyond", awaited_beyond, false},
+        {"candidate beyond", candidate_beyond, false},
         {"peer beyond", peer_beyond, false},
         {"member's state", no_such_member, false},
         {"wait's hash", short_wait, false},

@@ -125,6 +125,9 @@ mutant NOBAR $d barred 's/} else if (rankset_equal(&holders, &finding->barred)) 
 mutant BARSOTHERS $d - 's/rankset_equal(&holders, &finding->barred)/!rankset_empty(\&finding->barred)/'
 mutant BARSREFUSED $d - 's/if (rankset_has(&willing, rank)) {/if (true) {/'
 mutant BARREDISNOBODY $d - 's/return rankset_equal(&a->barred, &b->barred);/return true;/'
+mutant NOCANDIDATES $p barred 's/if (task != NULL && task->candidates.len > 0) {/if (false) {/'
+mutant CANDIDATESFIRST $d - 's/(void)rankset_merge(&into->candidates, &found->candidates);//'
+mutant CANDIDATESOFONE $d - 's/^        rankset_release(&into->candidates);//'
 mutant NOTHINGISLACK $d - 's/} else if (finding->lack == CORE_LACK_NOTHING) {/} else if (false) {/'
 
 # Whose word counts.
@@ -175,6 +178,11 @@ mutant RANKUNNAMED $c - 's/^        if (!one) {/        if (false) {/'
 mutant CHAIRSEACH $s - 's/^           a->chair_holds == b->chair_holds &&/rankset_equal(\&a->chairs, \&b->chairs) \&\&/'
 mutant CHAIRSHOLD $s - 's/^           a->chair_holds == b->chair_holds &&//'
 mutant CHAIRUNKNOWN $s - 's/rankset_empty(&a->chairs) == rankset_empty(&b->chairs) &&//'
+mutant ALLMAYORONE $s - 's/rankset_empty(&a->candidates) == rankset_empty(&b->candidates) &&//'
+mutant CANDIDATEFIRST $s - 's/(void)rankset_merge(&into->candidates, &from->candidates);//'
+mutant HOLDERMAYNOT $s - 's/^        !share_a_rank(holders, &waited->candidates)) {/        true) {/'
+mutant HOLDERMAY $s barred 's/^        !share_a_rank(holders, &waited->candidates)) {/        false) {/'
+mutant CANDIDATESUNTOLD $c barred 's/^    say_candidates(text, finding);//'
 mutant CHAIRFIRST $s - 's/(void)rankset_merge(&into->chairs, &from->chairs);//'
 mutant NORESTTOLD $c resting 's/if (task != NULL && task->stage == TASK_RESTING) {/if (false) {/'
 

@@ -294,6 +294,33 @@ static void holder_is_no_candidate(struct kit *kit)
     kit->ranks[3].lane.state = CORE_LANE_RUNNING;
 }
 
+/* Ranks 1 and 3 are, as rank 2 knows. */
+static void candidates_are_known(struct kit *kit)
+{
+    holder_is_no_candidate(kit);
+    kit_task(kit, 2, A)->candidates = kit_ranks(kit, 0xa);
+}
+
+/* Another task has another candidate beside its chair, and the same holder. */
+static void two_with_other_candidates(struct kit *kit)
+{
+    candidates_are_known(kit);
+    kit_wait(kit, 2, B);
+    kit_wait(kit, 0, B);
+    kit_task(kit, 2, B)->held = true;
+    kit_task(kit, 2, B)->candidates = kit_ranks(kit, 0x3);
+    kit_task(kit, 1, B)->lack = CORE_LACK_HOLDER;
+    kit_task(kit, 1, B)->holders = kit_ranks(kit, 0x4);
+    kit_task(kit, 1, B)->awaited = kit_ranks(kit, 0xd);
+}
+
+/* A candidate holds it, and another rank. */
+static void one_of_the_holders_may_own_it(struct kit *kit)
+{
+    candidates_are_known(kit);
+    kit_task(kit, 3, A)->held = true;
+}
+
 /* Rank 0 holds it, too, and the chair has not heard of that. */
 static void another_holder_may_be_a_candidate(struct kit *kit)
 {
@@ -543,6 +570,13 @@ static void two_of_two_chairs(struct kit *kit)
     kit_wait(kit, 2, B);
     kit_task(kit, 3, B)->lack = CORE_LACK_HOLDER;
     kit_task(kit, 3, B)->chair = 3;
+}
+
+/* Of one only rank 1 may own it. */
+static void one_of_two_has_a_candidate(struct kit *kit)
+{
+    two_of_two_chairs(kit);
+    kit_task(kit, 0, A)->candidates = kit_ranks(kit, 0x2);
 }
 
 /* Rank 1 holds both, of one of which it is the chair. */

@@ -104,6 +104,29 @@ static const struct row {
       "holds it, is none, and its chair, rank 1, lacks it\n",
       "next: spawn it on a candidate",
       "with MOOT_ERR_NOT_HELD once all ranks rest; rank 3 does not"}},
+    {"candidates",
+     candidates_are_known,
+     "nobody",
+     1,
+     {"and its chair, rank 1, lacks it; only ranks 1,3 may own it\n",
+      "held by: rank 2, which is no candidate; candidates: ranks 1,3\n"}},
+    {"other candidates",
+     two_with_other_candidates,
+     "nobody",
+     1,
+     {"lacks them; only ranks 0-1,3 may own them\n", " and 1 other like it, for",
+      "held by: rank 2, which is no candidate; candidates: ranks 0-1,3\n"}},
+    {"all, or a candidate",
+     one_of_two_has_a_candidate,
+     "nobody",
+     NOBODY,
+     {"rank 3 may yet spawn them\n", "held by: nobody\n",
+      "held by: nobody; candidate: rank 1\n"}},
+    {"a candidate holds it",
+     one_of_the_holders_may_own_it,
+     "undecided",
+     1,
+     {"held by: ranks 2-3; candidates: ranks 1,3\n"}},
     {"another candidate",
      another_holder_may_be_a_candidate,
      "undecided",
@@ -273,11 +296,37 @@ static void what_finds_no_room_is_counted(void **state)
     free(kit);
 }
 
+static void a_long_list_of_ranks_is_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t ranks, apart; /* so many, one in so many */
+        const char *text;
+    } lists[] = {
+        {1, 1, "rank 0"},
+        {64, 1, "ranks 0-63"},
+        {12, 20, "ranks 0,20,40,60,80,100,120,140,160,180,200,220"},
+        {33, 2,
+         "ranks 0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38,40 and 12 more"},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        struct rankset ranks = {0};
+        struct text text = {0};
+        for (uint32_t rank = 0; rank < lists[i].ranks; rank++)
+            assert_true(rankset_add(&ranks, rank * lists[i].apart));
+        stall_add_few_ranks(&text, &ranks);
+        assert_string_equal(text_get(&text), lists[i].text);
+        text_release(&text);
+        rankset_release(&ranks);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cause_is_the_one_built_in),
         cmocka_unit_test(what_finds_no_room_is_counted),
+        cmocka_unit_test(a_long_list_of_ranks_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
