@@ -15,6 +15,7 @@ struct moot_call {
     struct task *task;
     struct lane *lane; /* of the thread that it is on, which a wait may change */
     uint64_t began_ns;
+    uint32_t cancelled_by; /* a rank, if the task is `cancelled` */
     enum { CALL_RUNS, CALL_LEAVES, CALL_STOPPED } state; /* it leaves its thread */
     bool goes_on; /* its wait is over before it has left */
     const struct payload **inputs;

@@ -181,13 +181,22 @@ void exec_take(struct moot *m, struct task *task, int code, uint32_t by, bool se
     }
 }
 
+/* Its kernel runs. */
+COLD static struct moot_call *call_of(const struct moot *m, const struct task *task)
+{
+    for (uint32_t i = 0;; i++) {
+        assert(i < m->run_count);
+        struct run *run = m->runs[i];
+        if (run->active && run->call.task == task && !run->call.check) {
+            return &run->call;
+        }
+    }
+}
+
 void exec_cancel(struct moot *m, struct task *task, uint32_t by)
 {
     if (task != NULL && task->stage == TASK_RUNNING) { /* moot_call_cancelled() */
-        struct task_seldom *seldom = task_seldom_of(m, task);
-        if (seldom != NULL) { /* else its story names rank 0 */
-            seldom->cancelled_by = by;
-        }
+        call_of(m, task)->cancelled_by = by;
         __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
     }
     if (task == NULL || (task->stage != TASK_READY && task->stage != TASK_RESTING)) {
@@ -216,7 +225,7 @@ static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
     }
     payload_drop(output);
     if (code == MOOT_ERR_CANCELLED && task->cancelled) {
-        end_cancelled(m, task, task_seldom(task)->cancelled_by, true);
+        end_cancelled(m, task, call->cancelled_by, true);
         return;
     }
     struct text story = {0};

@@ -43,7 +43,6 @@ struct task_seldom {
     const char *label;    /* NULL: none */
     struct message_spec *spec; /* portable */
     struct task *parent;       /* nested: the spawning task, if known here */
-    uint32_t cancelled_by;     /* a rank, if `cancelled` */
     uint16_t failures;         /* of its kernel, which was tried again */
     /* While it lingers: */
     uint32_t linger_lane;
