@@ -14,6 +14,7 @@
 #            sanitizer's build: it links in no time)
 #            PROFILE= (the library is compiled once, and not a second time by what programs
 #            have shown of it; a build that is to be the same bit by bit wants that)
+#            AS_IT_IS=1 (what is there was made with other flags, and that is to be so)
 #            JOBS=(cores)  TESTS="unit mpi ..." (what check runs; see tests/run.sh)
 
 PREFIX ?= /usr/local
@@ -110,12 +111,29 @@ all: $(BUILD)/libmoot.a $(BUILD)/libmoot.so.$(SOVERSION) $(BUILD)/moot $(EXAMPLE
 
 # --- How it is built ----------------------------------------------------------------
 
+# Other flags than BUILD was made with make all of it anew.  But a library that is there
+# is installed as it is, whatever is said then, and so the tests' own makes take BUILD.
+ifeq ($(MAKECMDGOALS),install)
+AS_IT_IS ?= $(wildcard $(BUILD)/libmoot.so.$(SOVERSION))
+endif
+FLAGS_FILE := $(if $(AS_IT_IS),,$(BUILD)/flags)
+FLAGS := $(strip $(CC) $(subst -I$(BUILD)/gen,,$(CFLAGS_ALL)) $(LTO_FLAGS) \
+  $(if $(COUNTED),$(BY_COUNTS)) $(LDFLAGS_ALL))
+ifneq ($(FLAGS),$(shell cat $(BUILD)/flags 2>/dev/null))
+$(BUILD)/flags: changed
+endif
+.PHONY: changed
+changed:
+$(BUILD)/flags:
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS))' >$@
+
 $(BUILD)/gen/moot.pb-c.c: proto/moot.proto
 	@mkdir -p $(@D)
 	protoc-c --proto_path=proto --c_out=$(BUILD)/gen proto/moot.proto
 
 # Generated code is not held to our warnings.
-$(BUILD)/gen/moot.pb-c.o: $(BUILD)/gen/moot.pb-c.c
+$(BUILD)/gen/moot.pb-c.o: $(BUILD)/gen/moot.pb-c.c $(FLAGS_FILE)
 	$(CC) $(CFLAGS_ALL) -w -MMD -MP -c $< -o $@
 
 # The page of `moot report`: its files as arrays.
@@ -128,10 +146,10 @@ $(BUILD)/gen/report_page.c: $(PAGE)
 	  echo "0};"; echo "const size_t $${name}_size = sizeof $$name - 1;"; done; } >$@.new
 	mv $@.new $@
 
-$(BUILD)/gen/report_page.o: $(BUILD)/gen/report_page.c
+$(BUILD)/gen/report_page.o: $(BUILD)/gen/report_page.c $(FLAGS_FILE)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
-$(BUILD)/%.o: %.c | $(BUILD)/gen/moot.pb-c.c
+$(BUILD)/%.o: %.c $(FLAGS_FILE) | $(BUILD)/gen/moot.pb-c.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(MPI_CFLAGS) -MMD -MP -c $< -o $@
 
@@ -144,7 +162,7 @@ $(LIB_OBJ): $(COUNTED)/done
 # As old as its beginning: what has changed since is to be counted anew.  Objects that
 # count name where their counts go, which is elsewhere if the tree has moved.
 $(COUNTED)/done: $(LIB_SRC) $(wildcard $(addsuffix *.h,$(sort $(dir $(LIB_SRC))))) proto/moot.proto \
-  $(EXAMPLE_SRC) deploy/train.sh
+  $(EXAMPLE_SRC) deploy/train.sh $(FLAGS_FILE)
 	@grep -qsxF '$(abspath $(COUNTED))' $(COUNTED)/begun || rm -rf $(COUNTED)
 	@mkdir -p $(COUNTED)
 	@echo '$(abspath $(COUNTED))' >$(COUNTED)/begun
@@ -301,7 +319,7 @@ CHECK_LTO := $(if $(filter command,$(firstword $(origin LTO))),$(LTO),$(if $(SAN
 CHECK_BUILD := $(if $(filter file,$(origin BUILD)),$(BUILD)$(if $(DEVELOPER),,-developer),$(BUILD))
 
 soak: deps-check
-	@$(AGAIN) -s DEVELOPER=1 BUILD=$(CHECK_BUILD) tests
+	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests
 	@tests/run.sh $(CHECK_BUILD) soak
 
 T ?= 60

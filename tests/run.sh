@@ -183,7 +183,7 @@ fuzzers() {
 run_kind() {
     case $1 in
     layers) run_one layers 60 sh tests/tidy/layers.sh "$BUILD" ;;
-    lint) run_one lint 1800 make --no-print-directory -j"$cores" lint BUILD="$BUILD" PROFILE= ;;
+    lint) run_one lint 1800 make --no-print-directory -j"$cores" lint BUILD="$BUILD" PROFILE= AS_IT_IS=1 ;;
     man) run_one man 300 sh tests/tidy/man_examples.sh "$BUILD" ;;
     unit | conformance) programs "$1" 120 ;;
     sim) programs sim 1200 ;;
@@ -193,7 +193,7 @@ run_kind() {
         ;;
     cli) scripts ;;
     fuzz) fuzzers ;;
-    mutants) run_one mutants 1800 make --no-print-directory -s mutants BUILD="$BUILD" PROFILE= ;;
+    mutants) run_one mutants 1800 make --no-print-directory -s mutants BUILD="$BUILD" PROFILE= AS_IT_IS=1 ;;
     soak) plan tests/soak.txt ;;
     esac
 }

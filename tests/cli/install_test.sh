@@ -23,7 +23,12 @@ case $first in
     ;;
 esac
 
-$quietly install
+made=$(stat -c %y "$BUILD/libmoot.so.0")
+$quietly install CFLAGS=-DOTHER
+[ "$(stat -c %y "$BUILD/libmoot.so.0")" = "$made" ] || {
+    echo "make install builds what is there anew"
+    exit 1
+}
 
 for file in bin/moot lib/libmoot.a include/moot.h include/moot_queue.h share/man/man3/moot_task_fetch.3 \
     share/bash-completion/completions/moot share/zsh/site-functions/_moot \

@@ -2,7 +2,8 @@
 # train_test.sh - the library is compiled by counts of its work, or says that it is not.
 #
 # With programs that only pretend: what deploy/train.sh runs and leaves, how it fails.
-# With a compiler that only pretends: what the Makefile counts, and when it does so anew.
+# With a compiler that only pretends: what the Makefile counts, and when it does so anew,
+# as it makes all anew if the flags have changed.
 # Then whether BUILD's library was compiled by its counts, static functions included:
 # they are looked up by a path, and a wrong one loses them without a word.
 set -eu
@@ -114,10 +115,24 @@ pretend "$built"
 plain() { told -fPIC && ! told -fprofile; }
 check plain "it is compiled by counts that are none" plain
 
+# Flags: after others both files are made, and no others then make none.
+both() { told . && grep -q -- " -o $built/gen/moot.pb-c.o" "$root/told"; }
+for flags in PROFILE= LTO=yes "CFLAGS=-DWORDS='a  b' -DTEXT=\"c\"" LDFLAGS=-Wl,-z,now DEVELOPER=1 SANITIZE=address; do
+    pretend "$built" PROFILE= "$flags"
+    check "$flags" "what is there stays" both
+    pretend "$built" PROFILE= "$flags"
+    check "$flags-again" "it is made again though nothing has changed" eval '! made'
+done
+pretend "$built" PROFILE= AS_IT_IS=1
+check as-is "it does not stay as it is" eval '! made'
+pretend "$built" PROFILE= -n
+pretend "$built" PROFILE=
+check dry "what would be made counts as made" both
+
 # A compiler that does not know how (clang) has no counts, and nothing to check.
 if [ -f "$BUILD/counted/done" ]; then
     file=node/engine
-    compile=$(make --no-print-directory -n BUILD="$BUILD" LTO=yes -W $file.c "$BUILD/$file.o" |
+    compile=$(make --no-print-directory -n BUILD="$BUILD" LTO=yes AS_IT_IS=1 -W $file.c "$BUILD/$file.o" |
         grep -- "-c $file.c" | sed -e 's/ -w / /' -e 's/ -MMD.*//')
     # shellcheck disable=SC2086 # words are meant to split
     LC_ALL=C $compile -Wmissing-profile -c $file.c -o "$root/engine.o" 2>"$root/err" || :
