@@ -86,8 +86,9 @@ MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
 MPI_PART_SRC := $(wildcard tests/mpi/*/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c search.c \
-  kit.c micro_codec.c micro_core.c micro_spawn.c)
-BENCH_SRC := $(filter-out $(BENCH_PART_SRC) tests/bench/slow_clock.c,$(wildcard tests/bench/*.c))
+  beside.c kit.c micro_codec.c micro_core.c micro_spawn.c)
+BENCH_SRC := $(filter-out $(BENCH_PART_SRC) tests/bench/slow_clock.c tests/bench/starpu.c,\
+  $(wildcard tests/bench/*.c))
 
 GEN_C := $(BUILD)/gen/moot.pb-c.c
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/moot.pb-c.o
@@ -235,10 +236,14 @@ $(BUILD)/libbench.a: $(BENCH_PART_SRC:%.c=$(BUILD)/%.o)
 
 # What is measured is the library that programs link; the archive brings what a harness
 # asks of hashing/ (which rank has a task) and nothing that is measured.
-$(filter-out %/micro,$(BENCHES)): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a \
+$(filter-out %/micro,$(BENCHES)) $(BUILD)/tests/bench/starpu: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a \
   $(BUILD)/libmoot.so.$(SOVERSION) $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(BUILD)/libbench.a -L$(BUILD) -l:libmoot.so.$(SOVERSION) \
 	  $(BUILD)/libmoot.a -Wl,-rpath,'$$ORIGIN/../..' $(LIBS)
+
+# Another runtime beside it, where that is installed (bench-others).
+$(BUILD)/tests/bench/starpu.o: CFLAGS_ALL += $(patsubst -I%,-isystem %,$(shell pkg-config --cflags starpu-1.3))
+$(BUILD)/tests/bench/starpu: LIBS += $(shell pkg-config --libs starpu-1.3)
 
 # What train.sh runs.
 .PHONY: trained
@@ -356,6 +361,13 @@ scale:
 bench bench-quick bench-costs bench-micro bench-long: deps
 	@$(AGAIN) -s $(BENCHES)
 	@tests/bench/run.sh $(BUILD) $(or $(patsubst bench-%,%,$(filter bench-%,$@)),all)
+
+# Beside another runtime, from Debian's package of it.
+.PHONY: bench-others
+bench-others: deps
+	@deploy/debian-deps.sh libstarpu-dev
+	@$(AGAIN) -s $(BUILD)/tests/bench/starpu
+	@tests/bench/run.sh $(BUILD) others
 
 # What a task is spent on, by callgrind: WORK="step-8 step-2 spawn local".
 .PHONY: bench-profile

@@ -1,11 +1,12 @@
 #!/bin/sh
-# run.sh BUILD [quick|costs|micro|long|all] - what moot costs, beside what is written by hand.
+# run.sh BUILD [quick|costs|micro|long|others|all] - what moot costs, beside what is written by hand.
 #
 #   quick   METG rows, and repair against trust; under three minutes
 #   costs   one cost each: spawns, messages, votes, being idle, a long run
 #   micro   the parts: a hash, a frame, a registration; time and instructions
 #   long    a hundred million tasks on one rank, and on two: whether memory grows; minutes
-#   all     all of these but long, at more sizes, and what divergence costs; METG as CSV too, in
+#   others  METG beside StarPU's, in one process with a worker for each core
+#   all     all of these but long and others, at more sizes, and what divergence costs; METG as CSV too, in
 #           BUILD/bench.csv, divergence in BUILD/bench-diverge.csv, and a plot of both
 #           if gnuplot is there (BUILD/bench.svg)
 #
@@ -13,7 +14,7 @@
 # BUILD/bench.md has them as a table.
 # Exit status 1 if a row misses its target, or is missing; 2 if a program fails.
 set -eu
-BUILD=${1:?usage: run.sh BUILD [quick|costs|micro|long|all]}
+BUILD=${1:?usage: run.sh BUILD [quick|costs|micro|long|others|all]}
 what=${2:-quick}
 rows=$BUILD/bench.rows
 csv=$BUILD/bench.csv
@@ -21,15 +22,16 @@ diverge_csv=$BUILD/bench-diverge.csv
 export OMPI_MCA_btl_base_warn_component_unused=0
 : >"$rows"
 
-# on RANKS PROGRAM ARGUMENTS...: pinned to a core each if there are as many; waiting
+# on RANKS PROGRAM ARGUMENTS...: pinned to a core each ($bound) if there are as many; waiting
 # ranks must yield where there are not, those written by hand too.
+bound=core
 on() {
     ranks=$1 program=$2
     shift 2
     launcher="mpirun -n $ranks"
     [ "$(id -u)" -ne 0 ] || launcher="$launcher --allow-run-as-root"
     if [ "$ranks" -le "$(nproc)" ]; then
-        launcher="$launcher --bind-to core"
+        launcher="$launcher --bind-to $bound"
     else
         launcher="env OMPI_MCA_mpi_yield_when_idle=1 $launcher --oversubscribe"
     fi
@@ -92,6 +94,13 @@ long() {
     on 2 longrun --tasks 100000000
 }
 
+# StarPU pins its workers itself.  What it learns of the machine stays in BUILD.
+others() {
+    export STARPU_HOME="$BUILD" STARPU_SILENT=1
+    bound=none
+    on 2 starpu --pattern all --width 8 --rounds 7 --seconds 8 --target 1
+}
+
 all() {
     rm -f "$csv"
     metg --rounds 15 --csv "$csv"
@@ -110,9 +119,9 @@ all() {
 echo "# $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
     "load $(cut -d' ' -f1 /proc/loadavg)"
 case $what in
-quick | costs | micro | long | all) "$what" ;;
+quick | costs | micro | long | others | all) "$what" ;;
 *)
-    echo "run.sh: unknown part \"$what\": quick, costs, micro, long or all" >&2
+    echo "run.sh: unknown part \"$what\": quick, costs, micro, long, others or all" >&2
     exit 2
     ;;
 esac

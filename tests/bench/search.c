@@ -12,18 +12,54 @@ enum { LEADERS = 5 };
 
 static const double RUNS_LONG_S = 0.5;
 
-/* Where a search begins, and where it stops looking: on a machine that is taken away
- * for milliseconds, estimates know no end. */
-static const double GRAIN_FIRST_S[] = {
-    [BY_HAND] = 1e-6, [BY_MOOT] = 4e-6, [BY_TRUST] = 4e-6};
+/* Where a search stops looking: on a machine that is taken away for milliseconds,
+ * estimates know no end. */
 static const double GRAIN_MOST_S = 1e-4;
 
-static struct by_moot *open_way(enum way way)
+/* --- Ways ---------------------------------------------------------------------------
+ */
+
+static void *open_by_hand(const struct graph *graph)
 {
-    if (way == BY_HAND)
-        return NULL;
-    return by_moot_open(way == BY_MOOT ? "repair" : "trust");
+    (void)graph;
+    return NULL;
 }
+
+static double run_by_hand(void *opened, const struct graph *graph)
+{
+    (void)opened;
+    return graph_by_hand(graph);
+}
+
+static void close_by_hand(void *opened) { (void)opened; }
+
+static void *open_by_moot(const struct graph *graph)
+{
+    (void)graph;
+    return by_moot_open("repair");
+}
+
+static void *open_by_trust(const struct graph *graph)
+{
+    (void)graph;
+    return by_moot_open("trust");
+}
+
+static double run_by_moot(void *opened, const struct graph *graph)
+{
+    return by_moot_run(opened, graph, NULL);
+}
+
+static void close_by_moot(void *opened) { by_moot_close(opened); }
+
+const struct way way_by_hand = {"by hand", 1e-6, open_by_hand, run_by_hand,
+                                close_by_hand};
+const struct way way_by_moot = {"moot", 4e-6, open_by_moot, run_by_moot, close_by_moot};
+const struct way way_by_trust = {"trust", 4e-6, open_by_trust, run_by_moot,
+                                 close_by_moot};
+
+/* --- Searching ----------------------------------------------------------------------
+ */
 
 static bool is_enough(int runs, double all_s)
 {
@@ -32,20 +68,18 @@ static bool is_enough(int runs, double all_s)
     return runs == RUNS_MAX || all_s > SEARCH_TURN_S;
 }
 
-double search_turn_s(enum way way, const struct graph *graph)
+double search_turn_s(const struct way *way, const struct graph *graph)
 {
     double best_s = INFINITY, all_s = 0;
-    struct by_moot *by_moot = open_way(way);
+    void *opened = way->open(graph);
     for (int run = -1; !is_enough(run, all_s); run++) {
-        double took_s =
-            way == BY_HAND ? graph_by_hand(graph) : by_moot_run(by_moot, graph, NULL);
+        double took_s = way->run(opened, graph);
         if (run < 0)
             continue; /* that was to warm up */
         best_s = fmin(best_s, took_s);
         all_s += took_s;
     }
-    if (by_moot != NULL)
-        by_moot_close(by_moot);
+    way->close(opened);
     return best_s;
 }
 
@@ -55,7 +89,7 @@ static double next_grain_s(const struct search *search)
     double last[LEADERS];
     size_t count = search->count < LEADERS ? search->count : LEADERS;
     if (count == 0)
-        return GRAIN_FIRST_S[search->way];
+        return search->way->grain_s;
     memcpy(last, search->metg_s + search->count - count, count * sizeof(*last));
     (void)figure_of(last, count); /* sorts them */
     return fmin(last[(count - 1) / 4] / 2, GRAIN_MOST_S);

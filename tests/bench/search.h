@@ -29,18 +29,26 @@
 enum { SEARCH_ROUNDS_TO_SETTLE = 5, SEARCH_ROUNDS_MAX = 64 };
 #define SEARCH_TURN_S 0.06
 
-enum way { BY_HAND, BY_MOOT, BY_TRUST };
+/* A way to run graphs.  Its functions are collective. */
+struct way {
+    const char *name;
+    double grain_s; /* of the first round, per task */
+    void *(*open)(const struct graph *graph);
+    double (*run)(void *opened, const struct graph *graph); /* seconds */
+    void (*close)(void *opened);
+};
+extern const struct way way_by_hand, way_by_moot, way_by_trust;
 
 /* Zero-initialise, and set the way. */
 struct search {
-    enum way way;
+    const struct way *way;
     double metg_s[SEARCH_ROUNDS_MAX]; /* a round's estimate */
     double efficiency[SEARCH_ROUNDS_MAX];
     size_t count;
 };
 
 /* Seconds of the fastest run of a turn.  Collective. */
-double search_turn_s(enum way way, const struct graph *graph);
+double search_turn_s(const struct way *way, const struct graph *graph);
 
 /* Measures the peak, and sets the graph's iterations to the grain that the rounds so
  * far suggest, which it returns, in seconds per task.  Collective. */

@@ -36,7 +36,7 @@ static void set_trace(const char *directory)
 static double turn_s(const struct graph *graph, const char *directory)
 {
     set_trace(directory);
-    double took_s = search_turn_s(BY_MOOT, graph);
+    double took_s = search_turn_s(&way_by_moot, graph);
     set_trace(NULL);
     return took_s;
 }

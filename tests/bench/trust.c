@@ -36,10 +36,10 @@ static double pair_ratio(const struct graph *graph, bool repair_first)
 {
     double trust_s, repair_s;
     if (repair_first)
-        repair_s = search_turn_s(BY_MOOT, graph);
-    trust_s = search_turn_s(BY_TRUST, graph);
+        repair_s = search_turn_s(&way_by_moot, graph);
+    trust_s = search_turn_s(&way_by_trust, graph);
     if (!repair_first)
-        repair_s = search_turn_s(BY_MOOT, graph);
+        repair_s = search_turn_s(&way_by_moot, graph);
     return repair_s / trust_s;
 }
 
@@ -48,7 +48,7 @@ static void measure(const struct bench *bench, const struct options *options,
 {
     struct graph graph = graph_new(bench, pattern, options->steps, options->width);
     double ratios[PAIRS_MAX];
-    struct search search = {.way = BY_MOOT};
+    struct search search = {.way = &way_by_moot};
     for (int round = 0; round < SEARCH_ROUNDS_TO_SETTLE; round++)
         search_round(&search, bench, &graph);
     double grain_s = search_set_grain(&search, &graph), begun_s = bench_now_s();
