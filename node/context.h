@@ -105,6 +105,13 @@ struct faults {
     uint64_t random;
 };
 
+/* window.c: of large results that are to go. */
+struct press {
+    uint64_t since_ns;      /* none has gone; 0: it is not pressed for any */
+    uint64_t freed;         /* so many had, when that was looked at last */
+    uint64_t in_vain_bytes; /* has been pressed for them */
+};
+
 struct moot {
     struct bond *bond;
     struct core *core;
@@ -142,6 +149,7 @@ struct moot {
     struct datas *datas;               /* data.c; NULL: none yet */
     uint64_t window_bound;             /* window.c: a spawn waits at so many tasks, */
     struct patience patience;          /* and for how long */
+    struct press press;
 
     /* engine.c */
     bool stepping;

@@ -51,6 +51,7 @@ HOT static void end_task(struct moot *m, struct task *task, int status,
     task->status = status;
     payload_drop(task->payload); /* of an owner that died since */
     task->payload = payload;
+    payload_let_go(payload, task->let_go);
     task->size = payload != NULL ? payload->size : 0;
     if (status == MOOT_OK) {
         verify_result(m, task, m->group.rank, verify_digest(m, task, payload));

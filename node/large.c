@@ -105,7 +105,7 @@ static void empty(struct large *large)
     free_all(rest);
 }
 
-static void *take(struct large *large, size_t size, size_t *capacity)
+void *large_take(struct large *large, size_t size, size_t *capacity)
 {
     pthread_mutex_lock(&large->lock);
     struct large_block *block = find_kept(large, size);
@@ -122,31 +122,9 @@ static void *take(struct large *large, size_t size, size_t *capacity)
     return fresh;
 }
 
-void *large_take(struct large *large, size_t size, size_t *capacity)
-{
-    void *block = take(large, size, capacity);
-    if (block != NULL) {
-        atomic_fetch_add_explicit(&large->used_bytes, *capacity, memory_order_relaxed);
-        atomic_fetch_add_explicit(&large->used_count, 1, memory_order_relaxed);
-    }
-    return block;
-}
-
-size_t large_used_bytes(const struct large *large)
-{
-    return atomic_load_explicit(&large->used_bytes, memory_order_relaxed);
-}
-
-size_t large_used_count(const struct large *large)
-{
-    return atomic_load_explicit(&large->used_count, memory_order_relaxed);
-}
-
 void large_give(struct large *large, void *memory, size_t capacity)
 {
     struct large_block *block = memory;
-    atomic_fetch_sub_explicit(&large->used_bytes, capacity, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&large->used_count, 1, memory_order_relaxed);
     pthread_mutex_lock(&large->lock);
     *block = (struct large_block){
         .next = large->kept, .capacity = capacity, .age = large->age};

@@ -17,7 +17,6 @@
 #define NODE_LARGE_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,10 +35,8 @@ struct large {
     struct large_block *kept; /* newest first */
     size_t kept_bytes;
     uint32_t kept_count;
-    uint32_t age;             /* counts trims */
-    atomic_size_t used_bytes; /* of blocks that were taken and not given back, */
-    atomic_size_t used_count; /* and how many these are */
-    uint64_t trim_due_ns;     /* the engine's: under its lock */
+    uint32_t age;         /* counts trims */
+    uint64_t trim_due_ns; /* the engine's: under its lock */
 };
 
 /* False if there can be no lock. */
@@ -52,10 +49,6 @@ void large_release(struct large *large);
 void *large_take(struct large *large, size_t size, size_t *capacity);
 /* Gives a block back, with its capacity. */
 void large_give(struct large *large, void *block, size_t capacity);
-
-/* Bytes of all blocks in use, about. */
-size_t large_used_bytes(const struct large *large);
-size_t large_used_count(const struct large *large);
 
 /* Called at every turn of the engine: now and then frees what was kept for too long. */
 void large_look(struct large *large, uint64_t now_ns);

@@ -102,6 +102,7 @@ COLD static int hold_again(struct moot *m, struct task *task, struct task_facts 
         return MOOT_OK;
     }
     task->let_go = false;
+    payload_let_go(task->payload, false);
     facts->reg.input_entries = NULL;
     return register_task(m, task, facts, false);
 }
@@ -116,6 +117,7 @@ HOT static inline int hold(struct moot *m, struct task *task, struct task_facts 
         return hold_again(m, task, facts);
     }
     task->let_go = false;
+    payload_let_go(task->payload, false);
     if (!task->held && !task->pending && !task_fill(m, task, facts)) {
         return MOOT_ERR_NO_MEMORY;
     }

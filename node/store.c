@@ -78,9 +78,21 @@ void payload_drop(struct payload *payload)
     }
 }
 
+void payload_let_go(struct payload *payload, bool let_go)
+{
+    if (payload == NULL || payload->large_bytes == 0 || payload->let_go == let_go) {
+        return;
+    }
+    size_t *bytes = &payload->home->let_go_bytes;
+    *bytes = let_go ? *bytes + payload->large_bytes : *bytes - payload->large_bytes;
+    payload->let_go = let_go;
+}
+
 HOT void payload_free(struct payload *payload)
 {
     if (payload != NULL && payload->large_bytes > 0) {
+        payload->home->let_go_freed += payload->let_go;
+        payload_let_go(payload, false);
         large_give(&payload->home->large, payload, payload->large_bytes);
     } else if (payload != NULL && payload->home != NULL) {
         payload->next = payload->home->spare;

@@ -30,6 +30,7 @@ struct payload {
     unsigned char *data;
     struct payloads *home; /* NULL: allocated for itself */
     size_t large_bytes;    /* of its block, if that is large.h's; or 0 */
+    bool let_go;           /* it counts among these that are */
     struct payload *next;
 };
 
@@ -38,6 +39,8 @@ struct payloads {
     struct payload *spare; /* small ones */
     struct payload_block *blocks;
     struct large large;
+    size_t let_go_bytes;   /* of large ones that the program uses no more, */
+    uint64_t let_go_freed; /* and how many of them have gone, ever */
 };
 
 /* With one reference; NULL without memory or above LIMIT_RESULT_BYTES. */
@@ -62,6 +65,9 @@ void payloads_release(struct payloads *payloads);
 struct payload *payload_hold(struct payload *payload); /* returns it */
 void payload_drop(struct payload *payload);            /* accepts NULL */
 void payload_free(struct payload *payload); /* whoever refers to it; accepts NULL */
+/* Whether the program still uses the result, for payloads.let_go_bytes.  Under the
+ * lock. */
+void payload_let_go(struct payload *payload, bool let_go); /* accepts NULL */
 
 /* A place that takes `size` bytes and keeps none of them, for a transfer that has to be
  * received and cannot be stored: a range of addresses that all lie on the same small

@@ -27,15 +27,31 @@ uint8_t window_chunk_mask(uint64_t window)
     return (uint8_t)mask;
 }
 
-uint32_t window_press(const struct moot *m)
+/* Whether to press on, for so many bytes. */
+static bool is_worth_it(struct press *press, const struct payloads *payloads,
+                        uint64_t now_ns)
 {
-    size_t bytes = large_used_bytes(&m->payloads.large);
-    if (bytes <= WINDOW_RESULT_BYTES) {
+    if (press->freed != payloads->let_go_freed) {
+        *press = (struct press){.freed = payloads->let_go_freed};
+    }
+    if (payloads->let_go_bytes <= press->in_vain_bytes + WINDOW_RESULT_BYTES) {
+        press->since_ns = 0;
+        return false;
+    }
+    press->since_ns = press->since_ns == 0 ? now_ns : press->since_ns;
+    bool in_vain = now_ns - press->since_ns >= WINDOW_PRESS_NS;
+    press->in_vain_bytes = in_vain ? payloads->let_go_bytes : press->in_vain_bytes;
+    return !in_vain;
+}
+
+uint32_t window_press(struct moot *m)
+{
+    if (!is_worth_it(&m->press, &m->payloads, m->now_ns)) {
         return 0;
     }
-    size_t count = large_used_count(&m->payloads.large);
-    size_t together = WINDOW_PIECE_BYTES / (bytes / (count > 0 ? count : 1));
-    return together > 0 ? (uint32_t)together : 1;
+    uint64_t bytes = m->payloads.let_go_bytes;
+    uint64_t together = WINDOW_PIECE_BYTES * core_stats(m->core)->tasks / bytes;
+    return together < 1 ? 1 : together < UINT32_MAX ? (uint32_t)together : UINT32_MAX;
 }
 
 static bool is_leaving(const struct moot *m, const moot_hash *hash,

@@ -13,10 +13,15 @@
  * in its spawn while the rank remembers a whole window: it moves messages and runs
  * tasks, as a wait does, until an eighth of the window is free.
  *
- * While large results take more than WINDOW_RESULT_BYTES on one rank, what all ranks
- * have released is dropped from the first task on, and the roll is cut for that into
- * pieces of some WINDOW_PIECE_BYTES (consensus/cut.c): a chunk of 256 tasks may have
- * any number of bytes.
+ * While large results that the program has let go of take more than
+ * WINDOW_RESULT_BYTES on one rank, what all ranks have released is dropped from the
+ * first task on, and the roll is cut for that into pieces of some WINDOW_PIECE_BYTES
+ * (consensus/cut.c): a chunk of 256 tasks may have any number of bytes.  These are few,
+ * so that the results of a stream come from memory that the caches still have.  What
+ * the program holds does not count.  Where nothing goes although it was pressed for
+ * that for WINDOW_PRESS_NS (who takes it has not run, or another rank holds it), it is
+ * not pressed again before some has gone, or as much has come to it: the small pieces
+ * would cost every other task.
  *
  * The bound is exceeded, so that a program never hangs in a spawn, when waiting would
  * not help:
@@ -37,8 +42,9 @@
 
 #include "node/context.h"
 
-#define WINDOW_RESULT_BYTES ((size_t)64 << 20)
-#define WINDOW_PIECE_BYTES ((size_t)16 << 20)
+#define WINDOW_RESULT_BYTES ((size_t)8 << 20)
+#define WINDOW_PRESS_NS UINT64_C(100000000)
+#define WINDOW_PIECE_BYTES ((size_t)2 << 20)
 
 /* The core's drop_above with such a window; 0: nothing is dropped. */
 uint64_t window_drop_above(uint64_t window);
@@ -48,8 +54,9 @@ uint64_t window_drop_above(uint64_t window);
 uint8_t window_chunk_mask(uint64_t window);
 
 /* For core_press(): how many tasks of the roll are to be dropped together at most, if
- * their results are as large as those that are here; 0: they take little memory. */
-uint32_t window_press(const struct moot *m);
+ * large results stand as close everywhere as they do on average; 0: it is not to press.
+ */
+uint32_t window_press(struct moot *m);
 
 /* Under the engine lock, which it releases around kernels and while there is nothing to
  * do. */
