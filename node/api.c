@@ -231,6 +231,12 @@ int moot_spec_hash(moot *m, const moot_task_spec *spec, moot_hash *out)
 static int find_by_hash(struct moot *m, struct lane *lane, const moot_hash *hash,
                         moot_task *out)
 {
+    if (core_forgotten(m->core, hash)) {
+        char digits[MOOT_HASH_TEXT_BYTES];
+        return lane_fail(lane, MOOT_ERR_SCOPE_CLOSED,
+                         "task %.8s is of a scope that has ended on every rank",
+                         hash_format(hash, digits));
+    }
     struct task *task = task_enter(m, hash);
     uint64_t id = task != NULL ? task_handle_new(m, task, NULL) : 0;
     if (id == 0) {

@@ -261,7 +261,8 @@ MOOT_API int moot_call_wait(moot_call *call, moot_task child, const void **data,
                             size_t *size);
 
 /* A handle to the task with this hash, spawned here or not.  A wait for one that no
- * rank will ever hold ends in MOOT_ERR_NOT_HELD. */
+ * rank will ever hold ends in MOOT_ERR_NOT_HELD.  Errors: INVALID, SCOPE_CLOSED (its
+ * scope has ended on every rank, and it is forgotten), NO_MEMORY. */
 MOOT_API int moot_task_find(moot *m, const moot_hash *hash, moot_task *out);
 
 /* Waits until the task is done, running other tasks meanwhile.  `timeout` 0 polls.
@@ -379,8 +380,8 @@ MOOT_API int moot_group_close(moot *m, moot_duration timeout);
 MOOT_API int moot_scope_open(moot *m, const char *name);
 /* Closes this thread's innermost scope: this rank spawns no more in it once every
  * thread has closed it.  When every rank has closed it and released its handles on the
- * scope's tasks, and they have run, the moot forgets them: a spawn that names one by
- * its hash is then SCOPE_CLOSED.  STATE if none is open. */
+ * scope's tasks, and they have run, the moot forgets them: a spawn or a find that names
+ * one by its hash is then SCOPE_CLOSED.  STATE if none is open. */
 MOOT_API int moot_scope_close(moot *m);
 
 /* The bracket around code of this thread that may block outside moot (an MPI_Barrier, a

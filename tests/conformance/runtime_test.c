@@ -336,6 +336,32 @@ static void scopes(struct seat *seat)
         EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
 }
 
+static int is_it(void *hash, const moot_task_info *info)
+{
+    return memcmp(hash, &info->hash, sizeof info->hash) == 0;
+}
+
+/* Of a scope that has ended on every rank nothing is to be found. */
+static void found_too_late(struct seat *seat)
+{
+    EXPECT(seat, moot_scope_open(seat->m, "early"), MOOT_OK);
+    moot_hash hash = hash_u64(seat, SQUARE, 7);
+    moot_task task = spawn_u64(seat, SQUARE, 7), found = {99};
+    CHECK(seat, fetch_u64(seat, task) == 49);
+    EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
+    EXPECT(seat, moot_task_find(seat->m, &hash, &found), MOOT_OK);
+    EXPECT(seat, moot_task_release(seat->m, found), MOOT_OK);
+    EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+    for (uint64_t i = 8; moot_tasks_each(seat->m, NULL, is_it, &hash) != 0; i++) {
+        moot_task other = spawn_u64(seat, SQUARE, i); /* so that the loop turns */
+        EXPECT(seat, moot_task_wait(seat->m, other, MOOT_FOREVER), MOOT_OK);
+        EXPECT(seat, moot_task_release(seat->m, other), MOOT_OK);
+    }
+    found.id = 99;
+    EXPECT(seat, moot_task_find(seat->m, &hash, &found), MOOT_ERR_SCOPE_CLOSED);
+    CHECK(seat, found.id == 99 && told(seat, "scope that has ended on every rank"));
+}
+
 struct spawner {
     struct seat *seat;
     uint64_t first;
@@ -568,6 +594,7 @@ static const struct scene scenes[] = {
     SCENE(cancels, .knobs = without_workers),
     SCENE(causes_from_below, .knobs = NULL),
     SCENE(scopes, .knobs = NULL),
+    SCENE(found_too_late, .knobs = NULL),
     SCENE(two_threads, .knobs = NULL),
     SCENE(waits_for_later, .knobs = NULL),
     {"waits_for_later with workers",
