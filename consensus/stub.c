@@ -102,8 +102,7 @@ static bool is_others(const struct core *core, const void *known, uint32_t lane)
     }
     const struct task *task = known;
     return task->position != 0 && task->lane == lane && task->scope == NULL &&
-           task->own == CORE_OWN_NONE && !task->finder && task->chair != core->rank &&
-           task->owner != core->rank;
+           task->own == CORE_OWN_NONE && !task->finder && task->chair != core->rank;
 }
 
 bool core_may_prune(const struct core *core, const moot_hash *hash,

@@ -165,6 +165,31 @@ static void who_comes_to_run_a_task_takes_what_it_takes(void **state)
     bench_close();
 }
 
+/* It has the result then, and must know who takes it. */
+static void what_takes_a_task_that_was_yielded_is_none(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash yielded = task(0, 1), taker = task(1, 1);
+    assert_true(spawn_alone(0, 0, yielded));
+    assert_true(may_be_stub(0, taker, taking(&yielded, 1)));
+    begin_wait(0, yielded);
+    set_lane(1, CORE_LANE_BLOCKED);
+    settle();
+    assert_int_equal(bench.ran_on[0], 0);
+    end_wait(0, yielded);
+    assert_false(spawn_taking(0, 1, taker, taking(&yielded, 1)));
+    set_lane(1, CORE_LANE_RUNNING);
+    spawn(1, 0, yielded);
+    spawn_with(1, 1, taker, taking(&yielded, 1));
+    deliver_all();
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ran_on[1], 1);
+    assert_int_equal(sum_sent(MESSAGE_PULL), 0);
+    close_all();
+    bench_close();
+}
+
 /* A task that falls to this rank because nobody else holds it feeds what was a stub. */
 static void who_comes_to_run_a_task_feeds_what_takes_it(void **state)
 {
@@ -270,6 +295,41 @@ static void what_is_used_stays(void **state)
     bench_close();
 }
 
+/* A task of the second chunk takes one of the first.  That goes, and the second stays,
+ * for rank 1 has spawned one of it again.  Then the rank is lost that ran them: what
+ * the task took cannot be made again, and so it is not run without it. */
+static void what_took_of_a_chunk_that_was_dropped_does_not_run_again(void **state)
+{
+    (void)state;
+    enum { TAKER = 8, AGAIN = 9, ALL = 16 };
+    bench_open(3, CORE_REPAIR);
+    moot_hash given = task(0, 2), taker = task(TAKER, 2);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < ALL; i++) {
+            spawn_taking(rank, i, task(i, 2), taking(&given, i == TAKER));
+        }
+        for (int i = 0; i < ALL; i++) {
+            moot_hash hash = task(i, 2);
+            core_let_go(bench.core[rank], &hash, NULL);
+        }
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass_until(core_is_leaving, 0, &given);
+    spawn(1, AGAIN, task(AGAIN, 2));
+    settle();
+    assert_int_equal(core_stats(bench.core[0])->dropped, TAKER);
+    assert_int_equal(core_stats(bench.core[0])->tasks, ALL - TAKER);
+    assert_true(is_stub(0, taker));
+    bench.crashed[2] = true;
+    certify_at(0, 2);
+    certify_at(1, 2);
+    begin_wait(0, taker);
+    settle();
+    assert_int_equal(bench.ended[0][TAKER], 1);
+    assert_int_equal(bench.runs[TAKER], 1);
+    bench_close();
+}
+
 /* --- Regrets --------------------------------------------------------------------- */
 
 static void who_looks_for_most_gets_records_at_once(void **state)
@@ -293,10 +353,12 @@ int main(void)
         cmocka_unit_test(what_was_said_of_it_is_in_its_record),
         cmocka_unit_test(who_waits_for_it_gets_it),
         cmocka_unit_test(who_comes_to_run_a_task_takes_what_it_takes),
+        cmocka_unit_test(what_takes_a_task_that_was_yielded_is_none),
         cmocka_unit_test(who_comes_to_run_a_task_feeds_what_takes_it),
         cmocka_unit_test(a_new_view_finds_records),
         cmocka_unit_test(what_all_have_released_is_dropped),
         cmocka_unit_test(what_is_used_stays),
+        cmocka_unit_test(what_took_of_a_chunk_that_was_dropped_does_not_run_again),
         cmocka_unit_test(who_looks_for_most_gets_records_at_once),
     };
     numbers_init();
