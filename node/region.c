@@ -121,12 +121,11 @@ static int make_ticket(struct moot *m, struct lane *lane, struct moot_queue *que
 static void give_ticket(struct moot *m, struct lane *lane, struct moot_queue *queue,
                         struct unnamed_task *task, const moot_hash *hash)
 {
+    struct task_facts *facts = unnamed_facts(m, task, queue->line);
     for (uint32_t i = 0; i < task->input_count; i++) {
-        bool stub =
-            task->expanded != m->unnamed.expanded || core_is_stub(task->inputs[i]);
+        bool stub = task->inputs[i] != NULL && core_is_stub(task->inputs[i]);
         task->inputs[i] = stub ? NULL : task->inputs[i];
     }
-    struct task_facts *facts = unnamed_facts(m, task, queue->line);
     struct spawned spawned = {.task = task_enter_for(m, hash, facts), .id = task->id};
     int error = MOOT_ERR_NO_MEMORY;
     if (spawned.task != NULL) {
