@@ -94,8 +94,12 @@ long() {
     on 2 longrun --tasks 100000000
 }
 
-# StarPU pins its workers itself.  What it learns of the machine stays in BUILD.
+# StarPU pins its workers itself, and is as it comes but for this: what it learns of the
+# machine stays in BUILD.
 others() {
+    for name in $(env | sed -n 's/^\(STARPU_[A-Z_]*\)=.*/\1/p'); do
+        unset "$name"
+    done
     export STARPU_HOME="$BUILD" STARPU_SILENT=1
     bound=none
     on 2 starpu --pattern all --width 8 --rounds 7 --seconds 8 --target 1
