@@ -353,14 +353,14 @@ COLD static void end_check(struct moot *m, struct run *run)
     call_end(&run->call);
     bool good = run->code == MOOT_OK && !run->call.spoilt;
     unpin_inputs(task);
-    release_inputs(m, task);
-    verify_ran(m, task, good ? run->call.output : NULL);
+    verify_ran(m, task, good ? run->call.output : NULL); /* which lets go of them */
     payload_drop(run->call.output);
     text_release(&run->call.why);
     text_release(&run->call.mishap_story);
     tell_check(m, task, false);
     run->active = false;
     task->pins--;
+    task_try_release(m, task);
     task_try_free(m, task);
 }
 

@@ -163,9 +163,14 @@ static void end_check(struct moot *m, struct check **link)
     struct task *task = (*link)->task;
     for (uint32_t i = 0; i < (*link)->told && i < need_count(task); i++) {
         (void)tell_need(m, task, i, CORE_EV_UNNEED);
+        struct task *what = needed(task, i);
+        if (what != NULL) {
+            task_try_release(m, what);
+        }
     }
     unlink_check(m, link);
     task->pins--;
+    task_try_release(m, task);
     task_try_free(m, task);
 }
 

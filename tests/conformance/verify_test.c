@@ -1,6 +1,9 @@
 /* verify_test.c - tasks that are run twice (MOOT_VERIFY): equal results are passed, and
- * other ones told; everybody has the owner's value. */
+ * other ones told; everybody has the owner's value, and keeps it no longer for that. */
 #include "kernels.h"
+#include "node/context.h"
+#include "node/engine.h"
+#include "node/task_list.h"
 
 enum { ALARM_S = 20 };
 
@@ -105,6 +108,34 @@ static void other_results_are_told(struct seat *seat)
     meet(seat);
 }
 
+static void count_copy(void *context, struct task *task)
+{
+    int *copies = context;
+    *copies += !task->own && task->payload != NULL;
+}
+
+/* Who has read the inputs for a check needs its copies of them no more. */
+static void no_copies_are_kept(struct seat *seat)
+{
+    begin_verifying(seat);
+    moot_task before = spawn_u64(seat, SQUARE, 7);
+    for (uint64_t i = 1; i < SAME; i++) {
+        moot_task next = spawn_sum(seat, &before, 1, i);
+        EXPECT(seat, moot_task_release(seat->m, before), MOOT_OK);
+        before = next;
+    }
+    EXPECT(seat, moot_task_wait(seat->m, before, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_task_release(seat->m, before), MOOT_OK);
+    await_checks(seat, SAME, 0);
+    meet(seat);
+    int copies = 0;
+    engine_lock(seat->m);
+    task_each(seat->m, count_copy, &copies);
+    engine_unlock(seat->m);
+    CHECK(seat, copies == 0);
+    meet(seat);
+}
+
 /* What is still to be checked when the program ends is checked before the moot does. */
 static void checks_end_before_the_moot(struct seat *seat)
 {
@@ -133,6 +164,12 @@ int main(int argc, char **argv)
          {0}},
         {"other_results_are_told",
          other_results_are_told,
+         verify_kernels,
+         verify,
+         closes_well,
+         {0}},
+        {"no_copies_are_kept",
+         no_copies_are_kept,
          verify_kernels,
          verify,
          closes_well,
