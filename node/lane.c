@@ -215,6 +215,15 @@ void lanes_leave(struct moot *m)
 
 /* --- What the core hears -------------------------------------------------------- */
 
+bool lanes_any_parked(const struct moot *m)
+{
+    const struct lane *lane = m->lanes;
+    while (lane != NULL && !lane->parked) {
+        lane = lane->next;
+    }
+    return lane != NULL;
+}
+
 static uint32_t free_number(const struct moot *m)
 {
     uint32_t number = 0;

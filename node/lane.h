@@ -77,6 +77,7 @@ struct lane *lane_look(const struct bond *bond);
 
 /* Takes all lanes out of a context that closes.  Under the lock. */
 void lanes_leave(struct moot *m);
+bool lanes_any_parked(const struct moot *m); /* under the lock */
 
 /* Makes it a lane of the protocol if it is not yet.  Under the lock.  LIMIT, NO_MEMORY.
  */

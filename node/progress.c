@@ -33,7 +33,9 @@ enum {
     SLEEPS_PER_DOUBLING = 8,
     LOOKS_PER_SLEEP = 2, /* a wire may take in at one what it shows at the next */
     SLEEPER_NS_MAX = 20000000,
-    HELPER_LATE_NS = 2000000
+    HELPER_LATE_NS = 2000000,
+    HELPER_SOON_NS = 400000,
+    HELPER_PARKED_NS = 100000 /* the processor would do nothing else */
 };
 
 /* When the core wants a turn.  Steps change it, most of them by no more than it takes
@@ -254,11 +256,19 @@ bool progress_start_thread(pthread_t *thread, void *(*run)(void *), void *argume
     return started;
 }
 
+/* How long the helper lets the loop be, and when it drove it itself. */
+struct standby {
+    uint64_t ns, drove_ns;
+};
+
 /* Sleeps until the loop may be driven too late; true if it is. */
-static bool is_late(struct moot *m)
+static bool is_late(struct moot *m, struct standby *standby)
 {
     uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
-    uint64_t now_ns = clock_ns(), late_ns = driven_ns + HELPER_LATE_NS;
+    if (driven_ns != standby->drove_ns) {
+        standby->ns = HELPER_LATE_NS;
+    }
+    uint64_t now_ns = clock_ns(), late_ns = driven_ns + standby->ns;
     if (now_ns >= late_ns) {
         return true;
     }
@@ -267,12 +277,26 @@ static bool is_late(struct moot *m)
     return false;
 }
 
+/* A peer that has asked for one thing asks for the next when it has it. */
+static void help(struct moot *m, struct standby *standby)
+{
+    bool idles = m->running == 0 && lanes_any_parked(m);
+    if (progress_drive(m)) {
+        standby->ns = idles ? HELPER_PARKED_NS : HELPER_SOON_NS;
+    } else {
+        standby->ns = sooner(2 * standby->ns, HELPER_LATE_NS);
+    }
+    standby->drove_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+    workers_stand_in(m);
+}
+
 static void *helper_main(void *argument)
 {
     struct moot *m = argument;
+    struct standby standby = {.ns = HELPER_LATE_NS};
     bool stop = false;
     while (!stop) {
-        bool late = is_late(m);
+        bool late = is_late(m, &standby);
         if (!late && !__atomic_load_n(&m->dozing, __ATOMIC_RELAXED) &&
             !__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
             continue;
@@ -282,8 +306,7 @@ static void *helper_main(void *argument)
         if (m->dozing && !stop) {
             pthread_cond_wait(&m->roused, &m->bond->lock);
         } else if (late && !stop) {
-            progress_drive(m);
-            workers_stand_in(m);
+            help(m, &standby);
         }
         engine_unlock(m);
     }

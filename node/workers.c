@@ -62,11 +62,7 @@ static bool is_left_alone(const struct moot *m)
         m->worker_count > 0 || m->program_waits > 0 || m->closing) {
         return false;
     }
-    const struct lane *lane = m->lanes;
-    while (lane != NULL && !lane->parked) {
-        lane = lane->next;
-    }
-    return lane != NULL;
+    return lanes_any_parked(m);
 }
 
 static void *stand_in_main(void *argument)

@@ -74,7 +74,7 @@ rows 1 "empty-local-task-ns" spawning --tasks 2000
 rows 2 "spawn-remote-task-ns memory-per-remote-task-bytes" spawning --tasks 2000
 rows 2 "consumer-after-producer-us wait-for-others-task-us result-of-1MiB-time-to-raw
     result-of-64MiB-time-to-raw" wire --rounds 1
-rows 3 "vote-pure-us vote-once-us branch-of-10000-alone-to-agreed" voting
+rows 3 "vote-pure-us vote-once-us vote-parked-us branch-of-10000-alone-to-agreed" voting
 rows 2 "idle-core-share-after-1s idle-wake-up-us" idling --rounds 1
 rows 2 "cholesky-access-modes-to-inputs" access --tiles 4 --pairs 2
 rows 2 "" profiled --work step --count 20
