@@ -308,6 +308,8 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
     switch (event->type) {
     case CORE_EV_REGISTER:
         return graph_register(core, event);
+    case CORE_EV_PRUNED:
+        return stub_register(core, event->u.pruned.stubs, event->u.pruned.count);
     case CORE_EV_NEED:
         return asker_need(core, event);
     case CORE_EV_UNNEED:
@@ -432,8 +434,8 @@ COLD static void begin(struct core *core)
  * what has a deadline of its own. */
 static bool is_usual(const struct core_event *event)
 {
-    return event->type == CORE_EV_REGISTER || event->type == CORE_EV_DONE ||
-           event->type == CORE_EV_RELEASE ||
+    return event->type == CORE_EV_REGISTER || event->type == CORE_EV_PRUNED ||
+           event->type == CORE_EV_DONE || event->type == CORE_EV_RELEASE ||
            (event->type == CORE_EV_RECV &&
             event->u.recv.message->type == MESSAGE_RESULT);
 }

@@ -117,20 +117,26 @@ void core_free(struct core *core); /* accepts NULL */
 struct core_register;
 
 /* A task that this rank neither runs nor feeds may be kept as a stub, which takes a
- * third of what an entry does: its hash, its place on the roll, and what the host gives
- * with it (core_register.stub), some hundred bytes.  It becomes an entry when anything
- * else than its release is said of it, and then its stub is gone: whoever keeps one
- * hears of that by core_options.expand.  In what is given to the core, and in
- * CORE_OUT_FORGET, it may stand for an entry; whatever else says that it takes an entry
- * does not take a stub. */
-bool core_may_prune(const struct core *core, const moot_hash *hash,
-                    const struct core_register *reg);
+ * third of what an entry does: its hash, its place on the roll, and what the host puts
+ * there (core_stub_host), some hundred bytes.  It becomes an entry when anything else
+ * than its release is said of it, and then its stub is gone: whoever keeps one hears of
+ * that by core_options.expand.  In what is given to the core, and in CORE_OUT_FORGET,
+ * it may stand for an entry; whatever else says that it takes an entry does not take a
+ * stub.
+ *
+ * Makes one of a task that may be one, or returns NULL.  The next event must be the
+ * CORE_EV_PRUNED that registers it, alone or behind others made before; until then the
+ * host writes its part and has the core look for nothing. */
+void *core_prune(struct core *core, const moot_hash *hash,
+                 const struct core_register *reg);
 /* Whether any plain task can be registered now, at top level and in no scope, whatever
  * its hash, with all ranks for candidates or, if `owner_plus_one` is not 0, with that
  * rank, which is below 64.  Only memory can lack. */
 bool core_takes_any(const struct core *core, uint32_t owner_plus_one);
 /* Of an entry or a stub, whose hash stands at the beginning of both. */
 bool core_is_stub(const void *entry);
+/* As many bytes as core_register.host_size: what its entry is made of.  Of hosts
+ * without .entry_bytes: their `user`. */
 void *core_stub_host(void *stub);
 /* Its entry or its stub, which stays one; NULL: nothing is known of it. */
 void *core_known(const struct core *core, const moot_hash *hash);
@@ -139,6 +145,7 @@ void *core_known(const struct core *core, const moot_hash *hash);
 
 enum core_event_type {
     CORE_EV_REGISTER,      /* this rank now holds a task (T1) */
+    CORE_EV_PRUNED,        /* likewise some, of which core_prune() made stubs */
     CORE_EV_NEED,          /* a wait begins (T3) */
     CORE_EV_UNNEED,        /* it ended, however */
     CORE_EV_LANE,          /* a lane's state changed; a new number makes a lane */
@@ -185,12 +192,7 @@ struct core_register {
     const struct message_spec *spec;  /* if PORTABLE; must outlive the core */
     const char *site;                 /* "file:line" or NULL; must outlive the core */
     void *user; /* comes back in outputs; not NULL, but ignored with .entry_bytes */
-    /* NULL, or core_may_prune() has just said that it may be a stub: where to put it.
-     */
-    void **stub;
-    const void *host; /* with that, what its entry is made of; copied.  Of hosts without
-                         .entry_bytes: their `user` */
-    size_t host_size;
+    size_t host_size; /* of the host's part, if it becomes a stub */
 };
 
 enum core_lane_state {
@@ -208,6 +210,10 @@ struct core_event {
     void *entry;    /* of that task, which saves looking it up; or NULL */
     union {
         const struct core_register *reg; /* borrowed for the step */
+        struct {
+            void *const *stubs; /* in the order in which they were made */
+            size_t count;
+        } pruned;
         struct {
             enum want want;   /* WANT_DONE or WANT_DATA */
             uint32_t lane;    /* that waits; ignored if by_task */

@@ -254,9 +254,6 @@ int graph_register(struct core *core, const struct core_event *event)
     if (!is_sane(core, hash, reg)) {
         return MOOT_ERR_INVALID;
     }
-    if (reg->stub != NULL) {
-        return stub_register(core, hash, reg);
-    }
     if (core->closed && on_this_roll(reg)) {
         return MOOT_ERR_CLOSED;
     }

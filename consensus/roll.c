@@ -435,9 +435,10 @@ HOT static inline void add_to_sum(struct core *core, struct lane *lane, uint32_t
     }
 }
 
-HOT bool roll_append_stub(struct core *core, struct lane *lane, uint32_t number,
-                          struct stub *stub)
+HOT bool roll_append_stub(struct core *core, struct stub *stub)
 {
+    uint32_t number = place_lane(stub->place);
+    struct lane *lane = &core->lanes[number];
     if (!put(core, lane, number, &stub->hash, stub)) {
         return false;
     }

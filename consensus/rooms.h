@@ -249,8 +249,10 @@ static inline struct task *table_at(const struct core *core, size_t slot)
 {
     return stub_seen(core, core->slots[slot]);
 }
-/* Of a hash that is not in it.  False without memory: the core is broken. */
-bool table_put(struct core *core, const moot_hash *hash, void *known);
+/* Where a hash that is not in it is to be put, before anything else is.  False: it is
+ * in it, or there is no memory, and the core is broken. */
+bool table_finds_room(struct core *core, const moot_hash *hash, size_t *slot);
+void table_put(struct core *core, size_t slot, const moot_hash *hash, void *known);
 void table_replace(struct core *core, struct task *task); /* a stub of its hash */
 void table_remove(struct core *core, const moot_hash *hash);
 /* A record that is in no table yet, of a task that its chair is known of: it has room
@@ -337,8 +339,8 @@ bool task_learn_candidates(struct core *core, struct task *task,
 struct lane *lane_enter(struct core *core, uint32_t number); /* NULL: limit, memory */
 bool roll_append(struct core *core, struct lane *lane, uint32_t number,
                  struct task *task);
-bool roll_append_stub(struct core *core, struct lane *lane, uint32_t number,
-                      struct stub *stub);
+bool roll_append_stub(struct core *core,
+                      struct stub *stub); /* its place has the lane */
 bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank);
 /* By where it stands alone, as of a stub. */
 bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank);

@@ -6,9 +6,10 @@
  * that be wanted after all.  That is a stub: a third of a record, nothing of which is
  * cleared, linked or counted.
  *
- *   made      by a registration (core_may_prune) of a plain task, in no scope, of which
- *             another member is the chair, and all of whose inputs stand on the same
- *             lane's roll and are likewise other ranks' to run
+ *   made      (core_prune) of a plain task, in no scope, of which another member is the
+ *             chair, and all of whose inputs stand on the same lane's roll and are
+ *             likewise other ranks' to run; and registered, together with those made
+ *             just before it, in one step
  *   expanded  into its record as soon as anything is looked up by its hash or its
  *             place: a message about it, a wait, a task of this rank's that takes its
  *             result.  All are before a view is entered, and where the consumers of a
@@ -39,6 +40,9 @@
 /* More were expanded than dropped, by so many: for so many registrations there are
  * none; then a quarter of that is enough. */
 enum { REGRETS_MAX = 64, REGRETS_AGAIN = 48, RECORDS_AT_ONCE = 4096 };
+
+/* Its words are counted in 8 bits. */
+enum { HOST_BYTES_MAX = UINT8_MAX * sizeof(uint64_t) };
 
 static size_t bytes_of(size_t inputs, size_t host_words)
 {
@@ -71,13 +75,17 @@ static bool is_calm(const struct core *core)
            core->stats.registered >= core->records_until;
 }
 
+/* And what its hash says of it is so. */
 static bool is_plain(const struct core *core, const moot_hash *hash,
                      const struct core_register *reg)
 {
     const uint32_t plain = CORE_TASK_IDEMPOTENT | CORE_TASK_NONDETERMINISTIC;
-    return (reg->flags & ~plain) == 0 && reg->spec == NULL && hash_scope(hash) == 0 &&
-           reg->input_count <= UINT8_MAX && reg->lane < core->lane_count &&
-           (reg->host_size + sizeof(uint64_t)) / sizeof(uint64_t) <= UINT8_MAX;
+    unsigned facts = hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_FACTS;
+    unsigned scoped = reg->scope.bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_SCOPED;
+    return (reg->flags & ~plain) == 0 && reg->spec == NULL && scoped == 0 &&
+           facts == (reg->candidates != NULL ? (unsigned)MOOT_HASH_CANDIDATES : 0u) &&
+           reg->input_count <= UINT8_MAX && reg->after_count <= reg->input_count &&
+           reg->lane < core->lane_count && reg->host_size < HOST_BYTES_MAX;
 }
 
 /* NOBODY: no stub has such candidates. */
@@ -93,6 +101,13 @@ static uint32_t chair_among(const struct core *core, const moot_hash *hash,
     return chair < UINT16_MAX ? chair : NOBODY;
 }
 
+static const void *known_input(const struct core *core, const struct core_register *reg,
+                               size_t i)
+{
+    return reg->input_entries != NULL ? reg->input_entries[i]
+                                      : table_look(core, &reg->inputs[i]);
+}
+
 /* It stands on the same lane's roll, and this rank has nothing to give to what takes
  * it. */
 static bool is_others(const struct core *core, const void *known, uint32_t lane)
@@ -105,21 +120,10 @@ static bool is_others(const struct core *core, const void *known, uint32_t lane)
            task->own == CORE_OWN_NONE && !task->finder && task->chair != core->rank;
 }
 
-bool core_may_prune(const struct core *core, const moot_hash *hash,
-                    const struct core_register *reg)
+static bool takes_of_others(const struct core *core, const struct core_register *reg)
 {
-    if (!is_calm(core) || !is_plain(core, hash, reg)) {
-        return false;
-    }
-    uint32_t chair = chair_among(core, hash, reg->candidates);
-    if (chair == NOBODY || chair == core->rank || table_look(core, hash) != NULL) {
-        return false;
-    }
     for (size_t i = 0; i < reg->input_count; i++) {
-        const void *from = reg->input_entries != NULL
-                               ? reg->input_entries[i]
-                               : table_look(core, &reg->inputs[i]);
-        if (!is_others(core, from, reg->lane)) {
+        if (!is_others(core, known_input(core, reg, i), reg->lane)) {
             return false;
         }
     }
@@ -137,8 +141,9 @@ static roll_place place_of_known(const void *known)
     return place_of(task->lane, task->lane_position);
 }
 
+/* The host's part is its own to write; the place is known but for the position. */
 static void fill(struct stub *stub, const struct core *core, const moot_hash *hash,
-                 const struct core_register *reg, size_t words)
+                 const struct core_register *reg, size_t words, uint32_t chair)
 {
     stub->hash = *hash;
     stub->pieces = 0;
@@ -147,38 +152,54 @@ static void fill(struct stub *stub, const struct core *core, const moot_hash *ha
     stub->flags = (uint8_t)reg->flags;
     stub->state = reg->candidates != NULL ? STUB_ALONE : 0;
     stub->host_words = (uint8_t)words;
-    stub->chair = (uint16_t)chair_among(core, hash, reg->candidates);
+    stub->chair = (uint16_t)chair;
+    stub->place = place_of(reg->lane, 0);
+    stub->position = 0;
     stub->site = reg->site;
     for (size_t i = 0; i < reg->input_count; i++) {
-        stub->inputs[i] = place_of_known(reg->input_entries != NULL
-                                             ? reg->input_entries[i]
-                                             : table_look(core, &reg->inputs[i]));
+        stub->inputs[i] = place_of_known(known_input(core, reg, i));
     }
-    memcpy(host_part(stub), reg->host, reg->host_size);
 }
 
-HOT int stub_register(struct core *core, const moot_hash *hash,
-                      const struct core_register *reg)
+HOT void *core_prune(struct core *core, const moot_hash *hash,
+                     const struct core_register *reg)
 {
+    if (!is_calm(core) || !is_plain(core, hash, reg)) {
+        return NULL;
+    }
+    size_t slot;
+    uint32_t chair = chair_among(core, hash, reg->candidates);
+    if (chair == NOBODY || chair == core->rank || !takes_of_others(core, reg) ||
+        !table_finds_room(core, hash, &slot)) {
+        return NULL;
+    }
     size_t words = (reg->host_size + sizeof(uint64_t) - 1) / sizeof(uint64_t);
     struct stub *stub = memory_take_raw(core, bytes_of(reg->input_count, words));
     if (stub == NULL) {
-        return MOOT_ERR_NO_MEMORY;
+        return NULL;
     }
-    fill(stub, core, hash, reg, words);
-    if (!table_put(core, hash, stub)) {
-        return MOOT_ERR_NO_MEMORY;
-    }
+    fill(stub, core, hash, reg, words, chair);
+    table_put(core, slot, hash, stub);
     core->stub_count++;
-    core->stats.registered++;
-    core->stats.pruned++;
-    if ((core->options.notes & CORE_NOTE(CORE_POINT_SPAWN)) != 0) {
-        out_note_stub(core, CORE_POINT_SPAWN, hash);
+    return stub;
+}
+
+HOT int stub_register(struct core *core, void *const *stubs, size_t count)
+{
+    bool noted = (core->options.notes & CORE_NOTE(CORE_POINT_SPAWN)) != 0;
+    core->stats.registered += count;
+    core->stats.pruned += count;
+    for (size_t i = 0; i < count; i++) {
+        struct stub *stub = stubs[i]; /* a record, perhaps, once it is on the roll */
+        assert(stub->position == 0);
+        if (noted) {
+            out_note_stub(core, CORE_POINT_SPAWN, &stub->hash);
+        }
+        if (!roll_append_stub(core, stub)) {
+            return MOOT_ERR_NO_MEMORY;
+        }
     }
-    *reg->stub = stub;
-    return roll_append_stub(core, &core->lanes[reg->lane], reg->lane, stub)
-               ? MOOT_OK
-               : MOOT_ERR_NO_MEMORY;
+    return MOOT_OK;
 }
 
 /* --- Expanding -------------------------------------------------------------------- */
@@ -245,6 +266,7 @@ static void regret(struct core *core)
 COLD struct task *stub_expand(struct core *core, void *known)
 {
     struct stub *stub = known;
+    assert(stub->position != 0);
     struct task *task = core->broken ? NULL : make_record(core, stub);
     if (task == NULL) {
         core->broken = true;

@@ -62,12 +62,11 @@ static inline uint32_t stub_lane(const void *stub)
 /* --- Of stub.c ------------------------------------------------------------------- */
 
 struct core;
-struct core_register;
 struct edge;
 struct task;
 
-int stub_register(struct core *core, const moot_hash *hash,
-                  const struct core_register *reg);
+/* Those that have been made: this rank holds their tasks now. */
+int stub_register(struct core *core, void *const *stubs, size_t count);
 /* Its record, made now.  NULL without memory: the core is broken. */
 struct task *stub_expand(struct core *core, void *stub);
 /* All there are, and all that is away is linked: the lists of consumers are whole. */

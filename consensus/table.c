@@ -122,16 +122,18 @@ static inline bool table_open(struct core *core, const moot_hash *hash, size_t *
     return true;
 }
 
-HOT bool table_put(struct core *core, const moot_hash *hash, void *known)
+HOT bool table_finds_room(struct core *core, const moot_hash *hash, size_t *slot)
 {
-    size_t slot = core->slot_count > 0 ? slot_of(core, hash) : 0;
-    if (!table_open(core, hash, &slot)) {
-        return false;
-    }
+    bool any = core->slot_count > 0;
+    *slot = any ? slot_of(core, hash) : 0;
+    return (!any || core->tags[*slot] == 0) && table_open(core, hash, slot);
+}
+
+HOT void table_put(struct core *core, size_t slot, const moot_hash *hash, void *known)
+{
     assert(core->tags[slot] == 0);
     slot_fill(core, slot, tag_of(hash), known);
     core->stats.tasks++;
-    return true;
 }
 
 void table_replace(struct core *core, struct task *task)

@@ -212,7 +212,8 @@ HOT static int step_one(struct moot *m, const struct core_event *event)
     struct core_outputs outputs;
     int error = core_step(m->core, event, m->now_ns, &outputs);
     m->hurried |= error != MOOT_OK || outputs.hurried;
-    if (error == MOOT_ERR_NO_MEMORY && event->type != CORE_EV_REGISTER) {
+    bool spawns = event->type == CORE_EV_REGISTER || event->type == CORE_EV_PRUNED;
+    if (error == MOOT_ERR_NO_MEMORY && !spawns) {
         engine_fail_all(m, error, "no memory for the protocol's state");
     }
     for (size_t i = 0; error == MOOT_OK && i < outputs.count; i++) {
@@ -259,7 +260,7 @@ HOT static void step_laters(struct moot *m)
 int engine_step(struct moot *m, const struct core_event *event)
 {
     assert(!m->stepping);
-    if (event->type != CORE_EV_REGISTER) {
+    if (event->type != CORE_EV_REGISTER && event->type != CORE_EV_PRUNED) {
         unnamed_settle(m);
     }
     m->stepping = true;

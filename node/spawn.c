@@ -241,21 +241,24 @@ static inline bool find_known(const struct task_facts *facts, void **entries)
     return true;
 }
 
-static inline bool may_prune(const struct moot *m, const struct lane *lane,
-                             const moot_hash *hash, struct task_facts *facts)
+/* NULL: it is to be a record. */
+static inline void *prune(struct moot *m, const struct lane *lane,
+                          const moot_hash *hash, struct task_facts *facts)
 {
     const struct rankset *candidates = facts->reg.candidates;
     bool ours = candidates != NULL && rankset_has(candidates, m->group.rank);
     /* A group waits for all of its tasks. */
     if (ours || lane->group != NULL || !is_plain(m, facts) ||
         !find_known(facts, lane->entries)) {
-        return false;
+        return NULL;
     }
-    facts->reg.lane = lane->number;
-    facts->reg.input_entries = lane->entries;
-    facts->reg.host_size = sizeof(struct task_stub) + facts->args_size +
-                           (m->trace != NULL ? sizeof(uint32_t) : 0);
-    return core_may_prune(m->core, hash, &facts->reg);
+    struct core_register *reg = &facts->reg;
+    reg->lane = lane->number;
+    reg->input_entries = lane->entries;
+    reg->site = reg->site != NULL ? task_site_intern(m, reg->site) : NULL;
+    reg->host_size = sizeof(struct task_stub) + facts->args_size +
+                     (m->trace != NULL ? sizeof(uint32_t) : 0);
+    return core_prune(m->core, hash, reg);
 }
 
 /* Puts its number in the trace there. */
@@ -269,45 +272,40 @@ static void trace_stub(struct moot *m, const moot_hash *hash,
     memcpy(to, &number, sizeof(number));
 }
 
-/* The handle is there first: the stub may become a record within the step. */
-HOT static int spawn_stub(struct moot *m, struct lane *lane, const moot_hash *hash,
-                          struct task_facts *facts, uint64_t id)
+/* What is kept of it here.  The handle has it first: the stub may become a record with
+ * the step that registers it. */
+static inline void fill_stub(struct moot *m, struct lane *lane, const moot_hash *hash,
+                             const struct task_facts *facts, uint64_t id, void *stub)
 {
-    struct {
-        struct task_stub stub;
-        unsigned char rest[STUB_ARGS_BYTES_MAX + sizeof(uint32_t)];
-    } part;
-    part.stub = (struct task_stub){.handle = id,
-                                   .number = m->counts.entered + 1,
-                                   .kernel = (uint16_t)kernel_number(facts->kernel),
-                                   .args_size = facts->args_size & 0x1ffu,
-                                   .traced = m->trace != NULL,
-                                   .queue_line = facts->queue_line & 0x3fu};
+    struct task_stub *part = core_stub_host(stub);
+    part->handle = id;
+    part->number = ++m->counts.entered;
+    part->kernel = (uint16_t)kernel_number(facts->kernel);
+    part->args_size = facts->args_size & 0x1ffu;
+    part->traced = m->trace != NULL;
+    part->queue_line = facts->queue_line & 0x3fu;
     if (facts->args_size > 0) {
-        memcpy(part.rest, facts->args, facts->args_size);
+        memcpy(part + 1, facts->args, facts->args_size);
     }
-    void *stub = NULL;
-    struct core_register *reg = &facts->reg;
-    reg->site = reg->site != NULL ? task_site_intern(m, reg->site) : NULL;
     if (m->trace != NULL) {
-        trace_stub(m, hash, facts, part.rest + facts->args_size);
+        trace_stub(m, hash, facts, (char *)(part + 1) + facts->args_size);
     }
-    reg->stub = &stub;
-    reg->host = &part;
-    const struct core_event event = {
-        .type = CORE_EV_REGISTER, .hash = *hash, .u.reg = reg};
-    int error = engine_step(m, &event);
-    reg->stub = NULL;
-    reg->host = NULL;
-    struct handle *handle = handle_at(&m->handles, id);
-    if (error != MOOT_OK) {
-        return error;
-    }
-    handle->task = handle->task == UNNAMED_TASK ? stub : handle->task;
-    m->counts.entered++;
+    handle_at(&m->handles, id)->task = stub;
     m->counts.spawned++;
-    lane->spawn_site = reg->site;
-    return MOOT_OK;
+    lane->spawn_site = facts->reg.site;
+}
+
+HOT int spawn_register_stubs(struct moot *m, struct spawn_stubs *stubs)
+{
+    struct core_event event; /* the rest of it is of others */
+    if (stubs->count == 0) {
+        return MOOT_OK;
+    }
+    event.type = CORE_EV_PRUNED;
+    event.u.pruned.stubs = stubs->all;
+    event.u.pruned.count = stubs->count;
+    stubs->count = 0;
+    return engine_step(m, &event);
 }
 
 void spawn_undo(struct moot *m, const struct spawned *spawned)
@@ -338,12 +336,16 @@ static inline int hold_or_explain(struct moot *m, struct lane *lane, struct task
 }
 
 HOT int spawn_named(struct moot *m, struct lane *lane, const moot_hash *hash,
-                    struct task_facts *facts, uint64_t id)
+                    struct task_facts *facts, uint64_t id, struct spawn_stubs *stubs)
 {
-    if (may_prune(m, lane, hash, facts)) {
-        return spawn_stub(m, lane, hash, facts, id);
+    void *stub = prune(m, lane, hash, facts);
+    if (stub != NULL) {
+        fill_stub(m, lane, hash, facts, id, stub);
+        stubs->all[stubs->count++] = stub;
+        return MOOT_OK;
     }
-    struct task *task = task_enter_for(m, hash, facts);
+    int error = spawn_register_stubs(m, stubs);
+    struct task *task = error == MOOT_OK ? task_enter_for(m, hash, facts) : NULL;
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
@@ -422,7 +424,10 @@ static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *f
         lane_forget_stubs(lane, facts->reg.input_count);
     }
     uint64_t id = handle_new(&m->handles, UNNAMED_TASK, NULL);
-    error = id != 0 ? spawn_named(m, lane, &hash, facts, id) : MOOT_ERR_NO_MEMORY;
+    struct spawn_stubs stubs = {.count = 0};
+    error =
+        id != 0 ? spawn_named(m, lane, &hash, facts, id, &stubs) : MOOT_ERR_NO_MEMORY;
+    error = error == MOOT_OK ? spawn_register_stubs(m, &stubs) : error;
     if (error != MOOT_OK) {
         spawn_undo(m, &(struct spawned){.id = id});
         return explain(m, lane, &hash, facts->label, error);

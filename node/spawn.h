@@ -19,11 +19,20 @@ int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
  * (unnamed.h). */
 int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                const char *site, moot_task *out);
+/* Stubs of the core's that their handles have and that are to be registered. */
+struct spawn_stubs {
+    uint32_t count;
+    void *all[IDENTITY_TOGETHER];
+};
 /* Registers the task of that hash for a handle that has no task yet (handle_new of
- * UNNAMED_TASK).  On failure the handle is there, for a record that is not registered,
- * or still for none. */
+ * UNNAMED_TASK), or adds a stub of it to `stubs`, of which there are fewer than it has
+ * room for; else those come first.  On failure the handle is there, for a record that
+ * is not registered, or still for none. */
 int spawn_named(struct moot *m, struct lane *lane, const moot_hash *hash,
-                struct task_facts *facts, uint64_t id);
+                struct task_facts *facts, uint64_t id, struct spawn_stubs *stubs);
+/* Registers these, in one step: before the core hears of anything else, or is asked for
+ * a task.  Then there are none. */
+int spawn_register_stubs(struct moot *m, struct spawn_stubs *stubs);
 /* Lets peers be answered, and keeps the program from spawning too far ahead: at the end
  * of a top-level spawn, and of what submits tasks that were spawned before.  Releases
  * the lock around kernels. */

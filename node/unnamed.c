@@ -173,21 +173,38 @@ struct task_facts *unnamed_facts(struct moot *m, struct unnamed_task *task,
     return facts;
 }
 
-/* Its handle as the program had it.  Without memory that stays, and waits for it end.
- */
-static void settle(struct moot *m, struct lane *lane, uint16_t queue_line,
-                   struct unnamed_task *task, const moot_hash *hash)
+/* Without memory the handles stay as the program had them, and waits for them end. */
+static inline void must(struct moot *m, int error)
 {
-    bool released = task->id == 0;
-    uint64_t id = released ? handle_new(&m->handles, UNNAMED_TASK, NULL) : task->id;
-    struct task_facts *facts = unnamed_facts(m, task, queue_line);
-    int error = id != 0 ? spawn_named(m, lane, hash, facts, id) : MOOT_ERR_NO_MEMORY;
     if (error != MOOT_OK) {
         assert(error == MOOT_ERR_NO_MEMORY);
         engine_fail_all(m, error, "no memory for a task that was spawned");
     }
-    if (released && id != 0) {
+}
+
+/* One whose handle the program has released: with another one. */
+COLD static void settle_released(struct moot *m, struct lane *lane,
+                                 const moot_hash *hash, struct task_facts *facts,
+                                 struct spawn_stubs *stubs)
+{
+    uint64_t id = handle_new(&m->handles, UNNAMED_TASK, NULL);
+    must(m,
+         id != 0 ? spawn_named(m, lane, hash, facts, id, stubs) : MOOT_ERR_NO_MEMORY);
+    must(m, spawn_register_stubs(m, stubs));
+    if (id != 0) {
         task_handle_end(m, handle_at(&m->handles, id));
+    }
+}
+
+static inline void settle(struct moot *m, struct lane *lane, uint16_t queue_line,
+                          struct unnamed_task *task, const moot_hash *hash,
+                          struct spawn_stubs *stubs)
+{
+    struct task_facts *facts = unnamed_facts(m, task, queue_line);
+    if (task->id == 0) {
+        settle_released(m, lane, hash, facts, stubs);
+    } else {
+        must(m, spawn_named(m, lane, hash, facts, task->id, stubs));
     }
 }
 
@@ -196,6 +213,7 @@ HOT static void settle_some(struct moot *m, struct lane *lane, uint16_t queue_li
 {
     const struct identity_block *blocks[IDENTITY_TOGETHER];
     moot_hash hashes[IDENTITY_TOGETHER];
+    struct spawn_stubs stubs;
     for (uint32_t i = 0; i < IDENTITY_TOGETHER; i++) {
         blocks[i] = &tasks[i < count ? i : 0].block;
     }
@@ -203,9 +221,11 @@ HOT static void settle_some(struct moot *m, struct lane *lane, uint16_t queue_li
     for (uint32_t i = 0; i < count; i++) {
         core_expect(m->core, &hashes[i]);
     }
+    stubs.count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        settle(m, lane, queue_line, &tasks[i], &hashes[i]);
+        settle(m, lane, queue_line, &tasks[i], &hashes[i], &stubs);
     }
+    must(m, spawn_register_stubs(m, &stubs));
 }
 
 void unnamed_register(struct moot *m, struct lane *lane, uint16_t queue_line,

@@ -271,7 +271,6 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     struct record *record = &host->records[index];
     const struct message_spec *spec = &sim->specs[index];
     bool nested = task->parent != PROGRAM_NONE;
-    void *stub;
     struct core_register reg = {
         .scope = spec->scope,
         .parent = spec->parent,
@@ -296,9 +295,12 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         record->adopted = true;
     else
         record->registered = true;
-    if (core_may_prune(host->core, &event.hash, &reg)) {
-        reg.stub = &stub;
-        reg.host = &index;
+    void *stub = core_prune(host->core, &event.hash, &reg);
+    if (stub != NULL) {
+        memcpy(core_stub_host(stub), &index, sizeof index);
+        event.type = CORE_EV_PRUNED;
+        event.u.pruned.stubs = &stub;
+        event.u.pruned.count = 1;
     } else if (index % 2 ==
                0) /* as real hosts do, who know of a task before the core does */
         event.entry = enter_roomy(host, &event);

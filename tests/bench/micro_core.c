@@ -197,15 +197,19 @@ static void register_task(struct pair *pair, uint32_t rank, const moot_hash *has
                           const moot_hash *inputs, size_t input_count, uint32_t flags)
 {
     void *const given = &user;
-    void *stub;
     struct core_register reg = {.flags = flags,
                                 .inputs = inputs,
                                 .input_count = input_count,
                                 .user = given,
-                                .host = &given,
                                 .host_size = sizeof(given)};
-    reg.stub = core_may_prune(pair->core[rank], hash, &reg) ? &stub : NULL;
     struct core_event event = {.type = CORE_EV_REGISTER, .hash = *hash, .u.reg = &reg};
+    void *stub = core_prune(pair->core[rank], hash, &reg);
+    if (stub != NULL) {
+        memcpy(core_stub_host(stub), &given, sizeof(given));
+        event.type = CORE_EV_PRUNED;
+        event.u.pruned.stubs = &stub;
+        event.u.pruned.count = 1;
+    }
     step(pair, rank, &event);
 }
 

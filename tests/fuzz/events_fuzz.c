@@ -19,6 +19,8 @@
 #include "consensus/mutant.h"
 #include "proto/wire.h"
 
+#include <string.h>
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 #ifdef MOOT_MUTANTS
@@ -78,15 +80,17 @@ static void do_register(struct host *host)
         .user = &host->tasks[task],
         .host_size = sizeof(void *),
     };
-    void *stub;
     if (specs[task].parent >= 0)
         reg.parent = world.hashes[specs[task].parent];
-    if (core_may_prune(host->core, &world.hashes[task], &reg)) {
-        reg.stub = &stub;
-        reg.host = &reg.user;
-    }
-    const struct core_event event = {
+    struct core_event event = {
         .type = CORE_EV_REGISTER, .hash = world.hashes[task], .u.reg = &reg};
+    void *stub = core_prune(host->core, &world.hashes[task], &reg);
+    if (stub != NULL) {
+        memcpy(core_stub_host(stub), &reg.user, sizeof(void *));
+        event.type = CORE_EV_PRUNED;
+        event.u.pruned.stubs = &stub;
+        event.u.pruned.count = 1;
+    }
     host->tasks[task].held = true;
     int code = step(host, &event);
     if (code != MOOT_OK)

@@ -26,25 +26,46 @@ static struct core_register taking(const moot_hash *inputs, size_t count)
     return (struct core_register){.inputs = inputs, .input_count = count};
 }
 
-static bool may_be_stub(uint32_t rank, moot_hash hash, struct core_register reg)
+/* As a host does, who says so of its part; NULL: it is to be a record. */
+static void *prune(uint32_t rank, int number, moot_hash hash, struct core_register reg,
+                   size_t host_size)
 {
-    reg.host_size = sizeof(void *);
-    return core_may_prune(bench.core[rank], &hash, &reg);
+    const void *user = &numbers[number];
+    reg.site = "test.c:1";
+    reg.host_size = host_size;
+    void *stub = core_prune(bench.core[rank], &hash, &reg);
+    if (stub != NULL) {
+        memcpy(core_stub_host(stub), &user, sizeof(user));
+    }
+    return stub;
 }
 
-/* As a host does; true: it is a stub. */
+static void register_pruned(uint32_t rank, void *const *stubs, size_t count)
+{
+    struct core_event event = {.type = CORE_EV_PRUNED};
+    event.u.pruned.stubs = stubs;
+    event.u.pruned.count = count;
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
+/* True: it is a stub. */
 static bool spawn_taking(uint32_t rank, int number, moot_hash hash,
                          struct core_register reg)
 {
-    void *stub = NULL, *user = &numbers[number];
-    if (may_be_stub(rank, hash, reg)) {
-        reg.stub = &stub;
-        reg.host = &user;
-        reg.host_size = sizeof(user);
+    void *stub = prune(rank, number, hash, reg, sizeof(void *));
+    if (stub == NULL) {
+        assert_int_equal(spawn_with(rank, number, hash, reg), MOOT_OK);
+        return false;
     }
-    assert_int_equal(spawn_with(rank, number, hash, reg), MOOT_OK);
-    assert_true(stub == NULL || core_is_stub(stub));
-    return stub != NULL;
+    assert_true(core_is_stub(stub));
+    register_pruned(rank, &stub, 1);
+    return true;
+}
+
+/* Of one that may not be: nothing has happened. */
+static bool may_be_stub(uint32_t rank, moot_hash hash, struct core_register reg)
+{
+    return prune(rank, 0, hash, reg, sizeof(void *)) != NULL;
 }
 
 static bool spawn_alone(uint32_t rank, int number, moot_hash hash)
@@ -73,7 +94,6 @@ static void only_what_others_run_and_feed_is_one(void **state)
 
     const moot_hash next = task(3, 2), once = chaired_by(1, 0, MOOT_HASH_ONCE),
                     scoped = chaired_by(1, 0, MOOT_HASH_SCOPED);
-    assert_true(may_be_stub(0, next, taking(&theirs, 1)));
     assert_false(may_be_stub(0, next, taking(&ours, 1)));
     assert_false(may_be_stub(0, next, taking(&unknown, 1)));
     assert_false(may_be_stub(0, theirs, taking(NULL, 0))); /* it is there */
@@ -87,13 +107,41 @@ static void only_what_others_run_and_feed_is_one(void **state)
     reg.lane = 1; /* there is none yet */
     assert_false(may_be_stub(0, next, reg));
     reg.lane = 0;
-    reg.host_size = 4096;
-    assert_false(core_may_prune(bench.core[0], &next, &reg));
+    assert_null(prune(0, 3, next, reg, 4096));
+    assert_true(spawn_taking(0, 3, next, taking(&theirs, 1)));
     close_rank(0);
-    assert_false(may_be_stub(0, next, taking(NULL, 0)));
+    assert_false(may_be_stub(0, task(4, 2), taking(NULL, 0)));
     bench_close();
     bench_open(2, CORE_STRICT);
     assert_false(may_be_stub(0, task(1, 1), taking(NULL, 0)));
+    bench_close();
+}
+
+/* A chunk ends with the third. */
+static void those_made_together_are_registered_in_their_order(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    const int numbers_of[4] = {1, 3, 7, 2};
+    void *stubs[4];
+    for (int i = 0; i < 4; i++) {
+        stubs[i] = prune(0, i, task(numbers_of[i], 1), taking(NULL, 0), sizeof(void *));
+        assert_non_null(stubs[i]);
+        assert_true(is_stub(0, task(numbers_of[i], 1)));
+    }
+    assert_int_equal(core_stats(bench.core[0])->registered, 0);
+    register_pruned(0, stubs, 4);
+    assert_int_equal(core_stats(bench.core[0])->registered, 4);
+    assert_int_equal(core_stats(bench.core[0])->pruned, 4);
+    assert_true(core_counts_hold(bench.core[0]));
+    for (int i = 0; i < 4; i++) {
+        struct core_task_view view;
+        moot_hash hash = task(numbers_of[i], 1);
+        assert_true(core_task_look(bench.core[0], &hash, &view));
+        assert_int_equal(view.position, i + 1);
+        core_task_view_release(&view);
+        assert_ptr_equal(core_user(bench.core[0], &hash), &numbers[i]);
+    }
     bench_close();
 }
 
@@ -170,9 +218,9 @@ static void what_takes_a_task_that_was_yielded_is_none(void **state)
 {
     (void)state;
     bench_open(2, CORE_REPAIR);
-    moot_hash yielded = task(0, 1), taker = task(1, 1);
+    moot_hash yielded = task(0, 1), before = task(2, 1), taker = task(1, 1);
     assert_true(spawn_alone(0, 0, yielded));
-    assert_true(may_be_stub(0, taker, taking(&yielded, 1)));
+    assert_true(spawn_taking(0, 2, before, taking(&yielded, 1)));
     begin_wait(0, yielded);
     set_lane(1, CORE_LANE_BLOCKED);
     settle();
@@ -181,10 +229,13 @@ static void what_takes_a_task_that_was_yielded_is_none(void **state)
     assert_false(spawn_taking(0, 1, taker, taking(&yielded, 1)));
     set_lane(1, CORE_LANE_RUNNING);
     spawn(1, 0, yielded);
+    spawn_with(1, 2, before, taking(&yielded, 1));
     spawn_with(1, 1, taker, taking(&yielded, 1));
     deliver_all();
-    assert_int_equal(bench.runs[1], 1);
-    assert_int_equal(bench.ran_on[1], 1);
+    for (int i = 1; i <= 2; i++) {
+        assert_int_equal(bench.runs[i], 1);
+        assert_int_equal(bench.ran_on[i], 1);
+    }
     assert_int_equal(sum_sent(MESSAGE_PULL), 0);
     close_all();
     bench_close();
@@ -350,6 +401,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_others_run_and_feed_is_one),
+        cmocka_unit_test(those_made_together_are_registered_in_their_order),
         cmocka_unit_test(what_was_said_of_it_is_in_its_record),
         cmocka_unit_test(who_waits_for_it_gets_it),
         cmocka_unit_test(who_comes_to_run_a_task_takes_what_it_takes),
