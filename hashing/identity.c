@@ -226,7 +226,7 @@ HOT unsigned char *identity_block_fill(struct identity_block *block,
     size_t inputs_at = args_at + args_size;
     size_t inputs_end = inputs_at + input_count * sizeof(moot_hash);
     unsigned char *bytes = block->bytes;
-    memset(bytes + inputs_end, 0, sizeof block->bytes - inputs_end);
+    memset(bytes, 0, sizeof block->bytes); /* of all: no call for so few */
     bytes[0] = owned ? FACT_CANDIDATES : 0;
     bytes[1] = (unsigned char)args_size;
     bytes[2] = (unsigned char)input_count;

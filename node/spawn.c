@@ -481,7 +481,11 @@ HOT int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec
 {
     if (spawn_check_open(m, lane) == MOOT_OK && unnamed_is_open(m, lane) &&
         unnamed_take(m, lane, spec, site, out)) {
-        spawn_make_room(m, lane);
+        if (m->unnamed.count == 0) {
+            spawn_make_room(m, lane);
+        } else {
+            spawn_drive(m); /* and nothing has taken room since the last spawn */
+        }
         return MOOT_OK;
     }
     unnamed_end_for_call(m);

@@ -120,8 +120,9 @@ COLD static const char *site_enter(struct moot *m, const char *site)
 
 const char *task_site_intern(struct moot *m, const char *site)
 {
-    bool again = m->site_last != NULL && strcmp(m->site_last, site) == 0;
-    return again ? m->site_last : site_enter(m, site);
+    const char *last = m->site_last; /* it may be that, for a second time */
+    bool again = last == site || (last != NULL && strcmp(last, site) == 0);
+    return again ? last : site_enter(m, site);
 }
 
 /* --- Filling in ----------------------------------------------------------------- */

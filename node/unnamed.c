@@ -20,14 +20,17 @@ static inline bool others_may_run(const struct moot *m)
     return m->worker_count > 0 || m->program_waits > 0;
 }
 
+/* While some wait nothing has happened but spawns and releases. */
 HOT bool unnamed_is_open(const struct moot *m, const struct lane *lane)
 {
+    if (m->unnamed.count > 0) {
+        return m->unnamed.lane == lane;
+    }
     return identity_gains_together() && lane_is_running(lane) &&
            lane->scope_depth == 0 && lane->group == NULL && m->observe == NULL &&
            (lane->queues.entry == NULL ? !others_may_run(m)
                                        : region_is_open(lane->queues.top)) &&
-           m->knobs.verify_ppm == 0 && !core_any_leaving(m->core) &&
-           (m->unnamed.count == 0 || m->unnamed.lane == lane);
+           m->knobs.verify_ppm == 0 && !core_any_leaving(m->core);
 }
 
 /* Arguments, inputs and an owner at most; what is wrong with it the usual way says. */
@@ -57,32 +60,40 @@ static inline struct kernel *plain_kernel(const struct moot *m,
     return (kernel->core_flags & ~plain) == 0 && !kernel->conflict ? kernel : NULL;
 }
 
-static inline bool takes_unnamed(const struct unnamed *unnamed,
-                                 const moot_task_spec *spec)
-{
-    bool takes = false;
-    for (uint32_t i = 0; i < unnamed->count; i++) {
-        for (size_t k = 0; k < spec->input_count; k++) {
-            takes |= spec->inputs[k].id == unnamed->tasks[i].id;
-        }
-    }
-    return takes;
-}
+enum inputs { INPUTS_NAMED, INPUTS_UNNAMED, INPUTS_WRONG };
 
-/* `to`: in its block.  One that another queue collects is not known yet. */
-static inline bool take_inputs(struct moot *m, struct unnamed_task *task,
-                               const moot_task_spec *spec, unsigned char *to)
+static inline enum inputs find_inputs(const struct moot *m, const moot_task_spec *spec,
+                                      struct task *inputs[UNNAMED_INPUTS_MAX])
 {
+    if (spec->input_count > UNNAMED_INPUTS_MAX) {
+        return INPUTS_WRONG;
+    }
     for (size_t i = 0; i < spec->input_count; i++) {
         struct handle *handle;
-        if (handle_find(&m->handles, spec->inputs[i].id, &handle) != MOOT_OK ||
-            handle->task == UNNAMED_TASK) {
-            return false;
+        if (handle_find(&m->handles, spec->inputs[i].id, &handle) != MOOT_OK) {
+            return INPUTS_WRONG;
         }
-        task->inputs[i] = handle->task;
-        memcpy(to + i * MOOT_HASH_BYTES, &handle->task->hash, MOOT_HASH_BYTES);
+        if (handle->task == UNNAMED_TASK) {
+            return INPUTS_UNNAMED;
+        }
+        inputs[i] = handle->task;
     }
-    return true;
+    return INPUTS_NAMED;
+}
+
+static inline void copy_hashes(unsigned char *to, struct task *const *tasks,
+                               size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        memcpy(to + i * MOOT_HASH_BYTES, &tasks[i]->hash, MOOT_HASH_BYTES);
+    }
+}
+
+/* Where the next one waits; NULL without memory. */
+static inline struct unnamed_task *next_place(struct moot *m, struct moot_queue *queue)
+{
+    return queue != NULL ? region_next(&queue->region)
+                         : &m->unnamed.tasks[m->unnamed.count];
 }
 
 HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *spec,
@@ -96,24 +107,27 @@ HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *s
         !spawn_input_room(lane, UNNAMED_INPUTS_MAX)) {
         return false;
     }
-    if (takes_unnamed(unnamed, spec)) {
-        unnamed_settle_all(m);
-        if (m->fatal != 0) {
-            return false;
-        }
-    }
     struct moot_queue *queue = lane->queues.entry;
-    struct unnamed_task *task =
-        queue != NULL ? region_next(&queue->region) : &unnamed->tasks[unnamed->count];
+    struct unnamed_task *task = next_place(m, queue);
     if (task == NULL) {
+        return false;
+    }
+    enum inputs found = find_inputs(m, spec, task->inputs);
+    if (found == INPUTS_UNNAMED && unnamed->count > 0) {
+        unnamed_settle_all(m);
+        task = next_place(m, queue);
+        found = m->fatal == 0 ? find_inputs(m, spec, task->inputs) : INPUTS_WRONG;
+    }
+    if (found != INPUTS_NAMED) { /* or one that another queue collects */
         return false;
     }
     unsigned char *inputs =
         identity_block_fill(&task->block, &kernel->identity, spec->args,
                             spec->args_size, spec->input_count, owner_plus_one);
-    if (inputs == NULL || !take_inputs(m, task, spec, inputs)) {
+    if (inputs == NULL) {
         return false;
     }
+    copy_hashes(inputs, task->inputs, spec->input_count);
     task->id = handle_new(&m->handles, UNNAMED_TASK, NULL);
     if (task->id == 0) {
         return false;
