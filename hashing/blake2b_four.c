@@ -9,6 +9,7 @@
 
 #include "hot.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static const uint64_t iv[8] = {
@@ -61,28 +62,48 @@ typedef uint64_t four __attribute__((vector_size(32)));
 
 #define ROTATED(x, bits) ((x) >> (bits) | (x) << (64 - (bits)))
 
-INLINE void mix(four *a, four *b, four *c, four *d, const four *x, const four *y)
+/* By whole bytes: where no instruction rotates, one moves bytes instead of three. */
+typedef uint8_t four_bytes __attribute__((vector_size(32)));
+#define MOVED_8(at, n)                                                                 \
+    (at) + (n) % 8, (at) + ((n) + 1) % 8, (at) + ((n) + 2) % 8, (at) + ((n) + 3) % 8,  \
+        (at) + ((n) + 4) % 8, (at) + ((n) + 5) % 8, (at) + ((n) + 6) % 8,              \
+        (at) + ((n) + 7) % 8
+#define MOVED(n) MOVED_8(0, n), MOVED_8(8, n), MOVED_8(16, n), MOVED_8(24, n)
+#ifdef __clang__
+#define BYTES_ROTATED(x, n)                                                            \
+    ((four)__builtin_shufflevector((four_bytes)(x), (four_bytes)(x), MOVED(n)))
+#else
+#define BYTES_ROTATED(x, n)                                                            \
+    ((four)__builtin_shuffle((four_bytes)(x), (four_bytes){MOVED(n)}))
+#endif
+
+/* `rotates`: an instruction does. */
+INLINE void mix(four *a, four *b, four *c, four *d, const four *x, const four *y,
+                bool rotates)
 {
     *a += *b + *x;
-    *d = ROTATED(*d ^ *a, 32);
+    *d ^= *a;
+    *d = rotates ? ROTATED(*d, 32) : BYTES_ROTATED(*d, 4);
     *c += *d;
-    *b = ROTATED(*b ^ *c, 24);
+    *b ^= *c;
+    *b = rotates ? ROTATED(*b, 24) : BYTES_ROTATED(*b, 3);
     *a += *b + *y;
-    *d = ROTATED(*d ^ *a, 16);
+    *d ^= *a;
+    *d = rotates ? ROTATED(*d, 16) : BYTES_ROTATED(*d, 2);
     *c += *d;
     *b = ROTATED(*b ^ *c, 63);
 }
 
-INLINE void one_round(four v[16], const four m[16], const uint8_t *next)
+INLINE void one_round(four v[16], const four m[16], const uint8_t *next, bool rotates)
 {
-    mix(&v[0], &v[4], &v[8], &v[12], &m[next[0]], &m[next[1]]);
-    mix(&v[1], &v[5], &v[9], &v[13], &m[next[2]], &m[next[3]]);
-    mix(&v[2], &v[6], &v[10], &v[14], &m[next[4]], &m[next[5]]);
-    mix(&v[3], &v[7], &v[11], &v[15], &m[next[6]], &m[next[7]]);
-    mix(&v[0], &v[5], &v[10], &v[15], &m[next[8]], &m[next[9]]);
-    mix(&v[1], &v[6], &v[11], &v[12], &m[next[10]], &m[next[11]]);
-    mix(&v[2], &v[7], &v[8], &v[13], &m[next[12]], &m[next[13]]);
-    mix(&v[3], &v[4], &v[9], &v[14], &m[next[14]], &m[next[15]]);
+    mix(&v[0], &v[4], &v[8], &v[12], &m[next[0]], &m[next[1]], rotates);
+    mix(&v[1], &v[5], &v[9], &v[13], &m[next[2]], &m[next[3]], rotates);
+    mix(&v[2], &v[6], &v[10], &v[14], &m[next[4]], &m[next[5]], rotates);
+    mix(&v[3], &v[7], &v[11], &v[15], &m[next[6]], &m[next[7]], rotates);
+    mix(&v[0], &v[5], &v[10], &v[15], &m[next[8]], &m[next[9]], rotates);
+    mix(&v[1], &v[6], &v[11], &v[12], &m[next[10]], &m[next[11]], rotates);
+    mix(&v[2], &v[7], &v[8], &v[13], &m[next[12]], &m[next[13]], rotates);
+    mix(&v[3], &v[4], &v[9], &v[14], &m[next[14]], &m[next[15]], rotates);
 }
 
 INLINE uint64_t word(const unsigned char *bytes, size_t at)
@@ -93,7 +114,7 @@ INLINE uint64_t word(const unsigned char *bytes, size_t at)
 }
 
 INLINE void digest_four(const struct blake2b_message message[4],
-                        unsigned char *digests[4])
+                        unsigned char *digests[4], bool rotates)
 {
     four m[16], v[16], first[2];
     for (size_t i = 0; i < 16; i++)
@@ -109,7 +130,7 @@ INLINE void digest_four(const struct blake2b_message message[4],
     v[12] ^= (four){message[0].size, message[1].size, message[2].size, message[3].size};
     v[14] = ~v[14]; /* the last block */
     for (size_t i = 0; i < ROUNDS; i++)
-        one_round(v, m, schedule[i]);
+        one_round(v, m, schedule[i], rotates);
     for (size_t i = 0; i < 2; i++) {
         four out = first[i] ^ v[i] ^ v[i + 8];
         for (size_t lane = 0; lane < 4; lane++) {
@@ -122,13 +143,13 @@ INLINE void digest_four(const struct blake2b_message message[4],
 __attribute__((target("avx2"))) static void
 four_by_avx2(const struct blake2b_message messages[4], unsigned char *digests[4])
 {
-    digest_four(messages, digests);
+    digest_four(messages, digests, false);
 }
 
 __attribute__((target("avx2,avx512f,avx512vl"))) HOT static void
 four_by_avx512(const struct blake2b_message messages[4], unsigned char *digests[4])
 {
-    digest_four(messages, digests);
+    digest_four(messages, digests, true);
 }
 
 int blake2b_four_ways(void)
