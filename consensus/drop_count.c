@@ -163,19 +163,24 @@ static void note_fed(struct core *core, roll_place from, uint64_t taker)
     facts->feeds_elsewhere |= taker == 0;
 }
 
+/* Most inputs stand in the open chunk, as what takes them does: nothing is noted. */
+static inline bool is_open(const struct lane *lane, bool same_lane, uint64_t position)
+{
+    return same_lane && position >= lane->open_first;
+}
+
 /* What stands at `place` takes from what stands there, if it is in another chunk. */
 static void note_taken(struct core *core, roll_place place, roll_place from)
 {
     struct lane *lane = &core->lanes[place_lane(place)];
     bool same_lane = place_lane(from) == place_lane(place);
-    if (same_lane && place_position(from) >= lane->open_first) {
-        return;
+    if (!is_open(lane, same_lane, place_position(from))) {
+        lane->open_facts.takes_last = place_position(place);
+        note_fed(core, from, same_lane ? place_position(place) : 0);
     }
-    lane->open_facts.takes_last = place_position(place);
-    note_fed(core, from, same_lane ? place_position(place) : 0);
 }
 
-void drop_note_stub(struct core *core, const struct stub *stub)
+HOT void drop_note_stub(struct core *core, const struct stub *stub)
 {
     for (uint32_t i = 0; i < stub->input_count && !MUTANT(STUBFED); i++) {
         note_taken(core, stub->place, stub->inputs[i]);
@@ -187,7 +192,7 @@ static roll_place place_of_task(const struct task *task)
     return place_of(task->lane, task->lane_position);
 }
 
-void drop_note_place(struct core *core, const struct task *task)
+HOT void drop_note_place(struct core *core, const struct task *task)
 {
     struct lane *lane = &core->lanes[task->lane];
     if (task->consumers != NULL) { /* they came before it */
@@ -202,10 +207,10 @@ void drop_note_place(struct core *core, const struct task *task)
         if (from == NULL) {
             continue;
         }
-        if (from->position != 0) {
-            note_taken(core, place_of_task(task), place_of_task(from));
-        } else {
+        if (from->position == 0) {
             lane->open_facts.takes_last = task->lane_position;
+        } else if (!is_open(lane, from->lane == task->lane, from->lane_position)) {
+            note_taken(core, place_of_task(task), place_of_task(from));
         }
     }
 }

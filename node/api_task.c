@@ -240,16 +240,24 @@ int moot_task_fetch(moot *m, moot_task t, moot_duration timeout, const void **da
     return error;
 }
 
-/* A child's handle ends with its parent, not before. */
-static int release_locked(struct moot *m, struct lane *lane, moot_task t)
+/* A child's handle ends with its parent, not before.  The clock is looked at where the
+ * core may have a step. */
+static inline int release_locked(struct moot *m, struct lane *lane, moot_task t)
 {
     struct handle *handle;
+    bool unnamed = m->unnamed.count + m->unnamed.in_regions > 0;
+    if (unnamed) {
+        engine_look_at_clock(m);
+    }
     if (m->unnamed.in_regions > 0) {
         unnamed_end_patiently(m);
     }
     int error = handle_find(&m->handles, t.id, &handle);
     if (error != MOOT_OK) {
         return bad_handle(lane, "moot_task_release", 0, error);
+    }
+    if (!unnamed && task_handle_may_step(handle)) {
+        engine_look_at_clock(m);
     }
     if (m->unnamed.count == 0 || !unnamed_release(m, t.id, &handle)) {
         task_handle_end(m, handle);
@@ -262,7 +270,7 @@ HOT int moot_task_release(moot *m, moot_task t)
     if (m == NULL) {
         return invalid(m, "moot_task_release");
     }
-    struct lane *lane = engine_enter_unsettled(m);
+    struct lane *lane = engine_enter_untimed(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }

@@ -64,7 +64,7 @@ void engine_unlock(struct moot *m)
     unlock(m);
 }
 
-HOT struct lane *engine_enter_unsettled(struct moot *m)
+HOT struct lane *engine_enter_untimed(struct moot *m)
 {
     __atomic_add_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
     struct lane *lane = lane_of_thread(m->bond);
@@ -73,7 +73,15 @@ HOT struct lane *engine_enter_unsettled(struct moot *m)
         return NULL;
     }
     pthread_mutex_lock(&m->bond->lock);
-    lane->seen_ns = engine_look_at_clock(m);
+    return lane;
+}
+
+HOT struct lane *engine_enter_unsettled(struct moot *m)
+{
+    struct lane *lane = engine_enter_untimed(m);
+    if (lane != NULL) {
+        lane->seen_ns = engine_look_at_clock(m);
+    }
     return lane;
 }
 

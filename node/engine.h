@@ -13,6 +13,8 @@
 struct lane *engine_enter(struct moot *m);
 /* The same, but tasks that are unnamed (unnamed.h) stay so. */
 struct lane *engine_enter_unsettled(struct moot *m);
+/* And what the time is stays as it was. */
+struct lane *engine_enter_untimed(struct moot *m);
 /* Releases it, and then calls the report hook with what was queued. */
 void engine_leave(struct moot *m);
 /* The same for the library's own threads and around kernels and sleeps. */

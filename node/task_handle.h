@@ -17,6 +17,14 @@ int task_handle_find(struct moot *m, uint64_t id, struct handle **out);
  */
 void task_handle_end(struct moot *m, struct handle *handle);
 
+/* Whether that may be more to the core than that the program lets the task go. */
+static inline bool task_handle_may_step(const struct handle *handle)
+{
+    const struct task *task = handle->task;
+    return !core_is_stub(task) &&
+           (handle->scoped || task->lingers || (task->payload != NULL && !task->own));
+}
+
 /* A ticket needs the task until it is registered.  Meanwhile the last handle stays,
  * though the program releases it, so that nothing forgets the task.  False without
  * memory. */
