@@ -203,6 +203,7 @@ $(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test \
   $(BUILD)/tests/conformance/unnamed_memory_test: \
   LDFLAGS_ALL += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(BUILD)/tests/conformance/cancel_memory_test: LDFLAGS_ALL += -Wl,--wrap=pool_take
+$(BUILD)/tests/conformance/registering_test: LDFLAGS_ALL += -Wl,--wrap=engine_step
 
 # What the command reads is tested without the command.
 $(BUILD)/tests/unit/trace_test: $(addprefix $(BUILD)/node/cli/,trace_align.o trace_read.o trace_store.o)

@@ -1,0 +1,168 @@
+/* registering_test.c - what the core takes of a task, and what is left if it takes
+ * nothing; and which specs that a motion brings are taken.
+ *
+ * The program is linked with --wrap=engine_step: of the registrations some are refused
+ * for want of memory, and all are counted.
+ */
+#include "kernels.h"
+#include "node/context.h"
+#include "node/engine.h"
+#include "node/spawn.h"
+
+enum { PORTABLE = RELAY + 1, CLASHING };
+
+static atomic_int refusals_left, registered; /* by the program itself */
+
+int __real_engine_step(struct moot *m, const struct core_event *event);
+int __wrap_engine_step(struct moot *m, const struct core_event *event);
+
+int __wrap_engine_step(struct moot *m, const struct core_event *event)
+{
+    if (event->type == CORE_EV_REGISTER &&
+        (event->u.reg->flags & CORE_TASK_ADOPTED) == 0) {
+        registered++;
+        if (refusals_left > 0) {
+            refusals_left--;
+            return MOOT_ERR_NO_MEMORY;
+        }
+    }
+    return __real_engine_step(m, event);
+}
+
+static void portable_kernels(struct seat *seat)
+{
+    kernels(seat);
+    add_kernel(seat, PORTABLE, "portable", square, MOOT_KERNEL_PORTABLE);
+    add_kernel(seat, CLASHING, "clashing", square, MOOT_KERNEL_PORTABLE);
+}
+
+static moot_task_spec spec_of(struct seat *seat, int kernel, const uint64_t *x)
+{
+    return (moot_task_spec){
+        .kernel = seat->kernels[kernel], .args = x, .args_size = sizeof(*x)};
+}
+
+static void await_square(struct seat *seat, moot_task task, uint64_t x)
+{
+    const void *data = NULL;
+    size_t size;
+    EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_MILLISECONDS(5000), &data, &size),
+           MOOT_OK);
+    CHECK(seat, data != NULL && *(const uint64_t *)data == x * x);
+}
+
+/* Though the program has a handle of it, which a queue gave before. */
+static void what_the_core_refuses_can_be_spawned_again(struct seat *seat)
+{
+    const uint64_t x = 5;
+    moot_task_spec spec = spec_of(seat, PORTABLE, &x);
+    moot_task task;
+    EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_BULK), MOOT_OK);
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    refusals_left = 1;
+    EXPECT(seat, moot_queue_close(seat->m), MOOT_ERR_NO_MEMORY);
+    refusals_left = 1;
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_ERR_NO_MEMORY);
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    CHECK(seat, registered == 3);
+    await_square(seat, task, x);
+}
+
+/* As if a motion had brought it: the kernel of that name with argument x, said to be
+ * `hash`.  A pure task's chair is the only rank. */
+static void adopt(struct seat *seat, const char *kernel, const uint64_t *x,
+                  const moot_hash *hash)
+{
+    const struct message_spec spec = {
+        .kernel_name = kernel, .kernel_version = 1, .args = x, .args_size = sizeof(*x)};
+    struct message motion = {.type = MESSAGE_MOTION, .hash = *hash};
+    motion.u.motion.spec = &spec;
+    engine_lock(seat->m);
+    spawn_adopt(seat->m, &motion);
+    engine_unlock(seat->m);
+}
+
+static bool is_adopted(struct seat *seat, const moot_hash *hash)
+{
+    engine_lock(seat->m);
+    const struct task *task = core_user(seat->m->core, hash);
+    bool adopted = task != NULL && task->held && task->adopted;
+    engine_unlock(seat->m);
+    return adopted;
+}
+
+static void only_what_it_says_it_is_is_adopted(struct seat *seat)
+{
+    static const struct {
+        const char *name;  /* that the spec says */
+        int kernel;        /* in the hash */
+        uint64_t says, is; /* the argument, and that in the hash */
+        bool adopted;
+    } rows[] = {
+        {"portable", PORTABLE, 3, 3, true},  {"portable", PORTABLE, 4, 5, false},
+        {"portable", CLASHING, 6, 6, false}, {"clashing", CLASHING, 7, 7, false},
+        {"square", SQUARE, 8, 8, false},     {"none", PORTABLE, 9, 9, false}};
+    struct kernel *clashing = kernel_find(&seat->m->kernels, "clashing");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        moot_task_spec spec = spec_of(seat, rows[i].kernel, &rows[i].is);
+        moot_hash hash, said;
+        EXPECT(seat, moot_spec_hash(seat->m, &spec, &hash), MOOT_OK);
+        spec.args = &rows[i].says;
+        EXPECT(seat, moot_spec_hash(seat->m, &spec, &said), MOOT_OK);
+        clashing->conflict = true; /* as if a peer had another of that name */
+        adopt(seat, rows[i].name, &rows[i].says, &hash);
+        clashing->conflict = false;
+        CHECK(seat, is_adopted(seat, &hash) == rows[i].adopted);
+        CHECK(seat, is_adopted(seat, &said) == rows[i].adopted);
+    }
+}
+
+static void what_was_adopted_is_put_on_the_roll_once_the_core_can(struct seat *seat)
+{
+    const uint64_t x = 10;
+    moot_task_spec spec = spec_of(seat, PORTABLE, &x);
+    moot_task task;
+    moot_hash hash;
+    EXPECT(seat, moot_spec_hash(seat->m, &spec, &hash), MOOT_OK);
+    adopt(seat, "portable", &x, &hash);
+    CHECK(seat, is_adopted(seat, &hash));
+    refusals_left = 1;
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_ERR_NO_MEMORY);
+    CHECK(seat, is_adopted(seat, &hash));
+    int before = registered;
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    CHECK(seat, registered == before + 1 && !is_adopted(seat, &hash));
+    await_square(seat, task, x);
+}
+
+/* It has its place in the order of its queue. */
+static void what_a_queue_keeps_is_not_adopted(struct seat *seat)
+{
+    const uint64_t x = 11;
+    moot_task_spec spec = spec_of(seat, PORTABLE, &x);
+    moot_task task;
+    moot_hash hash;
+    EXPECT(seat, moot_spec_hash(seat->m, &spec, &hash), MOOT_OK);
+    EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_BULK), MOOT_OK);
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    adopt(seat, "portable", &x, &hash);
+    CHECK(seat, !is_adopted(seat, &hash));
+    EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
+    await_square(seat, task, x);
+}
+
+#define ALONE(name)                                                                    \
+    {                                                                                  \
+#name, name, portable_kernels, NULL, closes_well, { 1 }                        \
+    }
+
+int main(int argc, char **argv)
+{
+    const struct scene scenes[] = {
+        ALONE(what_the_core_refuses_can_be_spawned_again),
+        ALONE(only_what_it_says_it_is_is_adopted),
+        ALONE(what_was_adopted_is_put_on_the_roll_once_the_core_can),
+        ALONE(what_a_queue_keeps_is_not_adopted),
+    };
+    return play_all(scenes, sizeof scenes / sizeof scenes[0], argc, argv);
+}
