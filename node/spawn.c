@@ -510,8 +510,8 @@ int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
 static struct kernel *portable_kernel(struct moot *m, const struct message_spec *spec)
 {
     struct kernel *kernel = kernel_find(&m->kernels, spec->kernel_name);
-    bool usable = kernel != NULL && kernel->version == spec->kernel_version &&
-                  !kernel->conflict && (kernel->flags & MOOT_KERNEL_PORTABLE);
+    bool usable = kernel != NULL && !kernel->conflict &&
+                  (kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
     return usable ? kernel : NULL;
 }
 
@@ -543,9 +543,6 @@ void spawn_adopt(struct moot *m, const struct message *motion)
     moot_hash hash = hash_of(&facts);
     if (!hash_equal(&hash, &motion->hash)) {
         return; /* not the task that it says it is */
-    }
-    if (refusal(m, &hash, &facts) != MOOT_OK) {
-        return;
     }
     struct task *task = task_enter(m, &hash);
     if (task != NULL && !task->held && !task->pending && task_fill(m, task, &facts)) {

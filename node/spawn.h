@@ -74,8 +74,9 @@ static inline struct identity spawn_identity(const struct task_facts *facts)
 /* The hash that it would have. */
 int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                moot_hash *out);
-/* Registers the task of a motion's spec, if this rank knows its kernel and the spec is
- * what its hash says; otherwise does nothing. */
+/* Registers the task of a motion's spec, which core_would_adopt() has agreed to, if
+ * this rank knows its kernel and the spec is what its hash says, of which the kernel's
+ * version is a part; otherwise does nothing. */
 void spawn_adopt(struct moot *m, const struct message *motion);
 
 #endif
