@@ -253,13 +253,43 @@ static void mismatched_kernel(struct seat *seat)
     }
 }
 
+/* Rank 1 is the task's owner, and registers another kernel of that name when rank 0
+ * waits already. */
+static void a_conflict_ends_waits(struct seat *seat)
+{
+    moot_kernel kernel = {
+        .name = "late", .version = 1 + (seat->rank == 1), .fn = square};
+    moot_task task;
+    moot_task_spec spec = {.owner = MOOT_ON(1)};
+    if (seat->rank == 0) {
+        EXPECT(seat, moot_kernel_register(seat->m, &kernel, &spec.kernel), MOOT_OK);
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_MILLISECONDS(100)),
+               MOOT_ERR_TIMEOUT);
+    }
+    meet(seat);
+    if (seat->rank == 0) {
+        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_MILLISECONDS(20000)),
+               MOOT_ERR_KERNEL_MISMATCH);
+        CHECK(seat, told(seat, "rank 1 has version 2"));
+    } else {
+        nap_ms(50);
+        EXPECT(seat, moot_kernel_register(seat->m, &kernel, &spec.kernel), MOOT_OK);
+    }
+    meet(seat);
+}
+
 /* --- All of them ---------------------------------------------------------------- */
 
 static const struct scene scenes[] = {
-    SCENE(not_a_child, .knobs = NULL),         SCENE(misuse_inside, .knobs = NULL),
-    SCENE(error_chain, .knobs = NULL),         SCENE(odd_kernels, .knobs = NULL),
-    SCENE(bad_input, .knobs = NULL),           SCENE(no_memory, .knobs = NULL),
+    SCENE(not_a_child, .knobs = NULL),
+    SCENE(misuse_inside, .knobs = NULL),
+    SCENE(error_chain, .knobs = NULL),
+    SCENE(odd_kernels, .knobs = NULL),
+    SCENE(bad_input, .knobs = NULL),
+    SCENE(no_memory, .knobs = NULL),
     SCENE(mismatched_kernel, .sizes = {2, 3}),
+    SCENE(a_conflict_ends_waits, .sizes = {2}),
 };
 
 int main(int argc, char **argv)
