@@ -336,6 +336,68 @@ static void a_pure_task_may_run_again_and_a_once_task_not(void **state)
     bench_close();
 }
 
+/* More than there is room for at first. */
+static void no_once_task_runs_again_however_many(void **state)
+{
+    (void)state;
+    enum { MANY = 80 };
+    bench_open(1, CORE_REPAIR);
+    moot_hash once[MANY];
+    for (int i = 0; i < MANY; i++) {
+        once[i] = hash_of(i, 0, MOOT_HASH_ONCE);
+        spawn(0, i % TASKS, once[i]);
+    }
+    settle();
+    for (int i = 0; i < MANY; i++) {
+        core_let_go(bench.core[0], &once[i], NULL);
+    }
+    set_lane(0, CORE_LANE_BLOCKED);
+    settle();
+    assert_int_equal(dropped_by(0), MANY);
+    struct core_register reg = {.flags = CORE_TASK_ONCE};
+    set_lane(0, CORE_LANE_RUNNING);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(spawn_with(0, i % TASKS, once[i], reg), MOOT_ERR_RESULT_LOST);
+    }
+    close_all();
+    bench_close();
+}
+
+/* Newcomers run the program from its beginning; strict mode compares the rolls; among
+ * many not everyone speaks with everyone. */
+static void nothing_is_dropped_where_all_is_needed(void **state)
+{
+    (void)state;
+    static const struct {
+        enum core_mode mode;
+        bool joinable;
+        uint32_t direct_max;
+        uint64_t dropped;
+    } rows[] = {{CORE_REPAIR, false, 0, 16},
+                {CORE_STRICT, false, 0, 0},
+                {CORE_TRUST, false, 0, 0},
+                {CORE_REPAIR, true, 0, 0},
+                {CORE_REPAIR, false, 1, 0}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bench.joinable = rows[i].joinable;
+        bench.direct_max = rows[i].direct_max;
+        bench_open(3, rows[i].mode);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            spawn_all(rank, 16);
+            let_go_all(rank, 16);
+            set_lane(rank, CORE_LANE_BLOCKED);
+        }
+        settle();
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(dropped_by(rank), rows[i].dropped);
+        }
+        close_all();
+        bench_close();
+    }
+    bench.joinable = false;
+    bench.direct_max = 0;
+}
+
 /* The consumer has its result only when it has run, and nobody runs here yet. */
 static void inputs_stay_until_their_consumers_have_run(void **state)
 {
@@ -515,6 +577,8 @@ int main(void)
         cmocka_unit_test(what_is_about_to_be_dropped_is_not_cut),
         cmocka_unit_test(what_is_cut_stays_until_all_have_said_so),
         cmocka_unit_test(a_pure_task_may_run_again_and_a_once_task_not),
+        cmocka_unit_test(no_once_task_runs_again_however_many),
+        cmocka_unit_test(nothing_is_dropped_where_all_is_needed),
         cmocka_unit_test(inputs_stay_until_their_consumers_have_run),
         cmocka_unit_test(what_was_yielded_is_dropped_too),
         cmocka_unit_test(what_is_spawned_again_in_time_stays),
