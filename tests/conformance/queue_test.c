@@ -102,6 +102,22 @@ static void again(struct seat *seat)
     CHECK(seat, before(1, 2) && before(0, 2) && before(2, 3));
 }
 
+/* What comes after a batch comes after what was spawned before and was in it again. */
+static void again_in_a_batch(struct seat *seat)
+{
+    begin(seat);
+    moot_task tasks[4] = {spawn_mark_with(seat, 0, 60, (moot_task_spec){0})};
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    open_kind(seat, MOOT_QUEUE_BULK);
+    tasks[1] = spawn_mark_with(seat, 0, 60, (moot_task_spec){0});
+    tasks[2] = spawn_mark(seat, 1);
+    close_queue(seat);
+    tasks[3] = spawn_mark(seat, 2);
+    close_queue(seat);
+    wait_for(seat, tasks, 4);
+    CHECK(seat, ran(0, 3) && before(0, 2) && before(1, 2));
+}
+
 static void failures_go_down_the_chain(struct seat *seat)
 {
     begin(seat);
@@ -256,6 +272,7 @@ static const struct scene scenes[] = {
     QUEUES(batches_in_order, .knobs = NULL),
     QUEUES(batches_in_order, .knobs = with_workers),
     QUEUES(again, .knobs = with_workers),
+    QUEUES(again_in_a_batch, .knobs = with_workers),
     QUEUES(failures_go_down_the_chain, .knobs = NULL),
     QUEUES(other_queues, .knobs = NULL),
     QUEUES(diverging, .knobs = NULL),
