@@ -118,6 +118,22 @@ static void again_in_a_batch(struct seat *seat)
     CHECK(seat, ran(0, 3) && before(0, 2) && before(1, 2));
 }
 
+/* One in the other they are one order. */
+static void sequential_in_sequential(struct seat *seat)
+{
+    begin(seat);
+    moot_task tasks[3];
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    tasks[0] = spawn_mark_with(seat, 0, 30, (moot_task_spec){0});
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    tasks[1] = spawn_mark_with(seat, 1, 30, (moot_task_spec){0});
+    close_queue(seat);
+    tasks[2] = spawn_mark(seat, 2);
+    close_queue(seat);
+    wait_for(seat, tasks, 3);
+    CHECK(seat, ran(0, 3) && before(0, 1) && before(1, 2));
+}
+
 static void failures_go_down_the_chain(struct seat *seat)
 {
     begin(seat);
@@ -273,6 +289,7 @@ static const struct scene scenes[] = {
     QUEUES(batches_in_order, .knobs = with_workers),
     QUEUES(again, .knobs = with_workers),
     QUEUES(again_in_a_batch, .knobs = with_workers),
+    QUEUES(sequential_in_sequential, .knobs = with_workers),
     QUEUES(failures_go_down_the_chain, .knobs = NULL),
     QUEUES(other_queues, .knobs = NULL),
     QUEUES(diverging, .knobs = NULL),
