@@ -250,20 +250,6 @@ COLD static int on_decline(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
-static int on_release(struct core *core, const struct core_event *event)
-{
-    struct task *task = event_find(core, event);
-    if (task == NULL || task->own != CORE_OWN_NONE || task->have != CORE_HAVE_DATA ||
-        task->needs_data > 0 || task->users > event->u.release.readers ||
-        task->entrusted || task->status != MOOT_OK ||
-        !rankset_has(&core->members, task->owner)) { /* ours may be the only copy */
-        return MOOT_ERR_STATE;
-    }
-    task->have = CORE_HAVE_BARE;
-    task->pulled = false;
-    return MOOT_OK;
-}
-
 static int on_done(struct core *core, const struct core_event *event)
 {
     struct task *task = event_find(core, event);
@@ -324,8 +310,6 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
         return on_decline(core, event);
     case CORE_EV_CANCEL:
         return on_cancel(core, event);
-    case CORE_EV_RELEASE:
-        return on_release(core, event);
     case CORE_EV_SCOPE_CLOSE:
         return scope_on_close(core, &event->hash);
     case CORE_EV_SCOPE_RELEASE:
@@ -435,7 +419,7 @@ COLD static void begin(struct core *core)
 static bool is_usual(const struct core_event *event)
 {
     return event->type == CORE_EV_REGISTER || event->type == CORE_EV_PRUNED ||
-           event->type == CORE_EV_DONE || event->type == CORE_EV_RELEASE ||
+           event->type == CORE_EV_DONE ||
            (event->type == CORE_EV_RECV &&
             event->u.recv.message->type == MESSAGE_RESULT);
 }
@@ -488,6 +472,24 @@ HOT int core_step(struct core *core, const struct core_event *event, uint64_t no
         out->count = 0;
     }
     return error;
+}
+
+HOT bool core_release(struct core *core, const moot_hash *hash, void *entry,
+                      uint32_t readers)
+{
+    if (core->broken || core->fenced) {
+        return false;
+    }
+    struct task *task = entry != NULL ? entry : table_find(core, hash);
+    if (task == NULL || task->own != CORE_OWN_NONE || task->have != CORE_HAVE_DATA ||
+        task->needs_data > 0 || task->users > readers || task->entrusted ||
+        task->status != MOOT_OK ||
+        !rankset_has(&core->members, task->owner)) { /* ours may be the only copy */
+        return false;
+    }
+    task->have = CORE_HAVE_BARE;
+    task->pulled = false;
+    return true;
 }
 
 HOT uint64_t core_deadline(const struct core *core)

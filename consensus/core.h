@@ -153,8 +153,6 @@ enum core_event_type {
     CORE_EV_DONE,          /* a task that CORE_OUT_RUN gave to the host has ended */
     CORE_EV_DECLINE,       /* the program took the other branch */
     CORE_EV_CANCEL,        /* wanted by this rank; decided once, at the task's owner */
-    CORE_EV_RELEASE,       /* the host dropped its copy of a result's bytes; STATE: they
-                              are to stay, as an error's always are */
     CORE_EV_SCOPE_CLOSE,   /* no more top-level spawns in this scope on this rank */
     CORE_EV_SCOPE_RELEASE, /* likewise, and the program uses none of its tasks any more
                             */
@@ -231,9 +229,6 @@ struct core_event {
             int32_t status; /* MOOT_OK or the error; either way there is a payload */
             uint64_t size;  /* of the payload, bytes */
         } done;
-        struct {
-            uint32_t readers; /* running tasks that read it and take the bytes over */
-        } release;
         struct {
             int32_t exit_code; /* this rank's own verdict on its run; 0: well */
         } close;
@@ -411,6 +406,10 @@ bool core_lost(const struct core *core, const moot_hash *hash);
 /* The program uses the task, of which entry may be NULL, no more: it may be dropped
  * when all members say so.  To register it again takes that back. */
 void core_let_go(struct core *core, const moot_hash *hash, void *entry);
+/* The host is about to drop its copy of a result's bytes, which so many of the running
+ * tasks that read it take over.  False: they are to stay, as an error's always are. */
+bool core_release(struct core *core, const moot_hash *hash, void *entry,
+                  uint32_t readers);
 /* Results take much memory here: what all members have released is to be dropped
  * however few tasks there are, in pieces of so many at most (rounded down to a power of
  * two).  One member that says so is enough.  0: they do not any more. */

@@ -20,14 +20,12 @@ static bool take_bytes(struct moot *m, struct moot_call *call, size_t i)
     struct payload *payload = task->payload;
     if (payload == NULL || payload != call->inputs[i] ||
         payload->size <= PAYLOAD_SMALL_BYTES || payload->references > 1 || task->own ||
-        task->gone || task->pins > 1 || task->handle_count > 0 || task->lingers ||
+        task->gone || task->pins > 0 || task->handle_count > 0 || task->lingers ||
         m->fatal != 0 || call->task->kernel->retries > 0) {
         return false;
     }
-    struct core_event event = {
-        .type = CORE_EV_RELEASE, .hash = task->hash, .entry = task_entry(task)};
-    event.u.release.readers = 1; /* this one */
-    if (engine_step(m, &event) != MOOT_OK) {
+    unnamed_settle(m);
+    if (!core_release(m->core, &task->hash, task_entry(task), 1)) {
         return false;
     }
     task->payload = NULL;

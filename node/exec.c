@@ -109,6 +109,7 @@ static int status_after(const struct task *failed, bool taken_over)
     return lost && taken_over ? MOOT_ERR_RESULT_LOST : MOOT_ERR_TASK_FAILED;
 }
 
+/* For a check: to the core its task has ended, and reads them no more. */
 static void pin_inputs(struct task *task)
 {
     for (uint32_t i = 0; i < task_data_count(task); i++) {
@@ -116,8 +117,7 @@ static void pin_inputs(struct task *task)
     }
 }
 
-/* Before the core hears that it has ended, and may forget it. */
-HOT static void unpin_inputs(struct task *task)
+static void unpin_inputs(struct task *task)
 {
     for (uint32_t i = 0; i < task_data_count(task); i++) {
         struct task *input = task_input(task, i);
@@ -126,10 +126,11 @@ HOT static void unpin_inputs(struct task *task)
     }
 }
 
-/* When the core has heard it, or its answer is that they are needed yet. */
+/* When the core has heard that it has ended: until then it keeps them. */
 HOT static void release_inputs(struct moot *m, struct task *task)
 {
-    for (uint32_t i = 0; !m->stepping && i < task_data_count(task); i++) {
+    uint32_t count = m->stepping ? 0 : task_data_count(task);
+    for (uint32_t i = 0; i < count; i++) {
         struct task *input = task_input(task, i);
         if (input != NULL) {
             task_try_release(m, input);
@@ -175,7 +176,6 @@ void exec_take(struct moot *m, struct task *task, int code, uint32_t by, bool se
     } else if (ready_push(&m->ready, task)) {
         task->stage = TASK_READY;
         trace_ready(m, task);
-        pin_inputs(task);
         progress_wake(m);
     } else {
         end_task(m, task, MOOT_ERR_TASK_FAILED, NULL);
@@ -208,7 +208,6 @@ void exec_cancel(struct moot *m, struct task *task, uint32_t by)
     } else {
         m->ready.live--;
     }
-    unpin_inputs(task);
     end_cancelled(m, task, by, task_seldom(task)->failures > 0);
     release_inputs(m, task);
     trace_end(m, task);
@@ -245,7 +244,6 @@ COLD static void end_without_stack(struct moot *m, struct task *task)
     struct text story = {0};
     story_of_kernel(&story, m, task, MOOT_ERR_NO_MEMORY, "no memory for its stack");
     task->pins++;
-    unpin_inputs(task);
     end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
     release_inputs(m, task);
     task->pins--;
@@ -376,7 +374,6 @@ HOT static void end_run(struct moot *m, struct run *run)
     if (goes_again(m, &run->call, run->code)) {
         payload_drop(run->call.output);
     } else {
-        unpin_inputs(task);
         end_of_kernel(m, &run->call, run->code);
         progress_send_free(m); /* whoever waits for it, before its inputs go */
         trace_end(m, task);

@@ -460,9 +460,8 @@ HOT void task_try_release(struct moot *m, struct task *task)
         task->pins > 0 || task->status != MOOT_OK || m->fatal != 0) {
         return;
     }
-    struct core_event event = {
-        .type = CORE_EV_RELEASE, .hash = task->hash, .entry = task_entry(task)};
-    if (engine_step(m, &event) == MOOT_OK) {
+    unnamed_settle(m); /* it may be an input of theirs */
+    if (core_release(m->core, &task->hash, task_entry(task), 0)) {
         payload_drop(task->payload);
         task->payload = NULL;
     }

@@ -25,7 +25,7 @@ struct family;
 
 enum task_stage {
     TASK_IDLE,    /* not ours to run, or inputs are missing */
-    TASK_READY,   /* in the ready queue; its inputs are pinned */
+    TASK_READY,   /* in the ready queue; the core keeps its inputs until it has ended */
     TASK_RUNNING, /* in its kernel */
     TASK_RESTING, /* its kernel has failed, and is to be tried again (retry.h) */
     TASK_ENDED    /* this rank has ended it */
@@ -58,7 +58,7 @@ struct task {
         struct core_entry entry; /* for the core, by task_entry() */
     };
     uint32_t handle_count;
-    uint32_t pins;    /* ready and running consumers here, and itself while it runs */
+    uint32_t pins;    /* checks that read it (verify.h), and itself while it runs */
     uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
     uint16_t queued;  /* items of the ready queue that name it */
     bool cancelled;   /* __atomic: too late, but its kernel may ask */

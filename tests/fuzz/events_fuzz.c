@@ -154,9 +154,7 @@ static void do_decline(struct host *host, uint32_t task)
 /* The core says whether its bytes may go. */
 static void do_release(struct host *host, uint32_t task)
 {
-    if (step(host, &(struct core_event){.type = CORE_EV_RELEASE,
-                                        .hash = world.hashes[task]}) == MOOT_OK &&
-        is_live(host))
+    if (core_release(host->core, &world.hashes[task], NULL, 0) && is_live(host))
         host->tasks[task].kept = false;
 }
 

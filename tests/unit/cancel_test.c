@@ -132,8 +132,7 @@ static moot_hash seen_and_lost(uint32_t second)
     pass(50 * MS);
     assert_int_equal(bench.ended[1][1], 1);
     end_wait(1, hash);
-    struct core_event release = {.type = CORE_EV_RELEASE, .hash = hash};
-    assert_int_equal(step(1, &release), MOOT_OK);
+    assert_true(core_release(bench.core[1], &hash, NULL, 0));
     cancel(2, hash);
     pass(5 * MS);
     return hash;
@@ -186,8 +185,7 @@ static void the_end_of_a_cancelled_task_is_kept(void **state)
     assert_int_equal(view.status, MOOT_ERR_CANCELLED);
     rankset_release(&view.asked_by);
     rankset_release(&view.holders);
-    struct core_event release = {.type = CORE_EV_RELEASE, .hash = hash};
-    assert_int_equal(step(1, &release), MOOT_ERR_STATE);
+    assert_false(core_release(bench.core[1], &hash, NULL, 0));
     bench_close();
 }
 

@@ -13,8 +13,7 @@ static void wait_and_release(uint32_t rank, moot_hash hash)
     pass(50 * MS);
     assert_int_equal(bench.ended[rank][1], 1);
     end_wait(rank, hash);
-    struct core_event release = {.type = CORE_EV_RELEASE, .hash = hash};
-    assert_int_equal(step(rank, &release), MOOT_OK);
+    assert_true(core_release(bench.core[rank], &hash, NULL, 0));
 }
 
 static void kill_rank(uint32_t rank)
@@ -138,8 +137,7 @@ static void a_copy_is_served_and_the_last_is_kept(void **state)
     pass(50 * MS);
     end_wait(1, hash);
     kill_rank(0);
-    struct core_event release = {.type = CORE_EV_RELEASE, .hash = hash};
-    assert_int_equal(step(1, &release), MOOT_ERR_STATE);
+    assert_false(core_release(bench.core[1], &hash, NULL, 0));
     begin_wait(2, hash);
     pass(100 * MS);
     assert_int_equal(bench.ended[2][1], 1);
