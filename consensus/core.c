@@ -424,10 +424,15 @@ static bool is_usual(const struct core_event *event)
             event->u.recv.message->type == MESSAGE_RESULT);
 }
 
-/* Whether it makes the deadline sooner than that. */
-static bool turn_is_due(struct core *core, const struct core_event *event)
+/* Nor does any of them block a lane, and where one runs this rank does not rest. */
+static bool may_have_changed(const struct core *core, bool usual)
 {
-    bool usual = is_usual(event);
+    return !usual || core->blocked || core->knowledge_grew;
+}
+
+/* Whether it makes the deadline sooner than that. */
+static bool turn_is_due(struct core *core, bool usual)
+{
     uint64_t due_ns = add_ns(core->now_ns, usual ? USUAL_TURN_NS : 0);
     core->turn_due_ns = earlier(core->turn_due_ns, due_ns);
     return !usual || core->scope_work ||
@@ -457,9 +462,10 @@ HOT int core_step(struct core *core, const struct core_event *event, uint64_t no
     if (core->held_first != NULL) {
         receive_held(core);
     }
-    bool hurried = turn_is_due(core, event);
+    const bool usual = is_usual(event);
+    bool hurried = turn_is_due(core, usual);
     if (error == MOOT_OK && !core->broken && !core->adjourned) {
-        hurried |= see_what_changed(core);
+        hurried |= may_have_changed(core, usual) && see_what_changed(core);
         if (event->type == CORE_EV_TICK) {
             do_what_is_due(core);
         }
