@@ -34,7 +34,9 @@ HOT bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        call->inputs[i] = task_input(task, i)->payload;
+        const struct task *input = task_input(task, i);
+        call->inputs[i] = input->payload;
+        call->takes_foreign |= !input->own;
     }
     call->input_count = count;
     call->small = payloads_take(&m->payloads);

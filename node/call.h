@@ -23,6 +23,7 @@ struct moot_call {
     struct payload *output;
     struct payload *small;     /* the output if it is small */
     struct payload *discarded; /* outputs that another took the place of: list */
+    bool takes_foreign;        /* an input is another rank's: a copy, to be let go of */
     bool check;                /* it is run a second time, to compare (verify.h), */
     bool spoilt;               /* which does not do, as it spawns */
     bool no_memory;            /* an output could not be had */

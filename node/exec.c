@@ -377,7 +377,9 @@ HOT static void end_run(struct moot *m, struct run *run)
         end_of_kernel(m, &run->call, run->code);
         progress_send_free(m); /* whoever waits for it, before its inputs go */
         trace_end(m, task);
-        release_inputs(m, task);
+        if (run->call.takes_foreign) {
+            release_inputs(m, task);
+        }
     }
     text_release(&run->call.why);
     text_release(&run->call.mishap_story);
