@@ -266,7 +266,7 @@ static void regret(struct core *core)
 COLD struct task *stub_expand(struct core *core, void *known)
 {
     struct stub *stub = known;
-    assert(stub->position != 0);
+    assert(stub->position != 0 || core->broken);
     struct task *task = core->broken ? NULL : make_record(core, stub);
     if (task == NULL) {
         core->broken = true;
@@ -348,7 +348,7 @@ HOT void stub_let_go(struct core *core, struct stub *stub)
     }
     stub->state |= STUB_LET_GO;
     core->stats.let_go++;
-    if (core->drop.counts) {
+    if (core->drop.counts && stub->position != 0) { /* 0: there was no memory */
         stub->state |= STUB_COUNTED;
         drop_facts_at(core, stub->place)->quiet++;
     }

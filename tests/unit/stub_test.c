@@ -323,6 +323,20 @@ static void what_all_have_released_is_dropped(void **state)
     bench_close();
 }
 
+/* As after a step that found no memory to put it on a roll. */
+static void what_is_on_no_roll_can_be_let_go(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash hash = task(1, 1);
+    void *stub = prune(0, 0, hash, taking(NULL, 0), sizeof(void *));
+    assert_non_null(stub);
+    core_let_go(bench.core[0], &hash, stub);
+    assert_int_equal(core_stats(bench.core[0])->let_go, 1);
+    assert_int_equal(core_stats(bench.core[0])->registered, 0);
+    bench_close();
+}
+
 /* The chunk before stays as long as a stub takes from it, though its own tasks have all
  * been let go; and so does what is not let go. */
 static void what_is_used_stays(void **state)
@@ -409,6 +423,7 @@ int main(void)
         cmocka_unit_test(who_comes_to_run_a_task_feeds_what_takes_it),
         cmocka_unit_test(a_new_view_finds_records),
         cmocka_unit_test(what_all_have_released_is_dropped),
+        cmocka_unit_test(what_is_on_no_roll_can_be_let_go),
         cmocka_unit_test(what_is_used_stays),
         cmocka_unit_test(what_took_of_a_chunk_that_was_dropped_does_not_run_again),
         cmocka_unit_test(who_looks_for_most_gets_records_at_once),
