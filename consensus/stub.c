@@ -8,8 +8,9 @@
  *
  *   made      (core_prune) of a plain task, in no scope, of which another member is the
  *             chair, and all of whose inputs stand on the same lane's roll and are
- *             likewise other ranks' to run; and registered, together with those made
- *             just before it, in one step
+ *             likewise other ranks' to run, while nothing goes on that looks at all
+ *             tasks; and registered, together with those made just before it, in one
+ *             step
  *   expanded  into its record as soon as anything is looked up by its hash or its
  *             place: a message about it, a wait, a task of this rank's that takes its
  *             result.  All are before a view is entered, and where the consumers of a

@@ -9,9 +9,9 @@
  *
  * The helper thread drives the loop when nobody has for 2 ms: so a rank in a long
  * kernel, or in the program's own code, still answers its peers.  Until then it sleeps.
- * Where it has moved something it looks again after 0.4 ms, or 0.1 if the program's
- * thread is parked, doubling to 2 ms while there is nothing: a peer that asks for one
- * thing after the other gets them at that pace.
+ * Where it has moved something it looks again after 0.4 ms, or 0.1 if a thread of the
+ * program is parked and no kernel runs, doubling to 2 ms while there is nothing: a peer
+ * that asks for one thing after the other gets them at that pace.
  * A driver that has come to sleeping between its turns looks after itself: the helper
  * sleeps, too, until that thread begins a kernel, leaves, or calls the program's hooks.
  *

@@ -2,9 +2,9 @@
  *
  * Four tasks are hashed together in little more time than one (blake2b_four.h).  So a
  * plain spawn of the program ends when its spec has been checked and copied, with a
- * handle, and the task waits here for up to three others: of the same thread, and
- * registered in the order of their spawns, stubs that follow each other in one step of
- * the core.  They get their hashes, and are registered
+ * handle, and the task waits here for up to three others.  All are of the same thread
+ * and are registered in the order of their spawns, stubs that follow each other in one
+ * step of the core.  They get their hashes, and are registered
  *
  *   when there are four of them, or one is to be the input of the next;
  *   by every other call of the library but the release of a handle on which none of
