@@ -24,6 +24,8 @@
  */
 #include "consensus/internal.h"
 
+enum { LOOK_AHEAD = 12 }; /* on the roll: half of it may not be on the list */
+
 static void append(struct task *list, struct task *task)
 {
     task->at.prev = list->at.prev;
@@ -234,7 +236,9 @@ static struct task *look_at(struct core *core, struct task *list, uint64_t looks
     struct task *task = list->at.next;
     while (task != list) {
         struct task *following = task->at.next;
-        fetch_ahead(following, sizeof(*following));
+        if (task->position != 0) {
+            lane_expect(&core->lanes[task->lane], task->lane_position + LOOK_AHEAD);
+        }
         if (looks-- == 0) {
             return task;
         }

@@ -17,7 +17,7 @@
 
 #include <stdlib.h>
 
-enum { INBOX_FRAMES_PER_POLL = 64 };
+enum { INBOX_FRAMES_PER_POLL = 64, RECORDS_AHEAD = 2, PLACES_AHEAD = 8 };
 
 enum arrival_type { ARRIVAL_FRAME, ARRIVAL_LENT, ARRIVAL_BULK, ARRIVAL_BULK_SENT };
 
@@ -308,9 +308,13 @@ static void refuse(struct moot *m, uint32_t from, const char *why)
                m->group.rank, known ? (long long)from : -1LL, why);
 }
 
-/* What the message is about has mostly not been touched for long. */
+/* What the messages are about has mostly not been touched for long: neither the record
+ * nor, where there are many, the place in the table that says where it is. */
 HOT static void expect(const struct moot *m, const struct wire_frame *frame, size_t i)
 {
+    if (i + PLACES_AHEAD < frame->count) {
+        core_expect(m->core, &frame->messages[i + PLACES_AHEAD].hash);
+    }
     if (i < frame->count) {
         core_expect_known(m->core, &frame->messages[i].hash);
     }
@@ -331,9 +335,11 @@ HOT static void take_frame(struct moot *m, uint64_t uid, const void *bytes, size
     } else if (from == UINT32_MAX || frame->envelope.src_uid != uid) {
         refuse(m, from, "its sender is unknown");
     } else {
-        expect(m, frame, 0);
+        for (size_t i = 0; i < RECORDS_AHEAD; i++) {
+            expect(m, frame, i);
+        }
         for (size_t i = 0; i < frame->count; i++) {
-            expect(m, frame, i + 1);
+            expect(m, frame, i + RECORDS_AHEAD);
             take_message(m, from, &frame->messages[i]);
         }
     }

@@ -1,8 +1,12 @@
 /* ready.c - see ready.h: a binary heap beside a ring. */
 #include "ready.h"
 
+#include "hashing/fetch_ahead.h"
 #include "hashing/hot.h"
+
 #include <stdlib.h>
+
+enum { LINE_AHEAD = 2 };
 
 static bool before(const struct ready_item *a, const struct ready_item *b)
 {
@@ -129,6 +133,9 @@ static struct task *take_first(struct ready *ready)
         return task;
     }
     struct task *task = *line_at(ready, 0);
+    if (ready->line_count > LINE_AHEAD) {
+        fetch_ahead(*line_at(ready, LINE_AHEAD), sizeof(*task));
+    }
     ready->line_first++;
     ready->line_count--;
     return task;
