@@ -156,7 +156,7 @@ void asker_send_motion(struct core *core, struct task *task, uint32_t to)
     }
     task->asked = true;
     task->asked_want = (uint8_t)want;
-    seldom_of(core, task)->asked_need = want == WANT_NOTHING ? NEED_NONE : task->need;
+    task->at.asked_need = want == WANT_NOTHING ? NEED_NONE : task->need;
 }
 
 static void pull(struct core *core, struct task *task)
@@ -188,14 +188,15 @@ HOT void asker_consider(struct core *core, struct task *task)
         return; /* an owner that has left is not asked: the chair knows who has them */
     }
     bool told = task->asked && task->asked_want >= present_want(task) &&
-                seldom(task)->asked_need <= task->need;
+                task->at.asked_need <= task->need;
     if (told) {
         return;
     }
     if (task->chair == core->rank) {
+        pending_forget(task); /* it had another chair */
         task->asked = true;
         task->asked_want = (uint8_t)present_want(task);
-        seldom_of(core, task)->asked_need = task->need;
+        task->at.asked_need = task->need;
         chair_local_ask(core, task);
     } else if (task->asked) {
         asker_send_motion(core, task, task->chair);

@@ -249,7 +249,6 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
     }
     struct seldom *of_task = task->seldom;
     if (of_task != NULL) {
-        of_task->asked_need = NEED_NONE;
         rankset_release(&of_task->seekers);
     }
     if (of_task != NULL && of_task->recovery != NULL) {

@@ -659,14 +659,15 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
         return;
     }
     out_note(core, CORE_POINT_DECISION_RECV, task, from, EVIDENCE_NONE);
-    struct docket *docket = docket_of(core, task);
     uint64_t need = NEED_NONE;
-    for (size_t i = 0; docket != NULL && i < decision->asker_count; i++) {
+    for (size_t i = 0; i < decision->asker_count; i++) {
         const struct message_asker *told = &decision->askers[i];
         if (!rankset_has(&core->members, told->rank) || told->rank == core->rank) {
             continue;
         }
-        struct asker *asker = docket_asker(core, docket, told->rank);
+        struct docket *docket = docket_of(core, task);
+        struct asker *asker =
+            docket != NULL ? docket_asker(core, docket, told->rank) : NULL;
         if (asker == NULL) {
             return;
         }

@@ -205,7 +205,6 @@ struct seldom {
     struct recovery *recovery; /* NULL: nothing was reported */
     const struct message_spec *spec;
     struct edge *inputs; /* if they are apart from the record */
-    uint64_t asked_need; /* of the last motion */
     uint64_t accepted_epoch;
     uint32_t accepted;  /* voter: the winner accepted in this epoch; NOBODY */
     uint32_t heir;      /* leaver: whom the result was handed to; NOBODY */
@@ -274,7 +273,10 @@ struct task {
     /* The one list that it is on: pending, unfinished, or (`next` alone) to push. */
     struct task_links {
         struct task *prev, *next;
-        uint64_t since_ns; /* when it became pending */
+        union {
+            uint64_t since_ns;   /* when it became pending, if it is; */
+            uint64_t asked_need; /* the bound in the last motion, if it is asked for */
+        };
     } at;
     uint32_t pushed;     /* a bit per rank below PUSHED_NEAR that was sent the result */
     uint8_t flags;       /* CORE_TASK_* if held */

@@ -174,6 +174,7 @@ static bool is_early(const struct task *task)
 static void enlist(struct core *core, struct task *task)
 {
     if (!task->pending) {
+        assert(!task->asked || MUTANT(LATEMUTE));
         drop_touch(core, task);
         task->pending = true;
         task->at.since_ns = core->now_ns;

@@ -168,10 +168,9 @@ static void settle(struct core *core, struct task *task)
         return;
     }
     push_done_inputs(core, task);
+    /* If it asked it did so without holding it. */
+    task->asked = task->asked && MUTANT(LATEMUTE);
     if (task->needs_done + task->needs_data > 0) {
-        task->asked =
-            task->asked &&
-            MUTANT(LATEMUTE); /* it asked without holding it; now it holds it */
         asker_consider(core, task);
     } else if (task->have == CORE_HAVE_NOTHING &&
                (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT))) {

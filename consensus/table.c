@@ -144,7 +144,7 @@ void table_replace(struct core *core, struct task *task)
 /* --- What few tasks have --------------------------------------------------------- */
 
 const struct seldom seldom_at_first = {
-    .asked_need = NEED_NONE, .accepted = NOBODY, .heir = NOBODY, .canceller = NOBODY};
+    .accepted = NOBODY, .heir = NOBODY, .canceller = NOBODY};
 
 static void seldom_release(struct seldom *seldom)
 {
