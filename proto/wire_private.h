@@ -145,7 +145,7 @@ size_t wire_flat_put(const struct message *message, uint8_t *bytes);
 /* --- wire_usual.c ----------------------------------------------------------------- */
 
 /* As wire_flat_put(), of a message that has not passed message_check(), which it then
- * would; 0: it is not the usual one. */
+ * would; 0: it is none of the usual ones. */
 size_t wire_usual_put(const struct message *message, uint8_t *bytes);
 
 /* --- wire_write.c ----------------------------------------------------------------- */
@@ -242,7 +242,7 @@ bool wire_flat_get(struct reader *reader, const struct wire_piece *piece,
                    struct message *to);
 
 /* Likewise, by wire_usual_put(); into a message that need not be zero, of which it sets
- * type, hash and result.  What it takes passes message_check(). */
+ * type, hash and body.  What it takes passes message_check(). */
 bool wire_usual_get(struct reader *reader, const struct wire_piece *piece,
                     struct message *to);
 
