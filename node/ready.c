@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-enum { LINE_AHEAD = 2 };
+/* What stands in a long line was touched long ago. */
+enum { LINE_LONG = 64, LINE_AHEAD = 2 };
 
 static bool before(const struct ready_item *a, const struct ready_item *b)
 {
@@ -133,7 +134,7 @@ static struct task *take_first(struct ready *ready)
         return task;
     }
     struct task *task = *line_at(ready, 0);
-    if (ready->line_count > LINE_AHEAD) {
+    if (ready->line_count > LINE_LONG) {
         fetch_ahead(*line_at(ready, LINE_AHEAD), sizeof(*task));
     }
     ready->line_first++;
