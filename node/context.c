@@ -122,7 +122,7 @@ static int make_core(struct moot *m, char *story)
         .entry_bytes = sizeof(struct task),
         .expand = task_expand,
         .expand_context = m,
-        .drop_above = window_drop_above((uint64_t)knobs->window),
+        .drop_above = window_drop_above((uint64_t)knobs->window, m->group.survives),
         .chunk_mask = window_chunk_mask((uint64_t)knobs->window),
         .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |
                  CORE_NOTE(CORE_POINT_VOTE_CAST) | CORE_NOTE(CORE_POINT_DECISION_RECV) |

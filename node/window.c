@@ -11,11 +11,14 @@
 #include "node/task.h"
 
 enum { WINDOW_PARTS = 8, WINDOW_DROPS = 8, WINDOW_AHEAD = 256, WINDOW_CHUNKS = 64 };
+enum { WINDOW_NEAR_TASKS = 1024 };
 enum { WINDOW_FALLS = 16, WINDOW_STEP = 8192 };
 
-uint64_t window_drop_above(uint64_t window)
+uint64_t window_drop_above(uint64_t window, bool survives)
 {
-    return window > 0 ? window / WINDOW_DROPS + 1 : 0;
+    uint64_t tasks = window / WINDOW_DROPS;
+    bool far = !survives && tasks > WINDOW_NEAR_TASKS;
+    return window > 0 ? (far ? WINDOW_NEAR_TASKS : tasks) + 1 : 0;
 }
 
 uint8_t window_chunk_mask(uint64_t window)

@@ -6,10 +6,10 @@
  * MOOT_WINDOW unfinished on this rank runs what is ready.
  *
  * MOOT_WINDOW is how many tasks a rank remembers.  From an eighth of it on the core
- * drops what all ranks have released (consensus/drop.c).  What is dropped early is used
- * again at once, and records that come from a few megabytes stay in the caches and in
- * the reach of the TLB; what is dropped late can be made again after a death.  A
- * program that spawns faster than its tasks end, or than the other ranks spawn, stays
+ * drops what all ranks have released (consensus/drop.c): what is dropped late can be
+ * made again after a death.  Where no rank outlives another, none has anything of that,
+ * and it drops from 1,024 tasks on: their memory is used again while it is in a cache.
+ * A program that spawns faster than its tasks end, or than the other ranks spawn, stays
  * in its spawn while the rank remembers a whole window: it moves messages and runs
  * tasks, as a wait does, until an eighth of the window is free.
  *
@@ -46,8 +46,9 @@
 #define WINDOW_PRESS_NS UINT64_C(100000000)
 #define WINDOW_PIECE_BYTES ((size_t)2 << 20)
 
-/* The core's drop_above with such a window; 0: nothing is dropped. */
-uint64_t window_drop_above(uint64_t window);
+/* The core's drop_above with such a window; 0: nothing is dropped.  `survives`: the job
+ * does not end with the first rank that dies. */
+uint64_t window_drop_above(uint64_t window, bool survives);
 
 /* The core's chunk_mask: a window has room for WINDOW_CHUNKS chunks of the usual
  * length, or what is not dropped because its chunk is not whole would fill it. */
