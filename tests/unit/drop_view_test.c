@@ -50,6 +50,31 @@ static void who_missed_the_outcome_asks_in_the_next_view(void **state)
     bench_close();
 }
 
+/* Rank 2 alone has heard it, and rank 1, which counts now, asks it. */
+static void who_counts_now_asks_who_has_dropped_it(void **state)
+{
+    (void)state;
+    open_with_views();
+    pass_until_leaving(1);
+    bench.holds[0][1] = true;
+    for (int i = 0; i < 40 && dropped_by(2) == 0; i++) {
+        pass(MS / 4);
+    }
+    assert_int_equal(dropped_by(1), 0);
+    assert_int_equal(dropped_by(2), 8);
+    kill_the_lowest();
+    assert_int_equal(dropped_by(1), 8);
+    assert_int_equal(tasks_of(1) + tasks_of(2), 0);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(bench.runs[i], 1);
+    }
+    close_rank(1);
+    close_rank(2);
+    pass(500 * MS);
+    assert_true(bench.adjourned[1] && bench.adjourned[2]);
+    bench_close();
+}
+
 /* Rank 0 dies before it has all answers: nobody has dropped it, and then both do. */
 static void what_was_not_decided_is_decided_anew(void **state)
 {
@@ -70,6 +95,75 @@ static void what_was_not_decided_is_decided_anew(void **state)
     close_rank(2);
     pass(500 * MS);
     assert_true(bench.adjourned[1] && bench.adjourned[2]);
+    bench_close();
+}
+
+/* A task that rank 0 has yielded, and that is rank 1's to decide after it. */
+static moot_hash yielded_and_left(void)
+{
+    for (int n = 8;; n += 8) {
+        moot_hash hash = hash_of(100 * n, 0, 0);
+        struct rankset rest = {0};
+        rankset_add(&rest, 1);
+        rankset_add(&rest, 2);
+        uint32_t chair = placement_chair(&hash, &rest, NULL);
+        rankset_release(&rest);
+        if (chair == 1) {
+            return hash;
+        }
+    }
+}
+
+/* Rank 2 has run what rank 0 yielded to it, and has agreed to drop it.  It stays, and
+ * is reported then: rank 1 does not have it made again. */
+static void what_was_leaving_and_stays_is_reported(void **state)
+{
+    (void)state;
+    const struct core_register hint = {.flags = CORE_TASK_HINT};
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    const moot_hash given = yielded_and_left();
+    assert_int_equal(spawn_with(2, 0, given, hint), MOOT_OK);
+    pass(5 * MS);
+    assert_int_equal(bench.runs[0], 1);
+    assert_int_equal(bench.ran_on[0], 2);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < 8; i++) {
+            if (i > 0 || rank != 2) {
+                spawn(rank, i, i > 0 ? task(i) : given);
+            }
+        }
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(20 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        let_go_all(rank, 8);
+        core_let_go(bench.core[rank], &given, NULL);
+    }
+    pass_until(core_is_leaving, 2, &given);
+    kill_the_lowest();
+    assert_int_equal(bench.runs[0], 1);
+    assert_int_equal(dropped_by(1), 8);
+    assert_int_equal(dropped_by(2), 8);
+    bench_close();
+}
+
+/* Rank 2 has offered the chunk to rank 0, and offers it to rank 1. */
+static void what_was_offered_is_offered_anew(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_all(rank, 8);
+        set_lane(rank, CORE_LANE_BLOCKED);
+        let_go_all(rank, rank == 1 ? 7 : 8);
+    }
+    pass(50 * MS);
+    kill_the_lowest();
+    assert_int_equal(dropped_by(1) + dropped_by(2), 0);
+    let_go_all(1, 8);
+    pass(50 * MS);
+    assert_int_equal(dropped_by(1), 8);
+    assert_int_equal(dropped_by(2), 8);
     bench_close();
 }
 
@@ -187,7 +281,10 @@ int main(void)
     bench.drops = true;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_missed_the_outcome_asks_in_the_next_view),
+        cmocka_unit_test(who_counts_now_asks_who_has_dropped_it),
         cmocka_unit_test(what_was_not_decided_is_decided_anew),
+        cmocka_unit_test(what_was_leaving_and_stays_is_reported),
+        cmocka_unit_test(what_was_offered_is_offered_anew),
         cmocka_unit_test(who_lacks_what_was_dropped_ends_with_its_loss),
         cmocka_unit_test(what_was_announced_too_late_is_told_again),
     };
