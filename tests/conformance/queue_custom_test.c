@@ -253,6 +253,53 @@ static void declined(struct seat *seat)
     EXPECT(seat, moot_task_wait(seat->m, tasks[1], MOOT_FOREVER), MOOT_ERR_NOT_HELD);
 }
 
+static int left_calls;
+
+static int left_submit(moot_queue *queue, moot_ticket *const *tickets, size_t count,
+                       void *state)
+{
+    (void)queue, (void)tickets, (void)count, (void)state;
+    left_calls++;
+    return MOOT_OK; /* keeps them */
+}
+
+static int left_close(moot_queue *queue, void *state)
+{
+    (void)queue, (void)state;
+    left_calls++;
+    return MOOT_OK;
+}
+
+static void *leave_custom(void *argument)
+{
+    struct seat *seat = argument;
+    const moot_queue_custom custom = {
+        .name = "left", .submit = left_submit, .close = left_close};
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    EXPECT(seat, moot_queue_open_custom(seat->m, &custom), MOOT_OK);
+    (void)spawn_mark(seat, 0);
+    open_kind(seat, MOOT_QUEUE_BULK);
+    (void)spawn_mark(seat, 1);
+    return NULL;
+}
+
+/* Its thread has ended: its functions are called no more, and what all had goes up. */
+static void left_open(struct seat *seat)
+{
+    begin(seat);
+    left_calls = 0;
+    pthread_t thread;
+    pthread_create(&thread, NULL, leave_custom, seat);
+    pthread_join(thread, NULL);
+    CHECK(seat, left_calls == 1);
+}
+
+static void left_open_after(struct seat *seat)
+{
+    closes_well(seat);
+    CHECK(seat, left_calls == 1 && ran(0, 2));
+}
+
 /* The spec is deep: what it pointed to may change before the region ends. */
 static void copied(struct seat *seat)
 {
@@ -395,6 +442,7 @@ static const struct scene scenes[] = {
     QUEUES(rewritten, .knobs = NULL),
     QUEUES(misuse, .knobs = NULL),
     QUEUES(declined, .knobs = NULL),
+    {"left_open", left_open, queue_kernels, NULL, left_open_after, {1}},
     QUEUES(copied, .knobs = NULL),
     QUEUES(cancelled_while_kept, .knobs = NULL),
     QUEUES(groups, .knobs = NULL),

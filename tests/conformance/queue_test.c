@@ -1,6 +1,7 @@
 /* queue_test.c - task queues among ranks of one process: order and batches, ranks that
  * differ, what goes past queues and what is left open.
  */
+#include "node/context.h"
 #include "queue_marks.h"
 
 /* --- Order ---------------------------------------------------------------------- */
@@ -116,6 +117,100 @@ static void again_in_a_batch(struct seat *seat)
     close_queue(seat);
     wait_for(seat, tasks, 4);
     CHECK(seat, ran(0, 3) && before(0, 2) && before(1, 2));
+}
+
+/* As it is in one that stands in another, and that one in a batch. */
+static void again_further_in(struct seat *seat)
+{
+    begin(seat);
+    moot_task tasks[3] = {spawn_mark_with(seat, 0, 60, (moot_task_spec){0})};
+    open_kind(seat, MOOT_QUEUE_BULK);
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    tasks[1] = spawn_mark_with(seat, 0, 60, (moot_task_spec){0});
+    close_queue(seat);
+    tasks[2] = spawn_mark(seat, 1);
+    close_queue(seat);
+    close_queue(seat);
+    wait_for(seat, tasks, 3);
+    CHECK(seat, ran(0, 2) && before(0, 1));
+}
+
+static pthread_barrier_t within; /* two threads of one rank */
+
+static void *keep_one(void *argument)
+{
+    struct seat *seat = argument;
+    open_kind(seat, MOOT_QUEUE_BULK);
+    moot_task task = spawn_mark(seat, 1);
+    pthread_barrier_wait(&within);
+    pthread_barrier_wait(&within);
+    close_queue(seat);
+    EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+    return NULL;
+}
+
+/* What another thread's queue keeps does not take the place of what came before it. */
+static void again_while_another_keeps_it(struct seat *seat)
+{
+    begin(seat);
+    pthread_t thread;
+    pthread_barrier_init(&within, NULL, 2);
+    pthread_create(&thread, NULL, keep_one, seat);
+    pthread_barrier_wait(&within);
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    moot_task tasks[3] = {spawn_mark_with(seat, 0, 60, (moot_task_spec){0})};
+    tasks[1] = spawn_mark(seat, 1);
+    tasks[2] = spawn_mark(seat, 2);
+    close_queue(seat);
+    pthread_barrier_wait(&within);
+    wait_for(seat, tasks, 3);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&within);
+    CHECK(seat, ran(0, 3) && before(0, 2) && before(1, 2));
+}
+
+/* A chain in a batch waits for that, too. */
+static void a_chain_is_kept_with_its_batch(struct seat *seat)
+{
+    begin(seat);
+    moot_task tasks[3];
+    open_kind(seat, MOOT_QUEUE_BULK);
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    tasks[0] = spawn_mark(seat, 0);
+    tasks[1] = spawn_mark(seat, 1);
+    close_queue(seat);
+    tasks[2] = spawn_mark(seat, 2);
+    EXPECT(seat, moot_task_wait(seat->m, tasks[1], MOOT_FOREVER), MOOT_ERR_STATE);
+    CHECK(seat, now == 0);
+    meet(seat);
+    close_queue(seat);
+    wait_for(seat, tasks, 3);
+    CHECK(seat, ran(0, 3) && before(0, 1));
+}
+
+/* Queues that have closed hold no task in memory. */
+static void nothing_is_kept_for_good(struct seat *seat)
+{
+    begin(seat);
+    const struct handles *handles = &seat->m->handles;
+    moot_task tasks[6] = {spawn_mark(seat, 0)};
+    uint32_t in_use = handles->count - handles->free_count;
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    tasks[1] = spawn_mark(seat, 1);
+    open_kind(seat, MOOT_QUEUE_BULK);
+    tasks[2] = spawn_mark(seat, 0);
+    tasks[3] = spawn_mark(seat, 2);
+    open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
+    tasks[4] = spawn_mark(seat, 0);
+    tasks[5] = spawn_mark(seat, 3);
+    for (int i = 0; i < 3; i++)
+        close_queue(seat);
+    wait_for(seat, tasks, 6);
+    for (int i = 1; i < 6; i++)
+        EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
+    CHECK(seat, handles->count - handles->free_count == in_use);
+    meet(seat);
 }
 
 /* One in the other they are one order. */
@@ -289,6 +384,10 @@ static const struct scene scenes[] = {
     QUEUES(batches_in_order, .knobs = with_workers),
     QUEUES(again, .knobs = with_workers),
     QUEUES(again_in_a_batch, .knobs = with_workers),
+    QUEUES(again_further_in, .knobs = with_workers),
+    QUEUES(again_while_another_keeps_it, .knobs = with_workers, .sizes = {1}),
+    QUEUES(a_chain_is_kept_with_its_batch, .knobs = with_workers),
+    QUEUES(nothing_is_kept_for_good, .knobs = with_workers),
     QUEUES(sequential_in_sequential, .knobs = with_workers),
     QUEUES(failures_go_down_the_chain, .knobs = NULL),
     QUEUES(other_queues, .knobs = NULL),
