@@ -42,7 +42,8 @@ static struct bench {
     size_t said_most; /* messages, in one step */
     bool forgotten[RANKS_MAX][64];
     bool adjourned[RANKS_MAX], diverged[RANKS_MAX];
-    uint64_t differs_at[RANKS_MAX]; /* as that said */
+    int32_t exit_code[RANKS_MAX];   /* as ADJOURN said */
+    uint64_t differs_at[RANKS_MAX]; /* as DIVERGED did */
     bool fenced[RANKS_MAX], left[RANKS_MAX], no_quorum[RANKS_MAX];
     uint64_t epoch[RANKS_MAX];        /* as the last CORE_OUT_VIEW said; 0: none */
     bool crashed[RANKS_MAX];          /* neither acts nor is reached */
@@ -162,6 +163,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             break;
         case CORE_OUT_ADJOURN:
             bench.adjourned[rank] = true;
+            bench.exit_code[rank] = items[i].u.adjourn.exit_code;
             break;
         case CORE_OUT_DIVERGED:
             bench.diverged[rank] = true;

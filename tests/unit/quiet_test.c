@@ -57,11 +57,45 @@ static void the_wait_of_who_has_come_least_far_ends(void **state)
     bench.direct_max = 0;
 }
 
+static void check_adjourned(bool adjourned, int32_t exit_code)
+{
+    settle();
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        assert_int_equal(bench.adjourned[rank], adjourned);
+        assert_int_equal(bench.exit_code[rank], exit_code);
+    }
+}
+
+/* Its threads have ended, and its program has still to say that it wants no more, and
+ * how it went: all hear of that. */
+static void nobody_goes_before_all_have_closed(void **state)
+{
+    (void)state;
+    struct core_event close = {.type = CORE_EV_CLOSE, .u.close.exit_code = 3};
+    for (uint32_t row = 0; row < 10; row++) {
+        uint32_t last = row % 5;
+        bench.direct_max = row / 5; /* 1: along a tree */
+        bench_open(5, CORE_REPAIR);
+        for (uint32_t rank = 0; rank < bench.size; rank++) {
+            set_lane(rank, CORE_LANE_ENDED);
+            if (rank != last) {
+                close_rank(rank);
+            }
+        }
+        check_adjourned(false, 0);
+        assert_int_equal(step(last, &close), MOOT_OK);
+        check_adjourned(true, 3);
+        bench_close();
+    }
+    bench.direct_max = 0;
+}
+
 int main(void)
 {
     numbers_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_wait_of_who_has_come_least_far_ends),
+        cmocka_unit_test(nobody_goes_before_all_have_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
