@@ -75,7 +75,6 @@ struct offer {
     bool doubted;            /* of an older view: has anyone dropped it? */
     bool asked;              /* in the present round, and so far: */
     bool all_agree, dropped; /* all still offer it; somebody has dropped it */
-    uint32_t answers;
     uint64_t sent, received;
 };
 

@@ -150,7 +150,6 @@ void drop_begin_round(struct core *core)
         offer->asked = may_ask(core, offer);
         offer->all_agree = true;
         offer->dropped = false;
-        offer->answers = 0;
         offer->sent = offer->received = 0;
         asked += offer->asked;
     }

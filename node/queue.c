@@ -246,7 +246,6 @@ static int push(struct moot *m, struct lane *lane, enum queue_kind kind,
     queue->inherited = inherited;
     error = custom != NULL ? queue_custom_open(lane, queue, custom) : MOOT_OK;
     if (error != MOOT_OK) {
-        ticket_list_drop(&queue->kept);
         free(queue);
         return error;
     }
@@ -323,7 +322,7 @@ int queue_pass_kept(struct moot *m, struct lane *lane, struct moot_queue *queue)
                                   "no memory for a queue's order");
             }
         }
-        chain_release(m, &queue->own);
+        chain_release(m, &queue->own); /* a kernel's queue goes on */
     }
     return error;
 }
@@ -341,9 +340,7 @@ static int close_one(struct moot *m, struct lane *lane, struct moot_queue *queue
         lane_fail(lane, error, "%s", text_get(&story));
     }
     text_release(&story);
-    if (queue->kind == QUEUE_SEQUENTIAL && queue->chain == &queue->own) {
-        chain_release(m, &queue->own);
-    }
+    chain_release(m, &queue->own);
     stack->top = stack->entry = queue->up;
     region_free(&queue->region); /* room for a task that was none of its */
     free(queue);

@@ -68,9 +68,7 @@ static bool heap_add(struct ready *ready, struct task *task)
 static void heap_take_first(struct ready *ready)
 {
     ready->items[0] = ready->items[--ready->count];
-    if (ready->count > 0) {
-        sift_down(ready, 0);
-    }
+    sift_down(ready, 0);
 }
 
 static struct task **line_at(const struct ready *ready, size_t i)

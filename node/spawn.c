@@ -103,7 +103,6 @@ COLD static int hold_again(struct moot *m, struct task *task, struct task_facts 
     }
     task->let_go = false;
     payload_let_go(task->payload, false);
-    facts->reg.input_entries = NULL;
     return register_task(m, task, facts, false);
 }
 

@@ -245,7 +245,7 @@ static int loop(struct moot *m, struct wait *wait)
                 break;
             }
         }
-        if (wait->deadline_ns != CORE_NEVER && m->now_ns >= wait->deadline_ns) {
+        if (m->now_ns >= wait->deadline_ns) {
             return lane_fail(wait->lane, MOOT_ERR_TIMEOUT,
                              "the wait's timeout passed before the task ended");
         }
