@@ -15,6 +15,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static void payloads_are_aligned_and_end_in_zero(void **state)
 {
@@ -41,6 +43,29 @@ static void the_last_holder_frees(void **state)
     payload_drop(payload);
     assert_memory_equal(payload->data, "bytes", 6);
     payload_drop(payload); /* a sanitizer sees a leak or a double free */
+}
+
+static void small_memory_is_used_again(void **state)
+{
+    (void)state;
+    struct payloads payloads;
+    assert_true(payloads_init(&payloads));
+    unsigned char bytes[PAYLOAD_SMALL_BYTES];
+    memset(bytes, 0xff, sizeof(bytes));
+    for (uint64_t size = 0; size <= PAYLOAD_SMALL_BYTES; size++) {
+        struct payload *first =
+            payloads_copy(&payloads, bytes, PAYLOAD_SMALL_BYTES - size);
+        assert_non_null(first);
+        payload_drop(first);
+        struct payload *second = payloads_copy(&payloads, bytes, size);
+        assert_ptr_equal(second, first);
+        assert_int_equal(second->size, size);
+        assert_int_equal(second->references, 1);
+        assert_memory_equal(second->data, bytes, size);
+        assert_int_equal(second->data[size], 0);
+        payload_drop(second);
+    }
+    payloads_release(&payloads);
 }
 
 /* A large one that was let go serves the next that it fits, not one that would waste
@@ -126,11 +151,22 @@ static void large_memory_that_nobody_takes_goes_back(void **state)
     payloads_release(&payloads);
 }
 
-/* Every byte can be written, and memory does not grow with the size. */
+static int lowest_free_file(void)
+{
+    int file = dup(0);
+    assert_true(file >= 0);
+    close(file);
+    return file;
+}
+
+/* Every byte can be written, and memory does not grow with the size.  Afterwards
+ * nothing is left: neither the file nor the place. */
 static void scratch_takes_everything(void **state)
 {
     (void)state;
-    static const uint64_t sizes[] = {1, 4096, (2 << 20) + 1, 5 << 20, 3ull << 31};
+    static const uint64_t sizes[] = {1,       4096,       (2 << 20) + 1,
+                                     5 << 20, 3ull << 31, 200ull << 30};
+    const int file = lowest_free_file();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         unsigned char *scratch = scratch_new(sizes[i]);
         assert_non_null(scratch);
@@ -140,7 +176,9 @@ static void scratch_takes_everything(void **state)
         }
         scratch[sizes[i] - 1] = 2;
         assert_int_equal(scratch[sizes[i] - 1], 2);
+        assert_int_equal(lowest_free_file(), file);
         scratch_free(scratch, sizes[i]);
+        assert_int_equal(msync(scratch, 1, MS_ASYNC), -1);
     }
     scratch_free(NULL, 1);
 }
@@ -212,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(payloads_are_aligned_and_end_in_zero),
         cmocka_unit_test(the_last_holder_frees),
+        cmocka_unit_test(small_memory_is_used_again),
         cmocka_unit_test(large_memory_is_used_again),
         cmocka_unit_test(little_large_memory_is_kept),
         cmocka_unit_test(large_memory_that_nobody_takes_goes_back),
