@@ -9,7 +9,7 @@
 #include "node/engine.h"
 #include "node/spawn.h"
 
-enum { PORTABLE = RELAY + 1, CLASHING };
+enum { PORTABLE = RELAY + 1, CLASHING, CARRIED, CARRIED_ONCE };
 
 static atomic_int refusals_left, registered; /* by the program itself */
 
@@ -34,6 +34,9 @@ static void portable_kernels(struct seat *seat)
     kernels(seat);
     add_kernel(seat, PORTABLE, "portable", square, MOOT_KERNEL_PORTABLE);
     add_kernel(seat, CLASHING, "clashing", square, MOOT_KERNEL_PORTABLE);
+    add_kernel(seat, CARRIED, "carried", sum, MOOT_KERNEL_PORTABLE);
+    add_kernel(seat, CARRIED_ONCE, "carried once", sum,
+               MOOT_KERNEL_PORTABLE | MOOT_KERNEL_ONCE);
 }
 
 static moot_task_spec spec_of(struct seat *seat, int kernel, const uint64_t *x)
@@ -151,6 +154,58 @@ static void what_a_queue_keeps_is_not_adopted(struct seat *seat)
     await_square(seat, task, x);
 }
 
+/* The first of its kind that rank 0 is to run. */
+static moot_task spawn_for_0(struct seat *seat, moot_task_spec spec,
+                             moot_task_info *info)
+{
+    moot_task task = {0};
+    uint64_t value = 0;
+    for (info->chair = -1; info->chair != 0 && value < 1000; value++) {
+        spec.args = &value;
+        spec.args_size = sizeof value;
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+        EXPECT(seat, moot_task_info(seat->m, task, info), MOOT_OK);
+    }
+    CHECK(seat, fetch_u64(seat, task) == 12 * 12 + value - 1);
+    EXPECT(seat, moot_task_info(seat->m, task, info), MOOT_OK);
+    return task;
+}
+
+/* Rank 1 alone spawns it: the motion brings rank 0, which has registered the kernel,
+ * all that it is to know. */
+static void all_of_a_spec_goes_with_it(struct seat *seat)
+{
+    static moot_hash hashes[2];
+    meet(seat);
+    moot_task inputs[2] = {spawn_u64(seat, SQUARE, 12), spawn_u64(seat, SQUARE, 13)};
+    for (int i = 0; i < 2; i++) {
+        moot_task_info info = {.size = 0};
+        if (seat->rank == 1) {
+            moot_task_spec spec = {.kernel = seat->kernels[CARRIED + i],
+                                   .inputs = &inputs[0],
+                                   .input_count = 1,
+                                   .after = &inputs[1],
+                                   .after_count = 1,
+                                   .key = "key",
+                                   .key_size = 3,
+                                   .label = "as it says"};
+            (void)spawn_for_0(seat, spec, &info);
+            CHECK(seat, info.chair == 0 && info.owner == 0);
+            hashes[i] = info.hash;
+        }
+        meet(seat);
+        moot_task task;
+        EXPECT(seat, moot_task_find(seat->m, &hashes[i], &task), MOOT_OK);
+        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+        EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+        CHECK(seat, strcmp(info.label, "as it says") == 0);
+        CHECK(seat, strstr(info.site, "registering_test.c") != NULL);
+    }
+    meet(seat);
+}
+
+static const char *const with_a_worker[] = {"MOOT_THREADS=1", NULL};
+
 #define ALONE(name)                                                                    \
     {                                                                                  \
 #name, name, portable_kernels, NULL, closes_well, { 1 }                        \
@@ -163,6 +218,12 @@ int main(int argc, char **argv)
         ALONE(only_what_it_says_it_is_is_adopted),
         ALONE(what_was_adopted_is_put_on_the_roll_once_the_core_can),
         ALONE(what_a_queue_keeps_is_not_adopted),
+        {"all_of_a_spec_goes_with_it",
+         all_of_a_spec_goes_with_it,
+         portable_kernels,
+         with_a_worker,
+         closes_well,
+         {2}},
     };
     return play_all(scenes, sizeof scenes / sizeof scenes[0], argc, argv);
 }
