@@ -98,6 +98,35 @@ static void what_is_asked_for_may_be_cut_by_who_asks(void **state)
     bench_close();
 }
 
+/* The taker stands on the roll of another thread, whose chunk rank 1 has yet to let go.
+ */
+static void what_feeds_another_lane_waits_for_that(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    const moot_hash input = task(2);
+    const struct core_register first = {.inputs = &input, .input_count = 1, .lane = 1};
+    const struct core_register other = {.lane = 1};
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        spawn_all(rank, 8);
+        for (int i = 8; i < 16; i++) {
+            assert_int_equal(spawn_with(rank, i, task(i), i == 8 ? first : other),
+                             MOOT_OK);
+        }
+        let_go_all(rank, rank == 0 ? 16 : 15);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle();
+    assert_int_equal(bench.runs[8], 1);
+    assert_int_equal(dropped_by(0) + dropped_by(1), 0);
+    let_go_all(1, 16);
+    settle();
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(dropped_by(rank), 16);
+    }
+    bench_close();
+}
+
 int main(void)
 {
     numbers_init();
@@ -106,6 +135,7 @@ int main(void)
         cmocka_unit_test(every_chunk_that_is_leaving_is_known),
         cmocka_unit_test(what_comes_while_it_is_leaving_is_answered),
         cmocka_unit_test(what_is_asked_for_may_be_cut_by_who_asks),
+        cmocka_unit_test(what_feeds_another_lane_waits_for_that),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

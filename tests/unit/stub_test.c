@@ -360,6 +360,39 @@ static void what_is_used_stays(void **state)
     bench_close();
 }
 
+/* A stub of rank 1 alone takes a task of the first chunk, which all others would let go
+ * of: rank 1 comes to run it. */
+static void what_a_stub_takes_stays(void **state)
+{
+    (void)state;
+    enum { ALL = 8 };
+    bench_open(3, CORE_REPAIR);
+    const moot_hash given = task(0, 2), taker = task(ALL, 2);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < ALL; i++) {
+            spawn_taking(rank, i, task(i, 2), taking(NULL, 0));
+        }
+        for (int i = 0; i < ALL; i++) {
+            moot_hash hash = task(i, 2);
+            core_let_go(bench.core[rank], &hash, NULL);
+        }
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    assert_true(spawn_taking(1, ALL, taker, taking(&given, 1)));
+    core_let_go(bench.core[1], &taker, NULL);
+    set_lane(1, CORE_LANE_BLOCKED);
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(core_stats(bench.core[rank])->dropped, 0);
+    }
+    begin_wait(1, taker);
+    settle();
+    assert_int_equal(bench.ended[1][ALL], 1);
+    assert_int_equal(bench.ran_on[ALL], 1);
+    assert_int_equal(bench.runs[0], 1);
+    bench_close();
+}
+
 /* A task of the second chunk takes one of the first.  That goes, and the second stays,
  * for rank 1 has spawned one of it again.  Then the rank is lost that ran them: what
  * the task took cannot be made again, and so it is not run without it. */
@@ -425,6 +458,7 @@ int main(void)
         cmocka_unit_test(what_all_have_released_is_dropped),
         cmocka_unit_test(what_is_on_no_roll_can_be_let_go),
         cmocka_unit_test(what_is_used_stays),
+        cmocka_unit_test(what_a_stub_takes_stays),
         cmocka_unit_test(what_took_of_a_chunk_that_was_dropped_does_not_run_again),
         cmocka_unit_test(who_looks_for_most_gets_records_at_once),
     };
