@@ -8,6 +8,7 @@
 #include "hashing/hot.h"
 #include "hashing/identity.h"
 #include "node/close.h"
+#include "node/early.h"
 #include "node/engine.h"
 #include "node/members.h"
 #include "node/observe.h"
@@ -165,6 +166,7 @@ static int register_kernel(struct moot *m, struct lane *lane, const moot_kernel 
         outbox_tell_kernel(m, added);
     }
     out->id = added->id;
+    early_take(m, added);
     return MOOT_OK;
 }
 

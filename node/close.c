@@ -13,6 +13,7 @@
 
 #include "node/data.h"
 #include "node/door.h"
+#include "node/early.h"
 #include "node/engine.h"
 #include "node/exec.h"
 #include "node/family.h"
@@ -192,6 +193,7 @@ void context_free(struct moot *m)
     }
     exec_release(m);
     handles_release(&m->handles);
+    early_release(m);
     kernels_release(&m->kernels);
     queue_lines_release(&m->queue_lines);
     scopes_release(m);

@@ -12,7 +12,8 @@
  *   ready.c     the tasks that wait for a thread;  priority.c who goes first
  *   retry.c     kernels that failed and are tried again;  verify.c run twice
  *   strand.c    the stacks that kernels run on
- *   spawn.c     taking tasks in;  spawn_check.c what may be wrong with them
+ *   spawn.c     taking tasks in;  spawn_check.c what may be wrong with them;
+ *               early.c specs that come before their kernels
  *   unnamed.c   those that wait to be hashed together;  region.c  in a bulk queue
  *   window.c    not too many at a time;  patience.c when that is given up
  *   queue.c     what stands between a spawn and that: ticket.c, chain.c, queue_line.c
@@ -52,6 +53,7 @@
 
 #include <stdatomic.h>
 
+struct early_motion;
 struct site_name;
 struct scope;
 struct wait;
@@ -134,7 +136,8 @@ struct moot {
     struct handles handles;
     bool handles_to_settle; /* task_handle.c: some that were kept may go */
     struct kernels kernels;
-    struct kernel join_kernel; /* chain.c: not among those of programs */
+    struct early_motion *early; /* list */
+    struct kernel join_kernel;  /* chain.c: not among those of programs */
     struct queue_lines queue_lines;
     struct pool pool;
     struct payloads payloads;

@@ -2,6 +2,7 @@
 #include "inbox.h"
 
 #include "hashing/hot.h"
+#include "node/early.h"
 #include "node/engine.h"
 #include "node/family.h"
 #include "node/inquiry.h"
@@ -244,6 +245,15 @@ static void take_inquiry(struct moot *m, uint32_t from, const struct message *me
     }
 }
 
+static void adopt(struct moot *m, uint32_t from, const struct message *motion)
+{
+    if (kernel_find(&m->kernels, motion->u.motion.spec->kernel_name) != NULL) {
+        spawn_adopt(m, motion);
+    } else {
+        early_keep(m, from, motion);
+    }
+}
+
 static void take_message(struct moot *m, uint32_t from, const struct message *message)
 {
     m->stirs += message_stirs(message->type);
@@ -285,7 +295,7 @@ static void take_message(struct moot *m, uint32_t from, const struct message *me
         priority_on_message(m, message);
     }
     if (core_would_adopt(m->core, from, m->group.uids[from], message)) {
-        spawn_adopt(m, message);
+        adopt(m, from, message);
     }
     feed(m, from, message);
 }

@@ -204,6 +204,40 @@ static void all_of_a_spec_goes_with_it(struct seat *seat)
     meet(seat);
 }
 
+static bool was_asked(struct seat *seat)
+{
+    engine_lock(seat->m);
+    bool asked = core_stats(seat->m->core)->received[MESSAGE_MOTION] > 0;
+    engine_unlock(seat->m);
+    return asked;
+}
+
+static void late_at_0(struct seat *seat)
+{
+    kernels(seat);
+    while (seat->rank == 0 && !was_asked(seat))
+        nap_ms(1);
+    add_kernel(seat, CARRIED, "carried", sum, MOOT_KERNEL_PORTABLE);
+}
+
+/* Rank 0 registers the kernel when rank 1 has asked, and blocks in its own code. */
+static void a_spec_may_come_before_its_kernel(struct seat *seat)
+{
+    if (seat->rank == 1) {
+        moot_task_info info = {.size = 0};
+        const uint64_t x = 12;
+        moot_task_spec spec = spec_of(seat, SQUARE, &x);
+        moot_task input;
+        spec.owner = MOOT_ON(1);
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &input), MOOT_OK);
+        spec = (moot_task_spec){
+            .kernel = seat->kernels[CARRIED], .inputs = &input, .input_count = 1};
+        (void)spawn_for_0(seat, spec, &info);
+        CHECK(seat, info.chair == 0 && info.owner == 0);
+    }
+    meet(seat);
+}
+
 static const char *const with_a_worker[] = {"MOOT_THREADS=1", NULL};
 
 #define ALONE(name)                                                                    \
@@ -221,6 +255,12 @@ int main(int argc, char **argv)
         {"all_of_a_spec_goes_with_it",
          all_of_a_spec_goes_with_it,
          portable_kernels,
+         with_a_worker,
+         closes_well,
+         {2}},
+        {"a_spec_may_come_before_its_kernel",
+         a_spec_may_come_before_its_kernel,
+         late_at_0,
          with_a_worker,
          closes_well,
          {2}},
