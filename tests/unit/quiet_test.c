@@ -57,6 +57,60 @@ static void the_wait_of_who_has_come_least_far_ends(void **state)
     bench.direct_max = 0;
 }
 
+/* Outside of repair mode nothing is yielded, and no wait fails, however quiet it is. */
+static void who_trusts_waits(void **state)
+{
+    (void)state;
+    for (int mode = 0; mode < 2; mode++) {
+        bench_open(3, mode == 0 ? CORE_TRUST : CORE_REPAIR);
+        moot_hash alone = chaired_by(2, 0, 0), missing = chaired_by(2, 1, 0);
+        spawn(1, OTHER, alone);
+        begin_wait(1, alone);
+        wait_for(0, MISSING, missing);
+        set_lane(2, CORE_LANE_BLOCKED);
+        settle();
+        assert_int_equal(bench.ended[1][OTHER], mode);
+        assert_int_equal(sum_yields(), mode);
+        assert_int_equal(bench.ended[0][MISSING], mode == 0 ? 0 : MOOT_ERR_NOT_HELD);
+        bench_close();
+    }
+}
+
+static bool a_cycle_was_found(void)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        for (int number = 0; number <= OTHER; number++) {
+            if (bench.ended[rank][number] == MOOT_ERR_CYCLE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Two tasks that take each other: one is its chair's, who has yielded the other. */
+static void a_circle_is_followed_to_who_has_been_given_a_task(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 4; n++) { /* whichever hash is the lower */
+        bench_open(2, CORE_REPAIR);
+        const moot_hash given = chaired_by(0, n % 2, 0);
+        const moot_hash kept = chaired_by(0, 2 + n / 2, 0);
+        const struct core_register takes_kept = {
+            .inputs = &kept, .input_count = 1, .flags = CORE_TASK_HINT};
+        const struct core_register takes_given = {.inputs = &given, .input_count = 1};
+        assert_int_equal(spawn_with(1, MISSING, given, takes_kept), MOOT_OK);
+        settle();
+        assert_int_equal(sum_yields(), 1);
+        assert_int_equal(spawn_with(0, OTHER, kept, takes_given), MOOT_OK);
+        begin_wait(0, kept);
+        begin_wait(1, given);
+        settle();
+        assert_true(a_cycle_was_found());
+        bench_close();
+    }
+}
+
 static void check_adjourned(bool adjourned, int32_t exit_code)
 {
     settle();
@@ -95,6 +149,8 @@ int main(void)
     numbers_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_wait_of_who_has_come_least_far_ends),
+        cmocka_unit_test(who_trusts_waits),
+        cmocka_unit_test(a_circle_is_followed_to_who_has_been_given_a_task),
         cmocka_unit_test(nobody_goes_before_all_have_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
