@@ -150,7 +150,8 @@ static void *keep_one(void *argument)
     return NULL;
 }
 
-/* What another thread's queue keeps does not take the place of what came before it. */
+/* What another thread's queue keeps stays there, and does not take the place of what
+ * came before it. */
 static void again_while_another_keeps_it(struct seat *seat)
 {
     begin(seat);
@@ -158,6 +159,9 @@ static void again_while_another_keeps_it(struct seat *seat)
     pthread_barrier_init(&within, NULL, 2);
     pthread_create(&thread, NULL, keep_one, seat);
     pthread_barrier_wait(&within);
+    moot_task first = spawn_mark(seat, 1);
+    EXPECT(seat, moot_task_wait(seat->m, first, MOOT_MILLISECONDS(5)),
+           MOOT_ERR_TIMEOUT);
     open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
     moot_task tasks[3] = {spawn_mark_with(seat, 0, 60, (moot_task_spec){0})};
     tasks[1] = spawn_mark(seat, 1);
