@@ -1,14 +1,8 @@
 /* queue_refused_test.c - what a task queue could not pass on was not spawned, and holds
  * nothing back and nothing in memory; what was spawned before keeps its place.
  */
-#include "node/context.h"
+#include "handles_in_use.h"
 #include "queue_marks.h"
-
-static uint32_t handles_in_use(const struct seat *seat)
-{
-    const struct handles *handles = &seat->m->handles;
-    return handles->count - handles->free_count;
-}
 
 static moot_task_spec mark_spec(struct seat *seat, const uint64_t args[2])
 {

@@ -1,7 +1,7 @@
 /* queue_test.c - task queues among ranks of one process: order and batches, ranks that
  * differ, what goes past queues and what is left open.
  */
-#include "node/context.h"
+#include "handles_in_use.h"
 #include "queue_marks.h"
 
 /* --- Order ---------------------------------------------------------------------- */
@@ -197,9 +197,8 @@ static void a_chain_is_kept_with_its_batch(struct seat *seat)
 static void nothing_is_kept_for_good(struct seat *seat)
 {
     begin(seat);
-    const struct handles *handles = &seat->m->handles;
     moot_task tasks[6] = {spawn_mark(seat, 0)};
-    uint32_t in_use = handles->count - handles->free_count;
+    uint32_t in_use = handles_in_use(seat);
     open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
     tasks[1] = spawn_mark(seat, 1);
     open_kind(seat, MOOT_QUEUE_BULK);
@@ -213,7 +212,7 @@ static void nothing_is_kept_for_good(struct seat *seat)
     wait_for(seat, tasks, 6);
     for (int i = 1; i < 6; i++)
         EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
-    CHECK(seat, handles->count - handles->free_count == in_use);
+    CHECK(seat, handles_in_use(seat) == in_use);
     meet(seat);
 }
 

@@ -5,6 +5,7 @@
  * all from then on; the others wait for what it owns.  The program is linked with
  * --wrap, as those of tests/unit/failing_alloc.h, but each thread counts for itself.
  */
+#include "handles_in_use.h"
 #include "unnamed.h"
 
 static _Thread_local long made, fail_at; /* fail_at: 0: none */
@@ -41,12 +42,6 @@ enum { SPAWNS_MAX = 250 };
 
 static atomic_int before, nth, at_settling; /* how many were spawned before, and what */
 static atomic_bool for_good, failed;
-
-static uint32_t handles_in_use(const struct seat *seat)
-{
-    const struct handles *handles = &seat->m->handles;
-    return handles->count - handles->free_count;
-}
 
 /* Until something fails; how many handles there are. */
 static int spawn_until_one_fails(struct seat *seat, moot_task *tasks, int count)

@@ -4,6 +4,7 @@
 #include "hashing/identity.h"
 #include "kernels.h"
 #include "node/context.h"
+#include "node/engine.h"
 
 /* A task that nobody spawns, by its hash. */
 static moot_task find_u64(struct seat *seat, uint64_t x)
@@ -42,6 +43,14 @@ static void who_goes_on_is_not_at_rest(struct seat *seat)
     meet(seat);
 }
 
+static bool any_lingers(struct seat *seat)
+{
+    engine_lock(seat->m);
+    bool any = seat->m->lingering != NULL;
+    engine_unlock(seat->m);
+    return any;
+}
+
 /* What a poll leaves is of one poll, the one that wants most: so it has come to an end
  * when that has, and when the handle goes. */
 static void polls_leave_one_need(struct seat *seat)
@@ -76,9 +85,9 @@ static void polls_leave_one_need(struct seat *seat)
         }
         EXPECT(seat, code, MOOT_OK);
         EXPECT(seat, moot_task_wait(seat->m, never, 0), MOOT_ERR_TIMEOUT);
-        CHECK(seat, seat->m->lingering != NULL);
+        CHECK(seat, any_lingers(seat));
         EXPECT(seat, moot_task_release(seat->m, never), MOOT_OK);
-        CHECK(seat, seat->m->lingering == NULL);
+        CHECK(seat, !any_lingers(seat));
     }
     meet(seat);
 }
@@ -104,7 +113,7 @@ static void many_are_polled_for(struct seat *seat)
     }
     for (int i = 0; i < MANY; i++)
         EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
-    CHECK(seat, seat->m->lingering == NULL);
+    CHECK(seat, !any_lingers(seat));
 }
 
 /* The second of two, of which the first cannot end before that is known. */
