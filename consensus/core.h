@@ -364,7 +364,7 @@ struct core_output {
             uint32_t count;
         } forget;
         struct {
-            int32_t exit_code; /* the worst of all ranks */
+            int32_t exit_code; /* one that is not 0, if any rank had one */
         } adjourn;
         struct {
             enum core_point point;
