@@ -4,6 +4,8 @@
 
 #include "node/ready.h"
 
+#include <assert.h>
+
 static bool is_lower(const struct task *task, int32_t priority)
 {
     bool waits = task->stage == TASK_IDLE || task->stage == TASK_READY ||
@@ -23,6 +25,7 @@ static void set(struct moot *m, struct task *task, int32_t priority)
 static struct task *raise(struct moot *m, struct task *task, int32_t priority,
                           struct task *list)
 {
+    assert(task == NULL || !core_is_stub(task));
     if (task == NULL || !is_lower(task, priority)) {
         return list;
     }

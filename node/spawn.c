@@ -78,13 +78,15 @@ HOT static inline int register_task(struct moot *m, struct task *task,
     return error;
 }
 
-/* The core's entries of the inputs, made of those that are known by hash alone. */
+/* The core's entries of the inputs, made of those that are known by hash alone.  If all
+ * are to be records, each is looked up: a stub that becomes one may be several. */
 static inline bool find_entries(struct moot *m, const struct task_facts *facts,
-                                void **entries)
+                                bool records, void **entries)
 {
     const struct core_register *reg = &facts->reg;
     for (size_t i = 0; i < reg->input_count; i++) {
-        struct task *known = facts->input_tasks != NULL ? facts->input_tasks[i] : NULL;
+        struct task *known =
+            facts->input_tasks != NULL && !records ? facts->input_tasks[i] : NULL;
         struct task *input = known != NULL ? known : task_enter(m, &reg->inputs[i]);
         if (input == NULL) {
             return false;
@@ -120,10 +122,11 @@ HOT static inline int hold(struct moot *m, struct task *task, struct task_facts 
     if (!task->held && !task->pending && !task_fill(m, task, facts)) {
         return MOOT_ERR_NO_MEMORY;
     }
-    if (!find_entries(m, facts, lane->entries)) {
+    bool urgent = task->priority > 0; /* perhaps by what takes it, before its spawn */
+    if (!find_entries(m, facts, urgent, lane->entries)) {
         return MOOT_ERR_NO_MEMORY;
     }
-    if (task->priority > 0) {
+    if (urgent) {
         priority_hand_down(m, task, lane->entries, facts->reg.input_count);
     }
     facts->reg.input_entries = lane->entries;
@@ -419,7 +422,7 @@ static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *f
     if (error != MOOT_OK) {
         return error;
     }
-    if (facts->priority > 0 || !knows_inputs(facts)) {
+    if (!knows_inputs(facts)) {
         lane_forget_stubs(lane, facts->reg.input_count);
     }
     uint64_t id = handle_new(&m->handles, UNNAMED_TASK, NULL);

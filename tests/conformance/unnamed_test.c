@@ -449,6 +449,47 @@ static void stubs_that_become_records(struct seat *seat)
     CHECK(seat, stats_of(seat).votes == votes);
 }
 
+/* A task that is known by its hash alone gets the priority of what takes it, and its
+ * spawn hands that on to what it takes itself: twice the same stub, and another. */
+static void raised_before_its_spawn(struct seat *seat)
+{
+    begin(seat);
+    for (int on = 0; on < seat->size; on++) {
+        const uint64_t number = 7000 + 10 * (uint64_t)on;
+        const moot_task first = spawn_on(seat, on + 1, NULL, 0, number);
+        const moot_task inputs[] = {first, first,
+                                    spawn_on(seat, on + 1, NULL, 0, number + 1)};
+        moot_task_spec spec = {.kernel = seat->kernels[SUM],
+                               .args = &number,
+                               .args_size = sizeof(number),
+                               .inputs = inputs,
+                               .input_count = 3,
+                               .owner = MOOT_ON(on)};
+        moot_task tasks[4];
+        moot_hash hash;
+        EXPECT(seat, moot_spec_hash(seat->m, &spec, &hash), MOOT_OK);
+        EXPECT(seat, moot_task_find(seat->m, &hash, &tasks[0]), MOOT_OK);
+        EXPECT(seat,
+               moot_task_spawn(seat->m,
+                               &(moot_task_spec){.kernel = seat->kernels[SUM],
+                                                 .inputs = tasks,
+                                                 .input_count = 1,
+                                                 .owner = MOOT_ON(on),
+                                                 .priority = 2},
+                               &tasks[1]),
+               MOOT_OK);
+        hold_still(seat);
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &tasks[2]), MOOT_OK);
+        tasks[3] = spawn_on(seat, on, inputs, 1, 1);
+        CHECK(seat, fetch_u64(seat, tasks[1]) == 4 * number + 1);
+        CHECK(seat, fetch_u64(seat, tasks[3]) == number + 1);
+        for (int k = 0; k < 4; k++)
+            release(seat, tasks[k]);
+        release(seat, inputs[0]);
+        release(seat, inputs[2]);
+    }
+}
+
 /* --- All of them ----------------------------------------------------------------- */
 
 static const char *const by_caller[] = {"MOOT_PROGRESS=caller", NULL};
@@ -466,6 +507,7 @@ static const struct scene scenes[] = {
     SCENE(refused, .knobs = by_caller),
     SCENE(a_stub_of_several, .knobs = by_caller, .sizes = {2, 3, 4}),
     SCENE(stubs_that_become_records, .knobs = by_caller, .sizes = {2, 3, 4}),
+    SCENE(raised_before_its_spawn, .knobs = by_caller, .sizes = {2, 3, 4}),
 };
 
 int main(int argc, char **argv)
