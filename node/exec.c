@@ -81,9 +81,10 @@ COLD static void end_with_story(struct moot *m, struct task *task, int status,
     text_release(story);
 }
 
-static bool has_failed(const struct task *task)
+static bool has_failed(const struct task *task, enum want want)
 {
-    return task->known ? task->status != MOOT_OK : task_seldom(task)->verdict_count > 0;
+    return task_is_here(task, want) ? task->status != MOOT_OK
+                                    : task_seldom(task)->verdict_count > 0;
 }
 
 /* While nothing has ever failed here the inputs are not looked at. */
@@ -91,7 +92,8 @@ static const struct task *failed_input(const struct moot *m, const struct task *
 {
     for (uint32_t i = 0; m->any_failed && i < task_input_count(task); i++) {
         const struct task *input = task_input(task, i); /* NULL: has ended well */
-        if (input != NULL && has_failed(input)) {
+        enum want want = i < task_data_count(task) ? WANT_DATA : WANT_DONE;
+        if (input != NULL && has_failed(input, want)) {
             return input;
         }
     }
@@ -102,10 +104,11 @@ static const struct task *failed_input(const struct moot *m, const struct task *
  * merely failed.  What a lost rank may have run is lost with its input. */
 static int status_after(const struct task *failed, bool taken_over)
 {
-    if (!failed->known && task_seldom(failed)->verdict == MOOT_ERR_CYCLE) {
+    const bool ended = failed->known && failed->status != MOOT_OK;
+    if (!ended && task_seldom(failed)->verdict == MOOT_ERR_CYCLE) {
         return MOOT_ERR_CYCLE;
     }
-    const bool lost = failed->known && failed->status == MOOT_ERR_RESULT_LOST;
+    const bool lost = ended && failed->status == MOOT_ERR_RESULT_LOST;
     return lost && taken_over ? MOOT_ERR_RESULT_LOST : MOOT_ERR_TASK_FAILED;
 }
 

@@ -60,15 +60,15 @@ void story_of_input(struct text *story, const struct moot *m, const struct task 
              order_only ? "a task that it comes after failed:\n  "
                         : "input %u failed:\n  ",
              at);
-    if (input->known && input->payload != NULL) {
+    const bool ended = input->known && input->status != MOOT_OK;
+    if (ended && input->payload != NULL) {
         text_add(story, "%s", (const char *)input->payload->data);
-    } else if (!input->known && task_seldom(input)->verdict_story != NULL) {
+    } else if (!ended && task_seldom(input)->verdict_story != NULL) {
         text_add(story, "%s", task_seldom(input)->verdict_story);
     } else {
         task_describe(story, input);
-        text_add(
-            story, ": %s",
-            error_text(input->known ? input->status : task_seldom(input)->verdict));
+        text_add(story, ": %s",
+                 error_text(ended ? input->status : task_seldom(input)->verdict));
     }
 }
 

@@ -134,6 +134,14 @@ static inline struct task *task_input(const struct task *task, uint32_t i)
     return core_entry_input(task, i);
 }
 
+/* It has ended, and what is wanted of it is here.  The bytes of a result may have been
+ * lost since it was known, with the rank that had them. */
+static inline bool task_is_here(const struct task *task, enum want want)
+{
+    return task->known &&
+           (task->status != MOOT_OK || want == WANT_DONE || task->payload != NULL);
+}
+
 /* What the core knows it by; NULL: the core has forgotten the task. */
 static inline void *task_entry(const struct task *task)
 {

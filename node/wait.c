@@ -29,8 +29,7 @@ static int public_code(int status)
 static bool item_ends(const struct moot *m, struct wait_item *item, enum want want)
 {
     const struct task *task = item->task;
-    if (task->known &&
-        (task->status != MOOT_OK || want == WANT_DONE || task->payload != NULL)) {
+    if (task_is_here(task, want)) {
         item->code = public_code(task->status);
         return true;
     }

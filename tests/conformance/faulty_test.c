@@ -86,8 +86,9 @@ static void cut_off_here(struct seat *seat)
 }
 
 /* Rank 2 runs a task, whose end rank 0 sees, and what that takes, which nobody else may
- * run; then it is cut off.  Rank 1 makes the task again, in vain. */
-static void made_again_in_vain(struct seat *seat)
+ * run; then it is cut off.  Rank 1 makes the task again, in vain, though it may know
+ * that the input had ended well. */
+static void make_again_in_vain(struct seat *seat, bool knows_input)
 {
     moot_task input = spawn_among(seat, 2, NULL, 1), task;
     moot_task_info info = {.chair = -1};
@@ -101,12 +102,21 @@ static void made_again_in_vain(struct seat *seat)
     }
     if (seat->rank == 0)
         EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    if (knows_input)
+        EXPECT(seat, moot_task_wait(seat->m, input, MOOT_FOREVER), MOOT_OK);
     while (moot_present(seat->m, 2) != 0)
         nap_ms(1);
     const void *data;
     EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, &(size_t){0}),
            MOOT_ERR_RESULT_LOST);
     CHECK(seat, told(seat, "when made again: input 0 failed"));
+}
+
+static void made_again_in_vain(struct seat *seat) { make_again_in_vain(seat, false); }
+
+static void made_again_of_what_was_known(struct seat *seat)
+{
+    make_again_in_vain(seat, true);
 }
 
 static int is_it(void *hash, const moot_task_info *info)
@@ -199,6 +209,12 @@ static const struct scene scenes[] = {
     SCENE(big_results, .knobs = harmed, .sizes = {2, 3}),
     {"cut_off", cut_off, kernels, cut_two, cut_off_after, {3}},
     {"made_again_in_vain", made_again_in_vain, kernels, cut_later, cut_off_after, {3}},
+    {"made_again_of_what_was_known",
+     made_again_of_what_was_known,
+     kernels,
+     cut_later,
+     cut_off_after,
+     {3}},
     {"made_from_forgotten",
      made_from_forgotten,
      kernels,
