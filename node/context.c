@@ -197,8 +197,11 @@ static bool start_threads(struct moot *m)
     }
     atomic_store(&m->driven_ns, engine_look_at_clock(m));
     door_open(m);
-    return (!helper || progress_start_helper(m)) &&
-           (!workers || workers_start(m, (uint32_t)m->knobs.threads));
+    engine_lock(m); /* those that run already tell peers how many there are */
+    bool started = (!helper || progress_start_helper(m)) &&
+                   (!workers || workers_start(m, (uint32_t)m->knobs.threads));
+    engine_unlock(m);
+    return started;
 }
 
 /* Ends the threads of a context that did not get far. */
