@@ -127,6 +127,7 @@ HOT static inline int hold(struct moot *m, struct task *task, struct task_facts 
         return MOOT_ERR_NO_MEMORY;
     }
     if (urgent) {
+        facts->input_tasks = NULL; /* those that were stubs are no more */
         priority_hand_down(m, task, lane->entries, facts->reg.input_count);
     }
     facts->reg.input_entries = lane->entries;
