@@ -150,6 +150,7 @@ void asker_send_motion(struct core *core, struct task *task, uint32_t to)
         chair_local_ask(core, task);
         return;
     }
+    assert(!task->pending);
     enum want want = present_want(task);
     if (!send_motion(core, task, to, want, false)) {
         return;
