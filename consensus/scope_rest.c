@@ -126,8 +126,8 @@ static void sweep(struct core *core, struct scope *scope)
         if (task->position != 0 && task->chair != core->rank && !task->asked &&
             task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
             !roll_knows_holder(core, task, task->chair)) {
-            pending_forget(
-                task); /* a wait may have come for it since the scope rested */
+            /* A wait may have come for it since the scope rested. */
+            pending_forget(task);
             asker_send_motion(core, task, task->chair);
         }
     }
