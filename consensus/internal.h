@@ -227,7 +227,8 @@ struct task {
     struct edge *consumers; /* list */
     uint64_t position;      /* rank-wide roll position, 1-based; 0: none */
     uint64_t lane_position; /* in its lane's roll */
-    uint8_t own, have, evidence, asked_want;
+    uint8_t own, have, evidence;
+    uint8_t flags; /* CORE_TASK_* if held */
     bool held : 1, declined : 1;
     bool finder : 1; /* the chair is provisional: candidates exist and are unknown */
     bool frozen : 1; /* as chair: nothing is decided before all have reported */
@@ -279,7 +280,7 @@ struct task {
         };
     } at;
     uint32_t pushed;     /* a bit per rank below PUSHED_NEAR that was sent the result */
-    uint8_t flags;       /* CORE_TASK_* if held */
+    uint8_t asked_want;  /* in the last motion, if it is asked for */
     uint8_t room_inputs; /* so many edges fit behind it */
     uint16_t after_count; /* the last of its inputs, which are order only */
 };
