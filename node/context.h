@@ -174,7 +174,8 @@ struct moot {
     bool hurried; /* by a step, since the core was asked when a turn is due */
     uint64_t turn_ns, looked_ns; /* that, and when it was asked */
     uint64_t chores_due_ns;
-    bool threads; /* helper and workers may touch the transport */
+    uint64_t way_ns, way_due_ns; /* progress_give_way() */
+    bool threads;                /* helper and workers may touch the transport */
     bool helping;
     pthread_t helper;
     bool dozing;           /* __atomic: the driver sleeps between turns, */

@@ -35,7 +35,10 @@ enum {
     SLEEPER_NS_MAX = 20000000,
     HELPER_LATE_NS = 2000000,
     HELPER_SOON_NS = 400000,
-    HELPER_PARKED_NS = 100000 /* the processor would do nothing else */
+    HELPER_PARKED_NS = 100000, /* the processor would do nothing else */
+    WAY_NS = 10000,
+    WAY_NS_MAX = 100000000,
+    WAY_DEAR_NS = 1000000 /* ranks are back sooner: they wait for each other */
 };
 
 /* When the core wants a turn.  Steps change it, most of them by no more than it takes
@@ -184,6 +187,13 @@ static uint64_t sleep_ns(uint32_t looks)
     return sooner(ns, SLEEP_NS_MAX);
 }
 
+static void yield(struct moot *m)
+{
+    engine_unlock(m);
+    sched_yield();
+    engine_lock(m);
+}
+
 static void breathe(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -197,6 +207,22 @@ static void breathe(void)
 static bool is_alone(const struct moot *m)
 {
     return !m->group.oversubscribed && m->lanes->next == NULL;
+}
+
+void progress_give_way(struct moot *m)
+{
+    uint64_t begun_ns = engine_look_at_clock(m);
+    if (!m->group.oversubscribed || m->driven || begun_ns < m->way_due_ns) {
+        return;
+    }
+    m->driven = true;
+    rouse(m);
+    yield(m);
+    m->driven = false;
+    uint64_t back_ns = engine_look_at_clock(m);
+    bool dear = back_ns - begun_ns >= WAY_DEAR_NS;
+    m->way_ns = dear ? sooner(2 * m->way_ns + WAY_DEAR_NS, WAY_NS_MAX) : WAY_NS;
+    m->way_due_ns = back_ns + m->way_ns;
 }
 
 /* The driver's pause. */
@@ -214,9 +240,7 @@ static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
         breathe();
         pthread_mutex_lock(&m->bond->lock); /* the turn that follows takes the time */
     } else if (idle->rounds < awake) {
-        engine_unlock(m);
-        sched_yield();
-        engine_lock(m);
+        yield(m);
     } else if (idle->rounds % LOOKS_PER_SLEEP == 0) {
         if (m->report_count > 0 ||
             observe_is_due(m)) { /* they are called without the lock */

@@ -7,6 +7,12 @@
  * ranks may outnumber processors.  Where they do not it does not yield, but spins until
  * it sleeps.
  *
+ * Where they do, who spawns far ahead yields, too: the ranks that share its processor
+ * make what its tasks wait for, and what all of them are about stays in the caches.  It
+ * does so every 10 us, unless others than ranks take the processor: what is back after
+ * a millisecond or more was given a whole slice, and is not given another for as long,
+ * then twice as long, up to 0.1 s.
+ *
  * The helper thread drives the loop when nobody has for 2 ms: so a rank in a long
  * kernel, or in the program's own code, still answers its peers.  Until then it sleeps.
  * Where it has moved something it looks again after 0.4 ms, or 0.1 if a thread of the
@@ -50,6 +56,10 @@ struct idle {
 };
 /* Nothing to do: releases the lock for a while, at most until `until_ns`. */
 void progress_idle(struct moot *m, struct idle *idle, uint64_t until_ns);
+
+/* Nothing can run although much is unfinished: lets the ranks that share the processor
+ * have it, if there are any, and if it has not done so just now. */
+void progress_give_way(struct moot *m);
 
 /* Wakes those who sleep in progress_idle. */
 void progress_wake(struct moot *m);

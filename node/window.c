@@ -228,6 +228,9 @@ static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
     do {
         progress_drive_between(m); /* what is unfinished may wait for its inputs */
     } while (!is_enough(m, &target) && run_ready(m, lane, &target));
+    if (!is_enough(m, &ahead)) {
+        progress_give_way(m); /* to who makes what is waited for */
+    }
     exec_here(lane, false);
 }
 

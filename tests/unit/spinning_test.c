@@ -1,6 +1,7 @@
-/* spinning_test.c - who waits gives its processor up, or goes on spinning
+/* spinning_test.c - who waits, or spawns far ahead, gives its processor up or keeps it
  * (node/transport/processors.h, node/progress.c). */
 #include "moot.h"
+#include "node/clock.h"
 #include "node/context_open.h"
 #include "node/transport/hello.h"
 #include "node/transport/inproc.h"
@@ -69,11 +70,16 @@ static void ranks_are_counted(void **state)
 /* --- What a waiting rank does ---------------------------------------------------- */
 
 static unsigned yields;
+static uint64_t slice_ns; /* for which others take the processor */
 
 /* Instead of the system's, for all that this program is linked of. */
 int sched_yield(void)
 {
     yields++;
+    uint64_t until_ns = clock_ns() + slice_ns;
+    while (slice_ns > 0 && clock_ns() < until_ns) {
+        continue;
+    }
     return 0;
 }
 
@@ -157,12 +163,129 @@ static void waits_spin_or_yield(void **state)
     assert_true(yields_ever(&(struct rank){.computes = true}));
 }
 
+/* --- What a rank does that spawns far ahead --------------------------------------- */
+
+static int nothing(moot_call *call, void *user)
+{
+    (void)user;
+    return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+/* A rank that spawns tasks whose input comes last. */
+struct spawner {
+    moot *m;
+    moot_kernel_id kernel;
+    moot_task input;
+    int spawned;
+};
+
+static moot_task_spec input_spec(const struct spawner *spawner)
+{
+    static const int none = -1;
+    return (moot_task_spec){
+        .kernel = spawner->kernel, .args = &none, .args_size = sizeof(none)};
+}
+
+static void spawn_one(struct spawner *spawner)
+{
+    moot_task task;
+    moot_task_spec spec = {.kernel = spawner->kernel,
+                           .args = &spawner->spawned,
+                           .args_size = sizeof(spawner->spawned),
+                           .inputs = &spawner->input,
+                           .input_count = 1};
+    assert_int_equal(moot_task_spawn(spawner->m, &spec, &task), MOOT_OK);
+    assert_int_equal(moot_task_release(spawner->m, task), MOOT_OK);
+    spawner->spawned++;
+}
+
+static struct spawner spawner_open(struct inproc_hub *hub, bool oversubscribed)
+{
+    struct transport_inproc_options end = {.hub = hub};
+    struct spawner spawner = {0};
+    moot_kernel kernel = {.name = "nothing", .fn = nothing};
+    moot_hash hash;
+    shares = oversubscribed;
+    yields = 0;
+    assert_int_equal(
+        moot_open_transport(&(moot_options){0}, open_wire, &end, &spawner.m), MOOT_OK);
+    assert_int_equal(moot_kernel_register(spawner.m, &kernel, &spawner.kernel),
+                     MOOT_OK);
+    moot_task_spec spec = input_spec(&spawner);
+    assert_int_equal(moot_spec_hash(spawner.m, &spec, &hash), MOOT_OK);
+    assert_int_equal(moot_task_find(spawner.m, &hash, &spawner.input), MOOT_OK);
+    return spawner;
+}
+
+static void spawner_close(struct spawner *spawner)
+{
+    moot_task task;
+    moot_task_spec spec = input_spec(spawner);
+    slice_ns = 0;
+    assert_int_equal(moot_task_spawn(spawner->m, &spec, &task), MOOT_OK);
+    assert_int_equal(moot_close(spawner->m), MOOT_OK);
+}
+
+enum { NEAR = 200, FAR = 2000 };
+
+static unsigned yields_of_spawns(bool oversubscribed)
+{
+    struct inproc_hub *hub = inproc_hub_new(1);
+    struct spawner spawner = spawner_open(hub, oversubscribed);
+    while (spawner.spawned < NEAR) {
+        spawn_one(&spawner);
+    }
+    assert_int_equal(yields, 0);
+    uint64_t begun_ns = clock_ns();
+    while (spawner.spawned < FAR) {
+        spawn_one(&spawner);
+    }
+    unsigned counted = yields;
+    assert_in_range(counted, 0, 1 + (clock_ns() - begun_ns) / 10000);
+    spawner_close(&spawner);
+    inproc_hub_free(hub);
+    return counted;
+}
+
+static void who_spawns_far_ahead_gives_way_to_ranks(void **state)
+{
+    (void)state;
+    assert_int_equal(yields_of_spawns(false), 0);
+    assert_in_range(yields_of_spawns(true), 1, FAR);
+}
+
+static void spawn_until(struct spawner *spawner, unsigned count)
+{
+    while (yields < count && spawner->spawned < FAR) {
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        spawn_one(spawner);
+    }
+    assert_int_equal(yields, count);
+}
+
+/* Each time takes 2 ms, and between the first four are 1.02, 3.04 and 7.08. */
+static void but_seldom_to_others(void **state)
+{
+    (void)state;
+    struct inproc_hub *hub = inproc_hub_new(1);
+    struct spawner spawner = spawner_open(hub, true);
+    slice_ns = 2000000;
+    spawn_until(&spawner, 1);
+    uint64_t first_ns = clock_ns();
+    spawn_until(&spawner, 4);
+    assert_true(clock_ns() - first_ns >= 3 * 2000000 + 11000000);
+    spawner_close(&spawner);
+    inproc_hub_free(hub);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_is_known),
         cmocka_unit_test(ranks_are_counted),
         cmocka_unit_test(waits_spin_or_yield),
+        cmocka_unit_test(who_spawns_far_ahead_gives_way_to_ranks),
+        cmocka_unit_test(but_seldom_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
