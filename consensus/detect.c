@@ -118,7 +118,7 @@ uint64_t detect_may_remove_ns(const struct core *core, uint32_t rank, bool adopt
  * silence counts, as anyone's. */
 bool detect_certifies(const struct core *core, uint32_t rank)
 {
-    uint64_t since_ns = core->peers[rank]->grant_token_ns;
+    uint64_t since_ns = peer_seen(core, rank)->grant_token_ns;
     if (!detect_is_on(core)) {
         return true; /* nobody is voted out alive */
     }

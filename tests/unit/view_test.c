@@ -56,6 +56,31 @@ static void a_certificate_needs_no_suspicion(void **state)
     bench_close();
 }
 
+/* Of many ranks there is no record of one that never spoke. */
+static void who_never_spoke_is_certified_dead_too(void **state)
+{
+    (void)state;
+    enum { MANY = 66 };
+    uint64_t uids[MANY];
+    for (uint32_t rank = 0; rank < MANY; rank++) {
+        uids[rank] = 1000 + rank;
+    }
+    const struct core_options options = {.size = MANY,
+                                         .uids = uids,
+                                         .epoch = 1,
+                                         .voters = 3,
+                                         .vote_timeout_ns = CORE_NEVER,
+                                         .heartbeat_ns = CORE_NEVER,
+                                         .direct_max = MANY};
+    struct core *core = core_new(&options);
+    assert_non_null(core);
+    struct core_event event = {.type = CORE_EV_DEAD};
+    struct core_outputs out;
+    event.u.dead.rank = MANY - 1;
+    assert_int_equal(core_step(core, &event, 1, &out), MOOT_OK);
+    core_free(core);
+}
+
 /* 0 and 1 learn of a view with so long a past; 2, its third member, is dead. */
 static void open_with_past(uint32_t views)
 {
@@ -320,6 +345,7 @@ int main(void)
         cmocka_unit_test(nothing_happens_without_a_fault),
         cmocka_unit_test(survivors_agree_on_a_view_without_the_dead),
         cmocka_unit_test(a_certificate_needs_no_suspicion),
+        cmocka_unit_test(who_never_spoke_is_certified_dead_too),
         cmocka_unit_test(a_past_that_is_full_ends_without_a_quorum),
         cmocka_unit_test(of_two_ranks_the_lowest_goes_on),
         cmocka_unit_test(who_has_no_quorum_does_not_adjourn),
