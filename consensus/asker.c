@@ -78,7 +78,7 @@ int asker_need(struct core *core, const struct core_event *event)
         return MOOT_OK;
     }
     task->verdict = false;
-    graph_demand(core, task, bound_of(core, event, task), false);
+    demand_pass_on(core, task, bound_of(core, event, task), false);
     asker_consider(core, task);
     return MOOT_OK;
 }

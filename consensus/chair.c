@@ -526,7 +526,7 @@ static void note_asker(struct core *core, struct task *task, uint32_t from,
     asker->len = motion->len;
     asker->told = false;
     if (motion->want != WANT_NOTHING) {
-        graph_demand(core, task, motion->need, from != core->rank);
+        demand_pass_on(core, task, motion->need, from != core->rank);
     }
     if (task->rec == NOBODY || task->finder) { /* a finder's record is hearsay */
         undecided_add(core, task);

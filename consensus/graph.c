@@ -303,11 +303,6 @@ void graph_start_leased(struct core *core)
     }
 }
 
-static uint64_t input_bound(const struct task *from, const struct task *to)
-{
-    return from->position < to->need ? from->position : to->need;
-}
-
 /* What an owned task will read may not be released before it is done, though nobody
  * needs it any more once it is here. */
 HOT static void begin_use(struct core *core, struct task *task)
@@ -369,14 +364,7 @@ HOT void graph_own(struct core *core, struct task *task, enum evidence evidence)
         run(core, task, NOBODY);
         return;
     }
-    for (uint32_t i = 0; i < task->input_count; i++) {
-        struct edge *edge = &inputs[i];
-        if (edge->waiting) { /* a verdict may have ended it meanwhile */
-            graph_demand(core, edge->from, input_bound(edge->from, task),
-                         task->demanded);
-            asker_consider(core, edge->from);
-        }
-    }
+    demand_inputs(core, task);
 }
 
 HOT static void end_edge(struct core *core, struct edge *edge)
@@ -495,84 +483,6 @@ void graph_verdict(struct core *core, struct task *task, int32_t code,
     }
 }
 
-/* --- Demand ---------------------------------------------------------------------- */
-
-static bool visit(struct core *core, struct task *task)
-{
-    if (!core_grow(core, &core->visits, &core->visit_room, core->visit_count + 1,
-                   sizeof(struct task *))) {
-        return false;
-    }
-    task->visiting = true;
-    core->visits[core->visit_count++] = task;
-    return true;
-}
-
-/* Works through a list instead of calling itself: chains are as long as the program
- * makes them. */
-static void demand_inputs(struct core *core, struct task *first)
-{
-    uint32_t begin = core->visit_count; /* what is decided meanwhile comes here, too */
-    struct task *task = first;
-    while (task != NULL) {
-        task->visiting = false;
-        if (task->needs_done + task->needs_data > 0 && task->own == CORE_OWN_NONE) {
-            asker_consider(core, task);
-        }
-        const struct edge *inputs = task_inputs(task);
-        for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
-            struct task *from = inputs[i].from; /* NULL: forgotten */
-            if (!inputs[i].waiting) {
-                continue;
-            }
-            uint64_t bound = MUTANT(NOBOUND) ? from->need : input_bound(from, task);
-            if (bound >= from->need && (!task->demanded || from->demanded)) {
-                continue;
-            }
-            from->need = bound < from->need ? bound : from->need;
-            from->demanded |= task->demanded;
-            if (!from->visiting && !visit(core, from)) {
-                return;
-            }
-        }
-        task = core->visit_count > begin ? core->visits[--core->visit_count] : NULL;
-    }
-}
-
-/* What an owned task takes is needed by the position of what it takes already, which is
- * mostly before its own: only a need below that says more of it. */
-HOT void graph_demand(struct core *core, struct task *task, uint64_t need, bool remote)
-{
-    bool first_remote = remote && !task->demanded;
-    if (need >= task->need && !first_remote) {
-        return;
-    }
-    task->need = need < task->need ? need : task->need;
-    task->demanded |= remote;
-    bool says_more = task->need < task->position || task->late_input;
-    if (task->own == CORE_OWN_WAIT && (first_remote || says_more)) {
-        demand_inputs(core, task);
-    } else if (task->own == CORE_OWN_NONE && task->needs_done + task->needs_data > 0) {
-        asker_consider(core, task);
-    }
-}
-
-bool core_needs_hold(const struct core *core)
-{
-    for (struct task *task = core->unfinished.at.next; task != &core->unfinished;
-         task = task->at.next) {
-        const struct edge *inputs = task_inputs(task);
-        for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
-            const struct task *from = inputs[i].from;
-            if (inputs[i].waiting && (from->need > input_bound(from, task) ||
-                                      (task->demanded && !from->demanded))) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 /* --- Messages ------------------------------------------------------------------ */
 
 /* Whose result it is: the sender's, or, served by who has a copy, another's. */
@@ -675,7 +585,7 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
         asker->told = false;
         need = told->need < need ? told->need : need;
     }
-    graph_demand(core, task, need, decision->asker_count > 0);
+    demand_pass_on(core, task, need, decision->asker_count > 0);
     task->seen |= decision->seen;
     cancel_on_decision(core, task, decision);
     if (leave_declines(core, from, task, decision->evidence)) {

@@ -20,7 +20,8 @@
  *   state.c     what peers should know of this rank now
  *   register.c  takes a task in (T1); stub.c one that is all others'
  *   graph.c     inputs, consumers, own results, pushes (T3a, T7)
- *   asker.c     needs, motions, pulls (T1a, T3)
+ *   demand.c    by when what is needed is, down the graph (T3)
+ *   asker.c     needs, motions, pulls (T1a, T3); pending.c those held back
  *   chair.c     claims, evidence, yields, decisions, seeks (T2, T4, T5); docket.c
  *   serve.c     telling owners who waits (T6)
  *   cancel.c    the way of a cancel to whoever decides
@@ -238,7 +239,7 @@ struct task {
     bool cancel_told : 1;   /* in this view, to the chair */
     bool cancel_agreed : 1; /* owner: its chair says that it is to end cancelled */
     bool asked : 1, pulled : 1, pending : 1, ahead : 1, owed : 1, verdict : 1;
-    bool visiting : 1;     /* on the worklist of graph_demand */
+    bool visiting : 1;     /* on the worklist of demand.c */
     bool late_input : 1;   /* owner: one that it waits for stands behind it */
     bool demanded : 1;     /* a remote rank waits for it, or for what it feeds */
     bool push_holders : 1; /* a lane here waits for it: push it to all who hold it */
@@ -606,8 +607,9 @@ struct core {
     uint64_t yields_ns; /* all is quiet: what was asked until then goes; 0: nothing */
     struct task unfinished; /* list head */
     struct task *push_list; /* waited for by a lane here, and owned here */
-    struct task **visits;   /* the worklist of graph_demand */
+    struct task **visits;   /* the worklist of demand.c */
     uint32_t visit_count, visit_room;
+    uint32_t asks_within;   /* so many stand one within the other */
     struct task *last_wait; /* the latest lane need, for STATE */
 
     uint64_t state_sent_ns;

@@ -421,9 +421,6 @@ bool graph_spread(struct core *core, struct task *task);
 /* The waits for a task end with an error instead. */
 void graph_verdict(struct core *core, struct task *task, int32_t code,
                    const moot_hash *chain, uint32_t chain_count);
-/* Someone waits at `need`, here or (remote) elsewhere: passes it on to the inputs of
- * what this rank owns. */
-void graph_demand(struct core *core, struct task *task, uint64_t need, bool remote);
 void graph_push_to_holders(struct core *core);
 void graph_send_result(struct core *core, struct task *task, uint32_t to,
                        enum want want);
@@ -434,6 +431,14 @@ void graph_disown(struct core *core, struct task *task); /* not started */
 void graph_hand_over(struct core *core, struct task *task, uint32_t heir);
 bool task_satisfied(const struct task *task);
 
+/* --- demand.c -------------------------------------------------------------------- */
+
+/* Someone waits at `need`, here or (remote) elsewhere: passes it on to the inputs of
+ * what this rank owns. */
+void demand_pass_on(struct core *core, struct task *task, uint64_t need, bool remote);
+/* This rank owns it now, and waits for these. */
+void demand_inputs(struct core *core, struct task *task);
+
 /* --- asker.c --------------------------------------------------------------------- */
 
 /* Of motions, and of yields because all is quiet, a turn says so many: they are on
@@ -442,7 +447,7 @@ enum { SAYS_PER_TURN = 128 };
 
 int asker_need(struct core *core, const struct core_event *event);
 int asker_unneed(struct core *core, const struct core_event *event);
-/* Counts an open need; graph_demand and asker_consider then act on it. */
+/* Counts an open need; demand_pass_on and asker_consider then act on it. */
 void asker_add_need(struct core *core, struct task *task, enum want want);
 void asker_drop_need(struct core *core, struct task *task, enum want want);
 /* Asks if something is wanted that is not there: at once, later, or not again. */

@@ -515,6 +515,52 @@ static void a_record_outlives_an_unfinished_acceptance(void **state)
     bench_close();
 }
 
+/* One that only rank 1 may run, and that takes the one before it, if there is any. */
+static moot_hash spawn_link(uint64_t number, const moot_hash *before)
+{
+    struct rankset mine = {0};
+    assert_true(rankset_add(&mine, 1));
+    const struct core_register reg = {.user = &numbers[1],
+                                      .candidates = &mine,
+                                      .inputs = before,
+                                      .input_count = before != NULL};
+    struct core_event event = {.type = CORE_EV_REGISTER};
+    event.hash = digest_bytes(&number, sizeof(number));
+    event.hash.bytes[15] = MOOT_HASH_CANDIDATES;
+    event.u.reg = &reg;
+    struct core_outputs out; /* a look at all that is counted would take too long */
+    assert_int_equal(core_step(bench.core[1], &event, bench.now, &out), MOOT_OK);
+    rankset_release(&mine);
+    return event.hash;
+}
+
+/* While not all have reported rank 1 spawns a chain, however long, that it claims when
+ * they have: in whatever order, and not one within the other. */
+static void a_long_chain_is_claimed_when_all_have_reported(void **state)
+{
+    (void)state;
+    enum { LINKS = 100000 };
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    bench.crashed[0] = true;
+    certify_at(1, 0);
+    certify_at(2, 0);
+    step_until_view(1);
+    expect_view(1, 2, 6);
+    bench.holds[2][1] = true;
+    deliver_all();
+    moot_hash link = spawn_link(0, NULL);
+    for (uint64_t i = 1; i < LINKS; i++) {
+        link = spawn_link(i, &link);
+    }
+    assert_int_equal(core_unfinished(bench.core[1]), 0);
+    bench.hold_runs = true;
+    let_go(2, 1);
+    assert_int_equal(core_unfinished(bench.core[1]), LINKS);
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
 int main(void)
 {
     numbers_init();
@@ -535,6 +581,7 @@ int main(void)
         cmocka_unit_test(what_was_accepted_is_accepted_again_in_a_new_view),
         cmocka_unit_test(an_old_acceptance_says_nothing_of_later_ballots),
         cmocka_unit_test(a_record_outlives_an_unfinished_acceptance),
+        cmocka_unit_test(a_long_chain_is_claimed_when_all_have_reported),
     };
     return cmocka_run_group_tests_name("view rules", tests, NULL, NULL);
 }
