@@ -416,13 +416,14 @@ static void answer(struct core *core, uint32_t from,
     const struct chunk_name name = {asked->sum, (uint32_t)asked->count};
     uint32_t number;
     struct chunk *chunk = roll_find_chunk(core, &name, &number);
-    struct message_released said = {.round = asked->round};
-    if (chunk == NULL) {
-        said.alike = drop_was_recent(core, &name);
-    } else if (chunk->stage == CHUNK_LEAVING) {
-        said.ready = true; /* of an older view */
-    } else if (core->settled && !core->closed && !core->leave.going &&
-               drop_is_on(core)) {
+    /* It has been so since an older view; or what is here came after what was dropped.
+     */
+    bool leaving = chunk != NULL && chunk->stage == CHUNK_LEAVING;
+    bool dropped = !leaving && drop_was_recent(core, &name);
+    struct message_released said = {
+        .round = asked->round, .ready = leaving, .alike = dropped};
+    if (chunk != NULL && !leaving && core->settled && !core->closed &&
+        !core->leave.going && drop_is_on(core)) {
         said.ready = roll_all_hold(core, number, chunk) &&
                      all_released(core, number, chunk, &said.sent, &said.received);
         if (said.ready) {
@@ -444,9 +445,9 @@ static void take_up_held(struct core *core)
     }
 }
 
-/* Who hears of a round's outcome knows that all have heard those of the one before. */
-static void note_recent(struct core *core, uint64_t round,
-                        const struct chunk_name *name)
+/* Who hears of a round's outcome, whatever it is, knows that all have heard those of
+ * the one before. */
+static void forget_recent(struct core *core, uint64_t round)
 {
     struct drop *drop = &core->drop;
     if (core->settled &&
@@ -455,6 +456,11 @@ static void note_recent(struct core *core, uint64_t round,
         drop->recent_round = round;
         drop->recent_epoch = core->epoch;
     }
+}
+
+static void note_recent(struct core *core, const struct chunk_name *name)
+{
+    struct drop *drop = &core->drop;
     if (core_grow(core, &drop->recent, &drop->recent_room, drop->recent_count + 1,
                   sizeof(*drop->recent))) {
         drop->recent[drop->recent_count++] = *name;
@@ -468,8 +474,9 @@ static void outcome(struct core *core, const struct message_released *said)
     uint32_t number;
     struct chunk *chunk = roll_find_chunk(core, &name, &number);
     bool leaving = chunk != NULL && chunk->stage == CHUNK_LEAVING;
+    forget_recent(core, said->round);
     if (drops && (leaving || MUTANT(DROPEARLY)) && chunk != NULL) {
-        note_recent(core, said->round, &name);
+        note_recent(core, &name);
         forget_chunk(core, number, chunk);
     } else if (leaving) {
         set_staying(core, chunk);

@@ -75,6 +75,72 @@ static void who_counts_now_asks_who_has_dropped_it(void **state)
     bench_close();
 }
 
+/* All have dropped a chunk, spawn it again, and release it; rank 1 takes that back. */
+static void drop_and_spawn_again(void)
+{
+    open_with_views();
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(dropped_by(rank), 8);
+        set_lane(rank, CORE_LANE_RUNNING);
+        spawn_all(rank, 8);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(20 * MS);
+}
+
+/* What was kept is of the name of what was dropped before: rank 2, which has not heard
+ * that, is told by rank 1. */
+static void what_was_kept_is_not_what_was_dropped_before(void **state)
+{
+    (void)state;
+    drop_and_spawn_again();
+    bench.holds[0][1] = true; /* it is asked later */
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        let_go_all(rank, 8);
+    }
+    pass_until_leaving(2);
+    spawn(1, 0, task(0));
+    bench.holds[0][2] = true;
+    let_go(0, 1);
+    pass(5 * MS);
+    moot_hash hash = task(0);
+    assert_false(core_is_leaving(bench.core[1], &hash));
+    assert_true(core_is_leaving(bench.core[2], &hash));
+    kill_the_lowest();
+    assert_int_equal(dropped_by(1), 8);
+    assert_int_equal(dropped_by(2), 8);
+    assert_int_equal(tasks_of(1), 8);
+    assert_int_equal(tasks_of(2), 8);
+    bench_close();
+}
+
+/* Rank 2 has dropped it and spawned it again, when rank 1 asks for the outcome. */
+static void what_was_dropped_is_not_what_was_spawned_since(void **state)
+{
+    (void)state;
+    open_with_views();
+    pass_until_leaving(1);
+    bench.holds[0][1] = true;
+    for (int i = 0; i < 40 && dropped_by(2) == 0; i++) {
+        pass(MS / 4);
+    }
+    assert_int_equal(dropped_by(1), 0);
+    spawn_all(2, 8);
+    kill_the_lowest();
+    assert_int_equal(dropped_by(1), 8);
+    assert_int_equal(dropped_by(2), 8);
+    assert_int_equal(tasks_of(2), 8);
+    spawn_all(1, 8);
+    pass(50 * MS);
+    for (uint32_t rank = 1; rank < 3; rank++) {
+        struct core_self_view self;
+        core_self_look(bench.core[rank], &self);
+        assert_int_equal(self.len, 16);
+    }
+    bench_close();
+}
+
 /* Rank 0 dies before it has all answers: nobody has dropped it, and then both do. */
 static void what_was_not_decided_is_decided_anew(void **state)
 {
@@ -282,6 +348,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_missed_the_outcome_asks_in_the_next_view),
         cmocka_unit_test(who_counts_now_asks_who_has_dropped_it),
+        cmocka_unit_test(what_was_kept_is_not_what_was_dropped_before),
+        cmocka_unit_test(what_was_dropped_is_not_what_was_spawned_since),
         cmocka_unit_test(what_was_not_decided_is_decided_anew),
         cmocka_unit_test(what_was_leaving_and_stays_is_reported),
         cmocka_unit_test(what_was_offered_is_offered_anew),
