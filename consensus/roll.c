@@ -220,13 +220,17 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     const struct chunk_name name = {what->sum, what->count};
     uint32_t number;
     struct chunk *chunk = what->partial ? NULL : roll_find_chunk(core, &name, &number);
+    bool aligned = chunk != NULL && number == what->lane && chunk->first == what->first;
+    /* What leaves all hold: the other has dropped it, and this was spawned since. */
+    if (chunk != NULL && chunk->stage == CHUNK_LEAVING && !aligned) {
+        chunk = NULL;
+    }
     if (chunk != NULL) {
         if (spread_is_on(core)) {
             spread_learn(core, &core->lanes[number], chunk, from, what->before);
             core->knowledge_grew = true;
             return true;
         }
-        bool aligned = number == what->lane && chunk->first == what->first;
         if (aligned) {
             agree(core, what, from, chunk);
         }

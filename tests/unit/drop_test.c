@@ -482,6 +482,47 @@ static void what_is_spawned_again_in_time_stays(void **state)
     bench_close();
 }
 
+/* Rank 2 announces what it has spawned again to rank 1, which is yet to hear that what
+ * was of that name is dropped. */
+static void what_is_spawned_again_too_soon_is_dropped_again(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_all(rank, 8);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        let_go_all(rank, 8);
+    }
+    pass_until_leaving(1);
+    bench.holds[0][1] = true;
+    settle();
+    assert_int_equal(dropped_by(1), 0);
+    assert_int_equal(dropped_by(2), 8);
+    set_lane(2, CORE_LANE_RUNNING);
+    spawn_all(2, 8);
+    settle();
+    let_go(0, 1);
+    assert_int_equal(dropped_by(1), 8);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        set_lane(rank, CORE_LANE_RUNNING);
+        spawn_all(rank, 8);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        let_go_all(rank, 8);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(dropped_by(rank), 16);
+        assert_int_equal(tasks_of(rank), 0);
+    }
+    bench_close();
+}
+
 static void what_is_waited_for_again_in_time_stays(void **state)
 {
     (void)state;
@@ -582,6 +623,7 @@ int main(void)
         cmocka_unit_test(inputs_stay_until_their_consumers_have_run),
         cmocka_unit_test(what_was_yielded_is_dropped_too),
         cmocka_unit_test(what_is_spawned_again_in_time_stays),
+        cmocka_unit_test(what_is_spawned_again_too_soon_is_dropped_again),
         cmocka_unit_test(what_is_waited_for_again_in_time_stays),
         cmocka_unit_test(inputs_stay_while_their_consumers_are_held),
         cmocka_unit_test(what_is_on_its_way_is_waited_for),
