@@ -200,6 +200,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 
 # These fail the library's n-th allocation (tests/unit/failing_alloc.h, or their own).
 $(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test \
+  $(BUILD)/tests/unit/core_memory_test \
   $(BUILD)/tests/conformance/unnamed_memory_test: \
   LDFLAGS_ALL += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(BUILD)/tests/conformance/cancel_memory_test: LDFLAGS_ALL += -Wl,--wrap=pool_take

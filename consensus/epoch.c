@@ -379,7 +379,7 @@ void epoch_enter(struct core *core, const struct view *view)
     bool newcomer = core->epoch == 0;
     out_note(core, CORE_POINT_VIEW_ENTER, NULL, NOBODY, EVIDENCE_NONE);
     stub_expand_all(core);
-    if (!grow_peers(core, view) || !take_view(core, view)) {
+    if (core->broken || !grow_peers(core, view) || !take_view(core, view)) {
         core->broken = true;
         return;
     }

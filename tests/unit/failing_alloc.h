@@ -14,6 +14,7 @@ static struct {
     long made;    /* allocations since the last alloc_watch() */
     long held;    /* of those, not freed yet */
     long fail_at; /* the one that fails, and all behind it; 0: none */
+    bool alone;   /* none behind it; set by the test */
 } alloc_count;
 
 static void alloc_watch(long fail_at)
@@ -26,7 +27,9 @@ static void alloc_watch(long fail_at)
 static bool alloc_fails(void)
 {
     alloc_count.made++;
-    return alloc_count.fail_at > 0 && alloc_count.made >= alloc_count.fail_at;
+    bool behind = alloc_count.made > alloc_count.fail_at && !alloc_count.alone;
+    return alloc_count.fail_at > 0 &&
+           (alloc_count.made == alloc_count.fail_at || behind);
 }
 
 void *__real_malloc(size_t size);

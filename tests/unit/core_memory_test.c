@@ -1,0 +1,100 @@
+/* core_memory_test.c - a core that finds no memory within a step says so, and no more.
+ *
+ * Whatever allocation fails: the step, and all behind it, return MOOT_ERR_NO_MEMORY,
+ * and the core can be freed.
+ */
+#include "bench.h"
+#include "failing_alloc.h"
+
+/* The n-th allocation of the step fails, and perhaps all behind it; 0: none. */
+static int step_short(uint32_t rank, const struct core_event *event, long fail_at,
+                      bool *enough)
+{
+    struct core_outputs out;
+    alloc_watch(fail_at);
+    int error = core_step(bench.core[rank], event, bench.now, &out);
+    *enough = fail_at == 0 || alloc_count.made < fail_at;
+    alloc_watch(0);
+    return error;
+}
+
+static void expect_broken(uint32_t rank)
+{
+    const struct core_event tick = {.type = CORE_EV_TICK};
+    bool enough;
+    assert_int_equal(step_short(rank, &tick, 0, &enough), MOOT_ERR_NO_MEMORY);
+}
+
+/* Tasks that only rank 1 runs: stubs on rank 0. */
+static void spawn_stubs(int count)
+{
+    for (int i = 0, made = 0; made < count; i++) {
+        moot_hash hash = digest_bytes(&i, sizeof(i));
+        hash.bytes[15] = 0;
+        const void *user = &numbers[1];
+        const struct core_register reg = {
+            .user = &numbers[1], .site = "test.c:1", .host_size = sizeof(user)};
+        void *stub = core_prune(bench.core[0], &hash, &reg);
+        if (stub == NULL) {
+            continue; /* rank 0 is its chair */
+        }
+        memcpy(core_stub_host(stub), &user, sizeof(user));
+        struct core_event event = {.type = CORE_EV_PRUNED};
+        event.u.pruned.stubs = &stub;
+        event.u.pruned.count = 1;
+        bool enough;
+        assert_int_equal(step_short(0, &event, 0, &enough), MOOT_OK);
+        made++;
+    }
+}
+
+/* Rank 1 is certified dead, and rank 0 goes on alone; true: there was enough. */
+static bool enter_view_short(long fail_at)
+{
+    bench_open(2, CORE_REPAIR);
+    spawn_stubs(1000);
+    certify_at(0, 1);
+    const struct core_event tick = {.type = CORE_EV_TICK};
+    uint64_t epoch = 1, id;
+    int error = MOOT_OK;
+    bool enough = true;
+    for (int i = 0; i < 100 && epoch == 1 && error == MOOT_OK && enough; i++) {
+        bench.now += MS;
+        error = step_short(0, &tick, fail_at, &enough);
+        core_view(bench.core[0], &epoch, &id);
+    }
+    assert_true(error == MOOT_OK || error == MOOT_ERR_NO_MEMORY);
+    if (error == MOOT_OK) {
+        assert_int_equal(epoch, 2);
+        assert_true(enough);
+    } else {
+        expect_broken(0);
+    }
+    bench_close();
+    return error == MOOT_OK;
+}
+
+static void entering_a_view_short_of_memory_breaks(void **state)
+{
+    (void)state;
+    for (int alone = 0; alone < 2; alone++) {
+        long fail_at = 1;
+        alloc_count.alone = alone != 0;
+        while (!enter_view_short(fail_at)) {
+            fail_at++;
+        }
+        assert_true(fail_at > 10);
+    }
+}
+
+int main(void)
+{
+    numbers_init();
+    if (!hashing_init()) {
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(entering_a_view_short_of_memory_breaks),
+    };
+    return cmocka_run_group_tests_name("core memory", tests, NULL, NULL);
+}
