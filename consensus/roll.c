@@ -576,10 +576,9 @@ void roll_on_want(struct core *core, uint32_t from, const struct message_want *w
         return;
     }
     for (uint32_t i = 0; i < want->count; i++) {
-        const struct task *task = lane_task(core, lane, want->first + i);
-        assert(task != NULL);
-        hashes[i] = task->hash;
-        if (sites != NULL) {
+        hashes[i] = *lane_hash(lane, want->first + i);
+        if (sites != NULL) { /* in strict mode all have records */
+            const struct task *task = lane_known(lane, want->first + i);
             sites[i] = task->site != NULL ? task->site : "";
         }
     }

@@ -172,6 +172,25 @@ static void what_was_said_of_it_is_in_its_record(void **state)
     bench_close();
 }
 
+static void its_hash_is_told_without_its_record(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    for (int i = 0; i < 4; i++) {
+        assert_true(spawn_alone(0, i, task(i, 1)));
+    }
+    struct message want = {.type = MESSAGE_WANT};
+    want.u.want = (struct message_want){.lane = 0, .first = 2, .count = 3};
+    core_view(bench.core[1], &want.epoch, &want.view_id);
+    post(1, 0, &want);
+    deliver_all();
+    assert_int_equal(sum_sent(MESSAGE_HASHES), 1);
+    for (int i = 0; i < 4; i++) {
+        assert_true(is_stub(0, task(i, 1)));
+    }
+    bench_close();
+}
+
 static void who_waits_for_it_gets_it(void **state)
 {
     (void)state;
@@ -450,6 +469,7 @@ int main(void)
         cmocka_unit_test(only_what_others_run_and_feed_is_one),
         cmocka_unit_test(those_made_together_are_registered_in_their_order),
         cmocka_unit_test(what_was_said_of_it_is_in_its_record),
+        cmocka_unit_test(its_hash_is_told_without_its_record),
         cmocka_unit_test(who_waits_for_it_gets_it),
         cmocka_unit_test(who_comes_to_run_a_task_takes_what_it_takes),
         cmocka_unit_test(what_takes_a_task_that_was_yielded_is_none),
