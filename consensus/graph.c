@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+enum { WATCHED_MAX = 256 };
+
 bool task_satisfied(const struct task *task)
 {
     return task->needs_data > 0 ? task->have == CORE_HAVE_DATA
@@ -173,15 +175,18 @@ static bool push_to_known_holders(struct core *core, struct task *task)
     return all;
 }
 
+/* What some member never spawns would be looked at for ever: the latest stay. */
 void graph_push_to_holders(struct core *core)
 {
+    uint32_t kept = 0;
     for (struct task **link = &core->push_list; *link != NULL;) {
         struct task *task = *link;
-        if (push_to_known_holders(core, task)) {
+        if (push_to_known_holders(core, task) || kept == WATCHED_MAX) {
             *link = task->at.next;
             task->on_push_list = false;
         } else {
             link = &task->at.next;
+            kept++;
         }
     }
 }

@@ -262,6 +262,43 @@ static void what_a_rank_is_to_do_soon_hurries_its_host(void **state)
     bench_close();
 }
 
+static void spawn_private(uint32_t rank, int n)
+{
+    struct core_register reg = {.flags = CORE_TASK_HINT, .lane = 1};
+    for (int i = 0; i < n; i++) {
+        moot_hash hash = chaired_by(0, i, 0);
+        assert_int_equal(spawn_with(rank, 1, hash, reg), MOOT_OK);
+        if (rank == 0) {
+            begin_wait(rank, hash);
+            end_wait(rank, hash);
+        }
+    }
+    struct core_event rest = {.type = CORE_EV_LANE};
+    rest.u.lane.lane = 1;
+    rest.u.lane.state = CORE_LANE_BLOCKED;
+    assert_int_equal(step(rank, &rest), MOOT_OK);
+}
+
+/* What rank 0 has waited for, and nobody else has spawned, is watched for holders; of
+ * very much of that the latest. */
+static void of_what_others_lack_the_latest_is_pushed(void **state)
+{
+    (void)state;
+    enum { WATCHED = 256, MORE = 300 };
+    bench_open(2, CORE_REPAIR);
+    spawn_private(0, MORE);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        spawn(rank, 2, chaired_by(1, 0, 0));
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle();
+    uint64_t before = core_stats(bench.core[0])->results_pushed;
+    spawn_private(1, MORE);
+    settle();
+    assert_int_equal(core_stats(bench.core[0])->results_pushed - before, WATCHED);
+    bench_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +313,7 @@ int main(void)
         cmocka_unit_test(what_a_lane_waits_for_is_not_behind_what_cannot_have_run),
         cmocka_unit_test(nor_is_what_a_remote_rank_waits_for),
         cmocka_unit_test(what_a_rank_is_to_do_soon_hurries_its_host),
+        cmocka_unit_test(of_what_others_lack_the_latest_is_pushed),
     };
     numbers_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
