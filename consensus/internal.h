@@ -302,6 +302,8 @@ struct tally {
 /* A scope that has ended, and in which view this rank heard of it. */
 struct ended {
     uint64_t mark, epoch;
+    uint64_t number; /* so many had, from 1 */
+    bool from_lowest;
 };
 
 /* A scope that this rank has met and that has not ended everywhere (scope.c). */
@@ -329,6 +331,7 @@ struct scope {
     struct tally *tally;  /* lowest member: per rank */
     uint32_t tally_count; /* of ranks */
     uint64_t asked;       /* the round in which this rank is to ANSWER; 0: none */
+    uint64_t asked_after; /* so many scopes had ended when it was asked last */
     uint64_t round;       /* of asking; 0: none */
     uint64_t round_open;  /* answers still to come; 0: it is over */
     bool round_failed, sweep_sent;
@@ -589,6 +592,7 @@ struct core {
     uint64_t *marks;     /* of those that have ended: open addressing */
     struct ended *ended; /* those of which a member of this view may not know yet */
     uint32_t ended_count, ended_room;
+    uint64_t ended_ever;
     size_t mark_count, mark_room;
     struct drop drop;
     struct mail {

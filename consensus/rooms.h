@@ -577,8 +577,12 @@ void scope_on_ask(struct core *core, struct scope *scope, uint64_t round);
 void scope_take_account(struct core *core, struct scope *scope, uint32_t from,
                         const struct message_released *said);
 /* It has ended: its tasks are forgotten in the next steps. */
-void scope_drop(struct core *core, struct scope *scope, bool alike);
-void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike);
+void scope_drop(struct core *core, struct scope *scope, bool alike, bool from_lowest);
+/* At the end of this round of asking; 0: of none. */
+void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike,
+                           uint64_t round);
+/* All members have answered what this one was asked about it. */
+void scope_all_answered(struct core *core, const struct scope *scope);
 void scope_enter_view(struct core *core, const struct view *view);
 /* Those of which a member of this view may not know yet. */
 void scope_tell_ended(struct core *core, uint32_t rank);

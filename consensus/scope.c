@@ -22,8 +22,10 @@
  * dropped the scope says so.  Before a chair has all reports it hears which scopes have
  * ended since the last view that settled, so that it does not claim what has run long
  * ago: in a small view each member first tells all others; in a large one this goes
- * along the tree with the word that all have reported (tally.c).  Newcomers are told of
- * all by all.
+ * along the tree with the word that all have reported (tally.c).  Of what had ended
+ * before all were asked about a scope that has ended since all know, because each heard
+ * that before the question: so few are told of, however many have ended.  Newcomers are
+ * told of all by all.
  *
  * In strict mode nothing is forgotten: a difference is found by comparing whole rolls.
  */
@@ -353,29 +355,48 @@ void scope_on_released(struct core *core, uint32_t from, const struct message *m
         break;
     case RELEASED_DROP:
         if (lowest) { /* from who had heard it in an older view */
-            scope_drop_everywhere(core, scope, said->alike);
-        } else {
-            scope_drop(core, scope, said->alike);
+            scope_drop_everywhere(core, scope, said->alike, 0);
+            break;
         }
+        if (said->round != 0) {
+            scope_all_answered(core, scope);
+        }
+        scope_drop(core, scope, said->alike, from == rankset_next(&core->members, 0));
         break;
     }
 }
 
 /* --- The end --------------------------------------------------------------------- */
 
-/* The next view is told, unless the views between are settled: then all know. */
-static void note_ended(struct core *core, uint64_t mark)
+/* The next view is told, unless all know. */
+static void note_ended(struct core *core, uint64_t mark, bool from_lowest)
 {
     if (core->member_count > 1 &&
         core_grow(core, &core->ended, &core->ended_room, core->ended_count + 1,
                   sizeof(*core->ended))) {
-        core->ended[core->ended_count++] = (struct ended){mark, core->epoch};
+        core->ended[core->ended_count++] =
+            (struct ended){mark, core->epoch, ++core->ended_ever, from_lowest};
     }
 }
 
-void scope_drop(struct core *core, struct scope *scope, bool alike)
+/* What the lowest member had told before it asked came to all before the question; and
+ * they rest, so they have settled, and have heard what was told when they entered. */
+void scope_all_answered(struct core *core, const struct scope *scope)
 {
-    note_ended(core, scope->mark);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < core->ended_count; i++) {
+        const struct ended *one = &core->ended[i];
+        bool told = one->from_lowest || one->epoch < core->epoch;
+        if (one->number > scope->asked_after || !told) {
+            core->ended[kept++] = *one;
+        }
+    }
+    core->ended_count = kept;
+}
+
+void scope_drop(struct core *core, struct scope *scope, bool alike, bool from_lowest)
+{
+    note_ended(core, scope->mark, from_lowest);
     scope->dropping = true;
     scope->alike = alike;
     mark_add(core, scope->mark);
@@ -394,7 +415,7 @@ static void reset(struct core *core, struct scope *scope)
     scope->swept = scope->sweep_asked = scope->sweep_sent = false;
     scope->cursor = NULL;
     scope->rests = scope->rested = scope->feeds_looked = false;
-    scope->round = scope->round_open = scope->asked = 0;
+    scope->round = scope->round_open = scope->asked = scope->asked_after = 0;
     free(scope->tally);
     scope->tally = NULL;
     scope->tally_count = 0;

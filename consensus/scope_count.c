@@ -75,11 +75,13 @@ static void sweep_all(struct core *core, struct scope *scope)
     core->scope_work = true;
 }
 
-void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike)
+void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike,
+                           uint64_t round)
 {
     send_all(core, scope,
-             (struct message_released){.what = RELEASED_DROP, .alike = alike});
-    scope_drop(core, scope, alike);
+             (struct message_released){
+                 .what = RELEASED_DROP, .alike = alike, .round = round});
+    scope_drop(core, scope, alike, true);
 }
 
 static void end_round(struct core *core, struct scope *scope)
@@ -89,7 +91,8 @@ static void end_round(struct core *core, struct scope *scope)
         return;
     }
     if (all.ready) {
-        scope_drop_everywhere(core, scope, all.alike);
+        scope_all_answered(core, scope);
+        scope_drop_everywhere(core, scope, all.alike, scope->round);
     } else if (!scope->rested) {
         scope->rested = true;
         send_all(core, scope, (struct message_released){.what = RELEASED_REST});
@@ -113,7 +116,7 @@ static void consider(struct core *core, struct scope *scope)
             sweep_all(core, scope);
         }
     } else if (MUTANT(FORGETFLYING) && all.ready) {
-        scope_drop_everywhere(core, scope, all.alike);
+        scope_drop_everywhere(core, scope, all.alike, 0);
     } else if (all.sent == all.received && (all.ready || !scope->rested)) {
         ask(core, scope);
     }

@@ -177,6 +177,7 @@ static void tell(struct core *core, struct scope *scope, bool rests, bool ready)
 void scope_on_ask(struct core *core, struct scope *scope, uint64_t round)
 {
     scope->asked = round;
+    scope->asked_after = core->ended_ever;
     core->asks_open = true;
     scope->rests = false;
     scope->cursor = NULL;

@@ -461,7 +461,7 @@ struct message_released {
     bool ready, swept;       /* and nothing of it is used; T1a is done */
     bool alike;              /* DROP: all held the same tasks of it; CHUNK_ANSWER: the
                                 member has dropped it */
-    uint64_t round;          /* ASK, ANSWER, and those of a chunk */
+    uint64_t round;          /* ASK, ANSWER, DROP if it ends one; those of a chunk */
     uint64_t count;          /* READY, ANSWER: tasks of it on the member's roll, */
     struct rollsum sum;      /* and their sum; so for all about a chunk */
     uint64_t sent, received; /* messages about its tasks, in this epoch */

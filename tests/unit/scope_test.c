@@ -354,6 +354,78 @@ static void miss_the_end(void)
     bench_close();
 }
 
+static void kill_rank_0(void)
+{
+    bench.crashed[0] = bench.deaf[0] = true;
+    certify_at(1, 0);
+    certify_at(2, 0);
+    pass(200 * MS);
+    assert_int_equal(bench.epoch[1], 2);
+    assert_int_equal(bench.epoch[2], 2);
+}
+
+static void tick_all(void)
+{
+    struct core_event tick = {.type = CORE_EV_TICK};
+    bench.now += MS / 4;
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        assert_int_equal(step(rank, &tick), MOOT_OK);
+    }
+}
+
+/* Of many scopes that have ended, one after the other, all know but of the last. */
+static void a_new_view_is_told_of_the_last_end_alone(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    for (uint32_t i = 0; i < 20; i++) {
+        moot_hash scope = phase(i);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            end_scope(rank, &scope);
+        }
+        pass(20 * MS);
+        assert_true(core_forgotten(bench.core[2], &scope));
+    }
+    uint64_t before = sum_sent(MESSAGE_RELEASED);
+    kill_rank_0();
+    assert_int_equal(sum_sent(MESSAGE_RELEASED) - before, 2);
+    bench_close();
+}
+
+/* Rank 1 was asked about both before it was to hear that the first had ended. */
+static void who_missed_two_ends_is_told_of_both(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    const moot_hash scopes[] = {phase(1), phase(2)};
+    bool both = false;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        end_scope(rank, &scopes[0]);
+        end_scope(rank, &scopes[1]);
+    }
+    for (int i = 0; i < 1000 && !both; i++) {
+        if (bench.head == bench.tail) {
+            tick_all();
+            continue;
+        }
+        const struct message *next = bench.queue[bench.head % QUEUE_MAX]->message;
+        bench.holds[0][1] |=
+            next->type == MESSAGE_RELEASED && next->u.released.what == RELEASED_DROP;
+        deliver_one();
+        both = core_forgotten(bench.core[2], &scopes[0]) &&
+               core_forgotten(bench.core[2], &scopes[1]);
+    }
+    assert_true(both);
+    assert_false(core_forgotten(bench.core[1], &scopes[0]));
+    assert_false(core_forgotten(bench.core[1], &scopes[1]));
+    uint64_t before = sum_sent(MESSAGE_RELEASED);
+    kill_rank_0();
+    assert_true(core_forgotten(bench.core[1], &scopes[0]));
+    assert_true(core_forgotten(bench.core[1], &scopes[1]));
+    assert_int_equal(sum_sent(MESSAGE_RELEASED) - before, 4); /* and tells all itself */
+    bench_close();
+}
+
 static void who_missed_the_end_runs_nothing_again(void **state)
 {
     (void)state;
@@ -562,6 +634,8 @@ int main(void)
         cmocka_unit_test(children_go_with_the_scope),
         cmocka_unit_test(a_closed_rank_holds_nothing_up),
         cmocka_unit_test(a_long_run_keeps_as_much_as_one_phase),
+        cmocka_unit_test(a_new_view_is_told_of_the_last_end_alone),
+        cmocka_unit_test(who_missed_two_ends_is_told_of_both),
         cmocka_unit_test(who_missed_the_end_runs_nothing_again),
         cmocka_unit_test(nor_does_who_missed_it_in_a_large_view),
         cmocka_unit_test(a_roll_goes_on_behind_an_ended_scope),
