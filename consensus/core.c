@@ -360,8 +360,9 @@ static bool see_what_changed(struct core *core)
         chair_retest_all(core);
     }
     if (core->knowledge_grew) {
-        core->knowledge_grew = false;
-        graph_push_to_holders(core);
+        uint32_t of = core->knowledge_wide ? NOBODY : core->knowledge_of;
+        core->knowledge_grew = core->knowledge_wide = false;
+        graph_push_to_holders(core, of);
         drop_news(core);
     }
     return rests;

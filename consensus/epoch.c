@@ -347,6 +347,7 @@ static void reset_epoch(struct core *core)
     core->undecided_docket.undecided_next = &core->undecided;
     core->undecided_docket.undecided_prev = &core->undecided;
     core->yields_ns = 0;
+    core->knowledge_wide = true;
     core->state_ever = false; /* the newcomers have heard nothing */
     core->poll.open = core->poll.visited = core->poll.matched = false;
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {

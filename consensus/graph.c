@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { WATCHED_MAX = 256 };
+enum { WATCHED_MAX = 64 };
 
 bool task_satisfied(const struct task *task)
 {
@@ -175,13 +175,21 @@ static bool push_to_known_holders(struct core *core, struct task *task)
     return all;
 }
 
+static bool may_be_new(const struct core *core, const struct task *task, uint32_t rank)
+{
+    return rank == NOBODY ||
+           (!was_sent(task, rank) && (roll_knows_holder(core, task, rank) ||
+                                      roll_agrees_so_far(core, task, rank)));
+}
+
 /* What some member never spawns would be looked at for ever: the latest stay. */
-void graph_push_to_holders(struct core *core)
+void graph_push_to_holders(struct core *core, uint32_t rank)
 {
     uint32_t kept = 0;
     for (struct task **link = &core->push_list; *link != NULL;) {
         struct task *task = *link;
-        if (push_to_known_holders(core, task) || kept == WATCHED_MAX) {
+        bool all = may_be_new(core, task, rank) && push_to_known_holders(core, task);
+        if (all || kept == WATCHED_MAX) {
             *link = task->at.next;
             task->on_push_list = false;
         } else {

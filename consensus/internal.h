@@ -621,7 +621,9 @@ struct core {
     struct message_state state_sent;
     moot_hash state_waits_for;
     bool state_ever;
-    bool knowledge_grew; /* gossip taught something in this step */
+    bool knowledge_grew;   /* gossip taught something in this step, */
+    bool knowledge_wide;   /* of several, or since the view is new; else */
+    uint32_t knowledge_of; /* of this rank alone */
 
     struct poll poll;
     struct difference difference;

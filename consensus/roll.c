@@ -171,7 +171,7 @@ static void agree(struct core *core, const struct announced *what, uint32_t from
     }
     uint64_t *agreed = &lane->agreed[from], last = what->first + what->count - 1;
     *agreed = behind_what_has_gone(lane, *agreed, what->first);
-    core->knowledge_grew = true;
+    roll_learn_of(core, from);
     if (*agreed + 1 >= what->first) {
         *agreed = last > *agreed ? last : *agreed;
         return;
@@ -228,7 +228,6 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     if (chunk != NULL) {
         if (spread_is_on(core)) {
             spread_learn(core, &core->lanes[number], chunk, from, what->before);
-            core->knowledge_grew = true;
             return true;
         }
         if (aligned) {
@@ -239,7 +238,7 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
         } else if (!aligned && !chunk->cut && !rankset_add(&chunk->holders, from)) {
             core->broken = true;
         }
-        core->knowledge_grew = true;
+        roll_learn_of(core, from);
         return true;
     }
     if (what->lane >= core->lane_count) {
@@ -609,7 +608,7 @@ void roll_on_hashes(struct core *core, uint32_t from,
             return;
         }
     }
-    core->knowledge_grew = true;
+    roll_learn_of(core, from);
     if (core->options.mode == CORE_STRICT) {
         strict_on_hashes(core, from, hashes);
         return; /* the announcement stays, to be compared when our roll grows */

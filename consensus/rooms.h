@@ -341,6 +341,13 @@ bool roll_append(struct core *core, struct lane *lane, uint32_t number,
                  struct task *task);
 bool roll_append_stub(struct core *core,
                       struct stub *stub); /* its place has the lane */
+/* Gossip has taught what this rank has. */
+static inline void roll_learn_of(struct core *core, uint32_t rank)
+{
+    core->knowledge_wide |= core->knowledge_grew && core->knowledge_of != rank;
+    core->knowledge_of = rank;
+    core->knowledge_grew = true;
+}
 bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank);
 /* By where it stands alone, as of a stub. */
 bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank);
@@ -421,7 +428,8 @@ bool graph_spread(struct core *core, struct task *task);
 /* The waits for a task end with an error instead. */
 void graph_verdict(struct core *core, struct task *task, int32_t code,
                    const moot_hash *chain, uint32_t chain_count);
-void graph_push_to_holders(struct core *core);
+/* Something is known now of what this rank has; NOBODY: of what several have. */
+void graph_push_to_holders(struct core *core, uint32_t rank);
 void graph_send_result(struct core *core, struct task *task, uint32_t to,
                        enum want want);
 /* Once tasks that were ready while this rank held no lease (V3). */

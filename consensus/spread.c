@@ -138,7 +138,7 @@ void spread_learn(struct core *core, struct lane *lane, struct chunk *chunk,
         lane->chunks_told = 0; /* there may be more to tell */
         spread_news(core);
     }
-    core->knowledge_grew = true;
+    core->knowledge_grew = core->knowledge_wide = true;
 }
 
 bool spread_knows(const struct lane *lane, uint64_t position, uint32_t rank)

@@ -284,7 +284,7 @@ static void spawn_private(uint32_t rank, int n)
 static void of_what_others_lack_the_latest_is_pushed(void **state)
 {
     (void)state;
-    enum { WATCHED = 256, MORE = 300 };
+    enum { WATCHED = 64, MORE = 300 };
     bench_open(2, CORE_REPAIR);
     spawn_private(0, MORE);
     for (uint32_t rank = 0; rank < 2; rank++) {
