@@ -327,10 +327,11 @@ static void hand_over_results(struct core *core, const struct rankset *staying)
         if (task == NULL || !is_to_hand_over(task, staying)) {
             continue;
         }
-        seldom_of(core, task)->heir = heir_of(task, staying);
+        uint32_t heir = heir_of(task, staying);
+        seldom_of(core, task)->heir = heir;
         task->handing = true;
         core->leave.untaken++;
-        graph_hand_over(core, task, seldom(task)->heir);
+        graph_hand_over(core, task, heir);
     }
 }
 

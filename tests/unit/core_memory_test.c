@@ -87,6 +87,39 @@ static void entering_a_view_short_of_memory_breaks(void **state)
     }
 }
 
+/* Rank 0 has made so many results, and goes. */
+static void make_and_leave(int count)
+{
+    struct rankset members = {.low = 3};
+    for (int i = 0, made = 0; made < count; i++) {
+        moot_hash hash = digest_bytes(&i, sizeof(i));
+        hash.bytes[15] = 0;
+        if (placement_chair(&hash, &members, NULL) == 0) {
+            spawn(0, 1, hash);
+            made++;
+        }
+    }
+    const struct core_event leave = {.type = CORE_EV_LEAVE};
+    bool enough;
+    assert_int_equal(step_short(0, &leave, 0, &enough), MOOT_OK);
+}
+
+static void handing_over_short_of_memory_breaks(void **state)
+{
+    (void)state;
+    const struct core_event tick = {.type = CORE_EV_TICK};
+    bool enough = false;
+    alloc_count.alone = true;
+    for (long fail_at = 1; !enough; fail_at++) {
+        bench_open(2, CORE_REPAIR);
+        make_and_leave(1000);
+        int error = step_short(0, &tick, fail_at, &enough);
+        assert_int_equal(error, enough ? MOOT_OK : MOOT_ERR_NO_MEMORY);
+        assert_true(!enough || core_stats(bench.core[0])->handed_over == 1000);
+        bench_close();
+    }
+}
+
 int main(void)
 {
     numbers_init();
@@ -95,6 +128,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entering_a_view_short_of_memory_breaks),
+        cmocka_unit_test(handing_over_short_of_memory_breaks),
     };
     return cmocka_run_group_tests_name("core memory", tests, NULL, NULL);
 }
