@@ -155,7 +155,8 @@ MOOT_API int moot_kernel_register(moot *m, const moot_kernel *kernel,
 
 /* --- Inside a kernel -------------------------------------------------------------- */
 
-/* The task's argument bytes, aligned for any type; NULL and 0 if it has none. */
+/* The task's argument bytes, aligned for any type; NULL and 0 if it has none.  `size`
+ * may be NULL, here and for inputs. */
 MOOT_API const void *moot_call_args(const moot_call *call, size_t *size);
 MOOT_API size_t moot_call_input_count(const moot_call *call);
 /* Input i's result, aligned for any type; NULL with *size 0 for an empty result or an
@@ -288,7 +289,9 @@ MOOT_API int moot_task_wait_any(moot *m, const moot_task *t, size_t count,
 MOOT_API int moot_task_wait_some(moot *m, const moot_task *t, size_t count,
                                  moot_duration timeout, size_t *indices, size_t *done);
 /* Waits and borrows the result, without a copy, until the handle is released.  An empty
- * result gives a non-NULL pointer and size 0.  Errors as moot_task_wait. */
+ * result gives a non-NULL pointer and size 0.  The data of a task that ran elsewhere
+ * may have yet to come after a moot_task_wait, which moves none: a `timeout` of 0 is
+ * then TIMEOUT.  `size` may be NULL.  Errors as moot_task_wait. */
 MOOT_API int moot_task_fetch(moot *m, moot_task t, moot_duration timeout,
                              const void **data, size_t *size);
 /* Ends the borrow and the handle; the task goes on.  Handles not released are by

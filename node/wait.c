@@ -245,8 +245,9 @@ static int loop(struct moot *m, struct wait *wait)
             }
         }
         if (m->now_ns >= wait->deadline_ns) {
-            return lane_fail(wait->lane, MOOT_ERR_TIMEOUT,
-                             "the wait's timeout passed before the task ended");
+            return lane_fail(
+                wait->lane, MOOT_ERR_TIMEOUT, "the wait's timeout passed before the %s",
+                wait->want == WANT_DATA ? "task's data were here" : "task ended");
         }
         if (moved) {
             idle.rounds = 0;

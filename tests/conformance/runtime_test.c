@@ -227,6 +227,30 @@ static void polling(struct seat *seat)
     meet(seat);
 }
 
+/* Who waits for a task has not asked for its data yet. */
+static void a_wait_brings_no_data(struct seat *seat)
+{
+    uint64_t bytes = 100000;
+    moot_task task;
+    EXPECT(seat,
+           moot_task_spawn(seat->m,
+                           &(moot_task_spec){.kernel = seat->kernels[BIG],
+                                             .args = &bytes,
+                                             .args_size = sizeof(bytes),
+                                             .owner = MOOT_ON(0)},
+                           &task),
+           MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    const void *data = NULL;
+    if (seat->rank != 0) {
+        EXPECT(seat, moot_task_fetch(seat->m, task, 0, &data, NULL), MOOT_ERR_TIMEOUT);
+        CHECK(seat, strstr(moot_last_error(seat->m),
+                           "before the task's data were here") != NULL);
+    }
+    EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, NULL), MOOT_OK);
+    CHECK(seat, data != NULL);
+}
+
 static void any_and_all(struct seat *seat)
 {
     moot_task tasks[40];
@@ -589,6 +613,7 @@ static const struct scene scenes[] = {
     SCENE(owners, .knobs = NULL),
     {"unwaited", unwaited, kernels, NULL, unwaited_after, {0}},
     SCENE(timeouts, .knobs = NULL),
+    SCENE(a_wait_brings_no_data, .knobs = NULL),
     SCENE(polling, .knobs = with_workers),
     SCENE(any_and_all, .knobs = NULL),
     SCENE(cancels, .knobs = without_workers),
