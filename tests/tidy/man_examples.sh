@@ -3,14 +3,14 @@
 #
 # Takes the literal block of each section-3 page's EXAMPLES, compiles it as a user would,
 # with warnings as errors, against the public headers and BUILD/libmoot.so, and runs it
-# on one rank.  A page without an example fails, and so does a call of a public header
+# on one rank and on three.  A page without an example fails, and so does a call of a public header
 # that no page names, or a knob that moot-knobs(7) leaves out.
 set -eu
 
 build=${1:?usage: man_examples.sh BUILD}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-launcher="mpirun"
+launcher="mpirun --oversubscribe"
 [ "$(id -u)" -ne 0 ] || launcher="$launcher --allow-run-as-root"
 failed=0
 
@@ -38,11 +38,13 @@ for page in deploy/man/*.3; do
         complain "$page: the example does not compile"
         continue
     fi
-    # shellcheck disable=SC2086
-    timeout 30 $launcher -n 1 "$scratch/$name" >"$scratch/out" 2>&1 || {
-        complain "$page: the example exits $?:"
-        cat "$scratch/out"
-    }
+    for ranks in 1 3; do
+        # shellcheck disable=SC2086
+        timeout 30 $launcher -n $ranks "$scratch/$name" >"$scratch/out" 2>&1 || {
+            complain "$page: the example exits $? on $ranks ranks:"
+            cat "$scratch/out"
+        }
+    done
 done
 
 awk '$1 == ".Sh" { names = $2 == "NAME" } names && $1 == ".Nm" { print $2 }' \
