@@ -127,6 +127,15 @@ static const struct sheet_loss *loss_of(const struct outcome *outcome,
     return NULL;
 }
 
+/* It outlived the view without it, or said itself at its close that it was out. */
+static bool was_removed(const struct rank_end *end, const struct sheet *sheet,
+                        const struct sheet_loss *loss)
+{
+    const bool outlived = loss->removed_ns != 0 && loss->removed_ns < end->ended_ns;
+    const bool was_told = sheet && sheet->close_code != 0;
+    return !end->known || (end->status != 0 && (was_told || outlived));
+}
+
 enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *sheets,
                             size_t rank)
 {
@@ -135,7 +144,8 @@ enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *
         return RANK_WELL;
     if (end->known && end->signal != 0)
         return RANK_DIED;
-    if (loss_of(outcome, sheets, rank) && (!end->known || end->status != 0))
+    const struct sheet_loss *loss = loss_of(outcome, sheets, rank);
+    if (loss && was_removed(end, sheet_of(sheets, rank), loss))
         return RANK_REMOVED;
     return end->known ? RANK_FAILED : RANK_UNCLEAR;
 }

@@ -3,7 +3,8 @@
  * Beside the sheets that ranks leave when they close (sheet.h) there is, per rank, the
  * end of its process (rank.c) and, if its fault plan killed it, when.  Together they
  * tell a rank that died from one that failed: a job is well if at least one rank ended
- * well and every other one did, too, or died, or was voted out by those that did.
+ * well and every other one did, too, or died of a signal, or was voted out by those
+ * that did.  Who ends by itself while it belongs to a moot has failed, whoever goes on.
  */
 #ifndef NODE_CLI_OUTCOME_H
 #define NODE_CLI_OUTCOME_H

@@ -262,6 +262,7 @@ printf '%s\n' "rank $rank" "size $size" "wall_ns 1500000000" "tasks_run $((10 + 
     "votes_blocked 2" "votes_closed 1" "bytes_sent 2500000" "some_later_key 7" \
     "peers_by_ring $rank" "peers_by_wire 4"
 [ "${FAILS-}" != "$rank" ] && echo "close_code 0" || echo "close_code -17"
+[ "$rank" != 0 ] || [ -z "${LOSS-}" ] || echo "lost_$LOSS"
 [ "${TORN-}" = "$rank" ] || mv "$sheet.unfinished" "$sheet"
 [ "${EXITS-}" != "$rank" ] || exit 7
 END
@@ -300,6 +301,15 @@ expect a_torn_sheet 1 env TORN=1 "$moot" run -n 2 rank
 says err "rank 1 did not close its moot"
 says err "by rank: 10 ?"
 expect the_launchers_status 7 env EXITS=1 "$moot" run -n 2 rank
+# Rank 1 gave up, as the others saw; or they went on without it, and then it did.
+expect a_rank_that_left 7 env TORN=1 EXITS=1 LOSS="1 4 9000000000000000000 2" \
+    "$moot" run -n 2 rank
+says err "moot: rank 1 did not close its moot; its exit status is 7"
+expect a_rank_that_was_left 0 env TORN=1 EXITS=1 LOSS="1 0 4 2" "$moot" run -n 2 rank
+says err "  rank 1 was removed alive by view 2"
+expect a_rank_that_was_told 0 env FAILS=1 EXITS=1 LOSS="1 0 9000000000000000000 2" \
+    "$moot" run -n 2 rank
+says err "  rank 1 was removed alive by view 2"
 expect a_program_without_a_moot 1 "$moot" run -n 2 true
 says err "moot: no rank closed a moot"
 says err "rank 1 never opened a moot; its exit status is 0"
