@@ -244,8 +244,7 @@ static void a_wait_brings_no_data(struct seat *seat)
     const void *data = NULL;
     if (seat->rank != 0) {
         EXPECT(seat, moot_task_fetch(seat->m, task, 0, &data, NULL), MOOT_ERR_TIMEOUT);
-        CHECK(seat, strstr(moot_last_error(seat->m),
-                           "before the task's data were here") != NULL);
+        CHECK(seat, told(seat, "before the task's data were here"));
     }
     EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, NULL), MOOT_OK);
     CHECK(seat, data != NULL);
