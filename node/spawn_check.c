@@ -33,8 +33,6 @@ int spawn_judge_open(struct moot *m, struct lane *lane, const struct task *paren
 
 enum { WORD_RANKS = 64 }; /* in a set's own word, which needs no memory */
 
-#define MISSING_FIELD "a field of the spec is NULL and its size or count is not 0"
-
 static int check_kernel(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                         struct kernel **out)
 {
@@ -71,13 +69,24 @@ COLD static int refuse_sizes(struct lane *lane, const moot_task_spec *spec)
 
 static bool lacks(const void *field, size_t size) { return field == NULL && size > 0; }
 
+COLD static int refuse_missing(struct lane *lane, const moot_task_spec *spec)
+{
+    const char *field = lacks(spec->args, spec->args_size)       ? "args"
+                        : lacks(spec->inputs, spec->input_count) ? "inputs"
+                        : lacks(spec->key, spec->key_size)       ? "key"
+                        : lacks(spec->after, spec->after_count)  ? "after"
+                                                                 : "input_hashes";
+    return lane_fail(lane, MOOT_ERR_INVALID,
+                     ".%s is NULL, and its size or count is not 0", field);
+}
+
 /* What few specs have besides. */
 COLD static int check_rest(struct lane *lane, const moot_task_spec *spec)
 {
     if (lacks(spec->key, spec->key_size) ||
         lacks(spec->input_hashes, spec->input_hash_count) ||
         lacks(spec->after, spec->after_count)) {
-        return lane_fail(lane, MOOT_ERR_INVALID, MISSING_FIELD);
+        return refuse_missing(lane, spec);
     }
     if (spec->key_size > LIMIT_KEY_BYTES || spec->input_hash_count > LIMIT_INPUTS ||
         spec->after_count > LIMIT_INPUTS ||
@@ -104,7 +113,7 @@ static bool is_plain(const moot_task_spec *spec)
 static int check_sizes(struct lane *lane, const moot_task_spec *spec, bool plain)
 {
     if (lacks(spec->args, spec->args_size) || lacks(spec->inputs, spec->input_count)) {
-        return lane_fail(lane, MOOT_ERR_INVALID, MISSING_FIELD);
+        return refuse_missing(lane, spec);
     }
     if (spec->args_size > LIMIT_ARGS_BYTES || spec->input_count > LIMIT_INPUTS) {
         return refuse_sizes(lane, spec);

@@ -116,6 +116,27 @@ static void odd_kernels(struct seat *seat)
     CHECK(seat, told(seat, "MOOT_ERR_NO_OUTPUT"));
 }
 
+/* A field without its bytes is named. */
+static void missing_fields(struct seat *seat)
+{
+    const moot_kernel_id kernel = seat->kernels[SQUARE];
+    const struct {
+        moot_task_spec spec;
+        const char *told;
+    } rows[] = {
+        {{.kernel = kernel, .args_size = 1}, ".args is NULL"},
+        {{.kernel = kernel, .key_size = 1}, ".key is NULL"},
+        {{.kernel = kernel, .input_count = 1}, ".inputs is NULL"},
+        {{.kernel = kernel, .after_count = 1}, ".after is NULL"},
+        {{.kernel = kernel, .input_hash_count = 1}, ".input_hashes is NULL"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        moot_task out;
+        EXPECT(seat, moot_task_spawn(seat->m, &rows[i].spec, &out), MOOT_ERR_INVALID);
+        CHECK(seat, told(seat, rows[i].told));
+    }
+}
+
 static void bad_input(struct seat *seat)
 {
     moot *m = seat->m;
@@ -133,19 +154,15 @@ static void bad_input(struct seat *seat)
         {{.kernel = {square_id.id + 1000}}, MOOT_ERR_UNKNOWN_KERNEL},
         {{.kernel = {good.id}}, MOOT_ERR_UNKNOWN_KERNEL},
         {{.kernel = {square_id.id ^ 1ull << 50}}, MOOT_ERR_FOREIGN},
-        {{.kernel = square_id, .args_size = 1}, MOOT_ERR_INVALID},
         {{.kernel = square_id, .args = args, .args_size = sizeof(args)},
          MOOT_ERR_LIMIT},
         {{.kernel = square_id, .key = key, .key_size = sizeof(key)}, MOOT_ERR_LIMIT},
-        {{.kernel = square_id, .key_size = 1}, MOOT_ERR_INVALID},
         {{.kernel = square_id, .inputs = &stale, .input_count = 1}, MOOT_ERR_STALE},
         {{.kernel = square_id, .inputs = &foreign, .input_count = 1}, MOOT_ERR_FOREIGN},
         {{.kernel = square_id, .after = &foreign, .after_count = 1}, MOOT_ERR_FOREIGN},
         {{.kernel = square_id, .inputs = &kernel_as_task, .input_count = 1},
          MOOT_ERR_STALE},
         {{.kernel = square_id, .inputs = many, .input_count = 4097}, MOOT_ERR_LIMIT},
-        {{.kernel = square_id, .inputs = NULL, .input_count = 1}, MOOT_ERR_INVALID},
-        {{.kernel = square_id, .input_hash_count = 1}, MOOT_ERR_INVALID},
         {{.kernel = square_id, .owner = MOOT_ON(seat->size)}, MOOT_ERR_INVALID},
         {{.kernel = square_id, .owner = MOOT_ON(-7)}, MOOT_ERR_INVALID},
         {{.kernel = square_id, .candidates = {far, 2}}, MOOT_ERR_INVALID},
@@ -286,6 +303,7 @@ static const struct scene scenes[] = {
     SCENE(misuse_inside, .knobs = NULL),
     SCENE(error_chain, .knobs = NULL),
     SCENE(odd_kernels, .knobs = NULL),
+    SCENE(missing_fields, .knobs = NULL),
     SCENE(bad_input, .knobs = NULL),
     SCENE(no_memory, .knobs = NULL),
     SCENE(mismatched_kernel, .sizes = {2, 3}),
