@@ -114,6 +114,25 @@ static void add_gone(struct text *story, const struct moot *m, enum member_state
     rankset_release(&gone);
 }
 
+/* Who could have run it. */
+static void add_candidates(struct text *story, const struct moot *m,
+                           const struct task *task)
+{
+    struct core_task_view view;
+    char list[RANKS_TEXT_BYTES];
+    if (!core_task_look(m->core, &task->hash, &view)) {
+        return;
+    }
+    if (view.candidates != NULL) {
+        rankset_format(view.candidates, list, sizeof(list));
+        text_add(story,
+                 "; only rank%s %s may own it, and must spawn it unless its kernel is "
+                 "portable",
+                 rankset_count(view.candidates) == 1 ? "" : "s", list);
+    }
+    core_task_view_release(&view);
+}
+
 void story_of_verdict(struct text *story, const struct moot *m, const struct task *task,
                       int code, const moot_hash *chain, uint32_t chain_count)
 {
@@ -126,6 +145,9 @@ void story_of_verdict(struct text *story, const struct moot *m, const struct tas
              m->group.rank);
     if (code == MOOT_ERR_CYCLE) {
         add_cycle(story, m, chain, chain_count);
+    }
+    if (barred) {
+        add_candidates(story, m, task);
     }
     if (code == MOOT_ERR_NOT_HELD) {
         add_gone(story, m, MEMBER_DEAD, "died");

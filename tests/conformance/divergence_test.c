@@ -101,6 +101,23 @@ static void nobody_holds(struct seat *seat)
     CHECK(seat, info.story[0] != '\0' && strstr(info.story, "forgotten") == NULL);
 }
 
+/* Nor does who holds it, but is no candidate, wait for ever while the others close; the
+ * story names who is one. */
+static void nobody_who_may_own_it_holds(struct seat *seat)
+{
+    if (seat->rank == 0) {
+        moot_task task = {0};
+        EXPECT(seat,
+               moot_task_spawn(seat->m,
+                               &(moot_task_spec){.kernel = seat->kernels[SQUARE],
+                                                 .owner = MOOT_ON(1)},
+                               &task),
+               MOOT_OK);
+        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NOT_HELD);
+        CHECK(seat, told(seat, "; only rank 1 may own it, "));
+    }
+}
+
 /* Of a task that all have released, and that is long forgotten, the story says so; who
  * spawns it again has it. */
 static void asks_too_late(struct seat *seat)
@@ -434,6 +451,7 @@ static const struct scene scenes[] = {
     SCENE(conditional, .knobs = NULL),
     SCENE(declines, .knobs = NULL),
     SCENE(nobody_holds, .knobs = NULL),
+    SCENE(nobody_who_may_own_it_holds, .sizes = {2, 3}),
     SCENE(asks_too_late, .knobs = small_window),
     SCENE(spawns_what_nobody_else_does, .knobs = small_window),
     {"goes_on_alone", goes_on_alone, kernels, small_window, closes_well, {2, 3}},
