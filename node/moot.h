@@ -191,7 +191,11 @@ typedef struct moot_ranks {
 typedef struct moot_place {
     int rank_plus_one;
 } moot_place;
+#ifdef __cplusplus
+#define MOOT_ON(rank) (moot_place{(rank) + 1})
+#else
 #define MOOT_ON(rank) ((moot_place){(rank) + 1})
+#endif
 
 enum {
     /* The spawn stands under a condition that other ranks may decide otherwise, so a

@@ -58,6 +58,22 @@ export PKG_CONFIG_PATH="$at/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 gcc -std=c11 "$at/share/doc/moot/examples/conditional.c" -o "$root/conditional" \
     $(pkg-config --cflags --libs moot) -Wl,-rpath,"$at/lib" ${SANITIZE:+-fsanitize=$SANITIZE}
 timeout 60 "$at/bin/moot" run -n 2 "$root/conditional" | grep -q 'the sum is 140'
+# C++ takes the header as it stands.
+# shellcheck disable=SC2046 # flags are meant to split
+clang++ -std=c++11 -Wall -Wextra -pedantic -Werror -fsyntax-only -x c++ - \
+    $(pkg-config --cflags moot) <<'END'
+#include <moot.h>
+int run(moot *m, moot_kernel_id kernel, int rank)
+{
+    moot_task_spec spec = {};
+    moot_task task;
+    moot_task_info info;
+    spec.kernel = kernel;
+    spec.owner = MOOT_ON(rank);
+    const int code = moot_task_spawn(m, &spec, &task);
+    return code == MOOT_OK ? moot_task_info(m, task, &info) : code;
+}
+END
 timeout 60 "$at/bin/moot" run -n 2 tsp "$at/share/doc/moot/examples/burma14.tsp" |
     grep -q '^optimum 3323'
 
