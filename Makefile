@@ -318,6 +318,8 @@ tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS) $(BENCHE
   $(BUILD)/tests/bench/slow_clock.so
 
 check: deps-check
+	@$(AGAIN) -q DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests 2>/dev/null || \
+	  echo "building in $(CHECK_BUILD)/, which takes some minutes"
 	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests $(if $(filter fuzz,$(TESTS)),fuzzers)
 	@tests/run.sh $(CHECK_BUILD) $(TESTS)
 

@@ -3,7 +3,8 @@
 #
 # Installs BUILD under a DESTDIR, compiles a program with nothing but moot.pc, runs the
 # installed command, reads the manual pages, does so at home without a DESTDIR, and wants
-# an empty tree after uninstall.  Before that: `make run` says that it builds.
+# an empty tree after uninstall.  Before that: `make run` and `make check` say that they
+# build.
 set -eu
 
 : "${BUILD:?}"
@@ -13,15 +14,18 @@ prefix=/opt/moot
 at=$root$prefix
 quietly="make -s --no-print-directory BUILD=$BUILD PROFILE= DESTDIR=$root PREFIX=$prefix"
 
-# `make run` says what keeps it from running at once; there is no such compiler.
-first=$(make --no-print-directory run BUILD="$root/none" CC=false JOBS=1 2>&1 | head -n 1)
-case $first in
-"building in $root/none/"*) rm -rf "$root/none" ;;
-*)
-    echo "make run begins with: $first"
-    exit 1
-    ;;
-esac
+# Both say what keeps them from running at once; there is no such compiler.
+for goal in run check; do
+    first=$(make --no-print-directory $goal BUILD="$root/none" CC=false JOBS=1 TESTS=unit 2>&1 |
+        head -n 1)
+    case $first in
+    "building in $root/none/"*) rm -rf "$root/none" ;;
+    *)
+        echo "make $goal begins with: $first"
+        exit 1
+        ;;
+    esac
+done
 
 made=$(stat -c %y "$BUILD/libmoot.so.0")
 $quietly install CFLAGS=-DOTHER
