@@ -214,7 +214,8 @@ typedef struct moot_task_spec {
     size_t input_count;
     const moot_hash *input_hashes; /* more inputs, behind those: tasks that this rank */
     size_t input_hash_count;       /* never spawned, by hash */
-    const moot_task *after; /* must have ended well before this one starts; no data */
+    const moot_task *after; /* must have ended well before this one starts; no data;
+                               with the inputs 4096 at most */
     size_t after_count;
     const void *key; /* makes equal specs distinct tasks; up to 256 bytes; copied */
     size_t key_size;
@@ -225,7 +226,7 @@ typedef struct moot_task_spec {
     int32_t priority;      /* higher first, on the rank that runs it; above 0, what it
                               waits for gets it, too, wherever that runs */
     uint32_t flags;
-    const char *label; /* for people; up to 64 bytes; copied */
+    const char *label; /* for people; up to 64 bytes, the rest is cut; copied */
 } moot_task_spec;
 
 /* Spawns a task.  Equal specs in one scope are one task: the same handle value is not
