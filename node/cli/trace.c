@@ -67,7 +67,7 @@ const struct verb verb_trace = {
         "            instants; the default\n"
         "dot         the task graph, for graphviz\n"
         "paje        the ranks' states over time, for ViTE and pj_dump\n"
-        "csv         a line for each task; times in ns since the moot was opened\n"
+        "csv         a line for each task; times in ns since the first moot_open\n"
         "prometheus  the ranks' figures\n"
         "\n"
         "Exit status: 0; 1 if there is no trace or FILE cannot be written; 2 if the\n"

@@ -1,7 +1,7 @@
 /* trace_data.h - a run as its traces tell it, all ranks' files put together.
  *
  * Tasks are one by hash: what several ranks spawned is one task with several spawners.
- * Times are nanoseconds since the first rank opened the moot, on one clock
+ * Times are nanoseconds since the first call of moot_open, on one clock
  * (trace_align.c).  Everything lives until trace_release.
  */
 #ifndef NODE_CLI_TRACE_DATA_H
