@@ -132,9 +132,7 @@ static void put_lanes(struct draft *draft)
 
 static bool is_open(const struct wait *wait, const struct wait_item *item)
 {
-    const struct task *task = item->task;
-    return !wait->over && !item->ended &&
-           !(task->known && (wait->want == WANT_DONE || task->payload != NULL));
+    return !wait->over && !item->ended && !task_is_here(item->task, wait->want);
 }
 
 static const moot_hash *waiter_of(const struct wait *wait)

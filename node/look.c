@@ -24,11 +24,9 @@ static int invalid(const moot *m, const char *call)
 
 /* --- One ------------------------------------------------------------------------ */
 
+/* What had ended well on a rank that is gone, and runs again here, has not ended. */
 static enum moot_task_state state_of(const struct task *task)
 {
-    if (task->known) {
-        return task->status == MOOT_OK ? MOOT_TASK_DONE : MOOT_TASK_FAILED;
-    }
     switch ((enum task_stage)task->stage) {
     case TASK_READY:
     case TASK_RESTING:
@@ -38,6 +36,9 @@ static enum moot_task_state state_of(const struct task *task)
     case TASK_IDLE:
     case TASK_ENDED:
         break;
+    }
+    if (task->known) {
+        return task->status == MOOT_OK ? MOOT_TASK_DONE : MOOT_TASK_FAILED;
     }
     return task_seldom(task)->verdict_count > 0 ? MOOT_TASK_FAILED : MOOT_TASK_WAITING;
 }

@@ -205,7 +205,7 @@ static struct happened *happened_add(struct observe *observe)
 
 /* `story` is copied. */
 static void add(struct moot *m, enum moot_event_kind kind, const struct task *task,
-                int rank, const char *why, const char *story)
+                int rank, int status, const char *why, const char *story)
 {
     struct observe *observe = m->observe;
     const char *label = task_label(task) != NULL ? task_label(task) : "";
@@ -217,7 +217,6 @@ static void add(struct moot *m, enum moot_event_kind kind, const struct task *ta
     if (happened == NULL) {
         return;
     }
-    bool ends = kind >= MOOT_EVENT_DONE;
     happened->story = story != NULL && story[0] != '\0' ? strdup(story) : NULL;
     happened->event =
         (moot_event){.kind = kind,
@@ -225,9 +224,7 @@ static void add(struct moot *m, enum moot_event_kind kind, const struct task *ta
                      .when = (moot_duration)(m->now_ns - m->opened_ns),
                      .hash = task->hash,
                      .rank = rank,
-                     .status = !ends         ? MOOT_OK
-                               : task->known ? task->status
-                                             : task_seldom(task)->verdict,
+                     .status = status,
                      .why = why != NULL ? why : "",
                      .kernel = task->kernel != NULL ? task->kernel->name : "",
                      .site = task_site(task) != NULL ? task_site(task) : ""};
@@ -239,7 +236,7 @@ void observe_event(struct moot *m, enum moot_event_kind kind, const struct task 
                    int rank, const char *why)
 {
     if (observed(m, kind)) {
-        add(m, kind, task, rank, why, NULL);
+        add(m, kind, task, rank, MOOT_OK, why, NULL);
     }
 }
 
@@ -277,7 +274,7 @@ static void tell_end(struct moot *m, struct task *task)
     task->end_told = true;
     if (observed(m, kind)) {
         bool story = task->status != MOOT_OK && task->payload != NULL;
-        add(m, kind, task, owner_of(m, task), NULL,
+        add(m, kind, task, owner_of(m, task), task->status, NULL,
             story ? (const char *)task->payload->data : NULL);
     }
 }
@@ -301,7 +298,9 @@ void observe_spawned_late(struct moot *m, struct task *task)
 void observe_verdict(struct moot *m, const struct task *task)
 {
     if (observed(m, MOOT_EVENT_FAILED)) {
-        add(m, MOOT_EVENT_FAILED, task, -1, NULL, task_seldom(task)->verdict_story);
+        const struct task_seldom *seldom = task_seldom(task);
+        add(m, MOOT_EVENT_FAILED, task, -1, seldom->verdict, NULL,
+            seldom->verdict_story);
     }
 }
 
@@ -312,8 +311,8 @@ void observe_wait(struct moot *m, const struct wait *wait)
     }
     for (size_t i = 0; i < wait->count; i++) {
         const struct task *task = wait->items[i].task;
-        if (!wait->items[i].ended && !task->known) {
-            add(m, MOOT_EVENT_BLOCKED, task, -1, NULL, NULL);
+        if (!wait->items[i].ended && !task_is_here(task, wait->want)) {
+            add(m, MOOT_EVENT_BLOCKED, task, -1, MOOT_OK, NULL, NULL);
         }
     }
 }
@@ -335,7 +334,8 @@ void observe_note(struct moot *m, const struct core_output *output)
     uint32_t peer = output->u.note.peer;
     const char *why =
         point == CORE_POINT_VOTE_CAST ? evidence_name(output->u.note.evidence) : NULL;
-    add(m, MOOT_EVENT_VOTED, task, peer < m->group.size ? (int)peer : -1, why, NULL);
+    add(m, MOOT_EVENT_VOTED, task, peer < m->group.size ? (int)peer : -1, MOOT_OK, why,
+        NULL);
 }
 
 /* --- Telling -------------------------------------------------------------------- */

@@ -382,8 +382,7 @@ void wait_task_done(struct moot *m, struct task *task)
     m->end_count++;
     m->ended_ns = m->now_ns;
     if (task != NULL && task->lingers &&
-        (task->status != MOOT_OK || task->seldom->linger_want == WANT_DONE ||
-         task->payload != NULL)) {
+        task_is_here(task, (enum want)task->seldom->linger_want)) {
         wait_end_linger(m, task);
     }
     wait_release_ended(m);

@@ -119,6 +119,102 @@ static void made_again_of_what_was_known(struct seat *seat)
     make_again_in_vain(seat, true);
 }
 
+static void expect_fetch(struct seat *seat, moot_task task, int code)
+{
+    const void *data;
+    EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, &(size_t){0}),
+           code);
+}
+
+struct told {
+    atomic_int blocked, failed, status;
+};
+
+static void note(void *user, const moot_event *event)
+{
+    struct told *told = user;
+    told->blocked += event->kind == MOOT_EVENT_BLOCKED;
+    told->failed += event->kind == MOOT_EVENT_FAILED;
+    if (event->kind == MOOT_EVENT_FAILED)
+        told->status = event->status;
+}
+
+/* The others know of rank 2's task that it ended well when that is cut off with its
+ * bytes, and nobody else may run it: who then wants them is told, and so are watches.
+ */
+static void end_known_and_bytes_lost(struct seat *seat)
+{
+    static struct told told_to[3];
+    struct told *told = &told_to[seat->rank];
+    moot_watch watch = {
+        .kinds = MOOT_EVENT_BLOCKED | MOOT_EVENT_FAILED, .fn = note, .user = told};
+    moot_task task = spawn_among(seat, 2, NULL, 1);
+    moot_task_info info;
+    if (seat->rank == 2) {
+        cut_off_here(seat);
+        return;
+    }
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_watch_add(seat->m, &watch, &(moot_watch_id){0}), MOOT_OK);
+    while (moot_present(seat->m, 2) != 0)
+        nap_ms(1);
+    expect_fetch(seat, task, MOOT_ERR_NO_CANDIDATE);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    CHECK(seat, info.state == MOOT_TASK_DONE && info.status == MOOT_OK);
+    while (told->failed == 0)
+        nap_ms(1);
+    CHECK(seat, told->blocked == 1 && told->failed == 1);
+    CHECK(seat, told->status == MOOT_ERR_NO_CANDIDATE);
+}
+
+/* The first task that rank 2 chairs, of those of any ranks; none before it is spawned,
+ * for that would have what this one takes sent to its chair. */
+static moot_task spawn_at_last(struct seat *seat, const moot_task *input)
+{
+    moot_task_info info = {.chair = -1};
+    uint64_t value = 0;
+    moot_task_spec spec = {.kernel = seat->kernels[SUM],
+                           .args = &value,
+                           .args_size = sizeof(value),
+                           .inputs = input,
+                           .input_count = input != NULL};
+    moot_task task = {0};
+    moot_hash hash;
+    for (; info.chair != 2; value += info.chair != 2) {
+        EXPECT(seat, moot_spec_hash(seat->m, &spec, &hash), MOOT_OK);
+        EXPECT(seat, moot_task_find(seat->m, &hash, &task), MOOT_OK);
+        EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    }
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    return task;
+}
+
+/* What ended well on a rank that is gone, and is to run again here, has not ended. */
+static void known_and_run_again(struct seat *seat)
+{
+    moot_task task = spawn_at_last(seat, NULL);
+    moot_task_info info;
+    if (seat->rank == 2) {
+        cut_off_here(seat);
+        return;
+    }
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    CHECK(seat, info.state == MOOT_TASK_DONE);
+    while (moot_present(seat->m, 2) != 0 || info.chair == 2) {
+        nap_ms(1);
+        EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    }
+    while (info.chair == seat->rank && info.state != MOOT_TASK_READY) {
+        nap_ms(1); /* until all have reported */
+        EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    }
+    expect_fetch(seat, task, MOOT_OK);
+    EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    CHECK(seat, info.state == MOOT_TASK_DONE);
+}
+
 static int is_it(void *hash, const moot_task_info *info)
 {
     return memcmp(hash, &info->hash, sizeof info->hash) == 0;
@@ -148,13 +244,6 @@ static moot_hash spawn_in_scopes(struct seat *seat, moot_task tasks[2])
     EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
     EXPECT(seat, moot_task_release(seat->m, input), MOOT_OK);
     return of_input.hash;
-}
-
-static void expect_fetch(struct seat *seat, moot_task task, int code)
-{
-    const void *data;
-    EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, &(size_t){0}),
-           code);
 }
 
 /* Rank 2 runs what is made from the result of a scope that has ended, and is cut off.
@@ -211,6 +300,18 @@ static const struct scene scenes[] = {
     {"made_again_in_vain", made_again_in_vain, kernels, cut_later, cut_off_after, {3}},
     {"made_again_of_what_was_known",
      made_again_of_what_was_known,
+     kernels,
+     cut_later,
+     cut_off_after,
+     {3}},
+    {"end_known_and_bytes_lost",
+     end_known_and_bytes_lost,
+     kernels,
+     cut_later,
+     cut_off_after,
+     {3}},
+    {"known_and_run_again",
+     known_and_run_again,
      kernels,
      cut_later,
      cut_off_after,
