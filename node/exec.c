@@ -100,16 +100,28 @@ static const struct task *failed_input(const struct moot *m, const struct task *
     return NULL;
 }
 
+static bool ended_ill(const struct task *task)
+{
+    return task->known && task->status != MOOT_OK;
+}
+
+/* Of one that has failed: it ended with that, or had ended well, and a wait for its
+ * bytes has ended in a verdict. */
+static bool is_lost(const struct task *failed)
+{
+    return ended_ill(failed)
+               ? failed->status == MOOT_ERR_RESULT_LOST
+               : failed->known || task_seldom(failed)->verdict == MOOT_ERR_RESULT_LOST;
+}
+
 /* The task at which a cycle of waits was cut says so itself; what depends on it has
  * merely failed.  What a lost rank may have run is lost with its input. */
 static int status_after(const struct task *failed, bool taken_over)
 {
-    const bool ended = failed->known && failed->status != MOOT_OK;
-    if (!ended && task_seldom(failed)->verdict == MOOT_ERR_CYCLE) {
+    if (!ended_ill(failed) && task_seldom(failed)->verdict == MOOT_ERR_CYCLE) {
         return MOOT_ERR_CYCLE;
     }
-    const bool lost = ended && failed->status == MOOT_ERR_RESULT_LOST;
-    return lost && taken_over ? MOOT_ERR_RESULT_LOST : MOOT_ERR_TASK_FAILED;
+    return is_lost(failed) && taken_over ? MOOT_ERR_RESULT_LOST : MOOT_ERR_TASK_FAILED;
 }
 
 /* For a check: to the core its task has ended, and reads them no more. */

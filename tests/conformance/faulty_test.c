@@ -215,6 +215,51 @@ static void known_and_run_again(struct seat *seat)
     CHECK(seat, info.state == MOOT_TASK_DONE);
 }
 
+/* What rank 2 may have run, and nobody has heard of, is lost with its input, of which
+ * one rank at least had heard. */
+static void lose_with_input(struct seat *seat, moot_task input, bool hears,
+                            const char *why)
+{
+    moot_task task = spawn_at_last(seat, &input);
+    if (seat->rank == 2) {
+        cut_off_here(seat);
+        return;
+    }
+    if (hears)
+        EXPECT(seat, moot_task_wait(seat->m, input, MOOT_FOREVER), MOOT_OK);
+    while (moot_present(seat->m, 2) != 0)
+        nap_ms(1);
+    expect_fetch(seat, task, MOOT_ERR_RESULT_LOST);
+    CHECK(seat, told(seat, "input 0 failed"));
+    CHECK(seat, told(seat, why));
+}
+
+static void lost_with_what_was_known(struct seat *seat)
+{
+    lose_with_input(seat, spawn_among(seat, 2, NULL, 1), true, "no candidate");
+}
+
+/* Another run of the input would give another result. */
+static void lost_with_what_varies(struct seat *seat, int hears)
+{
+    moot_kernel kernel = {
+        .name = "varies", .fn = sum, .flags = MOOT_KERNEL_NONDETERMINISTIC};
+    moot_kernel_id varies;
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &varies), MOOT_OK);
+    moot_task input = {0};
+    moot_task_info info = {.chair = -1};
+    for (uint64_t value = 0; info.chair != 2; value++) {
+        moot_task_spec spec = {
+            .kernel = varies, .args = &value, .args_size = sizeof value};
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &input), MOOT_OK);
+        EXPECT(seat, moot_task_info(seat->m, input, &info), MOOT_OK);
+    }
+    lose_with_input(seat, input, seat->rank == hears, "must not be made again");
+}
+
+static void lost_as_rank_0_knew(struct seat *seat) { lost_with_what_varies(seat, 0); }
+static void lost_as_rank_1_knew(struct seat *seat) { lost_with_what_varies(seat, 1); }
+
 static int is_it(void *hash, const moot_task_info *info)
 {
     return memcmp(hash, &info->hash, sizeof info->hash) == 0;
@@ -312,6 +357,24 @@ static const struct scene scenes[] = {
      {3}},
     {"known_and_run_again",
      known_and_run_again,
+     kernels,
+     cut_later,
+     cut_off_after,
+     {3}},
+    {"lost_with_what_was_known",
+     lost_with_what_was_known,
+     kernels,
+     cut_later,
+     cut_off_after,
+     {3}},
+    {"lost_as_rank_0_knew",
+     lost_as_rank_0_knew,
+     kernels,
+     cut_later,
+     cut_off_after,
+     {3}},
+    {"lost_as_rank_1_knew",
+     lost_as_rank_1_knew,
      kernels,
      cut_later,
      cut_off_after,
