@@ -37,8 +37,9 @@ struct outbox_peer {
 struct outbox {
     uint32_t size;
     struct outbox_peer *peers;
-    uint32_t *dirty; /* ranks with something to send */
+    uint32_t *dirty; /* ranks with something to send, */
     uint32_t dirty_count;
+    uint32_t *flushed; /* and the memory of that list before the last flush */
     struct bulk_list flying;
 };
 
@@ -88,7 +89,8 @@ struct outbox *outbox_new(uint32_t size)
     outbox->size = size;
     outbox->peers = calloc(size, sizeof(*outbox->peers));
     outbox->dirty = calloc(size, sizeof(*outbox->dirty));
-    if (outbox->peers == NULL || outbox->dirty == NULL) {
+    outbox->flushed = calloc(size, sizeof(*outbox->flushed));
+    if (outbox->peers == NULL || outbox->dirty == NULL || outbox->flushed == NULL) {
         outbox_free(outbox);
         return NULL;
     }
@@ -107,6 +109,7 @@ void outbox_free(struct outbox *outbox)
     bulk_free_all(&outbox->flying);
     free(outbox->peers);
     free(outbox->dirty);
+    free(outbox->flushed);
     free(outbox);
 }
 
@@ -206,22 +209,31 @@ void outbox_void(struct moot *m, uint32_t to)
     bulk_free_all(&peer->bulk);
 }
 
+static void list(struct outbox *outbox, uint32_t to)
+{
+    assert(outbox->dirty_count < outbox->size);
+    outbox->dirty[outbox->dirty_count++] = to;
+}
+
+/* A frame that fails is told to all peers: their list is then a new one already. */
 HOT void outbox_flush(struct moot *m)
 {
     struct outbox *outbox = m->outbox;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < outbox->dirty_count; i++) {
-        uint32_t to = outbox->dirty[i];
+    uint32_t *dirty = outbox->dirty, count = outbox->dirty_count;
+    outbox->dirty = outbox->flushed;
+    outbox->dirty_count = 0;
+    outbox->flushed = dirty;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t to = dirty[i];
         struct outbox_peer *peer = &outbox->peers[to];
         if (peer->writer != NULL && is_full(m, to) &&
             wire_writer_size(peer->writer) < OUTBOX_HURRY_BYTES) {
-            outbox->dirty[kept++] = to;
+            list(outbox, to);
             continue;
         }
         peer->listed = false;
         send_frame(m, to);
     }
-    outbox->dirty_count = kept;
 }
 
 bool outbox_empty(const struct moot *m) { return m->outbox->dirty_count == 0; }
@@ -269,7 +281,7 @@ HOT static void add_encoded(struct moot *m, uint32_t to, const struct message *m
     peer->view_id = message->view_id;
     if (!peer->listed) {
         peer->listed = true;
-        outbox->dirty[outbox->dirty_count++] = to;
+        list(outbox, to);
     }
 }
 
