@@ -39,7 +39,8 @@ struct outbox {
     struct outbox_peer *peers;
     uint32_t *dirty; /* ranks with something to send, */
     uint32_t dirty_count;
-    uint32_t *flushed; /* and the memory of that list before the last flush */
+    uint32_t kept_count; /* of them: the last flush kept back */
+    uint32_t *flushed;   /* and the memory of that list before the last flush */
     struct bulk_list flying;
 };
 
@@ -221,7 +222,7 @@ HOT void outbox_flush(struct moot *m)
     struct outbox *outbox = m->outbox;
     uint32_t *dirty = outbox->dirty, count = outbox->dirty_count;
     outbox->dirty = outbox->flushed;
-    outbox->dirty_count = 0;
+    outbox->dirty_count = outbox->kept_count = 0;
     outbox->flushed = dirty;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t to = dirty[i];
@@ -229,6 +230,7 @@ HOT void outbox_flush(struct moot *m)
         if (peer->writer != NULL && is_full(m, to) &&
             wire_writer_size(peer->writer) < OUTBOX_HURRY_BYTES) {
             list(outbox, to);
+            outbox->kept_count++;
             continue;
         }
         peer->listed = false;
@@ -237,6 +239,11 @@ HOT void outbox_flush(struct moot *m)
 }
 
 bool outbox_empty(const struct moot *m) { return m->outbox->dirty_count == 0; }
+
+bool outbox_is_due(const struct moot *m)
+{
+    return m->outbox->dirty_count > m->outbox->kept_count;
+}
 
 void outbox_bulk_sent(struct moot *m, void *cookie)
 {

@@ -43,6 +43,9 @@ void outbox_hurry(struct moot *m, uint32_t to);
 
 void outbox_flush(struct moot *m);
 bool outbox_empty(const struct moot *m);
+/* There is something for a peer that the last flush did not pass over because its wire
+ * is slow. */
+bool outbox_is_due(const struct moot *m);
 /* A transfer is complete. */
 void outbox_bulk_sent(struct moot *m, void *cookie);
 

@@ -110,7 +110,7 @@ HOT static bool drive(struct moot *m, bool comes_back)
         act(m, now_ns);
     }
     faults_after_turn(m, now_ns);
-    bool moved = m->stirs != m->stirs_seen || !outbox_empty(m);
+    bool moved = m->stirs != m->stirs_seen || outbox_is_due(m);
     m->stirs_seen = m->stirs;
     return moved;
 }
