@@ -46,6 +46,7 @@
 #include "node/pool.h"
 #include "node/queue_line.h"
 #include "node/ready.h"
+#include "node/retry.h"
 #include "node/task.h"
 #include "node/text.h"
 #include "node/transport/transport.h"
@@ -60,7 +61,6 @@ struct wait;
 struct outbox;
 struct inbox;
 struct run;
-struct rest;
 struct check;
 struct trace;
 struct datas;
@@ -191,7 +191,7 @@ struct moot {
     struct run **runs; /* run_count of them: their kernels' and spare ones */
     struct run *spare_runs, *going_on; /* lists: without a kernel; whose wait is over */
     uint32_t run_count, spare_run_count;
-    struct rest *resting; /* retry.c: those due first, first */
+    struct resting resting;
 
     /* verify.c */
     struct check *checks, **checks_last;

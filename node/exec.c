@@ -476,7 +476,7 @@ static struct task *take_ready(struct moot *m)
 /* Nothing else is to be done before the next kernel. */
 static bool another_may_follow(struct moot *m, struct run *run)
 {
-    return m->ready.live > 0 && m->going_on == NULL && m->resting == NULL &&
+    return m->ready.live > 0 && m->going_on == NULL && m->resting.count == 0 &&
            m->fatal == 0 && m->kernel_waits < LIMIT_RUNS / 2 && !progress_is_due(m) &&
            !run->enough(m, run->context);
 }
@@ -616,7 +616,7 @@ HOT bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
                    exec_enough enough, void *context)
 {
     wait_release_ended(m);
-    if (m->resting != NULL) {
+    if (m->resting.count > 0) {
         retry_wake(m);
     }
     struct run *run = take_going_on(m, lane);

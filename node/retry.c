@@ -1,18 +1,72 @@
-/* retry.c - see retry.h. */
+/* retry.c - see retry.h.  Each task that rests knows its place in the heap, so that one
+ * of many can be cancelled.
+ */
 #include "retry.h"
 
+#include "node/context.h"
 #include "node/progress.h"
-#include "node/ready.h"
 
 #include <stdlib.h>
 
 #define REST_NS_MAX (UINT64_C(3600) * 1000000000u)
 
-struct rest {
-    struct rest *next; /* due later, or as soon */
-    struct task *task;
-    uint64_t due_ns;
-};
+/* --- The heap -------------------------------------------------------------------- */
+
+static bool before(const struct rest *a, const struct rest *b)
+{
+    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->number < b->number;
+}
+
+static void put(struct resting *resting, size_t at, const struct rest *rest)
+{
+    resting->items[at] = *rest;
+    rest->task->seldom->rest_at = (uint32_t)at;
+}
+
+/* Puts it where it belongs, into the free place or one above or below. */
+static void sift(struct resting *resting, size_t at, struct rest rest)
+{
+    struct rest *items = resting->items;
+    while (at > 0 && before(&rest, &items[(at - 1) / 2])) {
+        put(resting, at, &items[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+    for (size_t child = 2 * at + 1; child < resting->count; child = 2 * at + 1) {
+        child += child + 1 < resting->count && before(&items[child + 1], &items[child]);
+        if (!before(&items[child], &rest)) {
+            break;
+        }
+        put(resting, at, &items[child]);
+        at = child;
+    }
+    put(resting, at, &rest);
+}
+
+/* False without memory. */
+static bool make_room(struct resting *resting)
+{
+    if (resting->count < resting->room) {
+        return true;
+    }
+    size_t room = resting->room ? resting->room * 2 : 64;
+    struct rest *grown = realloc(resting->items, room * sizeof(*grown));
+    if (grown == NULL) {
+        return false;
+    }
+    resting->items = grown;
+    resting->room = room;
+    return true;
+}
+
+static void take_out(struct resting *resting, size_t at)
+{
+    const struct rest last = resting->items[--resting->count];
+    if (at < resting->count) {
+        sift(resting, at, last);
+    }
+}
+
+/* --- Trying again ---------------------------------------------------------------- */
 
 /* Before try n + 1, n >= 1. */
 static uint64_t rest_ns(const struct kernel *kernel, uint32_t failures)
@@ -42,53 +96,32 @@ bool retry_later(struct moot *m, struct task *task)
         return false;
     }
     uint64_t ns = rest_ns(task->kernel, failures + 1);
-    struct rest *rest = ns > 0 ? malloc(sizeof(*rest)) : NULL;
-    if (ns > 0 ? rest == NULL : !make_ready(m, task)) {
+    if (ns > 0 ? !make_room(&m->resting) : !make_ready(m, task)) {
         return false;
     }
     task->seldom->failures++;
     m->counts.retried++;
-    if (ns == 0) {
-        return true;
+    if (ns > 0) {
+        const struct rest rest = {
+            .due_ns = m->now_ns + ns, .number = ++m->resting.newest, .task = task};
+        task->stage = TASK_RESTING;
+        sift(&m->resting, m->resting.count++, rest);
     }
-    struct rest **link = &m->resting;
-    *rest = (struct rest){.task = task, .due_ns = m->now_ns + ns};
-    while (*link != NULL && (*link)->due_ns <= rest->due_ns) {
-        link = &(*link)->next;
-    }
-    rest->next = *link;
-    *link = rest;
-    task->stage = TASK_RESTING;
     return true;
 }
 
 void retry_wake(struct moot *m)
 {
-    while (m->resting != NULL && m->resting->due_ns <= m->now_ns &&
-           make_ready(m, m->resting->task)) {
-        struct rest *rest = m->resting;
-        m->resting = rest->next;
-        free(rest);
+    struct resting *resting = &m->resting;
+    while (resting->count > 0 && resting->items[0].due_ns <= m->now_ns &&
+           make_ready(m, resting->items[0].task)) {
+        take_out(resting, 0);
     }
 }
 
-void retry_forget(struct moot *m, struct task *task)
+void retry_forget(struct moot *m, const struct task *task)
 {
-    for (struct rest **link = &m->resting; *link != NULL; link = &(*link)->next) {
-        struct rest *rest = *link;
-        if (rest->task == task) {
-            *link = rest->next;
-            free(rest);
-            return;
-        }
-    }
+    take_out(&m->resting, task->seldom->rest_at);
 }
 
-void retry_release(struct moot *m)
-{
-    while (m->resting != NULL) {
-        struct rest *next = m->resting->next;
-        free(m->resting);
-        m->resting = next;
-    }
-}
+void retry_release(struct moot *m) { free(m->resting.items); }

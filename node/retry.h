@@ -11,15 +11,31 @@
 #ifndef NODE_RETRY_H
 #define NODE_RETRY_H
 
-#include "node/context.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct moot;
+struct task;
+
+struct rest {
+    uint64_t due_ns, number; /* of equals the first that came goes first */
+    struct task *task;
+};
+/* A heap: those due first, first.  All zero is an empty one. */
+struct resting {
+    struct rest *items;
+    size_t count, room;
+    uint64_t newest;
+};
 
 /* True if the failed task is to be tried again: it rests now (or is ready again), and
  * its inputs stay pinned. */
 bool retry_later(struct moot *m, struct task *task);
 /* Makes ready what has rested long enough. */
 void retry_wake(struct moot *m);
-/* It is cancelled. */
-void retry_forget(struct moot *m, struct task *task);
+/* It rests, and is cancelled. */
+void retry_forget(struct moot *m, const struct task *task);
 void retry_release(struct moot *m);
 
 #endif

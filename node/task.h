@@ -43,6 +43,7 @@ struct task_seldom {
     const char *label;    /* NULL: none */
     struct message_spec *spec; /* portable */
     struct task *parent;       /* nested: the spawning task, if known here */
+    uint32_t rest_at;          /* while it rests: its place among those (retry.h) */
     uint16_t failures;         /* of its kernel, which was tried again */
     /* While it lingers: */
     uint32_t linger_lane;

@@ -151,7 +151,7 @@ static bool lane_goes_on(const struct lane *lane)
 bool window_rests(const struct moot *m)
 {
     bool rests = m->ready.live == 0 && m->running <= m->kernel_waits &&
-                 m->going_on == NULL && m->resting == NULL;
+                 m->going_on == NULL && m->resting.count == 0;
     bool any = false; /* who has not spawned or waited yet has yet to begin */
     for (const struct lane *lane = m->lanes; rests && lane != NULL; lane = lane->next) {
         bool counts = lane->number != LANE_NO_NUMBER;

@@ -58,7 +58,7 @@ bool workers_start(struct moot *m, uint32_t count)
 
 static bool is_left_alone(const struct moot *m)
 {
-    if ((m->ready.live == 0 && m->going_on == NULL && m->resting == NULL) ||
+    if ((m->ready.live == 0 && m->going_on == NULL && m->resting.count == 0) ||
         m->worker_count > 0 || m->program_waits > 0 || m->closing) {
         return false;
     }
