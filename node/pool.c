@@ -17,7 +17,7 @@ enum {
 };
 
 struct pool_block {
-    struct pool_block *next;
+    struct pool_block *prev, *next; /* prev: of those that are alone */
     size_t used, size;
     alignas(max_align_t) unsigned char bytes[];
 };
@@ -30,15 +30,6 @@ void *pool_pages(size_t size)
         (void)madvise(memory, size, MADV_HUGEPAGE); /* else they are small ones */
     }
     return memory;
-}
-
-static struct pool_block *block_new(size_t size)
-{
-    struct pool_block *block = malloc(sizeof(*block) + size);
-    if (block != NULL) {
-        *block = (struct pool_block){.size = size};
-    }
-    return block;
 }
 
 /* Each is twice the one before, until it is one of the large pages. */
@@ -56,17 +47,18 @@ static bool add_block(struct pool *pool)
     return true;
 }
 
-/* What is large gets a block of its own, behind the one that is being filled. */
+/* What is large gets a block of its own, and may be the first to go of many. */
 static void *take_alone(struct pool *pool, size_t size)
 {
-    struct pool_block *block = block_new(size);
+    struct pool_block *block = malloc(sizeof(*block) + size);
     if (block == NULL) {
         return NULL;
     }
-    block->used = size;
-    struct pool_block **link = pool->blocks ? &pool->blocks->next : &pool->blocks;
-    block->next = *link;
-    *link = block;
+    *block = (struct pool_block){.next = pool->alone, .used = size, .size = size};
+    if (block->next != NULL) {
+        block->next->prev = block;
+    }
+    pool->alone = block;
     return memset(block->bytes, 0, size);
 }
 
@@ -118,15 +110,14 @@ void *pool_take(struct pool *pool, size_t size)
 
 static void give_alone(struct pool *pool, const void *memory)
 {
-    for (struct pool_block **link = &pool->blocks; *link != NULL;
-         link = &(*link)->next) {
-        if ((const void *)(*link)->bytes == memory) {
-            struct pool_block *block = *link;
-            *link = block->next;
-            free(block);
-            return;
-        }
+    char *bytes = (char *)(uintptr_t)memory;
+    struct pool_block *block =
+        (struct pool_block *)(void *)(bytes - offsetof(struct pool_block, bytes));
+    *(block->prev != NULL ? &block->prev->next : &pool->alone) = block->next;
+    if (block->next != NULL) {
+        block->next->prev = block->prev;
     }
+    free(block);
 }
 
 void pool_give(struct pool *pool, const void *memory, size_t size)
@@ -164,12 +155,18 @@ char *pool_string(struct pool *pool, const char *string, size_t length_max)
     return copy;
 }
 
+static void free_all(struct pool_block *block)
+{
+    while (block != NULL) {
+        struct pool_block *next = block->next;
+        free(block);
+        block = next;
+    }
+}
+
 void pool_release(struct pool *pool)
 {
-    while (pool->blocks != NULL) {
-        struct pool_block *next = pool->blocks->next;
-        free(pool->blocks);
-        pool->blocks = next;
-    }
+    free_all(pool->blocks);
+    free_all(pool->alone);
     *pool = (struct pool){0};
 }

@@ -23,6 +23,7 @@ enum { POOL_CLASSES = 22 };
 
 struct pool {
     struct pool_block *blocks; /* newest first */
+    struct pool_block *alone;  /* those of one piece each */
     void *given[POOL_CLASSES]; /* by size, linked through the first word */
     size_t next_bytes;         /* of the next block; 0: as the first */
 };

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static void payloads_are_aligned_and_end_in_zero(void **state)
@@ -222,6 +223,46 @@ static void a_pool_gives_again_what_it_was_given(void **state)
     pool_release(&pool);
 }
 
+enum { PIECE_BYTES = 17000, FEW = 500, MANY = 16 * FEW };
+
+/* Every third first, then the oldest first. */
+static double cost_of_giving(size_t count)
+{
+    struct pool pool = {0};
+    struct timespec begin, end;
+    unsigned char **pieces = calloc(count, sizeof(*pieces));
+    assert_non_null(pieces);
+    for (size_t i = 0; i < count; i++) {
+        pieces[i] = pool_take(&pool, PIECE_BYTES);
+        pieces[i][PIECE_BYTES - 1] = (unsigned char)i;
+    }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    for (size_t i = 0; i < count; i += 3) {
+        pool_give(&pool, pieces[i], PIECE_BYTES);
+    }
+    for (size_t i = 0; i + 1 < count; i++) {
+        assert_true(i % 3 == 0 || pieces[i][PIECE_BYTES - 1] == (unsigned char)i);
+        pool_give(&pool, i % 3 != 0 ? pieces[i] : NULL, PIECE_BYTES);
+    }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    free(pieces);
+    pool_release(&pool); /* with the last one */
+    return (double)(end.tv_sec - begin.tv_sec) +
+           (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+}
+
+/* Sixteen times as many: 16 times the cost, and something for caches, not 256. */
+static void a_pool_takes_many_large_pieces_back(void **state)
+{
+    (void)state;
+    (void)cost_of_giving(FEW);
+    double few = cost_of_giving(FEW), many = cost_of_giving(MANY);
+    if (many > 64 * few + 0.005) {
+        print_error("%d pieces took %.6f s, %d took %.6f s\n", FEW, few, MANY, many);
+    }
+    assert_true(many <= 64 * few + 0.005);
+}
+
 /* A long chain keeps its head and, above all, its first cause. */
 static void a_long_story_keeps_its_ends(void **state)
 {
@@ -257,6 +298,7 @@ int main(void)
         cmocka_unit_test(scratch_takes_everything),
         cmocka_unit_test(a_pool_gives_zeroed_memory),
         cmocka_unit_test(a_pool_gives_again_what_it_was_given),
+        cmocka_unit_test(a_pool_takes_many_large_pieces_back),
         cmocka_unit_test(a_long_story_keeps_its_ends),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
