@@ -211,8 +211,11 @@ static bool is_alone(const struct moot *m)
 
 void progress_give_way(struct moot *m)
 {
+    if (!m->group.oversubscribed || m->driven) {
+        return;
+    }
     uint64_t begun_ns = engine_look_at_clock(m);
-    if (!m->group.oversubscribed || m->driven || begun_ns < m->way_due_ns) {
+    if (begun_ns < m->way_due_ns) {
         return;
     }
     m->driven = true;
