@@ -409,7 +409,7 @@ COLD static void begin(struct core *core)
     core->begun = true;
     core->opened_ns =
         core->options.opened_ns != 0 ? core->options.opened_ns : core->now_ns;
-    core->entered_ns = core->leased_ns = core->now_ns;
+    core->entered_ns = core->watched_ns = core->now_ns;
     for (uint32_t rank = 0; rank < core->size && detect_watches(core); rank++) {
         peer_of(core, rank)->heard_ns = core->now_ns;
     }

@@ -314,10 +314,21 @@ static void beat(struct core *core)
     core->heartbeat_due_ns = add_ns(core->now_ns, timers_next_heartbeat_ns(core));
 }
 
+/* Who is stopped with all others, and then goes on, must not find that it has been cut
+ * off: what passes between two turns counts as two heartbeats at most. */
+static uint64_t counted_ns(struct core *core)
+{
+    uint64_t most_ns = add_ns(core->options.heartbeat_ns, core->options.heartbeat_ns);
+    uint64_t passed_ns = core->now_ns - core->watched_ns;
+    core->watched_ns = core->now_ns;
+    return passed_ns < most_ns ? passed_ns : most_ns;
+}
+
 static void watch_quorum(struct core *core)
 {
+    core->lacked_ns = add_ns(core->lacked_ns, counted_ns(core));
     if (is_quorate(core) && !view_is_last(core)) {
-        core->leased_ns = core->now_ns;
+        core->lacked_ns = 0;
         if (core->no_quorum) {
             core->no_quorum = false;
             recovery_take_up(core);
@@ -329,9 +340,7 @@ static void watch_quorum(struct core *core)
         graph_start_leased(core);
         return;
     }
-    uint64_t since_ns =
-        core->leased_ns > core->entered_ns ? core->leased_ns : core->entered_ns;
-    bool lost = add_ns(since_ns, core->options.quorum_wait_ns) <= core->now_ns;
+    bool lost = core->lacked_ns >= core->options.quorum_wait_ns;
     if (lost && core->leave.ready) {
         leave_done(core); /* others have all that it had; the view may have been lost */
     } else if (lost && !core->no_quorum) {

@@ -339,7 +339,8 @@ static void reset_epoch(struct core *core)
 {
     core->settled = false;
     core->voted_next = false;
-    core->entered_ns = core->now_ns;
+    core->entered_ns = core->watched_ns = core->now_ns;
+    core->lacked_ns = 0;
     core->reaccepting = 0;
     rankset_release(&core->reported);
     rankset_release(&core->settled_peers);

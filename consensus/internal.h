@@ -535,8 +535,9 @@ struct core {
     struct rankset retired;       /* who left in good order, ever */
     bool begun, voted_next, no_quorum, fenced;
     uint64_t opened_ns; /* no member can have removed this rank before that + T_lease */
-    uint64_t entered_ns, leased_ns, heartbeat_due_ns, join_due_ns;
-    uint32_t join_next; /* a newcomer: whom it asks next */
+    uint64_t entered_ns, heartbeat_due_ns, join_due_ns;
+    uint64_t watched_ns, lacked_ns; /* without a lease, as of that turn (T_q) */
+    uint32_t join_next;             /* a newcomer: whom it asks next */
     struct held *held_first, **held_last;
     uint64_t sent_before[MESSAGE_TYPE_END], received_before[MESSAGE_TYPE_END];
     uint64_t now_ns;

@@ -138,6 +138,23 @@ static void of_two_ranks_the_lowest_goes_on(void **state)
     bench_close();
 }
 
+/* Nobody was cut off: they stood still together, for twice as long as that takes. */
+static void a_job_that_was_stopped_goes_on(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    bench.now += 60 * HEARTBEAT_NS;
+    for (int turn = 0; turn < 1000; turn++) {
+        pass(MS / 4);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(bench.epoch[rank], 0);
+            assert_false(bench.no_quorum[rank]);
+        }
+    }
+    bench_close();
+}
+
 /* Cut off it claims nothing, so it has not come to its end: it may once it is alone. */
 static void who_has_no_quorum_does_not_adjourn(void **state)
 {
@@ -348,6 +365,7 @@ int main(void)
         cmocka_unit_test(who_never_spoke_is_certified_dead_too),
         cmocka_unit_test(a_past_that_is_full_ends_without_a_quorum),
         cmocka_unit_test(of_two_ranks_the_lowest_goes_on),
+        cmocka_unit_test(a_job_that_was_stopped_goes_on),
         cmocka_unit_test(who_has_no_quorum_does_not_adjourn),
         cmocka_unit_test(a_dead_chairs_task_is_run_by_a_survivor),
         cmocka_unit_test(a_delivered_result_is_not_run_again),
