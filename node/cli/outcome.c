@@ -127,13 +127,14 @@ static const struct sheet_loss *loss_of(const struct outcome *outcome,
     return NULL;
 }
 
-/* It outlived the view without it, or said itself at its close that it was out. */
+/* It outlived the view without it, or said itself at its close that it was out; then it
+ * may have ended with 0. */
 static bool was_removed(const struct rank_end *end, const struct sheet *sheet,
                         const struct sheet_loss *loss)
 {
     const bool outlived = loss->removed_ns != 0 && loss->removed_ns < end->ended_ns;
     const bool was_told = sheet && sheet->close_code != 0;
-    return !end->known || (end->status != 0 && (was_told || outlived));
+    return !end->known || was_told || (end->status != 0 && outlived);
 }
 
 enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *sheets,

@@ -193,11 +193,10 @@ static void give_up(const struct play *play, const char *what, uint32_t task, in
 {
     fprintf(stderr, "survivors: rank %d: %s task %u: %s: %s\n", self, what, task,
             moot_err_name(code), moot_last_error(play->m));
-    if (code == MOOT_ERR_FENCED) {
+    if (code == MOOT_ERR_FENCED || code == MOOT_ERR_NO_QUORUM) {
         moot_close(play->m);
-        _exit(EXIT_REMOVED);
     }
-    _exit(1);
+    _exit(code == MOOT_ERR_FENCED ? EXIT_REMOVED : 1);
 }
 
 /* Every rank has a handle to every task; its holders spawn it. */
