@@ -25,7 +25,7 @@
  *   observe.c   telling the program what becomes of tasks;  look.c showing it
  *   trace.c     records of all this;  metrics.c  figures for Prometheus
  *   report.c    stalls and divergence, told to people;  story.c causes of errors
- *   account.c   what this rank says of itself;  inquiry.c asks the others;
+ *   account.c   what this rank says of itself;  inquiry.c, questions.c ask the others;
  *               picture.c, diagnosis.c, stall.c  what that means;  door.c shows it
  *
  * Calls go from the top of this list's users (api.c) down; nothing below engine_step()

@@ -1,9 +1,9 @@
 /* inquiry.c - see inquiry.h. */
 #include "inquiry.h"
 
-#include "hashing/identity.h"
 #include "node/members.h"
 #include "node/outbox.h"
+#include "node/questions.h"
 #include "node/window.h"
 
 #include <stdlib.h>
@@ -64,55 +64,6 @@ void inquiry_free(struct inquiry *inquiry)
 
 bool inquiry_is_open(const struct moot *m) { return m->inquiry->rounds > 0; }
 
-/* --- What to ask ---------------------------------------------------------------- */
-
-struct question {
-    moot_hash hashes[LIMIT_INQUIRY_HASHES];
-    uint32_t count;
-    uint32_t only; /* of which this rank is to speak; PLACEMENT_NOBODY: all */
-    bool fresh;    /* of one of them it has not spoken */
-};
-
-static void ask_about(const struct picture *picture, const moot_hash *hash,
-                      struct question *question)
-{
-    for (uint32_t i = 0; i < question->count; i++) {
-        if (hash_equal(&question->hashes[i], hash)) {
-            return;
-        }
-    }
-    if (question->only != PLACEMENT_NOBODY) {
-        uint32_t owner = picture_owner(picture, hash);
-        uint32_t speaker =
-            owner != PLACEMENT_NOBODY ? owner : picture_chair(picture, hash);
-        if (speaker != question->only) {
-            return;
-        }
-        question->fresh |= picture_task(picture, speaker, hash) == NULL;
-    }
-    if (question->count < LIMIT_INQUIRY_HASHES) {
-        question->hashes[question->count++] = *hash;
-    }
-}
-
-/* Everything that somebody waits for, as far as is known. */
-static void gather(const struct picture *picture, struct question *question)
-{
-    for (uint32_t rank = 0; rank < picture->size; rank++) {
-        const Moot__Account *account = picture->seats[rank].account;
-        for (size_t i = 0; account != NULL && i < account->n_waits; i++) {
-            moot_hash hash = account_hash(&account->waits[i]->hash);
-            ask_about(picture, &hash, question);
-        }
-        for (size_t i = 0; account != NULL && i < account->n_tasks; i++) {
-            if (account->tasks[i]->input.len > 0) {
-                moot_hash hash = account_hash(&account->tasks[i]->input);
-                ask_about(picture, &hash, question);
-            }
-        }
-    }
-}
-
 /* --- Asking --------------------------------------------------------------------- */
 
 static bool can_answer(const struct moot *m, uint32_t rank)
@@ -153,15 +104,16 @@ static void ask_round(struct moot *m)
 {
     struct inquiry *inquiry = m->inquiry;
     struct picture picture = {0};
-    struct question *question = calloc(1, sizeof(*question));
+    struct question question;
     bool all = inquiry->rounds == 0 && m->group.size <= ASK_ALL_MAX;
     inquiry->number++;
     inquiry->missing = 0;
     inquiry->due_ns = m->now_ns + ROUND_NS;
     inquiry->rounds++;
-    if (question == NULL || !inquiry_picture(m, m->now_ns, &picture)) {
-        free(question);
-        free(picture.seats);
+    bool good = inquiry_picture(m, m->now_ns, &picture);
+    struct questions *questions = good ? questions_new(&picture, all) : NULL;
+    free(picture.seats);
+    if (questions == NULL) {
         return;
     }
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
@@ -170,16 +122,14 @@ static void ask_round(struct moot *m)
         if (!can_answer(m, rank) || deaf) {
             continue;
         }
-        *question = (struct question){.only = all ? PLACEMENT_NOBODY : rank};
-        gather(&picture, question);
-        if (!all && (!question->fresh || question->count <= asked->spoken_for)) {
+        questions_put(questions, rank, &question);
+        if (!all && (!question.fresh || question.count <= asked->spoken_for)) {
             continue; /* there is nothing that it could add */
         }
-        asked->spoken_for = all ? 0 : question->count;
-        ask(m, rank, question);
+        asked->spoken_for = all ? 0 : question.count;
+        ask(m, rank, &question);
     }
-    free(question);
-    free(picture.seats);
+    questions_free(questions);
 }
 
 void inquiry_want(struct moot *m, unsigned purpose)

@@ -20,34 +20,46 @@ const Moot__Account__Peer *picture_peer(const struct picture *picture, uint32_t 
     return own != NULL ? account_peer(own, rank) : NULL;
 }
 
-uint32_t picture_owner(const struct picture *picture, const moot_hash *hash)
+void picture_hear(const struct picture *picture, uint32_t by,
+                  const Moot__Account__Task *task, struct picture_word *word)
 {
-    uint32_t owner = PLACEMENT_NOBODY;
+    if (task->chair < picture->size &&
+        (word->chair == PLACEMENT_NOBODY || by == picture->rank)) {
+        word->chair = task->chair;
+    }
+    if (word->owns) {
+        return;
+    }
+    word->owns = task->own != CORE_OWN_NONE;
+    /* The chair's word counts before that of those who have it from hearsay. */
+    if (word->owns) {
+        word->owner = by;
+    } else if (task->owner < picture->size &&
+               (word->owner == PLACEMENT_NOBODY || task->chair == by)) {
+        word->owner = task->owner;
+    }
+}
+
+static struct picture_word all_say(const struct picture *picture, const moot_hash *hash)
+{
+    struct picture_word word = PICTURE_NO_WORD;
     for (uint32_t rank = 0; rank < picture->size; rank++) {
         const Moot__Account__Task *task = picture_task(picture, rank, hash);
-        if (task != NULL && task->own != CORE_OWN_NONE) {
-            return rank;
-        }
-        /* The chair's word counts before that of those who have it from hearsay. */
-        if (task != NULL && task->owner < picture->size &&
-            (owner == PLACEMENT_NOBODY || task->chair == rank)) {
-            owner = task->owner;
+        if (task != NULL) {
+            picture_hear(picture, rank, task, &word);
         }
     }
-    return owner;
+    return word;
+}
+
+uint32_t picture_owner(const struct picture *picture, const moot_hash *hash)
+{
+    return all_say(picture, hash).owner;
 }
 
 uint32_t picture_chair(const struct picture *picture, const moot_hash *hash)
 {
-    uint32_t chair = PLACEMENT_NOBODY;
-    for (uint32_t rank = 0; rank < picture->size; rank++) {
-        const Moot__Account__Task *task = picture_task(picture, rank, hash);
-        if (task != NULL && task->chair < picture->size &&
-            (chair == PLACEMENT_NOBODY || rank == picture->rank)) {
-            chair = task->chair;
-        }
-    }
-    return chair;
+    return all_say(picture, hash).chair;
 }
 
 bool picture_holders(const struct picture *picture, const moot_hash *hash,

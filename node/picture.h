@@ -25,6 +25,16 @@ const Moot__Account__Task *picture_task(const struct picture *picture, uint32_t 
 /* What the one who gathered them says of a peer; NULL: nothing. */
 const Moot__Account__Peer *picture_peer(const struct picture *picture, uint32_t rank);
 
+/* What has been said of a task's chair and owner; accounts are heard rank by rank. */
+struct picture_word {
+    uint32_t owner, chair; /* PLACEMENT_NOBODY: none is named */
+    bool owns;             /* the owner says so itself */
+};
+#define PICTURE_NO_WORD                                                                \
+    ((struct picture_word){.owner = PLACEMENT_NOBODY, .chair = PLACEMENT_NOBODY})
+void picture_hear(const struct picture *picture, uint32_t by,
+                  const Moot__Account__Task *task, struct picture_word *word);
+
 /* Who owns the task: by its own word before others'.  PLACEMENT_NOBODY: none says. */
 uint32_t picture_owner(const struct picture *picture, const moot_hash *hash);
 /* Its chair, as who gathered them has it, or else anyone. */
