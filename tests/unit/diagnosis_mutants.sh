@@ -131,8 +131,8 @@ mutant CANDIDATESOFONE $d - 's/^        rankset_release(&into->candidates);//'
 mutant NOTHINGISLACK $d - 's/} else if (finding->lack == CORE_LACK_NOTHING) {/} else if (false) {/'
 
 # Whose word counts.
-mutant OWNERUNHEARD $p - 's/if (task != NULL && task->own != CORE_OWN_NONE) {/if (false) {/'
-mutant NOOWNER $p slow 's/owner = task->owner;/(void)0;/; s/task->own != CORE_OWN_NONE/false/'
+mutant OWNERUNHEARD $p - 's/word->owns = task->own != CORE_OWN_NONE;/word->owns = false;/'
+mutant NOOWNER $p slow 's/word->owner = task->owner;/(void)0;/; s/task->own != CORE_OWN_NONE/false/'
 
 # Circles, and what keeps them from being found.
 mutant NOCIRCLE $d cycle 's/if (closes_circle(finding, &hash)) {/if (false) {/'
