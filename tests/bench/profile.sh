@@ -44,16 +44,26 @@ command -v valgrind >/dev/null || {
     exit 2
 }
 
-# cache NAME BYTES VARIABLE: an option; the size is getconf's, or these bytes
+# known VARIABLE: what getconf says, or 0 where it says "undefined" or nothing
+known() {
+    getconf "$1" 2>/dev/null | grep -x '[0-9][0-9]*' || echo 0
+}
+
+# cache NAME BYTES LEVEL: an option; size and ways are the processor's, 8 ways where it
+# tells none.  callgrind wants a power of two of sets: where they are none, these bytes.
 cache() {
-    size=$(getconf "$3" 2>/dev/null || echo 0)
-    [ "${size:-0}" -gt 0 ] || size=$2
-    echo "--$1=$size,8,64"
+    size=$(known "$3_SIZE") ways=$(known "$3_ASSOC")
+    [ "$ways" -gt 0 ] || ways=8
+    sets=$((size / ways / 64))
+    if [ "$sets" -eq 0 ] || [ $((sets & (sets - 1))) -ne 0 ]; then
+        size=$2 ways=8
+    fi
+    echo "--$1=$size,$ways,64"
 }
 slowly="env LD_PRELOAD=$(cd "$BUILD" && pwd)/tests/bench/slow_clock.so"
 callgrind="valgrind --tool=callgrind"
-caches="--cache-sim=yes --branch-sim=yes $(cache I1 32768 LEVEL1_ICACHE_SIZE)
-    $(cache D1 32768 LEVEL1_DCACHE_SIZE) $(cache LL 524288 LEVEL2_CACHE_SIZE)"
+caches="--cache-sim=yes --branch-sim=yes $(cache I1 32768 LEVEL1_ICACHE)
+    $(cache D1 32768 LEVEL1_DCACHE) $(cache LL 524288 LEVEL2_CACHE)"
 
 # collect NAME RANKS "FUNCTION..." PROGRAM ARGUMENTS...: of these functions and all that
 # they call, on rank 0.  The other is as slow, unless rank 0 does not wait for it.
