@@ -200,17 +200,19 @@ HOT moot_hash identity_hash(const struct identity *spec)
 
 /* --- Several at once -------------------------------------------------------------- */
 
-static int ways; /* blake2b_four_ways() */
+static enum blake2b_way best; /* blake2b_best_way() */
 
 void identity_together_init(void)
 {
-    __atomic_store_n(&ways, blake2b_four_ways(), __ATOMIC_RELAXED);
+    __atomic_store_n(&best, blake2b_best_way(), __ATOMIC_RELAXED);
 }
 
-bool identity_gains_together(void)
+static inline enum blake2b_way best_way(void)
 {
-    return __atomic_load_n(&ways, __ATOMIC_RELAXED) > 0;
+    return __atomic_load_n(&best, __ATOMIC_RELAXED);
 }
+
+size_t identity_together(void) { return blake2b_lanes(best_way()); }
 
 /* As at the top of this file, where each number is a byte, and one rank the candidates.
  */
@@ -260,25 +262,36 @@ static moot_hash hash_alone(const struct identity_block *block)
     return hash;
 }
 
+/* As many as there are lanes; those that are left over hash the first again. */
+static inline void hash_in_lanes(enum blake2b_way way,
+                                 const struct identity_block *const *blocks,
+                                 size_t count, moot_hash *hashes)
+{
+    struct blake2b_message messages[BLAKE2B_LANES_MAX];
+    unsigned char *digests[BLAKE2B_LANES_MAX];
+    moot_hash unused;
+    size_t lanes = blake2b_lanes(way);
+    assert(count <= lanes);
+    for (size_t i = 0; i < lanes; i++) {
+        const struct identity_block *block = blocks[i < count ? i : 0];
+        messages[i] =
+            (struct blake2b_message){&block->kernel->start, block->bytes, block->size};
+        digests[i] = i < count ? hashes[i].bytes : unused.bytes;
+    }
+    blake2b_together(way, messages, digests);
+}
+
 HOT void identity_hash_together(const struct identity_block *const *blocks,
                                 size_t count, moot_hash *hashes)
 {
-    assert(count <= IDENTITY_TOGETHER);
-    int way = __atomic_load_n(&ways, __ATOMIC_RELAXED);
-    if (count == 1 || way == 0) {
+    enum blake2b_way way = best_way();
+    if (way == BLAKE2B_EIGHT_AVX512 && count <= 4)
+        way = BLAKE2B_FOUR_AVX512;
+    if (count > 1 && count <= blake2b_lanes(way)) {
+        hash_in_lanes(way, blocks, count, hashes);
+    } else {
         for (size_t i = 0; i < count; i++)
             hashes[i] = hash_alone(blocks[i]);
-    } else {
-        struct blake2b_message messages[IDENTITY_TOGETHER];
-        unsigned char *digests[IDENTITY_TOGETHER];
-        moot_hash unused;
-        for (size_t i = 0; i < IDENTITY_TOGETHER; i++) {
-            const struct identity_block *block = blocks[i < count ? i : 0];
-            messages[i] = (struct blake2b_message){&block->kernel->start, block->bytes,
-                                                   block->size};
-            digests[i] = i < count ? hashes[i].bytes : unused.bytes;
-        }
-        blake2b_four(way, messages, digests);
     }
     for (size_t i = 0; i < count; i++)
         finish(blocks[i], &hashes[i]);

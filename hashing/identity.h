@@ -12,7 +12,7 @@
 #ifndef HASHING_IDENTITY_H
 #define HASHING_IDENTITY_H
 
-#include "blake2b_four.h"
+#include "blake2b_lanes.h"
 #include "moot_hash.h"
 #include "rankset.h"
 #include <stddef.h>
@@ -54,7 +54,7 @@ moot_hash identity_hash(const struct identity *spec);
 /* Up to so many plain specs are hashed together in little more time than one of them:
  * neither once nor nested, in no scope, without a key, for all ranks or for one, and a
  * block of BLAKE2b in all. */
-enum { IDENTITY_TOGETHER = 4, IDENTITY_OWNERS = 64 };
+enum { IDENTITY_TOGETHER_MAX = BLAKE2B_LANES_MAX, IDENTITY_OWNERS = 64 };
 struct identity_block {
     const struct identity_kernel *kernel;
     uint8_t size, args_at, inputs_at; /* the last two: in the bytes */
@@ -64,8 +64,8 @@ struct identity_block {
 
 /* Before the others: looks what this processor can. */
 void identity_together_init(void);
-/* Whether it gains by that. */
-bool identity_gains_together(void);
+/* As many specs as it gains by; 0: by none. */
+size_t identity_together(void);
 /* Makes a block of a plain spec, for rank `owner_plus_one` - 1, which is below
  * IDENTITY_OWNERS, or for all (0); returns where the hashes of its inputs are to be
  * written, one behind the other, or NULL if it is too long. */
@@ -73,7 +73,7 @@ unsigned char *identity_block_fill(struct identity_block *block,
                                    const struct identity_kernel *kernel,
                                    const void *args, size_t args_size,
                                    size_t input_count, unsigned owner_plus_one);
-/* Their hashes; `count`: 1 to IDENTITY_TOGETHER. */
+/* Their hashes; `count`: 1 to IDENTITY_TOGETHER_MAX. */
 void identity_hash_together(const struct identity_block *const *blocks, size_t count,
                             moot_hash *hashes);
 

@@ -2,7 +2,7 @@
  *
  * Where a bulk queue is the only queue that a thread has open, a plain spawn needs no
  * ticket: as one that waits for its hash (unnamed.h) it is a handle and a copy of its
- * spec.  It waits for the queue's close, and then all of them are hashed, four at a
+ * spec.  It waits for the queue's close, and then all of them are hashed, several at a
  * time, and registered in their order.
  *
  * A call of the library that is no spawn, on any thread, may want to know the tasks by

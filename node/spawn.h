@@ -22,7 +22,7 @@ int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec,
 /* Stubs of the core's that their handles have and that are to be registered. */
 struct spawn_stubs {
     uint32_t count;
-    void *all[IDENTITY_TOGETHER];
+    void *all[IDENTITY_TOGETHER_MAX];
 };
 /* Registers the task of that hash for a handle that has no task yet (handle_new of
  * UNNAMED_TASK), or adds a stub of it to `stubs`, of which there are fewer than it has

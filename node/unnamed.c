@@ -26,8 +26,8 @@ HOT bool unnamed_is_open(const struct moot *m, const struct lane *lane)
     if (m->unnamed.count > 0) {
         return m->unnamed.lane == lane;
     }
-    return identity_gains_together() && lane_is_running(lane) &&
-           lane->scope_depth == 0 && lane->group == NULL && m->observe == NULL &&
+    return identity_together() > 0 && lane_is_running(lane) && lane->scope_depth == 0 &&
+           lane->group == NULL && m->observe == NULL &&
            (lane->queues.entry == NULL ? !others_may_run(m)
                                        : region_is_open(lane->queues.top)) &&
            m->knobs.verify_ppm == 0 && !core_any_leaving(m->core);
@@ -147,7 +147,7 @@ HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *s
         return true;
     }
     unnamed->lane = lane;
-    if (++unnamed->count == IDENTITY_TOGETHER) {
+    if (++unnamed->count == identity_together()) {
         unnamed_settle_all(m);
     }
     return true;
@@ -225,10 +225,10 @@ static inline void settle(struct moot *m, struct lane *lane, uint16_t queue_line
 HOT static void settle_some(struct moot *m, struct lane *lane, uint16_t queue_line,
                             struct unnamed_task *tasks, uint32_t count)
 {
-    const struct identity_block *blocks[IDENTITY_TOGETHER];
-    moot_hash hashes[IDENTITY_TOGETHER];
+    const struct identity_block *blocks[IDENTITY_TOGETHER_MAX];
+    moot_hash hashes[IDENTITY_TOGETHER_MAX];
     struct spawn_stubs stubs;
-    for (uint32_t i = 0; i < IDENTITY_TOGETHER; i++) {
+    for (uint32_t i = 0; i < IDENTITY_TOGETHER_MAX; i++) {
         blocks[i] = &tasks[i < count ? i : 0].block;
     }
     identity_hash_together(blocks, count, hashes);
@@ -245,10 +245,10 @@ HOT static void settle_some(struct moot *m, struct lane *lane, uint16_t queue_li
 void unnamed_register(struct moot *m, struct lane *lane, uint16_t queue_line,
                       struct unnamed_task *tasks, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i += IDENTITY_TOGETHER) {
+    uint32_t together = (uint32_t)identity_together();
+    for (uint32_t i = 0; i < count; i += together) {
         uint32_t rest = count - i;
-        settle_some(m, lane, queue_line, tasks + i,
-                    rest < IDENTITY_TOGETHER ? rest : IDENTITY_TOGETHER);
+        settle_some(m, lane, queue_line, tasks + i, rest < together ? rest : together);
     }
 }
 

@@ -1,12 +1,13 @@
 /* unnamed.h - tasks that have been spawned and have no hash yet.
  *
- * Four tasks are hashed together in little more time than one (blake2b_four.h).  So a
- * plain spawn of the program ends when its spec has been checked and copied, with a
- * handle, and the task waits here for up to three others.  All are of the same thread
- * and are registered in the order of their spawns, stubs that follow each other in one
- * step of the core.  They get their hashes, and are registered
+ * Four tasks, or eight, as the processor is, are hashed together in little more time
+ * than one (blake2b_lanes.h).  So a plain spawn of the program ends when its spec has
+ * been checked and copied, with a handle, and the task waits here for up to three or
+ * seven others.  All are of the same thread and are registered in the order of their
+ * spawns, stubs that follow each other in one step of the core.  They get their hashes,
+ * and are registered
  *
- *   when there are four of them, or one is to be the input of the next;
+ *   when there are so many of them, or one is to be the input of the next;
  *   by every other call of the library but the release of a handle on which none of
  *   them can depend, and before the core hears of anything else.
  *
@@ -48,7 +49,7 @@ struct unnamed {
     struct lane *lane;   /* of all of them */
     struct task_facts facts; /* of the one that is registered, */
     struct rankset owner;    /* and its candidates, if not all are */
-    struct unnamed_task tasks[IDENTITY_TOGETHER];
+    struct unnamed_task tasks[IDENTITY_TOGETHER_MAX];
 };
 
 /* What a handle has for its task meanwhile.  It looks like a stub. */

@@ -37,24 +37,29 @@ static void hash_spec(void *kernel, long i)
     sink = hash_word(&hash);
 }
 
-/* Four of these at once, as those of plain spawns are. */
-static void hash_four(void *kernel, long i)
+/* Several of these at once, as those of plain spawns are. */
+static void hash_some(void *kernel, long i, size_t count)
 {
     const moot_hash inputs[2] = {{{1}}, {{2}}};
-    struct identity_block blocks[IDENTITY_TOGETHER];
-    const struct identity_block *all[IDENTITY_TOGETHER];
-    moot_hash hashes[IDENTITY_TOGETHER];
-    for (int k = 0; k < IDENTITY_TOGETHER; k++) {
-        const int64_t args[4] = {i, 1, 2, k};
+    struct identity_block blocks[IDENTITY_TOGETHER_MAX];
+    const struct identity_block *all[IDENTITY_TOGETHER_MAX];
+    moot_hash hashes[IDENTITY_TOGETHER_MAX];
+    for (size_t k = 0; k < count; k++) {
+        const int64_t args[4] = {i, 1, 2, (int64_t)k};
         unsigned char *to =
             identity_block_fill(&blocks[k], kernel, args, sizeof(args), 2, 2);
         micro_check(to != NULL, "a spec is too long for a block");
         memcpy(to, inputs, sizeof(inputs));
         all[k] = &blocks[k];
     }
-    identity_hash_together(all, IDENTITY_TOGETHER, hashes);
-    sink = hash_word(&hashes[i % IDENTITY_TOGETHER]);
+    identity_hash_together(all, count, hashes);
+    sink = hash_word(&hashes[(size_t)i % count]);
 }
+
+static void hash_four(void *kernel, long i) { hash_some(kernel, i, 4); }
+
+/* One by one where the processor has no lanes for them. */
+static void hash_eight(void *kernel, long i) { hash_some(kernel, i, 8); }
 
 /* --- Frames ----------------------------------------------------------------------- */
 
@@ -164,6 +169,7 @@ static void end_ready(void *argument)
 const struct micro micro_codec[] = {
     {"hash", begin_kernel, hash_spec, free},
     {"hash-four", begin_kernel, hash_four, free},
+    {"hash-eight", begin_kernel, hash_eight, free},
     {"encode", begin_frame, encode_frame, end_frame},
     {"decode", begin_frame, decode_frame, end_frame},
     {"ready-pop-push", begin_ready, pop_and_push, end_ready},

@@ -14,7 +14,7 @@ static inline bool collects(const struct seat *seat, uint32_t count)
     pthread_mutex_lock(&seat->m->bond->lock); /* no call: that would end it */
     bool all = seat->m->unnamed.in_regions == count;
     pthread_mutex_unlock(&seat->m->bond->lock);
-    return all || !identity_gains_together();
+    return all || identity_together() == 0;
 }
 
 /* A thread that has not spawned yet has other things to do as well. */

@@ -46,11 +46,17 @@ static inline void meet_serving(struct seat *seat)
     }
 }
 
+/* Of so many that were spawned one after the other. */
+static inline unsigned still_unnamed(unsigned spawned)
+{
+    return identity_together() > 0 ? spawned % (unsigned)identity_together() : 0;
+}
+
 /* Where there are no vectors of four words no task waits. */
 static inline void check_unnamed(struct seat *seat, unsigned count, int line)
 {
     unsigned found = unnamed(seat);
-    if (found == count || !identity_gains_together())
+    if (found == count || identity_together() == 0)
         return;
     failures++;
     fprintf(stderr, "%s: rank %d of %d: line %d: %u tasks wait, not %u\n", scene_name,

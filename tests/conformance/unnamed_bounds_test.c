@@ -137,7 +137,7 @@ static void collected_before_it_leaves(struct seat *seat, bool looks)
         EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_BULK), MOOT_OK);
         for (uint64_t i = 0; i < FEW; i++)
             tasks[i] = spawn_u64(seat, SQUARE, 100 + i);
-        CHECK(seat, seat->m->unnamed.in_regions == FEW || !identity_gains_together());
+        CHECK(seat, seat->m->unnamed.in_regions == FEW || identity_together() == 0);
     }
     turn_until(seat, seat->size - 1, one_is_leaving);
     if (!is_last(seat)) {

@@ -98,7 +98,7 @@ static void a_table_that_moves(struct seat *seat)
     const struct handle *slots = seat->m->handles.slots;
     release(seat, gone);
     release(seat, input);
-    CHECK(seat, seat->m->handles.slots != slots || !identity_gains_together());
+    CHECK(seat, seat->m->handles.slots != slots || identity_together() == 0);
     CHECK(seat, fetch_u64(seat, taker) == 4);
     EXPECT(seat, moot_task_release(seat->m, input), MOOT_ERR_STALE);
 }

@@ -100,20 +100,24 @@ static void end_call(struct seat *seat, enum call which)
         EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
 }
 
-/* The fourth of them, an input of another, and any other call. */
+/* The last of as many as are hashed together, an input of another, and any other call.
+ */
 static void settled_in_time(struct seat *seat)
 {
     begin(seat);
-    moot_task tasks[5];
-    for (uint64_t i = 0; i < 5; i++) {
+    const unsigned together =
+        identity_together() > 0 ? (unsigned)identity_together() : 1;
+    moot_task tasks[IDENTITY_TOGETHER_MAX + 1];
+    for (unsigned i = 0; i <= together; i++) {
         tasks[i] = spawn_u64(seat, SQUARE, 10 + i);
-        WAIT_UNNAMED(seat, (i + 1) % 4);
+        WAIT_UNNAMED(seat, still_unnamed(i + 1));
     }
-    spawn_sum(seat, &tasks[2], 1, 0); /* which has its name already */
+    spawn_sum(seat, &tasks[0], 1, 0); /* which has its name already */
     WAIT_UNNAMED(seat, 2);
-    spawn_sum(seat, &tasks[4], 1, 1);
+    spawn_sum(seat, &tasks[together], 1, 1);
     WAIT_UNNAMED(seat, 1);
-    CHECK(seat, fetch_u64(seat, tasks[4]) == 14 * 14);
+    const uint64_t last = 10 + together;
+    CHECK(seat, fetch_u64(seat, tasks[together]) == last * last);
     for (enum call which = 0; which < CALLS; which++) {
         begin(seat);
         moot_task task = spawn_u64(seat, SQUARE, 100 + (uint64_t)which);
@@ -398,7 +402,7 @@ static void a_stub_of_several(struct seat *seat)
             tasks[1] = spawn_on(seat, on + 1, NULL, 0, number + 1);
             tasks[2] = spawn_on(seat, on + 1, &from, 1, 2000);
             tasks[3] = spawn_on(seat, on, &from, 1, 3000);
-            WAIT_UNNAMED(seat, 0);
+            WAIT_UNNAMED(seat, still_unnamed(4));
             const moot_hash hash = hash_of(seat, tasks[2]);
             const moot_hash wanted = hash_of(seat, from), found = input_of(seat, &hash);
             CHECK(seat, memcmp(&found, &wanted, sizeof found) == 0);
@@ -430,7 +434,7 @@ static void stubs_that_become_records(struct seat *seat)
         for (int k = 0; k < 4; k++)
             takers[k] = spawn_on(seat, on + k % 2 + (k == 2), both, 3,
                                  100 * i + 50 + (uint64_t)k);
-        WAIT_UNNAMED(seat, 0);
+        WAIT_UNNAMED(seat, still_unnamed(4));
         hold_still(seat);
         takers[0] = spawn_on(seat, on, &from[2], 1, 100 * i + 60);
         takers[1] = spawn_on(seat, on + 1, &from[2], 1, 100 * i + 61);

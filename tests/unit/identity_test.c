@@ -279,19 +279,20 @@ static void every_size_is_encoded_whole(void **state)
 
 /* --- Together --------------------------------------------------------------------- */
 
-static void four_digests_are_the_librarys(void **state)
+static void digests_in_lanes_are_the_librarys(void **state)
 {
     (void)state;
     static const unsigned char salt[16] = "salt of a kernel";
-    if (blake2b_four_ways() == 0)
-        skip(); /* this processor has none */
-    for (int way = 1; way <= blake2b_four_ways(); way++) {
+    if (blake2b_best_way() == BLAKE2B_ALONE)
+        skip(); /* this processor has no lanes */
+    for (enum blake2b_way way = BLAKE2B_FOUR_AVX2; way <= blake2b_best_way(); way++) {
+        const size_t lanes = blake2b_lanes(way);
         for (size_t size = 0; size <= BLAKE2B_BLOCK_BYTES; size++) {
-            struct blake2b_message messages[4];
-            struct blake2b_start starts[4];
-            struct encoding texts[4];
-            unsigned char out[4][16], *digests[4];
-            for (size_t i = 0; i < 4; i++) {
+            struct blake2b_message messages[BLAKE2B_LANES_MAX];
+            struct blake2b_start starts[BLAKE2B_LANES_MAX];
+            struct encoding texts[BLAKE2B_LANES_MAX];
+            unsigned char out[BLAKE2B_LANES_MAX][16], *digests[BLAKE2B_LANES_MAX];
+            for (size_t i = 0; i < lanes; i++) {
                 unsigned char personal[16] = {(unsigned char)('a' + i)};
                 memset(texts[i].bytes, 0, BLAKE2B_BLOCK_BYTES);
                 texts[i].size = (size + 37 * i) % (BLAKE2B_BLOCK_BYTES + 1);
@@ -302,8 +303,8 @@ static void four_digests_are_the_librarys(void **state)
                     (struct blake2b_message){&starts[i], texts[i].bytes, texts[i].size};
                 digests[i] = out[i];
             }
-            blake2b_four(way, messages, digests);
-            for (size_t i = 0; i < 4; i++) {
+            blake2b_together(way, messages, digests);
+            for (size_t i = 0; i < lanes; i++) {
                 unsigned char library[16];
                 blake2b(&texts[i], salt, (const char[2]){(char)('a' + i)}, library);
                 assert_memory_equal(out[i], library, sizeof library);
@@ -348,7 +349,7 @@ static void specs_hashed_together_are_hashed_alone(void **state)
     (void)state;
     static unsigned char bytes[1024];
     struct identity_kernel kernels[2];
-    struct plain plain[IDENTITY_TOGETHER];
+    struct plain plain[IDENTITY_TOGETHER_MAX];
     size_t waiting = 0, blocks = 0, too_long = 0;
     identity_together_init();
     identity_kernel_init(&kernels[0], "k", 3);
@@ -364,10 +365,10 @@ static void specs_hashed_together_are_hashed_alone(void **state)
         assert_int_equal(fits, size <= BLAKE2B_BLOCK_BYTES);
         too_long += !fits;
         waiting += fits;
-        if (waiting < 1 + i % IDENTITY_TOGETHER)
+        if (waiting < 1 + i % IDENTITY_TOGETHER_MAX)
             continue;
-        const struct identity_block *all[IDENTITY_TOGETHER];
-        moot_hash hashes[IDENTITY_TOGETHER];
+        const struct identity_block *all[IDENTITY_TOGETHER_MAX];
+        moot_hash hashes[IDENTITY_TOGETHER_MAX];
         for (size_t k = 0; k < waiting; k++)
             all[k] = &plain[k].block;
         identity_hash_together(all, waiting, hashes);
@@ -537,7 +538,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_are_the_golden_ones),
         cmocka_unit_test(every_size_is_encoded_whole),
-        cmocka_unit_test(four_digests_are_the_librarys),
+        cmocka_unit_test(digests_in_lanes_are_the_librarys),
         cmocka_unit_test(specs_hashed_together_are_hashed_alone),
         cmocka_unit_test(every_field_counts),
         cmocka_unit_test(equal_specs_are_one_task),
