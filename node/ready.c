@@ -45,6 +45,12 @@ static void sift_down(struct ready *ready, size_t at)
     ready->items[at] = item;
 }
 
+static uint64_t next_order(struct ready *ready, const struct task *task)
+{
+    uint64_t number = ++ready->newest;
+    return task->nested ? (UINT64_MAX >> 1) - number : number | 1ull << 63;
+}
+
 static bool heap_add(struct ready *ready, struct task *task)
 {
     if (ready->count == ready->room) {
@@ -56,11 +62,8 @@ static bool heap_add(struct ready *ready, struct task *task)
         ready->items = grown;
         ready->room = room;
     }
-    uint64_t number = ++ready->newest;
     ready->items[ready->count] = (struct ready_item){
-        .priority = task->priority,
-        .order = task->nested ? (UINT64_MAX >> 1) - number : number | 1ull << 63,
-        .task = task};
+        .priority = task->priority, .order = next_order(ready, task), .task = task};
     sift_up(ready, ready->count++);
     return true;
 }
@@ -111,10 +114,28 @@ HOT bool ready_push(struct ready *ready, struct task *task)
     return added;
 }
 
+/* In place of an item that it has; what comes up soon stands near the front. */
+static void raise_in_place(struct ready *ready, struct task *task)
+{
+    size_t at = 0;
+    while (at < ready->count && ready->items[at].task != task) {
+        at++;
+    }
+    if (at < ready->count) {
+        ready->items[at].priority = task->priority;
+        ready->items[at].order = next_order(ready, task);
+        sift_up(ready, at);
+    }
+}
+
 /* Without memory it comes up as it would have. */
 void ready_raise(struct ready *ready, struct task *task)
 {
-    bool added = task->queued < UINT16_MAX && heap_add(ready, task);
+    if (task->queued == UINT16_MAX) {
+        raise_in_place(ready, task);
+        return;
+    }
+    bool added = heap_add(ready, task);
     task->queued = (uint16_t)(task->queued + added);
 }
 

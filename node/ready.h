@@ -3,8 +3,8 @@
  * Higher priority first; then nested tasks before the program's, since depth first
  * keeps few results alive, nested ones newest first, the program's oldest first.  A
  * task that is cancelled in the queue stays in it until it comes up, and one that is
- * raised stands in it twice; `live` counts tasks that are ready, once each.  The record
- * of a task stays as long as an item names it.
+ * raised stands in it once more; `live` counts tasks that are ready, once each.  The
+ * record of a task stays as long as an item names it.
  *
  * Most tasks are the program's and have no priority: oldest first is then the order in
  * which they came, and they stand in a line, a ring.  The others stand in a heap, and
@@ -35,7 +35,8 @@ bool ready_push(struct ready *ready, struct task *task); /* false without memory
 struct task *ready_pop(struct ready *ready);             /* NULL if none is live */
 /* What comes up next, cancelled or not; the queue is not empty. */
 const struct task *ready_first(const struct ready *ready);
-/* Its priority has risen: it gets another item, and the first is passed over. */
+/* Its priority has risen: it gets another item, and the first is passed over; of as
+ * many as can be counted one takes the new priority. */
 void ready_raise(struct ready *ready, struct task *task);
 /* One of those whose records may go now, or NULL. */
 struct task *ready_take_spent(struct ready *ready);

@@ -181,12 +181,39 @@ static void spent_once_its_items_are_gone(void **state)
     ready_release(&ready);
 }
 
+/* More often than items of a task are counted: each raise counts, and all of its items
+ * come up, and none that is another's. */
+static void can_be_raised_for_ever(void **state)
+{
+    (void)state;
+    enum { RAISES = UINT16_MAX + 10 };
+    struct task raised = {.stage = TASK_READY};
+    struct task other = {.stage = TASK_READY, .priority = RAISES - 3};
+    struct ready ready = {0};
+    assert_true(ready_push(&ready, &raised));
+    assert_true(ready_push(&ready, &other));
+    for (int32_t priority = 1; priority <= RAISES; priority++) {
+        raised.priority = priority;
+        ready_raise(&ready, &raised);
+    }
+    assert_ptr_equal(ready_pop(&ready), &raised);
+    raised.stage = TASK_ENDED;
+    raised.gone = true;
+    assert_ptr_equal(ready_pop(&ready), &other);
+    assert_null(ready_take_spent(&ready));
+    assert_null(ready_pop(&ready));
+    assert_int_equal(raised.queued, 0);
+    assert_ptr_equal(ready_take_spent(&ready), &raised);
+    ready_release(&ready);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_up_in_order),
         cmocka_unit_test(can_be_looked_at),
         cmocka_unit_test(spent_once_its_items_are_gone),
+        cmocka_unit_test(can_be_raised_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
