@@ -17,12 +17,42 @@ struct early_motion {
     struct message *motion;
 };
 
+static struct early_motion *take_off(struct early_motion **link)
+{
+    struct early_motion *early = *link;
+    *link = early->next;
+    return early;
+}
+
+static void early_free(struct early_motion *early)
+{
+    message_copy_free(early->motion);
+    free(early);
+}
+
+static bool would_adopt(const struct moot *m, const struct early_motion *early)
+{
+    return core_would_adopt(m->core, early->from, early->uid, early->motion);
+}
+
+/* The same rank's, about the same task. */
+static bool is_repeated(const struct early_motion *early, uint32_t from,
+                        const struct message *motion)
+{
+    return early->from == from && hash_equal(&early->motion->hash, &motion->hash);
+}
+
 void early_keep(struct moot *m, uint32_t from, const struct message *motion)
 {
     struct early_motion **last = &m->early;
     uint32_t count = 0;
-    for (; *last != NULL; count++) {
-        last = &(*last)->next;
+    while (*last != NULL) {
+        if (is_repeated(*last, from, motion) || !would_adopt(m, *last)) {
+            early_free(take_off(last));
+        } else {
+            last = &(*last)->next;
+            count++;
+        }
     }
     struct early_motion *early =
         count < EARLY_MOTIONS_MAX ? calloc(1, sizeof(*early)) : NULL;
@@ -39,19 +69,6 @@ void early_keep(struct moot *m, uint32_t from, const struct message *motion)
     *last = early;
 }
 
-static struct early_motion *take_off(struct early_motion **link)
-{
-    struct early_motion *early = *link;
-    *link = early->next;
-    return early;
-}
-
-static void early_free(struct early_motion *early)
-{
-    message_copy_free(early->motion);
-    free(early);
-}
-
 void early_take(struct moot *m, const struct kernel *kernel)
 {
     struct early_motion **link = &m->early;
@@ -62,7 +79,7 @@ void early_take(struct moot *m, const struct kernel *kernel)
             continue;
         }
         struct early_motion *early = take_off(link);
-        if (core_would_adopt(m->core, early->from, early->uid, motion)) {
+        if (would_adopt(m, early)) {
             spawn_adopt(m, motion);
         }
         early_free(early);

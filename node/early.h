@@ -13,8 +13,10 @@
 struct moot;
 struct kernel;
 
-/* Of a motion that the core would adopt.  Of too many, or without memory, none is kept:
- * the task is yielded when this rank rests, as one that is not portable. */
+/* Of a motion that the core would adopt.  It takes the place of what that rank said of
+ * the task before, and what the core would adopt no longer goes: it is decided, or came
+ * in an older view.  Of too many, or without memory, none is kept: the task is yielded
+ * when this rank rests, as one that is not portable. */
 void early_keep(struct moot *m, uint32_t from, const struct message *motion);
 /* The kernel is registered: takes what was kept for it. */
 void early_take(struct moot *m, const struct kernel *kernel);

@@ -4,12 +4,14 @@
  * The program is linked with --wrap=engine_step: of the registrations some are refused
  * for want of memory, and all are counted.
  */
+#include "hashing/placement.h"
 #include "kernels.h"
 #include "node/context.h"
+#include "node/early.h"
 #include "node/engine.h"
 #include "node/spawn.h"
 
-enum { PORTABLE = RELAY + 1, CLASHING, CARRIED, CARRIED_ONCE };
+enum { PORTABLE = RELAY + 1, CLASHING, CARRIED, CARRIED_ONCE, LATE };
 
 static atomic_int refusals_left, registered; /* by the program itself */
 
@@ -238,6 +240,76 @@ static void a_spec_may_come_before_its_kernel(struct seat *seat)
     meet(seat);
 }
 
+/* --- Of too many specs that come before their kernel ----------------------------- */
+
+enum { KEPT_MOST = 256, OF_A_KIND = KEPT_MOST + 1, ALL_EARLY = 2 * OF_A_KIND + 4 };
+
+static struct {
+    uint64_t x;
+    moot_hash hash;
+} of_rank_1[ALL_EARLY]; /* chairs these */
+
+static void find_those_of_rank_1(struct seat *seat)
+{
+    struct rankset both = {.low = 3};
+    uint64_t x = 0;
+    for (size_t i = 0; i < ALL_EARLY; x++) {
+        moot_task_spec spec = spec_of(seat, LATE, &x);
+        of_rank_1[i].x = x;
+        EXPECT(seat, moot_spec_hash(seat->m, &spec, &of_rank_1[i].hash), MOOT_OK);
+        i += placement_chair(&of_rank_1[i].hash, &both, NULL) == 1;
+    }
+}
+
+/* As if rank 0 had sent it now, or so many views ago. */
+static void keep_early(struct seat *seat, size_t which, uint64_t views_ago)
+{
+    const struct message_spec spec = {.kernel_name = "late",
+                                      .kernel_version = 1,
+                                      .args = &of_rank_1[which].x,
+                                      .args_size = sizeof of_rank_1[which].x};
+    struct message motion = {.type = MESSAGE_MOTION, .hash = of_rank_1[which].hash};
+    motion.u.motion.spec = &spec;
+    engine_lock(seat->m);
+    core_view(seat->m->core, &motion.epoch, &motion.view_id);
+    motion.epoch -= views_ago;
+    early_keep(seat->m, 0, &motion);
+    engine_unlock(seat->m);
+}
+
+/* What is repeated, decided or of an older view leaves room for what is not. */
+static void specs_before_their_kernel_take_no_place_in_vain(struct seat *seat)
+{
+    enum { AGAIN, FIRST, SECOND, THIRD, DECLINED, OLD = DECLINED + OF_A_KIND };
+    if (seat->rank == 0)
+        find_those_of_rank_1(seat);
+    meet(seat);
+    if (seat->rank == 1) {
+        for (size_t i = 0; i < OF_A_KIND; i++)
+            keep_early(seat, AGAIN, i == 0);
+        keep_early(seat, FIRST, 0);
+        for (size_t i = DECLINED; i < DECLINED + OF_A_KIND; i++)
+            keep_early(seat, i, 0);
+        for (size_t i = DECLINED; i < DECLINED + OF_A_KIND; i++)
+            EXPECT(seat, moot_decline(seat->m, &of_rank_1[i].hash), MOOT_OK);
+        keep_early(seat, SECOND, 0);
+        for (size_t i = OLD; i < OLD + OF_A_KIND; i++)
+            keep_early(seat, i, 1);
+        keep_early(seat, THIRD, 0);
+        add_kernel(seat, LATE, "late", square, MOOT_KERNEL_PORTABLE);
+        for (size_t i = 0; i < ALL_EARLY; i++)
+            CHECK(seat, is_adopted(seat, &of_rank_1[i].hash) == (i < DECLINED));
+    }
+    meet(seat);
+}
+
+static void late_at_1(struct seat *seat)
+{
+    kernels(seat);
+    if (seat->rank == 0)
+        add_kernel(seat, LATE, "late", square, MOOT_KERNEL_PORTABLE);
+}
+
 static const char *const with_a_worker[] = {"MOOT_THREADS=1", NULL};
 
 #define ALONE(name)                                                                    \
@@ -262,6 +334,12 @@ int main(int argc, char **argv)
          a_spec_may_come_before_its_kernel,
          late_at_0,
          with_a_worker,
+         closes_well,
+         {2}},
+        {"specs_before_their_kernel_take_no_place_in_vain",
+         specs_before_their_kernel_take_no_place_in_vain,
+         late_at_1,
+         NULL,
          closes_well,
          {2}},
     };
