@@ -40,8 +40,8 @@ int cli_usage(const struct verb *verb, const char *format, ...)
 int cli_no_option(const struct verb *verb, const char *word);
 
 /* The value of the option that argv[*i] is, if it is that one: it stands in the next
- * word, at which *i is then, or in the same one: -n4, --trace=DIR.  "": it lacks one.
- * NULL: another option.  In words.c. */
+ * word, at which *i is then, or in the same one: -n4, --trace=DIR.  "": it is empty, or
+ * there is none.  NULL: another option.  In words.c. */
 const char *cli_option(int argc, char **argv, int *i, const char *name);
 
 /* The value of -n; CLI_USAGE, which is said, if it is none.  In words.c. */

@@ -71,6 +71,8 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
         return cli_no_option(&verb_run, option);
     if (name == TRACE && *value == '\0')
         return cli_usage(&verb_run, "--trace names no folder");
+    if (name == FAULTS && *value == '\0' && *i + 1 == argc)
+        return cli_usage(&verb_run, "--faults lacks its plan");
     if (name == RANKS)
         status = cli_ranks_read(&verb_run, value, 1, &job->ranks);
     if (status == CLI_OK)

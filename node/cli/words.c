@@ -95,7 +95,7 @@ const char *cli_option(int argc, char **argv, int *i, const char *name)
     if (strncmp(argv[*i], name, length) != 0)
         return NULL;
     if (*rest == '\0')
-        return ++*i < argc ? argv[*i] : "";
+        return *i + 1 < argc ? argv[++*i] : "";
     if (name[1] == '-')
         return *rest == '=' ? rest + 1 : NULL;
     return isdigit((unsigned char)*rest) ? rest : NULL; /* -np is mpirun's */

@@ -172,6 +172,8 @@ expect run_without_the_number 2 "$moot" run -n
 says err "-n lacks the number of ranks, 1 to"
 expect run_without_count 2 "$moot" run true -n 2
 says err "-n N is missing before true"
+expect run_without_the_plan 2 "$moot" run -n 2 --faults
+says err "--faults lacks its plan"
 expect run_of_nothing 127 "$moot" run -n 2 no-such-program
 says err "there is no program no-such-program"
 mkdir "$scratch/here"
