@@ -96,6 +96,9 @@ static int faults_run(int argc, char **argv)
                              "%s sets a knob, and nothing runs here that has it: give "
                              "the plan alone",
                              argv[i]);
+    if (at + 1 < argc && strncmp(argv[at + 1], "-n", 2) == 0)
+        return cli_usage(&verb_faults, "%s stands behind %s: options come before plans",
+                         argv[at + 1], argv[at]);
     if (at + 1 != argc)
         return cli_usage(&verb_faults,
                          at < argc ? "a plan is one word" : "say which plan");

@@ -110,6 +110,6 @@ const struct verb verb_hash = {
         "Prints the 16-byte fingerprint (BLAKE2b-128) of each file as 32 hexadecimal\n"
         "digits, two spaces and its name.  Standard input, as -, if there is none.\n"
         "\n"
-        "Exit status: 0, or 1 if a file cannot be read.",
+        "Exit status: 0; 1 if a file cannot be read; 2 if the command line is wrong.",
     .run = hash_run,
 };

@@ -45,7 +45,8 @@ static int report_run(int argc, char **argv)
         } else if (argv[i][0] == '-') {
             return cli_no_option(&verb_report, argv[i]);
         } else if (directory != NULL) {
-            return cli_usage(&verb_report, "unknown argument %s", argv[i]);
+            return cli_usage(&verb_report, "unknown argument %s; did you mean -o %s?",
+                             argv[i], argv[i]);
         } else {
             directory = argv[i];
         }

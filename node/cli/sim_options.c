@@ -332,6 +332,8 @@ static int take_sweep(struct sim_command *command, const char *word)
         char value[64];
         struct plan_error error = {.wrong = "too long", .allowed = ""};
         size_t length = strcspn(at, ",");
+        if (length == 0)
+            return cli_usage(&verb_sim, "--sweep %s: a value is missing", word);
         (void)snprintf(value, sizeof value, "%.*s", (int)(length < 63 ? length : 63),
                        at);
         if (length > 62 ||
@@ -392,6 +394,11 @@ static int take_value(struct sim_command *command, const char **given, const cha
                       const char *value)
 {
     const int at = find_option(word);
+    if (at < 0 && word[0] != '-')
+        return cli_usage(&verb_sim,
+                         "unknown argument %s: a workload stands behind --workload, "
+                         "a plan behind --faults, ranks behind --ranks",
+                         word);
     if (at < 0)
         return cli_no_option(&verb_sim, word);
     if (value == NULL)

@@ -22,6 +22,17 @@ static const struct format *format_find(const char *name)
     return NULL;
 }
 
+/* Behind the folder; a format may have been meant, or the file. */
+static int refuse_second(const char *directory, const char *word)
+{
+    const char *format = format_find(word) ? word : directory;
+    if (format_find(format) != NULL)
+        return cli_usage(&verb_trace, "unknown argument %s; did you mean --format %s?",
+                         word, format);
+    return cli_usage(&verb_trace, "unknown argument %s; did you mean -o %s?", word,
+                     word);
+}
+
 static int trace_run(int argc, char **argv)
 {
     const char *directory = NULL, *path = NULL, *name = NULL;
@@ -40,7 +51,7 @@ static int trace_run(int argc, char **argv)
         } else if (argv[i][0] == '-') {
             return cli_no_option(&verb_trace, argv[i]);
         } else if (directory != NULL) {
-            return cli_usage(&verb_trace, "unknown argument %s", argv[i]);
+            return refuse_second(directory, argv[i]);
         } else {
             directory = argv[i];
         }

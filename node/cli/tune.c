@@ -99,7 +99,8 @@ static int arguments_read(int argc, char **argv, struct tuning *tuning)
     if (tuning->path == NULL)
         tuning->path = "moot.conf";
     if (tuning->ranks == NULL)
-        return cli_usage(&verb_tune, "how many ranks?  -n N is missing");
+        return cli_usage(&verb_tune, "how many ranks?  -n N is missing%s%s",
+                         i < argc ? " before " : "", i < argc ? argv[i] : "");
     if (i + tuning->setting_count >= argc)
         return cli_usage(&verb_tune, "which program?");
     return CLI_OK;
@@ -507,6 +508,6 @@ const struct verb verb_tune = {
         "             they say too little)\n"
         "\n"
         "Exit status: 0; 1 if the program failed or FILE cannot be written; 2 if the\n"
-        "command line or a knob is wrong.",
+        "command line or a knob is wrong; 128 + N if signal N ended it.",
     .run = tune_run,
 };

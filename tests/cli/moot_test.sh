@@ -102,6 +102,20 @@ report t -o report.html -o two|moot report: -o report.html and -o two
 trace export t --format csv --format dot|moot trace: --format csv and --format dot
 trace export t -o one -o two|moot trace: -o one and -o two
 END
+while IFS='|' read -r words told; do
+    # shellcheck disable=SC2086 # words are meant to split
+    expect "out of place: $words" 2 "$moot" $words
+    says err "$told"
+done <<'END'
+trace export t csv|moot trace: unknown argument csv; did you mean --format csv?
+trace export csv t|moot trace: unknown argument t; did you mean --format csv?
+trace export t t.json|moot trace: unknown argument t.json; did you mean -o t.json?
+report t run.html|moot report: unknown argument run.html; did you mean -o run.html?
+faults explain drop:0.1 -n 4|moot faults: -n stands behind drop:0.1: options come before plans
+faults explain drop:0.1 -n4|moot faults: -n4 stands behind drop:0.1: options come before plans
+faults explain drop:0.1 dup:0.1|moot faults: a plan is one word
+tune tsp -n 4|moot tune: how many ranks?  -n N is missing before tsp
+END
 expect one_value_twice 0 "$moot" info --level all --json --level all
 expect nothing_like_an_option 2 "$moot" report t --colour
 grep -qx "moot report: there is no option --colour" "$scratch/err"

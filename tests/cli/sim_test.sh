@@ -87,6 +87,9 @@ done <<'TABLE'
 --ranks 3 --latency never|--latency never: a time, such as 5ms, should stand here
 --ranks 3 --voters 16|--voters 16: there are 1 to 15 voters
 --ranks 3 --sweep colour=1|--sweep takes SETTING=VALUE,VALUE,.* such as vote-timeout
+--ranks 3 --sweep voters=|--sweep voters=: a value is missing
+--ranks 3 --sweep voters=1,,3|--sweep voters=1,,3: a value is missing
+--ranks 3 agree|unknown argument agree: a workload stands behind --workload, a plan behind --faults
 --ranks 3 --sweep voters=1,x|--sweep x: a whole number should stand here
 --ranks 3 --canary parrot|there is no canary "parrot"; there are:
 --ranks 65|random programs have at most 64 ranks
