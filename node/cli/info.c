@@ -217,10 +217,8 @@ static int info_run(int argc, char **argv)
     bool json = false, all = true;
     const char *before = NULL;
     for (int i = 1; i < argc; i++) {
-        const char *level = strcmp(argv[i], "--level") != 0 ? NULL
-                            : i + 1 < argc                  ? argv[++i]
-                                                            : "";
-        if (strcmp(argv[i], "--json") == 0)
+        const char *level = cli_option(argc, argv, &i, "--level");
+        if (level == NULL && strcmp(argv[i], "--json") == 0)
             json = true;
         else if (level == NULL)
             return argv[i][0] == '-'

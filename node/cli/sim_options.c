@@ -389,11 +389,15 @@ static int find_option(const char *word)
     return setting < 0 ? -1 : OPTIONS + setting;
 }
 
-/* `given`: what each has been given before; NULL: nothing. */
-static int take_value(struct sim_command *command, const char **given, const char *word,
-                      const char *value)
+/* Takes the option at argv[*i], and its value, which may stand in the next word, at
+ * which *i is then.  `given`: what each has been given before; NULL: nothing. */
+static int take_value(struct sim_command *command, const char **given, int argc,
+                      char **argv, int *i)
 {
-    const int at = find_option(word);
+    char name[64];
+    const char *word = argv[*i], *equals = strchr(word, '='), *value;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    const int at = find_option(name);
     if (at < 0 && word[0] != '-')
         return cli_usage(&verb_sim,
                          "unknown argument %s: a workload stands behind --workload, "
@@ -401,11 +405,15 @@ static int take_value(struct sim_command *command, const char **given, const cha
                          word);
     if (at < 0)
         return cli_no_option(&verb_sim, word);
-    if (value == NULL)
-        return cli_usage(&verb_sim, "%s takes a value", word);
+    if (equals != NULL)
+        value = equals + 1;
+    else if (*i + 1 < argc)
+        value = argv[++*i];
+    else
+        return cli_usage(&verb_sim, "%s takes a value", name);
     const bool repeats = at < OPTIONS && options[at].take == take_leave;
     if (!repeats && given[at] != NULL)
-        return cli_once(&verb_sim, word, given[at], value);
+        return cli_once(&verb_sim, name, given[at], value);
     given[at] = value;
     return at < OPTIONS ? options[at].take(command, value)
                         : take_setting(command, at - OPTIONS, value);
@@ -451,10 +459,9 @@ int sim_options_read(int argc, char **argv, struct sim_command *out)
     for (int i = 1; i < argc; i++) {
         if (take_flag(out, argv[i]))
             continue;
-        int status = take_value(out, given, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+        int status = take_value(out, given, argc, argv, &i);
         if (status != CLI_OK)
             return status;
-        i++;
     }
     return check(out);
 }

@@ -39,15 +39,16 @@ static int trace_run(int argc, char **argv)
     if (argc < 2 || strcmp(argv[1], "export") != 0)
         return cli_usage(&verb_trace, "what?  `moot trace export DIR` is all there is");
     for (int i = 2; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "--format") == 0 || strcmp(argv[i], "-o") == 0) {
-            if (value == NULL)
-                return cli_usage(&verb_trace, "%s lacks its value", argv[i]);
-            const char **before = argv[i][1] == 'o' ? &path : &name;
-            if (cli_once(&verb_trace, argv[i], *before, value) != CLI_OK)
+        const char *format = cli_option(argc, argv, &i, "--format");
+        const char *value = format ? format : cli_option(argc, argv, &i, "-o");
+        if (value != NULL) {
+            const char *option = format ? "--format" : "-o";
+            const char **before = format ? &name : &path;
+            if (*value == '\0')
+                return cli_usage(&verb_trace, "%s lacks its value", option);
+            if (cli_once(&verb_trace, option, *before, value) != CLI_OK)
                 return CLI_USAGE;
             *before = value;
-            i++;
         } else if (argv[i][0] == '-') {
             return cli_no_option(&verb_trace, argv[i]);
         } else if (directory != NULL) {

@@ -116,6 +116,23 @@ faults explain drop:0.1 -n4|moot faults: -n4 stands behind drop:0.1: options com
 faults explain drop:0.1 dup:0.1|moot faults: a plan is one word
 tune tsp -n 4|moot tune: how many ranks?  -n N is missing before tsp
 END
+expect a_value_in_the_same_word 0 "$moot" info --level=basic --json
+! grep -q MOOT_LEASE "$scratch/out"
+note $? "it is not basic"
+while IFS='|' read -r words told; do
+    # shellcheck disable=SC2086 # words are meant to split
+    expect "a wrong value in the same word: $words" 2 "$moot" $words
+    says err "$told"
+done <<'END'
+info --level=most|--level is basic or all, not 'most'
+info --level --json|--level is basic or all, not '--json'
+trace export t --format=xml|no format 'xml': chrome, dot, paje, csv or prometheus
+trace export t --format=|--format lacks its value
+sim --ranks=none|--ranks takes a number of ranks, 1 to 16384, not "none"
+sim --ranks=3 --vote-timeout=5|--vote-timeout 5: a time needs a unit
+sim --ranks=3 --tasks=5 --tasks 6|--tasks 5 and --tasks 6 are not the same
+sim --steady=1|there is no option --steady=1; did you mean --steady?
+END
 expect one_value_twice 0 "$moot" info --level all --json --level all
 expect nothing_like_an_option 2 "$moot" report t --colour
 grep -qx "moot report: there is no option --colour" "$scratch/err"
