@@ -188,21 +188,33 @@ static const char *knob_of(uint64_t ns, char text[TIME_BYTES])
     return text;
 }
 
+static const char *late_chairs_of(const struct tune_measures *measures,
+                                  char text[2 * TIME_BYTES])
+{
+    char late[TIME_BYTES];
+    if (measures->late.count == 0)
+        return "none was seen";
+    snprintf(text, 2 * TIME_BYTES, "%s, of %zu",
+             time_of((uint64_t)samples_most(&measures->late), late),
+             measures->late.count);
+    return text;
+}
+
 static void timeout_print(const struct tune_measures *measures, uint64_t timeout_ns,
                           FILE *to)
 {
-    char timeout[TIME_BYTES], late[TIME_BYTES], trip[TIME_BYTES], gap[TIME_BYTES];
+    char timeout[TIME_BYTES], late[2 * TIME_BYTES], trip[TIME_BYTES], gap[TIME_BYTES];
     fprintf(
         to,
         "\nadvised: MOOT_VOTE_TIMEOUT=%s: no replay cast a needless vote with it, "
         "and it is at least four times\nthe longest round trip (%s), gap in progress "
-        "(%s) and late chair (%s, of %zu).\nVotes that evidence decides do not wait "
+        "(%s) and late chair (%s).\nVotes that evidence decides do not wait "
         "for it; it bounds what a chair costs that is stuck in\ncode that is not "
         "moot's.\n",
         knob_of(timeout_ns, timeout),
         time_of((uint64_t)samples_most(&measures->trips), trip),
         time_of((uint64_t)samples_most(&measures->gaps), gap),
-        time_of((uint64_t)samples_most(&measures->late), late), measures->late.count);
+        late_chairs_of(measures, late));
 }
 
 static void reason_print(const struct tune_measures *measures,
@@ -257,6 +269,16 @@ static void knob_print(const char *name, uint64_t ns, FILE *to)
     fprintf(to, "%s = %s\n", name, knob_of(ns, text));
 }
 
+/* "# 12 heartbeats, the latest by 0.123 ms."; or that none was seen. */
+static void latest_print(const struct samples *samples, const char *what, FILE *to)
+{
+    if (samples->count == 0)
+        fprintf(to, "\n# No %s was seen.", what);
+    else
+        fprintf(to, "\n# %zu %s%s, the latest by %.3f ms.", samples->count, what,
+                samples->count == 1 ? "" : "s", (double)samples_most(samples) / 1e6);
+}
+
 void tune_write_config(const struct tune_measures *measures,
                        const struct tune_advice *advice, const char *command, FILE *to)
 {
@@ -267,18 +289,16 @@ void tune_write_config(const struct tune_measures *measures,
             MOOT_VERSION_MAJOR, MOOT_VERSION_MINOR, MOOT_VERSION_PATCH, measures->runs,
             measures->runs == 1 ? "" : "s", command, measures->ranks, measures->hosts,
             measures->hosts == 1 ? "" : "s");
-    fprintf(to, "\n# %zu late chair%s, the latest by %.3f ms.\n", measures->late.count,
-            measures->late.count == 1 ? "" : "s",
-            (double)samples_most(&measures->late) / 1e6);
+    latest_print(&measures->late, "late chair", to);
+    fputc('\n', to);
     knob_print("MOOT_VOTE_TIMEOUT", advice->timers.vote_timeout_ns, to);
     fprintf(to, "\n# %zu round trip%s; they are followed.\nMOOT_ASK_DELAY = auto\n",
             measures->trips.count, measures->trips.count == 1 ? "" : "s");
     /* A number would be as long, and no longer where a rank's heartbeats come late. */
     const bool is_auto = advice->timers.suspect_ns == TUNE_SUSPECT_AUTO_NS;
-    fprintf(to, "\n# %zu heartbeat%s, the latest by %.3f ms.  %s\n",
-            measures->silences.count, measures->silences.count == 1 ? "" : "s",
-            (double)samples_most(&measures->silences) / 1e6,
-            is_auto ? "That is 3s, and more for a rank that is late."
+    latest_print(&measures->silences, "heartbeat", to);
+    fprintf(to, "  %s\n",
+            is_auto ? "auto is 3s, and more for a rank that is late."
                     : "Heartbeats are a sixth of this, and leases four of these.");
     if (is_auto)
         fprintf(to, "MOOT_SUSPECT = auto\n");

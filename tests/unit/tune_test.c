@@ -278,6 +278,43 @@ static void a_suspicion_that_auto_has_is_left_to_it(void **state)
     }
 }
 
+static void what_was_never_seen_has_no_latest(void **state)
+{
+    (void)state;
+    int64_t late_ns[] = {MS(2), MS(3)};
+    static const char *const chairs[] = {
+        "\n# No late chair was seen.\n", "\n# 1 late chair, the latest by 2.000 ms.\n",
+        "\n# 2 late chairs, the latest by 3.000 ms.\n"};
+    static const char *const beats[] = {"\n# No heartbeat was seen.  auto is 3s,",
+                                        "\n# 1 heartbeat, the latest by 2.000 ms.  ",
+                                        "\n# 2 heartbeats, the latest by 3.000 ms.  "};
+    static const char *const reasons[] = {" late chair (none was seen).\n",
+                                          " late chair (2 ms, of 1).\n",
+                                          " late chair (3 ms, of 2).\n"};
+    for (size_t i = 0; i < sizeof chairs / sizeof *chairs; i++) {
+        char *text = NULL;
+        size_t size;
+        const struct tune_measures measures = {
+            .runs = 1,
+            .hosts = 1,
+            .late = {.items = late_ns, .count = i},
+            .silences = {.items = late_ns, .count = i}};
+        const struct tune_advice advice = {
+            .timers = {.vote_timeout_ns = (uint64_t)MS(8),
+                       .suspect_ns = (uint64_t)MS(3000)},
+            .enough = true};
+        FILE *file = open_memstream(&text, &size);
+        assert_non_null(file);
+        tune_write_config(&measures, &advice, "prog", file);
+        tune_print_advice(&measures, &advice, file);
+        fclose(file);
+        assert_non_null(strstr(text, chairs[i]));
+        assert_non_null(strstr(text, beats[i]));
+        assert_non_null(strstr(text, reasons[i]));
+        free(text);
+    }
+}
+
 static void what_was_seen_once_is_not_several_times(void **state)
 {
     (void)state;
@@ -302,6 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_suspicion_that_auto_has_is_left_to_it),
+        cmocka_unit_test(what_was_never_seen_has_no_latest),
         cmocka_unit_test(what_was_seen_once_is_not_several_times),
         cmocka_unit_test(samples_are_counted_from_above),
         cmocka_unit_test(a_share_is_bounded_by_what_the_sample_supports),
