@@ -205,6 +205,7 @@ $(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test \
   LDFLAGS_ALL += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(BUILD)/tests/conformance/cancel_memory_test: LDFLAGS_ALL += -Wl,--wrap=pool_take
 $(BUILD)/tests/conformance/registering_test: LDFLAGS_ALL += -Wl,--wrap=engine_step
+$(BUILD)/tests/conformance/no_thread_test: LDFLAGS_ALL += -Wl,--wrap=pthread_create
 
 # What the command reads is tested without the command.
 $(BUILD)/tests/unit/trace_test: $(addprefix $(BUILD)/node/cli/,trace_align.o trace_read.o trace_store.o)

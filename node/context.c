@@ -27,6 +27,7 @@
 #include "node/workers.h"
 #include "proto/error.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,7 +188,7 @@ static void say_strangers(struct moot *m)
     text_release(&text);
 }
 
-static bool start_threads(struct moot *m)
+static bool start_threads(struct moot *m, char *story)
 {
     bool helper = m->knobs.progress != KNOB_PROGRESS_CALLER && m->group.size > 1;
     bool workers = m->knobs.threads > 0;
@@ -198,8 +199,12 @@ static bool start_threads(struct moot *m)
     atomic_store(&m->driven_ns, engine_look_at_clock(m));
     door_open(m);
     engine_lock(m); /* those that run already tell peers how many there are */
-    bool started = (!helper || progress_start_helper(m)) &&
-                   (!workers || workers_start(m, (uint32_t)m->knobs.threads));
+    bool helped = !helper || progress_start_helper(m);
+    bool started = helped && (!workers || workers_start(m, (uint32_t)m->knobs.threads));
+    if (!started) {
+        snprintf(story, STORY_BYTES, "the system gives no thread for %s",
+                 helped ? "a worker (MOOT_THREADS)" : "the helper");
+    }
     engine_unlock(m);
     return started;
 }
@@ -239,7 +244,7 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     if (error == MOOT_OK) {
         error = make_parts(m, story);
     }
-    if (error == MOOT_OK && !start_threads(m)) {
+    if (error == MOOT_OK && !start_threads(m, story)) {
         error = MOOT_ERR_NO_MEMORY;
     }
     if (error != MOOT_OK) {
