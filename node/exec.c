@@ -173,6 +173,15 @@ COLD static void end_lost(struct moot *m, struct task *task)
     end_with_story(m, task, MOOT_ERR_RESULT_LOST, &story);
 }
 
+COLD static void end_without_place(struct moot *m, struct task *task)
+{
+    struct text story = {0};
+    task_describe(&story, task);
+    text_add(&story, ": no memory for a place among those that are ready, on rank %u",
+             m->group.rank);
+    end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
+}
+
 void exec_take(struct moot *m, struct task *task, int code, uint32_t by, bool seen)
 {
     assert(task != NULL && task->stage == TASK_IDLE);
@@ -193,7 +202,7 @@ void exec_take(struct moot *m, struct task *task, int code, uint32_t by, bool se
         trace_ready(m, task);
         progress_wake(m);
     } else {
-        end_task(m, task, MOOT_ERR_TASK_FAILED, NULL);
+        end_without_place(m, task);
     }
 }
 
