@@ -201,7 +201,8 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 # These fail the library's n-th allocation (tests/unit/failing_alloc.h, or their own).
 $(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test \
   $(BUILD)/tests/unit/core_memory_test \
-  $(BUILD)/tests/conformance/unnamed_memory_test: \
+  $(BUILD)/tests/conformance/unnamed_memory_test \
+  $(BUILD)/tests/conformance/queue_memory_test: \
   LDFLAGS_ALL += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(BUILD)/tests/conformance/cancel_memory_test: LDFLAGS_ALL += -Wl,--wrap=pool_take
 $(BUILD)/tests/conformance/registering_test: LDFLAGS_ALL += -Wl,--wrap=engine_step

@@ -271,6 +271,21 @@ static int open_line(struct moot *m, struct lane *lane, uint16_t line)
     return error;
 }
 
+/* All or none: a kernel may try again. */
+static int open_all_of_line(struct moot *m, struct lane *lane, uint16_t line)
+{
+    struct text story = {0};
+    int error = open_line(m, lane, line);
+    if (error == MOOT_OK) {
+        return error;
+    }
+    text_add(&story, "%s", text_get(&lane->error));
+    queue_close_all(m, lane);
+    lane_fail(lane, error, "%s", text_get(&story));
+    text_release(&story);
+    return error;
+}
+
 /* With the first thing that a kernel has to do with queues. */
 static int open_inherited(struct moot *m, struct lane *lane)
 {
@@ -279,7 +294,9 @@ static int open_inherited(struct moot *m, struct lane *lane)
         return MOOT_OK;
     }
     call->queues.inherits = true;
-    return open_line(m, lane, call->task->queue_line);
+    int error = open_all_of_line(m, lane, call->task->queue_line);
+    call->queues.inherits = error == MOOT_OK;
+    return error;
 }
 
 static int check_shape(struct lane *lane, const char *call)

@@ -2,41 +2,11 @@
  * hash ends every wait of all ranks with NO_MEMORY, and nothing else.
  *
  * Rank 0 spawns while one allocation of its thread fails, the first or a later one, or
- * all from then on; the others wait for what it owns.  The program is linked with
- * --wrap, as those of tests/unit/failing_alloc.h, but each thread counts for itself.
+ * all from then on; the others wait for what it owns.
  */
+#include "failing_thread.h"
 #include "handles_in_use.h"
 #include "unnamed.h"
-
-static _Thread_local long made, fail_at; /* fail_at: 0: none */
-static _Thread_local bool fail_all;
-
-static bool fails(void)
-{
-    made += fail_at > 0;
-    return fail_at > 0 && (fail_all ? made >= fail_at : made == fail_at);
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *bytes, size_t size);
-void __real_free(void *bytes);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *bytes, size_t size);
-void __wrap_free(void *bytes);
-
-void *__wrap_malloc(size_t size) { return fails() ? NULL : __real_malloc(size); }
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-void *__wrap_realloc(void *bytes, size_t size)
-{
-    return fails() ? NULL : __real_realloc(bytes, size);
-}
-
-void __wrap_free(void *bytes) { __real_free(bytes); }
 
 enum { SPAWNS_MAX = 250 };
 
