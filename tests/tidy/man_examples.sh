@@ -4,7 +4,8 @@
 # Takes the literal block of each section-3 page's EXAMPLES, compiles it as a user would,
 # with warnings as errors, against the public headers and BUILD/libmoot.so, and runs it
 # on one rank and on three.  A page without an example fails, and so does a call of a public header
-# that no page names, or a knob that moot-knobs(7) leaves out.
+# that no page names, or a knob that moot-knobs(7) leaves out, or tells without its range or
+# default.
 set -eu
 
 build=${1:?usage: man_examples.sh BUILD}
@@ -59,11 +60,18 @@ if [ -s "$scratch/missing" ]; then
     failed=1
 fi
 
-"$build/moot" info 2>/dev/null | grep -oE '\bMOOT_[A-Z_]+\b' | sort -u |
-    while read -r knob; do
-        grep -q "$knob" deploy/man/moot-knobs.7 ||
-            echo "$knob: moot-knobs(7) does not have it"
-    done >"$scratch/knobs"
+# Each knob, its range, and a word of its default.
+"$build/moot" info --json 2>/dev/null |
+    sed -n 's/^ *{"name": "\(MOOT_[A-Z_]*\)".*/\1/p; s/^ *"allowed": "\([^"]*\)".*/\1/p' |
+    paste -d ' ' - - >"$scratch/allowed"
+[ "$(wc -l <"$scratch/allowed")" -ge 20 ] || failed=1
+while read -r knob allowed; do
+    awk -v knob="$knob" '/^\.(It Ev|El)/ { on = $3 == knob } on' deploy/man/moot-knobs.7 |
+        tr '\n' ' ' | sed 's/ | / to /g' >"$scratch/item"
+    range=$(echo "$allowed" | grep -oE '[0-9]+[a-z]* to [0-9]+[a-z]*') || range=
+    grep -qF "$range" "$scratch/item" && grep -q default "$scratch/item" ||
+        echo "$knob: moot-knobs(7) lacks it, its default or its range: $range"
+done <"$scratch/allowed" >"$scratch/knobs"
 if [ -s "$scratch/knobs" ]; then
     cat "$scratch/knobs"
     failed=1
