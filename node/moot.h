@@ -149,7 +149,7 @@ typedef struct moot_kernel {
 } moot_kernel;
 
 /* Registers a kernel, alike on every rank, before the first task that uses it.
- * Errors: INVALID, KERNEL_EXISTS (same name), LIMIT. */
+ * Errors: INVALID, KERNEL_EXISTS (same name), LIMIT, NO_MEMORY. */
 MOOT_API int moot_kernel_register(moot *m, const moot_kernel *kernel,
                                   moot_kernel_id *out);
 
@@ -234,8 +234,8 @@ typedef struct moot_task_spec {
  *
  * Errors: INVALID, STALE or FOREIGN (an input), UNKNOWN_KERNEL, KERNEL_MISMATCH,
  * NO_KEY, LIMIT, DECLINED, SCOPE_CLOSED, RESULT_LOST (a once task that has been
- * forgotten), CLOSED, DIVERGED, STALLED, TRANSPORT, NO_MEMORY; STATE inside a kernel,
- * where moot_call_spawn is the call. */
+ * forgotten), CLOSED, DIVERGED, STALLED, TRANSPORT, NO_QUORUM, FENCED, NO_MEMORY; STATE
+ * inside a kernel, where moot_call_spawn is the call. */
 #define moot_task_spawn(m, ...) moot_task_spawn_at((m), __VA_ARGS__, MOOT_SITE)
 #define MOOT_SITE MOOT_SITE_(__FILE__, __LINE__)
 #define MOOT_SITE_(file, line) MOOT_SITE__(file, line)
@@ -274,10 +274,10 @@ MOOT_API int moot_task_find(moot *m, const moot_hash *hash, moot_task *out);
 /* Waits until the task is done, running other tasks meanwhile.  `timeout` 0 polls.
  * Errors: TIMEOUT; TASK_FAILED or CANCELLED (the task's own); NOT_HELD, CYCLE,
  * NO_CANDIDATE, MAYBE_RAN, RESULT_LOST, NO_QUORUM, FENCED (how the moot ended the
- * wait); KERNEL_MISMATCH; DIVERGED; CLOSED; STALLED; TRANSPORT; STALE, FOREIGN,
- * INVALID; STATE inside a kernel.  NOT_HELD is found at once where every rank has
- * closed or declined; otherwise only while every rank is in a wait without a timeout,
- * for one that may wake could spawn it yet. */
+ * wait); KERNEL_MISMATCH; DIVERGED; CLOSED; STALLED; TRANSPORT; NO_MEMORY; STALE,
+ * FOREIGN, INVALID; STATE inside a kernel.  NOT_HELD is found at once where every rank
+ * has closed or declined; otherwise only while every rank is in a wait without a
+ * timeout, for one that may wake could spawn it yet. */
 MOOT_API int moot_task_wait(moot *m, moot_task t, moot_duration timeout);
 /* Waits for all of them; the first error by index, after all have ended (TIMEOUT when
  * time runs out first). */

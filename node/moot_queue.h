@@ -92,8 +92,9 @@ MOOT_API int moot_queue_open(moot *m, enum moot_queue_kind kind);
  * Specs are checked when they are spawned; what can fail later is rare (DECLINED,
  * NO_CANDIDATE, NO_MEMORY, the end of the moot).  Then this returns the first error,
  * moot_last_error() says which task of how many it was and where it was spawned, and
- * the others are submitted all the same: the wait for the failed one ends as one for
- * any task that this rank does not hold.
+ * the others are submitted all the same (none of a batch for whose order there is no
+ * memory): the wait for the failed one ends as one for any task that this rank does not
+ * hold.
  *
  * A thread that ends closes its queues, without calling custom ones, and so does
  * moot_close for the thread that calls it; what other threads' queues still have then
