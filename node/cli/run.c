@@ -103,6 +103,9 @@ static int arguments_parse(int argc, char **argv, struct job *job)
     if (job->ranks == 0)
         return cli_usage(&verb_run, "how many ranks?  -n N is missing%s%s",
                          i < argc ? " before " : "", i < argc ? argv[i] : "");
+    if (i == argc && argv[argc - 1] == job->trace)
+        return cli_usage(&verb_run, "which program?  %s is the folder of --trace",
+                         job->trace);
     if (i == argc)
         return cli_usage(&verb_run, "which program?");
     job->program = argv + i;

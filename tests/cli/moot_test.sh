@@ -205,6 +205,8 @@ expect run_without_count 2 "$moot" run true -n 2
 says err "-n N is missing before true"
 expect run_without_the_plan 2 "$moot" run -n 2 --faults
 says err "--faults lacks its plan"
+expect run_of_a_folder_for_records 2 "$moot" run -n 2 --trace true
+says err "which program?  true is the folder of --trace"
 expect run_of_nothing 127 "$moot" run -n 2 no-such-program
 says err "there is no program no-such-program"
 mkdir "$scratch/here"
