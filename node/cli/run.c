@@ -268,11 +268,15 @@ static bool directory_make(struct job *job)
     const int used =
         snprintf(job->directory, sizeof job->directory, "%s/moot-run-XXXXXX",
                  temporary && *temporary ? temporary : "/tmp");
-    if (used >= (int)sizeof job->directory || !mkdtemp(job->directory))
-        return false;
-    snprintf(job->sheets, sizeof job->sheets, "%s",
-             *job->knobs.summary ? job->knobs.summary : job->directory);
-    return setenv("MOOT_SUMMARY", job->sheets, 1) == 0;
+    if (used >= (int)sizeof job->directory) {
+        errno = ENAMETOOLONG;
+    } else if (mkdtemp(job->directory)) {
+        snprintf(job->sheets, sizeof job->sheets, "%s",
+                 *job->knobs.summary ? job->knobs.summary : job->directory);
+        return setenv("MOOT_SUMMARY", job->sheets, 1) == 0;
+    }
+    *job->directory = '\0'; /* what is cut may name another folder: not to be emptied */
+    return false;
 }
 
 static void directory_remove(const struct job *job)

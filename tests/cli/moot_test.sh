@@ -441,6 +441,18 @@ expect a_folder_of_the_users_own 0 env MOOT_SUMMARY="$scratch/sheets" "$moot" ru
 [ "$(find "$scratch/sheets" -type f | wc -l)" -eq 2 ]
 note $? "sheets are gone"
 
+# --- run: names that are too long ---
+
+deep=$scratch/deep
+while [ ${#deep} -lt 505 ]; do deep=$deep/12345; done
+while [ ${#deep} -lt 511 ]; do deep=${deep}x; done
+mkdir -p "$deep"
+touch "$deep/precious"
+expect no_room_for_a_folder 1 env TMPDIR="$deep" "$moot" run -n 1 rank
+says err "no folder for the summary: File name too long"
+[ -f "$deep/precious" ]
+note $? "the temporary folder was emptied"
+
 # --- run: signals ---
 
 printf '#!/bin/sh\necho started\nexec sleep 50.%s\n' $$ >"$scratch/bin/sleeper"
