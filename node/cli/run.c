@@ -464,7 +464,13 @@ static int job_prepare(struct job *job)
         cli_complain(&verb_run, "no folder for the summary: %s", strerror(errno));
         return CLI_FAILED;
     }
-    return faults_take(job);
+    const int taken = faults_take(job);
+    if (taken == CLI_OK && !sheets_clear(job->sheets)) {
+        cli_complain(&verb_run, "%s: what an earlier job left there stays: %s",
+                     job->sheets, strerror(errno));
+        return CLI_FAILED;
+    }
+    return taken;
 }
 
 static int run_run(int argc, char **argv)

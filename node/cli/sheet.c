@@ -3,6 +3,7 @@
 #include "proto/limits.h"
 #include "proto/message.h"
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,35 @@ bool sheets_read(const char *directory, struct sheets *out)
     }
     if (dir)
         closedir(dir);
+    return good;
+}
+
+/* "rank-3", "struck-3", and either while it is written. */
+static bool is_left(const char *name)
+{
+    static const char *const kinds[] = {"rank-", "struck-"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const size_t before = strlen(kinds[i]);
+        if (strncmp(name, kinds[i], before) != 0)
+            continue;
+        const size_t digits = strspn(name + before, "0123456789");
+        const char *rest = name + before + digits;
+        return digits > 0 && (*rest == '\0' || strcmp(rest, ".unfinished") == 0);
+    }
+    return false;
+}
+
+bool sheets_clear(const char *directory)
+{
+    DIR *dir = opendir(directory);
+    bool good = true;
+    for (const struct dirent *entry; dir && good && (entry = readdir(dir));)
+        good = !is_left(entry->d_name) || unlinkat(dirfd(dir), entry->d_name, 0) == 0 ||
+               errno == ENOENT;
+    const int why = errno;
+    if (dir)
+        closedir(dir);
+    errno = why;
     return good;
 }
 

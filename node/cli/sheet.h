@@ -39,6 +39,10 @@ struct sheets {
     size_t count;        /* ranks of the moot; 0: nobody left anything */
 };
 
+/* Removes what the ranks of an earlier job left there, or it would be taken for this
+ * one's; false, and errno, if that cannot be.  What has another name stays. */
+bool sheets_clear(const char *directory);
+
 /* Reads what lies in the directory; false without memory.  Release either way. */
 bool sheets_read(const char *directory, struct sheets *out);
 void sheets_release(struct sheets *sheets);

@@ -440,6 +440,15 @@ mkdir "$scratch/sheets"
 expect a_folder_of_the_users_own 0 env MOOT_SUMMARY="$scratch/sheets" "$moot" run -n 2 rank
 [ "$(find "$scratch/sheets" -type f | wc -l)" -eq 2 ]
 note $? "sheets are gone"
+# What is there of an earlier job is not told of this one.
+touch "$scratch/sheets/rank-notes"
+expect of_fewer_ranks 0 env MOOT_SUMMARY="$scratch/sheets" "$moot" run -n 1 rank
+says err "moot: 1 rank, "
+expect of_none 1 env MOOT_SUMMARY="$scratch/sheets" "$moot" run -n 1 true
+says err "moot: no rank closed a moot"
+says err "rank 0 never opened a moot"
+[ "$(find "$scratch/sheets" -type f)" = "$scratch/sheets/rank-notes" ]
+note $? "another file than a rank's is gone"
 
 # --- run: names that are too long ---
 
