@@ -298,11 +298,10 @@ static bool trace_export(const struct job *job)
     char path[LAUNCH_PATH_BYTES];
     struct stat about;
     if ((mkdir(job->trace, 0777) == 0 || errno == EEXIST) &&
-        stat(job->trace, &about) == 0 && realpath(job->trace, path) &&
-        strlen(path) < KNOB_TEXT_BYTES) {
-        if (S_ISDIR(about.st_mode))
+        stat(job->trace, &about) == 0 && realpath(job->trace, path)) {
+        if (S_ISDIR(about.st_mode) && strlen(path) < KNOB_TEXT_BYTES)
             return setenv("MOOT_TRACE", path, 1) == 0;
-        errno = ENOTDIR;
+        errno = S_ISDIR(about.st_mode) ? ENAMETOOLONG : ENOTDIR;
     }
     cli_complain(&verb_run, "%s: %s", job->trace, strerror(errno));
     return false;
@@ -384,6 +383,11 @@ static int faults_take(struct job *job)
     if (code == MOOT_OK)
         code = plan_check_ranks(job->plan, (uint32_t)job->ranks, &error);
     const bool sound = code == MOOT_OK; /* so that its means can be wrong alone */
+    if (sound && strlen(text) >= KNOB_TEXT_BYTES) {
+        cli_complain(&verb_run, "the plan has %zu bytes, and ranks take up to %d",
+                     strlen(text), KNOB_TEXT_BYTES - 1);
+        return CLI_USAGE;
+    }
     if (sound && faults_check(text, shown, sizeof shown) == MOOT_OK)
         return setenv("MOOT_FAULTS", text, 1) == 0 ? CLI_OK : CLI_FAILED;
     faults_tell_origin(job);

@@ -461,6 +461,12 @@ expect no_room_for_a_folder 1 env TMPDIR="$deep" "$moot" run -n 1 rank
 says err "no folder for the summary: File name too long"
 [ -f "$deep/precious" ]
 note $? "the temporary folder was emptied"
+expect a_trace_too_deep 1 "$moot" run -n 1 --trace "$deep/t" rank
+says err "/t: File name too long"
+plan=seed:1
+while [ ${#plan} -lt 512 ]; do plan=$plan,delay:0.1:5ms; done
+expect a_plan_too_long 2 "$moot" run -n 1 --faults "$plan" rank
+says err "the plan has ${#plan} bytes, and ranks take up to 511"
 
 # --- run: signals ---
 
