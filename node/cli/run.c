@@ -29,7 +29,7 @@
 
 extern char **environ;
 
-enum { SETTINGS_MAX = 32, WORDS_MAX = 96, PATIENCE_LOOKS = 25 };
+enum { SETTINGS_MAX = 32, WORDS_MAX = 256, PATIENCE_LOOKS = 25 };
 
 struct job {
     int ranks;

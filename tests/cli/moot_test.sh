@@ -468,6 +468,20 @@ while [ ${#plan} -lt 512 ]; do plan=$plan,delay:0.1:5ms; done
 expect a_plan_too_long 2 "$moot" run -n 1 --faults "$plan" rank
 says err "the plan has ${#plan} bytes, and ranks take up to 511"
 
+# --- run: what other hosts are handed ---
+
+mkdir "$scratch/teller"
+cat >"$scratch/teller/mpirun" <<'END'
+#!/bin/sh
+[ "$1" != --version ] || echo 'mpirun (Open MPI) 4.1.4'
+echo "$@"
+END
+chmod +x "$scratch/teller/mpirun"
+strangers=$(seq -f 'MOOT_OTHER_%g=1' 40)
+# shellcheck disable=SC2086 # words are meant to split
+expect variables_of_others 1 env $strangers PATH="$scratch/teller:$PATH" "$moot" run -n 1 rank
+says out "-x MOOT_SUMMARY"
+
 # --- run: signals ---
 
 printf '#!/bin/sh\necho started\nexec sleep 50.%s\n' $$ >"$scratch/bin/sleeper"
