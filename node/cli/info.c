@@ -1,6 +1,7 @@
 /* info.c - `moot info`: versions, features, limits, and knobs with their values and
  * origins, all of them or those that most users need. */
 #include "cli.h"
+#include "json.h"
 #include "moot.h"
 #include "node/knobs.h"
 #include "node/transport/mpi.h"
@@ -111,27 +112,11 @@ static void stranger_print(void *context, const char *name)
 
 /* --- For programs ----------------------------------------------------------------- */
 
-/* A JSON string (RFC 8259, section 7).  Bytes above 127 are taken for UTF-8. */
-static void json_string(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
-}
-
 static void json_member(const char *name, const char *text, const char *end)
 {
-    json_string(name);
+    json_text(stdout, name);
     printf(": ");
-    json_string(text);
+    json_text(stdout, text);
     printf("%s", end);
 }
 
@@ -139,7 +124,7 @@ static void stranger_json(void *context, const char *name)
 {
     int *count = context;
     printf("%s", (*count)++ > 0 ? ", " : "");
-    json_string(name);
+    json_text(stdout, name);
 }
 
 static void knobs_json(const struct knobs *knobs, bool all)

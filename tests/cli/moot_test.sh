@@ -177,9 +177,16 @@ expect info_from_a_file 0 "$moot" info
 says out "moot/moot.conf:1"
 expect info_json 0 env MOOT_VOTRES=2 MOOT_SUMMARY='a"\b' "$moot" info --json
 says out '"value": "5"'
-says out '"value": "a\"\\b"'
+python3 -c 'import json, sys
+values = {k["name"]: k["value"] for k in json.load(open(sys.argv[1]))["knobs"]}
+sys.exit(values["MOOT_SUMMARY"] != "a\"\\b")' "$scratch/out"
+note $? "a value is not what it was"
 says out '"strangers": ["MOOT_VOTRES"]'
 python3 -m json.tool "$scratch/out" >/dev/null
+note $? "not JSON"
+stray=$(printf 'MOOT_STR\377Y=1')
+expect info_json_of_what_is_no_text 0 env MOOT_SUMMARY="$(printf '/a\377')" "$stray" "$moot" info --json
+python3 -c 'import json, sys; json.load(open(sys.argv[1], encoding="utf-8"))' "$scratch/out"
 note $? "not JSON"
 echo "MOOT_VOTERS = many" >"$scratch/config/moot/moot.conf"
 expect info_of_a_mistake 2 "$moot" info
