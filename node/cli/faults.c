@@ -1,6 +1,7 @@
 /* faults.c - `moot faults`: what a fault plan says, before it is let loose on a run. */
 #include "cli.h"
 #include "consensus/sim/plan.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,24 +49,34 @@ static int plan_print(const char *word, uint32_t size)
     return status;
 }
 
-/* A word that is longer than any plan is cut where it is too long already. */
-static char *standard_input_read(void)
+/* A word that is longer than any plan is cut where it is too long already.  NULL, and
+ * *status, if it cannot be read or is no text, which is said. */
+static char *standard_input_read(int *status)
 {
     enum { ROOM = PLAN_TEXT_BYTES_MAX + 4096 };
     char *word = malloc(ROOM);
-    if (word)
-        word[fread(word, 1, ROOM - 1, stdin)] = '\0';
-    return word;
+    const size_t size = word ? fread(word, 1, ROOM - 1, stdin) : 0;
+    *status = CLI_FAILED;
+    if (!word) {
+        cli_complain(&verb_faults, "out of memory");
+    } else if (ferror(stdin)) {
+        cli_complain(&verb_faults, "standard input: %s", strerror(errno));
+    } else if (memchr(word, '\0', size)) {
+        *status = cli_usage(&verb_faults, "a byte of 0 stands in it: this is no plan");
+    } else {
+        word[size] = '\0';
+        return word;
+    }
+    free(word);
+    return NULL;
 }
 
 static int standard_input_print(uint32_t size)
 {
-    char *word = standard_input_read();
-    if (!word) {
-        cli_complain(&verb_faults, "out of memory");
-        return CLI_FAILED;
-    }
-    const int status = plan_print(word, size);
+    int status;
+    char *word = standard_input_read(&status);
+    if (word)
+        status = plan_print(word, size);
     free(word);
     return status;
 }
@@ -118,7 +129,8 @@ const struct verb verb_faults = {
         "\n"
         "  -n N  checks the plan's ranks against a job of N ranks\n"
         "\n"
-        "Exit status: 0, or 2 if the command line or the plan is wrong.\n"
+        "Exit status: 0; 1 if standard input cannot be read; 2 if the command line or\n"
+        "the plan is wrong.\n"
         "moot-fault-plan(7) has the grammar.",
     .run = faults_run,
 };

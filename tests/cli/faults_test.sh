@@ -85,6 +85,18 @@ This plan has 1 rule.  Times and counts begin when moot_open ends.
 1. Rank 0 is killed at 3 s.
 TEXT
 
+expect what_cannot_be_read 1 sh -c "\"$moot\" faults explain - </"
+same out </dev/null
+same err <<'TEXT'
+moot faults: standard input: Is a directory
+TEXT
+expect no_text 2 sh -c "printf 'kill:r0@3s\\0garbage' | \"$moot\" faults explain -"
+same out </dev/null
+same err <<'TEXT'
+moot faults: a byte of 0 stands in it: this is no plan
+Try `moot help faults`.
+TEXT
+
 expect no_subject 2 "$moot" faults
 expect no_plan 2 "$moot" faults explain
 expect two_plans 2 "$moot" faults explain drop dup
