@@ -186,19 +186,22 @@ static int take_canary(struct sim_command *command, const char *word)
 static char *read_file(const char *path, size_t *size)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    char *text = malloc(SCRIPT_BYTES_MAX);
+    char *text = malloc(SCRIPT_BYTES_MAX + 1);
     if (file == NULL || text == NULL) {
         free(text);
         if (file != NULL && file != stdin)
             fclose(file);
         return NULL;
     }
-    *size = fread(text, 1, SCRIPT_BYTES_MAX, file);
-    bool failed = ferror(file) != 0;
+    *size = fread(text, 1, SCRIPT_BYTES_MAX + 1, file);
+    const int code = ferror(file) != 0          ? errno
+                     : *size > SCRIPT_BYTES_MAX ? EFBIG /* it would run cut short */
+                                                : 0;
     if (file != stdin)
         fclose(file);
-    if (failed) {
+    if (code != 0) {
         free(text);
+        errno = code;
         return NULL;
     }
     return text;

@@ -277,6 +277,11 @@ printf 'task a\ntask b <- a\non all\n  spawn a\non 0\n  fetch b\n' >"$scratch/no
 expect a_wait_that_ends_in_an_error_is_told 0 --ranks 3 --workload "$scratch/nobody.moot" \
     --faults none
 says out '^  wait errors  1 MOOT_ERR_NOT_HELD$'
+{ printf 'task a\non all\n  spawn a\n'; yes '# more' | head -c 16777216; echo nonsense; } \
+    >"$scratch/long.moot"
+expect a_script_that_is_too_long 2 --ranks 2 --workload "$scratch/long.moot"
+says err 'long.moot: File too large$'
+rm "$scratch/long.moot"
 printf 'task a\non 0-3\n  spawn a\n' >"$scratch/wide.moot"
 expect a_script_that_does_not_fit 2 --ranks 2 --workload "$scratch/wide.moot"
 says err 'wide.moot:2:4: there is no rank 3: the run has 2, 0 to 1$'
