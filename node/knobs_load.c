@@ -132,16 +132,35 @@ static int file_refuse(const struct loading *l, enum knob_source source,
     return refuse(l, where, strerror(errno));
 }
 
+/* The next line, without its end; what is wrong with it, NULL: nothing.  At the end of
+ * the file *over, and the line is empty. */
+static const char *line_read(FILE *file, char line[LINE_BYTES], bool *over)
+{
+    size_t length = 0;
+    int byte;
+    while ((byte = getc(file)) != EOF && byte != '\n') {
+        if (byte == '\0') /* or what is behind it would go unread, and unrefused */
+            return "a byte of 0 stands in it: this is no text";
+        if (length == LINE_BYTES - 1)
+            return "the line is too long";
+        line[length++] = (char)byte;
+    }
+    line[length] = '\0';
+    *over = byte == EOF && length == 0;
+    return NULL;
+}
+
 static int lines_load(const struct loading *l, FILE *file, const char *path,
                       enum knob_source source)
 {
     char line[LINE_BYTES], where[PATH_BYTES + 16];
-    for (unsigned number = 1; fgets(line, sizeof line, file); number++) {
+    bool over = false;
+    for (unsigned number = 1; !over; number++) {
         const struct knob_origin origin = {source, number};
+        const char *flaw = line_read(file, line, &over);
         snprintf(where, sizeof where, "%s:%u", path, number);
-        if (strlen(line) == sizeof line - 1 && line[sizeof line - 2] != '\n')
-            return refuse(l, where, "the line is too long");
-        const int code = line_load(l, where, line, origin);
+        const int code =
+            flaw ? refuse(l, where, flaw) : line_load(l, where, line, origin);
         if (code != MOOT_OK)
             return code;
     }

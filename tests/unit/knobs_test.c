@@ -346,6 +346,29 @@ static void a_line_too_long_is_refused(void **state)
     assert_non_null(strstr(story, "too long"));
 }
 
+/* What is behind a byte of 0 is no less a mistake; and of such bytes there may be no
+ * end, which is not waited for. */
+static void a_file_that_is_no_text_is_refused(void **state)
+{
+    (void)state;
+    static const char text[] = "MOOT_VOTERS=3\0MOOT_STALL=soon\n";
+    struct knobs knobs;
+    char story[512] = "", path[256];
+    snprintf(path, sizeof path, "%s/no_text.conf", directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, sizeof text - 1, file), sizeof text - 1);
+    assert_int_equal(fclose(file), 0);
+    for (int endless = 0; endless < 2; endless++) {
+        setenv("MOOT_CONFIG", endless ? "/dev/zero" : path, 1);
+        alarm(10);
+        assert_int_equal(knobs_load(&knobs, NULL, story, sizeof story),
+                         MOOT_ERR_CONFIG);
+        alarm(0);
+        assert_non_null(strstr(story, ":1: a byte of 0"));
+    }
+}
+
 static void see(void *context, const char *name)
 {
     if (strcmp(name, "MOOT_VOTRES") == 0)
@@ -424,6 +447,7 @@ int main(void)
         cmocka_unit_test_setup(a_mistake_is_told_with_its_place, clear),
         cmocka_unit_test(contradictions_are_told_with_their_units),
         cmocka_unit_test_setup(a_line_too_long_is_refused, clear),
+        cmocka_unit_test_setup(a_file_that_is_no_text_is_refused, clear),
         cmocka_unit_test_setup(a_stranger_in_the_environment_is_seen, clear),
         cmocka_unit_test_setup(everyone_gets_the_values_and_origins_of_rank_0, clear),
         cmocka_unit_test_setup(a_failure_of_rank_0_is_everyones, clear),
@@ -434,7 +458,7 @@ int main(void)
     mkdir(path, 0700);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     static const char *const left[] = {"moot/moot.conf", "named.conf", "other.conf",
-                                       "moot", ""};
+                                       "no_text.conf",   "moot",       ""};
     for (size_t i = 0; i < sizeof left / sizeof left[0]; i++) {
         snprintf(path, sizeof path, "%s/%s", directory, left[i]);
         remove(path);
