@@ -1,8 +1,9 @@
 /* trace_read.c - the ranks' files, record by record, to one trace.
  *
  * A file ends where its rank did: in good order, or, if that was killed, with what had
- * been written by then.  A record that is cut short, and all behind one that cannot be
- * unpacked or lies beyond all clocks, is not read and counted as torn.
+ * been written by then.  A record that is cut short, and all behind one that is empty
+ * (a disk that lost what was written leaves zeros), cannot be unpacked or lies beyond
+ * all clocks, is not read and counted as torn.
  *
  * A folder may have been used before, by more ranks, too, and a rank of the new run may
  * have died before it began a file: all ranks of a run name the same job, that of the
@@ -341,7 +342,7 @@ static bool record_take(struct reader *reader, const Moot__Record *record)
 
 /* --- Files ------------------------------------------------------------------------ */
 
-/* A record's length; false at the end of the bytes. */
+/* A record's length; false at the end of the bytes, or if there is none. */
 static bool length_read(const uint8_t *bytes, size_t size, size_t *at, size_t *length)
 {
     *length = 0;
@@ -349,7 +350,7 @@ static bool length_read(const uint8_t *bytes, size_t size, size_t *at, size_t *l
         const uint8_t byte = bytes[(*at)++];
         *length |= (size_t)(byte & 0x7f) << shift;
         if (byte < 0x80)
-            return *length <= RECORD_BYTES_MAX && *length <= size - *at;
+            return *length > 0 && *length <= RECORD_BYTES_MAX && *length <= size - *at;
     }
     return false;
 }

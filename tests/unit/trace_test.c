@@ -213,6 +213,27 @@ static void a_torn_end_is_skipped(void **state)
     }
 }
 
+/* A disk that lost what was written last may have zeros there. */
+static void zeros_are_no_records(void **state)
+{
+    (void)state;
+    enum { ZEROS = 5000 };
+    static const char zeros[ZEROS];
+    char path[128];
+    struct trace_file file = file_begin(0, 0, 1000);
+    heard(&file, 1, 1000000, 2000);
+    trace_file_close(&file);
+    path_of(0, path);
+    FILE *end = fopen(path, "a");
+    assert_non_null(end);
+    assert_int_equal(fwrite(zeros, 1, ZEROS, end), ZEROS);
+    assert_int_equal(fclose(end), 0);
+    struct trace trace = read_back();
+    assert_int_equal(trace.ranks[0].event_count, 1);
+    assert_int_equal(trace.ranks[0].torn_bytes, ZEROS);
+    trace_release(&trace);
+}
+
 /* Clocks that no sum of theirs may overflow: what is beyond is damage. */
 static void times_beyond_all_clocks_are_torn(void **state)
 {
@@ -328,6 +349,7 @@ int main(void)
         TEST(on_one_clock_no_message_runs_backwards),
         TEST(what_was_written_is_read),
         TEST(a_torn_end_is_skipped),
+        TEST(zeros_are_no_records),
         TEST(times_beyond_all_clocks_are_torn),
         TEST(a_file_of_another_run_is_left_out),
         TEST(of_two_runs_the_last_is_read),
