@@ -49,11 +49,12 @@ static bool ready_write(const struct model *model, FILE *file)
         const int64_t until_ns = run->start_ns != TRACE_NEVER
                                      ? run->start_ns
                                      : trace->ranks[run->rank].last_ns;
-        for (int64_t at_ns = run->ready_ns; at_ns < until_ns;) {
+        int64_t at_ns = run->ready_ns > first_ns ? run->ready_ns : first_ns;
+        while (at_ns < until_ns) {
             const int64_t slot = (at_ns - first_ns) / slot_ns;
             const int64_t slot_end_ns = first_ns + (slot + 1) * slot_ns;
             const int64_t end_ns = slot_end_ns < until_ns ? slot_end_ns : until_ns;
-            if (slot >= 0 && slot < REPORT_READY_POINTS)
+            if (slot < REPORT_READY_POINTS)
                 sums[slot] += (double)(end_ns - at_ns);
             at_ns = end_ns;
         }
