@@ -190,7 +190,9 @@ static void csv_task(const struct trace *trace, const struct trace_task *task,
     csv_time(file, run->ready_ns);
     csv_time(file, run->start_ns);
     csv_time(file, run->end_ns);
-    fprintf(file, "%" PRId32 ",", run->code);
+    if (run->end_ns != TRACE_NEVER)
+        fprintf(file, "%" PRId32, run->code);
+    putc(',', file);
     csv_time(file, task->asked_ns);
     csv_time(file, task->voted_ns);
     if (task->voted_ns != TRACE_NEVER)

@@ -80,6 +80,37 @@ static void labels_stay_within_their_quotes(void **state)
     }
 }
 
+/* Neither a time, nor the code of a run that ended well. */
+static void what_did_not_happen_is_empty(void **state)
+{
+    (void)state;
+    struct trace_rank rank = {.present = true};
+    struct trace_run run = {.ready_ns = 5, .start_ns = 7, .end_ns = TRACE_NEVER};
+    struct trace_task task = {.kernel = "k",
+                              .site = "",
+                              .label = "",
+                              .parent = TRACE_NONE,
+                              .spawned_ns = 3,
+                              .asked_ns = TRACE_NEVER,
+                              .voted_ns = TRACE_NEVER};
+    const struct trace trace = {.ranks = &rank,
+                                .rank_count = 1,
+                                .present_count = 1,
+                                .tasks = &task,
+                                .task_count = 1,
+                                .runs = &run,
+                                .run_count = 1};
+    const struct model model = {.trace = &trace};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    assert_true(export_csv(&model, file));
+    assert_int_equal(fclose(file), 0);
+    assert_non_null(strstr(text, ",\"none\",3,0,5,7,,,,,,,,\r\n"));
+    free(text);
+}
+
 /* A page does not grow with the tasks that others ran and whose traces are not here. */
 static void the_page_names_what_it_draws(void **state)
 {
@@ -168,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_stay_within_their_quotes),
+        cmocka_unit_test(what_did_not_happen_is_empty),
         cmocka_unit_test(the_page_names_what_it_draws),
         cmocka_unit_test(a_trace_without_an_open_moot_has_its_page),
     };
