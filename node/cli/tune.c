@@ -391,7 +391,8 @@ static bool folder_takes(const char *path)
 static bool file_try(const struct tuning *tuning)
 {
     char real[PATH_BYTES], backup[BACKUP_BYTES];
-    const bool new = access(tuning->path, F_OK) != 0;
+    struct stat status;
+    const bool new = lstat(tuning->path, &status) != 0;
     const int fd =
         is_standard(tuning)
             ? STDOUT_FILENO
@@ -425,15 +426,21 @@ static int config_write(const struct tuning *tuning, const struct tune_advice *a
     command_join(tuning, command, sizeof command);
     if (file == NULL) {
         cli_complain(&verb_tune, "%s: %s", tuning->path, strerror(errno));
+        if (*backup != '\0')
+            (void)rename(backup, real);
         return CLI_FAILED;
     }
     tune_write_config(&tuning->measures, advice, command, file);
     if (standard)
         return CLI_OK; /* main sees whether it could be written */
-    const bool written = fflush(file) == 0 && ferror(file) == 0;
-    fclose(file);
+    const bool flushed = fflush(file) == 0 && ferror(file) == 0;
+    const int why = errno;
+    const bool written = fclose(file) == 0 && flushed;
     if (!written) {
-        cli_complain(&verb_tune, "%s: %s", tuning->path, strerror(errno));
+        cli_complain(&verb_tune, "%s: %s", tuning->path,
+                     strerror(flushed ? errno : why));
+        if (*backup != '\0') /* half of a file may say other than was meant */
+            (void)rename(backup, real);
         return CLI_FAILED;
     }
     printf("\n%s: MOOT_CONFIG=%s has it used\n", tuning->path, tuning->path);

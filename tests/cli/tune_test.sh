@@ -80,6 +80,10 @@ says err "/no/such/folder/f: No such file"
 [ ! -s "$scratch/out" ]
 note $? "the program ran for nothing"
 echo "# mine" >"$scratch/mine.conf"
+ln -s elsewhere.conf "$scratch/link.conf"
+expect a_link_that_stays 1 60 "$moot" tune -n 2 -o link.conf -- false
+[ -L "$scratch/link.conf" ]
+note $? "the link is gone"
 expect a_file_that_stays 1 60 "$moot" tune -n 2 -o mine.conf -- false
 [ "$(cat "$scratch/mine.conf")" = "# mine" ]
 note $? "what was in the file is gone"
