@@ -3,12 +3,12 @@
  * report.js reads it.  Lists of numbers are flat, and times are microseconds with three
  * decimals at most, because a page of some megabytes is the most that browsers like:
  *
- *   timeline   per rank: start, length, state, task (-1: none); start and length count
- *              from the one before
- *   tasks      name, kernel, site, rank, start, run, spawners, vote
+ *   timeline   per rank: from, to, state, task (its place in names; -1: none)
+ *   names      of the tasks that are drawn
  *
- * What would be too much is put together and `merged` says how: segments to slots of
- * one length with the shares of each state, tasks to kernels and places.
+ * What would be too much is put together: segments to slots of one length, which is
+ * `slot`, with the shares of each state; tasks to kernels and places, and `merged` of
+ * the graph says how.
  */
 #ifndef NODE_CLI_REPORT_DATA_H
 #define NODE_CLI_REPORT_DATA_H

@@ -8,8 +8,8 @@
  *          that, and so on, had its inputs but no owner yet: a vote gave it one later
  *   DATA   none is; its program waits for what is run, or sent, elsewhere
  *   OWN    the program's own code, which spawns, computes or is parked; or moot's,
- * while a kernel could begin IDLE   moot_open has not returned, or it has called
- * moot_close and serves its peers
+ *          while a kernel could begin
+ *   IDLE   moot_open has not returned, or it has called moot_close and serves its peers
  */
 #ifndef NODE_CLI_TRACE_MODEL_H
 #define NODE_CLI_TRACE_MODEL_H
