@@ -231,8 +231,10 @@ static const char *command_of(struct reader *reader, const Moot__Process *proces
     for (size_t i = 0, at = 0; text != NULL && i < process->n_command; i++) {
         if (i > 0)
             text[at++] = ' ';
-        memcpy(text + at, process->command[i].data, process->command[i].len);
-        at += process->command[i].len;
+        const ProtobufCBinaryData *word = &process->command[i];
+        if (word->len > 0) /* an empty one has no bytes to point to */
+            memcpy(text + at, word->data, word->len);
+        at += word->len;
     }
     return text != NULL ? text : "";
 }

@@ -258,6 +258,22 @@ static void times_beyond_all_clocks_are_torn(void **state)
     }
 }
 
+/* An empty argument has no bytes to be copied. */
+static void a_command_is_read_word_by_word(void **state)
+{
+    (void)state;
+    static char program[] = "prog", word[] = "a b";
+    ProtobufCBinaryData words[] = {{4, (uint8_t *)program}, {0}, {3, (uint8_t *)word}};
+    Moot__Process process = MOOT__PROCESS__INIT;
+    process.n_command = 3;
+    process.command = words;
+    struct trace_file file = process_begin(process, 1000);
+    trace_file_close(&file);
+    struct trace trace = read_back();
+    assert_string_equal(trace.ranks[0].command, "prog  a b");
+    trace_release(&trace);
+}
+
 /* The folder was used before, and this run's rank 1 never came to replace its file. */
 static void a_file_of_another_run_is_left_out(void **state)
 {
@@ -351,6 +367,7 @@ int main(void)
         TEST(a_torn_end_is_skipped),
         TEST(zeros_are_no_records),
         TEST(times_beyond_all_clocks_are_torn),
+        TEST(a_command_is_read_word_by_word),
         TEST(a_file_of_another_run_is_left_out),
         TEST(of_two_runs_the_last_is_read),
         TEST(what_is_no_trace_is_said),
