@@ -40,6 +40,7 @@ static const struct sheet_key {
     STAT(tasks_spawned),
     STAT(tasks_run),
     STAT(tasks_failed),
+    STAT(tasks_retried),
     STAT(votes),
     STAT(motions),
     STAT(results_pushed),
@@ -272,8 +273,9 @@ static void spawned_print(const struct sheet *sum, FILE *to)
 {
     fprintf(to, "  spawned        %" PRIu64 " by all ranks, %" PRIu64 " by some",
             sum->common, sum->partial);
-    /* Each task ran once; one that is on no program's list was a task's. */
-    const uint64_t listed = sum->common + sum->partial;
+    /* Each task ran once, and again where it failed and was tried again; one that is on
+     * no program's list was a task's. */
+    const uint64_t listed = sum->common + sum->partial + sum->stats.tasks_retried;
     if (sum->stats.tasks_run > listed)
         fprintf(to, ", %" PRIu64 " inside tasks", sum->stats.tasks_run - listed);
     fputc('\n', to);
@@ -300,6 +302,9 @@ static void tasks_print(const struct sheets *sheets, const struct sheet *sum, FI
     fputc('\n', to);
     if (is_complete(sheets))
         spawned_print(sum, to);
+    if (sum->stats.tasks_retried > 0)
+        fprintf(to, "  tried again    %" PRIu64 " runs that failed\n",
+                sum->stats.tasks_retried);
     if (sum->stats.tasks_failed > 0)
         fprintf(to, "  tasks failed   %" PRIu64 "\n", sum->stats.tasks_failed);
 }

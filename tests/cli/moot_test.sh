@@ -304,6 +304,7 @@ printf '%s\n' "rank $rank" "size $size" "wall_ns 1500000000" "tasks_run $((10 + 
     "votes_blocked 2" "votes_closed 1" "bytes_sent 2500000" "some_later_key 7" \
     "peers_by_ring $rank" "peers_by_wire 4"
 [ "${FAILS-}" != "$rank" ] && echo "close_code 0" || echo "close_code -17"
+[ -z "${RETRIED-}" ] || echo "tasks_retried $RETRIED"
 [ "$rank" != 0 ] || [ -z "${LOSS-}" ] || echo "lost_$LOSS"
 [ "${TORN-}" = "$rank" ] || mv "$sheet.unfinished" "$sheet"
 [ "${EXITS-}" != "$rank" ] || exit 7
@@ -325,6 +326,9 @@ grep -q stall "$scratch/err"
 note $? "speaks of stalls that were not"
 [ -z "$(find "$scratch/tmp" -name "moot-run*")" ]
 note $? "leaves files behind"
+expect a_run_that_is_made_again_is_of_no_other_task 0 env RETRIED=2 "$moot" run -n 3 rank
+says err "spawned        15 by all ranks, 9 by some, 3 inside tasks"
+says err "tried again    6 runs that failed"
 expect one_rank 0 "$moot" run -n1 rank
 says err "moot: 1 rank,"
 expect arguments_pass_untouched 0 env SAY=arguments "$moot" run -n 1 -- rank "a b" absent -n ""
