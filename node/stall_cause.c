@@ -49,7 +49,7 @@ static void say_dead(struct text *text, const struct picture *picture,
     struct rankset silent = {0};
     for (uint32_t rank = 0; rank < picture->size; rank++) {
         if (rank != finding->culprit && picture_is_silent(picture, rank) &&
-            !picture_is_dead(picture, rank)) {
+            !picture_is_gone(picture, rank)) { /* of whom no view needs a word */
             (void)rankset_add(&silent, rank);
         }
     }
@@ -83,6 +83,13 @@ static void say_silent(struct text *text, const struct picture *picture,
     const Moot__Account__Peer *peer = picture_peer(picture, finding->culprit);
     uint32_t letter = peer != NULL ? peer->process : 0;
     unsigned long long pid = peer != NULL ? peer->pid : 0;
+    if (picture_is_gone(picture, finding->culprit)) { /* and is not asked any more */
+        text_add(text,
+                 "rank %u, which is to act, was voted out\n      next: wait: others "
+                 "take its tasks over; if it lasts, this is an error of moot\n",
+                 finding->culprit);
+        return;
+    }
     text_add(text, "rank %u does not drive progress: it was asked ", finding->culprit);
     text_add_duration(text, picture->seats[finding->culprit].asked_ns);
     text_add(text, " ago and gives no answer");

@@ -173,6 +173,8 @@ mutant NODISPUTE $d - 's/^        find_disputes(picture, diagnosis);//'
 # What is said of it.
 mutant NOVOTE $c voters 's/if (!rankset_empty(&finding->awaited) && find.*/if (false) {/'
 mutant NOMAJORITY $c dead 's/if (rank != finding->culprit && picture_is_silent/if (false \&\& picture_is_silent/'
+mutant REMOVEDISMISSED $c - 's/!picture_is_gone(picture, rank)) {/!picture_is_dead(picture, rank)) {/'
+mutant VOTEDOUTISASKED $c - 's/if (picture_is_gone(picture, finding->culprit)) {/if (false) {/'
 mutant RANKTWICE $c - 's/^        if (!one) {/        if (true) {/'
 mutant RANKUNNAMED $c - 's/^        if (!one) {/        if (false) {/'
 mutant CHAIRSEACH $s - 's/^           a->chair_holds == b->chair_holds &&/rankset_equal(\&a->chairs, \&b->chairs) \&\&/'

@@ -427,6 +427,15 @@ static void dead_without_a_majority(struct kit *kit)
     kit_peer(kit, 0, 2)->process = 'T';
 }
 
+/* A view has removed rank 3 long ago: the next does without its word. */
+static void dead_after_another_was_removed(struct kit *kit)
+{
+    owner_dead(kit);
+    kit_silence(kit, 3);
+    kit->seats[3].asked_ns = 0;
+    kit_peer(kit, 0, 3)->state = MEMBER_REMOVED;
+}
+
 /* --- Closes ----------------------------------------------------------------------- */
 
 static void closing(struct kit *kit)
