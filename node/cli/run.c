@@ -470,8 +470,7 @@ static int job_prepare(struct job *job)
     }
     const int taken = faults_take(job);
     if (taken == CLI_OK && !sheets_clear(job->sheets)) {
-        cli_complain(&verb_run, "%s: what an earlier job left there stays: %s",
-                     job->sheets, strerror(errno));
+        cli_complain(&verb_run, "MOOT_SUMMARY=%s: %s", job->sheets, strerror(errno));
         return CLI_FAILED;
     }
     return taken;

@@ -204,8 +204,8 @@ static bool is_left(const char *name)
 bool sheets_clear(const char *directory)
 {
     DIR *dir = opendir(directory);
-    bool good = true;
-    for (const struct dirent *entry; dir && good && (entry = readdir(dir));)
+    bool good = dir != NULL;
+    for (const struct dirent *entry; good && (entry = readdir(dir));)
         good = !is_left(entry->d_name) || unlinkat(dirfd(dir), entry->d_name, 0) == 0 ||
                errno == ENOENT;
     const int why = errno;

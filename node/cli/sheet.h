@@ -40,7 +40,8 @@ struct sheets {
 };
 
 /* Removes what the ranks of an earlier job left there, or it would be taken for this
- * one's; false, and errno, if that cannot be.  What has another name stays. */
+ * one's; false, and errno, if that cannot be, or there is no such folder.  What has
+ * another name stays. */
 bool sheets_clear(const char *directory);
 
 /* Reads what lies in the directory; false without memory.  Release either way. */

@@ -461,6 +461,11 @@ says err "rank 0 never opened a moot"
 [ "$(find "$scratch/sheets" -type f)" = "$scratch/sheets/rank-notes" ]
 note $? "another file than a rank's is gone"
 
+expect no_folder_of_the_users_own 1 env MOOT_SUMMARY="$scratch/absent" "$moot" run -n 1 rank
+says err "moot run: MOOT_SUMMARY=$scratch/absent: No such file or directory"
+[ "$(wc -l <"$scratch/err")" -eq 1 ]
+note $? "ranks were started"
+
 # --- run: names that are too long ---
 
 deep=$scratch/deep
