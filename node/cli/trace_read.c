@@ -508,13 +508,15 @@ static bool ranks_read(struct trace *trace, const char *directory, char *story,
 {
     enum { LOOK_MAX = 4096 }; /* a folder that lacks the first ranks' files */
     uint32_t first = run_choose(trace, directory) ? LOOK_MAX : 0;
+    bool told = false; /* of the first that is there and cannot be read */
     snprintf(story, story_size, "there is no trace in %s", directory);
     for (const char *why; first < LOOK_MAX; first++) {
         why = rank_read(trace, directory, first);
         if (why == NULL)
             break;
-        if (*why != '\0')
+        if (*why != '\0' && !told)
             snprintf(story, story_size, "%s/rank-%u.trace: %s", directory, first, why);
+        told |= *why != '\0';
     }
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         const char *why = r != first ? rank_read(trace, directory, r) : NULL;

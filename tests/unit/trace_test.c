@@ -330,6 +330,16 @@ static void what_is_no_trace_is_said(void **state)
     assert_non_null(strstr(story, "rank-0.trace: Invalid argument"));
     assert_int_equal(unlink(path), 0);
 
+    static const uint32_t empty[] = {1, 3};
+    for (int i = 0; i < 2; i++) { /* the first is named */
+        path_of(empty[i], path);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_int_equal(fclose(file), 0);
+    }
+    assert_false(trace_read(directory, &trace, story, sizeof(story)));
+    assert_non_null(strstr(story, "rank-1.trace: it is empty"));
+
     Moot__Process process = MOOT__PROCESS__INIT;
     process.size = LIMIT_RANKS + 1;
     struct trace_file file = process_begin(process, 1000);
