@@ -39,8 +39,8 @@ static void verdict_write(const struct model *model, FILE *file)
             ",\"stalls\":%" PRIu64 ",\"faults\":%" PRIu64 ",\"motions\":%" PRIu64
             ",\"backward\":%" PRIu64 ",\"timeout\":%.3f,",
             trace->rank_count, trace->present_count, whole,
-            report_us(trace->makespan_ns), report_us(model->path_ns),
-            model->work_ns / 1e3, model->idle_share, spawned, ran, failed,
+            report_us(trace->makespan_ns), model->path_ns / 1e3, model->work_ns / 1e3,
+            model->idle_share, spawned, ran, failed,
             trace_count(trace, MOOT__RECORD__KIND__VOTE), dead, removed,
             trace_count(trace, MOOT__RECORD__KIND__STALL),
             trace_count(trace, MOOT__RECORD__KIND__FAULT),

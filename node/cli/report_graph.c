@@ -14,7 +14,7 @@
 struct node {
     uint32_t task; /* its first */
     uint32_t depth, count, divergent;
-    int64_t ran_ns;
+    double ran_ns;
 };
 
 struct graph {
@@ -116,7 +116,7 @@ static bool nodes_find(struct graph *graph, int merge)
         struct node *node = &graph->nodes[at];
         node->count++;
         node->divergent += is_divergent(trace, &trace->tasks[t]);
-        node->ran_ns += model_ran_ns(trace, t);
+        node->ran_ns += (double)model_ran_ns(trace, t);
         graph->node[t] = at;
     }
     return true;
@@ -138,7 +138,7 @@ static void node_write(const struct graph *graph, const struct node *node, FILE 
     rankset_format(&task->spawners, ranks, sizeof ranks);
     fprintf(file, ",%u,%u,%u,%d,%.3f,", node->depth, node->count, node->divergent,
             one && task->run != TRACE_NONE ? (int)trace->runs[task->run].rank : -1,
-            report_us(node->ran_ns));
+            node->ran_ns / 1e3);
     json_text(file, ranks);
     fprintf(file, ",%d]", one && task->voted_ns != TRACE_NEVER);
 }

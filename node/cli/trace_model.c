@@ -269,7 +269,8 @@ static void causes_find(struct model *model)
 
 struct link {
     uint32_t task, before; /* the input with the heaviest chain */
-    int64_t end_ns, chain_ns;
+    int64_t end_ns;
+    double chain_ns; /* a sum of which a damaged trace knows no bound */
 };
 
 static int compare_ends(const void *a, const void *b)
@@ -312,7 +313,7 @@ static void path_find(struct model *model)
                 link->before = at - 1;
             }
         }
-        link->chain_ns += model_ran_ns(trace, link->task);
+        link->chain_ns += (double)model_ran_ns(trace, link->task);
         const uint32_t child = inner[link->task];
         if (child != 0 && links[child - 1].chain_ns > link->chain_ns) {
             link->chain_ns = links[child - 1].chain_ns;

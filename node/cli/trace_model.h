@@ -45,8 +45,8 @@ struct model {
     size_t cause_count;
     uint32_t *path; /* the critical path, first task first */
     size_t path_count;
-    int64_t path_ns; /* its kernels' times: nothing can be faster with these kernels */
-    double work_ns;  /* of all kernels */
+    double path_ns; /* its kernels' times: nothing can be faster with these kernels */
+    double work_ns; /* of all kernels */
     double idle_share; /* of all ranks' time since moot_open returned: not RUN or OWN */
     bool out_of_memory;
 };

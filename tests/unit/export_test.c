@@ -195,12 +195,50 @@ static void a_trace_without_an_open_moot_has_its_page(void **state)
     assert_int_equal(fclose(file), 0);
 }
 
+/* Each of its kernels ran for as long as a clock goes, which damage can say. */
+static void no_path_is_too_long(void **state)
+{
+    (void)state;
+    enum { TASKS = 100 };
+    struct trace_rank rank = {.present = true};
+    struct trace_run runs[TASKS];
+    struct trace_task tasks[TASKS];
+    uint32_t inputs[TASKS];
+    for (uint32_t i = 0; i < TASKS; i++) {
+        inputs[i] = i - 1;
+        runs[i] =
+            (struct trace_run){.task = i, .end_ns = TRACE_CLOCK_NS_MAX - TASKS + i};
+        tasks[i] = (struct trace_task){.kernel = "work",
+                                       .site = "",
+                                       .label = "",
+                                       .inputs = &inputs[i],
+                                       .input_count = i > 0,
+                                       .parent = TRACE_NONE,
+                                       .run = i,
+                                       .asked_ns = TRACE_NEVER,
+                                       .voted_ns = TRACE_NEVER};
+    }
+    const struct trace trace = {.ranks = &rank,
+                                .rank_count = 1,
+                                .present_count = 1,
+                                .tasks = tasks,
+                                .task_count = TASKS,
+                                .runs = runs,
+                                .run_count = TASKS};
+    struct model model;
+    assert_true(model_make(&trace, &model));
+    assert_int_equal(model.path_count, TASKS);
+    assert_true(model.path_ns > 0.99 * TASKS * (double)TRACE_CLOCK_NS_MAX);
+    model_release(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_stay_within_their_quotes),
         cmocka_unit_test(what_did_not_happen_is_empty),
         cmocka_unit_test(the_page_names_what_it_draws),
+        cmocka_unit_test(no_path_is_too_long),
         cmocka_unit_test(a_trace_without_an_open_moot_has_its_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
