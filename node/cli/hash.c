@@ -7,73 +7,42 @@
 #include "hashing/identity.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static void fingerprint_print(const void *data, size_t size, const char *name)
+/* Piece by piece, so that a file may be larger than memory, and that a part which
+ * cannot be read is an error and no signal.  False, and errno. */
+static bool stream_hash(int fd, moot_hash *out)
 {
-    const moot_hash hash = digest_bytes(data, size);
-    char text[MOOT_HASH_TEXT_BYTES];
-    printf("%s  %s\n", hash_format(&hash, text), name);
-}
-
-/* What a pipe has, to its end, in memory that grows; errno is set on failure. */
-static bool stream_hash(int fd, const char *name)
-{
-    size_t size = 0, room = 1 << 16;
-    char *data = malloc(room);
-    ssize_t got = data ? 1 : -1;
+    static unsigned char piece[1 << 18];
+    crypto_generichash_blake2b_state state;
+    ssize_t got = 1;
+    crypto_generichash_blake2b_init(&state, NULL, 0, sizeof out->bytes);
     while (got > 0) {
-        if (size == room) {
-            char *larger = realloc(data, 2 * room);
-            if (!larger) {
-                got = -1;
-                break;
-            }
-            data = larger;
-            room *= 2;
-        }
-        got = read(fd, data + size, room - size);
-        if (got < 0 && errno == EINTR)
+        got = read(fd, piece, sizeof piece);
+        if (got > 0)
+            crypto_generichash_blake2b_update(&state, piece, (size_t)got);
+        else if (got < 0 && errno == EINTR)
             got = 1; /* nothing read: once more */
-        else if (got > 0)
-            size += (size_t)got;
     }
-    if (got == 0)
-        fingerprint_print(data, size, name);
-    free(data);
+    crypto_generichash_blake2b_final(&state, out->bytes, sizeof out->bytes);
     return got == 0;
-}
-
-static bool file_hash(int fd, size_t size, const char *name)
-{
-    void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED)
-        return stream_hash(fd, name);
-    fingerprint_print(data, size, name);
-    munmap(data, size);
-    return true;
 }
 
 static bool name_hash(const char *name)
 {
-    struct stat status;
-    if (strcmp(name, "-") == 0)
-        return stream_hash(STDIN_FILENO, name);
-    const int fd = open(name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool good = fstat(fd, &status) == 0;
-    if (good && S_ISREG(status.st_mode) && status.st_size > 0)
-        good = file_hash(fd, (size_t)status.st_size, name);
-    else if (good)
-        good = stream_hash(fd, name);
+    const bool standard = strcmp(name, "-") == 0;
+    const int fd = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
+    char text[MOOT_HASH_TEXT_BYTES];
+    moot_hash hash;
+    const bool good = fd >= 0 && stream_hash(fd, &hash);
     const int kept = errno;
-    close(fd);
+    if (good)
+        printf("%s  %s\n", hash_format(&hash, text), name);
+    if (fd >= 0 && !standard)
+        close(fd);
     errno = kept;
     return good;
 }

@@ -154,6 +154,9 @@ expect hash_of_a_pipe_and_of_a_file_agree 0 \
     sh -c "cat zeros | \"$moot\" hash; \"$moot\" hash zeros"
 [ "$(cut -c1-32 "$scratch/out" | uniq | wc -l)" -eq 1 ]
 note $? "they differ"
+truncate -s 3G "$scratch/shrinks"
+expect hash_of_what_becomes_shorter 0 sh -c "\"$moot\" hash shrinks & sleep 0.2; truncate -s 9 shrinks; wait \$!"
+rm "$scratch/shrinks"
 expect hash_of_what_is_not_there 1 "$moot" hash absent abc
 says err "absent: No such file"
 says out "  abc"
