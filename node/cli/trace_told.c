@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct told {
     struct trace trace;
@@ -71,9 +73,8 @@ static bool told_read(const struct verb *verb, const char *directory, struct tol
     return true;
 }
 
-static void written_tell(const char *path, FILE *file)
+static void written_tell(const char *path, long size)
 {
-    const long size = ftell(file);
     if (size < 0) /* no file that has a size */
         printf("%s is written\n", path);
     else if (size < 1000)
@@ -82,6 +83,14 @@ static void written_tell(const char *path, FILE *file)
         printf("%s is written, %.1f kB\n", path, (double)size / 1e3);
     else
         printf("%s is written, %.1f MB\n", path, (double)size / 1e6);
+}
+
+/* Half of a page, or of what another tool reads, looks like all of it. */
+static void half_remove(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) == 0 && S_ISREG(status.st_mode))
+        (void)unlink(path);
 }
 
 static int model_write(const struct verb *verb, const struct model *model,
@@ -94,17 +103,22 @@ static int model_write(const struct verb *verb, const struct model *model,
         return CLI_FAILED;
     }
     const bool made = write(model, file);
-    const bool written = fflush(file) == 0 && ferror(file) == 0;
-    const int error = errno;
-    if (!standard && made && written)
-        written_tell(path, file);
-    if (!standard)
-        fclose(file);
+    bool written = fflush(file) == 0 && ferror(file) == 0;
+    int error = errno;
+    const long size = ftell(file);
+    if (!standard && fclose(file) != 0 && written) {
+        written = false;
+        error = errno;
+    }
     if (!made)
         cli_complain(verb, "out of memory");
     else if (!written)
         cli_complain(verb, "%s: %s", standard ? "standard output" : path,
                      strerror(error));
+    else if (!standard)
+        written_tell(path, size);
+    if (!standard && !(made && written))
+        half_remove(path);
     return made && written ? CLI_OK : CLI_FAILED;
 }
 

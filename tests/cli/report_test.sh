@@ -157,6 +157,12 @@ expect no_folder 2 "$moot" report
 expect no_format 2 "$moot" trace export "$trace" --format xml
 says err "no format 'xml'"
 expect no_place 1 "$moot" report "$trace" -o "$scratch/absent/page.html"
+for words in report "trace export"; do # as a full disk has it
+    expect "no_room: $words" 1 sh -c "trap '' XFSZ; ulimit -f 4; \"$moot\" $words \"$trace\" -o \"$scratch/half\""
+    says err "$scratch/half: File too large"
+    [ ! -e "$scratch/half" ]
+    note $? "half of a file is left"
+done
 expect no_trace_folder 1 "$moot" run -n 1 --trace "$scratch/absent/t" tsp
 expect trace_of_nothing 2 "$moot" run -n 1 --trace= tsp
 
