@@ -214,24 +214,34 @@ static void edges_find(const struct trace *trace, struct hosts *hosts)
     }
 }
 
-/* Bellman and Ford, over a full matrix. */
+/* Takes what is less; whether it was. */
+static bool improve(int64_t *path_ns, int64_t by_ns)
+{
+    const bool better = by_ns < *path_ns;
+    if (better)
+        *path_ns = limited(by_ns);
+    return better;
+}
+
+/* Bellman and Ford, over a full matrix; most often some rounds are enough. */
 static void paths_find(struct hosts *hosts)
 {
     const uint32_t n = hosts->count;
     for (uint32_t i = 0; i < n; i++)
         hosts->from[i] = hosts->to[i] = i == 0 ? 0 : FAR;
-    for (uint32_t round = 1; round < n; round++)
+    bool improved = true;
+    for (uint32_t round = 1; improved && round < n; round++) {
+        improved = false;
         for (uint32_t i = 0; i < n; i++)
             for (uint32_t j = 0; j < n; j++) {
                 const int64_t edge = hosts->edge[(size_t)i * n + j];
                 if (edge >= FAR)
                     continue;
                 /* o(i) <= o(j) + edge; and o(j) >= o(i) - edge, with to = -o */
-                if (hosts->from[j] + edge < hosts->from[i])
-                    hosts->from[i] = limited(hosts->from[j] + edge);
-                if (hosts->to[i] + edge < hosts->to[j])
-                    hosts->to[j] = limited(hosts->to[i] + edge);
+                improved |= improve(&hosts->from[i], hosts->from[j] + edge);
+                improved |= improve(&hosts->to[j], hosts->to[i] + edge);
             }
+    }
 }
 
 /* What a host's clock lacks towards the first one's.  Of a host that was heard in one
