@@ -44,6 +44,9 @@ static void line_take(struct rank_end *end, const char *key, uint64_t value)
         end->signal = (int)value;
     else if (strcmp(key, "ended_ns") == 0 && end->ended_ns == 0)
         end->ended_ns = value;
+    else if (strcmp(key, "close_code") == 0)
+        end->removed =
+            (int)value == MOOT_ERR_FENCED || (int)value == MOOT_ERR_NO_QUORUM;
     else if (strcmp(key, "struck_ns") == 0)
         end->struck_ns = value;
     else if (strncmp(key, "fault_", 6) == 0) {
@@ -155,7 +158,7 @@ size_t outcome_culprit(const struct outcome *outcome)
 {
     for (size_t r = 0; r < outcome->count; r++) {
         const struct rank_end *end = &outcome->ends[r];
-        if (end->known && end->status != 0 && !end->open)
+        if (end->known && end->status != 0 && !end->open && !end->removed)
             return r;
     }
     return OUTCOME_NOBODY;

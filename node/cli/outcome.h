@@ -27,6 +27,7 @@ struct rank_end {
     uint64_t struck_ns; /* by its fault plan; 0: not so */
     bool begun;         /* it had opened a moot */
     bool open;          /* and not closed the last one */
+    bool removed;       /* it closed that, and knew that the others go on without it */
     struct plan_hits hits;
 };
 
@@ -45,7 +46,8 @@ bool outcome_read(const char *ends, const char *sheets, size_t ranks,
 void outcome_release(struct outcome *outcome);
 
 /* The first rank that failed in a way that the others may wait for for ever, as they
- * have no moot in common with it: the job should be ended for it.  OUTCOME_NOBODY if
+ * have no moot in common with it, nor had one that they left without it: the job should
+ * be ended for it.  OUTCOME_NOBODY if
  * there is none. */
 #define OUTCOME_NOBODY SIZE_MAX
 size_t outcome_culprit(const struct outcome *outcome);

@@ -7,8 +7,8 @@
  *
  * The launcher is told to let the others go on when a rank dies.  That must not keep a
  * job alive that cannot end: who fails outside a moot, before it opened one or after it
- * closed it, is not missed by any moot, but may well be waited for.  Then the job is
- * ended, as the launcher would.
+ * closed it (but not because the others go on without it), is not missed by any moot,
+ * but may well be waited for.  Then the job is ended, as the launcher would.
  */
 #include "cli.h"
 #include "launch.h"
