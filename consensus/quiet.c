@@ -182,7 +182,7 @@ static void carry_out(struct core *core, const moot_hash *hash, enum resolve_wha
     } else if (what == RESOLVE_TELL) {
         asker_tell(core, task);
     } else if (what == RESOLVE_CHASE) {
-        const struct message_chase start = {NULL, 0};
+        const struct message_chase start = {0};
         quiet_on_chase(core, task, &start);
     } else if (task->docket != NULL && task->docket->undecided &&
                !chair_has_holder(core, task)) {
@@ -460,8 +460,8 @@ static struct task *first_missing(const struct task *task)
     return task_inputs(task)[i].from;
 }
 
-static void pass_chase_on(struct core *core, struct task *task, const moot_hash *path,
-                          uint32_t count)
+static void pass_chase_on(struct core *core, struct task *task,
+                          const struct message_chase *chase)
 {
     uint32_t to = task->chair == core->rank ? task->rec : task->chair;
     if (to == core->rank || !rankset_has(&core->members, to)) {
@@ -469,38 +469,70 @@ static void pass_chase_on(struct core *core, struct task *task, const moot_hash 
     }
     struct message *message = out_send(core, to, MESSAGE_CHASE, task);
     if (message != NULL) {
-        message->u.chase = (struct message_chase){path, count};
+        message->u.chase = *chase;
     }
+}
+
+/* How many of the latest tasks on its way are the circle that this one closes; 0: none.
+ * As long as the whole way is at hand this is the first task that comes up twice.  Of
+ * one that is longer only the mark is looked for: its place is the greatest power of
+ * two that is behind, so that in the end it stands on the circle, with all of that
+ * still ahead (Brent 1980). */
+static uint64_t circle_closed(const struct message_chase *chase, const moot_hash *hash)
+{
+    uint64_t at = LIMIT_CHASE_HOPS;
+    for (uint32_t i = 0; i < chase->path_count && chase->hops <= at; i++) {
+        if (hash_equal(&chase->path[i], hash)) {
+            return chase->path_count - i;
+        }
+    }
+    if (chase->hops <= at || !hash_equal(&chase->mark, hash)) {
+        return 0;
+    }
+    while (at < chase->hops - at) {
+        at *= 2;
+    }
+    return chase->hops - at;
+}
+
+static void add_hop(struct message_chase *chase, moot_hash *path, const moot_hash *hash)
+{
+    uint64_t hops = chase->hops++;
+    if (hops >= LIMIT_CHASE_HOPS && (hops & (hops - 1)) == 0) {
+        chase->mark = *hash;
+    }
+    if (chase->path_count == LIMIT_CHASE_HOPS) {
+        chase->path_count /= 2;
+        memmove(path, path + chase->path_count, chase->path_count * sizeof(*path));
+    }
+    path[chase->path_count++] = *hash;
 }
 
 void quiet_on_chase(struct core *core, struct task *task,
                     const struct message_chase *chase)
 {
-    uint32_t count = chase->path_count;
-    moot_hash *path = out_borrow(core, (LIMIT_CHASE_HOPS + 1) * sizeof(*path));
-    if (path == NULL || task == NULL || count > LIMIT_CHASE_HOPS) {
+    struct message_chase way = *chase;
+    moot_hash *path = out_borrow(core, LIMIT_CHASE_HOPS * sizeof(*path));
+    if (path == NULL || task == NULL || way.path_count > LIMIT_CHASE_HOPS) {
         return;
     }
-    if (count > 0) {
-        memcpy(path, chase->path, count * sizeof(*path));
+    if (way.path_count > 0) {
+        memcpy(path, way.path, way.path_count * sizeof(*path));
     }
+    way.path = path;
     while (waits_for_input(task)) {
-        for (uint32_t i = 0; i < count; i++) {
-            if (hash_equal(&path[i], &task->hash)) {
-                graph_verdict(core, first_missing(task), MOOT_ERR_CYCLE, path + i,
-                              count - i);
-                return;
-            }
+        uint64_t length = circle_closed(&way, &task->hash);
+        if (length > 0) {
+            uint32_t told = length < way.path_count ? (uint32_t)length : way.path_count;
+            graph_verdict(core, first_missing(task), MOOT_ERR_CYCLE,
+                          path + way.path_count - told, told);
+            return;
         }
-        if (count == LIMIT_CHASE_HOPS) { /* a long way in: forget where it began */
-            count /= 2;
-            memmove(path, path + count, count * sizeof(*path));
-        }
-        path[count++] = task->hash;
+        add_hop(&way, path, &task->hash);
         task = first_missing(task);
     }
     if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING) {
-        pass_chase_on(core, task, path, count); /* else the circle has come open */
+        pass_chase_on(core, task, &way); /* else the circle has come open */
     }
 }
 

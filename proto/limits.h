@@ -75,5 +75,7 @@ static_assert((LIMIT_PAST_VIEWS + 4u) * (LIMIT_RANKS / 8u + 10u) +
               "a view with its history fits into one frame");
 static_assert(LIMIT_ACCOUNT_BYTES * 4 < LIMIT_FRAME_BYTES, "accounts fit into a frame");
 static_assert(LIMIT_ASKERS >= LIMIT_RANKS, "every rank may ask");
+static_assert((LIMIT_CHASE_HOPS & (LIMIT_CHASE_HOPS - 1)) == 0,
+              "marks are set from there on, at powers of two");
 
 #endif

@@ -268,8 +268,11 @@ struct message_resolve {
 
 /* CHASE: follows waits from owner to owner until a task comes up twice. */
 struct message_chase {
-    const moot_hash *path; /* oldest first; message hash is the next to look at */
+    const moot_hash *path; /* the latest, oldest first; message hash is the next to look
+                              at */
     uint32_t path_count;
+    uint64_t hops;  /* tasks on all of its way */
+    moot_hash mark; /* if the path is not all of it: one before, to be met again */
 };
 
 /* DIVERGED (strict): the first difference, to everyone. */

@@ -340,7 +340,8 @@ static bool get_chase(struct reader *reader, const Moot__Message *message,
     if (!wire_get_hashes(reader, &message->chase->path, &to->path, &count))
         return false;
     to->path_count = (uint32_t)count;
-    return true;
+    to->hops = message->chase->hops;
+    return get_hash(reader, &message->chase->mark, &to->mark);
 }
 
 static bool get_family(struct reader *reader, const Moot__Message *message,

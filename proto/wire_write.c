@@ -276,6 +276,8 @@ static void put_chase(struct encoder *encoder, const struct message *message)
     Moot__Chase *to = encoder->message.chase = &encoder->body.chase;
     moot__chase__init(to);
     to->path = wire_borrow(chase->path, chase->path_count * sizeof *chase->path);
+    to->hops = chase->hops;
+    to->mark = borrow_hash(&chase->mark);
 }
 
 static void put_family(struct encoder *encoder, const struct message *message)

@@ -94,6 +94,11 @@ static inline void say_of_tasks(struct message *message)
         break;
     case MESSAGE_CHASE:
         message->u.chase = (struct message_chase){said_hashes, draw(3)};
+        message->u.chase.hops = message->u.chase.path_count;
+        if (draw_bool()) {
+            message->u.chase.hops = draw_word();
+            message->u.chase.mark = said_hashes[0];
+        }
         break;
     default:
         break;

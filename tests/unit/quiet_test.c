@@ -1,6 +1,7 @@
 /* quiet_test.c - when nothing moves any more (PROTOCOL.md, QUIET): which wait ends, and
  * which go on. */
 #include "bench.h"
+#include "proto/limits.h"
 
 enum { MISSING = 1, LATE = 2, OTHER = 3 };
 
@@ -111,6 +112,83 @@ static void a_circle_is_followed_to_who_has_been_given_a_task(void **state)
     }
 }
 
+enum { TASKS_MAX = 3000 };
+
+/* Hashes of tasks that these ranks chair, the least of them first. */
+static void draw_hashes(uint32_t chairs, uint32_t count, moot_hash *hashes)
+{
+    struct rankset members = {.low = 3};
+    uint32_t found = 0, least = 0;
+    for (uint64_t i = 0; found < count; i++) {
+        moot_hash hash = digest_bytes(&i, sizeof(i));
+        hash.bytes[15] &= (uint8_t) ~(uint32_t)MOOT_HASH_FACTS;
+        if (placement_chair(&hash, &members, NULL) < chairs) {
+            hashes[found++] = hash;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        least = hash_compare(&hashes[i], &hashes[least]) < 0 ? i : least;
+    }
+    moot_hash first = hashes[least];
+    hashes[least] = hashes[0];
+    hashes[0] = first;
+}
+
+/* A circle, and so many tasks that only wait for it, one for the other, of which one is
+ * where the chase begins. */
+static void check_circle(uint32_t owners, uint32_t outside, uint32_t circle)
+{
+    static moot_hash hashes[TASKS_MAX];
+    const uint32_t count = outside + circle;
+    assert_true(count <= TASKS_MAX);
+    bench_open(2, CORE_REPAIR);
+    draw_hashes(owners, count, hashes);
+    for (uint32_t rank = 0; rank < owners; rank++) {
+        for (uint32_t i = count; i-- > 0;) {
+            const struct core_register reg = {
+                .inputs = &hashes[i + 1 < count ? i + 1 : outside], .input_count = 1};
+            assert_int_equal(spawn_with(rank, OTHER, hashes[i], reg), MOOT_OK);
+        }
+    }
+    set_lane(0, CORE_LANE_BLOCKED);
+    set_lane(1, CORE_LANE_BLOCKED);
+    settle();
+    assert_int_equal(
+        core_stats(bench.core[0])->verdicts + core_stats(bench.core[1])->verdicts, 1);
+    assert_int_equal(bench.runs[OTHER], count);
+    if (circle <= LIMIT_CHASE_HOPS / 2) {
+        assert_int_equal(bench.chain_count, circle);
+    } else {
+        assert_in_range(bench.chain_count, LIMIT_CHASE_HOPS / 2, LIMIT_CHASE_HOPS);
+    }
+    bench_close();
+}
+
+/* An order that one rank reverses may have any number of tasks between its ends. */
+static void a_circle_ends_however_long_it_is(void **state)
+{
+    static const struct {
+        uint32_t owners, outside, circle;
+    } rows[] = {
+        {1, 0, 2},
+        {1, 3, 2},
+        {2, 0, 1000},
+        {1, 0, LIMIT_CHASE_HOPS},
+        {1, 0, LIMIT_CHASE_HOPS + 1},
+        {1, 0, TASKS_MAX},
+        {2, 0, 2 * LIMIT_CHASE_HOPS + 1},
+        {1, LIMIT_CHASE_HOPS - 1, 2},
+        {1, LIMIT_CHASE_HOPS, 2},
+        {1, LIMIT_CHASE_HOPS + 1, 2},
+        {2, 2 * LIMIT_CHASE_HOPS, 5},
+        {2, 700, 2 * LIMIT_CHASE_HOPS},
+    };
+    (void)state;
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        check_circle(rows[row].owners, rows[row].outside, rows[row].circle);
+    }
+}
+
 static void check_adjourned(bool adjourned, int32_t exit_code)
 {
     settle();
@@ -151,6 +229,7 @@ int main(void)
         cmocka_unit_test(the_wait_of_who_has_come_least_far_ends),
         cmocka_unit_test(who_trusts_waits),
         cmocka_unit_test(a_circle_is_followed_to_who_has_been_given_a_task),
+        cmocka_unit_test(a_circle_ends_however_long_it_is),
         cmocka_unit_test(nobody_goes_before_all_have_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,7 +203,9 @@ static bool same_small(const struct message *a, const struct message *b)
         return a->u.resolve.what == b->u.resolve.what;
     if (a->type == MESSAGE_CHASE)
         return same_hashes(a->u.chase.path, a->u.chase.path_count, b->u.chase.path,
-                           b->u.chase.path_count);
+                           b->u.chase.path_count) &&
+               a->u.chase.hops == b->u.chase.hops &&
+               hash_equal(&a->u.chase.mark, &b->u.chase.mark);
     if (a->type == MESSAGE_FAMILY)
         return a->u.family.first == b->u.family.first &&
                same_hashes(a->u.family.children, a->u.family.count,

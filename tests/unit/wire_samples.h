@@ -366,7 +366,9 @@ static void sample_message(enum message_type type, enum level level,
                            : level == MOST ? RESOLVE_TELL
                                            : RESOLVE_YIELD;
     else if (type == MESSAGE_CHASE)
-        m.u.chase = (struct message_chase){samples.hashes, hops[level]};
+        m.u.chase = (struct message_chase){
+            samples.hashes, hops[level], sample_u64[level],
+            level == MOST ? samples.hashes[1] : (moot_hash){{0}}};
     else if (type == MESSAGE_FAMILY)
         m.u.family = (struct message_family){level == MOST ? LIMIT_TASKS : level,
                                              samples.hashes, children[level]};
