@@ -480,6 +480,9 @@ static void outcome(struct core *core, const struct message_released *said)
         forget_chunk(core, number, chunk);
     } else if (leaving) {
         set_staying(core, chunk);
+        for (uint32_t k = 0; k < core->known_count; k++) {
+            announced_open(core->known[k]);
+        }
         epoch_report_chunk(core, &core->lanes[number], chunk);
         drop_news(core);
     } else if (chunk != NULL && !drops) {

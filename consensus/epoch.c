@@ -323,7 +323,7 @@ static void forget_removed(struct core *core)
         peer->wins = 0;
         rankset_release(&peer->suspects);
         if (!rankset_has(&core->members, rank)) {
-            peer->announced_count = 0;
+            peer->announced_count = peer->open_count = 0;
             peer->state.closed = true; /* it says nothing more */
         } else {
             peer->heard_ns =

@@ -298,7 +298,7 @@ static void leave_announcements(struct core *core, uint64_t mark)
         struct peer *peer = core->known[k];
         for (uint32_t i = peer->announced_count; i-- > 0;) {
             if (peer->announced[i].scope == mark) {
-                peer->announced[i] = peer->announced[--peer->announced_count];
+                announced_forget(peer, i);
             }
         }
     }

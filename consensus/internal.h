@@ -378,6 +378,7 @@ struct peer {
     moot_hash waits_for;
     struct announced *announced; /* unresolved ones */
     uint32_t announced_count, announced_room;
+    uint32_t open_count;        /* those from here on differ from our roll for good */
     struct estimate round_trip; /* from a heartbeat to its grant, but for the first */
     bool trip_seen;
     uint64_t beat_ns; /* when its last heartbeat came, */

@@ -78,6 +78,66 @@ const struct peer *peer_seen(const struct core *core, uint32_t rank)
     return peer != NULL ? peer : &nothing;
 }
 
+/* --- What a peer has announced -----------------------------------------------------
+ */
+
+/* What one of many peers announced and we do not have; the first matter most. */
+enum { ANNOUNCED_MAX = 64 };
+
+/* Ranks that each spawn their own tasks announce a chunk with every few hundred of
+ * them, which all stay, and a lane that blocks looks at what may match: so what differs
+ * for good stands apart. */
+static void swap(struct announced *a, struct announced *b)
+{
+    const struct announced was = *a;
+    *a = *b;
+    *b = was;
+}
+
+struct announced *announced_enter(struct core *core, struct peer *peer,
+                                  const struct message_roll *roll)
+{
+    for (uint32_t i = 0; i < peer->announced_count; i++) {
+        const struct announced *old = &peer->announced[i];
+        if (old->lane == roll->lane && old->first == roll->first &&
+            (!spread_is_on(core) || old->count == roll->count)) {
+            announced_forget(peer, i); /* superseded by a longer one */
+            break;
+        }
+    }
+    if (spread_is_on(core) && peer->announced_count >= ANNOUNCED_MAX) {
+        return NULL; /* it is no help to anyone */
+    }
+    if (!core_grow(core, &peer->announced, &peer->announced_room,
+                   peer->announced_count + 1, sizeof(*peer->announced))) {
+        return NULL;
+    }
+    struct announced *made = &peer->announced[peer->open_count++];
+    swap(made, &peer->announced[peer->announced_count++]);
+    return made;
+}
+
+void announced_forget(struct peer *peer, uint32_t i)
+{
+    if (i < peer->open_count) {
+        announced_close(peer, i);
+        i = peer->open_count;
+    }
+    peer->announced[i] = peer->announced[--peer->announced_count];
+}
+
+void announced_close(struct peer *peer, uint32_t i)
+{
+    if (i < peer->open_count) {
+        swap(&peer->announced[i], &peer->announced[--peer->open_count]);
+    }
+}
+
+void announced_open(struct peer *peer) { peer->open_count = peer->announced_count; }
+
+/* --- Hearing ------------------------------------------------------------------------
+ */
+
 /* Of a rank with whom there is nothing else to do it need not be known. */
 void peer_heard(struct core *core, uint32_t rank)
 {

@@ -22,9 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one of many peers announced and we do not have; the first matter most. */
-enum { ANNOUNCED_MAX = 64 };
-
 struct lane *lane_enter(struct core *core, uint32_t number)
 {
     if (number >= LIMIT_LANES) {
@@ -174,6 +171,7 @@ static void agree(struct core *core, const struct announced *what, uint32_t from
     roll_learn_of(core, from);
     if (*agreed + 1 >= what->first) {
         *agreed = last > *agreed ? last : *agreed;
+        announced_open(peer_of(core, from)); /* some may be known by that */
         return;
     }
     if (chunk != NULL && !chunk->cut) {
@@ -265,19 +263,22 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     return !what->cut || cut_take(core, from, what);
 }
 
-static void forget_announced(struct peer *peer, uint32_t i)
+static void resolve_or_close(struct core *core, struct peer *peer, uint32_t i)
 {
-    peer->announced[i] = peer->announced[--peer->announced_count];
+    const struct announced *what = &peer->announced[i];
+    if (resolve(core, peer->rank, &peer->announced[i])) {
+        announced_forget(peer, i);
+    } else if (what->differs && !what->cut) {
+        announced_close(peer, i);
+    }
 }
 
 void roll_resolve(struct core *core)
 {
     for (uint32_t k = 0; k < core->known_count; k++) {
         struct peer *peer = core->known[k];
-        for (uint32_t i = peer->announced_count; i-- > 0;) {
-            if (resolve(core, peer->rank, &peer->announced[i])) {
-                forget_announced(peer, i);
-            }
+        for (uint32_t i = peer->open_count; i-- > 0;) {
+            resolve_or_close(core, peer, i);
         }
     }
 }
@@ -290,9 +291,8 @@ static void resolve_with(struct core *core, const struct chunk *chunk)
         struct peer *peer = core->known[k];
         for (uint32_t i = peer->announced_count; i-- > 0;) {
             struct announced *what = &peer->announced[i];
-            if ((what->partial || what->cut || rollsum_equal(&what->sum, &sum)) &&
-                resolve(core, peer->rank, what)) {
-                forget_announced(peer, i);
+            if (what->partial || what->cut || rollsum_equal(&what->sum, &sum)) {
+                resolve_or_close(core, peer, i);
             }
         }
     }
@@ -502,26 +502,6 @@ void roll_tell_partial(struct core *core)
 
 /* --- Messages -------------------------------------------------------------------- */
 
-static struct announced *announced_enter(struct core *core, struct peer *peer,
-                                         const struct message_roll *roll)
-{
-    for (uint32_t i = 0; i < peer->announced_count; i++) {
-        struct announced *old = &peer->announced[i];
-        if (old->lane == roll->lane && old->first == roll->first &&
-            (!spread_is_on(core) || old->count == roll->count)) {
-            return old; /* superseded by a longer one */
-        }
-    }
-    if (spread_is_on(core) && peer->announced_count >= ANNOUNCED_MAX) {
-        return NULL; /* it is no help to anyone */
-    }
-    if (!core_grow(core, &peer->announced, &peer->announced_room,
-                   peer->announced_count + 1, sizeof(*peer->announced))) {
-        return NULL;
-    }
-    return &peer->announced[peer->announced_count++];
-}
-
 void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *roll)
 {
     if (roll->lane >= LIMIT_LANES || roll->first == 0 || roll->count == 0 ||
@@ -545,9 +525,7 @@ void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *r
                                .cut = roll->cut && drop_is_on(core),
                                .scope = roll->scope,
                                .sum = roll->sum};
-    if (resolve(core, from, what)) {
-        forget_announced(peer, (uint32_t)(what - peer->announced));
-    }
+    resolve_or_close(core, peer, (uint32_t)(what - peer->announced));
 }
 
 void roll_on_want(struct core *core, uint32_t from, const struct message_want *want)
@@ -617,7 +595,7 @@ void roll_on_hashes(struct core *core, uint32_t from,
         const struct announced *what = &peer->announced[i];
         if (what->lane == hashes->lane && what->first == hashes->first &&
             what->count == hashes->count) {
-            forget_announced(peer, i);
+            announced_forget(peer, i);
         }
     }
 }

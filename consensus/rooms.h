@@ -66,6 +66,14 @@ struct peer *peer_of(struct core *core, uint32_t rank);
 /* What there is of a peer: nothing at all (all zero) if nothing was recorded. */
 const struct peer *peer_seen(const struct core *core, uint32_t rank);
 void peer_heard(struct core *core, uint32_t rank); /* now */
+/* Makes one, in place of one that it supersedes; NULL without memory, or if there are
+ * too many. */
+struct announced *announced_enter(struct core *core, struct peer *peer,
+                                  const struct message_roll *roll);
+void announced_forget(struct peer *peer, uint32_t i); /* another stands there then */
+/* Its tasks differ from ours for good: it is looked at no more; */
+void announced_close(struct peer *peer, uint32_t i);
+void announced_open(struct peer *peer); /* all are, once again */
 
 /* --- spread.c ------------------------------------------------------------------ */
 
