@@ -32,19 +32,6 @@ static bool hinted(const struct docket *docket)
     return false;
 }
 
-/* The demand bound: the shortest roll among those who wait (T3, `need`). */
-static uint64_t demand_bound(const struct docket *docket)
-{
-    uint64_t bound = NEED_NONE;
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        const struct asker *asker = &docket->askers[i];
-        if (asker->want != WANT_NOTHING && asker->need < bound) {
-            bound = asker->need;
-        }
-    }
-    return bound;
-}
-
 static uint64_t vote_due_ns(const struct core *core, const struct docket *docket)
 {
     uint64_t timeout_ns = core->vote_timeout_ns;
@@ -72,7 +59,7 @@ static enum evidence evidence_for(const struct core *core, const struct task *ta
         return EVIDENCE_HINT;
     }
     if (core->blocked &&
-        (MUTANT(BLOCKEDONLY) || demand_bound(docket) <= core->roll_len)) {
+        (MUTANT(BLOCKEDONLY) || docket_bound(docket) <= core->roll_len)) {
         return EVIDENCE_BLOCKED;
     }
     return vote_due_ns(core, docket) <= core->now_ns ? EVIDENCE_TIMEOUT : EVIDENCE_NONE;
@@ -163,7 +150,7 @@ HOT void chair_decided(struct core *core, struct task *task, uint32_t owner,
     assert((task->rec == NOBODY || MUTANT(AMNESIA)) && task->chair == core->rank);
     task->rec = owner;
     task->evidence = (uint8_t)evidence;
-    undecided_remove(task);
+    undecided_remove(core, task);
     if (evidence == EVIDENCE_CLAIM) {
         core->stats.claimed++;
         out_note(core, CORE_POINT_CLAIM, task, NOBODY, evidence);
@@ -291,7 +278,7 @@ void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len
         }
     }
     if (!docket_is_wanted(docket)) {
-        undecided_remove(task);
+        undecided_remove(core, task);
     }
     if (self) {
         graph_verdict(core, task, code, NULL, 0);
@@ -327,7 +314,7 @@ static void refer_askers(struct core *core, struct task *task)
         }
     }
     docket->asker_count = 0;
-    undecided_remove(task);
+    undecided_remove(core, task);
     if (self) {
         task->asked = false;
         asker_consider(core, task);
@@ -374,7 +361,7 @@ void chair_retest(struct core *core, struct task *task)
         yield(core, task);
     }
     if (task->rec != NOBODY) {
-        undecided_remove(task); /* the reports may have decided it */
+        undecided_remove(core, task); /* the reports may have decided it */
         serve_askers(core, task, false);
     } else if (!docket->balloting && !chair_has_holder(core, task)) {
         seek(core, task);
@@ -403,6 +390,26 @@ void chair_retest_all(struct core *core)
     for (i = 0; i < count; i++) {
         if (list[i]->docket->undecided) {
             chair_retest(core, list[i]);
+        }
+    }
+}
+
+void chair_retest_passed(struct core *core)
+{
+    if (MUTANT(BLOCKEDONLY)) {
+        chair_retest_all(core);
+        return;
+    }
+    uint32_t count;
+    struct task **list = undecided_passed(core, core->roll_len, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i]->docket->undecided) {
+            chair_retest(core, list[i]);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i]->docket->undecided) {
+            undecided_add(core, list[i]); /* by its bound, of which it was taken off */
         }
     }
 }

@@ -163,6 +163,7 @@ void core_free(struct core *core)
     drop_release(core);
     free(core->mail.items);
     free(core->claims);
+    free(core->bounds.items);
     free(core->visits);
     while (core->held_first != NULL) {
         struct held *held = core->held_first;
@@ -355,9 +356,10 @@ static bool see_what_changed(struct core *core)
         quiet_look_again(core);
     }
     core->idle = idle;
-    if ((core->blocked && !was_blocked && !MUTANT(NORETEST)) ||
-        (core->closed && !was_closed_told)) {
+    if (core->closed && !was_closed_told) {
         chair_retest_all(core);
+    } else if (core->blocked && !was_blocked && !MUTANT(NORETEST)) {
+        chair_retest_passed(core);
     }
     if (core->knowledge_grew) {
         uint32_t of = core->knowledge_wide ? NOBODY : core->knowledge_of;

@@ -130,5 +130,5 @@ bool core_needs_hold(const struct core *core)
             }
         }
     }
-    return true;
+    return undecided_hold(core);
 }

@@ -3,7 +3,10 @@
  * Who asked and why, how long ago, who said that it never will hold the task, and the
  * ballot if it takes one.  Most tasks of agreeing ranks never have one: it is made on
  * demand.  Those without an owner stand on one list, oldest ask first, so that a chair
- * looks only at them when something that is evidence for all of them has changed.
+ * looks only at them when something that is evidence for all of them has changed; and,
+ * by their demand bound, in a heap: when its lanes block it looks at those alone that
+ * its roll has passed.  (A rank that is late may be asked for thousands that it is yet
+ * to spawn, and wait at each.)
  */
 #include "consensus/internal.h"
 
@@ -69,9 +72,119 @@ struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t ra
     return asker;
 }
 
+/* --- By their bounds ------------------------------------------------------------- */
+
+uint64_t docket_bound(const struct docket *docket)
+{
+    uint64_t bound = NEED_NONE;
+    for (uint32_t i = 0; i < docket->asker_count; i++) {
+        const struct asker *asker = &docket->askers[i];
+        if (asker->want != WANT_NOTHING && asker->need < bound) {
+            bound = asker->need;
+        }
+    }
+    return bound;
+}
+
+static void put(struct bounds *bounds, uint32_t at, struct bound bound)
+{
+    bounds->items[at] = bound;
+    bound.task->docket->bound_at = at + 1;
+}
+
+/* Into a place that is free, or one above or below it. */
+static void settle(struct bounds *bounds, uint32_t at, struct bound bound)
+{
+    const struct bound *items = bounds->items;
+    for (; at > 0 && items[(at - 1) / 2].need > bound.need; at = (at - 1) / 2) {
+        put(bounds, at, items[(at - 1) / 2]);
+    }
+    for (uint32_t below = 2 * at + 1; below < bounds->count; below = 2 * at + 1) {
+        below += below + 1 < bounds->count && items[below + 1].need < items[below].need;
+        if (items[below].need >= bound.need) {
+            break;
+        }
+        put(bounds, at, items[below]);
+        at = below;
+    }
+    put(bounds, at, bound);
+}
+
+static void bound_remove(struct core *core, struct docket *docket)
+{
+    struct bounds *bounds = &core->bounds;
+    if (docket->bound_at == 0) {
+        return;
+    }
+    uint32_t at = docket->bound_at - 1;
+    docket->bound_at = 0;
+    if (--bounds->count > at) {
+        settle(bounds, at, bounds->items[bounds->count]);
+    }
+}
+
+static void bound_add(struct core *core, struct task *task)
+{
+    struct bounds *bounds = &core->bounds;
+    const struct bound bound = {docket_bound(task->docket), task};
+    if (task->docket->bound_at != 0) {
+        settle(bounds, task->docket->bound_at - 1, bound);
+    } else if (bound.need != NEED_NONE &&
+               core_grow(core, &bounds->items, &bounds->room, bounds->count + 1,
+                         sizeof(*bounds->items))) {
+        settle(bounds, bounds->count++, bound);
+    }
+}
+
+struct task **undecided_passed(struct core *core, uint64_t len, uint32_t *count)
+{
+    struct bounds *bounds = &core->bounds;
+    const uint32_t all = bounds->count;
+    while (bounds->count > 0 && bounds->items[0].need <= len) {
+        const struct bound first = bounds->items[0];
+        bound_remove(core, first.task->docket);
+        bounds->items[bounds->count] = first; /* what was the last place is free */
+    }
+    *count = all - bounds->count;
+    struct task **list = *count > 0 ? out_borrow(core, *count * sizeof(*list)) : NULL;
+    *count = list != NULL ? *count : 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        list[i] = bounds->items[all - 1 - i].task;
+    }
+    return list;
+}
+
+bool undecided_hold(const struct core *core)
+{
+    const struct bounds *bounds = &core->bounds;
+    for (uint32_t i = 0; i < bounds->count; i++) {
+        const struct bound *bound = &bounds->items[i];
+        const struct docket *docket = bound->task->docket;
+        if (!docket->undecided || docket->bound_at != i + 1 ||
+            bounds->items[i > 0 ? (i - 1) / 2 : 0].need > bound->need) {
+            return false;
+        }
+    }
+    for (const struct task *task = core->undecided_docket.undecided_next;
+         task != &core->undecided; task = task->docket->undecided_next) {
+        const struct docket *docket = task->docket;
+        const uint64_t bound = docket_bound(docket);
+        bool found = docket->bound_at != 0
+                         ? bounds->items[docket->bound_at - 1].need <= bound
+                         : bound == NEED_NONE;
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- The list -------------------------------------------------------------------- */
+
 void undecided_add(struct core *core, struct task *task)
 {
     struct docket *docket = task->docket;
+    bound_add(core, task);
     if (docket->undecided) {
         return;
     }
@@ -84,10 +197,11 @@ void undecided_add(struct core *core, struct task *task)
     core->undecided_docket.undecided_prev = task;
 }
 
-void undecided_remove(struct task *task)
+void undecided_remove(struct core *core, struct task *task)
 {
     struct docket *docket = task->docket;
     if (docket != NULL && docket->undecided) {
+        bound_remove(core, docket);
         docket->undecided = false;
         docket->undecided_prev->docket->undecided_next = docket->undecided_next;
         docket->undecided_next->docket->undecided_prev = docket->undecided_prev;

@@ -211,6 +211,7 @@ static void reset_docket(struct docket *docket, bool *unfinished_ballot)
     docket->winner = NOBODY;
     docket->evidence = EVIDENCE_NONE;
     docket->undecided = false;
+    docket->bound_at = 0;
 }
 
 static void enter_as_chair(struct core *core, struct task *task, bool moved,
@@ -347,6 +348,7 @@ static void reset_epoch(struct core *core)
     rankset_release(&core->suspects);
     core->undecided_docket.undecided_next = &core->undecided;
     core->undecided_docket.undecided_prev = &core->undecided;
+    core->bounds.count = 0;
     core->yields_ns = 0;
     core->knowledge_wide = true;
     core->state_ever = false; /* the newcomers have heard nothing */

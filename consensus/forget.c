@@ -173,7 +173,7 @@ HOT static void forget_record(struct core *core, struct task *task,
     core->open_needs -= task->needs_done + task->needs_data;
     pending_forget(task);
     if (task->docket != NULL) {
-        undecided_remove(task);
+        undecided_remove(core, task);
         recovery_forget(core, task);
     }
     if (core->last_wait == task) {

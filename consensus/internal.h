@@ -194,7 +194,8 @@ struct docket {
     enum evidence evidence; /* and why */
     struct rankset acks;
     struct task *undecided_prev, *undecided_next;
-    bool undecided; /* on the chair's list of asked tasks without an owner */
+    bool undecided;    /* on the chair's list of asked tasks without an owner, */
+    uint32_t bound_at; /* and of those by their bound, in this place; 0: not there */
     struct asker few[DOCKET_FEW];
 };
 
@@ -610,6 +611,13 @@ struct core {
     struct pending_due pending_due;
     struct task undecided; /* list head, through dockets: oldest first */
     struct docket undecided_docket;
+    struct bounds {
+        struct bound {
+            uint64_t need;
+            struct task *task;
+        } * items; /* a heap: none is less than the first */
+        uint32_t count, room;
+    } bounds;           /* of the undecided that somebody waits for (docket.c) */
     uint64_t yields_ns; /* all is quiet: what was asked until then goes; 0: nothing */
     struct task unfinished; /* list head */
     struct task *push_list; /* waited for by a lane here, and owned here */

@@ -505,8 +505,14 @@ bool docket_is_wanted(const struct docket *docket); /* not only told of */
 bool docket_is_open(const struct core *core, const struct task *task);
 void docket_release(struct core *core, struct docket *docket); /* accepts NULL */
 /* The list of asked tasks without an owner: core->undecided. */
-void undecided_add(struct core *core, struct task *task);
-void undecided_remove(struct task *task);
+void undecided_add(struct core *core, struct task *task); /* or its bound is another */
+void undecided_remove(struct core *core, struct task *task);
+/* The demand bound: the shortest roll among those who wait (T3, `need`). */
+uint64_t docket_bound(const struct docket *docket);
+/* Those whose bound a roll of this length has passed, and until they are added again
+ * they do not come again.  Lives until the next step. */
+struct task **undecided_passed(struct core *core, uint64_t len, uint32_t *count);
+bool undecided_hold(const struct core *core); /* for tests: bounds are as they should */
 
 /* --- serve.c --------------------------------------------------------------------- */
 
@@ -542,6 +548,7 @@ void chair_retest(struct core *core, struct task *task);
 uint32_t chair_or_keeper(const struct rankset *members, const moot_hash *hash,
                          const struct rankset *candidates);
 void chair_retest_all(struct core *core);
+void chair_retest_passed(struct core *core); /* the lanes have blocked */
 void chair_decided(struct core *core, struct task *task, uint32_t owner,
                    enum evidence evidence);
 void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len_max);

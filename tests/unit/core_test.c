@@ -490,6 +490,46 @@ static void a_host_keeps_its_part_in_the_cores_entry(void **state)
     core_free(core);
 }
 
+/* Spawns them in this order, and waits for all. */
+static void wait_for_these(uint32_t rank, const int *order, int count)
+{
+    for (int i = 0; i < count; i++) {
+        spawn(rank, order[i], chaired_by(0, order[i], 0));
+    }
+    for (int i = 0; i < count; i++) {
+        begin_wait(rank, chaired_by(0, order[i], 0));
+    }
+}
+
+/* Two ranks ask it for the same tasks, which stand elsewhere on their rolls. */
+static void each_time_that_a_chair_blocks_it_yields_what_it_has_passed(void **state)
+{
+    enum { COUNT = 60, STEP = 23 };
+    (void)state;
+    int order[2][COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        order[0][i] = 1 + i * STEP % COUNT;
+        order[1][COUNT - 1 - i] = order[0][i];
+    }
+    bench_open(3, CORE_REPAIR);
+    wait_for_these(1, order[0], COUNT);
+    wait_for_these(2, order[1], COUNT);
+    settle();
+    assert_int_equal(sum_sent(MESSAGE_MOTION), 2 * COUNT);
+    for (int len = 1; 2 * len <= COUNT; len++) {
+        spawn(0, 61, chaired_by(0, COUNT + len, 0));
+        assert_int_equal(sum_yields(), 2 * (len - 1));
+        set_lane(0, CORE_LANE_BLOCKED);
+        set_lane(0, CORE_LANE_RUNNING);
+        assert_int_equal(core_stats(bench.core[0])->yields[EVIDENCE_BLOCKED], 2 * len);
+        deliver_all();
+        assert_int_equal(bench.runs[order[0][len - 1]], 1);
+        assert_int_equal(bench.runs[order[1][len - 1]], 1);
+    }
+    assert_int_equal(sum_yields(), COUNT);
+    bench_close();
+}
+
 /* Whatever asks what it waits for: no input (found by the fuzzer of events). */
 static void what_waits_for_a_lease_is_on_no_circle(void **state)
 {
@@ -528,6 +568,7 @@ int main(void)
         cmocka_unit_test(agreeing_ranks_push_and_never_ask),
         cmocka_unit_test(a_consumer_is_pushed_the_bytes),
         cmocka_unit_test(a_blocked_chair_yields_what_it_passed),
+        cmocka_unit_test(each_time_that_a_chair_blocks_it_yields_what_it_has_passed),
         cmocka_unit_test(late_registration_after_a_yield_does_not_run),
         cmocka_unit_test(a_once_task_starts_after_a_quorum),
         cmocka_unit_test(a_waiter_that_lacks_it_finds_a_holder),
