@@ -331,6 +331,8 @@ struct scope {
     struct edge *feeding; /* none of its edges before this one; NULL: begin anew */
     struct tally *tally;  /* lowest member: per rank */
     uint32_t tally_count; /* of ranks */
+    uint32_t known;       /* so many members have said something, */
+    uint32_t awaited;     /* and all below this one, or have closed */
     uint64_t asked;       /* the round in which this rank is to ANSWER; 0: none */
     uint64_t asked_after; /* so many scopes had ended when it was asked last */
     uint64_t round;       /* of asking; 0: none */

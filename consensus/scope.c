@@ -419,6 +419,7 @@ static void reset(struct core *core, struct scope *scope)
     free(scope->tally);
     scope->tally = NULL;
     scope->tally_count = 0;
+    scope->known = scope->awaited = 0;
     if (scope_is_closed_here(core, scope)) {
         scope_watch(core, scope);
     }

@@ -15,28 +15,27 @@ static struct tally *tally_of(struct core *core, struct scope *scope)
         free(scope->tally);
         scope->tally = core_alloc(core, core->size * sizeof(*scope->tally));
         scope->tally_count = scope->tally != NULL ? core->size : 0;
+        scope->known = 0;
     }
     return scope->tally;
 }
 
+/* Of members that have all said something. */
 struct count {
-    bool known, rests, ready, alike, swept, closed;
+    bool rests, ready, alike, swept;
     uint64_t sent, received;
 };
 
 static struct count count(const struct core *core, const struct scope *scope)
 {
-    struct count all = {true, true, true, true, true, true, 0, 0};
+    struct count all = {true, true, true, true, 0, 0};
     const struct tally *first = &scope->tally[rankset_next(&core->members, 0)];
     FOR_MEMBERS(core, rank)
     {
         const struct tally *one = &scope->tally[rank];
-        bool closed = rank == core->rank || peer_seen(core, rank)->state.closed;
-        all.known = all.known && one->known;
         all.rests = all.rests && one->rests;
         all.ready = all.ready && one->ready;
         all.swept = all.swept && one->swept;
-        all.closed = all.closed && (one->known || closed);
         all.alike = all.alike && one->count == first->count &&
                     rollsum_equal(&one->sum, &first->sum);
         all.sent += one->sent;
@@ -99,16 +98,32 @@ static void end_round(struct core *core, struct scope *scope)
     }
 }
 
+/* Some may have dropped it, or never met it: so has who has closed and says nothing of
+ * it.  Goes on from the member that was waited for before. */
+static bool asks_early(const struct core *core, struct scope *scope)
+{
+    bool later_view = core->epoch > core->options.epoch || core->options.join_uid != 0;
+    uint32_t rank = rankset_next(&core->members, scope->awaited);
+    while (rank != NOBODY && !later_view &&
+           (scope->tally[rank].known || rank == core->rank ||
+            peer_seen(core, rank)->state.closed)) {
+        rank = rankset_next(&core->members, rank + 1);
+    }
+    scope->awaited = rank != NOBODY ? rank : scope->awaited;
+    return later_view || rank == NOBODY;
+}
+
 /* After each account that came in. */
 static void consider(struct core *core, struct scope *scope)
 {
-    const struct count all = count(core, scope);
-    bool later_view = core->epoch > core->options.epoch || core->options.join_uid != 0;
-    if (scope->round == 0 && !all.known && (later_view || all.closed)) {
-        ask(core, scope); /* some may have dropped it, or never met it */
+    if (scope->known < core->member_count) {
+        if (scope->round == 0 && asks_early(core, scope)) {
+            ask(core, scope);
+        }
         return;
     }
-    if (!all.known || !all.rests) {
+    const struct count all = count(core, scope);
+    if (!all.rests) {
         return;
     }
     if (!all.alike && !all.swept) {
@@ -134,6 +149,7 @@ void scope_take_account(struct core *core, struct scope *scope, uint32_t from,
                 one->received == said->received;
     bool answers = said->what == RELEASED_ANSWER && said->round == scope->round &&
                    one->answered != scope->round && scope->round_open > 0;
+    scope->known += !one->known;
     scope->round_failed |= !same; /* what has come in since was on its way */
     *one = (struct tally){.known = true,
                           .rests = said->rests,
