@@ -225,12 +225,18 @@ static bool is_over(const struct host *host, uint32_t lane,
 static void tell_need(struct host *host, uint32_t lane, uint32_t task, enum want want,
                       enum core_event_type type)
 {
+    struct record *record = &host->records[task];
     struct core_event event = {.type = type, .hash = host->sim->hashes[task]};
     event.u.need.want = want;
     event.u.need.lane = lane;
+    if (type == CORE_EV_UNNEED && record->refused_needs > 0) {
+        record->refused_needs--; /* it never began */
+        return;
+    }
     if (host_step(host, &event) != MOOT_ERR_SCOPE_CLOSED)
         return;
-    host->records[task].verdict = MOOT_ERR_SCOPE_CLOSED;
+    record->verdict = MOOT_ERR_SCOPE_CLOSED;
+    record->refused_needs++;
     host->woken = true;
 }
 

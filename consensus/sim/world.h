@@ -86,6 +86,7 @@ struct record {
     void *bytes;
     uint32_t next_child; /* while its kernel runs: the child it waits for next */
     bool waits_child, child_ended;
+    uint32_t refused_needs; /* waits that are open here, and not with the core */
     bool holds_slot;
     uint64_t started_ns;
     bool slowed;    /* its kernel has taken what the plan adds */

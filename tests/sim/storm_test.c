@@ -301,6 +301,9 @@ static const struct {
       .cancels = true,
       .leaves = true},
      3020},
+    /* A newcomer's wait for a task of a scope that had ended was refused, and ended
+     * before the core had forgotten the task: the simulator ended what never began. */
+    {{.ranks = 4, .tasks = 20, .newcomers = 2, .storm = true, .leaves = true}, 730048},
 };
 
 static void run_kept(struct tally *tally)
