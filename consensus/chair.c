@@ -394,6 +394,13 @@ void chair_retest_all(struct core *core)
     }
 }
 
+/* Of what nobody is known to hold, who holds it says so, and then it is tested. (Hashes
+ * are exchanged when this rank has closed, and its lanes block no more.) */
+static bool may_be_yielded(const struct core *core, const struct task *task)
+{
+    return task->finder || chair_has_holder(core, task);
+}
+
 void chair_retest_passed(struct core *core)
 {
     if (MUTANT(BLOCKEDONLY)) {
@@ -408,7 +415,7 @@ void chair_retest_passed(struct core *core)
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (list[i]->docket->undecided) {
+        if (list[i]->docket->undecided && may_be_yielded(core, list[i])) {
             undecided_add(core, list[i]); /* by its bound, of which it was taken off */
         }
     }

@@ -5,8 +5,8 @@
  * demand.  Those without an owner stand on one list, oldest ask first, so that a chair
  * looks only at them when something that is evidence for all of them has changed; and,
  * by their demand bound, in a heap: when its lanes block it looks at those alone that
- * its roll has passed.  (A rank that is late may be asked for thousands that it is yet
- * to spawn, and wait at each.)
+ * its roll has passed and that somebody is known to hold.  (A rank that is late may be
+ * asked for thousands that it is yet to spawn, and wait at each.)
  */
 #include "consensus/internal.h"
 
@@ -169,9 +169,12 @@ bool undecided_hold(const struct core *core)
          task != &core->undecided; task = task->docket->undecided_next) {
         const struct docket *docket = task->docket;
         const uint64_t bound = docket_bound(docket);
+        /* What it holds itself it claims as soon as it may. */
+        bool elsewhere = core->closed || task->held ||
+                         (!task->finder && !chair_has_holder(core, task));
         bool found = docket->bound_at != 0
                          ? bounds->items[docket->bound_at - 1].need <= bound
-                         : bound == NEED_NONE;
+                         : bound == NEED_NONE || elsewhere;
         if (!found) {
             return false;
         }

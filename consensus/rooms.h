@@ -512,7 +512,7 @@ uint64_t docket_bound(const struct docket *docket);
 /* Those whose bound a roll of this length has passed, and until they are added again
  * they do not come again.  Lives until the next step. */
 struct task **undecided_passed(struct core *core, uint64_t len, uint32_t *count);
-bool undecided_hold(const struct core *core); /* for tests: bounds are as they should */
+bool undecided_hold(const struct core *core); /* for tests: so it is */
 
 /* --- serve.c --------------------------------------------------------------------- */
 

@@ -530,6 +530,30 @@ static void each_time_that_a_chair_blocks_it_yields_what_it_has_passed(void **st
     bench_close();
 }
 
+/* What it is asked for by who lacks it, like the rank that is about to spawn it. */
+static void what_nobody_held_is_yielded_to_who_spawns_it(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    moot_hash late = chaired_by(0, 1, 0);
+    spawn(0, 2, chaired_by(0, 2, 0));
+    begin_wait(1, late);
+    deliver_all();
+    set_lane(0, CORE_LANE_BLOCKED); /* nobody holds it, and it stays asked for */
+    deliver_all();
+    set_lane(0, CORE_LANE_RUNNING);
+    pass(2 * MS);
+    assert_int_equal(sum_sent(MESSAGE_SEEK), 2);
+    spawn(2, 1, late);
+    pass(2 * MS);
+    assert_int_equal(sum_yields(), 0);
+    set_lane(0, CORE_LANE_BLOCKED);
+    assert_int_equal(core_stats(bench.core[0])->yields[EVIDENCE_BLOCKED], 1);
+    deliver_all();
+    assert_int_equal(bench.ran_on[1], 2);
+    bench_close();
+}
+
 /* Whatever asks what it waits for: no input (found by the fuzzer of events). */
 static void what_waits_for_a_lease_is_on_no_circle(void **state)
 {
@@ -569,6 +593,7 @@ int main(void)
         cmocka_unit_test(a_consumer_is_pushed_the_bytes),
         cmocka_unit_test(a_blocked_chair_yields_what_it_passed),
         cmocka_unit_test(each_time_that_a_chair_blocks_it_yields_what_it_has_passed),
+        cmocka_unit_test(what_nobody_held_is_yielded_to_who_spawns_it),
         cmocka_unit_test(late_registration_after_a_yield_does_not_run),
         cmocka_unit_test(a_once_task_starts_after_a_quorum),
         cmocka_unit_test(a_waiter_that_lacks_it_finds_a_holder),
