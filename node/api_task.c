@@ -106,6 +106,18 @@ static void give_ends(const struct wait *wait, const struct task_ends *ends)
     }
 }
 
+static int give_outcome(struct moot *m, struct wait *wait, const struct task_ends *ends)
+{
+    bool some = ends != NULL && ends->indices != NULL;
+    if (some) {
+        wait_look_at_all(m, wait);
+    }
+    if (ends != NULL) {
+        give_ends(wait, ends);
+    }
+    return outcome(m, wait, some);
+}
+
 int task_wait_locked(struct moot *m, struct lane *lane, const char *call,
                      const moot_task *tasks, moot_duration timeout, struct wait *wait,
                      const struct task_ends *ends)
@@ -122,18 +134,13 @@ int task_wait_locked(struct moot *m, struct lane *lane, const char *call,
     }
     wait->lane = lane;
     wait->deadline_ns = deadline_of(timeout);
+    wait_pin(wait);
     error = wait_run(m, wait);
-    if (error != MOOT_OK) {
-        return error;
+    if (error == MOOT_OK) {
+        error = give_outcome(m, wait, ends);
     }
-    bool some = ends != NULL && ends->indices != NULL;
-    if (some) {
-        wait_look_at_all(m, wait);
-    }
-    if (ends != NULL) {
-        give_ends(wait, ends);
-    }
-    return outcome(m, wait, some);
+    wait_unpin(m, wait);
+    return error;
 }
 
 /* Waits for all, or for one of several if there is a place to say for which. */

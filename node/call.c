@@ -309,6 +309,7 @@ static int wait_child(moot_call *call, struct lane *lane, moot_task child,
                         .items = &item,
                         .count = 1,
                         .deadline_ns = CORE_NEVER};
+    wait_pin(&wait);
     error = wait_run(call->m, &wait);
     if (error == MOOT_OK) {
         struct handle *handle;
@@ -317,13 +318,13 @@ static int wait_child(moot_call *call, struct lane *lane, moot_task child,
         }
         error = wait_tell(call->m, call->lane, task, item.code);
     }
-    if (error != MOOT_OK) {
-        return error;
+    if (error == MOOT_OK) {
+        call->borrowed[call->borrowed_count++] = payload_hold(task->payload);
+        *data = task->payload->data;
+        *size = (size_t)task->payload->size;
     }
-    call->borrowed[call->borrowed_count++] = payload_hold(task->payload);
-    *data = task->payload->data;
-    *size = (size_t)task->payload->size;
-    return MOOT_OK;
+    wait_unpin(call->m, &wait);
+    return error;
 }
 
 int moot_call_wait(moot_call *call, moot_task child, const void **data, size_t *size)

@@ -59,7 +59,7 @@ struct task {
         struct core_entry entry; /* for the core, by task_entry() */
     };
     uint32_t handle_count;
-    uint32_t pins;    /* checks that read it (verify.h), and itself while it runs */
+    uint32_t pins;    /* waits for it, checks that read it (verify.h), and its run */
     uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
     uint16_t queued;  /* items of the ready queue that name it */
     bool cancelled;   /* __atomic: too late, but its kernel may ask */

@@ -357,6 +357,24 @@ int wait_run(struct moot *m, struct wait *wait)
     return code;
 }
 
+void wait_pin(const struct wait *wait)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        wait->items[i].task->pins++;
+    }
+}
+
+void wait_unpin(struct moot *m, const struct wait *wait)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        struct task *task = wait->items[i].task;
+        if (--task->pins == 0 && task->handle_count == 0) {
+            task_try_release(m, task);
+            task_try_free(m, task);
+        }
+    }
+}
+
 void wait_look_at_all(struct moot *m, struct wait *wait)
 {
     for (size_t i = 0; i < wait->count; i++) {

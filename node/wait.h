@@ -55,6 +55,11 @@ struct wait {
  */
 int wait_run(struct moot *m, struct wait *wait);
 
+/* Another thread may release the handles while it lasts: from here on the tasks'
+ * records stay, whatever the core forgets, until wait_unpin(). */
+void wait_pin(const struct wait *wait);
+void wait_unpin(struct moot *m, const struct wait *wait);
+
 /* Marks every item that has ended by now, not only those that the wait looked at. */
 void wait_look_at_all(struct moot *m, struct wait *wait);
 
