@@ -34,6 +34,7 @@
 #include "node/wait.h"
 #include "node/workers.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 /* How long queued frames may take to leave: for peers that read, and for peers that may
@@ -125,6 +126,19 @@ static void stop_threads(struct moot *m)
     progress_join_helper(m);
 }
 
+/* A thread that has ended meanwhile may be telling a watch of it still. */
+static void leave_alone(struct moot *m)
+{
+    observe_tell(m); /* the last of it */
+    while (!is_alone(m)) {
+        engine_unlock(m);
+        sched_yield();
+        engine_lock(m);
+    }
+    lanes_leave(m);
+    m->bond->m = NULL;
+}
+
 int close_context(struct moot *m, struct lane *lane)
 {
     m->closing = true;
@@ -153,9 +167,7 @@ int close_context(struct moot *m, struct lane *lane)
     trace_close(m);
     stop_threads(m);
     engine_lock(m);
-    observe_tell(m); /* the last of it */
-    lanes_leave(m);
-    m->bond->m = NULL;
+    leave_alone(m);
     engine_unlock(m);
     usr1_leave();
     context_free(m);

@@ -211,7 +211,7 @@ struct moot {
     uint64_t end_count;     /* moves on whenever a wait may have ended, */
     uint64_t ends_released; /* and was this when that was last looked at */
     struct task *lingering; /* list */
-    uint32_t callers;       /* __atomic: threads inside public calls */
+    uint32_t callers;       /* __atomic: threads inside public calls, or at their end */
     bool closing;
     uint64_t closing_ns; /* since when */
 

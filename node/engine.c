@@ -94,15 +94,26 @@ struct lane *engine_enter(struct moot *m)
     return lane;
 }
 
+/* The program's functions are called while this thread counts as a caller: what they
+ * were given may be gone once the context is closed. */
+COLD static void tell_as_caller(struct moot *m)
+{
+    observe_tell(m);
+    while (m->report_count > 0) {
+        unlock_and_report(m);
+        pthread_mutex_lock(&m->bond->lock);
+    }
+}
+
 void engine_leave(struct moot *m)
 {
-    if (m->observe != NULL) {
-        observe_tell(m); /* while this thread counts as a caller */
+    if (m->observe != NULL || m->report_count > 0) {
+        tell_as_caller(m);
     }
     /* Under the lock: who closes frees `m` once it sees no callers, and looks under it.
      */
     __atomic_sub_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
-    unlock(m);
+    pthread_mutex_unlock(&m->bond->lock);
 }
 
 /* --- Carrying outputs out ------------------------------------------------------- */

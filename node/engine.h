@@ -15,9 +15,10 @@ struct lane *engine_enter(struct moot *m);
 struct lane *engine_enter_unsettled(struct moot *m);
 /* And what the time is stays as it was. */
 struct lane *engine_enter_untimed(struct moot *m);
-/* Releases it, and then calls the report hook with what was queued. */
+/* Calls watches and the report hook with what was queued, and releases it. */
 void engine_leave(struct moot *m);
-/* The same for the library's own threads and around kernels and sleeps. */
+/* The same for the library's own threads and around kernels and sleeps; the report hook
+ * is called behind the release. */
 void engine_lock(struct moot *m);
 void engine_unlock(struct moot *m);
 

@@ -92,8 +92,9 @@ static void lane_free(struct lane *lane)
     pthread_mutex_lock(&bond->lock);
     if (bond->m != NULL) {
         struct moot *m = bond->m;
+        __atomic_add_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
         lane_end(m, lane);
-        engine_unlock(m);
+        engine_leave(m);
     } else {
         pthread_mutex_unlock(&bond->lock);
     }

@@ -75,7 +75,8 @@ typedef int64_t moot_duration; /* nanoseconds */
 /* --- Opening and closing ---------------------------------------------------------- */
 
 /* Where stall and divergence reports go: whole text, NUL-terminated, one call a report,
- * from the thread that found it, with no lock held. */
+ * from the thread that found it, with no lock held; never once moot_close has returned.
+ */
 typedef void (*moot_report_fn)(void *user, const char *text);
 
 typedef struct moot_options {

@@ -1,8 +1,11 @@
-/* threads_test.c - threads of one rank that use each other's handles.
+/* threads_test.c - threads of one rank that use each other's handles, and that end or
+ * are called back while another closes the context.
  */
 #include "kernels.h"
+#include "moot_watch.h"
 #include "node/context.h"
 #include "node/engine.h"
+#include "node/report.h"
 
 /* --- A handle that is released while another thread waits with it ----------------- */
 
@@ -64,6 +67,81 @@ static void released_while_it_is_waited_for(struct seat *seat)
     gate_open = true;
     pthread_join(waiter.thread, NULL);
     CHECK(seat, waiter.code == MOOT_ERR_TASK_FAILED);
+}
+
+/* --- What is called back while the context closes --------------------------------- */
+
+static atomic_bool called, returned;
+static pthread_t caller;
+
+static void take_long(void)
+{
+    called = true;
+    nap_ms(300);
+    returned = true;
+}
+
+static void until_called(void)
+{
+    while (!called)
+        nap_ms(1);
+}
+
+static void has_returned(struct seat *seat)
+{
+    CHECK(seat, returned); /* before moot_close did */
+    pthread_join(caller, NULL);
+    closes_well(seat);
+}
+
+static void tell_slowly(void *user, const moot_event *event)
+{
+    (void)user, (void)event;
+    take_long();
+}
+
+static void *leave_a_queue_open(void *argument)
+{
+    struct seat *seat = argument;
+    EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_BULK), MOOT_OK);
+    spawn_u64(seat, SQUARE, 5);
+    return NULL;
+}
+
+/* The end of a thread spawns what its queue had, and tells that. */
+static void a_thread_ends_while_the_context_closes(struct seat *seat)
+{
+    const moot_watch watch = {.kinds = MOOT_EVENT_SPAWNED, .fn = tell_slowly};
+    moot_watch_id id;
+    called = returned = false;
+    EXPECT(seat, moot_watch_add(seat->m, &watch, &id), MOOT_OK);
+    pthread_create(&caller, NULL, leave_a_queue_open, seat);
+    until_called();
+}
+
+static void report_slowly(void *user, const char *text)
+{
+    (void)user, (void)text;
+    take_long();
+}
+
+static void *leave_a_report(void *argument)
+{
+    struct seat *seat = argument;
+    CHECK(seat, engine_enter(seat->m) != NULL);
+    report_add(seat->m, "moot: what this call has found\n");
+    engine_leave(seat->m);
+    return NULL;
+}
+
+static void a_call_reports_while_the_context_closes(struct seat *seat)
+{
+    called = returned = false;
+    engine_lock(seat->m);
+    seat->m->report = report_slowly;
+    engine_unlock(seat->m);
+    pthread_create(&caller, NULL, leave_a_report, seat);
+    until_called();
 }
 
 /* --- All at once ------------------------------------------------------------------ */
@@ -263,6 +341,16 @@ static const char *const small_window[] = {"MOOT_THREADS=1", "MOOT_WINDOW=32", N
 
 static const struct scene scenes[] = {
     SCENE(released_while_it_is_waited_for, .sizes = {1}, .knobs = with_a_worker),
+    {.name = "a_thread_ends_while_the_context_closes",
+     .program = a_thread_ends_while_the_context_closes,
+     .register_kernels = kernels,
+     .after = has_returned,
+     .sizes = {1}},
+    {.name = "a_call_reports_while_the_context_closes",
+     .program = a_call_reports_while_the_context_closes,
+     .register_kernels = kernels,
+     .after = has_returned,
+     .sizes = {1}},
     {.name = "handles_are_shared",
      .program = handles_are_shared,
      .register_kernels = kernels,
