@@ -277,6 +277,13 @@ void lane_forget_stubs(struct lane *lane, size_t count)
     }
 }
 
+void lane_forget_inputs(struct lane *lane, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        lane->inputs[i] = NULL;
+    }
+}
+
 moot_hash lane_scope(const struct lane *lane)
 {
     return lane->scope_depth > 0 ? lane->scopes[lane->scope_depth - 1] : (moot_hash){0};

@@ -93,9 +93,10 @@ void lane_set_state(struct moot *m, struct lane *lane, enum core_lane_state stat
 /* The scope that this lane's spawns belong to: zero outside all. */
 moot_hash lane_scope(const struct lane *lane);
 
-/* Of a spawn's inputs those that are stubs of the core's are to be looked up by their
- * hashes. */
+/* Of a spawn's inputs those that are stubs of the core's, or all, are to be looked up
+ * by their hashes. */
 void lane_forget_stubs(struct lane *lane, size_t count);
+void lane_forget_inputs(struct lane *lane, size_t count);
 
 /* Records why the thread's call failed, and returns `code`. */
 int lane_fail(struct lane *lane, int code, const char *format, ...)

@@ -79,7 +79,7 @@ void window_wait_while_leaving(struct moot *m, struct lane *lane, const moot_has
 {
     struct idle idle = {0};
     if (is_leaving(m, hash, facts)) {
-        lane_forget_stubs(lane, facts->reg.input_count);
+        lane_forget_inputs(lane, facts->reg.input_count);
     }
     while (is_leaving(m, hash, facts) && m->fatal == 0 && !m->closing) {
         if (!progress_drive_free(m)) {

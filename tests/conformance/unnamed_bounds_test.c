@@ -3,6 +3,8 @@
  * about to be, and when a queue's function returns.  And where the little that is kept
  * of other ranks' tasks is not enough: in tickets, and behind many kinds of queues.
  */
+#include "hashing/identity.h"
+#include "node/task_handle.h"
 #include "unnamed.h"
 
 /* --- Many owners ----------------------------------------------------------------- */
@@ -38,6 +40,8 @@ static void owners_beyond_a_word(struct seat *seat)
 
 enum { FEW = 6, TURNS_MAX = 20000, ROUNDS_MAX = 4000 };
 
+static atomic_bool holds_lock; /* the rank that is asked */
+
 /* All ranks turn their loops, one after the other and nobody else's meanwhile, until
  * this is so on one of them. */
 static bool turn_until(struct seat *seat, int rank, bool (*is_so)(struct seat *seat))
@@ -48,7 +52,9 @@ static bool turn_until(struct seat *seat, int rank, bool (*is_so)(struct seat *s
     meet(seat);
     for (int turn = 0; turn < TURNS_MAX * seat->size && !found; turn++) {
         meet(seat);
-        if (seat->rank == turn % seat->size) {
+        if (seat->rank == turn % seat->size && holds_lock && seat->rank == rank) {
+            progress_drive(seat->m);
+        } else if (seat->rank == turn % seat->size) {
             engine_lock(seat->m);
             progress_drive_free(seat->m);
             engine_unlock(seat->m);
@@ -61,7 +67,7 @@ static bool turn_until(struct seat *seat, int rank, bool (*is_so)(struct seat *s
     return found;
 }
 
-static moot_hash square_hashes[FEW];
+static moot_hash square_hashes[FEW], input_hash;
 static uint64_t leaving; /* the number of one of them */
 
 static bool one_is_leaving(struct seat *seat)
@@ -161,6 +167,99 @@ static void looked_at_while_it_leaves(struct seat *seat)
 {
     collected_before_it_leaves(seat, true);
 }
+
+/* --- What another thread releases meanwhile --------------------------------------- */
+
+enum { INPUT = 700, NAMES = 256 };
+
+struct late_spawn {
+    struct seat *seat;
+    moot_task input, task;
+};
+
+static void *spawn_late(void *argument)
+{
+    struct late_spawn *late = argument;
+    late->task = spawn_on(late->seat, late->seat->size - 1, &late->input, 1, leaving);
+    return NULL;
+}
+
+/* Tasks of the last rank that take one input have run, and are released; the other
+ * ranks have released the input, too.  What comes behind them stays. */
+static moot_task take_and_go(struct seat *seat)
+{
+    moot_task tasks[2 * FEW] = {{0}};
+    begin(seat);
+    moot_task input = spawn_u64(seat, SQUARE, INPUT);
+    for (uint64_t i = 0; i < FEW; i++)
+        tasks[i] = spawn_on(seat, seat->size - 1, &input, 1, 100 + i);
+    for (uint64_t i = FEW; i < 2 * FEW; i++)
+        tasks[i] = spawn_u64(seat, SQUARE, 200 + i);
+    for (uint64_t i = 0; i < FEW && is_last(seat); i++)
+        square_hashes[i] = hash_of(seat, tasks[i]);
+    EXPECT(seat, moot_task_wait_all(seat->m, tasks, 2 * FEW, MOOT_FOREVER), MOOT_OK);
+    meet_serving(seat);
+    for (uint64_t i = 0; i < FEW; i++)
+        release(seat, tasks[i]);
+    if (!is_last(seat))
+        release(seat, input);
+    return input;
+}
+
+static void until_it_sleeps(struct seat *seat)
+{
+    for (;; nap_ms(1)) {
+        pthread_mutex_lock(&seat->m->bond->lock);
+        if (seat->m->sleepers > 0)
+            return; /* with the lock */
+        pthread_mutex_unlock(&seat->m->bond->lock);
+    }
+}
+
+static bool input_is_gone(struct seat *seat)
+{
+    return core_user(seat->m->core, &input_hash) == NULL;
+}
+
+/* The last rank's thread that spawns waits for the outcome, and before it has woken up
+ * its input is released, forgotten, and the memory of its record used again. */
+static void an_input_goes_while_its_taker_leaves(struct seat *seat)
+{
+    struct late_spawn late = {.seat = seat, .input = take_and_go(seat)};
+    pthread_t thread;
+    moot_hash hash;
+    if (is_last(seat))
+        input_hash = hash_u64(seat, SQUARE, INPUT);
+    turn_until(seat, seat->size - 1, one_is_leaving);
+    if (is_last(seat)) {
+        seat->m->driven = true; /* by this thread, which holds the lock from then on */
+        pthread_create(&thread, NULL, spawn_late, &late);
+        until_it_sleeps(seat);
+        task_handle_end(seat->m, handle_at(&seat->m->handles, late.input.id));
+        holds_lock = true;
+    }
+    meet(seat);
+    turn_until(seat, seat->size - 1, input_is_gone);
+    if (is_last(seat)) {
+        for (uint64_t i = 0; i < NAMES; i++) {
+            hash = digest_bytes(&i, sizeof i);
+            hash.bytes[MOOT_HASH_BYTES - 1] = 0;
+            CHECK(seat, task_enter(seat->m, &hash) != NULL);
+        }
+        holds_lock = seat->m->driven = false;
+        pthread_mutex_unlock(&seat->m->bond->lock);
+        pthread_join(thread, NULL);
+    }
+    meet(seat);
+    moot_task input = spawn_u64(seat, SQUARE, INPUT);
+    if (!is_last(seat))
+        late.task = spawn_on(seat, seat->size - 1, &input, 1, leaving);
+    EXPECT(seat, moot_task_wait(seat->m, late.task, MOOT_SECONDS(20)), MOOT_OK);
+    CHECK(seat, fetch_u64(seat, late.task) == INPUT * INPUT + leaving);
+}
+
+/* --- What is forgotten for good ----------------------------------------------------
+ */
 
 /* Tasks come and go on all ranks until each has forgotten this one. */
 static void forget_once(struct seat *seat, const moot_hash *hash)
@@ -314,6 +413,7 @@ static const struct scene scenes[] = {
     SCENE(taken_while_it_leaves, .knobs = small_window, .sizes = {2, 3}),
     SCENE(closed_while_it_leaves, .knobs = small_window, .sizes = {2, 3}),
     SCENE(looked_at_while_it_leaves, .knobs = small_window, .sizes = {2, 3}),
+    SCENE(an_input_goes_while_its_taker_leaves, .knobs = small_window, .sizes = {3}),
     SCENE(takes_what_is_forgotten, .knobs = small_window),
     SCENE(spawned_by_a_closing_queue, .knobs = by_caller),
     SCENE(kept_with_inputs_of_others, .knobs = by_caller),
