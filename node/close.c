@@ -190,13 +190,11 @@ void context_free(struct moot *m)
     if (m == NULL) {
         return;
     }
-    if (m->transport != NULL) {
-        m->transport->ops->free(m->transport);
-    }
+    bool quiet = m->transport == NULL || m->transport->ops->free(m->transport);
     faults_release(m);
     trace_abandon(m);
-    outbox_free(m->outbox);
-    inbox_free(m->inbox);
+    outbox_free(m->outbox, quiet);
+    inbox_free(m->inbox, quiet);
     door_close(m);
     inquiry_free(m->inquiry);
     members_release(m);

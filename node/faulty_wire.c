@@ -421,7 +421,7 @@ static const char *faulty_story(const struct transport *t)
     return inner->ops->story(inner);
 }
 
-static void faulty_free(struct transport *t)
+static bool faulty_free(struct transport *t)
 {
     struct faulty *f = (struct faulty *)t;
     for (uint32_t rank = 0; f->peers != NULL && rank < f->size; rank++) {
@@ -430,10 +430,9 @@ static void faulty_free(struct transport *t)
         free(f->peers[rank].joined);
     }
     free(f->peers);
-    if (f->inner != NULL) {
-        f->inner->ops->free(f->inner);
-    }
+    bool quiet = f->inner == NULL || f->inner->ops->free(f->inner);
     free(f);
+    return quiet;
 }
 
 static const struct transport_ops faulty_ops = {

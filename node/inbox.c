@@ -74,7 +74,7 @@ struct inbox *inbox_new(const struct transport_group *group)
     inbox->ranks = calloc(group->size, sizeof(*inbox->ranks));
     inbox->reported = calloc(group->size, sizeof(*inbox->reported));
     if (inbox->ranks == NULL || inbox->reported == NULL) {
-        inbox_free(inbox);
+        inbox_free(inbox, true);
         return NULL;
     }
     for (uint32_t rank = 0; rank < group->size; rank++) {
@@ -91,7 +91,7 @@ static void bulk_in_free(struct bulk_in *bulk)
     free(bulk);
 }
 
-void inbox_free(struct inbox *inbox)
+void inbox_free(struct inbox *inbox, bool quiet)
 {
     if (inbox == NULL) {
         return;
@@ -103,6 +103,10 @@ void inbox_free(struct inbox *inbox)
     }
     while (inbox->flying != NULL) {
         struct bulk_in *next = inbox->flying->next;
+        if (!quiet) {
+            payload_keep(inbox->flying->payload);
+            inbox->flying->scratch = NULL;
+        }
         bulk_in_free(inbox->flying);
         inbox->flying = next;
     }

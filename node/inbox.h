@@ -21,7 +21,9 @@
 #include "node/context.h"
 
 struct inbox *inbox_new(const struct transport_group *group); /* NULL without memory */
-void inbox_free(struct inbox *inbox); /* after the transport is freed */
+/* After the transport is freed, which has said whether the wire is `quiet`: if not,
+ * buffers of large results that were on their way stay. */
+void inbox_free(struct inbox *inbox, bool quiet);
 
 /* Polls the transport and takes what arrived; returns whether anything did. */
 bool inbox_poll(struct moot *m);

@@ -92,13 +92,13 @@ struct outbox *outbox_new(uint32_t size)
     outbox->dirty = calloc(size, sizeof(*outbox->dirty));
     outbox->flushed = calloc(size, sizeof(*outbox->flushed));
     if (outbox->peers == NULL || outbox->dirty == NULL || outbox->flushed == NULL) {
-        outbox_free(outbox);
+        outbox_free(outbox, true);
         return NULL;
     }
     return outbox;
 }
 
-void outbox_free(struct outbox *outbox)
+void outbox_free(struct outbox *outbox, bool quiet)
 {
     if (outbox == NULL) {
         return;
@@ -106,6 +106,10 @@ void outbox_free(struct outbox *outbox)
     for (uint32_t rank = 0; outbox->peers != NULL && rank < outbox->size; rank++) {
         wire_writer_free(outbox->peers[rank].writer);
         bulk_free_all(&outbox->peers[rank].bulk);
+    }
+    for (struct bulk_out *bulk = outbox->flying.first; bulk != NULL && !quiet;
+         bulk = bulk->next) {
+        payload_keep(bulk->payload);
     }
     bulk_free_all(&outbox->flying);
     free(outbox->peers);

@@ -18,8 +18,9 @@
 #include "node/context.h"
 
 struct outbox *outbox_new(uint32_t size); /* NULL without memory */
-/* After the transport is freed. */
-void outbox_free(struct outbox *outbox);
+/* After the transport is freed, which has said whether the wire is `quiet`: if not,
+ * large results that were on their way stay in memory. */
+void outbox_free(struct outbox *outbox, bool quiet);
 
 /* Takes a copy; attaches the bytes of `task` to a RESULT that carries them. */
 void outbox_add(struct moot *m, uint32_t to, const struct message *message,

@@ -97,8 +97,17 @@ HOT void payload_free(struct payload *payload)
     } else if (payload != NULL && payload->home != NULL) {
         payload->next = payload->home->spare;
         payload->home->spare = payload;
-    } else {
+    } else if (payload != NULL && !payload->kept) {
         free(payload);
+    }
+}
+
+void payload_keep(struct payload *payload)
+{
+    if (payload != NULL) {
+        payload->kept = true;
+        payload->home = NULL; /* which may go */
+        payload->large_bytes = 0;
     }
 }
 

@@ -31,6 +31,7 @@ struct payload {
     struct payloads *home; /* NULL: allocated for itself */
     size_t large_bytes;    /* of its block, if that is large.h's; or 0 */
     bool let_go;           /* it counts among these that are */
+    bool kept;             /* by payload_keep() */
     struct payload *next;
 };
 
@@ -65,6 +66,8 @@ void payloads_release(struct payloads *payloads);
 struct payload *payload_hold(struct payload *payload); /* returns it */
 void payload_drop(struct payload *payload);            /* accepts NULL */
 void payload_free(struct payload *payload); /* whoever refers to it; accepts NULL */
+/* It is never freed: something that is not to be stopped may still touch its bytes. */
+void payload_keep(struct payload *payload); /* accepts NULL */
 /* Whether the program still uses the result, for payloads.let_go_bytes.  Under the
  * lock. */
 void payload_let_go(struct payload *payload, bool let_go); /* accepts NULL */

@@ -392,13 +392,14 @@ static const char *inproc_story(const struct transport *t)
 }
 
 /* Frames that it sent stay on the wire for their receivers. */
-static void inproc_free(struct transport *t)
+static bool inproc_free(struct transport *t)
 {
     struct inproc_end *end = (struct inproc_end *)t;
     for (uint32_t peer = 0; peer < end->hub->size; peer++)
         lanes_cut(end, peer, false);
     free(end->forgotten);
     free(end);
+    return true;
 }
 
 static const struct transport_ops inproc_ops = {

@@ -107,9 +107,8 @@ static bool succeeded(struct mpi_transport *t, int mpi_code, const char *what)
 static void piece_land(struct mpi_transport *t, const struct piece *piece,
                        const MPI_Status *status)
 {
-    const enum transfer_kind kind = piece->transfer->kind;
     int size = 0; /* a send's status has no count */
-    if (kind == TRANSFER_FRAME_IN || kind == TRANSFER_BULK_IN)
+    if (is_receive(piece))
         MPI_Get_count(status, MPI_BYTE, &size);
     exchange_land(&t->exchange, piece, size > 0 ? (size_t)size : 0);
 }
@@ -375,10 +374,8 @@ static void mpi_forget(struct transport *base, uint64_t uid)
     if (t->goes_alone)
         atomic_store(&without_all, true);
     for (int i = 0; reached && i < t->flights.count; i++) {
-        const struct transfer *transfer = t->flights.pieces[i].transfer;
-        if ((transfer->kind == TRANSFER_BULK_IN ||
-             transfer->kind == TRANSFER_FRAME_IN) &&
-            t->exchange.peers[transfer->rank].uid == uid)
+        const struct piece *piece = &t->flights.pieces[i];
+        if (is_receive(piece) && t->exchange.peers[piece->transfer->rank].uid == uid)
             MPI_Cancel(&t->flights.requests[i]);
     }
     if (reached)
@@ -426,28 +423,31 @@ static void leave_behind(struct mpi_transport *t)
 }
 
 /* After a failure, or without the others, neither the communicator nor MPI is freed:
- * both calls may wait for ranks that are gone.  Frames that MPI still holds are left to
- * it as well, and the process ends without MPI_Finalize. */
-static void mpi_free(struct transport *base)
+ * both calls may wait for ranks that are gone.  What MPI is still at is left to it as
+ * well, with its memory, and the process ends without MPI_Finalize. */
+static bool mpi_free(struct transport *base)
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
     const bool together = t->comm != MPI_COMM_NULL && leave_together(t);
-    if (mpi_end_unwatch(&t->end) && together) {
+    const bool open = mpi_end_unwatch(&t->end);
+    bool ended = open ? flights_end(&t->flights, &t->exchange) : t->flights.count == 0;
+    if (open && together) {
         for (int i = 0; i < t->flights.count; i++)
             MPI_Request_free(&t->flights.requests[i]);
         MPI_Comm_free(&t->aside);
         MPI_Comm_free(&t->comm);
         if (t->owns_mpi)
-            MPI_Finalize();
+            ended = MPI_Finalize() == MPI_SUCCESS || ended;
     }
     sigpipe_end(together);
     exchange_release(&t->exchange);
-    if (!together && t->flights.count > 0) {
+    if (!ended) {
         leave_behind(t);
-        return;
+        return false;
     }
     flights_release(&t->flights);
     free(t);
+    return true;
 }
 
 static const struct transport_ops mpi_ops = {

@@ -12,6 +12,12 @@ struct flights {
     int count, room;
 };
 
+static bool is_receive(const struct piece *piece)
+{
+    const enum transfer_kind kind = piece->transfer->kind;
+    return kind == TRANSFER_FRAME_IN || kind == TRANSFER_BULK_IN;
+}
+
 /* False without memory; what there is stays. */
 static bool flights_grow(struct flights *f)
 {
@@ -47,6 +53,23 @@ static void flights_compact(struct flights *f)
         f->pieces[kept++] = f->pieces[i];
     }
     f->count = kept;
+}
+
+/* Takes receives back for which nothing has come, and starts nothing more.  False: MPI
+ * is not through with all that was under way. */
+static bool flights_end(struct flights *f, struct exchange *x)
+{
+    for (int i = 0; i < f->count; i++)
+        if (is_receive(&f->pieces[i]))
+            MPI_Cancel(&f->requests[i]);
+    for (int i = 0; i < f->count; i++) {
+        int ended = 0;
+        const int code = MPI_Test(&f->requests[i], &ended, MPI_STATUS_IGNORE);
+        if (code == MPI_SUCCESS && ended)
+            exchange_land(x, &f->pieces[i], 0);
+    }
+    flights_compact(f);
+    return f->count == 0;
 }
 
 #endif

@@ -106,8 +106,10 @@ struct transport_ops {
     const char *(*story)(const struct transport *t);
 
     /* Releases everything, finalising MPI if this transport initialised it.  Queued
-     * frames are lost: poll until flushed() first. */
-    void (*free)(struct transport *t);
+     * frames are lost: poll until flushed() first.  False: the wire may still touch the
+     * buffers of bulk transfers that were under way, for as long as the process lives.
+     */
+    bool (*free)(struct transport *t);
 };
 
 struct transport {

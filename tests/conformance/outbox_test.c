@@ -1,5 +1,5 @@
-/* outbox_test.c - frames that do not leave at once: to a peer that reads nothing, and
- * over a wire that fails.
+/* outbox_test.c - what does not leave at once: to a peer that reads nothing, over a
+ * wire that fails, and over one that goes on when all has ended.
  */
 #include "kernels.h"
 #include "node/context.h"
@@ -112,6 +112,87 @@ static void closes_with_the_failure(struct seat *seat)
     CHECK(seat, seat->close_code == MOOT_ERR_TRANSPORT);
 }
 
+/* --- A wire that goes on ---------------------------------------------------------- */
+
+enum { LARGE_BYTES = 4 << 20 };
+
+/* The bytes of a transfer that is under way at the end, on either side. */
+static unsigned char *under_way[2];
+static struct transport_ops endless_ops[2];
+
+static int send_for_ever(struct transport *t, uint64_t to_uid, const void *data,
+                         size_t size, void *cookie)
+{
+    (void)t, (void)to_uid, (void)size, (void)cookie;
+    under_way[0] = (unsigned char *)(uintptr_t)data;
+    return MOOT_OK;
+}
+
+static int receive_for_ever(struct transport *t, uint64_t from_uid, void *data,
+                            size_t size, void *cookie)
+{
+    (void)t, (void)from_uid, (void)size, (void)cookie;
+    under_way[1] = data;
+    return MOOT_OK;
+}
+
+static bool free_and_go_on(struct transport *t)
+{
+    (void)real_ops->free(t);
+    return false;
+}
+
+static void go_on_for_ever(struct seat *seat)
+{
+    struct transport_ops *ops = &endless_ops[seat->rank];
+    engine_lock(seat->m);
+    real_ops = seat->m->transport->ops;
+    *ops = *real_ops;
+    ops->bulk_send = send_for_ever;
+    ops->bulk_receive = receive_for_ever;
+    ops->free = free_and_go_on;
+    seat->m->transport->ops = ops;
+    engine_unlock(seat->m);
+}
+
+static void what_is_under_way_stays_in_memory(struct seat *seat)
+{
+    const uint64_t bytes = LARGE_BYTES;
+    const moot_task_spec spec = {.kernel = seat->kernels[BIG],
+                                 .args = &bytes,
+                                 .args_size = sizeof bytes,
+                                 .owner = MOOT_ON(0)};
+    moot_task task;
+    const void *data;
+    int code = MOOT_ERR_TIMEOUT;
+    under_way[seat->rank] = NULL;
+    meet(seat);
+    go_on_for_ever(seat);
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    while (seat->rank == 1 && under_way[1] == NULL && code == MOOT_ERR_TIMEOUT)
+        code =
+            moot_task_fetch(seat->m, task, MOOT_MILLISECONDS(10), &data, &(size_t){0});
+    if (seat->rank == 0) {
+        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+        while (under_way[0] == NULL)
+            nap_ms(1);
+    }
+    meet(seat);
+    engine_lock(seat->m);
+    engine_fail(seat->m, MOOT_ERR_TRANSPORT, "the wire goes on without this rank");
+    engine_unlock(seat->m);
+}
+
+/* As the wire would. */
+static void can_be_touched(struct seat *seat)
+{
+    CHECK(seat, seat->close_code == MOOT_ERR_TRANSPORT);
+    volatile unsigned char *bytes = under_way[seat->rank];
+    for (size_t i = 0; bytes != NULL && i < LARGE_BYTES; i++)
+        bytes[i] = (unsigned char)(bytes[i] + 1);
+    CHECK(seat, bytes != NULL);
+}
+
 static const char *const callers_alone[] = {"MOOT_PROGRESS=caller", NULL};
 
 static const struct scene scenes[] = {
@@ -121,6 +202,11 @@ static const struct scene scenes[] = {
      .register_kernels = kernels,
      .after = closes_with_the_failure,
      .sizes = {8}},
+    {.name = "what_is_under_way_stays_in_memory",
+     .program = what_is_under_way_stays_in_memory,
+     .register_kernels = kernels,
+     .after = can_be_touched,
+     .sizes = {2}},
 };
 
 int main(int argc, char **argv)

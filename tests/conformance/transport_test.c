@@ -439,6 +439,44 @@ static bool bad_communicators_are_refused(int rank, int size)
     return ok;
 }
 
+enum { LATE_BYTES = 100, LOOKS = 1000 };
+
+/* What arrives when its receiver has left without the others finds no place there, and
+ * the memory that was meant for it is its owner's again. */
+static bool late_transfers_find_no_place(int rank, int size)
+{
+    static unsigned char bytes[LATE_BYTES];
+    struct transport_mpi_options world = {NULL};
+    struct party p = {0};
+    bool ok = true, left = rank != 0;
+    if (size == 1)
+        return true;
+    if (!party_open(&p, (uint32_t)rank, transport_mpi_open, &world))
+        return false;
+    const struct transport_ops *ops = p.t->ops;
+    memset(bytes, rank, sizeof bytes);
+    if (rank == 1)
+        ok =
+            ops->bulk_receive(p.t, p.group.uids[0], bytes, sizeof bytes, &p) == MOOT_OK;
+    ops->go_alone(p.t);
+    ok = (!left || ops->free(p.t)) && ok;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        struct load *x = load_new(0, sizeof bytes, 1);
+        ok = ops->bulk_send(p.t, p.group.uids[1], x->bytes, x->size, x) == MOOT_OK;
+        POLL_UNTIL(&p, ops->flushed(p.t));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < LOOKS; i++)
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &(int){0},
+                   MPI_STATUS_IGNORE);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        ok = ok && bytes[i] == rank;
+    ok = (left || ops->free(p.t)) && ok;
+    transport_group_release(&p.group);
+    return ok;
+}
+
 /* Ranks of a communicator in reverse: moot's ranks are its, not the world's. */
 static int main_mpi(int argc, char **argv)
 {
@@ -459,8 +497,11 @@ static int main_mpi(int argc, char **argv)
         failed += bad;
     }
     failed += !bad_communicators_are_refused(rank, size);
+    int late = !late_transfers_find_no_place(rank, size);
+    MPI_Allreduce(MPI_IN_PLACE, &late, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    failed += late;
     if (rank == 0)
-        report(CASES + 1 - failed, failed, (uint32_t)size);
+        report(CASES + 2 - failed, failed, (uint32_t)size);
     MPI_Comm_free(&reversed);
     MPI_Finalize();
     return failed > 0;
