@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -69,7 +70,7 @@ static void ranks_are_counted(void **state)
 
 /* --- What a waiting rank does ---------------------------------------------------- */
 
-static unsigned yields;
+static atomic_uint yields;
 static uint64_t slice_ns; /* for which others take the processor */
 
 /* Instead of the system's, for all that this program is linked of. */
