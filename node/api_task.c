@@ -3,6 +3,7 @@
 
 #include "hashing/hot.h"
 #include "node/engine.h"
+#include "node/family.h"
 #include "node/observe.h"
 #include "node/queue.h"
 #include "node/task_handle.h"
@@ -247,8 +248,7 @@ int moot_task_fetch(moot *m, moot_task t, moot_duration timeout, const void **da
     return error;
 }
 
-/* A child's handle ends with its parent, not before.  The clock is looked at where the
- * core may have a step. */
+/* The clock is looked at where the core may have a step. */
 static inline int release_locked(struct moot *m, struct lane *lane, moot_task t)
 {
     struct handle *handle;
@@ -262,6 +262,9 @@ static inline int release_locked(struct moot *m, struct lane *lane, moot_task t)
     int error = handle_find(&m->handles, t.id, &handle);
     if (error != MOOT_OK) {
         return bad_handle(lane, "moot_task_release", 0, error);
+    }
+    if (handle->parent != NULL && !family_note_release(m, t.id, handle)) {
+        return bad_handle(lane, "moot_task_release", 0, MOOT_ERR_NO_MEMORY);
     }
     if (!unnamed && task_handle_may_step(handle)) {
         engine_look_at_clock(m);

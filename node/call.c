@@ -69,6 +69,7 @@ HOT void call_end(struct moot_call *call)
         call->discarded = next;
     }
     free(call->children);
+    free(call->released);
     free(call->borrowed);
     if (call->inputs != call->inline_inputs) {
         free(call->inputs);

@@ -206,22 +206,23 @@ void exec_take(struct moot *m, struct task *task, int code, uint32_t by, bool se
     }
 }
 
-/* Its kernel runs. */
-COLD static struct moot_call *call_of(const struct moot *m, const struct task *task)
+COLD struct moot_call *exec_call_of(const struct moot *m, const struct task *task)
 {
-    for (uint32_t i = 0;; i++) {
-        assert(i < m->run_count);
+    for (uint32_t i = 0; i < m->run_count; i++) {
         struct run *run = m->runs[i];
         if (run->active && run->call.task == task && !run->call.check) {
             return &run->call;
         }
     }
+    return NULL;
 }
 
 void exec_cancel(struct moot *m, struct task *task, uint32_t by)
 {
     if (task != NULL && task->stage == TASK_RUNNING) { /* moot_call_cancelled() */
-        call_of(m, task)->cancelled_by = by;
+        struct moot_call *call = exec_call_of(m, task);
+        assert(call != NULL);
+        call->cancelled_by = by;
         __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
     }
     if (task == NULL || (task->stage != TASK_READY && task->stage != TASK_RESTING)) {

@@ -61,6 +61,8 @@ void exec_here(struct lane *lane, bool here);
 bool exec_stop(struct moot *m, struct moot_call *call);
 void exec_go_on(struct moot *m, struct moot_call *call);
 
+/* The task's kernel; NULL: it does not run. */
+struct moot_call *exec_call_of(const struct moot *m, const struct task *task);
 /* Calls `see` for each kernel that has begun and not ended. */
 void exec_each_call(const struct moot *m,
                     void (*see)(void *context, const struct moot_call *call),

@@ -3,6 +3,7 @@
 
 #include "node/call.h"
 #include "node/engine.h"
+#include "node/exec.h"
 #include "node/task_handle.h"
 
 #include <stdlib.h>
@@ -58,26 +59,67 @@ static bool is_over(const struct task *child)
     return child->known && child->status == MOOT_OK;
 }
 
+static bool add_child(struct moot_call *call, const struct task *child, bool awaited)
+{
+    const struct family *left = task_seldom(child)->family;
+    if (!awaited && (!is_over(child) || left != NULL)) {
+        return family_add(call->m, call->task, &child->hash, 1);
+    }
+    return left == NULL || family_add(call->m, call->task, left->hashes, left->count);
+}
+
+/* A child that is not known any more has run. */
+static bool add_released(struct moot_call *call)
+{
+    bool added = true;
+    for (size_t i = 0; added && i < call->released_count; i++) {
+        const struct released_child *one = &call->released[i];
+        const struct task *child = core_user(call->m->core, &one->hash);
+        added = child == NULL || add_child(call, child, one->awaited);
+    }
+    return added;
+}
+
 bool family_make(struct moot_call *call)
 {
     family_free(call->task); /* of a run before */
-    for (size_t i = 0; i < call->child_count; i++) {
+    bool added = add_released(call);
+    for (size_t i = 0; added && i < call->child_count; i++) {
         struct handle *handle;
-        if (task_handle_find(call->m, call->children[i], &handle) != MOOT_OK) {
-            continue; /* released: no kernel can, but let it be */
-        }
-        const struct task *child = handle->task;
-        const struct family *left = task_seldom(child)->family;
-        bool added = true;
-        if (!handle->awaited && (!is_over(child) || left != NULL)) {
-            added = family_add(call->m, call->task, &child->hash, 1);
-        } else if (left != NULL) {
-            added = family_add(call->m, call->task, left->hashes, left->count);
-        }
-        if (!added) {
-            return false;
+        if (task_handle_find(call->m, call->children[i], &handle) == MOOT_OK) {
+            added = add_child(call, handle->task, handle->awaited);
         }
     }
+    return added;
+}
+
+/* A kernel that releases a child mostly does so at once. */
+static bool is_child(const struct moot_call *call, uint64_t id)
+{
+    size_t i = call->child_count;
+    while (i > 0 && call->children[i - 1] != id) {
+        i--;
+    }
+    return i > 0;
+}
+
+bool family_note_release(struct moot *m, uint64_t id, const struct handle *handle)
+{
+    struct moot_call *call = exec_call_of(m, handle->parent);
+    if (call == NULL || !is_child(call, id)) {
+        return true;
+    }
+    if (call->released_count == call->released_room) {
+        size_t room = call->released_room ? call->released_room * 2 : 8;
+        struct released_child *grown = realloc(call->released, room * sizeof(*grown));
+        if (grown == NULL) {
+            return false;
+        }
+        call->released = grown;
+        call->released_room = room;
+    }
+    call->released[call->released_count++] =
+        (struct released_child){.hash = handle->task->hash, .awaited = handle->awaited};
     return true;
 }
 

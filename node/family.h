@@ -5,7 +5,8 @@
  * until all is over has to be told by the rank that ran the task.  A task's *family* is
  * the list of the children that it did not wait for, in the order of their spawns, and,
  * in the place of a child that it did wait for, of what that one left.  A child that
- * has ended well by then, and left nothing, is left out.
+ * has ended well by then, and left nothing, is left out.  Those whose handles it has
+ * released by then come first.
  *
  * It is made when the kernel ends, and sent ahead of each RESULT of the task (FAMILY);
  * the wire keeps their order, so who knows the result knows the family.  A task that
@@ -25,14 +26,22 @@
 
 struct moot_call;
 
+struct released_child {
+    moot_hash hash;
+    bool awaited;
+};
+
 struct family {
     moot_hash *hashes;
     uint32_t count, room;
 };
 
-/* The kernel has returned, and its children's handles are still there.  False without
- * memory. */
+/* The kernel has returned, and its children's handles are still there, but for those
+ * that were noted.  False without memory. */
 bool family_make(struct moot_call *call);
+/* The program is about to release a handle that has a parent: if that one runs, and it
+ * is a child's, the child is noted.  False without memory. */
+bool family_note_release(struct moot *m, uint64_t id, const struct handle *handle);
 /* A FAMILY came. */
 void family_hear(struct moot *m, const moot_hash *hash,
                  const struct message_family *said);

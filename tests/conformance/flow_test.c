@@ -182,6 +182,13 @@ static int burst(moot_call *call, void *user)
 }
 
 static atomic_bool late_is_over;
+static atomic_bool parents_release; /* their children's handles, before they return */
+
+static int let_go(moot_call *call, moot_task child)
+{
+    return parents_release ? moot_task_release(moot_call_context(call), child)
+                           : MOOT_OK;
+}
 
 static int late(moot_call *call, void *user)
 {
@@ -201,6 +208,8 @@ static int mother(moot_call *call, void *user)
     int error = moot_call_spawn(call, &spec, &child);
     if (error == MOOT_OK && grandmother)
         error = moot_call_wait(call, child, NULL, NULL);
+    if (error == MOOT_OK)
+        error = let_go(call, child);
     return error == MOOT_OK && moot_call_output(call, 0) != NULL ? MOOT_OK : error;
 }
 
@@ -213,6 +222,8 @@ static int sorrow(moot_call *call, void *user)
     int error = moot_call_spawn(call, &spec, &child);
     if (error == MOOT_OK && moot_call_args(call, NULL) != NULL)
         (void)moot_call_wait(call, child, NULL, NULL);
+    if (error == MOOT_OK)
+        error = let_go(call, child);
     return error == MOOT_OK && moot_call_output(call, 0) != NULL ? MOOT_OK : error;
 }
 
@@ -288,6 +299,50 @@ static void grandchildren(struct seat *seat)
     CHECK(seat, late_is_over);
 }
 
+static moot_task spawn_plain(struct seat *seat, int kernel, const char *label,
+                             uint64_t argument)
+{
+    moot_task task = {0};
+    moot_task_spec spec = {.kernel = seat->kernels[kernel],
+                           .label = label,
+                           .args = argument != 0 ? &argument : NULL,
+                           .args_size = argument != 0 ? sizeof argument : 0,
+                           .key = label,
+                           .key_size = strlen(label)};
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    return task;
+}
+
+/* To release a child's handle is not to wait for it. */
+static void children_that_were_released(struct seat *seat)
+{
+    parents_release = true;
+    for (int generations = 1; generations <= 2; generations++) {
+        late_is_over = false;
+        meet(seat);
+        moot_task task;
+        uint64_t grandmother = 1;
+        moot_task_spec spec = {.kernel = seat->kernels[MOTHER],
+                               .args = generations == 2 ? &grandmother : NULL,
+                               .args_size = generations == 2 ? sizeof grandmother : 0,
+                               .owner = MOOT_ON(0)};
+        EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+        EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
+        CHECK(seat, late_is_over);
+        meet(seat);
+    }
+    EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
+    spawn_plain(seat, SORROW, "a parent that copes", 1);
+    EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
+    spawn_plain(seat, SORROW, "a parent that does not", 0);
+    EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
+    CHECK(seat, told(seat, "the pump is dry"));
+    meet(seat);
+    parents_release = false;
+}
+
 /* A family that does not fit one message; the last of it is the last to end. */
 static int many(moot_call *call, void *user)
 {
@@ -323,20 +378,6 @@ static void a_large_family(struct seat *seat)
            MOOT_OK);
     EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
     CHECK(seat, square_runs == 5000 && late_is_over);
-}
-
-static moot_task spawn_plain(struct seat *seat, int kernel, const char *label,
-                             uint64_t argument)
-{
-    moot_task task = {0};
-    moot_task_spec spec = {.kernel = seat->kernels[kernel],
-                           .label = label,
-                           .args = argument != 0 ? &argument : NULL,
-                           .args_size = argument != 0 ? sizeof argument : 0,
-                           .key = label,
-                           .key_size = strlen(label)};
-    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
-    return task;
 }
 
 static void group_errors(struct seat *seat)
@@ -448,6 +489,7 @@ static const struct scene scenes[] = {
     SCENE(continuations_that_cannot, .knobs = NULL),
     GROUP_SCENE(groups_of_generations, .knobs = NULL),
     GROUP_SCENE(grandchildren, .sizes = {2, 3, 4}),
+    GROUP_SCENE(children_that_were_released, .knobs = NULL),
     GROUP_SCENE(a_large_family, .knobs = NULL),
     GROUP_SCENE(group_errors, .knobs = NULL),
     GROUP_SCENE(group_edges, .knobs = NULL),
