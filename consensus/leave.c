@@ -84,12 +84,13 @@ bool leave_forbids_claim(const struct core *core, const struct task *task)
 
 /* --- Returning ------------------------------------------------------------------- */
 
-/* The chair's record is empty again, and all askers are to hear of the next owner. */
-static void reopen(struct core *core, struct task *task, uint32_t from)
+/* The chair's record is empty again, and all askers are to hear of the next owner.
+ * False without memory. */
+static bool reopen(struct core *core, struct task *task, uint32_t from)
 {
     struct docket *docket = docket_of(core, task);
     if (docket == NULL) {
-        return;
+        return false;
     }
     drop_touch(core, task);
     task->rec = NOBODY;
@@ -104,6 +105,7 @@ static void reopen(struct core *core, struct task *task, uint32_t from)
     if (docket->asker_count > 0) {
         undecided_add(core, task);
     }
+    return true;
 }
 
 /* The chair answers, with TAKEN or KEEP. */
@@ -121,8 +123,7 @@ static void give_back(struct core *core, struct task *task)
     if (task->chair == core->rank) {
         if (another_may_run(core, task)) {
             graph_disown(core, task);
-            reopen(core, task, core->rank);
-            core->stats.returned++;
+            core->stats.returned += reopen(core, task, core->rank);
         }
     } else {
         graph_disown(core, task);
@@ -190,7 +191,9 @@ static void take_back(struct core *core, uint32_t from, struct task *task, bool 
     if (task->chair != core->rank || task->rec != from || MUTANT(RETURNDROP)) {
         return; /* another view has begun, which decides it anew */
     }
-    reopen(core, task, from);
+    if (!reopen(core, task, from)) {
+        return;
+    }
     if ((!MUTANT(RETURNLACKS) && !rankset_add(&seldom_of(core, task)->holders, from)) ||
         (final && !rankset_add(&task->docket->never, from))) {
         core->broken = true;
