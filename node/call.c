@@ -228,7 +228,10 @@ static int spawn_child(moot_call *call, struct lane *lane, const moot_task_spec 
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a child's handle");
     }
     moot_task child;
-    error = spawn_task(call->m, lane, spec, site, call->task, &child);
+    error = queue_inherit(call->m, lane);
+    if (error == MOOT_OK) {
+        error = spawn_task(call->m, call->lane, spec, site, call->task, &child);
+    }
     if (error == MOOT_OK) {
         call->children[call->child_count++] = child.id;
         *out = child;
@@ -253,7 +256,7 @@ int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec, moot_task *o
     }
     int error = spawn_child(call, lane, spec, out, site);
     if (error != MOOT_OK) {
-        remember(call, lane, "moot_call_spawn failed");
+        remember(call, call->lane, "moot_call_spawn failed");
     }
     engine_leave(call->m);
     return error;
@@ -300,6 +303,7 @@ static int wait_child(moot_call *call, struct lane *lane, moot_task child,
     if (error != MOOT_OK) {
         return error;
     }
+    lane = call->lane; /* a queue's function may have waited */
     if (!borrow_room(call)) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a borrow");
     }

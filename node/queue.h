@@ -10,7 +10,8 @@
  *
  * The functions of custom queues are the program's, so the lock is released around
  * them.  While one runs, spawns of its thread enter above that queue (`entry`), and the
- * stack keeps its shape.
+ * stack keeps its shape.  A kernel's may wait for children, and come back on another
+ * thread: what follows such a call asks for the lane anew.
  *
  * Under the engine lock.
  */
@@ -42,6 +43,8 @@ struct moot_queue {
     void *state;
 };
 
+/* With the first thing that a kernel has to do with queues: opens those of its task. */
+int queue_inherit(struct moot *m, struct lane *lane);
 /* A spawn whose facts are checked; `queued`: not past the queues. */
 int queue_spawn(struct moot *m, struct lane *lane, bool queued,
                 struct task_facts *facts, moot_task *out);

@@ -44,11 +44,13 @@ static struct outside go_outside(struct lane *lane, struct moot_queue *queue)
     return outside;
 }
 
-static void come_back(const struct outside *outside, struct moot_queue *queue)
+/* The lane of this thread: a kernel may have waited, and come back on another. */
+static struct lane *come_back(const struct outside *outside, struct moot_queue *queue)
 {
     engine_lock(queue->m);
     queue->calls--;
     outside->stack->entry = outside->entry;
+    return lane_look(queue->m->bond);
 }
 
 /* What a queue was given and refuses, and has not passed up, is not spawned. */
@@ -88,7 +90,7 @@ int queue_custom_submit(struct lane *lane, struct moot_queue *queue,
     ticket_list_move(&queue->kept, batch);
     struct outside outside = go_outside(lane, queue);
     int code = queue->custom.submit(queue, array, count, queue->state);
-    come_back(&outside, queue);
+    lane = come_back(&outside, queue);
     if (array != inline_array) {
         free(array);
     }
@@ -108,7 +110,7 @@ int queue_custom_open(struct lane *lane, struct moot_queue *queue,
     }
     struct outside outside = go_outside(lane, queue);
     int code = custom->open(queue, custom->user, &queue->state);
-    come_back(&outside, queue);
+    lane = come_back(&outside, queue);
     return said(lane, queue, "open", code);
 }
 
@@ -116,7 +118,7 @@ int queue_custom_flush(struct lane *lane, struct moot_queue *queue)
 {
     struct outside outside = go_outside(lane, queue);
     int code = queue->custom.flush(queue, queue->state);
-    come_back(&outside, queue);
+    lane = come_back(&outside, queue);
     return said(lane, queue, "flush", code);
 }
 
@@ -127,6 +129,6 @@ int queue_custom_close(struct lane *lane, struct moot_queue *queue)
     }
     struct outside outside = go_outside(lane, queue);
     int code = queue->custom.close(queue, queue->state);
-    come_back(&outside, queue);
+    lane = come_back(&outside, queue);
     return said(lane, queue, "close", code);
 }

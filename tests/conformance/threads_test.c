@@ -144,6 +144,90 @@ static void a_call_reports_while_the_context_closes(struct seat *seat)
     until_called();
 }
 
+/* --- A queue's function that comes back on another thread --------------------------
+ */
+
+enum { PATIENT = RELAY + 1 };
+
+struct delay {
+    moot_call *call;
+    moot_task child;
+};
+
+static atomic_bool patient_is_over;
+
+static int keep(moot_queue *queue, moot_ticket *const *tickets, size_t count,
+                void *state)
+{
+    (void)queue, (void)tickets, (void)count, (void)state;
+    return MOOT_OK;
+}
+
+static int wait_and_fail(moot_queue *queue, void *state)
+{
+    struct delay *delay = state;
+    (void)queue;
+    int error = moot_call_wait(delay->call, delay->child, NULL, NULL);
+    return error == MOOT_OK ? 77 : error;
+}
+
+/* Its wait begins when that of the thread which runs it is over, so that another lets
+ * it go on. */
+static int patient(moot_call *call, void *user)
+{
+    const struct seat *seat = user;
+    const pid_t self = gettid();
+    struct delay delay = {.call = call};
+    moot_queue_custom custom = {
+        .name = "patient", .submit = keep, .close = wait_and_fail, .user = &delay};
+    uint64_t x = 9;
+    const moot_task_spec past = {.kernel = seat->kernels[SQUARE],
+                                 .args = &x,
+                                 .args_size = sizeof x,
+                                 .flags = MOOT_TASK_NO_QUEUE};
+    const moot_task_spec kept = {.kernel = seat->kernels[EMPTY]};
+    moot_task child;
+    int error = moot_queue_open_custom(seat->m, &custom);
+    if (error == MOOT_OK)
+        error = moot_call_spawn(call, &past, &delay.child);
+    if (error == MOOT_OK)
+        error = moot_call_spawn(call, &kept, &child);
+    nap_ms(100);
+    if (error == MOOT_OK)
+        error = moot_queue_close(seat->m);
+    bool *results = moot_call_output(call, 3 * sizeof *results);
+    results[0] = error == MOOT_ERR_KERNEL_CODE;
+    results[1] = strstr(moot_last_error(seat->m), "'patient'") != NULL;
+    results[2] = gettid() != self;
+    patient_is_over = true;
+    return moot_call_wait(call, child, NULL, NULL);
+}
+
+static void a_queue_comes_back_on_another_thread(struct seat *seat)
+{
+    const moot_kernel kernel = {.name = "patient", .fn = patient, .user = seat};
+    const moot_task_spec gate_spec = {.kernel = seat->kernels[GATE]};
+    moot_task gate, task;
+    const void *data = NULL;
+    gate_open = patient_is_over = false;
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &seat->kernels[PATIENT]),
+           MOOT_OK);
+    EXPECT(seat, moot_task_spawn(seat->m, &gate_spec, &gate), MOOT_OK);
+    while (gates_standing == 0) /* the worker has it */
+        nap_ms(1);
+    const moot_task_spec spec = {.kernel = seat->kernels[PATIENT]};
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_MILLISECONDS(20)),
+           MOOT_ERR_TIMEOUT);
+    gate_open = true;
+    while (!patient_is_over)
+        nap_ms(1);
+    CHECK(seat, told(seat, "timeout")); /* this thread's last error is its own */
+    EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, NULL), MOOT_OK);
+    for (int i = 0; data != NULL && i < 3; i++)
+        CHECK(seat, ((const bool *)data)[i]);
+}
+
 /* --- All at once ------------------------------------------------------------------ */
 
 enum { MATES = 4, SLOTS = 24, STEPS = 600 };
@@ -341,6 +425,7 @@ static const char *const small_window[] = {"MOOT_THREADS=1", "MOOT_WINDOW=32", N
 
 static const struct scene scenes[] = {
     SCENE(released_while_it_is_waited_for, .sizes = {1}, .knobs = with_a_worker),
+    SCENE(a_queue_comes_back_on_another_thread, .sizes = {1}, .knobs = with_a_worker),
     {.name = "a_thread_ends_while_the_context_closes",
      .program = a_thread_ends_while_the_context_closes,
      .register_kernels = kernels,
