@@ -146,6 +146,10 @@ int moot_ticket_look_sized(const moot_ticket *ticket, moot_ticket_view *out,
     if (!SIZED_ADMITS(size, moot_ticket_view, site)) {
         return invalid(NULL, "moot_ticket_look", SIZED_REFUSAL);
     }
+    moot *m = ticket->m;
+    if (engine_enter(m) == NULL) { /* another thread may raise its priority */
+        return MOOT_ERR_NO_MEMORY;
+    }
     const struct task *task = ticket->task;
     const moot_ticket_view view = {
         .hash = task->hash,
@@ -155,6 +159,7 @@ int moot_ticket_look_sized(const moot_ticket *ticket, moot_ticket_view *out,
         .priority = task->priority,
         .label = task_label(task) != NULL ? task_label(task) : "",
         .site = task_site(task) != NULL ? task_site(task) : ""};
+    engine_leave(m);
     sized_give(out, size, &view, sizeof(view));
     return MOOT_OK;
 }
