@@ -13,8 +13,10 @@ extern "C" {
  * Collective over `comm`, which is duplicated and may be freed at once.  MPI must be
  * initialised, and moot_close then leaves it so.  After a rank has died do not call
  * MPI_Finalize: it could wait for it for ever.  With less than MPI_THREAD_MULTIPLE no
- * helper thread drives progress (MOOT_PROGRESS=caller), which is said once.  Adds
- * INVALID for an intercommunicator or MPI_COMM_NULL. */
+ * helper thread drives progress (MOOT_PROGRESS=caller), which is said once, and calls
+ * of the library are calls of MPI: from the main thread alone, or, with
+ * MPI_THREAD_SERIALIZED, not while another thread is in MPI.  Adds INVALID for an
+ * intercommunicator or MPI_COMM_NULL. */
 MOOT_API int moot_open_comm(const moot_options *options, MPI_Comm comm, moot **out);
 
 #ifdef __cplusplus
