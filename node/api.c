@@ -23,6 +23,7 @@
 #include "node/task_handle.h"
 #include "node/trace.h"
 #include "node/wait.h"
+#include "node/window.h"
 #include "proto/error.h"
 
 #include <stdlib.h>
@@ -233,6 +234,10 @@ int moot_spec_hash(moot *m, const moot_task_spec *spec, moot_hash *out)
 static int find_by_hash(struct moot *m, struct lane *lane, const moot_hash *hash,
                         moot_task *out)
 {
+    static const struct task_facts no_inputs;
+    if (core_any_leaving(m->core)) {
+        window_wait_while_leaving(m, lane, hash, &no_inputs);
+    }
     if (core_forgotten(m->core, hash)) {
         char digits[MOOT_HASH_TEXT_BYTES];
         return lane_fail(lane, MOOT_ERR_SCOPE_CLOSED,

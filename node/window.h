@@ -70,10 +70,10 @@ bool window_rests(const struct moot *m);
 void window_on_account(struct moot *m, uint32_t from,
                        const struct message_account *said);
 
-/* The ranks have agreed that all have released the task, or an input of it, and are
- * about to drop that: waits until they have, for a few messages, with nothing of this
- * thread in between.  Other threads may release inputs meanwhile: those in the lane's
- * scratch are to be looked up by their hashes then. */
+/* If the ranks have agreed that all have released the task, or an input of it, and are
+ * about to drop that, and the program is to name it: waits until they have, for a few
+ * messages, with nothing of this thread in between.  Other threads may release inputs
+ * meanwhile: those in the lane's scratch are to be looked up by their hashes then. */
 void window_wait_while_leaving(struct moot *m, struct lane *lane, const moot_hash *hash,
                                const struct task_facts *facts);
 

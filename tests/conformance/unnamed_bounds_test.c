@@ -168,6 +168,31 @@ static void looked_at_while_it_leaves(struct seat *seat)
     collected_before_it_leaves(seat, true);
 }
 
+static bool none_is_leaving(struct seat *seat)
+{
+    pthread_mutex_lock(&seat->m->bond->lock);
+    bool none = !core_any_leaving(seat->m->core);
+    pthread_mutex_unlock(&seat->m->bond->lock);
+    return none;
+}
+
+/* To find it is to wait for that, too: it is then as if it had never been. */
+static void found_while_it_leaves(struct seat *seat)
+{
+    const void *data;
+    moot_task found;
+    come_and_go(seat);
+    turn_until(seat, seat->size - 1, one_is_leaving);
+    for (uint64_t i = 0; i < FEW && is_last(seat); i++) {
+        EXPECT(seat, moot_task_find(seat->m, &square_hashes[i], &found), MOOT_OK);
+        (void)moot_task_fetch(seat->m, found, 0, &data, NULL);
+    }
+    meet_serving(seat);
+    turn_until(seat, seat->size - 1, none_is_leaving);
+    meet_serving(seat);
+    CHECK(seat, fetch_u64(seat, spawn_u64(seat, SQUARE, leaving)) == leaving * leaving);
+}
+
 /* --- What another thread releases meanwhile --------------------------------------- */
 
 enum { INPUT = 700, NAMES = 256 };
@@ -411,6 +436,7 @@ static const struct scene scenes[] = {
     SCENE(owners_beyond_a_word, .knobs = by_caller, .sizes = {CROWD}),
     SCENE(spawned_while_it_leaves, .knobs = small_window, .sizes = {2, 3}),
     SCENE(taken_while_it_leaves, .knobs = small_window, .sizes = {2, 3}),
+    SCENE(found_while_it_leaves, .knobs = small_window, .sizes = {2, 3}),
     SCENE(closed_while_it_leaves, .knobs = small_window, .sizes = {2, 3}),
     SCENE(looked_at_while_it_leaves, .knobs = small_window, .sizes = {2, 3}),
     SCENE(an_input_goes_while_its_taker_leaves, .knobs = small_window, .sizes = {3}),
