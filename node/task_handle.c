@@ -61,6 +61,12 @@ static void end_borrow(struct handle *handle)
     handle->borrowed = false;
 }
 
+/* To end the wait that lingers, or to register what may take its bytes. */
+static inline bool last_may_step(const struct task *task)
+{
+    return task->lingers || (task->payload != NULL && !task->own);
+}
+
 HOT void task_handle_end(struct moot *m, struct handle *handle)
 {
     struct task *task = handle->task;
@@ -75,8 +81,11 @@ HOT void task_handle_end(struct moot *m, struct handle *handle)
         return;
     }
     handle_free(&m->handles, handle);
+    if (task->handle_count == 1 && last_may_step(task)) {
+        wait_end_linger(m, task); /* in whose step it may be forgotten */
+        unnamed_settle(m);
+    }
     if (--task->handle_count == 0) {
-        wait_end_linger(m, task);
         task_try_release(m, task);
         if (task->held && !task->gone) {
             task->let_go = true;
