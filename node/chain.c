@@ -168,7 +168,7 @@ static int join(struct moot *m, struct lane *lane, struct moot_queue *queue,
             size_t some = chain->count - at;
             some = some < CHAIN_JOIN_MAX ? some : CHAIN_JOIN_MAX;
             struct chain_link link;
-            lane = lane_look(m->bond); /* a queue above may have waited */
+            lane = lane_now(m, lane); /* a queue above may have waited */
             error =
                 chain_reserve(&next, next.count + 1)
                     ? join_some(m, lane, queue, around, &chain->links[at], some, &link)
@@ -285,7 +285,7 @@ int chain_order_batch(struct moot *m, struct lane *lane, struct moot_queue *queu
         if (error != MOOT_OK) {
             return error;
         }
-        lane = lane_look(m->bond);
+        lane = lane_now(m, lane);
     }
     int error = chain->count > 0 ? order_all(lane, chain, batch) : MOOT_OK;
     struct moot_ticket *ticket = batch->first;

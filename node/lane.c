@@ -191,6 +191,12 @@ struct lane *lane_look(const struct bond *bond)
     return lane;
 }
 
+struct lane *lane_now(const struct moot *m, struct lane *lane)
+{
+    struct lane *now = lane_look(m->bond);
+    return now != NULL ? now : lane;
+}
+
 HOT __attribute__((noinline)) struct lane *lane_of_thread(struct bond *bond)
 {
     if (latest != NULL && latest->bond == bond) {

@@ -75,6 +75,10 @@ struct lane *lane_of_thread(struct bond *bond);
 /* Likewise, but NULL if there is none.  The lock may be held. */
 struct lane *lane_look(const struct bond *bond);
 
+/* The lane of whoever goes on with what began on this one: of this thread, which may
+ * be another if a kernel has waited meanwhile.  A thread at its end keeps its own. */
+struct lane *lane_now(const struct moot *m, struct lane *lane);
+
 /* Takes all lanes out of a context that closes.  Under the lock. */
 void lanes_leave(struct moot *m);
 bool lanes_any_parked(const struct moot *m); /* under the lock */

@@ -54,7 +54,7 @@ static int pass_in_order(struct moot *m, struct lane *lane, struct moot_queue *q
     struct chain *chain = queue->chain;
     bool single = batch->count == 1;
     int error = chain_order_batch(m, lane, queue, batch, &next);
-    lane = lane_look(m->bond);
+    lane = lane_now(m, lane);
     if (error != MOOT_OK) {
         ticket_list_drop(batch);
         chain_release(m, &next);
@@ -262,7 +262,7 @@ static int open_line(struct moot *m, struct lane *lane, uint16_t line)
         struct queue_line one = *queue_line_at(&m->queue_lines, lines[--depth]);
         error = push(m, lane, one.kind, one.kind == QUEUE_CUSTOM ? &one.custom : NULL,
                      true);
-        lane = lane_look(m->bond);
+        lane = lane_now(m, lane);
     }
     return error;
 }
@@ -272,13 +272,13 @@ static int open_all_of_line(struct moot *m, struct lane *lane, uint16_t line)
 {
     struct text story = {0};
     int error = open_line(m, lane, line);
-    lane = lane_look(m->bond);
+    lane = lane_now(m, lane);
     if (error == MOOT_OK) {
         return error;
     }
     text_add(&story, "%s", text_get(&lane->error));
     queue_close_all(m, lane);
-    lane = lane_look(m->bond);
+    lane = lane_now(m, lane);
     lane_fail(lane, error, "%s", text_get(&story));
     text_release(&story);
     return error;
@@ -317,7 +317,7 @@ int queue_open(struct moot *m, struct lane *lane, enum queue_kind kind,
     }
     if (error == MOOT_OK) {
         error = queue_inherit(m, lane);
-        lane = lane_look(m->bond);
+        lane = lane_now(m, lane);
     }
     return error == MOOT_OK ? push(m, lane, kind, custom, false) : error;
 }
@@ -329,7 +329,7 @@ int queue_open(struct moot *m, struct lane *lane, enum queue_kind kind,
 int queue_pass_kept(struct moot *m, struct lane *lane, struct moot_queue *queue)
 {
     int error = queue_pass(m, lane, queue->up, &queue->kept);
-    lane = lane_look(m->bond);
+    lane = lane_now(m, lane);
     if (queue->kind != QUEUE_SEQUENTIAL) {
         for (size_t i = 0; i < queue->own.count; i++) {
             bool noted = note_again(m, queue->up, queue->own.links[i].task);
@@ -350,11 +350,11 @@ static int close_one(struct moot *m, struct lane *lane, struct moot_queue *queue
     assert(stack->top == queue);
     int error = queue->kind == QUEUE_CUSTOM ? queue_custom_close(lane, queue) : MOOT_OK;
     struct text story = {0};
-    lane = lane_look(m->bond);
+    lane = lane_now(m, lane);
     text_add(&story, "%s", error != MOOT_OK ? text_get(&lane->error) : "");
     int passed = queue_pass_kept(m, lane, queue);
     if (error != MOOT_OK) {
-        lane_fail(lane_look(m->bond), error, "%s", text_get(&story));
+        lane_fail(lane_now(m, lane), error, "%s", text_get(&story));
     }
     text_release(&story);
     chain_release(m, &queue->own);
@@ -383,7 +383,7 @@ int queue_close(struct moot *m, struct lane *lane)
         unnamed_end_for_call(m);
     }
     error = close_one(m, lane, queue);
-    lane = lane_look(m->bond);
+    lane = lane_now(m, lane);
     if (kept && lane->call == NULL) {
         spawn_make_room(m, lane);
     }
@@ -398,7 +398,7 @@ int queue_close_all(struct moot *m, struct lane *lane)
     while (queue != NULL) {
         struct moot_queue *up = queue->up;
         int error = close_one(m, lane, queue);
-        lane = lane_look(m->bond);
+        lane = lane_now(m, lane);
         if (error != MOOT_OK && first_error == MOOT_OK) {
             first_error = error;
             text_add(&story, "%s", text_get(&lane->error));

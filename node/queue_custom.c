@@ -45,12 +45,13 @@ static struct outside go_outside(struct lane *lane, struct moot_queue *queue)
 }
 
 /* The lane of this thread: a kernel may have waited, and come back on another. */
-static struct lane *come_back(const struct outside *outside, struct moot_queue *queue)
+static struct lane *come_back(const struct outside *outside, struct lane *lane,
+                              struct moot_queue *queue)
 {
     engine_lock(queue->m);
     queue->calls--;
     outside->stack->entry = outside->entry;
-    return lane_look(queue->m->bond);
+    return lane_now(queue->m, lane);
 }
 
 /* What a queue was given and refuses, and has not passed up, is not spawned. */
@@ -90,7 +91,7 @@ int queue_custom_submit(struct lane *lane, struct moot_queue *queue,
     ticket_list_move(&queue->kept, batch);
     struct outside outside = go_outside(lane, queue);
     int code = queue->custom.submit(queue, array, count, queue->state);
-    lane = come_back(&outside, queue);
+    lane = come_back(&outside, lane, queue);
     if (array != inline_array) {
         free(array);
     }
@@ -110,7 +111,7 @@ int queue_custom_open(struct lane *lane, struct moot_queue *queue,
     }
     struct outside outside = go_outside(lane, queue);
     int code = custom->open(queue, custom->user, &queue->state);
-    lane = come_back(&outside, queue);
+    lane = come_back(&outside, lane, queue);
     return said(lane, queue, "open", code);
 }
 
@@ -118,7 +119,7 @@ int queue_custom_flush(struct lane *lane, struct moot_queue *queue)
 {
     struct outside outside = go_outside(lane, queue);
     int code = queue->custom.flush(queue, queue->state);
-    lane = come_back(&outside, queue);
+    lane = come_back(&outside, lane, queue);
     return said(lane, queue, "flush", code);
 }
 
@@ -129,6 +130,6 @@ int queue_custom_close(struct lane *lane, struct moot_queue *queue)
     }
     struct outside outside = go_outside(lane, queue);
     int code = queue->custom.close(queue, queue->state);
-    lane = come_back(&outside, queue);
+    lane = come_back(&outside, lane, queue);
     return said(lane, queue, "close", code);
 }

@@ -8,7 +8,7 @@ static int flush(struct moot *m, struct lane *lane)
     int error = MOOT_OK;
     struct moot_queue *queue = queue_stack_of(lane)->entry;
     for (; queue != NULL && error == MOOT_OK; queue = queue->up) {
-        lane = lane_look(m->bond);
+        lane = lane_now(m, lane);
         if (queue->kind == QUEUE_BULK && queue->inherited) {
             error = queue_pass_kept(m, lane, queue);
         } else if (queue->kind == QUEUE_CUSTOM && queue->kept.count > 0 &&
@@ -69,7 +69,7 @@ int queue_before_wait(struct moot *m, struct lane *lane, const moot_task *tasks,
         any = pending_task(m, tasks[i]) != NULL;
     }
     int error = any ? flush(m, lane) : MOOT_OK;
-    lane = lane_look(m->bond);
+    lane = lane_now(m, lane);
     for (size_t i = 0; i < count && any && error == MOOT_OK; i++) {
         const struct task *task = pending_task(m, tasks[i]);
         error = task != NULL ? check_submitted(lane, task, call) : MOOT_OK;
