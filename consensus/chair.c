@@ -460,19 +460,31 @@ void chair_yield_some(struct core *core)
     }
 }
 
+/* Of those that are yet to be tested; NULL: there is none. */
+static struct task *next_vote(const struct core *core)
+{
+    struct task *task = core->votes_tested->docket->undecided_next;
+    return task != &core->undecided ? task : NULL;
+}
+
 uint64_t chair_deadline(const struct core *core)
 {
     if (core->options.mode != CORE_REPAIR || core->vote_timeout_ns == CORE_NEVER) {
         return CORE_NEVER;
     }
-    for (const struct task *task = core->undecided_docket.undecided_next;
-         task != &core->undecided; task = task->docket->undecided_next) {
-        uint64_t due_ns = vote_due_ns(core, task->docket);
-        if (due_ns > core->votes_tested_ns) {
-            return due_ns; /* an earlier one was tested, and had no holder */
-        }
+    const struct task *task = next_vote(core);
+    return task != NULL ? vote_due_ns(core, task->docket) : CORE_NEVER;
+}
+
+/* Whose time came before is tested when it gets a holder.  Deciding one task may decide
+ * others. */
+void chair_retest_due(struct core *core)
+{
+    while (chair_deadline(core) <= core->now_ns) {
+        struct task *task = next_vote(core);
+        core->votes_tested = task;
+        chair_retest(core, task);
     }
-    return CORE_NEVER;
 }
 
 /* --- For people who ask why ---------------------------------------------------- */

@@ -111,6 +111,7 @@ static void core_make_lists(struct core *core)
     core->undecided.docket = &core->undecided_docket;
     core->undecided_docket.undecided_next = &core->undecided;
     core->undecided_docket.undecided_prev = &core->undecided;
+    core->votes_tested = &core->undecided;
     core->held_last = &core->held_first;
     core->drop.held_last = &core->drop.held_first;
 }
@@ -373,10 +374,7 @@ static bool see_what_changed(struct core *core)
 HOT static void do_what_is_due(struct core *core)
 {
     core->turn_due_ns = CORE_NEVER;
-    if (chair_deadline(core) <= core->now_ns) {
-        core->votes_tested_ns = core->now_ns;
-        chair_retest_all(core);
-    }
+    chair_retest_due(core);
     detect_turn(core);
     leave_if_deserted(core);
     view_turn(core);

@@ -205,6 +205,9 @@ void undecided_remove(struct core *core, struct task *task)
     struct docket *docket = task->docket;
     if (docket != NULL && docket->undecided) {
         bound_remove(core, docket);
+        if (core->votes_tested == task) {
+            core->votes_tested = docket->undecided_prev;
+        }
         docket->undecided = false;
         docket->undecided_prev->docket->undecided_next = docket->undecided_next;
         docket->undecided_next->docket->undecided_prev = docket->undecided_prev;

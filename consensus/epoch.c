@@ -349,6 +349,7 @@ static void reset_epoch(struct core *core)
     core->undecided_docket.undecided_next = &core->undecided;
     core->undecided_docket.undecided_prev = &core->undecided;
     core->bounds.count = 0;
+    core->votes_tested = &core->undecided;
     core->yields_ns = 0;
     core->knowledge_wide = true;
     core->state_ever = false; /* the newcomers have heard nothing */

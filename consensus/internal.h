@@ -545,7 +545,6 @@ struct core {
     struct held *held_first, **held_last;
     uint64_t sent_before[MESSAGE_TYPE_END], received_before[MESSAGE_TYPE_END];
     uint64_t now_ns;
-    uint64_t votes_tested_ns; /* vote timeouts up to here have been acted on */
     uint64_t vote_timeout_ns; /* as it is now: set, or learnt from */
     struct quantiles *claims; /* how late this chair's were; NULL: none was */
     uint32_t unwell;          /* how often its own heartbeats were late, lately */
@@ -613,6 +612,7 @@ struct core {
     struct pending_due pending_due;
     struct task undecided; /* list head, through dockets: oldest first */
     struct docket undecided_docket;
+    struct task *votes_tested; /* up to this one vote timeouts have been acted on */
     struct bounds {
         struct bound {
             uint64_t need;

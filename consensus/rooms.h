@@ -559,6 +559,7 @@ uint64_t chair_least_len(const struct task *task);
 enum core_lack chair_lack(const struct core *core, const struct task *task,
                           struct rankset *awaited);
 uint64_t chair_deadline(const struct core *core);
+void chair_retest_due(struct core *core); /* whose vote timeout has passed */
 void chair_yield_all(struct core *core);  /* all is quiet: with the turns that follow */
 void chair_yield_some(struct core *core); /* a turn's share of that */
 /* --- scope.c, scope_rest.c, scope_count.c, forget.c

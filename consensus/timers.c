@@ -230,7 +230,7 @@ void timers_late_claim(struct core *core, uint64_t late_ns)
     uint64_t timeout_ns = learnt_vote_timeout_ns(core);
     if (timeout_ns != core->vote_timeout_ns) {
         core->vote_timeout_ns = timeout_ns;
-        core->votes_tested_ns = 0; /* some that were not due may be now */
+        core->votes_tested = &core->undecided; /* some that were not due may be now */
     }
 }
 
