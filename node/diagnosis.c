@@ -254,12 +254,8 @@ static void follow_chair(const struct picture *picture, struct finding *finding,
  * ended, or begun, may be in none of them. */
 static bool is_told(const struct picture *picture, const moot_hash *hash)
 {
-    for (uint32_t rank = 0; rank < picture->size; rank++) {
-        if (picture_task(picture, rank, hash) != NULL) {
-            return true;
-        }
-    }
-    return false;
+    struct said said = picture_said(picture, hash);
+    return picture_next(&said);
 }
 
 /* What the task hangs on.  True: go on with *hash. */
@@ -536,6 +532,29 @@ static void diagnose_close(const struct picture *picture, struct diagnosis *diag
 
 /* --- Disputes ------------------------------------------------------------------- */
 
+static bool says_other(const struct picture *picture, const Moot__Account__Task *task,
+                       const Moot__Account__Task *there)
+{
+    return there != NULL && there->owner < picture->size && there->owner != task->owner;
+}
+
+/* The first rank that says other than this one; PLACEMENT_NOBODY: none does. */
+static uint32_t find_opponent(const struct picture *picture, uint32_t rank,
+                              const Moot__Account__Task *task, const moot_hash *hash)
+{
+    const Moot__Account__Task *there = picture_task(picture, task->owner, hash);
+    bool says_no = picture->seats[task->owner].account != NULL &&
+                   (there == NULL || there->own == CORE_OWN_NONE);
+    uint32_t first = says_no && task->owner != rank ? task->owner : PLACEMENT_NOBODY;
+    struct said said = picture_said(picture, hash);
+    while (picture_next(&said) && said.rank < first) {
+        if (said.rank != rank && says_other(picture, task, said.task)) {
+            return said.rank;
+        }
+    }
+    return first;
+}
+
 static void find_dispute(const struct picture *picture, struct diagnosis *diagnosis,
                          uint32_t rank, const Moot__Account__Task *task)
 {
@@ -545,24 +564,20 @@ static void find_dispute(const struct picture *picture, struct diagnosis *diagno
             return;
         }
     }
-    for (uint32_t other = 0; other < picture->size; other++) {
-        const Moot__Account__Task *there = picture_task(picture, other, &hash);
-        bool says_no = other == task->owner && picture->seats[other].account != NULL &&
-                       (there == NULL || there->own == CORE_OWN_NONE);
-        bool says_other = there != NULL && there->owner < picture->size &&
-                          there->owner != task->owner;
-        if (other == rank || (!says_no && !says_other) ||
-            diagnosis->dispute_count == DISPUTES_MAX) {
-            continue;
-        }
-        diagnosis->disputes[diagnosis->dispute_count++] = (struct dispute){
-            .hash = hash,
-            .rank = rank,
-            .other = other,
-            .owner = task->owner,
-            .other_owner = says_other ? there->owner : PLACEMENT_NOBODY};
+    uint32_t other = diagnosis->dispute_count < DISPUTES_MAX
+                         ? find_opponent(picture, rank, task, &hash)
+                         : PLACEMENT_NOBODY;
+    if (other == PLACEMENT_NOBODY) {
         return;
     }
+    const Moot__Account__Task *there = picture_task(picture, other, &hash);
+    diagnosis->disputes[diagnosis->dispute_count++] = (struct dispute){
+        .hash = hash,
+        .rank = rank,
+        .other = other,
+        .owner = task->owner,
+        .other_owner =
+            says_other(picture, task, there) ? there->owner : PLACEMENT_NOBODY};
 }
 
 static void find_disputes(const struct picture *picture, struct diagnosis *diagnosis)
@@ -578,9 +593,11 @@ static void find_disputes(const struct picture *picture, struct diagnosis *diagn
     }
 }
 
-struct diagnosis *diagnosis_new(const struct picture *picture)
+struct diagnosis *diagnosis_new(const struct picture *given)
 {
     struct diagnosis *diagnosis = calloc(1, sizeof(*diagnosis));
+    struct picture sorted = *given, *picture = &sorted;
+    picture_sort(picture);
     for (uint32_t rank = 0; diagnosis != NULL && rank < picture->size; rank++) {
         const Moot__Account *account = picture->seats[rank].account;
         for (size_t i = 0; account != NULL && i < account->n_waits; i++) {
@@ -596,6 +613,7 @@ struct diagnosis *diagnosis_new(const struct picture *picture)
     if (diagnosis != NULL) {
         find_disputes(picture, diagnosis);
     }
+    picture_unsort(picture);
     return diagnosis;
 }
 

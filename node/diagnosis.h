@@ -82,7 +82,7 @@ struct diagnosis {
 };
 
 /* NULL without memory. */
-struct diagnosis *diagnosis_new(const struct picture *picture);
+struct diagnosis *diagnosis_new(const struct picture *given);
 void diagnosis_free(struct diagnosis *diagnosis); /* accepts NULL */
 
 #endif

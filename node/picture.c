@@ -1,17 +1,129 @@
 /* picture.c - see picture.h. */
 #include "picture.h"
 
+#include "hashing/identity.h"
 #include "node/members.h"
+
+#include <stdlib.h>
 
 /* Sent again so often, a frame is lost and not late. */
 enum { RESENT_LOST = 3 };
 
+/* What one rank says of a task. */
+struct told {
+    moot_hash hash;
+    uint32_t rank, order; /* in its account */
+    const Moot__Account__Task *task;
+};
+
+static int compare_told(const void *left, const void *right)
+{
+    const struct told *a = left, *b = right;
+    int order = hash_compare(&a->hash, &b->hash);
+    if (order == 0) {
+        order = (a->rank > b->rank) - (a->rank < b->rank);
+    }
+    return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+void picture_sort(struct picture *picture)
+{
+    size_t count = 0;
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        count += account != NULL ? account->n_tasks : 0;
+    }
+    picture->told_count = 0;
+    picture->told = calloc(count + 1, sizeof(*picture->told));
+    for (uint32_t rank = 0; picture->told != NULL && rank < picture->size; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        for (uint32_t i = 0; account != NULL && i < account->n_tasks; i++) {
+            picture->told[picture->told_count++] =
+                (struct told){.hash = account_hash(&account->tasks[i]->hash),
+                              .rank = rank,
+                              .order = i,
+                              .task = account->tasks[i]};
+        }
+    }
+    if (picture->told_count > 0) {
+        qsort(picture->told, picture->told_count, sizeof(*picture->told), compare_told);
+    }
+}
+
+void picture_unsort(struct picture *picture)
+{
+    free(picture->told);
+    picture->told = NULL;
+    picture->told_count = 0;
+}
+
+static const Moot__Account__Task *said_by(const struct picture *picture, uint32_t rank,
+                                          const moot_hash *hash)
+{
+    const Moot__Account *account = picture->seats[rank].account;
+    return account != NULL ? account_task(account, hash) : NULL;
+}
+
+/* The first that comes not before. */
+static size_t first_told(const struct picture *picture, const moot_hash *hash,
+                         uint32_t rank)
+{
+    const struct told wanted = {.hash = *hash, .rank = rank};
+    size_t low = 0, high = picture->told_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_told(&picture->told[middle], &wanted) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+struct said picture_said(const struct picture *picture, const moot_hash *hash)
+{
+    return (struct said){.picture = picture,
+                         .hash = hash,
+                         .at =
+                             picture->told != NULL ? first_told(picture, hash, 0) : 0};
+}
+
+bool picture_next(struct said *said)
+{
+    const struct picture *picture = said->picture;
+    while (picture->told == NULL && said->at < picture->size) {
+        said->rank = (uint32_t)said->at++;
+        said->task = said_by(picture, said->rank, said->hash);
+        if (said->task != NULL) {
+            return true;
+        }
+    }
+    for (; picture->told != NULL && said->at < picture->told_count; said->at++) {
+        const struct told *told = &picture->told[said->at];
+        if (!hash_equal(&told->hash, said->hash)) {
+            return false;
+        }
+        if (said->task == NULL || told->rank != said->rank) { /* or it says it twice */
+            said->rank = told->rank;
+            said->task = told->task;
+            said->at++;
+            return true;
+        }
+    }
+    return false;
+}
+
 const Moot__Account__Task *picture_task(const struct picture *picture, uint32_t by,
                                         const moot_hash *hash)
 {
-    const Moot__Account *account =
-        by < picture->size ? picture->seats[by].account : NULL;
-    return account != NULL ? account_task(account, hash) : NULL;
+    if (by >= picture->size || picture->told == NULL) {
+        return by < picture->size ? said_by(picture, by, hash) : NULL;
+    }
+    size_t at = first_told(picture, hash, by);
+    bool found = at < picture->told_count && picture->told[at].rank == by &&
+                 hash_equal(&picture->told[at].hash, hash);
+    return found ? picture->told[at].task : NULL;
 }
 
 const Moot__Account__Peer *picture_peer(const struct picture *picture, uint32_t rank)
@@ -43,11 +155,9 @@ void picture_hear(const struct picture *picture, uint32_t by,
 static struct picture_word all_say(const struct picture *picture, const moot_hash *hash)
 {
     struct picture_word word = PICTURE_NO_WORD;
-    for (uint32_t rank = 0; rank < picture->size; rank++) {
-        const Moot__Account__Task *task = picture_task(picture, rank, hash);
-        if (task != NULL) {
-            picture_hear(picture, rank, task, &word);
-        }
+    struct said said = picture_said(picture, hash);
+    while (picture_next(&said)) {
+        picture_hear(picture, said.rank, said.task, &word);
     }
     return word;
 }
@@ -66,12 +176,11 @@ bool picture_holders(const struct picture *picture, const moot_hash *hash,
                      struct rankset *out)
 {
     bool good = true;
-    for (uint32_t rank = 0; good && rank < picture->size; rank++) {
-        const Moot__Account__Task *task = picture_task(picture, rank, hash);
-        if (task != NULL) {
-            good = account_ranks(&task->holders, out) &&
-                   (!task->held || rankset_add(out, rank));
-        }
+    struct said said = picture_said(picture, hash);
+    while (good && picture_next(&said)) {
+        const Moot__Account__Task *task = said.task;
+        good = account_ranks(&task->holders, out) &&
+               (!task->held || rankset_add(out, said.rank));
     }
     return good;
 }
@@ -79,9 +188,10 @@ bool picture_holders(const struct picture *picture, const moot_hash *hash,
 bool picture_candidates(const struct picture *picture, const moot_hash *hash,
                         struct rankset *out)
 {
-    for (uint32_t rank = 0; rank < picture->size; rank++) {
-        const Moot__Account__Task *task = picture_task(picture, rank, hash);
-        if (task != NULL && task->candidates.len > 0) {
+    struct said said = picture_said(picture, hash);
+    while (picture_next(&said)) {
+        const Moot__Account__Task *task = said.task;
+        if (task->candidates.len > 0) {
             return account_ranks(&task->candidates, out);
         }
     }

@@ -17,7 +17,25 @@ struct seat {
 struct picture {
     uint32_t rank, size; /* who gathered them */
     struct seat *seats;  /* size of them; that of `rank` has an account */
+    struct told *told;   /* what all say of tasks, by hash and rank; NULL: not sorted */
+    size_t told_count;
 };
+
+/* Sorts what the accounts say, so that a task is found among those of thousands of
+ * ranks without going through all of them.  Without memory all is as before. */
+void picture_sort(struct picture *picture);
+void picture_unsort(struct picture *picture);
+
+/* What is said of a task, rank by rank: picture_next() until it is false. */
+struct said {
+    uint32_t rank;
+    const Moot__Account__Task *task; /* as this rank has it */
+    const struct picture *picture;
+    const moot_hash *hash;
+    size_t at;
+};
+struct said picture_said(const struct picture *picture, const moot_hash *hash);
+bool picture_next(struct said *said);
 
 /* What rank `by` says of the task; NULL: nothing. */
 const Moot__Account__Task *picture_task(const struct picture *picture, uint32_t by,

@@ -55,10 +55,10 @@ static const Moot__Account__Task *best_told(const struct picture *picture,
                                             const moot_hash *hash)
 {
     const Moot__Account__Task *best = NULL;
-    for (uint32_t rank = 0; rank < picture->size; rank++) {
-        const Moot__Account__Task *task = picture_task(picture, rank, hash);
-        if (task != NULL && (best == NULL || best->kernel.len + best->site.len == 0)) {
-            best = task;
+    struct said said = picture_said(picture, hash);
+    while (picture_next(&said)) {
+        if (best == NULL || best->kernel.len + best->site.len == 0) {
+            best = said.task;
         }
     }
     return best;
@@ -566,9 +566,11 @@ static void add_views(struct text *text, const struct picture *picture)
     }
 }
 
-void stall_compose(struct text *text, const struct picture *picture,
+void stall_compose(struct text *text, const struct picture *given,
                    const struct diagnosis *diagnosis)
 {
+    struct picture sorted = *given, *picture = &sorted;
+    picture_sort(picture);
     const Moot__Account *own = picture->seats[picture->rank].account;
     text_add(text, "moot: rank %u of %u, report after ", own->rank, own->size);
     text_add_duration(text, own->open_ns);
@@ -589,4 +591,5 @@ void stall_compose(struct text *text, const struct picture *picture,
     add_ranks(text, picture);
     add_views(text, picture);
     add_disputes(text, picture, diagnosis);
+    picture_unsort(picture);
 }

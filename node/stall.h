@@ -12,7 +12,7 @@
 #include "node/text.h"
 
 /* All of it, under a line that says who reports and why. */
-void stall_compose(struct text *text, const struct picture *picture,
+void stall_compose(struct text *text, const struct picture *given,
                    const struct diagnosis *diagnosis);
 
 /* "task 1a2b3c4d of kernel 'square' 'label' (file:line)", as far as anyone told. */

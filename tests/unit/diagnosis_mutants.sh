@@ -125,7 +125,7 @@ mutant NOBAR $d barred 's/} else if (rankset_equal(&holders, &finding->barred)) 
 mutant BARSOTHERS $d - 's/rankset_equal(&holders, &finding->barred)/!rankset_empty(\&finding->barred)/'
 mutant BARSREFUSED $d - 's/if (rankset_has(&willing, rank)) {/if (true) {/'
 mutant BARREDISNOBODY $d - 's/return rankset_equal(&a->barred, &b->barred);/return true;/'
-mutant NOCANDIDATES $p barred 's/if (task != NULL && task->candidates.len > 0) {/if (false) {/'
+mutant NOCANDIDATES $p barred 's|if (task->candidates.len > 0) {|if (false) {|'
 mutant CANDIDATESFIRST $d - 's/(void)rankset_merge(&into->candidates, &found->candidates);//'
 mutant CANDIDATESOFONE $d - 's/^        rankset_release(&into->candidates);//'
 mutant NOTHINGISLACK $d - 's/} else if (finding->lack == CORE_LACK_NOTHING) {/} else if (false) {/'

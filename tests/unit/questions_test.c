@@ -1,5 +1,5 @@
-/* questions_test.c - of what an inquiry asks whom, and what that costs where many ranks
- * wait for much.
+/* questions_test.c - of what an inquiry asks whom, and what that and the report of the
+ * answers cost where many ranks wait for much.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "node/questions.h"
+#include "node/stall.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,6 +193,58 @@ static void many_ranks_may_wait_for_much(void **state)
     assert_true(many <= 24 * few + 0.005);
 }
 
+/* Each of the tasks that all know of waits for the next at its owner. */
+static void job_chain(struct job *job)
+{
+    const uint32_t size = job->picture.size;
+    for (uint32_t rank = 0; rank < size; rank++) {
+        struct teller *teller = &job->tellers[rank];
+        for (uint32_t i = 0; i < TASKS; i += 2) {
+            teller->task[i].owner = i % size;
+            if (rank == i % size) {
+                teller->task[i].own = CORE_OWN_WAIT;
+            }
+            if (rank == i % size && i + 2 < TASKS) {
+                teller->task[i].input = teller->task[i + 2].hash;
+            }
+        }
+    }
+}
+
+static double report_cost(uint32_t size)
+{
+    struct job *job = job_new(size, WAITS, TASKS);
+    struct timespec begin, end;
+    struct text text = {0};
+    job_chain(job);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    struct diagnosis *diagnosis = diagnosis_new(&job->picture);
+    assert_non_null(diagnosis);
+    stall_compose(&text, &job->picture, diagnosis);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    assert_non_null(
+        strstr(text_get(&text), "... and so on")); /* a chain was followed */
+    diagnosis_free(diagnosis);
+    text_release(&text);
+    free(job);
+    return (double)(end.tv_sec - begin.tv_sec) +
+           (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+}
+
+/* It goes along every wait's chain; not, at each link, through all that ranks say,
+ * which was some 500 times as much as to find out what to ask. */
+static void so_may_the_report_of_it(void **state)
+{
+    (void)state;
+    (void)cost_for(RANKS_MAX);
+    double questions = cost_for(RANKS_MAX), report = report_cost(RANKS_MAX);
+    if (report > 120 * questions + 0.005) {
+        print_error("the questions took %.6f s, the report %.6f s\n", questions,
+                    report);
+    }
+    assert_true(report <= 120 * questions + 0.005);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +253,7 @@ int main(void)
         cmocka_unit_test(all_are_asked_about_everything),
         cmocka_unit_test(a_question_has_its_limit),
         cmocka_unit_test(many_ranks_may_wait_for_much),
+        cmocka_unit_test(so_may_the_report_of_it),
     };
     return cmocka_run_group_tests_name("questions", tests, NULL, NULL);
 }
