@@ -135,8 +135,7 @@ void announced_close(struct peer *peer, uint32_t i)
 
 void announced_open(struct peer *peer) { peer->open_count = peer->announced_count; }
 
-/* --- Hearing ------------------------------------------------------------------------
- */
+/* --- Hearing --------------------------------------------------------------------- */
 
 /* Of a rank with whom there is nothing else to do it need not be known. */
 void peer_heard(struct core *core, uint32_t rank)
