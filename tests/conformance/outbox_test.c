@@ -146,8 +146,7 @@ static void go_on_for_ever(struct seat *seat)
 {
     struct transport_ops *ops = &endless_ops[seat->rank];
     engine_lock(seat->m);
-    real_ops = seat->m->transport->ops;
-    *ops = *real_ops;
+    *ops = *seat->m->transport->ops;
     ops->bulk_send = send_for_ever;
     ops->bulk_receive = receive_for_ever;
     ops->free = free_and_go_on;
@@ -166,6 +165,8 @@ static void what_is_under_way_stays_in_memory(struct seat *seat)
     const void *data;
     int code = MOOT_ERR_TIMEOUT;
     under_way[seat->rank] = NULL;
+    if (seat->rank == 0)
+        real_ops = seat->m->transport->ops;
     meet(seat);
     go_on_for_ever(seat);
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
