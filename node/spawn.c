@@ -484,8 +484,9 @@ HOT int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec
 {
     if (spawn_check_open(m, lane) == MOOT_OK && unnamed_is_open(m, lane) &&
         unnamed_take(m, lane, spec, site, out)) {
-        if (m->unnamed.count == 0) {
+        if (m->unnamed.count == 0 || m->unnamed.settled) {
             spawn_make_room(m, lane);
+            m->unnamed.settled = false;
         } else {
             spawn_drive(m); /* and nothing has taken room since the last spawn */
         }

@@ -257,6 +257,7 @@ HOT void unnamed_settle_all(struct moot *m)
     struct unnamed *unnamed = &m->unnamed;
     uint32_t count = unnamed->count;
     unnamed->count = 0;
+    unnamed->settled = true;
     settle_some(m, unnamed->lane, 0, unnamed->tasks, count);
 }
 

@@ -44,6 +44,7 @@ struct unnamed_task {
 
 struct unnamed {
     uint32_t count;
+    bool settled;        /* some, since a spawn has last made room (window.h) */
     uint32_t in_regions; /* besides: those that bulk queues collect (region.h) */
     uint32_t expanded;   /* stubs that became records, ever: their inputs may have */
     struct lane *lane;   /* of all of them */

@@ -533,8 +533,8 @@ static void many_waiters(struct seat *seat)
     CHECK(seat, fetch_u64(seat, last) == 9);
 }
 
-/* A program that spawns ahead runs what it has spawned. */
-static void spawns_ahead(struct seat *seat)
+/* A program that spawns ahead runs what it has spawned, whatever it calls meanwhile. */
+static void spawns_ahead_and(struct seat *seat, bool looks)
 {
     /* With small_window so many may be unfinished, and the others have no hash yet. */
     enum { EACH = 50, AHEAD = 512 / 256 + 1 + IDENTITY_TOGETHER_MAX - 1 };
@@ -552,10 +552,16 @@ static void spawns_ahead(struct seat *seat)
                                                      .owner = MOOT_ON(rank)},
                                    &last),
                    MOOT_OK);
+            if (looks)
+                (void)hash_of_task(seat, last);
         }
     CHECK(seat, stats_of(seat).tasks_run + AHEAD >= EACH);
     EXPECT(seat, moot_task_wait(seat->m, last, MOOT_FOREVER), MOOT_OK);
 }
+
+static void spawns_ahead(struct seat *seat) { spawns_ahead_and(seat, false); }
+
+static void spawns_ahead_and_looks(struct seat *seat) { spawns_ahead_and(seat, true); }
 
 /* What is unfinished may wait for what has yet to be spawned. */
 static void spawns_what_all_wait_for_last(struct seat *seat)
@@ -651,6 +657,7 @@ static const struct scene scenes[] = {
      closes_well,
      {1}},
     SCENE(spawns_ahead, .knobs = small_window),
+    SCENE(spawns_ahead_and_looks, .knobs = small_window),
     SCENE(spawns_what_all_wait_for_last, .knobs = small_window),
     {"close_with_waiters", close_with_waiters, kernels, NULL, NULL, {0}},
 };
