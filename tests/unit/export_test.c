@@ -49,6 +49,19 @@ static const struct row {
     {json_label, "a\xed\xa0\x80", "\"a\\ufffd\\ufffd\\ufffd\""}, /* a surrogate */
 };
 
+/* To be freed. */
+static char *exported(exporter *export, const struct trace *trace)
+{
+    const struct model model = {.trace = trace};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    assert_true(export(&model, file));
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
 static void labels_stay_within_their_quotes(void **state)
 {
     (void)state;
@@ -67,13 +80,7 @@ static void labels_stay_within_their_quotes(void **state)
                                     .present_count = 1,
                                     .tasks = &task,
                                     .task_count = 1};
-        const struct model model = {.trace = &trace};
-        char *text = NULL;
-        size_t size = 0;
-        FILE *file = open_memstream(&text, &size);
-        assert_non_null(file);
-        assert_true(rows[i].export(&model, file));
-        assert_int_equal(fclose(file), 0);
+        char *text = exported(rows[i].export, &trace);
         if (strstr(text, rows[i].wanted) == NULL)
             fail_msg("row %zu: no %s in\n%s", i, rows[i].wanted, text);
         free(text);
@@ -100,13 +107,7 @@ static void what_did_not_happen_is_empty(void **state)
                                 .task_count = 1,
                                 .runs = &run,
                                 .run_count = 1};
-    const struct model model = {.trace = &trace};
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    assert_non_null(file);
-    assert_true(export_csv(&model, file));
-    assert_int_equal(fclose(file), 0);
+    char *text = exported(export_csv, &trace);
     assert_non_null(strstr(text, ",\"none\",3,0,5,7,,,,,,,,\r\n"));
     free(text);
 }
