@@ -263,7 +263,7 @@ static inline int release_locked(struct moot *m, struct lane *lane, moot_task t)
     if (error != MOOT_OK) {
         return bad_handle(lane, "moot_task_release", 0, error);
     }
-    if (handle->parent != NULL && !family_note_release(m, t.id, handle)) {
+    if (handle->parent != NULL && !family_note_release(m, handle)) {
         return bad_handle(lane, "moot_task_release", 0, MOOT_ERR_NO_MEMORY);
     }
     if (!unnamed && task_handle_may_step(handle)) {

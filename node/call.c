@@ -234,6 +234,7 @@ static int spawn_child(moot_call *call, struct lane *lane, const moot_task_spec 
     }
     if (error == MOOT_OK) {
         call->children[call->child_count++] = child.id;
+        handle_at(&call->m->handles, child.id)->child = true;
         *out = child;
     }
     return error;

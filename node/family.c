@@ -93,20 +93,10 @@ bool family_make(struct moot_call *call)
     return added;
 }
 
-/* A kernel that releases a child mostly does so at once. */
-static bool is_child(const struct moot_call *call, uint64_t id)
+bool family_note_release(struct moot *m, const struct handle *handle)
 {
-    size_t i = call->child_count;
-    while (i > 0 && call->children[i - 1] != id) {
-        i--;
-    }
-    return i > 0;
-}
-
-bool family_note_release(struct moot *m, uint64_t id, const struct handle *handle)
-{
-    struct moot_call *call = exec_call_of(m, handle->parent);
-    if (call == NULL || !is_child(call, id)) {
+    struct moot_call *call = handle->child ? exec_call_of(m, handle->parent) : NULL;
+    if (call == NULL) {
         return true;
     }
     if (call->released_count == call->released_room) {

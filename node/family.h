@@ -41,7 +41,7 @@ struct family {
 bool family_make(struct moot_call *call);
 /* The program is about to release a handle that has a parent: if that one runs, and it
  * is a child's, the child is noted.  False without memory. */
-bool family_note_release(struct moot *m, uint64_t id, const struct handle *handle);
+bool family_note_release(struct moot *m, const struct handle *handle);
 /* A FAMILY came. */
 void family_hear(struct moot *m, const moot_hash *hash,
                  const struct message_family *said);

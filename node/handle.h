@@ -32,6 +32,7 @@ struct handle {
     struct task *task;   /* NULL: free */
     struct task *parent; /* the running task that spawned it; NULL: the program's */
     bool borrowed : 1;   /* fetched: holds a reference to the task's payload */
+    bool child : 1;      /* that the parent's kernel spawned, and did not find */
     bool awaited : 1;    /* a child that its parent waited for */
     bool scoped : 1;     /* counted by the task's scope (scope.h) */
     bool kept : 1;       /* released, but its task is needed yet (task_handle.h) */
