@@ -271,7 +271,6 @@ static inline void hash_in_lanes(enum blake2b_way way,
     unsigned char *digests[BLAKE2B_LANES_MAX];
     moot_hash unused;
     size_t lanes = blake2b_lanes(way);
-    assert(count <= lanes);
     for (size_t i = 0; i < lanes; i++) {
         const struct identity_block *block = blocks[i < count ? i : 0];
         messages[i] =
@@ -284,6 +283,7 @@ static inline void hash_in_lanes(enum blake2b_way way,
 HOT void identity_hash_together(const struct identity_block *const *blocks,
                                 size_t count, moot_hash *hashes)
 {
+    assert(count <= IDENTITY_TOGETHER_MAX);
     enum blake2b_way way = best_way();
     if (way == BLAKE2B_EIGHT_AVX512 && count <= 4)
         way = BLAKE2B_FOUR_AVX512;
