@@ -25,8 +25,8 @@
 #ifndef CONSENSUS_CORE_H
 #define CONSENSUS_CORE_H
 
-#include "moot_error.h"
 #include "proto/message.h"
+#include "proto/moot_error.h"
 
 #define CORE_NEVER UINT64_MAX
 

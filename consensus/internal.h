@@ -617,7 +617,7 @@ struct core {
         struct bound {
             uint64_t need;
             struct task *task;
-        } * items; /* a heap: none is less than the first */
+        } *items; /* a heap: none is less than the first */
         uint32_t count, room;
     } bounds;           /* of the undecided that somebody waits for (docket.c) */
     uint64_t yields_ns; /* all is quiet: what was asked until then goes; 0: nothing */

@@ -21,7 +21,7 @@
  * A frame that was lost costs one timeout, also on a busy link: nothing is read into
  * repeated acknowledgements, which a wire that repeats frames makes up by itself.
  */
-#include "link.h"
+#include "consensus/link.h"
 
 #include "consensus/mutant.h"
 
@@ -87,9 +87,10 @@ struct link *link_new(const struct link_options *options)
     assert(options->rto_initial_ns >= options->rto_min_ns);
     assert(options->rto_max_ns >= options->rto_initial_ns);
     assert(options->rto_max_ns >> 60 == 0);
-    struct link *link = calloc(1, sizeof *link);
-    if (link == NULL)
+    struct link *link = calloc(1, sizeof(*link));
+    if (link == NULL) {
         return NULL;
+    }
     link->options = options;
     link->resend_ns = link->ack_due_ns = LINK_NEVER;
     link->stats.rto_ns = options->rto_initial_ns;
@@ -98,11 +99,14 @@ struct link *link_new(const struct link_options *options)
 
 void link_forget(struct link *link)
 {
-    for (uint64_t s = link->acked + 1; s <= link->queued; s++)
+    for (uint64_t s = link->acked + 1; s <= link->queued; s++) {
         release(link, outgoing_at(link, s)->frame);
-    for (uint32_t i = 0; link->incoming != NULL && i < LINK_WINDOW; i++)
-        if (link->incoming[i] != NULL)
+    }
+    for (uint32_t i = 0; link->incoming != NULL && i < LINK_WINDOW; i++) {
+        if (link->incoming[i] != NULL) {
             release(link, link->incoming[i]);
+        }
+    }
     free(link->outgoing);
     free(link->incoming);
     link->outgoing = NULL;
@@ -118,8 +122,9 @@ void link_forget(struct link *link)
 
 void link_free(struct link *link)
 {
-    if (link == NULL)
+    if (link == NULL) {
         return;
+    }
     link_forget(link);
     free(link);
 }
@@ -129,15 +134,19 @@ void link_free(struct link *link)
 static bool reserve_outgoing(struct link *link)
 {
     uint64_t room = link->outgoing_room * 2;
-    if (link->queued - link->acked < link->outgoing_room)
+    if (link->queued - link->acked < link->outgoing_room) {
         return true;
-    if (room < OUTGOING_ROOM_MIN)
+    }
+    if (room < OUTGOING_ROOM_MIN) {
         room = OUTGOING_ROOM_MIN;
-    struct outgoing *wider = malloc(room * sizeof *wider);
-    if (wider == NULL)
+    }
+    struct outgoing *wider = malloc(room * sizeof(*wider));
+    if (wider == NULL) {
         return false;
-    for (uint64_t s = link->acked + 1; s <= link->queued; s++)
+    }
+    for (uint64_t s = link->acked + 1; s <= link->queued; s++) {
         wider[s & (room - 1)] = *outgoing_at(link, s);
+    }
     free(link->outgoing);
     link->outgoing = wider;
     link->outgoing_room = room;
@@ -152,8 +161,9 @@ uint64_t link_send(struct link *link, void *frame)
         link->acked = link->sent = ++link->queued;
         return link->queued;
     }
-    if (!reserve_outgoing(link))
+    if (!reserve_outgoing(link)) {
         return 0;
+    }
     *outgoing_at(link, ++link->queued) = (struct outgoing){.frame = frame};
     return link->queued;
 }
@@ -201,8 +211,9 @@ static void back_off(struct link *link)
 bool link_next(struct link *link, uint64_t now_ns, struct link_transmission *out)
 {
     bool timed_out = link->resend_ns <= now_ns && !MUTANT(LINKSENDONCE);
-    if (timed_out)
+    if (timed_out) {
         back_off(link);
+    }
     if (timed_out || link->gap) {
         link->gap = false;
         link->resend_ns = later(now_ns, link->stats.rto_ns);
@@ -210,8 +221,9 @@ bool link_next(struct link *link, uint64_t now_ns, struct link_transmission *out
         return true;
     }
     if (window_is_open(link)) {
-        if (link->resend_ns == LINK_NEVER)
+        if (link->resend_ns == LINK_NEVER) {
             link->resend_ns = later(now_ns, link->stats.rto_ns);
+        }
         transmit(link, link->sent + 1, now_ns, out);
         link->sent++;
         return true;
@@ -226,8 +238,9 @@ bool link_next(struct link *link, uint64_t now_ns, struct link_transmission *out
 
 uint64_t link_deadline_ns(const struct link *link)
 {
-    if (link->gap || window_is_open(link))
+    if (link->gap || window_is_open(link)) {
         return 0;
+    }
     return link->resend_ns < link->ack_due_ns ? link->resend_ns : link->ack_due_ns;
 }
 
@@ -238,18 +251,21 @@ static uint64_t estimate_ns(const struct link *link)
 {
     const struct link_options *options = link->options;
     uint64_t rto_ns = link->stats.rtt_ns + 4 * link->stats.rtt_deviation_ns;
-    if (rto_ns == 0)
+    if (rto_ns == 0) {
         return options->rto_initial_ns;
-    if (rto_ns < options->rto_min_ns)
+    }
+    if (rto_ns < options->rto_min_ns) {
         return options->rto_min_ns;
+    }
     return rto_ns < options->rto_max_ns ? rto_ns : options->rto_max_ns;
 }
 
 static void measure(struct link *link, uint64_t rtt_ns)
 {
     struct link_stats *stats = &link->stats;
-    if (rtt_ns > link->options->rto_max_ns)
+    if (rtt_ns > link->options->rto_max_ns) {
         rtt_ns = link->options->rto_max_ns;
+    }
     if (stats->rtt_ns == 0) {
         stats->rtt_ns = rtt_ns;
         stats->rtt_deviation_ns = rtt_ns / 2;
@@ -271,8 +287,9 @@ static void relax(struct link *link)
 
 static void trim_outgoing(struct link *link)
 {
-    if (link->acked < link->queued || link->outgoing_room <= OUTGOING_ROOM_KEPT_MAX)
+    if (link->acked < link->queued || link->outgoing_room <= OUTGOING_ROOM_KEPT_MAX) {
         return;
+    }
     free(link->outgoing);
     link->outgoing = NULL;
     link->outgoing_room = 0;
@@ -280,10 +297,12 @@ static void trim_outgoing(struct link *link)
 
 static void acknowledged(struct link *link, uint64_t now_ns, uint64_t ack)
 {
-    if (ack > link->sent)
+    if (ack > link->sent) {
         link->stats.refused++;
-    if (ack > link->sent || ack <= link->acked)
+    }
+    if (ack > link->sent || ack <= link->acked) {
         return;
+    }
     const struct outgoing newest = *outgoing_at(link, ack);
     bool tells = !newest.again; /* how long a round trip takes */
     bool moves = false;         /* the link, whatever was lost */
@@ -294,10 +313,11 @@ static void acknowledged(struct link *link, uint64_t now_ns, uint64_t ack)
         release(link, outgoing->frame);
     }
     link->acked = ack;
-    if (tells)
+    if (tells) {
         measure(link, now_ns - newest.sent_ns);
-    else if (moves)
+    } else if (moves) {
         relax(link);
+    }
     bool more = ack < link->sent;
     link->gap = more && ack < link->recover;
     link->resend_ns = more ? later(now_ns, link->stats.rto_ns) : LINK_NEVER;
@@ -308,8 +328,9 @@ static void acknowledged(struct link *link, uint64_t now_ns, uint64_t ack)
 
 static void ack_by(struct link *link, uint64_t due_ns)
 {
-    if (due_ns < link->ack_due_ns)
+    if (due_ns < link->ack_due_ns) {
         link->ack_due_ns = due_ns;
+    }
 }
 
 /* Places a frame that is neither old nor beyond the window. */
@@ -334,12 +355,15 @@ void link_receive(struct link *link, uint64_t now_ns, uint64_t sequence, uint64_
                   void *frame)
 {
     assert((sequence == 0) == (frame == NULL));
-    if (!link->forgotten)
+    if (!link->forgotten) {
         acknowledged(link, now_ns, ack);
-    if (frame == NULL)
+    }
+    if (frame == NULL) {
         return;
-    if (link->incoming == NULL && !link->forgotten)
-        link->incoming = calloc(LINK_WINDOW, sizeof *link->incoming);
+    }
+    if (link->incoming == NULL && !link->forgotten) {
+        link->incoming = calloc(LINK_WINDOW, sizeof(*link->incoming));
+    }
     if (link->incoming == NULL) {
         release(link, frame); /* lost, and sent again */
         return;
@@ -361,8 +385,9 @@ void link_receive(struct link *link, uint64_t now_ns, uint64_t sequence, uint64_
 
 void *link_take(struct link *link)
 {
-    if (link->taken == link->received)
+    if (link->taken == link->received) {
         return NULL;
+    }
     void **place_of = incoming_at(link, ++link->taken);
     void *frame = *place_of;
     *place_of = NULL;

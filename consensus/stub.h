@@ -6,7 +6,7 @@
 #ifndef CONSENSUS_STUB_H
 #define CONSENSUS_STUB_H
 
-#include "moot_hash.h"
+#include "hashing/moot_hash.h"
 
 #include <stdbool.h>
 #include <stddef.h>

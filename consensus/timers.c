@@ -221,7 +221,7 @@ void timers_late_claim(struct core *core, uint64_t late_ns)
         return;
     }
     if (core->claims == NULL) {
-        core->claims = core_alloc(core, sizeof *core->claims);
+        core->claims = core_alloc(core, sizeof(*core->claims));
     }
     if (core->claims == NULL) {
         return;

@@ -45,9 +45,10 @@ INLINE void ROUND(WORDS v[16], const WORDS m[16], const uint8_t *next, bool rota
                                         {3, 7, 11, 15}, {0, 5, 10, 15}, {1, 6, 11, 12},
                                         {2, 7, 8, 13},  {3, 4, 9, 14}};
 #pragma GCC unroll 8
-    for (size_t i = 0; i < 8; i++)
+    for (size_t i = 0; i < 8; i++) {
         MIX(&v[mixed[i][0]], &v[mixed[i][1]], &v[mixed[i][2]], &v[mixed[i][3]],
             &m[next[2 * i]], &m[next[2 * i + 1]], rotates);
+    }
 }
 
 INLINE void OF_LANES(digest)(const struct blake2b_message *messages,
@@ -57,31 +58,36 @@ INLINE void OF_LANES(digest)(const struct blake2b_message *messages,
 #pragma GCC unroll 16
     for (size_t i = 0; i < 16; i++)
 #pragma GCC unroll 8
-        for (size_t lane = 0; lane < LANES; lane++)
+        for (size_t lane = 0; lane < LANES; lane++) {
             m[i][lane] = word(messages[lane].block, i);
+        }
 #pragma GCC unroll 8
     for (size_t i = 0; i < 8; i++)
 #pragma GCC unroll 8
-        for (size_t lane = 0; lane < LANES; lane++)
+        for (size_t lane = 0; lane < LANES; lane++) {
             v[i][lane] = messages[lane].start->words[i];
+        }
 #pragma GCC unroll 8
-    for (size_t i = 0; i < 8; i++)
+    for (size_t i = 0; i < 8; i++) {
         v[i + 8] = iv[i] + (WORDS){0};
+    }
     first[0] = v[0];
     first[1] = v[1];
 #pragma GCC unroll 8
-    for (size_t lane = 0; lane < LANES; lane++)
+    for (size_t lane = 0; lane < LANES; lane++) {
         sizes[lane] = messages[lane].size;
+    }
     v[12] ^= sizes;
     v[14] = ~v[14]; /* the last block */
 #pragma GCC unroll 1
-    for (size_t i = 0; i < ROUNDS; i++)
+    for (size_t i = 0; i < ROUNDS; i++) {
         ROUND(v, m, schedule[i], rotates);
+    }
     for (size_t i = 0; i < 2; i++) {
         WORDS out = first[i] ^ v[i] ^ v[i + 8];
         for (size_t lane = 0; lane < LANES; lane++) {
             uint64_t value = out[lane];
-            memcpy(digests[lane] + 8 * i, &value, sizeof value);
+            memcpy(digests[lane] + 8 * i, &value, sizeof(value));
         }
     }
 }

@@ -4,9 +4,9 @@
  * vectors have four words of 64 bits; AVX-512VL, which also rotates them; and AVX-512F,
  * whose vectors have eight.
  */
-#include "blake2b_lanes.h"
+#include "hashing/blake2b_lanes.h"
 
-#include "hot.h"
+#include "hashing/hot.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -29,8 +29,9 @@ struct blake2b_start blake2b_start(const unsigned char *salt,
     memcpy(parameters + 48, personal, 16);
     for (int i = 0; i < 8; i++) {
         start.words[i] = iv[i];
-        for (int byte = 0; byte < 8; byte++)
+        for (int byte = 0; byte < 8; byte++) {
             start.words[i] ^= (uint64_t)parameters[8 * i + byte] << 8 * byte;
+        }
     }
     return start;
 }
@@ -69,7 +70,7 @@ static const uint8_t schedule[ROUNDS][16] = {
 INLINE uint64_t word(const unsigned char *bytes, size_t at)
 {
     uint64_t value; /* this processor's words are little-endian, too */
-    memcpy(&value, bytes + 8 * at, sizeof value);
+    memcpy(&value, bytes + 8 * at, sizeof(value));
     return value;
 }
 
@@ -77,9 +78,9 @@ INLINE uint64_t word(const unsigned char *bytes, size_t at)
 #define OF(name, lanes) JOINED(name, lanes)
 #define OF_LANES(name) OF(name, LANES)
 #define LANES 4
-#include "blake2b_body.h"
+#include "hashing/blake2b_body.h"
 #define LANES 8
-#include "blake2b_body.h"
+#include "hashing/blake2b_body.h"
 
 __attribute__((target("avx2"))) static void
 four_by_avx2(const struct blake2b_message *messages, unsigned char *const *digests)
@@ -104,10 +105,12 @@ eight_by_avx512(const struct blake2b_message *messages, unsigned char *const *di
 enum blake2b_way blake2b_best_way(void)
 {
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2"))
+    if (!__builtin_cpu_supports("avx2")) {
         return BLAKE2B_ALONE;
-    if (!__builtin_cpu_supports("avx512vl"))
+    }
+    if (!__builtin_cpu_supports("avx512vl")) {
         return BLAKE2B_FOUR_AVX2;
+    }
     return __builtin_cpu_supports("avx512vbmi2") ? BLAKE2B_EIGHT_AVX512
                                                  : BLAKE2B_FOUR_AVX512;
 }
@@ -120,12 +123,13 @@ size_t blake2b_lanes(enum blake2b_way way)
 HOT void blake2b_together(enum blake2b_way way, const struct blake2b_message *messages,
                           unsigned char *const *digests)
 {
-    if (way == BLAKE2B_EIGHT_AVX512)
+    if (way == BLAKE2B_EIGHT_AVX512) {
         eight_by_avx512(messages, digests);
-    else if (way == BLAKE2B_FOUR_AVX512)
+    } else if (way == BLAKE2B_FOUR_AVX512) {
         four_by_avx512(messages, digests);
-    else
+    } else {
         four_by_avx2(messages, digests);
+    }
 }
 
 #else

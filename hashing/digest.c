@@ -1,5 +1,5 @@
 /* digest.c - hashes as values: digests of bytes, comparison, text (identity.h). */
-#include "identity.h"
+#include "hashing/identity.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -13,7 +13,7 @@ bool hashing_init(void)
 moot_hash digest_bytes(const void *data, size_t size)
 {
     moot_hash digest;
-    crypto_generichash_blake2b(digest.bytes, sizeof digest.bytes, data, size, NULL, 0);
+    crypto_generichash_blake2b(digest.bytes, sizeof(digest.bytes), data, size, NULL, 0);
     return digest;
 }
 
@@ -25,7 +25,7 @@ bool hash_is_zero(const moot_hash *hash)
 
 int hash_compare(const moot_hash *a, const moot_hash *b)
 {
-    return memcmp(a->bytes, b->bytes, sizeof a->bytes);
+    return memcmp(a->bytes, b->bytes, sizeof(a->bytes));
 }
 
 char *hash_format(const moot_hash *hash, char text[MOOT_HASH_TEXT_BYTES])
@@ -42,25 +42,30 @@ char *hash_format(const moot_hash *hash, char text[MOOT_HASH_TEXT_BYTES])
 /* -1 if it is none. */
 static int hex_value(char digit)
 {
-    if (digit >= '0' && digit <= '9')
+    if (digit >= '0' && digit <= '9') {
         return digit - '0';
-    if (digit >= 'a' && digit <= 'f')
+    }
+    if (digit >= 'a' && digit <= 'f') {
         return digit - 'a' + 10;
-    if (digit >= 'A' && digit <= 'F')
+    }
+    if (digit >= 'A' && digit <= 'F') {
         return digit - 'A' + 10;
+    }
     return -1;
 }
 
 bool hash_parse(const char *text, moot_hash *out)
 {
     moot_hash hash;
-    if (strnlen(text, MOOT_HASH_TEXT_BYTES) != MOOT_HASH_TEXT_BYTES - 1)
+    if (strnlen(text, MOOT_HASH_TEXT_BYTES) != MOOT_HASH_TEXT_BYTES - 1) {
         return false;
+    }
     for (int i = 0; i < MOOT_HASH_BYTES; i++) {
         int high = hex_value(text[2 * i]);
         int low = hex_value(text[2 * i + 1]);
-        if (high < 0 || low < 0)
+        if (high < 0 || low < 0) {
             return false;
+        }
         hash.bytes[i] = (uint8_t)(high << 4 | low);
     }
     *out = hash;

@@ -26,9 +26,9 @@
  * bits tell a million scopes apart (two of them agree once in 500 runs of that size),
  * and within one of them 76 are left to tell tasks apart.
  */
-#include "identity.h"
+#include "hashing/identity.h"
 
-#include "hot.h"
+#include "hashing/hot.h"
 #include <assert.h>
 #include <sodium.h>
 #include <string.h>
@@ -86,15 +86,16 @@ static moot_hash digest_end(digest_state *state)
 {
     moot_hash hash;
     hand_over_gathered(state);
-    crypto_generichash_blake2b_final(&state->blake, hash.bytes, sizeof hash.bytes);
+    crypto_generichash_blake2b_final(&state->blake, hash.bytes, sizeof(hash.bytes));
     hash.bytes[MOOT_HASH_BYTES - 1] &= (uint8_t)~MOOT_HASH_FACTS;
     return hash;
 }
 
 static inline void put_bytes(digest_state *state, const void *bytes, size_t size)
 {
-    if (state->gathered + size > GATHERED_MAX)
+    if (state->gathered + size > GATHERED_MAX) {
         hand_over_gathered(state);
+    }
     if (size > GATHERED_MAX) {
         hand_over(state, bytes, size);
     } else if (size > 0) {
@@ -110,8 +111,9 @@ static inline void put_byte(digest_state *state, unsigned value)
 
 static inline void put_number(digest_state *state, size_t value)
 {
-    for (; value > 127; value >>= 7)
+    for (; value > 127; value >>= 7) {
         put_byte(state, 128 | (unsigned)(value & 127));
+    }
     put_byte(state, (unsigned)value);
 }
 
@@ -130,14 +132,15 @@ COLD void identity_kernel_init(struct identity_kernel *kernel, const char *name,
     unsigned char room[GATHERED_ROOM];
     digest_state state;
     digest_begin(&state, room, NULL, personal_kernel);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         put_byte(&state, version >> 8 * i & 255);
+    }
     put_bytes(&state, name, strlen(name));
     unsigned char salt[MOOT_HASH_BYTES];
     hand_over_gathered(&state);
-    crypto_generichash_blake2b_final(&state.blake, salt, sizeof salt);
+    crypto_generichash_blake2b_final(&state.blake, salt, sizeof(salt));
     digest_begin(&state, room, salt, personal_task);
-    memcpy(kernel->state, &state.blake, sizeof kernel->state);
+    memcpy(kernel->state, &state.blake, sizeof(kernel->state));
     kernel->start = blake2b_start(salt, personal_task);
 }
 
@@ -145,8 +148,9 @@ COLD void identity_kernel_init(struct identity_kernel *kernel, const char *name,
 
 static void put_scope(moot_hash *hash, const moot_hash *scope)
 {
-    if (!hash_has(scope, MOOT_HASH_SCOPED))
+    if (!hash_has(scope, MOOT_HASH_SCOPED)) {
         return;
+    }
     hash->bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_SCOPED;
     memcpy(hash->bytes + SCOPE_AT, scope->bytes + SCOPE_AT, SCOPE_BYTES);
 }
@@ -160,18 +164,23 @@ static void put_spec(digest_state *state, const struct identity *spec)
                         (scoped ? FACT_SCOPE : 0u));
     put_number(state, spec->args_size);
     put_number(state, spec->input_count);
-    if (spec->key != NULL)
+    if (spec->key != NULL) {
         put_number(state, spec->key_size);
-    if (spec->candidates != NULL)
+    }
+    if (spec->candidates != NULL) {
         put_number(state, rankset_count(spec->candidates));
+    }
     put_bytes(state, spec->args, spec->args_size);
-    put_bytes(state, spec->inputs, spec->input_count * sizeof *spec->inputs);
-    if (spec->key != NULL)
+    put_bytes(state, spec->inputs, spec->input_count * sizeof(*spec->inputs));
+    if (spec->key != NULL) {
         put_bytes(state, spec->key, spec->key_size);
-    if (spec->candidates != NULL)
+    }
+    if (spec->candidates != NULL) {
         put_candidates(state, spec->candidates);
-    if (scoped)
-        put_bytes(state, spec->scope.bytes, sizeof spec->scope.bytes);
+    }
+    if (scoped) {
+        put_bytes(state, spec->scope.bytes, sizeof(spec->scope.bytes));
+    }
 }
 
 HOT moot_hash identity_hash(const struct identity *spec)
@@ -184,7 +193,7 @@ HOT moot_hash identity_hash(const struct identity *spec)
     }
     unsigned char room[GATHERED_ROOM];
     digest_state state;
-    memcpy(&state.blake, kernel->state, sizeof state.blake);
+    memcpy(&state.blake, kernel->state, sizeof(state.blake));
     state.gathered = 0;
     state.bytes = room;
     put_spec(&state, spec);
@@ -222,13 +231,14 @@ HOT unsigned char *identity_block_fill(struct identity_block *block,
                                        size_t input_count, unsigned owner_plus_one)
 {
     bool owned = owner_plus_one != 0;
-    size_t args_at = owned ? 4 : 3, room = sizeof block->bytes - args_at - owned;
-    if (args_size > room || input_count > (room - args_size) / sizeof(moot_hash))
+    size_t args_at = owned ? 4 : 3, room = sizeof(block->bytes) - args_at - owned;
+    if (args_size > room || input_count > (room - args_size) / sizeof(moot_hash)) {
         return NULL;
+    }
     size_t inputs_at = args_at + args_size;
     size_t inputs_end = inputs_at + input_count * sizeof(moot_hash);
     unsigned char *bytes = block->bytes;
-    memset(bytes, 0, sizeof block->bytes); /* of all: no call for so few */
+    memset(bytes, 0, sizeof(block->bytes)); /* of all: no call for so few */
     bytes[0] = owned ? FACT_CANDIDATES : 0;
     bytes[1] = (unsigned char)args_size;
     bytes[2] = (unsigned char)input_count;
@@ -236,8 +246,9 @@ HOT unsigned char *identity_block_fill(struct identity_block *block,
         bytes[3] = 1;
         bytes[inputs_end] = (unsigned char)(owner_plus_one - 1);
     }
-    if (args_size > 0)
+    if (args_size > 0) {
         memcpy(bytes + args_at, args, args_size);
+    }
     block->kernel = kernel;
     block->size = (uint8_t)(inputs_end + owned);
     block->args_at = (uint8_t)args_at;
@@ -256,9 +267,9 @@ static moot_hash hash_alone(const struct identity_block *block)
 {
     moot_hash hash;
     crypto_generichash_blake2b_state blake;
-    memcpy(&blake, block->kernel->state, sizeof blake);
+    memcpy(&blake, block->kernel->state, sizeof(blake));
     crypto_generichash_blake2b_update(&blake, block->bytes, block->size);
-    crypto_generichash_blake2b_final(&blake, hash.bytes, sizeof hash.bytes);
+    crypto_generichash_blake2b_final(&blake, hash.bytes, sizeof(hash.bytes));
     return hash;
 }
 
@@ -285,16 +296,19 @@ HOT void identity_hash_together(const struct identity_block *const *blocks,
 {
     assert(count <= IDENTITY_TOGETHER_MAX);
     enum blake2b_way way = best_way();
-    if (way == BLAKE2B_EIGHT_AVX512 && count <= 4)
+    if (way == BLAKE2B_EIGHT_AVX512 && count <= 4) {
         way = BLAKE2B_FOUR_AVX512;
+    }
     if (count > 1 && count <= blake2b_lanes(way)) {
         hash_in_lanes(way, blocks, count, hashes);
     } else {
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             hashes[i] = hash_alone(blocks[i]);
+        }
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         finish(blocks[i], &hashes[i]);
+    }
 }
 
 /* --- Scopes ----------------------------------------------------------------------- */
@@ -304,7 +318,7 @@ moot_hash identity_scope(const moot_hash *parent, const char *name)
     unsigned char room[GATHERED_ROOM];
     digest_state state;
     digest_begin(&state, room, NULL, personal_scope);
-    put_bytes(&state, parent->bytes, sizeof parent->bytes);
+    put_bytes(&state, parent->bytes, sizeof(parent->bytes));
     put_bytes(&state, name, strlen(name));
     moot_hash hash = digest_end(&state);
     hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_SCOPED;
@@ -314,14 +328,16 @@ moot_hash identity_scope(const moot_hash *parent, const char *name)
 void hash_set_scope(moot_hash *hash, uint64_t scope)
 {
     hash->bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_SCOPED;
-    for (int i = SCOPE_BYTES; i-- > 0; scope >>= 8)
+    for (int i = SCOPE_BYTES; i-- > 0; scope >>= 8) {
         hash->bytes[SCOPE_AT + i] = (uint8_t)scope;
+    }
 }
 
 uint64_t hash_scope_mark(const moot_hash *hash)
 {
     uint64_t mark = 1; /* no scope's is 0 */
-    for (int i = 0; i < SCOPE_BYTES; i++)
+    for (int i = 0; i < SCOPE_BYTES; i++) {
         mark = mark << 8 | hash->bytes[SCOPE_AT + i];
+    }
     return mark;
 }

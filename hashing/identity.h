@@ -12,9 +12,9 @@
 #ifndef HASHING_IDENTITY_H
 #define HASHING_IDENTITY_H
 
-#include "blake2b_lanes.h"
-#include "moot_hash.h"
-#include "rankset.h"
+#include "hashing/blake2b_lanes.h"
+#include "hashing/moot_hash.h"
+#include "hashing/rankset.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -106,7 +106,7 @@ int hash_compare(const moot_hash *a, const moot_hash *b); /* as memcmp, a total 
 /* Tables look for tasks with these two at every step: they are inlined. */
 static inline bool hash_equal(const moot_hash *a, const moot_hash *b)
 {
-    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+    return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
 }
 /* The first 8 bytes, little-endian: good enough to index a table, not to identify. */
 static inline uint64_t hash_word(const moot_hash *hash)

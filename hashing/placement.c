@@ -31,10 +31,10 @@
  * differ in its last bit.  Equal times go to the half that is visited first: that
  * order, too, depends on the hash alone.
  */
-#include "placement.h"
+#include "hashing/placement.h"
 
-#include "hot.h"
-#include "identity.h"
+#include "hashing/hot.h"
+#include "hashing/identity.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -94,8 +94,9 @@ static uint64_t exponential(uint64_t draw)
 static uint64_t eligible_word(const struct search *search, uint32_t word)
 {
     uint64_t members = rankset_word(search->members, word);
-    if (search->candidates == NULL)
+    if (search->candidates == NULL) {
         return members;
+    }
     return members & rankset_word(search->candidates, word);
 }
 
@@ -108,20 +109,25 @@ static bool block_used(const struct search *search, uint32_t first, unsigned lev
         return (eligible_word(search, word) >> (first & 63) & block) != 0;
     }
     uint32_t end = word + (1u << (level - WORD_LEVEL));
-    if (end > search->words)
+    if (end > search->words) {
         end = search->words;
-    while (word < end && eligible_word(search, word) == 0)
+    }
+    while (word < end && eligible_word(search, word) == 0) {
         word++;
+    }
     return word < end;
 }
 
 static bool rank_counts(const struct search *search, uint32_t rank)
 {
-    if (search->hosts != NULL && search->hosts[rank] == search->host)
+    if (search->hosts != NULL && search->hosts[rank] == search->host) {
         return false;
-    for (uint32_t i = 0; i < search->taken_count; i++)
-        if (search->taken[i] == rank)
+    }
+    for (uint32_t i = 0; i < search->taken_count; i++) {
+        if (search->taken[i] == rank) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -145,31 +151,37 @@ static void search_block(struct search *search, uint32_t first, unsigned level,
     uint32_t sooner = first + (draw & 1 ? half : 0);
     uint32_t later = first + (draw & 1 ? 0 : half);
 
-    if (block_used(search, sooner, level))
+    if (block_used(search, sooner, level)) {
         search_block(search, sooner, level, time);
-    if (search->best_time <= time)
+    }
+    if (search->best_time <= time) {
         return;
+    }
     time += exponential(draw) >> level;
-    if (time < search->best_time && block_used(search, later, level))
+    if (time < search->best_time && block_used(search, later, level)) {
         search_block(search, later, level, time);
+    }
 }
 
 /* The member that counts with the highest weight; PLACEMENT_NOBODY if there is none. */
 static uint32_t search_run(struct search *search)
 {
     uint32_t words = rankset_words(search->members);
-    while (words > 0 && eligible_word(search, words - 1) == 0)
+    while (words > 0 && eligible_word(search, words - 1) == 0) {
         words--;
+    }
     search->words = words;
     search->best = PLACEMENT_NOBODY;
     search->best_time = UINT64_MAX;
-    if (words == 0)
+    if (words == 0) {
         return PLACEMENT_NOBODY;
+    }
     unsigned level = 0; /* of the smallest block from rank 0 that holds them all */
     uint32_t last =
         words * 64 - 1 - (uint32_t)__builtin_clzll(eligible_word(search, words - 1));
-    while (level < 32 && last >> level != 0)
+    while (level < 32 && last >> level != 0) {
         level++;
+    }
     search_block(search, 0, level, 0);
     return search->best;
 }
@@ -192,8 +204,9 @@ uint32_t placement_voters(const moot_hash *hash, uint32_t chair,
                           const struct rankset *members, const uint32_t *hosts,
                           uint32_t voters_max, uint32_t *voters)
 {
-    if (chair == PLACEMENT_NOBODY || voters_max == 0)
+    if (chair == PLACEMENT_NOBODY || voters_max == 0) {
         return 0;
+    }
     struct search search = {.seed = seed_of(hash),
                             .members = members,
                             .hosts = hosts,
@@ -203,12 +216,13 @@ uint32_t placement_voters(const moot_hash *hash, uint32_t chair,
     voters[0] = chair;
     while (search.taken_count < voters_max) {
         uint32_t next = search_run(&search);
-        if (next != PLACEMENT_NOBODY)
+        if (next != PLACEMENT_NOBODY) {
             voters[search.taken_count++] = next;
-        else if (search.hosts != NULL)
+        } else if (search.hosts != NULL) {
             search.hosts = NULL; /* no more on other hosts: the chair's own */
-        else
+        } else {
             break;
+        }
     }
     return search.taken_count;
 }

@@ -11,8 +11,8 @@
 #ifndef HASHING_PLACEMENT_H
 #define HASHING_PLACEMENT_H
 
-#include "moot_hash.h"
-#include "rankset.h"
+#include "hashing/moot_hash.h"
+#include "hashing/rankset.h"
 
 #define PLACEMENT_NOBODY UINT32_MAX
 

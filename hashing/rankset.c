@@ -5,7 +5,7 @@
  * holders.  A word that is not there reads as zero, which is what lets sets of
  * different capacity be compared and merged.
  */
-#include "rankset.h"
+#include "hashing/rankset.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +18,14 @@ static uint64_t bit_of(uint32_t rank) { return UINT64_C(1) << (rank % WORD_BITS)
 /* Makes room for words 0..word; false, and nothing has changed, without memory. */
 static bool reserve(struct rankset *set, uint32_t word)
 {
-    if (word <= set->high_words)
+    if (word <= set->high_words) {
         return true;
-    uint64_t *high = realloc(set->high, word * sizeof *high);
-    if (high == NULL)
+    }
+    uint64_t *high = realloc(set->high, word * sizeof(*high));
+    if (high == NULL) {
         return false;
-    memset(high + set->high_words, 0, (word - set->high_words) * sizeof *high);
+    }
+    memset(high + set->high_words, 0, (word - set->high_words) * sizeof(*high));
     set->high = high;
     set->high_words = word;
     return true;
@@ -33,8 +35,9 @@ static bool reserve(struct rankset *set, uint32_t word)
 static uint32_t high_used(const struct rankset *set)
 {
     uint32_t used = set->high_words;
-    while (used > 0 && set->high[used - 1] == 0)
+    while (used > 0 && set->high[used - 1] == 0) {
         used--;
+    }
     return used;
 }
 
@@ -53,37 +56,43 @@ void rankset_release(struct rankset *set)
 bool rankset_add(struct rankset *set, uint32_t rank)
 {
     uint32_t word = rank / WORD_BITS;
-    if (rank == UINT32_MAX || !reserve(set, word))
+    if (rank == UINT32_MAX || !reserve(set, word)) {
         return false;
-    if (word == 0)
+    }
+    if (word == 0) {
         set->low |= bit_of(rank);
-    else
+    } else {
         set->high[word - 1] |= bit_of(rank);
+    }
     return true;
 }
 
 void rankset_remove(struct rankset *set, uint32_t rank)
 {
     uint32_t word = rank / WORD_BITS;
-    if (word == 0)
+    if (word == 0) {
         set->low &= ~bit_of(rank);
-    else if (word <= set->high_words)
+    } else if (word <= set->high_words) {
         set->high[word - 1] &= ~bit_of(rank);
+    }
 }
 
 uint32_t rankset_count_all(const struct rankset *set)
 {
     uint32_t count = (uint32_t)__builtin_popcountll(set->low);
-    for (uint32_t i = 0; i < set->high_words; i++)
+    for (uint32_t i = 0; i < set->high_words; i++) {
         count += (uint32_t)__builtin_popcountll(set->high[i]);
+    }
     return count;
 }
 
 uint32_t rankset_below(const struct rankset *set, uint32_t rank)
 {
     uint32_t below = 0;
-    for (uint32_t word = 0; word < rank / WORD_BITS && word <= set->high_words; word++)
+    for (uint32_t word = 0; word < rank / WORD_BITS && word <= set->high_words;
+         word++) {
         below += (uint32_t)__builtin_popcountll(rankset_word(set, word));
+    }
     uint64_t last = rankset_word(set, rank / WORD_BITS) & (bit_of(rank) - 1);
     return below + (uint32_t)__builtin_popcountll(last);
 }
@@ -97,8 +106,9 @@ uint32_t rankset_at(const struct rankset *set, uint32_t below)
             below -= here;
             continue;
         }
-        while (below-- > 0)
+        while (below-- > 0) {
             bits &= bits - 1;
+        }
         return word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
     }
     return UINT32_MAX;
@@ -107,34 +117,41 @@ uint32_t rankset_at(const struct rankset *set, uint32_t below)
 bool rankset_equal(const struct rankset *a, const struct rankset *b)
 {
     uint32_t used = high_used(a);
-    if (a->low != b->low || used != high_used(b))
+    if (a->low != b->low || used != high_used(b)) {
         return false;
-    return used == 0 || memcmp(a->high, b->high, used * sizeof *a->high) == 0;
+    }
+    return used == 0 || memcmp(a->high, b->high, used * sizeof(*a->high)) == 0;
 }
 
 bool rankset_copy(struct rankset *to, const struct rankset *from)
 {
     uint32_t used = high_used(from);
-    if (to == from)
+    if (to == from) {
         return true;
-    if (!reserve(to, used))
+    }
+    if (!reserve(to, used)) {
         return false;
+    }
     to->low = from->low;
-    if (to->high_words > 0)
-        memset(to->high, 0, to->high_words * sizeof *to->high);
-    if (used > 0)
-        memcpy(to->high, from->high, used * sizeof *to->high);
+    if (to->high_words > 0) {
+        memset(to->high, 0, to->high_words * sizeof(*to->high));
+    }
+    if (used > 0) {
+        memcpy(to->high, from->high, used * sizeof(*to->high));
+    }
     return true;
 }
 
 bool rankset_merge(struct rankset *to, const struct rankset *from)
 {
     uint32_t used = high_used(from);
-    if (!reserve(to, used))
+    if (!reserve(to, used)) {
         return false;
+    }
     to->low |= from->low;
-    for (uint32_t i = 0; i < used; i++)
+    for (uint32_t i = 0; i < used; i++) {
         to->high[i] |= from->high[i];
+    }
     return true;
 }
 
@@ -142,18 +159,21 @@ uint32_t rankset_next_high(const struct rankset *set, uint32_t from)
 {
     uint32_t word = from / WORD_BITS;
     uint64_t rest = rankset_word(set, word) & (UINT64_MAX << (from % WORD_BITS));
-    while (rest == 0 && word < set->high_words)
+    while (rest == 0 && word < set->high_words) {
         rest = rankset_word(set, ++word);
-    if (rest == 0)
+    }
+    if (rest == 0) {
         return UINT32_MAX;
+    }
     return word * WORD_BITS + (uint32_t)__builtin_ctzll(rest);
 }
 
 /* The last of the run of members that starts at `first`. */
 static uint32_t run_end(const struct rankset *set, uint32_t first)
 {
-    while (rankset_has(set, first + 1))
+    while (rankset_has(set, first + 1)) {
         first++;
+    }
     return first;
 }
 
@@ -175,8 +195,9 @@ size_t rankset_format(const struct rankset *set, char *text, size_t size)
     size_t length = 0;
     size_t whole = 0; /* the last end of an item behind which the mark still fits */
 
-    if (size == 0)
+    if (size == 0) {
         return 0;
+    }
     uint32_t first = rankset_next(set, 0);
     if (first == UINT32_MAX) {
         int written = snprintf(text, size, "none");
@@ -187,14 +208,16 @@ size_t rankset_format(const struct rankset *set, char *text, size_t size)
         char item[32];
         const char *comma = length == 0 ? "" : ",";
         int written = last == first
-                          ? snprintf(item, sizeof item, "%s%u", comma, first)
-                          : snprintf(item, sizeof item, "%s%u-%u", comma, first, last);
-        if (length + (size_t)written >= size)
+                          ? snprintf(item, sizeof(item), "%s%u", comma, first)
+                          : snprintf(item, sizeof(item), "%s%u-%u", comma, first, last);
+        if (length + (size_t)written >= size) {
             return cut(text, size, whole);
+        }
         memcpy(text + length, item, (size_t)written + 1);
         length += (size_t)written;
-        if (length + mark_bytes < size)
+        if (length + mark_bytes < size) {
             whole = length;
+        }
         first = rankset_next(set, last + 1);
     }
     return length;

@@ -24,8 +24,9 @@ struct rankset {
 /* Ranks 64 word .. 64 word + 63 as bits; 0 beyond the set's words. */
 static inline uint64_t rankset_word(const struct rankset *set, uint32_t word)
 {
-    if (word == 0)
+    if (word == 0) {
         return set->low;
+    }
     return word <= set->high_words ? set->high[word - 1] : 0;
 }
 
@@ -48,8 +49,9 @@ uint32_t rankset_next_high(const struct rankset *set, uint32_t from); /* rankset
 static inline uint32_t rankset_next(const struct rankset *set, uint32_t from)
 {
     uint64_t rest = from < 64 ? set->low >> from : 0;
-    if (rest != 0)
+    if (rest != 0) {
         return from + (uint32_t)__builtin_ctzll(rest);
+    }
     return set->high_words == 0 ? UINT32_MAX : rankset_next_high(set, from);
 }
 

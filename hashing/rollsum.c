@@ -1,5 +1,5 @@
 /* rollsum.c - where a roll is cut, and sums of what lies between (rollsum.h). */
-#include "rollsum.h"
+#include "hashing/rollsum.h"
 
 /* Written out, it is one load. */
 static uint64_t little_endian(const uint8_t b[8])

@@ -10,7 +10,7 @@
 #ifndef HASHING_ROLLSUM_H
 #define HASHING_ROLLSUM_H
 
-#include "moot_hash.h"
+#include "hashing/moot_hash.h"
 
 enum { ROLL_CHUNK_TASKS_MAX = 4096 };
 

@@ -3,7 +3,7 @@
  * The protobuf structs borrow what they can from the context, which does not change
  * meanwhile; what has to be made for them lives in a draft's blocks until it is packed.
  */
-#include "account.h"
+#include "node/account.h"
 
 #include "hashing/identity.h"
 #include "node/call.h"

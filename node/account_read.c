@@ -4,7 +4,7 @@
  * protobuf-c sees to it that the bytes have the shape of an Account; here is what the
  * shape does not say, so that who reads one need not look twice.
  */
-#include "account.h"
+#include "node/account.h"
 
 #include "hashing/identity.h"
 #include "node/members.h"

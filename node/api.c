@@ -3,7 +3,7 @@
  * What a call does stands in the rooms behind it; here is only what all of them share.
  * A call with a NULL context or output returns INVALID before anything is touched.
  */
-#include "moot.h"
+#include "node/moot.h"
 
 #include "hashing/hot.h"
 #include "hashing/identity.h"

@@ -4,7 +4,7 @@
  * whoever decides hears of it (consensus/cancel.c).  Tasks are named by their hashes
  * here, because a step may end the very records that are gone through.
  */
-#include "moot.h"
+#include "node/moot.h"
 
 #include "node/engine.h"
 #include "node/task_handle.h"

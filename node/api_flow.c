@@ -1,6 +1,6 @@
 /* api_flow.c - the public calls that build on spawns and waits: continuations, groups.
  */
-#include "moot.h"
+#include "node/moot.h"
 
 #include "node/engine.h"
 #include "node/group.h"

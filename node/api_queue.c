@@ -1,5 +1,5 @@
 /* api_queue.c - the public calls of task queues: check, lock, call, unlock. */
-#include "moot_queue.h"
+#include "node/moot_queue.h"
 
 #include "node/engine.h"
 #include "node/kernel.h"

@@ -1,5 +1,5 @@
 /* api_task.c - the public calls on task handles: wait, fetch, release, info. */
-#include "moot.h"
+#include "node/moot.h"
 
 #include "hashing/hot.h"
 #include "node/engine.h"

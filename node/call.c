@@ -3,7 +3,7 @@
  * A call is valid on the thread that runs the kernel and only there; a pointer that is
  * NULL gives empty answers and INVALID.
  */
-#include "call.h"
+#include "node/call.h"
 
 #include "hashing/hot.h"
 #include "node/engine.h"

@@ -1,5 +1,5 @@
 /* chain.c - see chain.h. */
-#include "chain.h"
+#include "node/chain.h"
 
 #include "hashing/identity.h"
 #include "node/queue.h"

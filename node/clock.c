@@ -1,5 +1,5 @@
 /* clock.c - see clock.h. */
-#include "clock.h"
+#include "node/clock.h"
 
 #include "hashing/hot.h"
 

@@ -9,7 +9,7 @@
  * After a fatal end (strict divergence, a stall with abort, a broken transport) there
  * is nothing to wait for: what is queued gets a moment to leave, and that is all.
  */
-#include "close.h"
+#include "node/close.h"
 
 #include "node/data.h"
 #include "node/door.h"

@@ -3,12 +3,12 @@
  * Joining is collective, so a rank goes as far as the transport's open even with
  * malformed knobs: rank 0's blob decides for everyone, and carries its failure.
  */
-#include "context.h"
+#include "node/context.h"
 
-#include "context_open.h"
 #include "hashing/identity.h"
 #include "node/chain.h"
 #include "node/close.h"
+#include "node/context_open.h"
 #include "node/door.h"
 #include "node/engine.h"
 #include "node/faults.h"

@@ -6,7 +6,7 @@
 #ifndef NODE_CONTEXT_OPEN_H
 #define NODE_CONTEXT_OPEN_H
 
-#include "moot.h"
+#include "node/moot.h"
 #include "node/transport/transport.h"
 
 /* As moot_open, over the group that `open(arg, ...)` joins: the blob is this rank's

@@ -1,5 +1,5 @@
 /* data.c - see data.h: the handles, and tasks that are spawned through them. */
-#include "data.h"
+#include "node/data.h"
 
 #include "node/engine.h"
 #include "node/sized.h"

@@ -15,7 +15,7 @@
 #ifndef NODE_DATA_H
 #define NODE_DATA_H
 
-#include "moot.h"
+#include "node/moot.h"
 
 struct moot;
 

@@ -1,6 +1,6 @@
 /* data_call.c - what the kernels of tasks with data handles call: a version that is
  * changed in place where that is safe, and results of several parts (data.h). */
-#include "data.h"
+#include "node/data.h"
 
 #include "node/call.h"
 #include "node/engine.h"

@@ -1,5 +1,5 @@
 /* diagnosis.c - see diagnosis.h. */
-#include "diagnosis.h"
+#include "node/diagnosis.h"
 
 #include "hashing/identity.h"
 #include "node/members.h"

@@ -1,5 +1,5 @@
 /* door.c - see door.h. */
-#include "door.h"
+#include "node/door.h"
 
 #include "node/inquiry.h"
 

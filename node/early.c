@@ -1,5 +1,5 @@
 /* early.c - see early.h. */
-#include "early.h"
+#include "node/early.h"
 
 #include "node/context.h"
 #include "node/spawn.h"

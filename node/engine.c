@@ -1,5 +1,5 @@
 /* engine.c - see engine.h. */
-#include "engine.h"
+#include "node/engine.h"
 
 #include "hashing/hot.h"
 #include "node/exec.h"

@@ -1,5 +1,5 @@
 /* exec.c - see exec.h. */
-#include "exec.h"
+#include "node/exec.h"
 
 #include "hashing/hot.h"
 #include "node/call.h"

@@ -1,5 +1,5 @@
 /* family.c - see family.h. */
-#include "family.h"
+#include "node/family.h"
 
 #include "node/call.h"
 #include "node/engine.h"

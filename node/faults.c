@@ -1,5 +1,5 @@
 /* faults.c - see faults.h. */
-#include "faults.h"
+#include "node/faults.h"
 
 #include "node/engine.h"
 #include "node/faulty_wire.h"

@@ -1,5 +1,5 @@
 /* faulty_wire.c - see faulty_wire.h. */
-#include "faulty_wire.h"
+#include "node/faulty_wire.h"
 
 #include "consensus/link.h"
 #include "node/faults.h"

@@ -1,5 +1,5 @@
 /* group.c - see group.h. */
-#include "group.h"
+#include "node/group.h"
 
 #include "node/engine.h"
 #include "node/family.h"

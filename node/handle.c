@@ -1,5 +1,5 @@
 /* handle.c - see handle.h. */
-#include "handle.h"
+#include "node/handle.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,8 +17,8 @@
 #ifndef NODE_HANDLE_H
 #define NODE_HANDLE_H
 
-#include "moot_error.h"
 #include "proto/limits.h"
+#include "proto/moot_error.h"
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>

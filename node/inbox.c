@@ -1,5 +1,5 @@
 /* inbox.c - see inbox.h. */
-#include "inbox.h"
+#include "node/inbox.h"
 
 #include "hashing/hot.h"
 #include "node/early.h"

@@ -1,5 +1,5 @@
 /* inquiry.c - see inquiry.h. */
-#include "inquiry.h"
+#include "node/inquiry.h"
 
 #include "node/members.h"
 #include "node/outbox.h"

@@ -1,5 +1,5 @@
 /* kernel.c - see kernel.h. */
-#include "kernel.h"
+#include "node/kernel.h"
 
 #include "proto/limits.h"
 

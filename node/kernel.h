@@ -14,8 +14,8 @@
 
 #include "consensus/core.h"
 #include "hashing/identity.h"
-#include "moot.h"
 #include "node/handle.h"
+#include "node/moot.h"
 #include "proto/message.h"
 
 struct kernel {

@@ -2,9 +2,9 @@
  *
  * Where values are looked for is knobs_load.c's.
  */
-#include "knobs.h"
-#include "limits.h"
-#include "spelling.h"
+#include "node/knobs.h"
+#include "node/spelling.h"
+#include "proto/limits.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static const struct unit {
     int64_t ns;
 } units[] = {{"ns", 1},     {"us", MICROSECOND}, {"ms", MILLISECOND},
              {"s", SECOND}, {"m", 60 * SECOND},  {"h", HOUR}};
-enum { UNITS = sizeof units / sizeof units[0] };
+enum { UNITS = sizeof(units) / sizeof(units[0]) };
 
 static int64_t *number_of(struct knobs *knobs, const struct knob_row *row)
 {
@@ -121,7 +121,7 @@ static int64_t *number_of(struct knobs *knobs, const struct knob_row *row)
 static int64_t number(const struct knobs *knobs, const struct knob_row *row)
 {
     int64_t value;
-    memcpy(&value, (const char *)knobs + row->offset, sizeof value);
+    memcpy(&value, (const char *)knobs + row->offset, sizeof(value));
     return value;
 }
 
@@ -133,8 +133,9 @@ static int word_index(const char *words, const char *value)
     const size_t length = strlen(value);
     for (int i = 0; words && *words; i++) {
         const size_t word = strcspn(words, " ");
-        if (word == length && memcmp(words, value, length) == 0)
+        if (word == length && memcmp(words, value, length) == 0) {
             return i;
+        }
         words += word + strspn(words + word, " ");
     }
     return -1;
@@ -145,12 +146,14 @@ static int word_index(const char *words, const char *value)
 static const char *digits_read(const char *text, int64_t most, int64_t *out)
 {
     int64_t value = 0;
-    if (*text < '0' || *text > '9')
+    if (*text < '0' || *text > '9') {
         return NULL;
+    }
     for (; *text >= '0' && *text <= '9'; text++) {
         const int digit = *text - '0';
-        if (value > (most - digit) / 10)
+        if (value > (most - digit) / 10) {
             return NULL;
+        }
         value = value * 10 + digit;
     }
     *out = value;
@@ -190,19 +193,21 @@ static bool rate_parse(const char *text, int64_t *out)
     int64_t ppm = 0, unit = RATE_ONE_PPM;
     const char *rest = digits_read(text, 1, &ppm);
     ppm *= unit;
-    if (rest != NULL && *rest == '.' && rest[1] != '\0')
+    if (rest != NULL && *rest == '.' && rest[1] != '\0') {
         for (rest++; *rest >= '0' && *rest <= '9' && unit > 1; rest++) {
             unit /= 10;
             ppm += (*rest - '0') * unit;
         }
+    }
     *out = ppm;
     return rest != NULL && *rest == '\0';
 }
 
 static bool in_range(const struct knob_row *row, int64_t value)
 {
-    if (row->type == KNOB_DURATION && (value == KNOB_AUTO || value == KNOB_NEVER))
+    if (row->type == KNOB_DURATION && (value == KNOB_AUTO || value == KNOB_NEVER)) {
         return true;
+    }
     return value >= row->least && value <= row->most;
 }
 
@@ -215,8 +220,9 @@ static bool is_switch(const char *text)
 
 static bool text_set(struct knobs *knobs, const struct knob_row *row, const char *text)
 {
-    if (strlen(text) >= KNOB_TEXT_BYTES || strchr(text, '\n'))
+    if (strlen(text) >= KNOB_TEXT_BYTES || strchr(text, '\n')) {
         return false;
+    }
     snprintf((char *)knobs + row->offset, KNOB_TEXT_BYTES, "%s", text);
     return true;
 }
@@ -245,16 +251,18 @@ static bool value_set(struct knobs *knobs, const struct knob_row *row, const cha
         good = rate_parse(text, &value) && in_range(row, value);
         break;
     }
-    if (good)
+    if (good) {
         *number_of(knobs, row) = value;
+    }
     return good;
 }
 
 void knobs_default(struct knobs *out)
 {
     *out = (struct knobs){0};
-    for (int i = 0; i < KNOB_COUNT; i++)
+    for (int i = 0; i < KNOB_COUNT; i++) {
         value_set(out, &knob_table[i], knob_table[i].fallback);
+    }
 }
 
 /* --- Names ------------------------------------------------------------------------ */
@@ -262,8 +270,9 @@ void knobs_default(struct knobs *out)
 static int refuse_name(const char *name, char *story, size_t story_size)
 {
     const char *names[KNOB_COUNT];
-    for (int i = 0; i < KNOB_COUNT; i++)
+    for (int i = 0; i < KNOB_COUNT; i++) {
         names[i] = knob_table[i].name;
+    }
     const char *near = spelling_closest(name, names, KNOB_COUNT);
     snprintf(story, story_size, "unknown knob %.64s%s%s%s", name,
              near ? " (did you mean " : "; `moot info` lists them", near ? near : "",
@@ -275,14 +284,16 @@ int knobs_set(struct knobs *knobs, const char *name, const char *value,
               struct knob_origin origin, char *story, size_t story_size)
 {
     int i = 0;
-    while (i < KNOB_COUNT && strcmp(knob_table[i].name, name) != 0)
+    while (i < KNOB_COUNT && strcmp(knob_table[i].name, name) != 0) {
         i++;
-    if (i == KNOB_COUNT)
+    }
+    if (i == KNOB_COUNT) {
         return refuse_name(name, story, story_size);
+    }
     if (!value_set(knobs, &knob_table[i], value)) {
         char allowed[128];
         snprintf(story, story_size, "%s is '%.64s', but may be %s", name, value,
-                 knobs_allowed((enum knob)i, allowed, sizeof allowed));
+                 knobs_allowed((enum knob)i, allowed, sizeof(allowed)));
         return MOOT_ERR_CONFIG;
     }
     knobs->origins[i] = origin;
@@ -294,15 +305,18 @@ int knobs_set(struct knobs *knobs, const char *name, const char *value,
 static void duration_format(int64_t ns, char *text, size_t size)
 {
     int best = 0;
-    for (int i = 0; i < UNITS; i++)
-        if (ns % units[i].ns == 0)
+    for (int i = 0; i < UNITS; i++) {
+        if (ns % units[i].ns == 0) {
             best = i;
-    if (ns == KNOB_AUTO || ns == KNOB_NEVER)
+        }
+    }
+    if (ns == KNOB_AUTO || ns == KNOB_NEVER) {
         snprintf(text, size, "%s", ns == KNOB_AUTO ? "auto" : "never");
-    else if (ns == 0)
+    } else if (ns == 0) {
         snprintf(text, size, "0");
-    else
+    } else {
         snprintf(text, size, "%" PRId64 "%s", ns / units[best].ns, units[best].name);
+    }
 }
 
 /* As it may be written: without zeros at the end. */
@@ -310,13 +324,15 @@ static void rate_format(int64_t ppm, char *text, size_t size)
 {
     int digits = 6;
     int64_t part = ppm % RATE_ONE_PPM;
-    for (; digits > 0 && part % 10 == 0; digits--)
+    for (; digits > 0 && part % 10 == 0; digits--) {
         part /= 10;
-    if (digits == 0)
+    }
+    if (digits == 0) {
         snprintf(text, size, "%" PRId64, ppm / RATE_ONE_PPM);
-    else
+    } else {
         snprintf(text, size, "%" PRId64 ".%0*" PRId64, ppm / RATE_ONE_PPM, digits,
                  part);
+    }
 }
 
 char *knobs_format(const struct knobs *knobs, enum knob knob, char *text, size_t size)
@@ -329,8 +345,9 @@ char *knobs_format(const struct knobs *knobs, enum knob knob, char *text, size_t
         snprintf(text, size, "%s", (const char *)knobs + row->offset);
         break;
     case KNOB_CHOICE:
-        for (int64_t i = number(knobs, row); i > 0; i--)
+        for (int64_t i = number(knobs, row); i > 0; i--) {
             words += strcspn(words, " ") + 1;
+        }
         snprintf(text, size, "%.*s", (int)strcspn(words, " "), words);
         break;
     case KNOB_INTEGER:
@@ -384,12 +401,13 @@ char *knobs_allowed(enum knob knob, char *text, size_t size)
         snprintf(text, size, "a share of 0 to 1, like 0.01");
         break;
     case KNOB_DURATION:
-        duration_format(row->least, least, sizeof least);
-        duration_format(row->most, most, sizeof most);
+        duration_format(row->least, least, sizeof(least));
+        duration_format(row->most, most, sizeof(most));
         snprintf(text, size, "%s to %s, written like 5ms or 2s%s", least, most,
                  row->words ? ", or " : "");
-        if (row->words)
+        if (row->words) {
             words_list(row->words, text, size);
+        }
         break;
     }
     return text;
@@ -409,7 +427,7 @@ size_t knobs_encode(const struct knobs *knobs, char blob[KNOBS_BLOB_BYTES])
         used += (size_t)snprintf(
             blob + used, KNOBS_BLOB_BYTES - used, "%d %u %s=%s\n",
             (int)knobs->origins[i].source, knobs->origins[i].line, knob_table[i].name,
-            knobs_format(knobs, (enum knob)i, value, sizeof value));
+            knobs_format(knobs, (enum knob)i, value, sizeof(value)));
     }
     return used;
 }
@@ -428,8 +446,9 @@ static int line_decode(struct knobs *out, char *line, char *story, size_t story_
     source = strtol(line, &rest, 10);
     number_in_file = strtol(rest, &rest, 10);
     char *equals = strchr(rest, '=');
-    if (source < 0 || source >= KNOB_SOURCES || *rest != ' ' || !equals)
+    if (source < 0 || source >= KNOB_SOURCES || *rest != ' ' || !equals) {
         return MOOT_ERR_PROTOCOL;
+    }
     *equals = '\0';
     const struct knob_origin origin = {(enum knob_source)source,
                                        (unsigned)number_in_file};
@@ -442,24 +461,28 @@ int knobs_decode(struct knobs *out, const char *blob, size_t size, char *story,
     char text[KNOBS_BLOB_BYTES];
     struct knobs knobs;
     snprintf(story, story_size, "rank 0 sent its knobs in a form unknown here");
-    if (size >= sizeof text)
+    if (size >= sizeof(text)) {
         return MOOT_ERR_PROTOCOL;
+    }
     memcpy(text, blob, size);
     text[size] = '\0';
-    if (strncmp(text, failure_line, sizeof failure_line - 1) == 0) {
-        snprintf(story, story_size, "%s", text + sizeof failure_line - 1);
+    if (strncmp(text, failure_line, sizeof(failure_line) - 1) == 0) {
+        snprintf(story, story_size, "%s", text + sizeof(failure_line) - 1);
         return MOOT_ERR_CONFIG;
     }
-    if (strncmp(text, values_line, sizeof values_line - 1) != 0)
+    if (strncmp(text, values_line, sizeof(values_line) - 1) != 0) {
         return MOOT_ERR_PROTOCOL;
+    }
     knobs_default(&knobs);
-    for (char *line = text + sizeof values_line - 1, *end; *line; line = end + 1) {
+    for (char *line = text + sizeof(values_line) - 1, *end; *line; line = end + 1) {
         end = strchr(line, '\n');
-        if (!end)
+        if (!end) {
             return MOOT_ERR_PROTOCOL;
+        }
         *end = '\0';
-        if (line_decode(&knobs, line, story, story_size) != MOOT_OK)
+        if (line_decode(&knobs, line, story, story_size) != MOOT_OK) {
             return MOOT_ERR_PROTOCOL;
+        }
     }
     *out = knobs;
     *story = '\0';

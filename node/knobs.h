@@ -21,7 +21,7 @@
 #ifndef NODE_KNOBS_H
 #define NODE_KNOBS_H
 
-#include "moot_error.h"
+#include "proto/moot_error.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

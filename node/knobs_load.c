@@ -3,7 +3,7 @@
  * Sources are read from the weakest to the strongest, each overwriting what it names,
  * so that a mistake in any of them is found.
  */
-#include "knobs.h"
+#include "node/knobs.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static int set(const struct loading *l, const char *where, const char *name,
                const char *value, struct knob_origin origin)
 {
     char what[256];
-    const int code = knobs_set(l->knobs, name, value, origin, what, sizeof what);
+    const int code = knobs_set(l->knobs, name, value, origin, what, sizeof(what));
     return code == MOOT_OK ? MOOT_OK : refuse(l, where, what);
 }
 
@@ -45,10 +45,12 @@ static const char *config_path(const char *const *overrides)
 {
     const size_t length = strlen(config_name);
     const char *path = getenv(config_name);
-    for (; overrides && *overrides; overrides++)
+    for (; overrides && *overrides; overrides++) {
         if (strncmp(*overrides, config_name, length) == 0 &&
-            (*overrides)[length] == '=')
+            (*overrides)[length] == '=') {
             path = *overrides + length + 1;
+        }
+    }
     return path ? path : "";
 }
 
@@ -57,14 +59,15 @@ char *knobs_path(enum knob_source source, const char *const *overrides, char *pa
 {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     path[0] = '\0';
-    if (source == KNOB_FROM_SYSTEM_FILE)
+    if (source == KNOB_FROM_SYSTEM_FILE) {
         snprintf(path, size, "/etc/moot/moot.conf");
-    else if (source == KNOB_FROM_CONFIG_FILE)
+    } else if (source == KNOB_FROM_CONFIG_FILE) {
         snprintf(path, size, "%s", config_path(overrides));
-    else if (source == KNOB_FROM_USER_FILE && xdg && *xdg == '/')
+    } else if (source == KNOB_FROM_USER_FILE && xdg && *xdg == '/') {
         snprintf(path, size, "%s/moot/moot.conf", xdg);
-    else if (source == KNOB_FROM_USER_FILE && home && *home)
+    } else if (source == KNOB_FROM_USER_FILE && home && *home) {
         snprintf(path, size, "%s/.config/moot/moot.conf", home);
+    }
     return path;
 }
 
@@ -77,11 +80,12 @@ char *knobs_origin(const struct knobs *knobs, enum knob knob, char *text, size_t
     };
     const struct knob_origin origin = knobs->origins[knob];
     char path[PATH_BYTES];
-    if (names[origin.source])
+    if (names[origin.source]) {
         snprintf(text, size, "%s", names[origin.source]);
-    else
+    } else {
         snprintf(text, size, "%s:%u",
-                 knobs_path(origin.source, NULL, path, sizeof path), origin.line);
+                 knobs_path(origin.source, NULL, path, sizeof(path)), origin.line);
+    }
     return text;
 }
 
@@ -90,8 +94,9 @@ static char *trim(char *text)
 {
     text += strspn(text, " \t");
     size_t length = strlen(text);
-    while (length > 0 && strchr(" \t\r\n", text[length - 1]))
+    while (length > 0 && strchr(" \t\r\n", text[length - 1])) {
         text[--length] = '\0';
+    }
     return text;
 }
 
@@ -110,14 +115,17 @@ static int line_load(const struct loading *l, const char *where, char *line,
 {
     comment_cut(line);
     char *name = trim(line);
-    if (*name == '\0')
+    if (*name == '\0') {
         return MOOT_OK;
+    }
     char *equals = strchr(name, '=');
-    if (!equals)
+    if (!equals) {
         return refuse(l, where, "a line is `MOOT_NAME = value`");
+    }
     *equals = '\0';
-    if (strcmp(trim(name), config_name) == 0)
+    if (strcmp(trim(name), config_name) == 0) {
         return refuse(l, where, "MOOT_CONFIG has no place in a file");
+    }
     return set(l, where, trim(name), trim(equals + 1), origin);
 }
 
@@ -126,7 +134,7 @@ static int file_refuse(const struct loading *l, enum knob_source source,
                        const char *path)
 {
     char where[PATH_BYTES + 16];
-    snprintf(where, sizeof where, "%s%s%s",
+    snprintf(where, sizeof(where), "%s%s%s",
              source == KNOB_FROM_CONFIG_FILE ? config_name : "",
              source == KNOB_FROM_CONFIG_FILE ? "=" : "", path);
     return refuse(l, where, strerror(errno));
@@ -139,10 +147,12 @@ static const char *line_read(FILE *file, char line[LINE_BYTES], bool *over)
     size_t length = 0;
     int byte;
     while ((byte = getc(file)) != EOF && byte != '\n') {
-        if (byte == '\0') /* or what is behind it would go unread, and unrefused */
+        if (byte == '\0') { /* or what is behind it would go unread, and unrefused */
             return "a byte of 0 stands in it: this is no text";
-        if (length == LINE_BYTES - 1)
+        }
+        if (length == LINE_BYTES - 1) {
             return "the line is too long";
+        }
         line[length++] = (char)byte;
     }
     line[length] = '\0';
@@ -158,11 +168,12 @@ static int lines_load(const struct loading *l, FILE *file, const char *path,
     for (unsigned number = 1; !over; number++) {
         const struct knob_origin origin = {source, number};
         const char *flaw = line_read(file, line, &over);
-        snprintf(where, sizeof where, "%s:%u", path, number);
+        snprintf(where, sizeof(where), "%s:%u", path, number);
         const int code =
             flaw ? refuse(l, where, flaw) : line_load(l, where, line, origin);
-        if (code != MOOT_OK)
+        if (code != MOOT_OK) {
             return code;
+        }
     }
     return ferror(file) ? file_refuse(l, source, path) : MOOT_OK;
 }
@@ -171,9 +182,10 @@ static int lines_load(const struct loading *l, FILE *file, const char *path,
 static int file_load(const struct loading *l, enum knob_source source)
 {
     char path[PATH_BYTES];
-    knobs_path(source, l->overrides, path, sizeof path);
-    if (*path == '\0')
+    knobs_path(source, l->overrides, path, sizeof(path));
+    if (*path == '\0') {
         return MOOT_OK;
+    }
     FILE *file = fopen(path, "re");
     if (!file) {
         const bool absent = errno == ENOENT || errno == ENOTDIR;
@@ -197,8 +209,9 @@ static int variable_load(const struct loading *l, const char *name)
 static int environment_load(const struct loading *l)
 {
     int code = MOOT_OK;
-    for (int i = 0; code == MOOT_OK && i < KNOB_COUNT; i++)
+    for (int i = 0; code == MOOT_OK && i < KNOB_COUNT; i++) {
         code = variable_load(l, knob_table[i].name);
+    }
     return code;
 }
 
@@ -206,14 +219,15 @@ static int option_load(const struct loading *l, const char *option)
 {
     const struct knob_origin origin = {KNOB_FROM_OPTIONS, 0};
     char where[80], name[64];
-    snprintf(where, sizeof where, "'%.60s'", option);
+    snprintf(where, sizeof(where), "'%.60s'", option);
     const char *equals = strchr(option, '=');
-    if (!equals || (size_t)(equals - option) >= sizeof name) {
+    if (!equals || (size_t)(equals - option) >= sizeof(name)) {
         return refuse(l, where, "a knob is set by \"MOOT_NAME=value\"");
     }
-    snprintf(name, sizeof name, "%.*s", (int)(equals - option), option);
-    if (strcmp(name, config_name) == 0)
+    snprintf(name, sizeof(name), "%.*s", (int)(equals - option), option);
+    if (strcmp(name, config_name) == 0) {
         return MOOT_OK; /* file_load has used it */
+    }
     return set(l, where, name, equals + 1, origin);
 }
 
@@ -226,16 +240,21 @@ int knobs_load(struct knobs *out, const char *const *overrides, char *story,
     const struct loading l = {&knobs, overrides, story, story_size};
     knobs_default(&knobs);
     int code = file_load(&l, KNOB_FROM_SYSTEM_FILE);
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         code = file_load(&l, KNOB_FROM_USER_FILE);
-    if (code == MOOT_OK)
+    }
+    if (code == MOOT_OK) {
         code = file_load(&l, KNOB_FROM_CONFIG_FILE);
-    if (code == MOOT_OK)
+    }
+    if (code == MOOT_OK) {
         code = environment_load(&l);
-    for (unsigned i = 0; code == MOOT_OK && overrides && overrides[i]; i++)
+    }
+    for (unsigned i = 0; code == MOOT_OK && overrides && overrides[i]; i++) {
         code = option_load(&l, overrides[i]);
-    if (code == MOOT_OK)
+    }
+    if (code == MOOT_OK) {
         *out = knobs;
+    }
     return code;
 }
 
@@ -244,13 +263,17 @@ void knobs_each_stranger(void (*see)(void *context, const char *name), void *con
     for (char **variable = environ; variable && *variable; variable++) {
         char name[64];
         const size_t length = strcspn(*variable, "=");
-        if (strncmp(*variable, prefix, sizeof prefix - 1) != 0 || length >= sizeof name)
+        if (strncmp(*variable, prefix, sizeof(prefix) - 1) != 0 ||
+            length >= sizeof(name)) {
             continue;
-        snprintf(name, sizeof name, "%.*s", (int)length, *variable);
+        }
+        snprintf(name, sizeof(name), "%.*s", (int)length, *variable);
         bool known = strcmp(name, config_name) == 0;
-        for (int i = 0; i < KNOB_COUNT; i++)
+        for (int i = 0; i < KNOB_COUNT; i++) {
             known |= strcmp(name, knob_table[i].name) == 0;
-        if (!known)
+        }
+        if (!known) {
             see(context, name);
+        }
     }
 }

@@ -4,8 +4,8 @@
  * be true at once: a lease that ends between two heartbeats is never held, and who is
  * voted out must have lost its lease before (V2).
  */
-#include "knobs.h"
-#include "text.h"
+#include "node/knobs.h"
+#include "node/text.h"
 #include <stdio.h>
 
 #define HEARTBEAT_AUTO_NS UINT64_C(500000000)
@@ -19,8 +19,9 @@ static uint64_t or_else(int64_t knob_ns, uint64_t auto_ns)
 void knobs_timers(const struct knobs *knobs, struct knob_timers *out)
 {
     uint64_t auto_ns = HEARTBEAT_AUTO_NS;
-    if (knobs->suspect_ns != KNOB_AUTO)
+    if (knobs->suspect_ns != KNOB_AUTO) {
         auto_ns = (uint64_t)knobs->suspect_ns / SUSPECT_HEARTBEATS;
+    }
     out->heartbeat_ns = or_else(knobs->heartbeat_ns, auto_ns);
     out->lease_ns = or_else(knobs->lease_ns, out->heartbeat_ns * LEASE_HEARTBEATS);
     out->suspect_ns =
@@ -40,9 +41,10 @@ static void knob_tell(struct text *text, const struct knobs *knobs, enum knob kn
 {
     char value[32], origin[1100];
     text_add(text, "%s is %s", knob_table[knob].name,
-             knobs_format(knobs, knob, value, sizeof value));
-    if (knobs->origins[knob].source != KNOB_FROM_DEFAULT)
-        text_add(text, " (%s)", knobs_origin(knobs, knob, origin, sizeof origin));
+             knobs_format(knobs, knob, value, sizeof(value)));
+    if (knobs->origins[knob].source != KNOB_FROM_DEFAULT) {
+        text_add(text, " (%s)", knobs_origin(knobs, knob, origin, sizeof(origin)));
+    }
     if (value[0] == 'a') {
         text_add(text, ", which is ");
         text_add_duration(text, ns);
@@ -54,8 +56,9 @@ int knobs_agree(const struct knobs *knobs, bool threads, char *story, size_t sto
     struct knob_timers timers;
     struct text text = {0};
     knobs_timers(knobs, &timers);
-    if (!knobs_may_guess(knobs, threads))
+    if (!knobs_may_guess(knobs, threads)) {
         return MOOT_OK;
+    }
     if (timers.lease_ns < LEASE_HEARTBEATS_LEAST * timers.heartbeat_ns) {
         knob_tell(&text, knobs, KNOB_LEASE, timers.lease_ns);
         text_add(&text, ", but must be at least two heartbeats: ");

@@ -1,5 +1,5 @@
 /* lane.c - see lane.h. */
-#include "lane.h"
+#include "node/lane.h"
 
 #include "hashing/hot.h"
 #include "node/context.h"

@@ -19,7 +19,7 @@
 #define NODE_LANE_H
 
 #include "consensus/core.h"
-#include "moot.h"
+#include "node/moot.h"
 #include "node/text.h"
 #include "proto/limits.h"
 #include <pthread.h>

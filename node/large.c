@@ -1,5 +1,5 @@
 /* large.c - see large.h. */
-#include "large.h"
+#include "node/large.h"
 
 #include <assert.h>
 #include <stdlib.h>

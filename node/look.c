@@ -1,9 +1,9 @@
 /* look.c - the public calls that show what is known of tasks: one, some, all. */
-#include "look.h"
+#include "node/look.h"
 
 #include "hashing/placement.h"
-#include "moot_watch.h"
 #include "node/engine.h"
+#include "node/moot_watch.h"
 #include "node/sized.h"
 #include "node/task_handle.h"
 #include "node/task_list.h"

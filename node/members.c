@@ -1,5 +1,5 @@
 /* members.c - see members.h. */
-#include "members.h"
+#include "node/members.h"
 
 #include "hashing/identity.h"
 #include "hashing/placement.h"

@@ -1,5 +1,5 @@
 /* metrics.c - see metrics.h. */
-#include "metrics.h"
+#include "node/metrics.h"
 
 #include "node/report.h"
 

@@ -7,7 +7,7 @@
  *     moot *m;
  *     moot_open(NULL, &m);
  *     moot_kernel_register(m, &(moot_kernel){.name = "square", .fn = square}, &k);
- *     moot_task_spec spec = {.kernel = k, .args = &x, .args_size = sizeof x};
+ *     moot_task_spec spec = {.kernel = k, .args = &x, .args_size = sizeof(x)};
  *     moot_task_spawn(m, &spec, &t);
  *     moot_task_fetch(m, t, MOOT_FOREVER, &data, &size);
  *     moot_close(m);
@@ -35,8 +35,8 @@
 #ifndef MOOT_H
 #define MOOT_H
 
-#include "moot_error.h"
-#include "moot_hash.h"
+#include "hashing/moot_hash.h"
+#include "proto/moot_error.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -438,8 +438,8 @@ MOOT_API int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size);
 }
 #endif
 
-#include "moot_data.h"
-#include "moot_queue.h"
-#include "moot_watch.h"
+#include "node/moot_data.h"
+#include "node/moot_queue.h"
+#include "node/moot_watch.h"
 
 #endif

@@ -40,7 +40,7 @@
 #ifndef MOOT_DATA_H
 #define MOOT_DATA_H
 
-#include "moot.h"
+#include "node/moot.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #ifndef MOOT_MPI_H
 #define MOOT_MPI_H
 
-#include "moot.h"
+#include "node/moot.h"
 #include <mpi.h>
 
 #ifdef __cplusplus

@@ -73,7 +73,7 @@
 #ifndef MOOT_QUEUE_H
 #define MOOT_QUEUE_H
 
-#include "moot.h"
+#include "node/moot.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,7 +7,7 @@
 #ifndef MOOT_WATCH_H
 #define MOOT_WATCH_H
 
-#include "moot.h"
+#include "node/moot.h"
 
 #ifdef __cplusplus
 extern "C" {

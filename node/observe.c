@@ -1,5 +1,5 @@
 /* observe.c - see observe.h. */
-#include "observe.h"
+#include "node/observe.h"
 
 #include "hashing/hot.h"
 #include "node/engine.h"

@@ -12,7 +12,7 @@
 #ifndef NODE_OBSERVE_H
 #define NODE_OBSERVE_H
 
-#include "moot_watch.h"
+#include "node/moot_watch.h"
 #include "node/task.h"
 #include "node/wait.h"
 

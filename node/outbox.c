@@ -1,5 +1,5 @@
 /* outbox.c - see outbox.h. */
-#include "outbox.h"
+#include "node/outbox.h"
 
 #include "hashing/hot.h"
 #include "node/engine.h"

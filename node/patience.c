@@ -1,5 +1,5 @@
 /* patience.c - see patience.h. */
-#include "patience.h"
+#include "node/patience.h"
 
 static void begin_anew(struct patience *patience, uint64_t moved)
 {

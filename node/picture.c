@@ -1,5 +1,5 @@
 /* picture.c - see picture.h. */
-#include "picture.h"
+#include "node/picture.h"
 
 #include "hashing/identity.h"
 #include "node/members.h"

@@ -1,5 +1,5 @@
 /* pool.c - see pool.h. */
-#include "pool.h"
+#include "node/pool.h"
 
 #include <assert.h>
 #include <stdalign.h>

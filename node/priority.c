@@ -1,6 +1,6 @@
 /* priority.c - see priority.h: a walk towards the inputs, along a list, because chains
  * are as long as the program makes them. */
-#include "priority.h"
+#include "node/priority.h"
 
 #include "node/ready.h"
 

@@ -1,5 +1,5 @@
 /* progress.c - see progress.h. */
-#include "progress.h"
+#include "node/progress.h"
 
 #include "hashing/hot.h"
 #include "node/door.h"

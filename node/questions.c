@@ -1,7 +1,7 @@
 /* questions.c - see questions.h: what is told and what is wanted is sorted by hash, and
  * then gone through side by side.
  */
-#include "questions.h"
+#include "node/questions.h"
 
 #include "hashing/identity.h"
 

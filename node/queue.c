@@ -1,5 +1,5 @@
 /* queue.c - see queue.h. */
-#include "queue.h"
+#include "node/queue.h"
 
 #include "node/call.h"
 #include "node/engine.h"

@@ -3,7 +3,7 @@
  * They are called with the lock released and the stack as it is: meanwhile spawns of
  * this thread enter above the queue.
  */
-#include "queue.h"
+#include "node/queue.h"
 
 #include "node/engine.h"
 #include "node/task_handle.h"

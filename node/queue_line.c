@@ -1,5 +1,5 @@
 /* queue_line.c - see queue_line.h. */
-#include "queue_line.h"
+#include "node/queue_line.h"
 
 #include "proto/limits.h"
 

@@ -15,7 +15,7 @@
 #ifndef NODE_QUEUE_LINE_H
 #define NODE_QUEUE_LINE_H
 
-#include "moot.h"
+#include "node/moot.h"
 
 struct moot;
 

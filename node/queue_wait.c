@@ -1,5 +1,5 @@
 /* queue_wait.c - what a thread's queues still have when it is about to wait for it. */
-#include "queue.h"
+#include "node/queue.h"
 
 #include "node/task_handle.h"
 

@@ -1,5 +1,5 @@
 /* ready.c - see ready.h: a binary heap beside a ring. */
-#include "ready.h"
+#include "node/ready.h"
 
 #include "hashing/fetch_ahead.h"
 #include "hashing/hot.h"

@@ -1,5 +1,5 @@
 /* region.c - see region.h. */
-#include "region.h"
+#include "node/region.h"
 
 #include "node/engine.h"
 #include "node/progress.h"

@@ -1,5 +1,5 @@
 /* report.c - see report.h; what a stall report says stands in stall.c. */
-#include "report.h"
+#include "node/report.h"
 
 #include "hashing/identity.h"
 #include "node/divergence.h"

@@ -1,7 +1,7 @@
 /* retry.c - see retry.h.  Each task that rests knows its place in the heap, so that one
  * of many can be cancelled.
  */
-#include "retry.h"
+#include "node/retry.h"
 
 #include "node/context.h"
 #include "node/progress.h"

@@ -1,5 +1,5 @@
 /* scope.c - see scope.h. */
-#include "scope.h"
+#include "node/scope.h"
 
 #include "hashing/identity.h"
 #include "node/context.h"

@@ -1,5 +1,5 @@
 /* sized.c - see sized.h. */
-#include "sized.h"
+#include "node/sized.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -20,7 +20,7 @@
 #ifndef NODE_SIZED_H
 #define NODE_SIZED_H
 
-#include "moot.h"
+#include "node/moot.h"
 
 #include <assert.h>
 

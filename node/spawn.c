@@ -1,5 +1,5 @@
 /* spawn.c - see spawn.h. */
-#include "spawn.h"
+#include "node/spawn.h"
 
 #include "hashing/hot.h"
 #include "hashing/identity.h"

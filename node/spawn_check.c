@@ -1,5 +1,5 @@
 /* spawn_check.c - see spawn_check.h. */
-#include "spawn_check.h"
+#include "node/spawn_check.h"
 
 #include "hashing/hot.h"
 #include "hashing/identity.h"

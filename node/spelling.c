@@ -4,7 +4,7 @@
  * swapped with the next one, to make one of the other: the "optimal string alignment"
  * distance.
  */
-#include "spelling.h"
+#include "node/spelling.h"
 
 #include <string.h>
 

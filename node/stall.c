@@ -1,5 +1,5 @@
 /* stall.c - see stall.h. */
-#include "stall.h"
+#include "node/stall.h"
 
 #include "hashing/identity.h"
 #include "node/members.h"

@@ -1,7 +1,7 @@
 /* stall_cause.c - one cause of a stall, in words: what it is, whom it keeps waiting, by
  * which chain, and what to do next (stall.h).
  */
-#include "stall.h"
+#include "node/stall.h"
 
 #include "hashing/identity.h"
 #include "node/members.h"

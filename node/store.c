@@ -1,5 +1,5 @@
 /* store.c - see store.h. */
-#include "store.h"
+#include "node/store.h"
 
 #include "hashing/fetch_ahead.h"
 #include "hashing/hot.h"

@@ -1,5 +1,5 @@
 /* story.c - see story.h. */
-#include "story.h"
+#include "node/story.h"
 
 #include "node/members.h"
 #include "proto/error.h"

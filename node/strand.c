@@ -6,7 +6,7 @@
  * sanitizers keep a picture of each stack, and must be told of every switch.
  */
 #undef _FORTIFY_SOURCE /* its longjmp() takes another stack for an error */
-#include "strand.h"
+#include "node/strand.h"
 
 #include "hashing/hot.h"
 #include <pthread.h>

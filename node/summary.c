@@ -1,5 +1,5 @@
 /* summary.c - see summary.h. */
-#include "summary.h"
+#include "node/summary.h"
 
 #include "node/door.h"
 #include "node/members.h"

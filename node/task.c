@@ -1,5 +1,5 @@
 /* task.c - see task.h. */
-#include "task.h"
+#include "node/task.h"
 
 #include "hashing/fetch_ahead.h"
 #include "hashing/hot.h"

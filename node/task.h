@@ -13,7 +13,7 @@
 #define NODE_TASK_H
 
 #include "consensus/core.h"
-#include "moot.h"
+#include "node/moot.h"
 #include "node/store.h"
 #include "node/text.h"
 #include "proto/message.h"

@@ -1,5 +1,5 @@
 /* task_handle.c - see task_handle.h. */
-#include "task_handle.h"
+#include "node/task_handle.h"
 
 #include "hashing/hot.h"
 #include "hashing/identity.h"

@@ -1,5 +1,5 @@
 /* task_list.c - see task_list.h. */
-#include "task_list.h"
+#include "node/task_list.h"
 
 #include "node/context.h"
 

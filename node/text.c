@@ -1,5 +1,5 @@
 /* text.c - see text.h. */
-#include "text.h"
+#include "node/text.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* ticket.c - see ticket.h. */
-#include "ticket.h"
+#include "node/ticket.h"
 
 #include "hashing/identity.h"
 #include "node/scope.h"

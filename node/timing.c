@@ -1,5 +1,5 @@
 /* timing.c - see timing.h. */
-#include "timing.h"
+#include "node/timing.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* trace.c - see trace.h. */
-#include "trace.h"
+#include "node/trace.h"
 
 #include "hashing/identity.h"
 #include "node/call.h"

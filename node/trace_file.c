@@ -1,5 +1,5 @@
 /* trace_file.c - see trace_file.h. */
-#include "trace_file.h"
+#include "node/trace_file.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -13,7 +13,7 @@
 #ifndef NODE_TRACE_FILE_H
 #define NODE_TRACE_FILE_H
 
-#include "moot_hash.h"
+#include "hashing/moot_hash.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* unnamed.c - see unnamed.h. */
-#include "unnamed.h"
+#include "node/unnamed.h"
 
 #include "hashing/hot.h"
 #include "node/engine.h"

@@ -1,5 +1,5 @@
 /* usr1.c - see usr1.h. */
-#include "usr1.h"
+#include "node/usr1.h"
 
 #include <pthread.h>
 #include <signal.h>

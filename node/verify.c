@@ -1,5 +1,5 @@
 /* verify.c - see verify.h. */
-#include "verify.h"
+#include "node/verify.h"
 
 #include "hashing/hot.h"
 #include "hashing/identity.h"

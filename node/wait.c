@@ -1,5 +1,5 @@
 /* wait.c - see wait.h. */
-#include "wait.h"
+#include "node/wait.h"
 
 #include "hashing/hot.h"
 #include "node/call.h"

@@ -1,5 +1,5 @@
 /* watch.c - see watch.h. */
-#include "watch.h"
+#include "node/watch.h"
 
 #include "node/transport/process.h"
 

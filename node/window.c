@@ -1,5 +1,5 @@
 /* window.c - see window.h. */
-#include "window.h"
+#include "node/window.h"
 
 #include "hashing/hot.h"
 #include "node/account.h"

@@ -1,5 +1,5 @@
 /* workers.c - see workers.h. */
-#include "workers.h"
+#include "node/workers.h"
 
 #include "node/engine.h"
 #include "node/exec.h"

@@ -5,7 +5,7 @@
  * by piece, and redirects the pointers.  Both are the same code, so they cannot
  * disagree about the size.
  */
-#include "copy.h"
+#include "proto/copy.h"
 
 #include <assert.h>
 #include <stdalign.h>
@@ -22,18 +22,20 @@ struct copier {
  * what is not there. */
 static void *put(struct copier *copier, const void *bytes, size_t size, size_t align)
 {
-    if (bytes == NULL)
+    if (bytes == NULL) {
         return NULL;
+    }
     copier->used = (copier->used + align - 1) / align * align;
     void *at = copier->block != NULL ? copier->block + copier->used : NULL;
     copier->used += size;
-    if (at != NULL && size > 0)
+    if (at != NULL && size > 0) {
         memcpy(at, bytes, size);
+    }
     return at;
 }
 
 #define PUT_LIST(copier, list, count)                                                  \
-    put((copier), (list), (count) * sizeof *(list), alignof(max_align_t))
+    put((copier), (list), (count) * sizeof(*(list)), alignof(max_align_t))
 
 static const char *put_text(struct copier *copier, const char *text)
 {
@@ -43,14 +45,16 @@ static const char *put_text(struct copier *copier, const char *text)
 /* As many words as the set needs. */
 static const struct rankset *put_set(struct copier *copier, const struct rankset *set)
 {
-    struct rankset *to = put(copier, set, sizeof *set, alignof(struct rankset));
+    struct rankset *to = put(copier, set, sizeof(*set), alignof(struct rankset));
     uint32_t words = set != NULL ? rankset_words(set) : 0;
     uint32_t high_words = words > 0 ? words - 1 : 0;
     uint64_t *high = NULL;
-    if (high_words > 0)
-        high = put(copier, set->high, high_words * sizeof *high, alignof(uint64_t));
-    if (to == NULL)
+    if (high_words > 0) {
+        high = put(copier, set->high, high_words * sizeof(*high), alignof(uint64_t));
+    }
+    if (to == NULL) {
         return NULL;
+    }
     to->high = high;
     to->high_words = high_words;
     return to;
@@ -59,8 +63,9 @@ static const struct rankset *put_set(struct copier *copier, const struct rankset
 static const struct message_spec *put_spec(struct copier *copier,
                                            const struct message_spec *spec)
 {
-    if (spec == NULL)
+    if (spec == NULL) {
         return NULL;
+    }
     struct message_spec to = *spec;
     to.kernel_name = put_text(copier, spec->kernel_name);
     to.args = put(copier, spec->args, spec->args_size, alignof(max_align_t));
@@ -69,7 +74,7 @@ static const struct message_spec *put_spec(struct copier *copier,
     to.candidates = put_set(copier, spec->candidates);
     to.label = put_text(copier, spec->label);
     to.site = put_text(copier, spec->site);
-    return put(copier, &to, sizeof to, alignof(struct message_spec));
+    return put(copier, &to, sizeof(to), alignof(struct message_spec));
 }
 
 static void put_sites(struct copier *copier, struct message_hashes *to)
@@ -78,8 +83,9 @@ static void put_sites(struct copier *copier, struct message_hashes *to)
     const char **copies = PUT_LIST(copier, sites, to->count);
     for (uint32_t i = 0; sites != NULL && i < to->count; i++) {
         const char *site = put_text(copier, sites[i]);
-        if (copies != NULL)
+        if (copies != NULL) {
             copies[i] = site;
+        }
     }
     to->sites = copies;
 }
@@ -90,8 +96,9 @@ static void put_view(struct copier *copier, struct message_view *to)
     struct message_past *copies = PUT_LIST(copier, past, to->history);
     for (uint32_t i = 0; i < to->history; i++) {
         const struct rankset *members = put_set(copier, past[i].members);
-        if (copies != NULL)
+        if (copies != NULL) {
             copies[i].members = members;
+        }
     }
     to->past = copies;
     to->members = put_set(copier, to->members);
@@ -106,7 +113,7 @@ static void put_paxos(struct copier *copier, struct message_paxos *to)
     if (to->value != NULL) {
         struct message_view value = *to->value;
         put_view(copier, &value);
-        to->value = put(copier, &value, sizeof value, alignof(struct message_view));
+        to->value = put(copier, &value, sizeof(value), alignof(struct message_view));
     }
 }
 
@@ -192,11 +199,12 @@ static void put_borrowed(struct copier *copier, struct message *to)
 
 static void put_message(struct copier *copier, const struct message *message)
 {
-    struct message *to = put(copier, message, sizeof *message, alignof(max_align_t));
+    struct message *to = put(copier, message, sizeof(*message), alignof(max_align_t));
     struct message copy = *message;
     put_borrowed(copier, &copy);
-    if (to != NULL)
+    if (to != NULL) {
         *to = copy;
+    }
 }
 
 struct message *message_copy(const struct message *message)
@@ -204,8 +212,9 @@ struct message *message_copy(const struct message *message)
     struct copier copier = {.block = NULL};
     put_message(&copier, message);
     copier.block = malloc(copier.used);
-    if (copier.block == NULL)
+    if (copier.block == NULL) {
         return NULL;
+    }
     size_t size = copier.used;
     copier.used = 0;
     put_message(&copier, message);

@@ -8,7 +8,7 @@
 #ifndef PROTO_COPY_H
 #define PROTO_COPY_H
 
-#include "message.h"
+#include "proto/message.h"
 
 /* A deep copy in one block; NULL without memory.  What it borrows lives in the block:
  * release no rank set in it.

@@ -1,5 +1,5 @@
 /* error.c - names and texts of the error codes (error.h), from the one list. */
-#include "error.h"
+#include "proto/error.h"
 
 #include <stddef.h>
 
@@ -16,9 +16,10 @@ static const struct error *error_find(int code)
                                           MOOT_ERRORS(X)
 #undef X
     };
-    static const int count = (int)(sizeof errors / sizeof *errors);
-    if (code > 0 || code <= -count || errors[-code].name == NULL)
+    static const int count = (int)(sizeof(errors) / sizeof(*errors));
+    if (code > 0 || code <= -count || errors[-code].name == NULL) {
         return NULL;
+    }
     return &errors[-code];
 }
 

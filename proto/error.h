@@ -5,7 +5,7 @@
 #ifndef PROTO_ERROR_H
 #define PROTO_ERROR_H
 
-#include "moot_error.h"
+#include "proto/moot_error.h"
 #include <stdbool.h>
 
 /* "the wait's timeout passed"; static, never NULL, "unknown error" for other codes. */

@@ -1,5 +1,5 @@
 /* message.c - what message types and evidence are called (message.h). */
-#include "message.h"
+#include "proto/message.h"
 
 const char *message_type_name(enum message_type type)
 {
@@ -8,8 +8,9 @@ const char *message_type_name(enum message_type type)
         MESSAGE_TYPES(X)
 #undef X
     };
-    if (type <= MESSAGE_NONE || type >= MESSAGE_TYPE_END)
+    if (type <= MESSAGE_NONE || type >= MESSAGE_TYPE_END) {
         return "?";
+    }
     return names[type];
 }
 
@@ -20,7 +21,8 @@ const char *evidence_name(enum evidence evidence)
         EVIDENCE(X)
 #undef X
     };
-    if (evidence <= EVIDENCE_NONE || evidence >= EVIDENCE_END)
+    if (evidence <= EVIDENCE_NONE || evidence >= EVIDENCE_END) {
         return "none";
+    }
     return names[evidence];
 }

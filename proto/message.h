@@ -10,9 +10,9 @@
 #ifndef PROTO_MESSAGE_H
 #define PROTO_MESSAGE_H
 
+#include "hashing/moot_hash.h"
 #include "hashing/rankset.h"
 #include "hashing/rollsum.h"
-#include "moot_hash.h"
 #include <stddef.h>
 
 /* X(name): the order is the wire's number, from 1; append only. */
@@ -328,13 +328,13 @@ struct message_view {
         uint32_t rank; /* never used before in this moot */
         uint32_t host;
         uint64_t uid; /* not 0 */
-    } * newcomer;
+    } *newcomer;
     uint32_t history; /* views since the last that all its members had settled, oldest
                          first, without this one; at least 1 */
     const struct message_past {
         uint64_t epoch;
         const struct rankset *members;
-    } * past;
+    } *past;
     const struct rankset *left; /* members of earlier views that left in good order;
                                    NULL: nobody */
 };
@@ -375,7 +375,7 @@ struct message_report {
         uint64_t epoch;   /* ACCEPTED, MAYBE: in which it was accepted */
         bool has_payload; /* RESULT */
         enum evidence evidence;
-    } * entry;
+    } *entry;
 };
 
 /* FENCED: the receiver is no member of the sender's view. */
@@ -437,7 +437,7 @@ struct message_census {
         uint32_t witness; /* one of its holders */
         uint32_t holders; /* how many; 0 if alike */
         bool claimed;     /* its chair holds it, or has decided who owns it */
-    } * entry;
+    } *entry;
 };
 
 /* RELEASED: ending a scope that all have closed; the message's hash is the scope's, or

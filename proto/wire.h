@@ -27,7 +27,7 @@
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
 
-#include "message.h"
+#include "proto/message.h"
 
 enum { WIRE_VERSION = 13, WIRE_ENVELOPE_BYTES = 64 };
 

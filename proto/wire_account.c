@@ -4,7 +4,7 @@
  * What an ACCOUNT says is a message of its own, packed; here it is bytes, and who reads
  * it (node/account.h) checks it.
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
 #include "hashing/identity.h"
 
@@ -23,10 +23,12 @@ bool wire_get_inquiry(struct reader *reader, const Moot__Message *message,
     size_t count;
     out->u.inquiry.number = message->inquiry->number;
     if (!wire_get_hashes(reader, &message->inquiry->hashes, &out->u.inquiry.hashes,
-                         &count))
+                         &count)) {
         return false;
-    if (count > LIMIT_INQUIRY_HASHES)
+    }
+    if (count > LIMIT_INQUIRY_HASHES) {
         return wire_refuse(reader, "INQUIRY: too many tasks");
+    }
     out->u.inquiry.count = (uint32_t)count;
     return true;
 }
@@ -34,11 +36,14 @@ bool wire_get_inquiry(struct reader *reader, const Moot__Message *message,
 const char *wire_check_inquiry(const struct message *message)
 {
     const struct message_inquiry *inquiry = &message->u.inquiry;
-    if (inquiry->count > LIMIT_INQUIRY_HASHES)
+    if (inquiry->count > LIMIT_INQUIRY_HASHES) {
         return "INQUIRY: too many tasks";
-    for (uint32_t i = 0; i < inquiry->count; i++)
-        if (hash_is_zero(&inquiry->hashes[i]))
+    }
+    for (uint32_t i = 0; i < inquiry->count; i++) {
+        if (hash_is_zero(&inquiry->hashes[i])) {
             return "INQUIRY: a task's hash is zero";
+        }
+    }
     return NULL;
 }
 
@@ -64,7 +69,8 @@ bool wire_get_account(struct reader *reader, const Moot__Message *message,
 const char *wire_check_account(const struct message *message)
 {
     const struct message_account *account = &message->u.account;
-    if (account->bytes == NULL || account->size == 0)
+    if (account->bytes == NULL || account->size == 0) {
         return "ACCOUNT: it says nothing";
+    }
     return account->size <= LIMIT_ACCOUNT_BYTES ? NULL : "ACCOUNT: it is too long";
 }

@@ -5,9 +5,9 @@
  * A frame that unfolds further gets more blocks, up to a cap: no sender decides how
  * much memory its frame costs.
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
-#include "moot_error.h"
+#include "proto/moot_error.h"
 
 #include <stdalign.h>
 #include <stdlib.h>
@@ -26,8 +26,9 @@ enum {
 
 void arena_reuse(struct arena *arena, struct arena_block *blocks)
 {
-    if (blocks == NULL)
+    if (blocks == NULL) {
         return;
+    }
     while (blocks->next != NULL) {
         struct arena_block *next = blocks->next;
         free(blocks);
@@ -49,15 +50,17 @@ static bool has_room(const struct arena_block *block, size_t size)
 
 bool arena_reserve(struct arena *arena, size_t size)
 {
-    if (has_room(arena->blocks, size))
+    if (has_room(arena->blocks, size)) {
         return true;
-    if (size < ARENA_BLOCK_BYTES_MIN)
+    }
+    if (size < ARENA_BLOCK_BYTES_MIN) {
         size = ARENA_BLOCK_BYTES_MIN;
+    }
     if (size > arena->held_max - arena->held_bytes) {
         arena->error = MOOT_ERR_LIMIT;
         return false;
     }
-    struct arena_block *block = malloc(sizeof *block + size);
+    struct arena_block *block = malloc(sizeof(*block) + size);
     if (block == NULL) {
         arena->error = MOOT_ERR_NO_MEMORY;
         return false;
@@ -79,8 +82,9 @@ void *arena_take(struct arena *arena, size_t size)
     size_t whole = (size + 1 + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
     struct arena_block *block = arena->blocks;
     if (!has_room(block, whole)) {
-        if (!arena_reserve(arena, whole))
+        if (!arena_reserve(arena, whole)) {
             return NULL;
+        }
         block = arena->blocks;
     }
     uint8_t *bytes = block->bytes + block->used;

@@ -4,20 +4,22 @@
  * rule looks at one message alone: whether it makes sense now, from this sender, is
  * the core's to judge (Rule E).
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
-#include "error.h"
 #include "hashing/hot.h"
 #include "hashing/identity.h"
+#include "proto/error.h"
 
 #include <string.h>
 
 const char *wire_check_set(const struct rankset *set)
 {
-    if (rankset_empty(set))
+    if (rankset_empty(set)) {
         return "a rank set is empty";
-    if (rankset_words(set) > LIMIT_RANKS / 64)
+    }
+    if (rankset_words(set) > LIMIT_RANKS / 64) {
         return "a rank is beyond the limit";
+    }
     return NULL;
 }
 
@@ -28,30 +30,37 @@ const char *wire_check_set_or_null(const struct rankset *set)
 
 static const char *check_name(const char *name)
 {
-    if (name == NULL || name[0] == '\0')
+    if (name == NULL || name[0] == '\0') {
         return "a kernel has no name";
-    if (strnlen(name, LIMIT_KERNEL_NAME_BYTES + 1) > LIMIT_KERNEL_NAME_BYTES)
+    }
+    if (strnlen(name, LIMIT_KERNEL_NAME_BYTES + 1) > LIMIT_KERNEL_NAME_BYTES) {
         return "a kernel's name is too long";
+    }
     return NULL;
 }
 
 static const char *check_hashes(const moot_hash *hashes, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (hash_is_zero(&hashes[i]))
+    for (size_t i = 0; i < count; i++) {
+        if (hash_is_zero(&hashes[i])) {
             return "a hash in a list is zero";
+        }
+    }
     return NULL;
 }
 
 /* A stretch of a lane's roll. */
 static const char *check_stretch(uint32_t lane, uint64_t first, uint32_t count)
 {
-    if (lane >= LIMIT_LANES)
+    if (lane >= LIMIT_LANES) {
         return "a lane is beyond the limit";
-    if (first == 0 || first > UINT64_MAX - count)
+    }
+    if (first == 0 || first > UINT64_MAX - count) {
         return "a roll position is out of range";
-    if (count > LIMIT_ROLL_HASHES)
+    }
+    if (count > LIMIT_ROLL_HASHES) {
         return "a stretch of a roll is too long";
+    }
     return NULL;
 }
 static_assert(ROLL_CHUNK_TASKS_MAX == LIMIT_ROLL_HASHES, "a chunk is one stretch");
@@ -59,50 +68,65 @@ static_assert(ROLL_CHUNK_TASKS_MAX == LIMIT_ROLL_HASHES, "a chunk is one stretch
 static const char *check_spec(const struct message_spec *spec)
 {
     const char *why = check_name(spec->kernel_name);
-    if (why == NULL)
+    if (why == NULL) {
         why = wire_check_set_or_null(spec->candidates);
-    if (why == NULL && spec->input_count > LIMIT_INPUTS)
+    }
+    if (why == NULL && spec->input_count > LIMIT_INPUTS) {
         why = "a spec has too many inputs";
-    if (why == NULL)
+    }
+    if (why == NULL) {
         why = check_hashes(spec->inputs, spec->input_count);
-    if (why != NULL)
+    }
+    if (why != NULL) {
         return why;
-    if (spec->args == NULL && spec->args_size > 0)
+    }
+    if (spec->args == NULL && spec->args_size > 0) {
         return "a spec's arguments are missing";
-    if (spec->args_size > LIMIT_ARGS_BYTES)
+    }
+    if (spec->args_size > LIMIT_ARGS_BYTES) {
         return "a spec's arguments are too large";
-    if (spec->after_count > spec->input_count)
+    }
+    if (spec->after_count > spec->input_count) {
         return "a spec has more order inputs than inputs";
-    if (spec->key_size > LIMIT_KEY_BYTES)
+    }
+    if (spec->key_size > LIMIT_KEY_BYTES) {
         return "a spec's key is too long";
+    }
     return NULL;
 }
 
 static const char *check_motion(const struct message *message)
 {
     const struct message_motion *motion = &message->u.motion;
-    if (motion->want > WANT_DATA)
+    if (motion->want > WANT_DATA) {
         return "MOTION: no such want";
+    }
     const char *why = wire_check_set_or_null(motion->candidates);
-    if (why == NULL && motion->spec != NULL)
+    if (why == NULL && motion->spec != NULL) {
         why = check_spec(motion->spec);
+    }
     return why;
 }
 
 static const char *check_decision(const struct message *message)
 {
     const struct message_decision *decision = &message->u.decision;
-    if (decision->evidence >= EVIDENCE_END)
+    if (decision->evidence >= EVIDENCE_END) {
         return "DECISION: no such evidence";
-    if (decision->asker_count > LIMIT_ASKERS)
+    }
+    if (decision->asker_count > LIMIT_ASKERS) {
         return "DECISION: too many askers";
-    if (decision->cancelled_by > LIMIT_RANKS)
+    }
+    if (decision->cancelled_by > LIMIT_RANKS) {
         return "DECISION: who cancelled it is beyond the limit";
+    }
     for (size_t i = 0; i < decision->asker_count; i++) {
-        if (decision->askers[i].rank >= LIMIT_RANKS)
+        if (decision->askers[i].rank >= LIMIT_RANKS) {
             return "DECISION: an asker is beyond the limit";
-        if (decision->askers[i].want > WANT_DATA)
+        }
+        if (decision->askers[i].want > WANT_DATA) {
             return "DECISION: no such want";
+        }
     }
     return NULL;
 }
@@ -110,20 +134,27 @@ static const char *check_decision(const struct message *message)
 HOT static const char *check_result(const struct message *message)
 {
     const struct message_result *result = &message->u.result;
-    if (result->evidence >= EVIDENCE_END)
+    if (result->evidence >= EVIDENCE_END) {
         return "RESULT: no such evidence";
-    if (result->data > RESULT_BULK)
+    }
+    if (result->data > RESULT_BULK) {
         return "RESULT: no such way for its data";
-    if (result->status != MOOT_OK && !error_known(result->status))
+    }
+    if (result->status != MOOT_OK && !error_known(result->status)) {
         return "RESULT: no such error";
-    if (result->status != MOOT_OK && result->size > LIMIT_ERROR_STORY_BYTES)
+    }
+    if (result->status != MOOT_OK && result->size > LIMIT_ERROR_STORY_BYTES) {
         return "RESULT: the error's story is too long";
-    if (result->data == RESULT_EAGER && result->size > LIMIT_EAGER_BYTES)
+    }
+    if (result->data == RESULT_EAGER && result->size > LIMIT_EAGER_BYTES) {
         return "RESULT: too large to be eager";
-    if (result->data == RESULT_EAGER && result->size > 0 && result->payload == NULL)
+    }
+    if (result->data == RESULT_EAGER && result->size > 0 && result->payload == NULL) {
         return "RESULT: eager, but without a payload";
-    if (result->size > LIMIT_RESULT_BYTES)
+    }
+    if (result->size > LIMIT_RESULT_BYTES) {
         return "RESULT: too large";
+    }
     return NULL;
 }
 
@@ -136,10 +167,12 @@ static const char *check_refer(const struct message *message)
 static const char *check_accept(const struct message *message)
 {
     const struct message_accept *accept = &message->u.accept;
-    if (accept->winner >= LIMIT_RANKS)
+    if (accept->winner >= LIMIT_RANKS) {
         return "ACCEPT: the winner is beyond the limit";
-    if (accept->maybe && (accept->winner != 0 || accept->winner_uid != 0))
+    }
+    if (accept->maybe && (accept->winner != 0 || accept->winner_uid != 0)) {
         return "ACCEPT: a winner of what may have run";
+    }
     return NULL;
 }
 
@@ -172,21 +205,26 @@ static const char *check_hash_list(const struct message *message)
 {
     const struct message_hashes *list = &message->u.hashes;
     const char *why = check_stretch(list->lane, list->first, list->count);
-    if (why == NULL)
+    if (why == NULL) {
         why = check_hashes(list->hashes, list->count);
-    for (uint32_t i = 0; why == NULL && list->sites != NULL && i < list->count; i++)
-        if (list->sites[i] == NULL)
+    }
+    for (uint32_t i = 0; why == NULL && list->sites != NULL && i < list->count; i++) {
+        if (list->sites[i] == NULL) {
             why = "HASHES: a site is missing";
+        }
+    }
     return why;
 }
 
 static const char *check_state(const struct message *message)
 {
     const struct message_state *state = &message->u.state;
-    if (state->lanes > LIMIT_LANES)
+    if (state->lanes > LIMIT_LANES) {
         return "STATE: too many lanes";
-    if (state->waiting && hash_is_zero(&message->hash))
+    }
+    if (state->waiting && hash_is_zero(&message->hash)) {
         return "STATE: waits for no task";
+    }
     return NULL;
 }
 
@@ -195,8 +233,9 @@ static const char *check_pollr(const struct message *message)
     const struct message_pollr *pollr = &message->u.pollr;
     if ((pollr->orphan && hash_is_zero(&message->hash)) ||
         (pollr->undecided && hash_is_zero(&pollr->undecided_hash)) ||
-        (pollr->stuck && hash_is_zero(&pollr->stuck_hash)))
+        (pollr->stuck && hash_is_zero(&pollr->stuck_hash))) {
         return "POLLR: a key without its hash";
+    }
     return NULL;
 }
 
@@ -208,8 +247,9 @@ static const char *check_resolve(const struct message *message)
 static const char *check_chase(const struct message *message)
 {
     const struct message_chase *chase = &message->u.chase;
-    if (chase->path_count > LIMIT_CHASE_HOPS)
+    if (chase->path_count > LIMIT_CHASE_HOPS) {
         return "CHASE: the path is too long";
+    }
     return check_hashes(chase->path, chase->path_count);
 }
 
@@ -217,13 +257,16 @@ static const char *check_diverged(const struct message *message)
 {
     const struct message_diverged *diverged = &message->u.diverged;
     const char *why = check_stretch(diverged->lane, diverged->position, 0);
-    if (why != NULL)
+    if (why != NULL) {
         return why;
-    if (diverged->sides == 0 || diverged->sides > LIMIT_SIDES)
+    }
+    if (diverged->sides == 0 || diverged->sides > LIMIT_SIDES) {
         return "DIVERGED: no or too many sides";
-    for (uint32_t i = 0; why == NULL && i < diverged->sides; i++)
+    }
+    for (uint32_t i = 0; why == NULL && i < diverged->sides; i++) {
         why = diverged->side[i].ranks != NULL ? wire_check_set(diverged->side[i].ranks)
                                               : "DIVERGED: a side without ranks";
+    }
     return why;
 }
 
@@ -236,19 +279,22 @@ static const char *check_family(const struct message *message)
 {
     const struct message_family *family = &message->u.family;
     if (family->count == 0 || family->count > LIMIT_FAMILY_HASHES ||
-        family->first > LIMIT_TASKS)
+        family->first > LIMIT_TASKS) {
         return "FAMILY: no or too many children";
+    }
     return check_hashes(family->children, family->count);
 }
 
 static const char *check_released(const struct message *message)
 {
     const struct message_released *released = &message->u.released;
-    if (released->what > RELEASED_CHUNK_KEEP)
+    if (released->what > RELEASED_CHUNK_KEEP) {
         return "RELEASED: no such thing";
+    }
     bool of_chunk = released->what >= RELEASED_CHUNK_READY;
-    if (of_chunk && (released->count == 0 || released->count > ROLL_CHUNK_TASKS_MAX))
+    if (of_chunk && (released->count == 0 || released->count > ROLL_CHUNK_TASKS_MAX)) {
         return "RELEASED: no chunk has so many tasks";
+    }
     return of_chunk || !hash_is_zero(&message->hash)
                ? NULL
                : "a message about a task has no hash";
@@ -310,10 +356,12 @@ static const struct rule {
 
 const char *message_check(const struct message *message)
 {
-    if (message->type <= MESSAGE_NONE || message->type >= MESSAGE_TYPE_END)
+    if (message->type <= MESSAGE_NONE || message->type >= MESSAGE_TYPE_END) {
         return "no such message type";
+    }
     const struct rule *rule = &rules[message->type];
-    if (rule->needs_hash && hash_is_zero(&message->hash))
+    if (rule->needs_hash && hash_is_zero(&message->hash)) {
         return "a message about a task has no hash";
+    }
     return rule->check(message);
 }

@@ -3,10 +3,10 @@
  * The stages and what each of them makes sure of stand in wire_private.h.  Messages are
  * taken through them one by one; the first that fails takes the frame with it.
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
 #include "hashing/hot.h"
-#include "moot_error.h"
+#include "proto/moot_error.h"
 
 #include <string.h>
 
@@ -76,8 +76,9 @@ static int count_messages(const uint8_t *body, size_t size, size_t *count,
             return MOOT_ERR_LIMIT;
         }
         *usual_bytes += sizeof(struct message);
-        if (!wire_flat_likely(&piece))
+        if (!wire_flat_likely(&piece)) {
             *usual_bytes += ARENA_MESSAGE_BYTES + 2 * piece.size;
+        }
     }
     return *why == NULL ? MOOT_OK : MOOT_ERR_INVALID;
 }
@@ -100,12 +101,14 @@ bool wire_piece_read(struct reader *reader, const struct wire_piece *piece,
                                     .free = arena_free_for_protobuf,
                                     .allocator_data = &reader->arena};
     reader->why = wire_piece_walk(piece);
-    if (reader->why != NULL)
+    if (reader->why != NULL) {
         return false;
+    }
     Moot__Message *from = moot__message__unpack(&allocator, piece->size, piece->bytes);
     if (from == NULL) {
-        if (reader->arena.error == MOOT_OK)
+        if (reader->arena.error == MOOT_OK) {
             reader->why = "body: protobuf-c refuses it";
+        }
         return false;
     }
     return wire_read_message(reader, from, to);
@@ -114,12 +117,14 @@ bool wire_piece_read(struct reader *reader, const struct wire_piece *piece,
 static bool read_piece(struct reader *reader, const struct wire_piece *piece,
                        struct message *to)
 {
-    if (wire_usual_get(reader, piece, to))
+    if (wire_usual_get(reader, piece, to)) {
         return true;
-    memset(&to->hash, 0, sizeof to->hash);
-    memset(&to->u, 0, sizeof to->u);
-    if (!wire_flat_get(reader, piece, to) && !wire_piece_read(reader, piece, to))
+    }
+    memset(&to->hash, 0, sizeof(to->hash));
+    memset(&to->u, 0, sizeof(to->u));
+    if (!wire_flat_get(reader, piece, to) && !wire_piece_read(reader, piece, to)) {
         return false;
+    }
     reader->why = message_check(to);
     return reader->why == NULL;
 }
@@ -147,11 +152,13 @@ static bool read_messages(struct reader *reader, const uint8_t *body, size_t siz
         struct message *message = &frame->messages[frame->count++];
         message->epoch = frame->envelope.epoch;
         message->view_id = frame->envelope.view_id;
-        if (!read_piece(reader, &piece, message))
+        if (!read_piece(reader, &piece, message)) {
             return false;
+        }
     }
-    if (reader->why == NULL && reader->payload_bytes > 0)
+    if (reader->why == NULL && reader->payload_bytes > 0) {
         reader->why = "envelope: payload that belongs to no result";
+    }
     return reader->why == NULL;
 }
 
@@ -162,12 +169,15 @@ static int make_room(struct reader *reader, const uint8_t *body, size_t size,
     size_t count = size / MESSAGE_BYTES_MIN,
            usual_bytes = count * sizeof(struct message);
     int code = MOOT_OK;
-    if (size > SHORT_BODY_BYTES)
+    if (size > SHORT_BODY_BYTES) {
         code = count_messages(body, size, &count, &usual_bytes, why);
-    if (code != MOOT_OK || count == 0)
+    }
+    if (code != MOOT_OK || count == 0) {
         return code;
-    if (arena_reserve(&reader->arena, usual_bytes + ARENA_SLACK_BYTES))
+    }
+    if (arena_reserve(&reader->arena, usual_bytes + ARENA_SLACK_BYTES)) {
         frame->messages = arena_take(&reader->arena, count * sizeof(struct message));
+    }
     return frame->messages != NULL ? MOOT_OK : no_frame(reader, why);
 }
 
@@ -177,12 +187,14 @@ static int decode(struct reader *reader, const void *bytes, size_t size,
 {
     size_t body_bytes;
     int code = read_envelope(bytes, size, &frame->envelope, &body_bytes, why);
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         return code;
+    }
     const uint8_t *body = (const uint8_t *)bytes + WIRE_ENVELOPE_BYTES;
     code = make_room(reader, body, body_bytes, frame, why);
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         return code;
+    }
     reader->payload = body + body_bytes;
     reader->payload_bytes = size - WIRE_ENVELOPE_BYTES - body_bytes;
     return read_messages(reader, body, body_bytes, frame) ? MOOT_OK
@@ -196,8 +208,9 @@ HOT int wire_frame_decode_again(const void *bytes, size_t size,
     struct wire_frame next = {.messages = NULL};
     arena_reuse(&reader.arena, frame->arena);
     int code = decode(&reader, bytes, size, &next, why);
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         next = (struct wire_frame){.messages = NULL};
+    }
     next.arena = reader.arena.blocks;
     *frame = next;
     return code;
@@ -208,10 +221,11 @@ int wire_frame_decode(const void *bytes, size_t size, struct wire_frame *out,
 {
     struct wire_frame frame = {.messages = NULL};
     int code = wire_frame_decode_again(bytes, size, &frame, why);
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         *out = frame;
-    else
+    } else {
         wire_frame_release(&frame);
+    }
     return code;
 }
 

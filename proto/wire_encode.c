@@ -7,10 +7,10 @@
  * since the body of a Frame is its messages back to back, nothing is packed twice.  The
  * same messages give the same bytes.
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
 #include "hashing/hot.h"
-#include "moot_error.h"
+#include "proto/moot_error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,15 +38,19 @@ static bool buffer_reserve(struct buffer *buffer, size_t more)
 {
     size_t needed = buffer->size + more;
     size_t capacity = buffer->capacity * 2;
-    if (needed <= buffer->capacity)
+    if (needed <= buffer->capacity) {
         return true;
-    if (capacity < BUFFER_BYTES_MIN)
+    }
+    if (capacity < BUFFER_BYTES_MIN) {
         capacity = BUFFER_BYTES_MIN;
-    if (capacity < needed)
+    }
+    if (capacity < needed) {
         capacity = needed;
+    }
     uint8_t *bytes = realloc(buffer->bytes, capacity);
-    if (bytes == NULL)
+    if (bytes == NULL) {
         return false;
+    }
     buffer->bytes = bytes;
     buffer->capacity = capacity;
     return true;
@@ -61,8 +65,9 @@ static void buffer_release(struct buffer *buffer)
 static void buffer_empty(struct buffer *buffer)
 {
     buffer->size = 0;
-    if (buffer->capacity > BUFFER_KEPT_BYTES_MAX)
+    if (buffer->capacity > BUFFER_KEPT_BYTES_MAX) {
         buffer_release(buffer);
+    }
 }
 
 /* --- The writer ------------------------------------------------------------------- */
@@ -74,8 +79,9 @@ struct wire_writer *wire_writer_new(void)
 
 void wire_writer_free(struct wire_writer *writer)
 {
-    if (writer == NULL)
+    if (writer == NULL) {
         return;
+    }
     buffer_release(&writer->body);
     buffer_release(&writer->payload);
     buffer_release(&writer->scratch);
@@ -93,8 +99,9 @@ size_t wire_writer_size(const struct wire_writer *writer)
 static size_t put_varint32(uint8_t *at, uint32_t value)
 {
     size_t size = 0;
-    for (; value >= 0x80; value >>= 7)
+    for (; value >= 0x80; value >>= 7) {
         at[size++] = (uint8_t)(value | 0x80);
+    }
     at[size++] = (uint8_t)value;
     return size;
 }
@@ -118,15 +125,18 @@ static bool same_view(const struct wire_writer *writer, uint64_t epoch,
 HOT static int begin_message(struct wire_writer *writer, size_t size, size_t payload)
 {
     uint8_t prefix[1 + VARINT32_BYTES_MAX] = {WIRE_MESSAGE_KEY};
-    if (size + payload > LIMIT_FRAME_BYTES - WIRE_ENVELOPE_BYTES - sizeof prefix)
+    if (size + payload > LIMIT_FRAME_BYTES - WIRE_ENVELOPE_BYTES - sizeof(prefix)) {
         return MOOT_ERR_INVALID;
+    }
     size_t prefix_size = 1 + put_varint32(prefix + 1, (uint32_t)size);
     if (writer->count == LIMIT_FRAME_MESSAGES ||
-        wire_writer_size(writer) + prefix_size + size + payload > LIMIT_FRAME_BYTES)
+        wire_writer_size(writer) + prefix_size + size + payload > LIMIT_FRAME_BYTES) {
         return MOOT_ERR_LIMIT;
+    }
     if (!buffer_reserve(&writer->body, prefix_size + size) ||
-        !buffer_reserve(&writer->payload, payload))
+        !buffer_reserve(&writer->payload, payload)) {
         return MOOT_ERR_NO_MEMORY;
+    }
     memcpy(writer->body.bytes + writer->body.size, prefix, prefix_size);
     writer->body.size += prefix_size;
     return MOOT_OK;
@@ -136,8 +146,9 @@ HOT static int begin_message(struct wire_writer *writer, size_t size, size_t pay
 static int add_packed(struct wire_writer *writer, const struct message *message)
 {
     struct encoder encoder;
-    if (!buffer_reserve(&writer->scratch, wire_write_scratch_bytes(message)))
+    if (!buffer_reserve(&writer->scratch, wire_write_scratch_bytes(message))) {
         return MOOT_ERR_NO_MEMORY;
+    }
     encoder.scratch = writer->scratch.bytes;
     wire_write_message(&encoder, message);
     size_t size = moot__message__get_packed_size(&encoder.message);
@@ -165,19 +176,23 @@ HOT int wire_writer_add(struct wire_writer *writer, const struct message *messag
     uint8_t flat[WIRE_FLAT_BYTES_MAX];
     size_t flat_size = wire_usual_put(message, flat);
     if ((flat_size == 0 && message_check(message) != NULL) ||
-        !same_view(writer, message->epoch, message->view_id))
+        !same_view(writer, message->epoch, message->view_id)) {
         return MOOT_ERR_INVALID;
-    if (flat_size == 0)
+    }
+    if (flat_size == 0) {
         flat_size = wire_flat_put(message, flat);
+    }
     size_t payload = payload_bytes(message);
     int code = flat_size > 0 ? add_flat(writer, flat, flat_size, payload)
                              : add_packed(writer, message);
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         return code;
+    }
 
-    if (payload > 0)
+    if (payload > 0) {
         memcpy(writer->payload.bytes + writer->payload.size, message->u.result.payload,
                payload);
+    }
     writer->payload.size += payload;
     writer->epoch = message->epoch;
     writer->view_id = message->view_id;
@@ -204,12 +219,14 @@ static void put_envelope(uint8_t *frame, const struct wire_envelope *envelope,
 int wire_writer_finish(struct wire_writer *writer, const struct wire_envelope *envelope,
                        void **frame, size_t *size)
 {
-    if (!same_view(writer, envelope->epoch, envelope->view_id))
+    if (!same_view(writer, envelope->epoch, envelope->view_id)) {
         return MOOT_ERR_INVALID;
+    }
     size_t total = wire_writer_size(writer);
     uint8_t *bytes = malloc(total);
-    if (bytes == NULL)
+    if (bytes == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *frame = bytes;
     *size = total;
     return wire_writer_put(writer, envelope, bytes);
@@ -218,14 +235,17 @@ int wire_writer_finish(struct wire_writer *writer, const struct wire_envelope *e
 HOT int wire_writer_put(struct wire_writer *writer,
                         const struct wire_envelope *envelope, void *frame)
 {
-    if (!same_view(writer, envelope->epoch, envelope->view_id))
+    if (!same_view(writer, envelope->epoch, envelope->view_id)) {
         return MOOT_ERR_INVALID;
+    }
     put_envelope(frame, envelope, writer);
     uint8_t *at = (uint8_t *)frame + WIRE_ENVELOPE_BYTES;
-    if (writer->body.size > 0)
+    if (writer->body.size > 0) {
         memcpy(at, writer->body.bytes, writer->body.size);
-    if (writer->payload.size > 0)
+    }
+    if (writer->payload.size > 0) {
         memcpy(at + writer->body.size, writer->payload.bytes, writer->payload.size);
+    }
 
     buffer_empty(&writer->body);
     buffer_empty(&writer->payload);

@@ -15,7 +15,7 @@
  * A field of moot.proto that is missing below would be lost: wire_flat_test.c compares
  * the table with the descriptors, and both ways with each other.
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
 #include "hashing/hot.h"
 #include "hashing/identity.h"
@@ -148,7 +148,7 @@ static const struct flat {
     const struct flat_field *fields;
 } flats[MESSAGE_TYPE_END] = {
 #define FLAT(name, number, fields)                                                     \
-    [MESSAGE_##name] = {true, number, sizeof(fields) / sizeof *(fields), fields}
+    [MESSAGE_##name] = {true, number, sizeof(fields) / sizeof(*(fields)), fields}
 #define BARE(name) [MESSAGE_##name] = {.may_be = true}
     FLAT(MOTION, 3, motion_fields),
     FLAT(DECISION, 4, decision_fields),
@@ -173,8 +173,9 @@ static const struct flat {
 
 static uint8_t *put_varint(uint8_t *at, uint64_t value)
 {
-    for (; value > SMALL_MAX; value >>= 7)
+    for (; value > SMALL_MAX; value >>= 7) {
         *at++ = (uint8_t)(value | 0x80);
+    }
     *at++ = (uint8_t)value;
     return at;
 }
@@ -182,7 +183,7 @@ static uint8_t *put_varint(uint8_t *at, uint64_t value)
 static uint8_t *put_fixed64(uint8_t *at, uint64_t value)
 {
     wire_put_u64(at, value);
-    return at + sizeof value;
+    return at + sizeof(value);
 }
 
 static uint8_t *put_hash(uint8_t *at, uint8_t key, const void *bytes)
@@ -196,22 +197,26 @@ static uint8_t *put_hash(uint8_t *at, uint8_t key, const void *bytes)
 static uint8_t *put_askers(uint8_t *at, const struct message_decision *decision)
 {
     size_t count = decision->asker_count;
-    if (count > ASKERS_MAX)
+    if (count > ASKERS_MAX) {
         return NULL;
+    }
     uint8_t *size = at + 1;
     *at = RANKS_KEY;
     at += 2;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         at = put_varint(at, decision->askers[i].rank);
+    }
     *size = (uint8_t)(at - size - 1);
     *at++ = WANTS_KEY;
     *at++ = (uint8_t)count;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         *at++ = (uint8_t)decision->askers[i].want;
+    }
     *at++ = NEEDS_KEY;
     *at++ = (uint8_t)(8 * count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         at = put_fixed64(at, decision->askers[i].need);
+    }
     return at;
 }
 
@@ -226,22 +231,22 @@ static uint64_t load(const struct flat_field *field, const uint8_t *from)
     case FLAT_BOOL:
         return *from;
     case FLAT_UINT32:
-        memcpy(&narrow, from, sizeof narrow);
+        memcpy(&narrow, from, sizeof(narrow));
         return narrow;
     case FLAT_SINT32:
-        memcpy(&narrow, from, sizeof narrow);
+        memcpy(&narrow, from, sizeof(narrow));
         return narrow << 1 ^ (0 - (narrow >> 31));
     case FLAT_UINT64:
     case FLAT_FIXED64:
-        memcpy(wide, from, sizeof *wide);
+        memcpy(wide, from, sizeof(*wide));
         return *wide;
     case FLAT_HASH:
-        memcpy(wide, from, sizeof wide);
+        memcpy(wide, from, sizeof(wide));
         return wide[0] | wide[1];
     case FLAT_ASKERS:
         return ((const struct message_decision *)(const void *)from)->asker_count;
     case FLAT_UNUSED:
-        memcpy(&pointer, from, sizeof pointer);
+        memcpy(&pointer, from, sizeof(pointer));
         return pointer != NULL;
     }
     return 0;
@@ -255,18 +260,21 @@ static uint8_t *put_fields(const struct flat *flat, const struct message *messag
         const struct flat_field *field = &flat->fields[i];
         const uint8_t *from = (const uint8_t *)message + field->at;
         uint64_t value = load(field, from);
-        if (value == 0)
+        if (value == 0) {
             continue;
-        if (field->kind == FLAT_UNUSED)
+        }
+        if (field->kind == FLAT_UNUSED) {
             return NULL;
+        }
         if (field->kind == FLAT_HASH) {
             at = put_hash(at, field->key, from);
             continue;
         }
         if (field->kind == FLAT_ASKERS) {
             at = put_askers(at, &message->u.decision);
-            if (at == NULL)
+            if (at == NULL) {
                 return NULL;
+            }
             continue;
         }
         *at++ = field->key;
@@ -280,19 +288,23 @@ size_t wire_flat_put(const struct message *message, uint8_t *bytes)
 {
     const struct flat *flat = &flats[message->type];
     uint8_t *at = bytes;
-    if (!flat->may_be)
+    if (!flat->may_be) {
         return 0;
+    }
     *at++ = TYPE_KEY;
     *at++ = (uint8_t)message->type;
-    if (!hash_is_zero(&message->hash))
+    if (!hash_is_zero(&message->hash)) {
         at = put_hash(at, HASH_KEY, message->hash.bytes);
-    if (flat->body == 0)
+    }
+    if (flat->body == 0) {
         return (size_t)(at - bytes);
+    }
 
     at = put_varint(at, (uint64_t)flat->body << 3 | WIRE_BYTES);
     uint8_t *body = at + 1, *end = put_fields(flat, message, body);
-    if (end == NULL || end - body > SMALL_MAX)
+    if (end == NULL || end - body > SMALL_MAX) {
         return 0;
+    }
     *at = (uint8_t)(end - body);
     return (size_t)(end - bytes);
 }
@@ -310,8 +322,9 @@ HOT static const uint8_t *get_varint(const uint8_t *at, const uint8_t *end,
     }
     for (unsigned i = 0; i < VARINT_BYTES_MAX && at < end; i++) {
         uint8_t byte = *at++;
-        if (i == VARINT_BYTES_MAX - 1 && byte > 1)
+        if (i == VARINT_BYTES_MAX - 1 && byte > 1) {
             return NULL; /* more than 64 bits */
+        }
         value |= (uint64_t)(byte & SMALL_MAX) << (7 * i);
         if (byte <= SMALL_MAX) {
             *out = value;
@@ -326,12 +339,14 @@ static const uint8_t *get_narrow(const uint8_t *at, const uint8_t *end, bool zig
 {
     uint64_t value;
     at = get_varint(at, end, UINT32_MAX, &value);
-    if (at == NULL)
+    if (at == NULL) {
         return NULL;
+    }
     uint32_t narrow = (uint32_t)value;
-    if (zigzag)
+    if (zigzag) {
         narrow = narrow >> 1 ^ (0 - (narrow & 1));
-    memcpy(to, &narrow, sizeof narrow);
+    }
+    memcpy(to, &narrow, sizeof(narrow));
     return at;
 }
 
@@ -347,16 +362,18 @@ static const uint8_t *get_wide(const uint8_t *at, const uint8_t *end, bool fixed
     } else {
         return NULL;
     }
-    if (at != NULL)
-        memcpy(to, &value, sizeof value);
+    if (at != NULL) {
+        memcpy(to, &value, sizeof(value));
+    }
     return at;
 }
 
 static const uint8_t *get_hash(const uint8_t *at, const uint8_t *end, void *to)
 {
     moot_hash hash;
-    if (end - at < 1 + MOOT_HASH_BYTES || *at != MOOT_HASH_BYTES)
+    if (end - at < 1 + MOOT_HASH_BYTES || *at != MOOT_HASH_BYTES) {
         return NULL;
+    }
     memcpy(hash.bytes, at + 1, MOOT_HASH_BYTES);
     memcpy(to, hash.bytes, MOOT_HASH_BYTES);
     return hash_is_zero(&hash) ? NULL : at + 1 + MOOT_HASH_BYTES;
@@ -366,8 +383,9 @@ static const uint8_t *get_hash(const uint8_t *at, const uint8_t *end, void *to)
  * in has less than SMALL_MAX bytes. */
 static bool get_list(const uint8_t **at, const uint8_t *end, uint8_t key, size_t *size)
 {
-    if (end - *at < 2 || (*at)[0] != key || (*at)[1] > end - *at - 2)
+    if (end - *at < 2 || (*at)[0] != key || (*at)[1] > end - *at - 2) {
         return false;
+    }
     *size = (*at)[1];
     *at += 2;
     return true;
@@ -379,30 +397,38 @@ static const uint8_t *get_askers(struct reader *reader, const uint8_t *at,
     struct message_asker askers[ASKERS_MAX];
     size_t size, count = 0;
     at--; /* the key is read again */
-    if (!get_list(&at, end, RANKS_KEY, &size))
+    if (!get_list(&at, end, RANKS_KEY, &size)) {
         return NULL;
+    }
     for (const uint8_t *list_end = at + size; at < list_end; count++) {
         uint64_t rank = 0;
-        if (count == ASKERS_MAX)
+        if (count == ASKERS_MAX) {
             return NULL;
+        }
         at = *at == 0 ? at + 1 : get_varint(at, list_end, LIMIT_RANKS, &rank);
-        if (at == NULL)
+        if (at == NULL) {
             return NULL;
+        }
         askers[count].rank = (uint32_t)rank;
     }
-    if (count == 0 || !get_list(&at, end, WANTS_KEY, &size) || size != count)
+    if (count == 0 || !get_list(&at, end, WANTS_KEY, &size) || size != count) {
         return NULL;
-    for (size_t i = 0; i < count; i++)
+    }
+    for (size_t i = 0; i < count; i++) {
         askers[i].want = (enum want)at[i]; /* a longer one has a bit that no want has */
+    }
     at += count;
-    if (!get_list(&at, end, NEEDS_KEY, &size) || size != 8 * count)
+    if (!get_list(&at, end, NEEDS_KEY, &size) || size != 8 * count) {
         return NULL;
-    for (size_t i = 0; i < count; i++, at += 8)
+    }
+    for (size_t i = 0; i < count; i++, at += 8) {
         askers[i].need = wire_get_u64(at);
-    struct message_asker *kept = arena_take(&reader->arena, sizeof askers);
-    if (kept == NULL)
+    }
+    struct message_asker *kept = arena_take(&reader->arena, sizeof(askers));
+    if (kept == NULL) {
         return NULL;
-    memcpy(kept, askers, count * sizeof *kept);
+    }
+    memcpy(kept, askers, count * sizeof(*kept));
     to->askers = kept;
     to->asker_count = count;
     return at;
@@ -416,8 +442,9 @@ static const uint8_t *get_field(struct reader *reader, const struct flat_field *
     uint8_t *to = (uint8_t *)message + field->at;
     switch ((enum flat_kind)field->kind) {
     case FLAT_BOOL:
-        if (at == end || *at != 1)
+        if (at == end || *at != 1) {
             return NULL;
+        }
         *(bool *)to = true;
         return at + 1;
     case FLAT_UINT32:
@@ -443,11 +470,13 @@ static bool get_fields(struct reader *reader, const struct flat *flat,
 {
     for (size_t i = 0; i < flat->count && at < end; i++) {
         const struct flat_field *field = &flat->fields[i];
-        if (*at != field->key)
+        if (*at != field->key) {
             continue;
+        }
         at = get_field(reader, field, at + 1, end, to);
-        if (at == NULL)
+        if (at == NULL) {
             return false;
+        }
     }
     return at == end;
 }
@@ -457,11 +486,13 @@ static const uint8_t *get_body(const struct flat *flat, const uint8_t *at,
                                const uint8_t *end)
 {
     uint64_t key, size;
-    if (flat->body == 0)
+    if (flat->body == 0) {
         return at;
+    }
     at = get_varint(at, end, UINT32_MAX, &key);
-    if (at == NULL || key != ((uint64_t)flat->body << 3 | WIRE_BYTES) || at == end)
+    if (at == NULL || key != ((uint64_t)flat->body << 3 | WIRE_BYTES) || at == end) {
         return NULL;
+    }
     size = *at++;
     return size <= SMALL_MAX && size == (uint64_t)(end - at) ? at : NULL;
 }
@@ -470,17 +501,21 @@ static bool get_message(struct reader *reader, const struct wire_piece *piece,
                         struct message *to)
 {
     const uint8_t *at = piece->bytes, *end = at + piece->size;
-    if (piece->size < 2 || at[0] != TYPE_KEY || at[1] >= MESSAGE_TYPE_END)
+    if (piece->size < 2 || at[0] != TYPE_KEY || at[1] >= MESSAGE_TYPE_END) {
         return false;
+    }
     const struct flat *flat = &flats[at[1]];
-    if (!flat->may_be)
+    if (!flat->may_be) {
         return false;
+    }
     to->type = (enum message_type)at[1];
     at += 2;
-    if (at < end && *at == HASH_KEY)
+    if (at < end && *at == HASH_KEY) {
         at = get_hash(at + 1, end, &to->hash);
-    if (at != NULL)
+    }
+    if (at != NULL) {
         at = get_body(flat, at, end);
+    }
     return at != NULL && get_fields(reader, flat, at, end, to) &&
            (to->type != MESSAGE_RESULT || wire_take_payload(reader, &to->u.result));
 }
@@ -495,10 +530,11 @@ bool wire_flat_likely(const struct wire_piece *piece)
 bool wire_flat_get(struct reader *reader, const struct wire_piece *piece,
                    struct message *to)
 {
-    if (get_message(reader, piece, to))
+    if (get_message(reader, piece, to)) {
         return true;
+    }
     to->type = MESSAGE_NONE;
     to->hash = (moot_hash){{0}};
-    memset(&to->u, 0, sizeof to->u);
+    memset(&to->u, 0, sizeof(to->u));
     return false;
 }

@@ -20,8 +20,8 @@
 #ifndef PROTO_WIRE_PRIVATE_H
 #define PROTO_WIRE_PRIVATE_H
 
-#include "limits.h"
-#include "wire.h"
+#include "proto/limits.h"
+#include "proto/wire.h"
 
 #include "moot.pb-c.h"
 
@@ -52,26 +52,26 @@ enum {
 static inline void wire_put_u32(uint8_t *to, uint32_t value)
 {
     value = htole32(value);
-    memcpy(to, &value, sizeof value);
+    memcpy(to, &value, sizeof(value));
 }
 
 static inline void wire_put_u64(uint8_t *to, uint64_t value)
 {
     value = htole64(value);
-    memcpy(to, &value, sizeof value);
+    memcpy(to, &value, sizeof(value));
 }
 
 static inline uint32_t wire_get_u32(const uint8_t *from)
 {
     uint32_t value;
-    memcpy(&value, from, sizeof value);
+    memcpy(&value, from, sizeof(value));
     return le32toh(value);
 }
 
 static inline uint64_t wire_get_u64(const uint8_t *from)
 {
     uint64_t value;
-    memcpy(&value, from, sizeof value);
+    memcpy(&value, from, sizeof(value));
     return le64toh(value);
 }
 

@@ -5,7 +5,7 @@
  * are borrowed from where protobuf-c has put them; what needs another shape is laid out
  * in the arena.  Whether the values make sense is wire_check.c's question.
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
 #include "hashing/identity.h"
 
@@ -22,21 +22,24 @@ static bool get_hash(struct reader *reader, const ProtobufCBinaryData *from,
                      moot_hash *to)
 {
     *to = (moot_hash){{0}};
-    if (from->len == 0)
+    if (from->len == 0) {
         return true;
-    if (from->len != sizeof to->bytes)
+    }
+    if (from->len != sizeof(to->bytes)) {
         return wire_refuse(reader, "a hash has not 16 bytes");
-    memcpy(to->bytes, from->data, sizeof to->bytes);
+    }
+    memcpy(to->bytes, from->data, sizeof(to->bytes));
     return !hash_is_zero(to) || wire_refuse(reader, "a hash is zero");
 }
 
 bool wire_get_hashes(struct reader *reader, const ProtobufCBinaryData *from,
                      const moot_hash **to, size_t *count)
 {
-    if (from->len % sizeof **to != 0)
+    if (from->len % sizeof(**to) != 0) {
         return wire_refuse(reader, "a list of hashes is cut off");
+    }
     *to = (const moot_hash *)from->data; /* bytes, so nothing to align */
-    *count = from->len / sizeof **to;
+    *count = from->len / sizeof(**to);
     return true;
 }
 
@@ -45,19 +48,23 @@ bool wire_get_set(struct reader *reader, const ProtobufCBinaryData *from,
 {
     size_t words = from->len / sizeof(uint64_t);
     *to = NULL;
-    if (from->len == 0)
+    if (from->len == 0) {
         return true;
-    if (from->len % sizeof(uint64_t) != 0 || words > LIMIT_RANKS / 64)
+    }
+    if (from->len % sizeof(uint64_t) != 0 || words > LIMIT_RANKS / 64) {
         return wire_refuse(reader, "a rank set has a wrong size");
+    }
     struct rankset *set =
-        arena_take(&reader->arena, sizeof *set + (words - 1) * sizeof(uint64_t));
-    if (set == NULL)
+        arena_take(&reader->arena, sizeof(*set) + (words - 1) * sizeof(uint64_t));
+    if (set == NULL) {
         return false;
+    }
     set->low = wire_get_u64(from->data);
     set->high = words > 1 ? (uint64_t *)(set + 1) : NULL;
     set->high_words = (uint32_t)(words - 1);
-    for (size_t i = 1; i < words; i++)
+    for (size_t i = 1; i < words; i++) {
         set->high[i - 1] = wire_get_u64(from->data + i * sizeof(uint64_t));
+    }
     *to = set;
     return rankset_words(set) == words ||
            wire_refuse(reader, "a rank set ends with zeros");
@@ -68,12 +75,15 @@ static bool get_text(struct reader *reader, const ProtobufCBinaryData *from,
                      size_t bytes_max, const char **to)
 {
     *to = NULL;
-    if (from->len == 0)
+    if (from->len == 0) {
         return true;
-    if (from->len > bytes_max)
+    }
+    if (from->len > bytes_max) {
         return wire_refuse(reader, "a text is too long");
-    if (memchr(from->data, 0, from->len) != NULL)
+    }
+    if (memchr(from->data, 0, from->len) != NULL) {
         return wire_refuse(reader, "a text has a zero in it");
+    }
     *to = (const char *)from->data;
     return true;
 }
@@ -81,9 +91,10 @@ static bool get_text(struct reader *reader, const ProtobufCBinaryData *from,
 static bool get_spec(struct reader *reader, const Moot__Spec *from,
                      const struct message_spec **out)
 {
-    struct message_spec *to = arena_take(&reader->arena, sizeof *to);
-    if (to == NULL)
+    struct message_spec *to = arena_take(&reader->arena, sizeof(*to));
+    if (to == NULL) {
         return false;
+    }
     *to = (struct message_spec){
         .kernel_version = from->kernel_version,
         .flags = from->flags,
@@ -94,10 +105,12 @@ static bool get_spec(struct reader *reader, const Moot__Spec *from,
         .key_size = from->key.len,
         .priority = from->priority,
     };
-    if (from->has_key && to->key == NULL)
+    if (from->has_key && to->key == NULL) {
         to->key = ""; /* empty, but there */
-    if (!from->has_key && from->key.len > 0)
+    }
+    if (!from->has_key && from->key.len > 0) {
         return wire_refuse(reader, "a key that is none");
+    }
     *out = to;
     return get_text(reader, &from->kernel_name, LIMIT_KERNEL_NAME_BYTES,
                     &to->kernel_name) &&
@@ -133,11 +146,13 @@ static bool get_decision(struct reader *reader, const Moot__Message *message,
     const Moot__Decision *from = message->decision;
     struct message_decision *to = &out->u.decision;
     size_t count = from->n_asker_ranks;
-    if (from->n_asker_wants != count || from->n_asker_needs != count)
+    if (from->n_asker_wants != count || from->n_asker_needs != count) {
         return wire_refuse(reader, "DECISION: the lists of askers differ in length");
-    struct message_asker *askers = arena_take(&reader->arena, count * sizeof *askers);
-    if (askers == NULL)
+    }
+    struct message_asker *askers = arena_take(&reader->arena, count * sizeof(*askers));
+    if (askers == NULL) {
         return false;
+    }
     for (size_t i = 0; i < count; i++) {
         askers[i].rank = from->asker_ranks[i];
         askers[i].want = (enum want)from->asker_wants[i];
@@ -154,10 +169,12 @@ static bool get_decision(struct reader *reader, const Moot__Message *message,
 
 bool wire_take_payload(struct reader *reader, struct message_result *result)
 {
-    if (result->data != RESULT_EAGER)
+    if (result->data != RESULT_EAGER) {
         return true;
-    if (result->size > reader->payload_bytes)
+    }
+    if (result->size > reader->payload_bytes) {
         return false;
+    }
     result->payload = reader->payload;
     reader->payload += result->size;
     reader->payload_bytes -= result->size;
@@ -247,16 +264,19 @@ static bool get_sites(struct reader *reader, const ProtobufCBinaryData *from,
 {
     const char *at = (const char *)from->data;
     const char *end = at + from->len;
-    const char **sites = arena_take(&reader->arena, count * sizeof *sites);
-    if (sites == NULL)
+    const char **sites = arena_take(&reader->arena, count * sizeof(*sites));
+    if (sites == NULL) {
         return false;
+    }
     for (size_t i = 0; i < count; i++) {
         size_t left = (size_t)(end - at);
         size_t size = strnlen(at, left);
-        if (size == left)
+        if (size == left) {
             return wire_refuse(reader, "HASHES: a site is cut off");
-        if (size > LIMIT_SITE_BYTES)
+        }
+        if (size > LIMIT_SITE_BYTES) {
             return wire_refuse(reader, "HASHES: a site is too long");
+        }
         sites[i] = at;
         at += size + 1;
     }
@@ -270,8 +290,9 @@ static bool get_hash_list(struct reader *reader, const Moot__Message *message,
     const Moot__Hashes *from = message->hashes;
     struct message_hashes *to = &out->u.hashes;
     size_t count;
-    if (!wire_get_hashes(reader, &from->hashes, &to->hashes, &count))
+    if (!wire_get_hashes(reader, &from->hashes, &to->hashes, &count)) {
         return false;
+    }
     to->lane = from->lane;
     to->first = from->first;
     to->count = (uint32_t)count;
@@ -337,8 +358,9 @@ static bool get_chase(struct reader *reader, const Moot__Message *message,
 {
     struct message_chase *to = &out->u.chase;
     size_t count;
-    if (!wire_get_hashes(reader, &message->chase->path, &to->path, &count))
+    if (!wire_get_hashes(reader, &message->chase->path, &to->path, &count)) {
         return false;
+    }
     to->path_count = (uint32_t)count;
     to->hops = message->chase->hops;
     return get_hash(reader, &message->chase->mark, &to->mark);
@@ -349,8 +371,9 @@ static bool get_family(struct reader *reader, const Moot__Message *message,
 {
     struct message_family *to = &out->u.family;
     size_t count;
-    if (!wire_get_hashes(reader, &message->family->children, &to->children, &count))
+    if (!wire_get_hashes(reader, &message->family->children, &to->children, &count)) {
         return false;
+    }
     to->first = message->family->first;
     to->count = (uint32_t)count;
     return true;
@@ -361,8 +384,9 @@ static bool get_diverged(struct reader *reader, const Moot__Message *message,
 {
     const Moot__Diverged *from = message->diverged;
     struct message_diverged *to = &out->u.diverged;
-    if (from->n_sides > LIMIT_SIDES)
+    if (from->n_sides > LIMIT_SIDES) {
         return wire_refuse(reader, "DIVERGED: too many sides");
+    }
     to->lane = from->lane;
     to->position = from->position;
     to->sides = (uint32_t)from->n_sides;
@@ -370,8 +394,9 @@ static bool get_diverged(struct reader *reader, const Moot__Message *message,
         const Moot__Diverged__Side *side = from->sides[i];
         if (!get_hash(reader, &side->hash, &to->side[i].hash) ||
             !get_text(reader, &side->site, LIMIT_SITE_BYTES, &to->side[i].site) ||
-            !wire_get_set(reader, &side->ranks, &to->side[i].ranks))
+            !wire_get_set(reader, &side->ranks, &to->side[i].ranks)) {
             return false;
+        }
     }
     return true;
 }
@@ -461,12 +486,15 @@ bool wire_read_message(struct reader *reader, const Moot__Message *from,
                        struct message *to)
 {
     unsigned type = (unsigned)from->type;
-    if (type == MESSAGE_NONE || type >= MESSAGE_TYPE_END)
+    if (type == MESSAGE_NONE || type >= MESSAGE_TYPE_END) {
         return wire_refuse(reader, "no such message type");
-    if (from->body_case != bodies[type].body_case)
+    }
+    if (from->body_case != bodies[type].body_case) {
         return wire_refuse(reader, "a message has not the body of its type");
+    }
     to->type = (enum message_type)type;
-    if (!get_hash(reader, &from->hash, &to->hash))
+    if (!get_hash(reader, &from->hash, &to->hash)) {
         return false;
+    }
     return bodies[type].get == NULL || bodies[type].get(reader, from, to);
 }

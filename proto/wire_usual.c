@@ -15,10 +15,10 @@
  *
  * The size is a varint of one byte or two, the length one of up to four.
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
 #include "hashing/identity.h"
-#include "moot_error.h"
+#include "proto/moot_error.h"
 
 enum {
     HASH_HEAD = 0x12 << 16 | MOOT_HASH_BYTES << 24, /* behind the type */
@@ -59,8 +59,9 @@ static bool get_hash(const uint8_t *at, enum message_type type, struct message *
 {
     moot_hash hash;
     memcpy(hash.bytes, at + AT_HASH, MOOT_HASH_BYTES);
-    if (hash_is_zero(&hash))
+    if (hash_is_zero(&hash)) {
         return false;
+    }
     to->type = type;
     to->hash = hash;
     return true;
@@ -96,8 +97,9 @@ static bool is_usual_result(const struct message *message)
 
 static size_t put_result(const struct message *message, uint8_t *bytes)
 {
-    if (!is_usual_result(message))
+    if (!is_usual_result(message)) {
         return 0;
+    }
     const struct message_result *result = &message->u.result;
     const bool two = result->size > VARINT_MAX;
     const size_t size = RESULT_BYTES + (two ? 1u : 0u);
@@ -110,8 +112,9 @@ static size_t put_result(const struct message *message, uint8_t *bytes)
     bytes[AT_TAIL + 1] = RESULT_EAGER;
     bytes[AT_TAIL + 2] = SIZE_KEY;
     bytes[AT_SIZE] = (uint8_t)(two ? result->size | VARINT_MORE : result->size);
-    if (two)
+    if (two) {
         bytes[AT_SIZE + 1] = (uint8_t)(result->size >> 7);
+    }
     return size;
 }
 
@@ -119,10 +122,12 @@ static size_t put_result(const struct message *message, uint8_t *bytes)
 static uint64_t get_size(const uint8_t *at, bool two)
 {
     const bool goes_on = *at > VARINT_MAX;
-    if (goes_on != two)
+    if (goes_on != two) {
         return 0;
-    if (!two)
+    }
+    if (!two) {
         return *at;
+    }
     const uint8_t high = at[1];
     return high > 0 && high <= VARINT_MAX ? (uint64_t)high << 7 | (*at & VARINT_MAX)
                                           : 0;
@@ -136,15 +141,17 @@ static bool get_result(struct reader *reader, const struct wire_piece *piece,
     if ((piece->size != RESULT_BYTES && !two) ||
         (head_differs(piece, MESSAGE_RESULT, RESULT_KEY) | (at[AT_FIELDS] ^ UID_KEY) |
          (at[AT_EVIDENCE] ^ EVIDENCE_KEY) | (at[AT_TAIL] ^ DATA_KEY) |
-         (at[AT_TAIL + 1] ^ RESULT_EAGER) | (at[AT_TAIL + 2] ^ SIZE_KEY)) != 0)
+         (at[AT_TAIL + 1] ^ RESULT_EAGER) | (at[AT_TAIL + 2] ^ SIZE_KEY)) != 0) {
         return false;
+    }
     const uint64_t size = get_size(at + AT_SIZE, two);
     const uint64_t uid = wire_get_u64(at + AT_UID);
     const uint8_t evidence = at[AT_EVIDENCE + 1];
     if (size == 0 || size > LIMIT_EAGER_BYTES || size > reader->payload_bytes ||
         uid == 0 || evidence == EVIDENCE_NONE || evidence >= EVIDENCE_END ||
-        !get_hash(at, MESSAGE_RESULT, to))
+        !get_hash(at, MESSAGE_RESULT, to)) {
         return false;
+    }
     to->u.result = (struct message_result){.owner_uid = uid,
                                            .evidence = (enum evidence)evidence,
                                            .data = RESULT_EAGER,
@@ -181,13 +188,15 @@ static bool is_usual_motion(const struct message *message)
 
 static size_t put_motion(const struct message *message, uint8_t *bytes)
 {
-    if (!is_usual_motion(message))
+    if (!is_usual_motion(message)) {
         return 0;
+    }
     const struct message_motion *motion = &message->u.motion;
     size_t size = MOTION_BYTES;
     uint64_t len = motion->len;
-    for (; len > VARINT_MAX; len >>= 7)
+    for (; len > VARINT_MAX; len >>= 7) {
         bytes[size++ - 1] = (uint8_t)(len | VARINT_MORE);
+    }
     bytes[size - 1] = (uint8_t)len;
     put_head(bytes, message, MOTION_KEY, size);
     bytes[AT_FIELDS] = (uint8_t)HOLDS;
@@ -206,8 +215,9 @@ static uint64_t get_len(const uint8_t *at, size_t size)
     uint64_t len = 0;
     for (size_t i = 0; i < size; i++) {
         const bool goes_on = at[i] > VARINT_MAX;
-        if (goes_on != (i + 1 < size))
+        if (goes_on != (i + 1 < size)) {
             return 0;
+        }
         len |= (uint64_t)(at[i] & VARINT_MAX) << 7 * i;
     }
     return at[size - 1] != 0 ? len : 0;
@@ -220,14 +230,16 @@ static bool get_motion(const struct wire_piece *piece, struct message *to)
         (head_differs(piece, MESSAGE_MOTION, MOTION_KEY) |
          (at[AT_FIELDS] ^ (HOLDS & 0xff)) | (at[AT_FIELDS + 1] ^ HOLDS >> 8) |
          (at[AT_WANT] ^ WANT_KEY) | (at[AT_NEED] ^ NEED_KEY) |
-         (at[AT_LEN] ^ LEN_KEY)) != 0)
+         (at[AT_LEN] ^ LEN_KEY)) != 0) {
         return false;
+    }
     const uint8_t want = at[AT_WANT + 1];
     const uint64_t need = wire_get_u64(at + AT_NEED + 1);
     const uint64_t len = get_len(at + AT_LEN + 1, piece->size - AT_LEN - 1);
     if ((want != WANT_DONE && want != WANT_DATA) || need == 0 || len == 0 ||
-        !get_hash(at, MESSAGE_MOTION, to))
+        !get_hash(at, MESSAGE_MOTION, to)) {
         return false;
+    }
     to->u.motion = (struct message_motion){
         .holds = true, .want = (enum want)want, .need = need, .len = len};
     return true;
@@ -253,8 +265,9 @@ static bool is_usual_decision(const struct message *message)
 
 static size_t put_decision(const struct message *message, uint8_t *bytes)
 {
-    if (!is_usual_decision(message))
+    if (!is_usual_decision(message)) {
         return 0;
+    }
     put_head(bytes, message, DECISION_KEY, DECISION_BYTES);
     bytes[AT_FIELDS] = VOTE_KEY;
     bytes[AT_FIELDS + 1] = (uint8_t)message->u.decision.evidence;
@@ -266,12 +279,14 @@ static bool get_decision(const struct wire_piece *piece, struct message *to)
     const uint8_t *at = piece->bytes;
     if (piece->size != DECISION_BYTES ||
         (head_differs(piece, MESSAGE_DECISION, DECISION_KEY) |
-         (at[AT_FIELDS] ^ VOTE_KEY)) != 0)
+         (at[AT_FIELDS] ^ VOTE_KEY)) != 0) {
         return false;
+    }
     const uint8_t evidence = at[AT_FIELDS + 1];
     if (evidence == EVIDENCE_NONE || evidence >= EVIDENCE_END ||
-        !get_hash(at, MESSAGE_DECISION, to))
+        !get_hash(at, MESSAGE_DECISION, to)) {
         return false;
+    }
     to->u.decision = (struct message_decision){.evidence = (enum evidence)evidence};
     return true;
 }
@@ -280,8 +295,9 @@ static bool get_decision(const struct wire_piece *piece, struct message *to)
 
 size_t wire_usual_put(const struct message *message, uint8_t *bytes)
 {
-    if (hash_is_zero(&message->hash))
+    if (hash_is_zero(&message->hash)) {
         return 0;
+    }
     return message->type == MESSAGE_RESULT     ? put_result(message, bytes)
            : message->type == MESSAGE_MOTION   ? put_motion(message, bytes)
            : message->type == MESSAGE_DECISION ? put_decision(message, bytes)
@@ -291,8 +307,9 @@ size_t wire_usual_put(const struct message *message, uint8_t *bytes)
 bool wire_usual_get(struct reader *reader, const struct wire_piece *piece,
                     struct message *to)
 {
-    if (piece->size < DECISION_BYTES)
+    if (piece->size < DECISION_BYTES) {
         return false;
+    }
     const uint8_t type = piece->bytes[AT_TYPE];
     return type == MESSAGE_RESULT     ? get_result(reader, piece, to)
            : type == MESSAGE_MOTION   ? get_motion(piece, to)

@@ -4,7 +4,7 @@
  * prevent, so they leave least to interpretation: lists are in order, a value stands
  * where its type has one and nowhere else.
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
 #include "hashing/identity.h"
 
@@ -12,16 +12,20 @@ static_assert(LIMIT_RANKS <= 1u << BALLOT_RANK_BITS, "a ballot has room for its 
 
 static const char *check_newcomers(const struct message_view *view)
 {
-    if (view->newcomers > LIMIT_NEWCOMERS)
+    if (view->newcomers > LIMIT_NEWCOMERS) {
         return "a view has too many newcomers";
+    }
     for (uint32_t i = 0; i < view->newcomers; i++) {
         const struct message_newcomer *newcomer = &view->newcomer[i];
-        if (newcomer->rank >= LIMIT_RANKS)
+        if (newcomer->rank >= LIMIT_RANKS) {
             return "a newcomer is beyond the limit";
-        if (newcomer->uid == 0)
+        }
+        if (newcomer->uid == 0) {
             return "a newcomer has no uid";
-        if (i > 0 && newcomer->rank <= newcomer[-1].rank)
+        }
+        if (i > 0 && newcomer->rank <= newcomer[-1].rank) {
             return "newcomers are not in order";
+        }
     }
     return NULL;
 }
@@ -30,19 +34,24 @@ static const char *check_newcomers(const struct message_view *view)
 static const char *check_past(const struct message_view *view)
 {
     uint64_t before = 0;
-    if (view->history == 0)
+    if (view->history == 0) {
         return "a view has no history";
-    if (view->history > LIMIT_PAST_VIEWS)
+    }
+    if (view->history > LIMIT_PAST_VIEWS) {
         return "a view has too long a history";
+    }
     for (uint32_t i = 0; i < view->history; i++) {
         const struct message_past *past = &view->past[i];
-        if (past->members == NULL)
+        if (past->members == NULL) {
             return "a past view has no members";
+        }
         const char *why = wire_check_set(past->members);
-        if (why != NULL)
+        if (why != NULL) {
             return why;
-        if (past->epoch <= before || past->epoch >= view->epoch)
+        }
+        if (past->epoch <= before || past->epoch >= view->epoch) {
             return "a view's epochs are not in order";
+        }
         before = past->epoch;
     }
     return NULL;
@@ -53,23 +62,28 @@ static const char *check_left(const struct message_view *view)
     const char *why = wire_check_set_or_null(view->left);
     for (uint32_t rank = view->left != NULL ? rankset_next(view->left, 0) : UINT32_MAX;
          why == NULL && rank != UINT32_MAX; rank = rankset_next(view->left, rank + 1)) {
-        if (rankset_has(view->members, rank))
+        if (rankset_has(view->members, rank)) {
             why = "a member of a view has left it";
+        }
     }
     return why;
 }
 
 static const char *check_view_value(const struct message_view *view)
 {
-    if (view->members == NULL)
+    if (view->members == NULL) {
         return "a view has no members";
+    }
     const char *why = wire_check_set(view->members);
-    if (why == NULL)
+    if (why == NULL) {
         why = check_left(view);
-    if (why == NULL)
+    }
+    if (why == NULL) {
         why = check_newcomers(view);
-    if (why == NULL)
+    }
+    if (why == NULL) {
         why = check_past(view);
+    }
     return why;
 }
 
@@ -86,10 +100,12 @@ const char *wire_check_heartbeat(const struct message *message)
 
 static const char *check_ballot(uint64_t ballot)
 {
-    if (ballot >> BALLOT_RANK_BITS == 0)
+    if (ballot >> BALLOT_RANK_BITS == 0) {
         return "a ballot has no round";
-    if ((ballot & ((UINT64_C(1) << BALLOT_RANK_BITS) - 1)) >= LIMIT_RANKS)
+    }
+    if ((ballot & ((UINT64_C(1) << BALLOT_RANK_BITS) - 1)) >= LIMIT_RANKS) {
         return "a ballot's proposer is beyond the limit";
+    }
     return NULL;
 }
 
@@ -98,40 +114,52 @@ const char *wire_check_paxos(const struct message *message)
     const struct message_paxos *paxos = &message->u.paxos;
     bool promise = message->type == MESSAGE_PROMISE || message->type == MESSAGE_PROPOSE;
     const char *why = check_ballot(paxos->ballot);
-    if (why == NULL && paxos->accepted != 0)
+    if (why == NULL && paxos->accepted != 0) {
         why = promise ? check_ballot(paxos->accepted)
                       : "only PROMISE and PROPOSE tell what was accepted";
-    if (why == NULL)
+    }
+    if (why == NULL) {
         why = wire_check_set_or_null(paxos->dead);
-    if (why == NULL)
+    }
+    if (why == NULL) {
         why = wire_check_set_or_null(paxos->heard);
-    if (why != NULL)
+    }
+    if (why != NULL) {
         return why;
-    if (paxos->accepted > paxos->ballot)
+    }
+    if (paxos->accepted > paxos->ballot) {
         return "a ballot below what was accepted";
-    if (paxos->heard != NULL && message->type != MESSAGE_REJECT)
+    }
+    if (paxos->heard != NULL && message->type != MESSAGE_REJECT) {
         return "only a REJECT tells who is heard";
+    }
     bool valued = message->type == MESSAGE_PROPOSE || paxos->accepted != 0;
-    if (valued != (paxos->value != NULL))
+    if (valued != (paxos->value != NULL)) {
         return valued ? "a ballot's value is missing" : "a value that belongs nowhere";
+    }
     return valued ? check_view_value(paxos->value) : NULL;
 }
 
 const char *wire_check_report(const struct message *message)
 {
     const struct message_report *report = &message->u.report;
-    if (report->count > LIMIT_REPORT_ENTRIES)
+    if (report->count > LIMIT_REPORT_ENTRIES) {
         return "REPORT: too many entries";
+    }
     for (uint32_t i = 0; i < report->count; i++) {
         const struct message_entry *entry = &report->entry[i];
-        if (hash_is_zero(&entry->hash))
+        if (hash_is_zero(&entry->hash)) {
             return "a hash in a list is zero";
-        if (entry->what > REPORT_SEEN)
+        }
+        if (entry->what > REPORT_SEEN) {
             return "REPORT: no such thing to report";
-        if (entry->owner >= LIMIT_RANKS)
+        }
+        if (entry->owner >= LIMIT_RANKS) {
             return "REPORT: an owner is beyond the limit";
-        if (entry->evidence >= EVIDENCE_END)
+        }
+        if (entry->evidence >= EVIDENCE_END) {
             return "REPORT: no such evidence";
+        }
     }
     return NULL;
 }

@@ -2,7 +2,7 @@
  *
  * The counterpart of wire_view_write.c; wire_read.c says how readers work.
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
 bool wire_get_heartbeat(struct reader *reader, const Moot__Message *message,
                         struct message *out)
@@ -27,12 +27,14 @@ static bool get_newcomers(struct reader *reader, const Moot__View *from,
                           struct message_view *to)
 {
     size_t count = from->n_newcomer_ranks;
-    if (from->n_newcomer_hosts != count || from->n_newcomer_uids != count)
+    if (from->n_newcomer_hosts != count || from->n_newcomer_uids != count) {
         return wire_refuse(reader, "a view's lists of newcomers differ in length");
+    }
     struct message_newcomer *newcomers =
-        arena_take(&reader->arena, count * sizeof *newcomers);
-    if (newcomers == NULL)
+        arena_take(&reader->arena, count * sizeof(*newcomers));
+    if (newcomers == NULL) {
         return false;
+    }
     for (size_t i = 0; i < count; i++) {
         newcomers[i].rank = from->newcomer_ranks[i];
         newcomers[i].host = from->newcomer_hosts[i];
@@ -50,9 +52,10 @@ static struct rankset *get_sets(struct reader *reader, const ProtobufCBinaryData
 {
     uint32_t high_words = words > 0 ? words - 1 : 0;
     struct rankset *sets = arena_take(
-        &reader->arena, count * (sizeof *sets + high_words * sizeof(uint64_t)));
-    if (sets == NULL)
+        &reader->arena, count * (sizeof(*sets) + high_words * sizeof(uint64_t)));
+    if (sets == NULL) {
         return NULL;
+    }
     uint64_t *high = (uint64_t *)(sets + count);
     const uint8_t *at = from->data;
     *used = 0;
@@ -76,19 +79,24 @@ static bool get_past(struct reader *reader, const Moot__View *from,
 {
     size_t count = from->n_past_epochs, bytes = from->past_members.len;
     uint32_t words = 0, used;
-    if (count > LIMIT_PAST_VIEWS)
+    if (count > LIMIT_PAST_VIEWS) {
         return wire_refuse(reader, "a view has too long a history");
-    if (count > 0 && bytes <= count * LIMIT_RANKS / 8)
+    }
+    if (count > 0 && bytes <= count * LIMIT_RANKS / 8) {
         words = (uint32_t)(bytes / count / sizeof(uint64_t));
-    if (bytes != count * words * sizeof(uint64_t) || (count > 0 && words == 0))
+    }
+    if (bytes != count * words * sizeof(uint64_t) || (count > 0 && words == 0)) {
         return wire_refuse(reader, "a view's past members have a wrong size");
-    struct message_past *past = arena_take(&reader->arena, count * sizeof *past);
+    }
+    struct message_past *past = arena_take(&reader->arena, count * sizeof(*past));
     const struct rankset *sets =
         get_sets(reader, &from->past_members, count, words, &used);
-    if (past == NULL || sets == NULL)
+    if (past == NULL || sets == NULL) {
         return false;
-    for (size_t i = 0; i < count; i++)
+    }
+    for (size_t i = 0; i < count; i++) {
         past[i] = (struct message_past){from->past_epochs[i], &sets[i]};
+    }
     to->history = (uint32_t)count;
     to->past = past;
     return used == words ||
@@ -117,9 +125,10 @@ bool wire_get_paxos(struct reader *reader, const Moot__Message *message,
     struct message_paxos *to = &out->u.paxos;
     struct message_view *value = NULL;
     if (from->value != NULL) {
-        value = arena_take(&reader->arena, sizeof *value);
-        if (value == NULL || !get_view_value(reader, from->value, value))
+        value = arena_take(&reader->arena, sizeof(*value));
+        if (value == NULL || !get_view_value(reader, from->value, value)) {
             return false;
+        }
     }
     to->ballot = from->ballot;
     to->accepted = from->accepted;
@@ -135,15 +144,19 @@ bool wire_get_report(struct reader *reader, const Moot__Message *message,
     struct message_report *to = &out->u.report;
     const moot_hash *hashes;
     size_t count;
-    if (!wire_get_hashes(reader, &from->hashes, &hashes, &count))
+    if (!wire_get_hashes(reader, &from->hashes, &hashes, &count)) {
         return false;
+    }
     if (from->n_whats != count || from->n_owners != count || from->n_epochs != count ||
-        from->n_payloads != count || from->n_evidences != count)
+        from->n_payloads != count || from->n_evidences != count) {
         return wire_refuse(reader, "REPORT: the lists of entries differ in length");
-    struct message_entry *entries = arena_take(&reader->arena, count * sizeof *entries);
-    if (entries == NULL)
+    }
+    struct message_entry *entries =
+        arena_take(&reader->arena, count * sizeof(*entries));
+    if (entries == NULL) {
         return false;
-    for (size_t i = 0; i < count; i++)
+    }
+    for (size_t i = 0; i < count; i++) {
         entries[i] = (struct message_entry){
             .hash = hashes[i],
             .what = (enum report_what)from->whats[i],
@@ -152,6 +165,7 @@ bool wire_get_report(struct reader *reader, const Moot__Message *message,
             .has_payload = from->payloads[i],
             .evidence = (enum evidence)from->evidences[i],
         };
+    }
     to->last = from->last;
     to->count = (uint32_t)count;
     to->entry = entries;

@@ -3,7 +3,7 @@
  * The counterpart of wire_view_read.c; wire_write.c says how writers work.  What comes
  * in lists of structs goes out as one list a field, laid out in the scratch.
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
 enum {
     /* An uid, a rank and a host. */
@@ -52,7 +52,7 @@ static void put_past(struct encoder *encoder, const struct message_view *view,
     size_t set_bytes = words * sizeof(uint64_t);
     to->n_past_epochs = view->history;
     to->past_epochs =
-        wire_scratch_take(encoder, view->history * sizeof *to->past_epochs);
+        wire_scratch_take(encoder, view->history * sizeof(*to->past_epochs));
     uint8_t *sets = wire_scratch_take(encoder, view->history * set_bytes);
     for (uint32_t i = 0; i < view->history; i++) {
         to->past_epochs[i] = view->past[i].epoch;
@@ -66,9 +66,11 @@ static void put_newcomers(struct encoder *encoder, const struct message_view *vi
 {
     uint32_t count = view->newcomers;
     to->n_newcomer_ranks = to->n_newcomer_hosts = to->n_newcomer_uids = count;
-    to->newcomer_uids = wire_scratch_take(encoder, count * sizeof *to->newcomer_uids);
-    to->newcomer_ranks = wire_scratch_take(encoder, count * sizeof *to->newcomer_ranks);
-    to->newcomer_hosts = wire_scratch_take(encoder, count * sizeof *to->newcomer_hosts);
+    to->newcomer_uids = wire_scratch_take(encoder, count * sizeof(*to->newcomer_uids));
+    to->newcomer_ranks =
+        wire_scratch_take(encoder, count * sizeof(*to->newcomer_ranks));
+    to->newcomer_hosts =
+        wire_scratch_take(encoder, count * sizeof(*to->newcomer_hosts));
     for (uint32_t i = 0; i < count; i++) {
         to->newcomer_uids[i] = view->newcomer[i].uid;
         to->newcomer_ranks[i] = view->newcomer[i].rank;
@@ -124,12 +126,12 @@ void wire_put_report(struct encoder *encoder, const struct message *message)
     to->last = report->last;
     to->n_whats = to->n_owners = to->n_epochs = count;
     to->n_payloads = to->n_evidences = count;
-    to->epochs = wire_scratch_take(encoder, count * sizeof *to->epochs);
-    to->whats = wire_scratch_take(encoder, count * sizeof *to->whats);
-    to->owners = wire_scratch_take(encoder, count * sizeof *to->owners);
-    to->payloads = wire_scratch_take(encoder, count * sizeof *to->payloads);
-    to->evidences = wire_scratch_take(encoder, count * sizeof *to->evidences);
-    moot_hash *hashes = wire_scratch_take(encoder, count * sizeof *hashes);
+    to->epochs = wire_scratch_take(encoder, count * sizeof(*to->epochs));
+    to->whats = wire_scratch_take(encoder, count * sizeof(*to->whats));
+    to->owners = wire_scratch_take(encoder, count * sizeof(*to->owners));
+    to->payloads = wire_scratch_take(encoder, count * sizeof(*to->payloads));
+    to->evidences = wire_scratch_take(encoder, count * sizeof(*to->evidences));
+    moot_hash *hashes = wire_scratch_take(encoder, count * sizeof(*hashes));
     for (size_t i = 0; i < count; i++) {
         const struct message_entry *entry = &report->entry[i];
         to->epochs[i] = entry->epoch;
@@ -139,7 +141,7 @@ void wire_put_report(struct encoder *encoder, const struct message *message)
         to->evidences[i] = entry->evidence;
         hashes[i] = entry->hash;
     }
-    to->hashes = wire_borrow(hashes, count * sizeof *hashes);
+    to->hashes = wire_borrow(hashes, count * sizeof(*hashes));
 }
 
 void wire_put_fenced(struct encoder *encoder, const struct message *message)

@@ -9,7 +9,7 @@
  * bounded multiple of its size, and nothing that it must merge or drop.
  */
 #include "hashing/hot.h"
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
 enum {
     WALK_DEPTH_MAX = 3, /* Message, its body, and a Spec or Side in that */
@@ -38,11 +38,13 @@ HOT static bool take_varint(struct cursor *cursor, uint64_t *out)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < WALK_VARINT_BYTES_MAX; i++) {
-        if (cursor->at == cursor->end)
+        if (cursor->at == cursor->end) {
             return fail(cursor, "body: a number is cut off");
+        }
         uint8_t byte = *cursor->at++;
-        if (i == WALK_VARINT_BYTES_MAX - 1 && byte > 1)
+        if (i == WALK_VARINT_BYTES_MAX - 1 && byte > 1) {
             break;
+        }
         value |= (uint64_t)(byte & 0x7f) << (7 * i);
         if (byte < 0x80) {
             *out = value;
@@ -56,10 +58,12 @@ HOT static bool take_varint(struct cursor *cursor, uint64_t *out)
 static bool take_piece(struct cursor *cursor, struct cursor *piece)
 {
     uint64_t size;
-    if (!take_varint(cursor, &size))
+    if (!take_varint(cursor, &size)) {
         return false;
-    if (size > (uint64_t)(cursor->end - cursor->at))
+    }
+    if (size > (uint64_t)(cursor->end - cursor->at)) {
         return fail(cursor, "body: a length goes beyond its message");
+    }
     *piece = (struct cursor){.at = cursor->at, .end = cursor->at + size};
     cursor->at += size;
     return true;
@@ -75,14 +79,15 @@ static bool kind_of(ProtobufCType type, uint64_t *kind, uint64_t *value_max)
         *kind = KIND_FIXED64;
     } else {
         *kind = KIND_VARINT;
-        if (type == PROTOBUF_C_TYPE_UINT32 || type == PROTOBUF_C_TYPE_SINT32)
+        if (type == PROTOBUF_C_TYPE_UINT32 || type == PROTOBUF_C_TYPE_SINT32) {
             *value_max = UINT32_MAX;
-        else if (type == PROTOBUF_C_TYPE_ENUM)
+        } else if (type == PROTOBUF_C_TYPE_ENUM) {
             *value_max = INT32_MAX;
-        else if (type == PROTOBUF_C_TYPE_BOOL)
+        } else if (type == PROTOBUF_C_TYPE_BOOL) {
             *value_max = 1;
-        else
+        } else {
             return type == PROTOBUF_C_TYPE_UINT64;
+        }
     }
     return true;
 }
@@ -91,13 +96,15 @@ static bool walk_scalar(struct cursor *cursor, uint64_t kind, uint64_t value_max
 {
     uint64_t value;
     if (kind == KIND_FIXED64) {
-        if (cursor->end - cursor->at < 8)
+        if (cursor->end - cursor->at < 8) {
             return fail(cursor, "body: a number is cut off");
+        }
         cursor->at += 8;
         return true;
     }
-    if (!take_varint(cursor, &value))
+    if (!take_varint(cursor, &value)) {
         return false;
+    }
     return value <= value_max || fail(cursor, "body: a number does not fit its field");
 }
 
@@ -105,11 +112,14 @@ static bool walk_scalar(struct cursor *cursor, uint64_t kind, uint64_t value_max
 static bool walk_list(struct cursor *cursor, uint64_t kind, uint64_t value_max)
 {
     struct cursor list;
-    if (!take_piece(cursor, &list))
+    if (!take_piece(cursor, &list)) {
         return false;
-    while (list.at < list.end)
-        if (!walk_scalar(&list, kind, value_max))
+    }
+    while (list.at < list.end) {
+        if (!walk_scalar(&list, kind, value_max)) {
             return fail(cursor, list.why);
+        }
+    }
     return true;
 }
 
@@ -123,20 +133,26 @@ static bool walk_value(struct cursor *cursor, const ProtobufCFieldDescriptor *fi
     bool list = field->label == PROTOBUF_C_LABEL_REPEATED;
     struct cursor piece;
 
-    if (!kind_of(field->type, &kind, &value_max))
+    if (!kind_of(field->type, &kind, &value_max)) {
         return fail(cursor, "body: a field of a type that is not in use");
-    if (list && kind != KIND_BYTES)
+    }
+    if (list && kind != KIND_BYTES) {
         return kind_given == KIND_BYTES ? walk_list(cursor, kind, value_max)
                                         : fail(cursor, "body: a list is not packed");
-    if (kind_given != kind)
+    }
+    if (kind_given != kind) {
         return fail(cursor, "body: a field is of the wrong kind");
-    if (kind != KIND_BYTES)
+    }
+    if (kind != KIND_BYTES) {
         return walk_scalar(cursor, kind, value_max);
-    if (!take_piece(cursor, &piece))
+    }
+    if (!take_piece(cursor, &piece)) {
         return false;
+    }
     if (field->type == PROTOBUF_C_TYPE_MESSAGE &&
-        !walk_message(&piece, field->descriptor, depth + 1))
+        !walk_message(&piece, field->descriptor, depth + 1)) {
         return fail(cursor, piece.why);
+    }
     return true;
 }
 
@@ -147,15 +163,18 @@ static bool note_field(const ProtobufCMessageDescriptor *descriptor,
 {
     uint64_t bit = UINT64_C(1) << (field - descriptor->fields);
     if (field->label == PROTOBUF_C_LABEL_REPEATED &&
-        field->type == PROTOBUF_C_TYPE_MESSAGE)
+        field->type == PROTOBUF_C_TYPE_MESSAGE) {
         return ++*repeats <= WALK_REPEATS_MAX;
+    }
     if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0) {
-        if (*body_seen)
+        if (*body_seen) {
             return false;
+        }
         *body_seen = true;
     }
-    if ((*seen & bit) != 0)
+    if ((*seen & bit) != 0) {
         return false;
+    }
     *seen |= bit;
     return true;
 }
@@ -168,24 +187,30 @@ HOT static bool walk_message(struct cursor *cursor,
     unsigned repeats = 0;
     bool body_seen = false;
 
-    if (depth > WALK_DEPTH_MAX)
+    if (depth > WALK_DEPTH_MAX) {
         return fail(cursor, "body: messages are nested too deep");
-    if (descriptor->n_fields > WALK_FIELDS_MAX)
+    }
+    if (descriptor->n_fields > WALK_FIELDS_MAX) {
         return fail(cursor, "body: a message has too many fields");
+    }
     while (cursor->at < cursor->end) {
         uint64_t key;
-        if (!take_varint(cursor, &key))
+        if (!take_varint(cursor, &key)) {
             return false;
+        }
         const ProtobufCFieldDescriptor *field =
             key >> 3 <= INT32_MAX ? protobuf_c_message_descriptor_get_field(
                                         descriptor, (unsigned)(key >> 3))
                                   : NULL;
-        if (field == NULL)
+        if (field == NULL) {
             return fail(cursor, "body: an unknown field");
-        if (!note_field(descriptor, field, &seen, &repeats, &body_seen))
+        }
+        if (!note_field(descriptor, field, &seen, &repeats, &body_seen)) {
             return fail(cursor, "body: a field comes too often");
-        if (!walk_value(cursor, field, key & 7, depth))
+        }
+        if (!walk_value(cursor, field, key & 7, depth)) {
             return false;
+        }
     }
     return true;
 }
@@ -195,8 +220,9 @@ HOT bool wire_piece_next(const uint8_t **body, size_t *size, struct wire_piece *
 {
     struct cursor cursor = {.at = *body, .end = *body + *size};
     struct cursor message;
-    if (*size == 0)
+    if (*size == 0) {
         return false;
+    }
     if (*size >= 2 && cursor.at[0] == WIRE_MESSAGE_KEY && cursor.at[1] < 0x80 &&
         cursor.at[1] <= *size - 2) { /* most of them */
         *piece = (struct wire_piece){cursor.at + 2, cursor.at[1]};

@@ -4,7 +4,7 @@
  * and lists of sites are laid out in the scratch first.  Nothing here can fail:
  * wire_check.c has passed the message, and the scratch is large enough.
  */
-#include "wire_private.h"
+#include "proto/wire_private.h"
 
 #include "hashing/identity.h"
 
@@ -24,7 +24,7 @@ ProtobufCBinaryData wire_borrow(const void *bytes, size_t size)
 
 static ProtobufCBinaryData borrow_hash(const moot_hash *hash)
 {
-    return wire_borrow(hash->bytes, hash_is_zero(hash) ? 0 : sizeof hash->bytes);
+    return wire_borrow(hash->bytes, hash_is_zero(hash) ? 0 : sizeof(hash->bytes));
 }
 
 /* NULL is absent; text for people is cut. */
@@ -39,23 +39,27 @@ enum { ENCODER_ASKER_BYTES = sizeof(uint64_t) + 2 * sizeof(uint32_t) };
 void *wire_scratch_take(struct encoder *encoder, size_t size)
 {
     void *bytes = encoder->scratch;
-    if (size == 0)
+    if (size == 0) {
         return bytes; /* NULL, if there is no scratch */
+    }
     encoder->scratch += size;
     return bytes;
 }
 
 void wire_put_words(uint8_t *bytes, const struct rankset *set, uint32_t words)
 {
-    for (uint32_t i = 0; i < words; i++)
-        for (unsigned j = 0; j < 8; j++)
+    for (uint32_t i = 0; i < words; i++) {
+        for (unsigned j = 0; j < 8; j++) {
             bytes[8 * i + j] = (uint8_t)(rankset_word(set, i) >> (8 * j));
+        }
+    }
 }
 
 ProtobufCBinaryData wire_put_set(struct encoder *encoder, const struct rankset *set)
 {
-    if (set == NULL)
+    if (set == NULL) {
         return wire_borrow(NULL, 0);
+    }
     uint32_t words = rankset_words(set);
     uint8_t *bytes = wire_scratch_take(encoder, words * sizeof(uint64_t));
     wire_put_words(bytes, set, words);
@@ -70,7 +74,7 @@ static Moot__Spec *put_spec(struct encoder *encoder, const struct message_spec *
     to->kernel_version = spec->kernel_version;
     to->flags = spec->flags;
     to->args = wire_borrow(spec->args, spec->args_size);
-    to->inputs = wire_borrow(spec->inputs, spec->input_count * sizeof *spec->inputs);
+    to->inputs = wire_borrow(spec->inputs, spec->input_count * sizeof(*spec->inputs));
     to->after_count = (uint32_t)spec->after_count;
     to->has_key = spec->key != NULL;
     to->key = wire_borrow(spec->key, spec->key != NULL ? spec->key_size : 0);
@@ -111,9 +115,9 @@ static void put_decision(struct encoder *encoder, const struct message *message)
     to->priority = decision->priority;
     to->seen = decision->seen;
     to->n_asker_ranks = to->n_asker_wants = to->n_asker_needs = count;
-    to->asker_needs = wire_scratch_take(encoder, count * sizeof *to->asker_needs);
-    to->asker_ranks = wire_scratch_take(encoder, count * sizeof *to->asker_ranks);
-    to->asker_wants = wire_scratch_take(encoder, count * sizeof *to->asker_wants);
+    to->asker_needs = wire_scratch_take(encoder, count * sizeof(*to->asker_needs));
+    to->asker_ranks = wire_scratch_take(encoder, count * sizeof(*to->asker_ranks));
+    to->asker_wants = wire_scratch_take(encoder, count * sizeof(*to->asker_wants));
     for (size_t i = 0; i < count; i++) {
         to->asker_ranks[i] = decision->askers[i].rank;
         to->asker_wants[i] = decision->askers[i].want;
@@ -214,9 +218,10 @@ static void put_hashes(struct encoder *encoder, const struct message *message)
     moot__hashes__init(to);
     to->lane = list->lane;
     to->first = list->first;
-    to->hashes = wire_borrow(list->hashes, list->count * sizeof *list->hashes);
-    if (list->sites != NULL)
+    to->hashes = wire_borrow(list->hashes, list->count * sizeof(*list->hashes));
+    if (list->sites != NULL) {
         to->sites = put_sites(encoder, list->sites, list->count);
+    }
 }
 
 static void put_state(struct encoder *encoder, const struct message *message)
@@ -275,7 +280,7 @@ static void put_chase(struct encoder *encoder, const struct message *message)
     const struct message_chase *chase = &message->u.chase;
     Moot__Chase *to = encoder->message.chase = &encoder->body.chase;
     moot__chase__init(to);
-    to->path = wire_borrow(chase->path, chase->path_count * sizeof *chase->path);
+    to->path = wire_borrow(chase->path, chase->path_count * sizeof(*chase->path));
     to->hops = chase->hops;
     to->mark = borrow_hash(&chase->mark);
 }
@@ -287,7 +292,7 @@ static void put_family(struct encoder *encoder, const struct message *message)
     moot__family__init(to);
     to->first = family->first;
     to->children =
-        wire_borrow(family->children, family->count * sizeof *family->children);
+        wire_borrow(family->children, family->count * sizeof(*family->children));
 }
 
 static void put_diverged(struct encoder *encoder, const struct message *message)
@@ -395,8 +400,9 @@ size_t wire_set_scratch_bytes(const struct rankset *set)
 static size_t sites_bytes(const struct message_hashes *list)
 {
     size_t bytes = 0;
-    for (uint32_t i = 0; list->sites != NULL && i < list->count; i++)
+    for (uint32_t i = 0; list->sites != NULL && i < list->count; i++) {
         bytes += strnlen(list->sites[i], LIMIT_SITE_BYTES) + 1;
+    }
     return bytes;
 }
 
@@ -408,8 +414,9 @@ size_t wire_write_scratch_bytes(const struct message *message)
 
     if (message->type == MESSAGE_MOTION) {
         bytes = wire_set_scratch_bytes(motion->candidates);
-        if (motion->spec != NULL)
+        if (motion->spec != NULL) {
             bytes += wire_set_scratch_bytes(motion->spec->candidates);
+        }
     } else if (message->type == MESSAGE_DECISION) {
         bytes = message->u.decision.asker_count * ENCODER_ASKER_BYTES;
     } else if (message->type == MESSAGE_REFER) {
@@ -417,8 +424,9 @@ size_t wire_write_scratch_bytes(const struct message *message)
     } else if (message->type == MESSAGE_HASHES) {
         bytes = sites_bytes(&message->u.hashes);
     } else if (message->type == MESSAGE_DIVERGED) {
-        for (uint32_t i = 0; i < diverged->sides; i++)
+        for (uint32_t i = 0; i < diverged->sides; i++) {
             bytes += wire_set_scratch_bytes(diverged->side[i].ranks);
+        }
     } else if (message->type == MESSAGE_CENSUS) {
         bytes = wire_census_scratch_bytes(&message->u.census);
     } else {
@@ -433,6 +441,7 @@ void wire_write_message(struct encoder *encoder, const struct message *message)
     encoder->message.type = (Moot__Message__Type)message->type;
     encoder->message.hash = borrow_hash(&message->hash);
     encoder->message.body_case = bodies[message->type].body_case;
-    if (bodies[message->type].put != NULL)
+    if (bodies[message->type].put != NULL) {
         bodies[message->type].put(encoder, message);
+    }
 }

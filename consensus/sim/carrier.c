@@ -13,7 +13,7 @@
  * A rank that dies takes its links with it.  One that has adjourned stays for its
  * links: what it said last has to arrive, and what is said to it to be acknowledged.
  */
-#include "world.h"
+#include "consensus/sim/world.h"
 #include <stdlib.h>
 
 static void release(void *context, void *frame)
@@ -49,8 +49,9 @@ static struct link *link_of(struct host *host, struct pair *pair)
 {
     if (pair->link == NULL && !pair->forgotten) {
         pair->link = link_new(&host->sim->link_options);
-        if (pair->link == NULL)
+        if (pair->link == NULL) {
             abort();
+        }
     }
     return pair->link;
 }
@@ -58,10 +59,12 @@ static struct link *link_of(struct host *host, struct pair *pair)
 static void arm(struct host *host, struct pair *pair)
 {
     uint64_t due_ns = link_deadline_ns(pair->link);
-    if (due_ns <= host->sim->now_ns)
+    if (due_ns <= host->sim->now_ns) {
         due_ns = host->sim->now_ns + 1;
-    if (due_ns >= pair->link_due_ns)
+    }
+    if (due_ns >= pair->link_due_ns) {
         return;
+    }
     pair->link_due_ns = due_ns;
     heap_push(host->sim, &(struct event){.time_ns = due_ns,
                                          .kind = EVENT_LINK,
@@ -110,16 +113,18 @@ void carrier_send(struct host *host, struct parcel *parcel)
         network_send(sim, flight);
         return;
     }
-    if (link_send(link_of(host, pair), parcel) == 0)
+    if (link_send(link_of(host, pair), parcel) == 0) {
         abort();
+    }
     flush(host, pair);
 }
 
 void carrier_go_on(struct host *host, uint32_t peer, uint64_t ticket)
 {
     struct pair *pair = network_find(host->sim, host->rank, peer);
-    if (pair == NULL || pair->link == NULL || ticket != pair->link_due_ns)
+    if (pair == NULL || pair->link == NULL || ticket != pair->link_due_ns) {
         return;
+    }
     pair->link_due_ns = LINK_NEVER;
     flush(host, pair);
 }
@@ -128,8 +133,9 @@ void carrier_go_on(struct host *host, uint32_t peer, uint64_t ticket)
 
 static void deliver(struct host *host, struct parcel *parcel)
 {
-    if (!host_is_over(host))
+    if (!host_is_over(host)) {
         host_receive(host, parcel);
+    }
     parcel_free(parcel);
 }
 
@@ -138,10 +144,12 @@ static void take_by_link(struct host *host, struct pair *pair, struct flight *fl
     struct link *link = link_of(host, pair);
     struct parcel *frame = flight->sequence != 0 ? parcel_share(flight->parcel) : NULL;
     link_receive(link, host->sim->now_ns, flight->sequence, flight->ack, frame);
-    while (pair->link != NULL && (frame = link_take(pair->link)) != NULL)
+    while (pair->link != NULL && (frame = link_take(pair->link)) != NULL) {
         deliver(host, frame);
-    if (pair->link != NULL)
+    }
+    if (pair->link != NULL) {
         flush(host, pair);
+    }
 }
 
 void carrier_take(struct host *host, struct flight *flight)
@@ -150,10 +158,12 @@ void carrier_take(struct host *host, struct flight *flight)
     struct pair *pair =
         sim->harmed ? network_pair(sim, host->rank, flight->from) : NULL;
     bool linked = pair != NULL && !pair->forgotten;
-    if (linked && (flight->sequence != 0 || pair->link != NULL))
+    if (linked && (flight->sequence != 0 || pair->link != NULL)) {
         take_by_link(host, pair, flight);
-    if (flight->parcel != NULL && (!linked || flight->sequence == 0))
+    }
+    if (flight->parcel != NULL && (!linked || flight->sequence == 0)) {
         deliver(host, parcel_share(flight->parcel));
+    }
     flight_free(flight);
 }
 
@@ -163,8 +173,9 @@ void carrier_forget(struct host *host, uint32_t peer)
 {
     struct pair *pair = network_pair(host->sim, host->rank, peer);
     pair->forgotten = true;
-    if (pair->link != NULL)
+    if (pair->link != NULL) {
         link_forget(pair->link);
+    }
 }
 
 void carrier_drop(struct host *host)
@@ -172,8 +183,9 @@ void carrier_drop(struct host *host)
     const struct sim *sim = host->sim;
     for (uint32_t i = 0; sim->harmed && i < sim->pair_room; i++) {
         struct pair *pair = sim->pairs[i];
-        if (pair == NULL || pair->from != host->rank || pair->link == NULL)
+        if (pair == NULL || pair->from != host->rank || pair->link == NULL) {
             continue;
+        }
         link_free(pair->link);
         pair->link = NULL;
     }

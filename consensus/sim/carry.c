@@ -3,8 +3,8 @@
  * The host holds the core to core.h: an output that breaks the contract fails the run
  * under the check "contract".
  */
+#include "consensus/sim/world.h"
 #include "hashing/identity.h"
-#include "world.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +42,9 @@ static struct record *record_of(struct host *host, const struct core_output *out
         contract(host, output, "comes with a foreign entry");
         return NULL;
     }
-    if (entry != NULL)
+    if (entry != NULL) {
         entry->record = record;
+    }
     return record;
 }
 
@@ -51,16 +52,20 @@ static bool attach_bytes(struct host *host, const struct core_output *output,
                          struct message_result *result)
 {
     const struct record *record = record_of(host, output);
-    if (record == NULL)
+    if (record == NULL) {
         return false;
+    }
     if (!record->kept || result->size != record->size ||
-        result->status != record->status)
+        result->status != record->status) {
         contract(host, output, "sends a result that is not the one we have");
+    }
     result->payload = NULL;
-    if (result->data == RESULT_BARE)
+    if (result->data == RESULT_BARE) {
         return true;
-    if (!record->kept_data)
+    }
+    if (!record->kept_data) {
         contract(host, output, "sends bytes that are not here");
+    }
     result->payload = record->bytes;
     return record->kept_data;
 }
@@ -80,10 +85,12 @@ static void show_send(struct host *host, uint32_t to, const struct message *mess
     sight.peer = to;
     sight.message = message;
     sight.size = size;
-    if (message->type != MESSAGE_ACK || !sim_canary(sim, SIM_CANARY_LOSE_ACK))
+    if (message->type != MESSAGE_ACK || !sim_canary(sim, SIM_CANARY_LOSE_ACK)) {
         sim_see(sim, &sight);
-    if (message->type == MESSAGE_RESULT && sim_canary(sim, SIM_CANARY_SECOND_RESULT))
+    }
+    if (message->type == MESSAGE_RESULT && sim_canary(sim, SIM_CANARY_SECOND_RESULT)) {
         sim_see(sim, &sight);
+    }
     sim->report->counts.sent[message->type]++;
 }
 
@@ -97,8 +104,9 @@ static void carry_send(struct host *host, const struct core_output *output)
         return;
     }
     if (message.type == MESSAGE_RESULT &&
-        !attach_bytes(host, output, &message.u.result))
+        !attach_bytes(host, output, &message.u.result)) {
         return;
+    }
     const char *why = NULL;
     struct parcel *parcel = parcel_new(sim->writer, host->rank, sim->uids[host->rank],
                                        to, sim->uids[to], &message, &why);
@@ -107,22 +115,25 @@ static void carry_send(struct host *host, const struct core_output *output)
         return;
     }
     show_send(host, to, &message, parcel_bytes(parcel));
-    if (is_dropped(sim, &message))
+    if (is_dropped(sim, &message)) {
         parcel_free(parcel);
-    else if (message.type == MESSAGE_RESULT && sim_canary(sim, SIM_CANARY_LATE_RESULT))
+    } else if (message.type == MESSAGE_RESULT &&
+               sim_canary(sim, SIM_CANARY_LATE_RESULT)) {
         network_launch(sim, network_pair(sim, host->rank, to),
                        flight_new(sim, host->rank, to, parcel),
                        3 * liveness_bound_ns(sim), true);
-    else
+    } else {
         carrier_send(host, parcel);
+    }
 }
 
 static void set_bytes(struct record *record, const void *data, uint64_t size)
 {
     free(record->bytes);
     record->bytes = sim_alloc(1, size);
-    if (size > 0)
+    if (size > 0) {
         memcpy(record->bytes, data, size);
+    }
 }
 
 /* Keeps the result in the message just received. */
@@ -130,8 +141,9 @@ static void carry_result(struct host *host, const struct core_output *output,
                          const struct core_event *event)
 {
     struct record *record = record_of(host, output);
-    if (record == NULL)
+    if (record == NULL) {
         return;
+    }
     struct message message = {
         .type = MESSAGE_RESULT, .hash = output->hash, .u.result = output->u.result};
     struct message_result *result = &message.u.result;
@@ -148,11 +160,13 @@ static void carry_result(struct host *host, const struct core_output *output,
     if (result->data != RESULT_BARE) {
         record->kept_data = true;
         set_bytes(record, result->payload, result->size);
-        if (result->size > 0 && sim_canary(host->sim, SIM_CANARY_CORRUPT_RESULT))
+        if (result->size > 0 && sim_canary(host->sim, SIM_CANARY_CORRUPT_RESULT)) {
             ((uint8_t *)record->bytes)[0] ^= 1;
+        }
     }
-    if (sim_canary(host->sim, SIM_CANARY_CORRUPT_OWNER))
+    if (sim_canary(host->sim, SIM_CANARY_CORRUPT_OWNER)) {
         result->owner_uid++;
+    }
     struct sight sight = host_sight(host, SIGHT_KEEP, record->task);
     sight.peer = came ? event->u.recv.from : UINT32_MAX;
     sight.message = &message;
@@ -165,10 +179,12 @@ static void carry_result(struct host *host, const struct core_output *output,
 static void carry_done(struct host *host, const struct core_output *output)
 {
     struct record *record = record_of(host, output);
-    if (record == NULL)
+    if (record == NULL) {
         return;
-    if (!record->kept || (output->u.done.data && !record->kept_data))
+    }
+    if (!record->kept || (output->u.done.data && !record->kept_data)) {
         contract(host, output, "is done, but the result is not here");
+    }
     record->done = true;
     record->done_data |= output->u.done.data;
     lane_wake(host, record->task);
@@ -178,8 +194,9 @@ static void carry_done(struct host *host, const struct core_output *output)
 static void carry_verdict(struct host *host, const struct core_output *output)
 {
     struct record *record = record_of(host, output);
-    if (record == NULL)
+    if (record == NULL) {
         return;
+    }
     record->verdict = record->last_verdict = output->u.verdict.code;
     struct sight sight = host_sight(host, SIGHT_VERDICT, record->task);
     sight.code = output->u.verdict.code;
@@ -193,8 +210,9 @@ static void carry_verdict(struct host *host, const struct core_output *output)
 static void carry_run(struct host *host, const struct core_output *output)
 {
     struct record *record = record_of(host, output);
-    if (record == NULL)
+    if (record == NULL) {
         return;
+    }
     if (record->run) {
         contract(host, output, "is to run a second time");
         return;
@@ -239,15 +257,17 @@ static void carry_view(struct host *host, const struct core_output *output)
 static void carry_quorum(struct host *host, const struct core_output *output)
 {
     bool have = output->u.quorum.have;
-    if (host->no_quorum != have)
+    if (host->no_quorum != have) {
         contract(host, output, "tells of a quorum again");
+    }
     host->no_quorum = !have;
     host->sim->report->counts.no_quorum += !have;
     struct sight sight = host_sight(host, SIGHT_QUORUM, host->sim->program->task_count);
     sight.code = have;
     sim_see(host->sim, &sight);
-    if (!have)
+    if (!have) {
         lane_cut(host, MOOT_ERR_NO_QUORUM);
+    }
 }
 
 static void carry_fenced(struct host *host)
@@ -276,15 +296,17 @@ static void carry_departed(struct host *host)
 static bool keep_forgotten(struct host *host, const struct core_output *output,
                            struct sim_entry *entry)
 {
-    if (host->forgotten_count == FORGOTTEN_MAX)
+    if (host->forgotten_count == FORGOTTEN_MAX) {
         host_give_forgotten(host);
+    }
     size_t room_bytes;
     const uint8_t *room = core_entry_room(host->core, entry, &room_bytes);
-    for (size_t i = 0; i < room_bytes; i++)
+    for (size_t i = 0; i < room_bytes; i++) {
         if (room[i] != ROOM_BYTE) {
             contract(host, output, "comes with its room written to");
             return false;
         }
+    }
     uint8_t pieces = entry->core.pieces;
     memset(entry, FORGOTTEN_BYTE, sizeof(*entry));
     entry->core.pieces = pieces;
@@ -300,12 +322,14 @@ static void carry_forget_one(struct host *host, struct sim_entry *entry)
     bool stub = core_is_stub(entry);
     uint32_t task = sim_task(host->sim, &output.hash);
     struct record *record = stub ? &host->records[task] : record_of(host, &output);
-    if (record == NULL)
+    if (record == NULL) {
         return;
-    if (stub)
+    }
+    if (stub) {
         core_entry_give(host->core, entry);
-    else if (!keep_forgotten(host, &output, entry))
+    } else if (!keep_forgotten(host, &output, entry)) {
         return;
+    }
     struct sight sight = host_sight(host, SIGHT_FORGET, record->task);
     sim_see(host->sim, &sight);
     free(record->bytes);
@@ -315,8 +339,9 @@ static void carry_forget_one(struct host *host, struct sim_entry *entry)
 
 static void carry_forget(struct host *host, const struct core_output *output)
 {
-    for (uint32_t i = 0; i < output->u.forget.count && !host->dead; i++)
+    for (uint32_t i = 0; i < output->u.forget.count && !host->dead; i++) {
         carry_forget_one(host, output->u.forget.users[i]);
+    }
 }
 
 static void carry_adjourn(struct host *host, const struct core_output *output)
@@ -340,8 +365,9 @@ void carry(struct host *host, const struct core_output *output,
         break;
     case CORE_OUT_CANCEL: {
         struct record *record = record_of(host, output);
-        if (record != NULL)
+        if (record != NULL) {
             worker_cancel(host, record->task);
+        }
         break;
     }
     case CORE_OUT_RESULT:

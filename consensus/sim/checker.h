@@ -23,7 +23,7 @@
 #ifndef CONSENSUS_SIM_CHECKER_H
 #define CONSENSUS_SIM_CHECKER_H
 
-#include "sim.h"
+#include "consensus/sim/sim.h"
 
 struct checker;
 

@@ -1,6 +1,6 @@
 /* dump.c - what a failed run has come to: who waits for what, and what its chair says.
  */
-#include "world.h"
+#include "consensus/sim/world.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -20,11 +20,12 @@ static void dump_wait(const struct core *core, const moot_hash *hash, void *cont
 {
     struct dump *dump = context;
     struct core_task_view view = {0};
-    if (!core_task_look(core, hash, &view))
+    if (!core_task_look(core, hash, &view)) {
         return;
+    }
     char asked[64], holders[64];
-    rankset_format(&view.asked_by, asked, sizeof asked);
-    rankset_format(&view.holders, holders, sizeof holders);
+    rankset_format(&view.asked_by, asked, sizeof(asked));
+    rankset_format(&view.holders, holders, sizeof(holders));
     fprintf(dump->to,
             "    waits for %s: %s, chair %d, owner %d, %s, own %d, have %d, missing "
             "%" PRIu32 " (%s), need %" PRId64 ", asked by %s, held by %s\n",
@@ -41,8 +42,8 @@ static void dump_wait(const struct core *core, const moot_hash *hash, void *cont
     struct core_task_view there = {0};
     if (chair < dump->sim->host_count && host_is_there(&dump->sim->hosts[chair]) &&
         core_task_look(dump->sim->hosts[chair].core, hash, &there)) {
-        rankset_format(&there.asked_by, asked, sizeof asked);
-        rankset_format(&there.holders, holders, sizeof holders);
+        rankset_format(&there.asked_by, asked, sizeof(asked));
+        rankset_format(&there.holders, holders, sizeof(holders));
         fprintf(dump->to,
                 "        at chair %" PRIu32 ": %s, position %" PRIu64
                 ", owner %d (%s), own %d, have %d, missing %" PRIu32 " (%s), asked by "
@@ -66,10 +67,11 @@ static void dump_host(const struct sim *sim, const struct host *host, FILE *to)
             host->dead ? ", dead" : "", host->fenced ? ", fenced" : "",
             host->left ? ", left" : "", host->no_quorum ? ", no quorum" : "");
     char members[64];
-    rankset_format(&host->members, members, sizeof members);
-    if (sim->options.storm != NULL)
+    rankset_format(&host->members, members, sizeof(members));
+    if (sim->options.storm != NULL) {
         fprintf(to, ", plays %" PRIu32 ", view %" PRIu64 " {%s}", host->role,
                 host->epoch, members);
+    }
     fprintf(to, ": ");
     if (!host_is_there(host)) {
         fprintf(to, "not there\n");
@@ -83,10 +85,12 @@ static void dump_host(const struct sim *sim, const struct host *host, FILE *to)
     }
     fprintf(to, "%" PRIu32 " ready, %zu in inbox\n", host->ready_count,
             host->inbox_count);
-    for (uint32_t i = 0; i < sim->program->task_count; i++)
-        if (host->records[i].run && !host->records[i].ended)
+    for (uint32_t i = 0; i < sim->program->task_count; i++) {
+        if (host->records[i].run && !host->records[i].ended) {
             fprintf(to, "    has to run %s%s\n", sim->program->tasks[i].name,
                     host->records[i].started ? " (started)" : "");
+        }
+    }
     struct dump dump = {sim, host, to};
     core_each_wait(host->core, dump_wait, &dump);
 }
@@ -96,10 +100,12 @@ char *dump_world(const struct sim *sim)
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
-    if (to == NULL)
+    if (to == NULL) {
         abort();
-    for (uint32_t rank = 0; rank < sim->host_count; rank++)
+    }
+    for (uint32_t rank = 0; rank < sim->host_count; rank++) {
         dump_host(sim, &sim->hosts[rank], to);
+    }
     fclose(to);
     return text;
 }

@@ -1,5 +1,5 @@
 /* electorate.c - see electorate.h. */
-#include "electorate.h"
+#include "consensus/sim/electorate.h"
 
 static uint64_t weight(uint32_t rank)
 {
@@ -14,8 +14,9 @@ static uint32_t chosen_on(const struct rankset *chosen, const uint32_t *machines
 {
     uint32_t count = 0;
     for (uint32_t rank = rankset_next(chosen, 0); rank != UINT32_MAX;
-         rank = rankset_next(chosen, rank + 1))
+         rank = rankset_next(chosen, rank + 1)) {
         count += machines[rank] == machine;
+    }
     return count;
 }
 
@@ -43,10 +44,13 @@ bool electorate_of(const struct rankset *members, const uint32_t *machines,
     uint32_t count = rankset_count(members);
     uint32_t seats = count > 64 ? 7 : count > 8 ? 5 : count > 2 ? 3 : 1;
     rankset_release(out);
-    if (count <= above)
+    if (count <= above) {
         return rankset_copy(out, members);
-    for (uint32_t i = 0; i < seats; i++)
-        if (!rankset_add(out, next_of(members, machines, out)))
+    }
+    for (uint32_t i = 0; i < seats; i++) {
+        if (!rankset_add(out, next_of(members, machines, out))) {
             return false;
+        }
+    }
     return true;
 }

@@ -6,7 +6,7 @@
  * frame that is lost is lost by the first rule that says so; the others do not count
  * it.
  */
-#include "world.h"
+#include "consensus/sim/world.h"
 #include <stdlib.h>
 
 static uint64_t types_of(const struct flight *flight)
@@ -17,8 +17,9 @@ static uint64_t types_of(const struct flight *flight)
 static plan_rules rules_about(struct sim *sim, const struct flight *flight,
                               bool arriving)
 {
-    if (sim->options.plan == NULL || sim->now_ns >= strike_stop_ns(sim))
+    if (sim->options.plan == NULL || sim->now_ns >= strike_stop_ns(sim)) {
         return 0;
+    }
     uint32_t from = sim->hosts[flight->from].role, to = sim->hosts[flight->to].role;
     const struct plan_message message = {types_of(flight), from, to, arriving};
     return plan_message(sim->options.plan, &sim->lived[arriving ? to : from], &message,
@@ -39,8 +40,10 @@ static struct fate draw_fate(struct sim *sim, const struct flight *flight)
     plan_rules rules = rules_about(sim, flight, false);
     for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX && !fate.lost; i++) {
         const struct plan_rule *rule = &sim->options.plan->rules[i];
-        if (!(rules & PLAN_RULE(i)) || !strike_fires(sim, i, flight->from, flight->to))
+        if (!(rules & PLAN_RULE(i)) ||
+            !strike_fires(sim, i, flight->from, flight->to)) {
             continue;
+        }
         if (rule->fault == PLAN_DUP) {
             fate.copies += rule->times - 1;
         } else if (rule->fault == PLAN_REORDER) {
@@ -61,9 +64,10 @@ static void hold(struct sim *sim, struct pair *pair, struct flight *flight,
 {
     if (pair->held_count == pair->held_room) {
         pair->held_room = pair->held_room * 2 + 4;
-        pair->held = realloc(pair->held, pair->held_room * sizeof *pair->held);
-        if (pair->held == NULL)
+        pair->held = realloc(pair->held, pair->held_room * sizeof(*pair->held));
+        if (pair->held == NULL) {
             abort();
+        }
     }
     uint64_t number = ++sim->held_number;
     pair->held[pair->held_count++] = (struct held_flight){flight, number, waits_for};
@@ -77,8 +81,9 @@ static void hold(struct sim *sim, struct pair *pair, struct flight *flight,
 static void let_go(struct sim *sim, struct pair *pair, uint32_t at)
 {
     struct flight *flight = pair->held[at].flight;
-    for (pair->held_count--; at < pair->held_count; at++)
+    for (pair->held_count--; at < pair->held_count; at++) {
         pair->held[at] = pair->held[at + 1];
+    }
     liveness_harmed(sim, sim->now_ns);
     network_launch(sim, pair, flight, 0, false);
 }
@@ -86,24 +91,28 @@ static void let_go(struct sim *sim, struct pair *pair, uint32_t at)
 void harm_let_go(struct sim *sim, uint32_t from, uint32_t to, uint64_t number)
 {
     struct pair *pair = network_find(sim, from, to);
-    for (uint32_t i = 0; pair != NULL && i < pair->held_count; i++)
+    for (uint32_t i = 0; pair != NULL && i < pair->held_count; i++) {
         if (pair->held[i].number == number) {
             let_go(sim, pair, i);
             return;
         }
+    }
 }
 
 /* A frame has left: those that wait for it to pass come one nearer. */
 static void pass_held(struct sim *sim, struct pair *pair)
 {
     uint32_t count = pair->held_count;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         pair->held[i].waits_for--;
-    for (uint32_t i = 0; i < pair->held_count;)
-        if (pair->held[i].waits_for == 0)
+    }
+    for (uint32_t i = 0; i < pair->held_count;) {
+        if (pair->held[i].waits_for == 0) {
             let_go(sim, pair, i);
-        else
+        } else {
             i++;
+        }
+    }
 }
 
 static struct flight *copy_of(struct sim *sim, const struct flight *flight)
@@ -122,8 +131,9 @@ void harm_send(struct sim *sim, struct pair *pair, struct flight *flight)
         flight_free(flight);
         return;
     }
-    for (uint32_t i = 1; i < fate.copies; i++)
+    for (uint32_t i = 1; i < fate.copies; i++) {
         network_launch(sim, pair, copy_of(sim, flight), fate.delay_ns, fate.overtaken);
+    }
     if (fate.waits_for > 0) {
         hold(sim, pair, flight, fate.waits_for);
         return;
@@ -137,8 +147,10 @@ void harm_send(struct sim *sim, struct pair *pair, struct flight *flight)
 bool harm_loses_arriving(struct sim *sim, const struct flight *flight)
 {
     plan_rules rules = rules_about(sim, flight, true);
-    for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++)
-        if ((rules & PLAN_RULE(i)) && strike_fires(sim, i, flight->to, flight->from))
+    for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++) {
+        if ((rules & PLAN_RULE(i)) && strike_fires(sim, i, flight->to, flight->from)) {
             return true;
+        }
+    }
     return false;
 }

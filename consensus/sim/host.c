@@ -3,8 +3,8 @@
  * The host is what node/ is under mpirun, made as small as it can be: a record per
  * task, an inbox, and the bytes of results (carry.c).  It keeps the contract of core.h.
  */
+#include "consensus/sim/world.h"
 #include "hashing/identity.h"
-#include "world.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,9 +42,11 @@ static void set_detection(struct host *host, struct core_options *options)
         options->join_host = sim->machines[host->rank];
         return;
     }
-    for (uint32_t rank = storm->first; rank-- > 0;)
-        if (!rankset_add(&host->members, rank))
+    for (uint32_t rank = storm->first; rank-- > 0;) {
+        if (!rankset_add(&host->members, rank)) {
             abort();
+        }
+    }
 }
 
 static void mark_room(struct core *core, void *entry)
@@ -60,10 +62,11 @@ static void expand(void *context, struct core *core, void *entry, const void *pa
     struct host *host = context;
     struct sim_entry *made = entry;
     uint32_t task;
-    memcpy(&task, part, sizeof task);
-    if (task != sim_task(host->sim, &made->core.hash))
+    memcpy(&task, part, sizeof(task));
+    if (task != sim_task(host->sim, &made->core.hash)) {
         sim_fail(host->sim, "contract", "rank %u: a stub comes back as another task's",
                  (unsigned)host->rank);
+    }
     made->record = &host->records[task];
     mark_room(core, entry);
 }
@@ -95,18 +98,21 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
     host->rank = rank;
     host->role = role;
     host->tick_ns = CORE_NEVER;
-    if (sim->options.storm != NULL)
+    if (sim->options.storm != NULL) {
         set_detection(host, &options);
+    }
     host->epoch = options.join_uid == 0 ? 1 : 0;
     sim->player[role] = rank;
     sim->host_count = rank + 1;
-    host->records = sim_alloc(sim->program->task_count, sizeof *host->records);
-    host->ready = sim_alloc(sim->program->task_count, sizeof *host->ready);
-    for (uint32_t i = 0; i < sim->program->task_count; i++)
+    host->records = sim_alloc(sim->program->task_count, sizeof(*host->records));
+    host->ready = sim_alloc(sim->program->task_count, sizeof(*host->ready));
+    for (uint32_t i = 0; i < sim->program->task_count; i++) {
         host->records[i].task = i;
+    }
     host->core = core_new(&options);
-    if (host->core == NULL)
+    if (host->core == NULL) {
         abort();
+    }
 }
 
 void host_give_forgotten(struct host *host)
@@ -114,7 +120,7 @@ void host_give_forgotten(struct host *host)
     for (uint32_t i = 0; i < host->forgotten_count; i++) {
         const unsigned char *bytes = (const unsigned char *)host->forgotten[i];
         for (size_t at = offsetof(struct core_entry, more);
-             at < sizeof(struct sim_entry); at++)
+             at < sizeof(struct sim_entry); at++) {
             if (bytes[at] != FORGOTTEN_BYTE) {
                 sim_fail(host->sim, "contract",
                          "rank %u: byte %zu of an entry was written to that the core "
@@ -122,6 +128,7 @@ void host_give_forgotten(struct host *host)
                          (unsigned)host->rank, at);
                 break;
             }
+        }
         core_entry_give(host->core, host->forgotten[i]);
     }
     host->forgotten_count = 0;
@@ -131,10 +138,12 @@ void host_release(struct host *host)
 {
     core_free(host->core);
     for (uint32_t i = 0; host->records != NULL && i < host->sim->program->task_count;
-         i++)
+         i++) {
         free(host->records[i].bytes);
-    for (size_t i = 0; i < host->inbox_count; i++)
+    }
+    for (size_t i = 0; i < host->inbox_count; i++) {
         flight_free(host->inbox[i]);
+    }
     free(host->task_uses_left);
     rankset_release(&host->members);
     free(host->inbox);
@@ -158,17 +167,22 @@ struct sight host_sight(const struct host *host, enum sight_type type, uint32_t 
 static void arm_tick(struct host *host, bool hurried)
 {
     uint64_t due_ns = core_deadline(host->core);
-    if (due_ns == CORE_NEVER || host_is_over(host))
+    if (due_ns == CORE_NEVER || host_is_over(host)) {
         return;
+    }
     due_ns = strike_when_ns(host, due_ns);
-    if (!hurried && due_ns < host->sim->now_ns + CORE_USUAL_NS)
+    if (!hurried && due_ns < host->sim->now_ns + CORE_USUAL_NS) {
         due_ns = host->sim->now_ns + CORE_USUAL_NS;
-    if (due_ns < host->deaf_until_ns)
+    }
+    if (due_ns < host->deaf_until_ns) {
         due_ns = host->deaf_until_ns;
-    if (due_ns < host->sim->now_ns)
+    }
+    if (due_ns < host->sim->now_ns) {
         due_ns = host->sim->now_ns;
-    if (due_ns >= host->tick_ns)
+    }
+    if (due_ns >= host->tick_ns) {
         return;
+    }
     host->tick_ns = due_ns;
     heap_push(host->sim, &(struct event){.time_ns = due_ns,
                                          .kind = EVENT_TICK,
@@ -184,26 +198,32 @@ static bool is_newcomer(const struct host *host)
 
 int host_step(struct host *host, const struct core_event *event)
 {
-    if (host_is_over(host))
+    if (host_is_over(host)) {
         return MOOT_OK;
+    }
     struct core_outputs outputs = {0};
     int code = core_step(host->core, event, strike_clock_ns(host), &outputs);
-    if (code == MOOT_ERR_NO_CANDIDATE && host->sim->options.storm != NULL)
+    if (code == MOOT_ERR_NO_CANDIDATE && host->sim->options.storm != NULL) {
         return code;
-    if (code == MOOT_ERR_STATE && event->type == CORE_EV_DEAD)
+    }
+    if (code == MOOT_ERR_STATE && event->type == CORE_EV_DEAD) {
         return code; /* it had lost touch: no certificate */
-    if (code == MOOT_ERR_SCOPE_CLOSED && is_newcomer(host))
+    }
+    if (code == MOOT_ERR_SCOPE_CLOSED && is_newcomer(host)) {
         return code; /* that phase was over when it came */
+    }
     if (code != MOOT_OK) {
         sim_fail(host->sim, "contract", "rank %u: the core refuses event %d with %d",
                  (unsigned)host->rank, (int)event->type, code);
         return code;
     }
-    for (size_t i = 0; i < outputs.count && !host->dead; i++)
+    for (size_t i = 0; i < outputs.count && !host->dead; i++) {
         carry(host, &outputs.items[i], event);
-    if (host->sim->weather.drop_above > 0 && !core_counts_hold(host->core))
+    }
+    if (host->sim->weather.drop_above > 0 && !core_counts_hold(host->core)) {
         sim_fail(host->sim, "contract", "rank %u: what may be dropped is miscounted",
                  (unsigned)host->rank);
+    }
     if (host->start_due) {
         host->start_due = false;
         lane_start(host);
@@ -231,25 +251,31 @@ static void show_canaries(struct host *host, uint32_t task)
     struct sight sight = host_sight(host, SIGHT_VERDICT, task);
     sight.code = MOOT_ERR_NOT_HELD;
     if (sim->program->tasks[task].candidates == 0 &&
-        sim_canary(sim, SIM_CANARY_FALSE_VERDICT))
+        sim_canary(sim, SIM_CANARY_FALSE_VERDICT)) {
         sim_see(sim, &sight);
+    }
     sight.code = MOOT_ERR_MAYBE_RAN;
-    if (sim_canary(sim, SIM_CANARY_FALSE_MAYBE))
+    if (sim_canary(sim, SIM_CANARY_FALSE_MAYBE)) {
         sim_see(sim, &sight);
+    }
     sight = host_sight(host, SIGHT_QUORUM, sim->program->task_count);
-    if (sim_canary(sim, SIM_CANARY_FALSE_ALARM))
+    if (sim_canary(sim, SIM_CANARY_FALSE_ALARM)) {
         sim_see(sim, &sight);
+    }
     sight = host_sight(host, SIGHT_VIEW, sim->program->task_count);
     sight.members = &host->members;
     sight.epoch = host->epoch + 1;
-    if (sim_canary(sim, SIM_CANARY_NEEDLESS_VIEW))
+    if (sim_canary(sim, SIM_CANARY_NEEDLESS_VIEW)) {
         sim_see(sim, &sight);
+    }
     sight.epoch = host->epoch;
     sight.members = &members;
-    if (!rankset_add(&members, host->rank))
+    if (!rankset_add(&members, host->rank)) {
         abort();
-    if (sim_canary(sim, SIM_CANARY_OTHER_VIEW))
+    }
+    if (sim_canary(sim, SIM_CANARY_OTHER_VIEW)) {
         sim_see(sim, &sight);
+    }
     rankset_release(&members);
 }
 
@@ -259,8 +285,9 @@ static void *enter_roomy(struct host *host, const struct core_event *event)
     void *entry =
         core_enter_for(host->core, &event->hash, event->u.reg->candidates,
                        event->u.reg->input_count, 1 + event->u.reg->input_count);
-    if (entry != NULL)
+    if (entry != NULL) {
         mark_room(host->core, entry);
+    }
     return entry;
 }
 
@@ -287,31 +314,35 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         .candidates = spec->candidates,
         .spec = task->portable ? spec : NULL,
         .site = task->name,
-        .host_size = sizeof index,
+        .host_size = sizeof(index),
     };
     struct core_event event = {
         .type = CORE_EV_REGISTER, .hash = sim->hashes[index], .u.reg = &reg};
-    if (adopted)
+    if (adopted) {
         record->adopted = true;
-    else
+    } else {
         record->registered = true;
+    }
     void *stub = core_prune(host->core, &event.hash, &reg);
     if (stub != NULL) {
-        memcpy(core_stub_host(stub), &index, sizeof index);
+        memcpy(core_stub_host(stub), &index, sizeof(index));
         event.type = CORE_EV_PRUNED;
         event.u.pruned.stubs = &stub;
         event.u.pruned.count = 1;
     } else if (index % 2 ==
-               0) /* as real hosts do, who know of a task before the core does */
+               0) { /* as real hosts do, who know of a task before the core does */
         event.entry = enter_roomy(host, &event);
+    }
     struct sight sight = host_sight(host, adopted ? SIGHT_ADOPT : SIGHT_SPAWN, index);
     sight.lane = lane;
     sim_see(sim, &sight);
-    if (sim->options.storm != NULL)
+    if (sim->options.storm != NULL) {
         show_canaries(host, index);
+    }
     sight.code = host_step(host, &event);
-    if (sight.code == MOOT_OK)
+    if (sight.code == MOOT_OK) {
         return;
+    }
     record->registered = record->adopted = false;
     sight.type = SIGHT_REFUSED;
     sim_see(sim, &sight);
@@ -334,7 +365,7 @@ static bool is_spec_of(const struct sim *sim, uint32_t task,
            spec->input_count == own->input_count &&
            spec->after_count == own->after_count &&
            same_bytes(spec->inputs, own->inputs,
-                      own->input_count * sizeof *own->inputs) &&
+                      own->input_count * sizeof(*own->inputs)) &&
            spec->key_size == own->key_size &&
            same_bytes(spec->key, own->key, own->key_size) &&
            hash_equal(&spec->scope, &own->scope) &&
@@ -349,8 +380,9 @@ static void adopt_if_asked(struct host *host, const struct parcel *parcel)
     struct sim *sim = host->sim;
     const struct message *message = parcel->message;
     if (message->type != MESSAGE_MOTION || message->u.motion.spec == NULL ||
-        !core_would_adopt(host->core, parcel->from, sim->uids[parcel->from], message))
+        !core_would_adopt(host->core, parcel->from, sim->uids[parcel->from], message)) {
         return;
+    }
     uint32_t task = sim_task(sim, &message->hash);
     if (task == sim->program->task_count || !sim->program->tasks[task].portable ||
         !is_spec_of(sim, task, message->u.motion.spec)) {
@@ -388,17 +420,20 @@ void host_arrive(struct host *host, struct flight *flight)
     if (host->inbox_count == host->inbox_capacity) {
         host->inbox_capacity =
             host->inbox_capacity == 0 ? 16 : host->inbox_capacity * 2;
-        host->inbox = realloc(host->inbox, host->inbox_capacity * sizeof *host->inbox);
-        if (host->inbox == NULL)
+        host->inbox = realloc(host->inbox, host->inbox_capacity * sizeof(*host->inbox));
+        if (host->inbox == NULL) {
             abort();
+        }
     }
     host->inbox[host->inbox_count++] = flight;
-    if (host->poll_due)
+    if (host->poll_due) {
         return;
+    }
     uint64_t poll_ns =
         sim->now_ns + random_below(&sim->delays, sim->weather.poll_ns + 1);
-    if (poll_ns < host->deaf_until_ns)
+    if (poll_ns < host->deaf_until_ns) {
         poll_ns = host->deaf_until_ns;
+    }
     host->poll_due = true;
     heap_push(sim, &(struct event){
                        .time_ns = poll_ns, .kind = EVENT_POLL, .rank = host->rank});
@@ -407,10 +442,11 @@ void host_arrive(struct host *host, struct flight *flight)
 static void take_inbox(struct host *host)
 {
     for (size_t i = 0; i < host->inbox_count; i++) {
-        if (!host_is_over(host) || carrier_lingers(host))
+        if (!host_is_over(host) || carrier_lingers(host)) {
             carrier_take(host, host->inbox[i]);
-        else
+        } else {
             flight_free(host->inbox[i]);
+        }
     }
     host->inbox_count = 0;
 }
@@ -427,9 +463,10 @@ void host_poll(struct host *host)
         return;
     }
     take_inbox(host);
-    if (random_chance(&sim->delays, sim->weather.gap_per_mille))
+    if (random_chance(&sim->delays, sim->weather.gap_per_mille)) {
         host->deaf_until_ns =
             sim->now_ns + random_below(&sim->delays, sim->weather.gap_ns + 1);
+    }
     strike_after_turn(host);
 }
 
@@ -438,8 +475,9 @@ static void press(struct host *host)
 {
     enum { TURNS = 16, LEVELS = 5 };
     static const uint32_t levels[LEVELS] = {0, 0, 1, 2, 4};
-    if (!host->sim->weather.presses)
+    if (!host->sim->weather.presses) {
         return;
+    }
     uint64_t since = host->turns++ / TURNS;
     struct random random =
         random_stream(host->sim->options.seed, since * PROGRAM_RANKS_MAX + host->rank);
@@ -449,17 +487,21 @@ static void press(struct host *host)
 /* A rank that was deaf hears before it looks at the clock, as a progress loop does. */
 void host_tick(struct host *host, uint64_t armed_ns)
 {
-    if (host->tick_ns != armed_ns)
+    if (host->tick_ns != armed_ns) {
         return;
+    }
     host->tick_ns = CORE_NEVER;
-    if (host->inbox_count > 0 && host->deaf_until_ns <= host->sim->now_ns)
+    if (host->inbox_count > 0 && host->deaf_until_ns <= host->sim->now_ns) {
         take_inbox(host);
-    if (host_is_over(host))
+    }
+    if (host_is_over(host)) {
         return;
+    }
     press(host);
     if (core_deadline(host->core) <= strike_clock_ns(host) &&
-        host->deaf_until_ns <= host->sim->now_ns)
+        host->deaf_until_ns <= host->sim->now_ns) {
         host_step(host, &(struct core_event){.type = CORE_EV_TICK});
-    else
+    } else {
         arm_tick(host, true);
+    }
 }

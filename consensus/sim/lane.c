@@ -4,7 +4,7 @@
  * waits is woken by an event of its own after the core has ended the wait, as a thread
  * would be.
  */
-#include "world.h"
+#include "consensus/sim/world.h"
 #include <string.h>
 
 static const struct program_step *current(const struct host *host, uint32_t lane)
@@ -46,20 +46,24 @@ static void count_step(struct host *host, const struct program_step *step, uint3
         const struct program_task *task =
             &host->sim->program->tasks[step->tasks.items[i]];
         count_use(host, step->tasks.items[i], one);
-        if (step->op != PROGRAM_SPAWN)
+        if (step->op != PROGRAM_SPAWN) {
             continue;
+        }
         host->spawns_left[task->scope] += one;
-        for (uint32_t k = 0; k < task->inputs.count; k++)
+        for (uint32_t k = 0; k < task->inputs.count; k++) {
             count_use(host, task->inputs.items[k], one);
-        for (uint32_t k = 0; k < task->after.count; k++)
+        }
+        for (uint32_t k = 0; k < task->after.count; k++) {
             count_use(host, task->after.items[k], one);
+        }
     }
 }
 
 static void tell_scope(struct host *host, uint32_t scope, enum core_event_type type)
 {
-    if (!host_is_over(host))
+    if (!host_is_over(host)) {
         host_step(host, &(struct core_event){.type = type, .hash = sim_scope(scope)});
+    }
 }
 
 /* Of what the step has named: the scopes that are over for this rank's program. */
@@ -67,18 +71,20 @@ static void leave_scopes(struct host *host, const uint32_t spawns[],
                          const uint32_t uses[])
 {
     for (uint32_t scope = 1; scope <= PROGRAM_SCOPES_MAX; scope++) {
-        if (spawns[scope] > 0 && host->spawns_left[scope] == 0)
+        if (spawns[scope] > 0 && host->spawns_left[scope] == 0) {
             tell_scope(host, scope, CORE_EV_SCOPE_CLOSE);
-        if (uses[scope] > 0 && host->uses_left[scope] == 0)
+        }
+        if (uses[scope] > 0 && host->uses_left[scope] == 0) {
             tell_scope(host, scope, CORE_EV_SCOPE_RELEASE);
+        }
     }
 }
 
 static void pass_step(struct host *host, const struct program_step *step)
 {
     uint32_t spawns[PROGRAM_SCOPES_MAX + 1], uses[PROGRAM_SCOPES_MAX + 1];
-    memcpy(spawns, host->spawns_left, sizeof spawns);
-    memcpy(uses, host->uses_left, sizeof uses);
+    memcpy(spawns, host->spawns_left, sizeof(spawns));
+    memcpy(uses, host->uses_left, sizeof(uses));
     count_step(host, step, UINT32_MAX);
     leave_scopes(host, spawns, uses);
 }
@@ -88,18 +94,21 @@ static void begin_scopes(struct host *host)
 {
     const struct program *program = host->sim->program;
     bool used[PROGRAM_SCOPES_MAX + 1] = {false};
-    for (uint32_t i = 0; i < program->task_count; i++)
+    for (uint32_t i = 0; i < program->task_count; i++) {
         used[program->tasks[i].scope] = true;
+    }
     for (uint32_t lane = 0; lane < program->lane_count; lane++) {
         const struct program_script *script = program_script(program, host->role, lane);
-        for (uint32_t i = 0; i < script->count; i++)
+        for (uint32_t i = 0; i < script->count; i++) {
             count_step(host, &script->steps[i], 1);
+        }
     }
     for (uint32_t scope = 1; scope <= PROGRAM_SCOPES_MAX; scope++) {
-        if (used[scope] && host->spawns_left[scope] == 0)
+        if (used[scope] && host->spawns_left[scope] == 0) {
             tell_scope(host, scope,
                        host->uses_left[scope] == 0 ? CORE_EV_SCOPE_RELEASE
                                                    : CORE_EV_SCOPE_CLOSE);
+        }
     }
 }
 
@@ -114,10 +123,12 @@ static void count_task_uses(struct host *host, const struct program_step *step,
         uint32_t index = step->tasks.items[i];
         const struct program_task *task = &host->sim->program->tasks[index];
         host->task_uses_left[index] += one;
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++)
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++) {
             host->task_uses_left[task->inputs.items[k]] += one;
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++)
+        }
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++) {
             host->task_uses_left[task->after.items[k]] += one;
+        }
     }
 }
 
@@ -127,31 +138,37 @@ static void keep_for_kernels(struct host *host)
     const struct program *program = host->sim->program;
     for (uint32_t i = 0; i < program->task_count; i++) {
         const struct program_task *task = &program->tasks[i];
-        for (uint32_t k = 0; task->depth > 0 && k < task->inputs.count; k++)
+        for (uint32_t k = 0; task->depth > 0 && k < task->inputs.count; k++) {
             host->task_uses_left[task->inputs.items[k]]++;
-        for (uint32_t k = 0; task->depth > 0 && k < task->after.count; k++)
+        }
+        for (uint32_t k = 0; task->depth > 0 && k < task->after.count; k++) {
             host->task_uses_left[task->after.items[k]]++;
+        }
     }
 }
 
 static void begin_uses(struct host *host)
 {
     const struct program *program = host->sim->program;
-    if (host->sim->weather.drop_above == 0)
+    if (host->sim->weather.drop_above == 0) {
         return;
-    host->task_uses_left = sim_alloc(program->task_count, sizeof *host->task_uses_left);
+    }
+    host->task_uses_left =
+        sim_alloc(program->task_count, sizeof(*host->task_uses_left));
     for (uint32_t lane = 0; lane < program->lane_count; lane++) {
         const struct program_script *script = program_script(program, host->role, lane);
-        for (uint32_t i = 0; i < script->count; i++)
+        for (uint32_t i = 0; i < script->count; i++) {
             count_task_uses(host, &script->steps[i], 1);
+        }
     }
     keep_for_kernels(host);
 }
 
 static void let_go_if_unused(struct host *host, uint32_t task)
 {
-    if (host->task_uses_left[task] == 0 && host->sim->program->tasks[task].depth == 0)
+    if (host->task_uses_left[task] == 0 && host->sim->program->tasks[task].depth == 0) {
         core_let_go(host->core, &host->sim->hashes[task], NULL);
+    }
 }
 
 static void let_go(struct host *host, const struct program_step *step)
@@ -161,10 +178,12 @@ static void let_go(struct host *host, const struct program_step *step)
         const struct program_task *task =
             &host->sim->program->tasks[step->tasks.items[i]];
         let_go_if_unused(host, step->tasks.items[i]);
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++)
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++) {
             let_go_if_unused(host, task->inputs.items[k]);
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++)
+        }
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++) {
             let_go_if_unused(host, task->after.items[k]);
+        }
     }
 }
 
@@ -174,12 +193,15 @@ static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
 {
     const struct program_step *step = current(host, lane);
     host->lanes[lane].pc++;
-    if (step != NULL)
+    if (step != NULL) {
         pass_step(host, step);
-    if (step != NULL && lets_go(host))
+    }
+    if (step != NULL && lets_go(host)) {
         let_go(host, step);
-    if (host_is_over(host))
+    }
+    if (host_is_over(host)) {
         return;
+    }
     schedule(host, lane, host->sim->now_ns + own_code_ns(host) + pause_ns);
 }
 
@@ -215,10 +237,12 @@ static bool is_over(const struct host *host, uint32_t lane,
                     const struct program_step *step)
 {
     uint32_t ended = 0;
-    if (host->lanes[lane].cut != MOOT_OK)
+    if (host->lanes[lane].cut != MOOT_OK) {
         return true;
-    for (uint32_t i = 0; i < step->tasks.count; i++)
+    }
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
         ended += has_ended(host, step->tasks.items[i], want_of(step));
+    }
     return ended == step->tasks.count || (step->op == PROGRAM_WAIT_ANY && ended > 0);
 }
 
@@ -233,8 +257,9 @@ static void tell_need(struct host *host, uint32_t lane, uint32_t task, enum want
         record->refused_needs--; /* it never began */
         return;
     }
-    if (host_step(host, &event) != MOOT_ERR_SCOPE_CLOSED)
+    if (host_step(host, &event) != MOOT_ERR_SCOPE_CLOSED) {
         return;
+    }
     record->verdict = MOOT_ERR_SCOPE_CLOSED;
     record->refused_needs++;
     host->woken = true;
@@ -251,10 +276,12 @@ static void show_wait(struct host *host, uint32_t lane, uint32_t task, enum want
                           .task = task};
     if (type == SIGHT_WAITED) {
         sight.code = record->verdict != MOOT_OK ? record->verdict : record->status;
-        if (!has_ended(host, task, want))
+        if (!has_ended(host, task, want)) {
             sight.code = host->lanes[lane].cut;
-        if (sim_canary(host->sim, SIM_CANARY_END_WAIT))
+        }
+        if (sim_canary(host->sim, SIM_CANARY_END_WAIT)) {
             sight.code = MOOT_ERR_NOT_HELD;
+        }
         if (want == WANT_DATA && record->done_data) {
             sight.data = record->bytes;
             sight.size = record->size;
@@ -276,17 +303,20 @@ static void begin_wait(struct host *host, uint32_t lane,
         show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAIT);
         tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_NEED);
     }
-    if (state->state == LANE_WAITS)
+    if (state->state == LANE_WAITS) {
         set_state(host, lane, timed ? CORE_LANE_TIMED : CORE_LANE_BLOCKED);
-    if (state->state == LANE_WAITS && timed)
+    }
+    if (state->state == LANE_WAITS && timed) {
         schedule(host, lane, host->sim->now_ns + UINT64_C(1000) * step->pause_us);
+    }
     worker_fill(host);
 }
 
 static void end_wait(struct host *host, uint32_t lane, const struct program_step *step)
 {
-    if (host->lanes[lane].state == LANE_WAITS) /* out of time */
+    if (host->lanes[lane].state == LANE_WAITS) { /* out of time */
         set_state(host, lane, CORE_LANE_RUNNING);
+    }
     host->lanes[lane].state = LANE_RUNS;
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         uint32_t task = step->tasks.items[i];
@@ -305,10 +335,12 @@ void lane_wake(struct host *host, uint32_t task)
 {
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         const struct program_step *step = current(host, lane);
-        if (host->lanes[lane].state != LANE_WAITS || step == NULL)
+        if (host->lanes[lane].state != LANE_WAITS || step == NULL) {
             continue;
-        for (uint32_t i = 0; i < step->tasks.count; i++)
+        }
+        for (uint32_t i = 0; i < step->tasks.count; i++) {
             host->woken |= step->tasks.items[i] == task;
+        }
     }
 }
 
@@ -317,8 +349,9 @@ void lane_settle(struct host *host)
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         const struct program_step *step = current(host, lane);
         if (host->lanes[lane].state != LANE_WAITS || step == NULL ||
-            !is_over(host, lane, step))
+            !is_over(host, lane, step)) {
             continue;
+        }
         host->lanes[lane].state = LANE_WOKEN;
         set_state(host, lane, CORE_LANE_RUNNING);
         schedule(host, lane, host->sim->now_ns + own_code_ns(host));
@@ -330,21 +363,24 @@ void lane_cut(struct host *host, int32_t code)
 {
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         const struct program_step *step = current(host, lane);
-        if (host->lanes[lane].state != LANE_WAITS || step == NULL)
+        if (host->lanes[lane].state != LANE_WAITS || step == NULL) {
             continue;
+        }
         host->lanes[lane].cut = code;
         host->woken = true;
-        for (uint32_t i = 0; code == MOOT_ERR_FENCED && i < step->tasks.count; i++)
+        for (uint32_t i = 0; code == MOOT_ERR_FENCED && i < step->tasks.count; i++) {
             show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAITED);
+        }
     }
 }
 
 uint32_t lane_idle_count(const struct host *host)
 {
     uint32_t count = 0;
-    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++)
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         count += host->lanes[lane].state == LANE_WAITS ||
                  host->lanes[lane].state == LANE_AT_BARRIER;
+    }
     return count + (host->closed ? 1 : 0);
 }
 
@@ -356,12 +392,14 @@ static void enter_barrier(struct host *host, uint32_t lane)
     host->lanes[lane].state = LANE_AT_BARRIER;
     set_state(host, lane, CORE_LANE_PARKED);
     worker_fill(host);
-    if (++sim->barrier_count < sim->program->rank_count)
+    if (++sim->barrier_count < sim->program->rank_count) {
         return;
+    }
     sim->barrier_count = 0;
     sim_moved(sim);
-    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++)
+    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++) {
         schedule(&sim->hosts[rank], lane, sim->now_ns + own_code_ns(&sim->hosts[rank]));
+    }
 }
 
 static void end_lane(struct host *host, uint32_t lane)
@@ -370,9 +408,11 @@ static void end_lane(struct host *host, uint32_t lane)
     host->lanes[lane].state = LANE_OVER;
     set_state(host, lane, CORE_LANE_ENDED);
     sim_moved(sim);
-    for (uint32_t i = 0; i < sim->program->lane_count; i++)
-        if (host->lanes[i].state != LANE_OVER)
+    for (uint32_t i = 0; i < sim->program->lane_count; i++) {
+        if (host->lanes[i].state != LANE_OVER) {
             return;
+        }
+    }
     host->closed = true;
     sim_see(sim, &(struct sight){.type = SIGHT_CLOSE,
                                  .time_ns = sim->now_ns,
@@ -409,9 +449,10 @@ static void spawn(struct host *host, uint32_t lane, uint32_t task)
 {
     host_register(host, task, lane, false);
     uint64_t cancellers = host->sim->program->tasks[task].cancellers;
-    if (host->role < 64 && (cancellers >> host->role & 1))
+    if (host->role < 64 && (cancellers >> host->role & 1)) {
         host_step(host, &(struct core_event){.type = CORE_EV_CANCEL,
                                              .hash = host->sim->hashes[task]});
+    }
     sim_moved(host->sim);
     next_step(host, lane, 0);
 }
@@ -488,8 +529,9 @@ void lane_start(struct host *host)
 void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket)
 {
     struct lane *state = &host->lanes[lane];
-    if (ticket != state->ticket || state->state == LANE_OVER)
+    if (ticket != state->ticket || state->state == LANE_OVER) {
         return;
+    }
     const struct program_step *step = current(host, lane);
     if (step != NULL && (state->state == LANE_WAITS || state->state == LANE_WOKEN)) {
         end_wait(host, lane, step);

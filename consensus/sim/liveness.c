@@ -1,6 +1,6 @@
 /* liveness.c - see liveness.h. */
-#include "liveness.h"
-#include "world.h"
+#include "consensus/sim/liveness.h"
+#include "consensus/sim/world.h"
 #include <stdlib.h>
 
 enum {
@@ -23,10 +23,12 @@ static uint32_t rank_count(const struct sim *sim)
 static uint64_t levels(const struct sim *sim)
 {
     uint64_t level = 1;
-    if (rank_count(sim) <= sim_direct_max(sim))
+    if (rank_count(sim) <= sim_direct_max(sim)) {
         return 1;
-    for (uint64_t reach = 1; reach < rank_count(sim); reach = reach * TREE_WAYS + 1)
+    }
+    for (uint64_t reach = 1; reach < rank_count(sim); reach = reach * TREE_WAYS + 1) {
         level++;
+    }
     return level;
 }
 
@@ -75,18 +77,20 @@ static uint64_t views_ns(const struct sim *sim, uint64_t round_ns)
 /* The most tasks one after the other, each an input of the next. */
 static uint64_t longest_chain(const struct program *program)
 {
-    uint32_t *length = sim_alloc(program->task_count, sizeof *length);
+    uint32_t *length = sim_alloc(program->task_count, sizeof(*length));
     uint32_t longest = 1;
     for (uint32_t i = 0; i < program->task_count; i++) {
         const struct program_task *task = &program->tasks[i];
         const struct program_list *lists[] = {&task->inputs, &task->after};
         length[i] = 1;
-        for (int list = 0; list < 2; list++)
+        for (int list = 0; list < 2; list++) {
             for (uint32_t n = 0; n < lists[list]->count; n++) {
                 uint32_t before = lists[list]->items[n];
-                if (before < i && length[before] >= length[i])
+                if (before < i && length[before] >= length[i]) {
                     length[i] = length[before] + 1;
+                }
             }
+        }
         longest = length[i] > longest ? length[i] : longest;
     }
     free(length);
@@ -98,10 +102,12 @@ static uint64_t slowest_ppm(const struct sim *sim)
 {
     const struct plan *plan = sim->options.plan;
     uint64_t ppm = PLAN_FACTOR_ONE_PPM;
-    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++)
+    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++) {
         if (plan->rules[i].fault == PLAN_CLOCK &&
-            plan->rules[i].factor_ppm < PLAN_FACTOR_ONE_PPM - RHO_PPM)
+            plan->rules[i].factor_ppm < PLAN_FACTOR_ONE_PPM - RHO_PPM) {
             ppm = ppm * plan->rules[i].factor_ppm / PLAN_FACTOR_ONE_PPM;
+        }
+    }
     return ppm > 0 ? ppm : 1;
 }
 
@@ -122,8 +128,9 @@ uint64_t liveness_bound_ns(const struct sim *sim)
         (QUIET_PERIODS + levels(sim)) * weather->gossip_period_ns + 4 * round_ns;
     uint64_t resending_ns = sim->harmed ? 2 * sim->link_options.rto_max_ns : 0;
     uint64_t bound_ns = asking_ns + quiet_ns + resending_ns;
-    if (sim->options.storm != NULL)
+    if (sim->options.storm != NULL) {
         bound_ns += views_ns(sim, round_ns);
+    }
     return (uint64_t)((double)bound_ns * PLAN_FACTOR_ONE_PPM /
                       (double)sim->slowest_ppm);
 }
@@ -132,8 +139,9 @@ void liveness_watch(struct sim *sim, uint64_t time_ns)
 {
     struct sim_standstill *worst = &sim->report->standstill;
     uint64_t since_ns = most_of(sim->moved_ns, sim->healed_ns);
-    if (sim->heap.own > 0 || time_ns <= since_ns)
+    if (sim->heap.own > 0 || time_ns <= since_ns) {
         return;
+    }
     if (sim->bound_ns == 0 || sim->bound_changes != changes(sim)) {
         sim->bound_ns = liveness_bound_ns(sim);
         sim->bound_changes = changes(sim);
@@ -141,12 +149,14 @@ void liveness_watch(struct sim *sim, uint64_t time_ns)
     uint64_t lasts_ns = time_ns - since_ns;
     double share = (double)lasts_ns / (double)sim->bound_ns;
     if (worst->bound_ns == 0 ||
-        share > (double)worst->lasted_ns / (double)worst->bound_ns)
+        share > (double)worst->lasted_ns / (double)worst->bound_ns) {
         *worst = (struct sim_standstill){lasts_ns, sim->bound_ns};
-    if (lasts_ns > sim->bound_ns)
+    }
+    if (lasts_ns > sim->bound_ns) {
         sim_fail(sim, "bound",
                  "the program stands still for %.3f ms, and may for %.3f ms",
                  (double)lasts_ns / 1e6, (double)sim->bound_ns / 1e6);
+    }
 }
 
 void liveness_harmed(struct sim *sim, uint64_t until_ns)

@@ -1,5 +1,5 @@
 /* narrator.c - sights as sentences. */
-#include "narrator.h"
+#include "consensus/sim/narrator.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,21 +15,24 @@ struct narrator {
 struct narrator *narrator_new(const struct program *program, FILE *to,
                               enum narrator_detail detail)
 {
-    struct narrator *narrator = calloc(1, sizeof *narrator);
-    uint64_t *needs = calloc(program->task_count + 1, sizeof *needs);
-    uint32_t *chairs = calloc(program->task_count + 1, sizeof *chairs);
-    if (narrator == NULL || needs == NULL || chairs == NULL)
+    struct narrator *narrator = calloc(1, sizeof(*narrator));
+    uint64_t *needs = calloc(program->task_count + 1, sizeof(*needs));
+    uint32_t *chairs = calloc(program->task_count + 1, sizeof(*chairs));
+    if (narrator == NULL || needs == NULL || chairs == NULL) {
         abort();
-    for (uint32_t i = 0; i <= program->task_count; i++)
+    }
+    for (uint32_t i = 0; i <= program->task_count; i++) {
         needs[i] = NEED_NONE;
+    }
     *narrator = (struct narrator){program, to, detail, needs, chairs};
     return narrator;
 }
 
 void narrator_free(struct narrator *narrator)
 {
-    if (narrator == NULL)
+    if (narrator == NULL) {
         return;
+    }
     free(narrator->needs);
     free(narrator->chairs);
     free(narrator);
@@ -79,25 +82,27 @@ static void describe_motion(const struct message_motion *motion, char *text,
         motion->holds   ? motion->hint ? "it holds it, conditionally" : "it holds it"
         : motion->final ? "it never will hold it"
                         : "it does not hold it";
-    if (motion->want == WANT_NOTHING)
+    if (motion->want == WANT_NOTHING) {
         (void)snprintf(text, size, "%s", holds);
-    else if (motion->need == 0)
+    } else if (motion->need == 0) {
         (void)snprintf(text, size, "%s; the waiter lacks it", holds);
-    else if (motion->need == NEED_NONE)
+    } else if (motion->need == NEED_NONE) {
         (void)snprintf(text, size, "%s; nobody's lane waits", holds);
-    else
+    } else {
         (void)snprintf(text, size, "%s; the waiter stands at position %" PRIu64, holds,
                        motion->need);
+    }
 }
 
 static void say_motion(struct narrator *narrator, const struct sight *sight)
 {
     const struct message_motion *motion = &sight->message->u.motion;
     char text[128];
-    describe_motion(motion, text, sizeof text);
+    describe_motion(motion, text, sizeof(text));
     uint64_t *need = &narrator->needs[sight->task];
-    if (motion->want != WANT_NOTHING && motion->need < *need)
+    if (motion->want != WANT_NOTHING && motion->need < *need) {
         *need = motion->need;
+    }
     bool chair = sight->peer == narrator->chairs[sight->task];
     say(narrator, sight, "%s %s %" PRIu32 " %s \"%s\" (%s%s)",
         motion->want == WANT_NOTHING ? "tells" : "asks", chair ? "chair" : "rank",
@@ -111,11 +116,13 @@ static void say_decision(const struct narrator *narrator, const struct sight *si
     const struct message_decision *decision = &sight->message->u.decision;
     char text[256] = "";
     size_t length = 0;
-    for (size_t i = 0; i < decision->asker_count; i++)
-        if (decision->askers[i].want != WANT_NOTHING && length + 16 < sizeof text)
-            length += (size_t)snprintf(text + length, sizeof text - length,
+    for (size_t i = 0; i < decision->asker_count; i++) {
+        if (decision->askers[i].want != WANT_NOTHING && length + 16 < sizeof(text)) {
+            length += (size_t)snprintf(text + length, sizeof(text) - length,
                                        "%s rank %" PRIu32, length > 0 ? "," : "",
                                        decision->askers[i].rank);
+        }
+    }
     say(narrator, sight,
         "tells rank %" PRIu32 " that it owns \"%s\"%s%s (others who wait:%s)",
         sight->peer, name(narrator, sight->task),
@@ -134,12 +141,13 @@ static void say_result(const struct narrator *narrator, const struct sight *sigh
     }
     static const char *const ways[] = {"without its bytes", "with its bytes",
                                        "with its bytes to follow in bulk"};
-    if (result->status != MOOT_OK)
+    if (result->status != MOOT_OK) {
         say(narrator, sight, "sends rank %" PRIu32 " the failure of \"%s\" (%s)",
             sight->peer, name(narrator, sight->task), error_name(result->status));
-    else
+    } else {
         say(narrator, sight, "sends rank %" PRIu32 " the result of \"%s\" %s",
             sight->peer, name(narrator, sight->task), ways[result->data]);
+    }
 }
 
 static void say_resolve(const struct narrator *narrator, const struct sight *sight)
@@ -163,10 +171,12 @@ static void say_ballot(const struct narrator *narrator, const struct sight *sigh
 {
     const struct message_paxos *paxos = &sight->message->u.paxos;
     char heard[64] = "none", members[64] = "none";
-    if (paxos->heard != NULL)
-        rankset_format(paxos->heard, heard, sizeof heard);
-    if (paxos->value != NULL)
-        rankset_format(paxos->value->members, members, sizeof members);
+    if (paxos->heard != NULL) {
+        rankset_format(paxos->heard, heard, sizeof(heard));
+    }
+    if (paxos->value != NULL) {
+        rankset_format(paxos->value->members, members, sizeof(members));
+    }
     say(narrator, sight,
         "sends %s to rank %" PRIu32 ": ballot %" PRIu64 ".%" PRIu64
         ", value %s, hears %s",
@@ -200,33 +210,33 @@ static void say_other_send(const struct narrator *narrator, const struct sight *
     const char *task = name(narrator, sight->task);
     enum message_type type = sight->message->type;
     uint32_t peer = sight->peer;
-    if (type == MESSAGE_PULL)
+    if (type == MESSAGE_PULL) {
         say(narrator, sight, "asks owner %" PRIu32 " for the bytes of \"%s\"", peer,
             task);
-    else if (type == MESSAGE_SEEK)
+    } else if (type == MESSAGE_SEEK) {
         say(narrator, sight, "asks rank %" PRIu32 " whether it holds \"%s\"", peer,
             task);
-    else if (type == MESSAGE_REFER)
+    } else if (type == MESSAGE_REFER) {
         say(narrator, sight, "tells rank %" PRIu32 " the candidates of \"%s\"", peer,
             task);
-    else if (type == MESSAGE_ACCEPT)
+    } else if (type == MESSAGE_ACCEPT) {
         say(narrator, sight,
             "asks voter %" PRIu32 " to accept rank %" PRIu32 " for \"%s\"", peer,
             sight->message->u.accept.winner, task);
-    else if (type == MESSAGE_ACK)
+    } else if (type == MESSAGE_ACK) {
         say(narrator, sight, "accepts and tells chair %" PRIu32 " so", peer);
-    else if (type == MESSAGE_VERDICT)
+    } else if (type == MESSAGE_VERDICT) {
         say(narrator, sight, "tells rank %" PRIu32 " that its wait for \"%s\" ends: %s",
             peer, task, error_name(sight->message->u.verdict.code));
-    else if (type == MESSAGE_CHASE)
+    } else if (type == MESSAGE_CHASE) {
         say(narrator, sight, "asks rank %" PRIu32 " what \"%s\" waits for", peer, task);
-    else if (type == MESSAGE_CANCEL)
+    } else if (type == MESSAGE_CANCEL) {
         say(narrator, sight, "asks rank %" PRIu32 " to cancel \"%s\"", peer, task);
-    else if (type == MESSAGE_LEAVE)
+    } else if (type == MESSAGE_LEAVE) {
         say_leave(narrator, sight);
-    else if (type >= MESSAGE_PREPARE && type <= MESSAGE_REJECT)
+    } else if (type >= MESSAGE_PREPARE && type <= MESSAGE_REJECT) {
         say_ballot(narrator, sight);
-    else if (type == MESSAGE_POLLR)
+    } else if (type == MESSAGE_POLLR) {
         say(narrator, sight,
             "answers rank %" PRIu32 "'s poll: %s%s%s; sent %" PRIu64
             ", received %" PRIu64,
@@ -234,26 +244,29 @@ static void say_other_send(const struct narrator *narrator, const struct sight *
             sight->message->u.pollr.passive ? ", passive" : "",
             sight->message->u.pollr.closed ? ", closed" : "",
             sight->message->u.pollr.sent, sight->message->u.pollr.received);
-    else
+    } else {
         say(narrator, sight, "sends %s to rank %" PRIu32, message_type_name(type),
             peer);
+    }
 }
 
 static void say_send(struct narrator *narrator, const struct sight *sight)
 {
     enum message_type type = sight->message->type;
-    if (is_chatter(type) && narrator->detail == NARRATOR_STORY)
+    if (is_chatter(type) && narrator->detail == NARRATOR_STORY) {
         return;
-    if (type == MESSAGE_MOTION)
+    }
+    if (type == MESSAGE_MOTION) {
         say_motion(narrator, sight);
-    else if (type == MESSAGE_DECISION)
+    } else if (type == MESSAGE_DECISION) {
         say_decision(narrator, sight);
-    else if (type == MESSAGE_RESULT)
+    } else if (type == MESSAGE_RESULT) {
         say_result(narrator, sight);
-    else if (type == MESSAGE_RESOLVE)
+    } else if (type == MESSAGE_RESOLVE) {
         say_resolve(narrator, sight);
-    else
+    } else {
         say_other_send(narrator, sight);
+    }
 }
 
 /* --- Everything else -------------------------------------------------------------- */
@@ -277,10 +290,11 @@ static void describe_evidence(const struct narrator *narrator,
         (void)snprintf(text, size, "sees that a running task spawned it");
         break;
     case EVIDENCE_BLOCKED:
-        if (need == 0 || need == NEED_NONE)
+        if (need == 0 || need == NEED_NONE) {
             (void)snprintf(text, size, "is blocked, and the waiter lacks it");
-        else
+        } else {
             (void)snprintf(text, size, "is blocked at or past position %" PRIu64, need);
+        }
         break;
     case EVIDENCE_TIMEOUT:
         (void)snprintf(text, size, "has kept the asker waiting for the vote timeout");
@@ -304,7 +318,7 @@ static void say_note(const struct narrator *narrator, const struct sight *sight)
         say(narrator, sight, "chairs \"%s\" and claims it",
             name(narrator, sight->task));
     } else if (sight->point == CORE_POINT_VOTE_CAST) {
-        describe_evidence(narrator, sight, text, sizeof text);
+        describe_evidence(narrator, sight, text, sizeof(text));
         say(narrator, sight, "%s: it yields \"%s\" to rank %" PRIu32, text,
             name(narrator, sight->task), sight->peer);
     }
@@ -315,10 +329,11 @@ static void say_verdict(const struct narrator *narrator, struct sim *sim,
 {
     char text[256] = "";
     size_t length = 0;
-    for (uint32_t i = 0; i < sight->chain_count && length + 32 < sizeof text; i++)
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s\"%s\"",
+    for (uint32_t i = 0; i < sight->chain_count && length + 32 < sizeof(text); i++) {
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "%s\"%s\"",
                                    i == 0 ? ", the circle being " : " before ",
                                    name(narrator, sim_task(sim, &sight->chain[i])));
+    }
     say(narrator, sight, "learns of \"%s\": %s%s", name(narrator, sight->task),
         error_name(sight->code), text);
 }
@@ -327,14 +342,15 @@ static void say_lane(const struct narrator *narrator, const struct sight *sight)
 {
     static const char *const states[] = {"runs", "blocks", "waits for a while",
                                          "is parked", "ends"};
-    if (narrator->detail == NARRATOR_EVERYTHING)
+    if (narrator->detail == NARRATOR_EVERYTHING) {
         say(narrator, sight, "lane %" PRIu32 " %s", sight->lane, states[sight->code]);
+    }
 }
 
 static void say_view(const struct narrator *narrator, const struct sight *sight)
 {
     char members[128];
-    rankset_format(sight->members, members, sizeof members);
+    rankset_format(sight->members, members, sizeof(members));
     say(narrator, sight, "enters view %" PRIu64 " of ranks %s", sight->epoch, members);
 }
 
@@ -342,12 +358,13 @@ static void say_fault(const struct narrator *narrator, const struct sim *sim,
                       const struct sight *sight)
 {
     char rule[256];
-    plan_rule_format(&sim_plan(sim)->rules[sight->code], rule, sizeof rule);
-    if (sight->peer == UINT32_MAX)
+    plan_rule_format(&sim_plan(sim)->rules[sight->code], rule, sizeof(rule));
+    if (sight->peer == UINT32_MAX) {
         say(narrator, sight, "is struck by %s", rule);
-    else
+    } else {
         say(narrator, sight, "is struck by %s on its way to rank %" PRIu32, rule,
             sight->peer);
+    }
 }
 
 /* What a storm does, and what comes of it. */
@@ -392,8 +409,9 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct narrator *narrator = context;
     const char *task = name(narrator, sight->task);
-    if (sight->task < narrator->program->task_count)
+    if (sight->task < narrator->program->task_count) {
         narrator->chairs[sight->task] = sim_chair(sim, sight->task);
+    }
     switch ((int)sight->type) {
     case SIGHT_SPAWN:
         say(narrator, sight, "spawns \"%s\"", task);
@@ -414,11 +432,12 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         say(narrator, sight, "waits for \"%s\"", task);
         break;
     case SIGHT_WAITED:
-        if (sight->code == MOOT_OK)
+        if (sight->code == MOOT_OK) {
             say(narrator, sight, "has \"%s\"", task);
-        else
+        } else {
             say(narrator, sight, "waits for \"%s\" no more: %s", task,
                 error_name(sight->code));
+        }
         break;
     case SIGHT_LAPSED:
         say(narrator, sight, "stops waiting for \"%s\"", task);
@@ -435,9 +454,10 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         say_send(narrator, sight);
         break;
     case SIGHT_RECEIVE:
-        if (narrator->detail == NARRATOR_EVERYTHING)
+        if (narrator->detail == NARRATOR_EVERYTHING) {
             say(narrator, sight, "receives %s \"%s\" from rank %" PRIu32,
                 message_type_name(sight->message->type), task, sight->peer);
+        }
         break;
     case SIGHT_NOTE:
         say_note(narrator, sight);

@@ -7,7 +7,7 @@
 #ifndef CONSENSUS_SIM_NARRATOR_H
 #define CONSENSUS_SIM_NARRATOR_H
 
-#include "sim.h"
+#include "consensus/sim/sim.h"
 
 enum narrator_detail {
     NARRATOR_STORY,     /* what matters to a reader: no gossip, no polls, no arrivals */

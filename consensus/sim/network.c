@@ -11,7 +11,7 @@
  * What is kept of a pair of ranks is kept only while it matters: of ten thousand ranks
  * most never talk to most others, and who is silent for long needs no order.
  */
-#include "world.h"
+#include "consensus/sim/world.h"
 #include <assert.h>
 #include <stdlib.h>
 
@@ -31,37 +31,43 @@ void heap_push(struct sim *sim, const struct event *event)
     assert(event->time_ns >= sim->now_ns);
     if (heap->count == heap->capacity) {
         heap->capacity = heap->capacity == 0 ? 256 : heap->capacity * 2;
-        heap->items = realloc(heap->items, heap->capacity * sizeof *heap->items);
-        if (heap->items == NULL)
+        heap->items = realloc(heap->items, heap->capacity * sizeof(*heap->items));
+        if (heap->items == NULL) {
             abort();
+        }
     }
     struct event item = *event;
     item.number = heap->next_number++;
     heap->own += event_is_own(event);
     size_t at = heap->count++;
-    for (; at > 0 && before(&item, &heap->items[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && before(&item, &heap->items[(at - 1) / 2]); at = (at - 1) / 2) {
         heap->items[at] = heap->items[(at - 1) / 2];
+    }
     heap->items[at] = item;
 }
 
 bool heap_pop(struct sim *sim, struct event *out)
 {
     struct heap *heap = &sim->heap;
-    if (heap->count == 0)
+    if (heap->count == 0) {
         return false;
+    }
     *out = heap->items[0];
     heap->own -= event_is_own(out);
     struct event item = heap->items[--heap->count];
     size_t at = 0;
     for (;;) {
         size_t child = 2 * at + 1;
-        if (child >= heap->count)
+        if (child >= heap->count) {
             break;
+        }
         if (child + 1 < heap->count &&
-            before(&heap->items[child + 1], &heap->items[child]))
+            before(&heap->items[child + 1], &heap->items[child])) {
             child++;
-        if (!before(&heap->items[child], &item))
+        }
+        if (!before(&heap->items[child], &item)) {
             break;
+        }
         heap->items[at] = heap->items[child];
         at = child;
     }
@@ -76,15 +82,17 @@ static uint32_t place_of(const struct sim *sim, uint32_t from, uint32_t to)
     uint32_t at = (uint32_t)random_mix((uint64_t)from << 32 | to);
     for (;; at++) {
         const struct pair *pair = sim->pairs[at & (sim->pair_room - 1)];
-        if (pair == NULL || (pair->from == from && pair->to == to))
+        if (pair == NULL || (pair->from == from && pair->to == to)) {
             return at & (sim->pair_room - 1);
+        }
     }
 }
 
 static void pair_free(struct pair *pair)
 {
-    for (uint32_t i = 0; i < pair->held_count; i++)
+    for (uint32_t i = 0; i < pair->held_count; i++) {
         flight_free(pair->held[i].flight);
+    }
     link_free(pair->link);
     free(pair->held);
     free(pair);
@@ -102,21 +110,25 @@ static void make_room(struct sim *sim)
 {
     struct pair **old = sim->pairs;
     uint32_t old_room = sim->pair_room, busy = 0;
-    for (uint32_t i = 0; i < old_room; i++)
+    for (uint32_t i = 0; i < old_room; i++) {
         busy += old[i] != NULL && !is_at_rest(sim, old[i]);
+    }
     uint32_t room = 64;
-    while (room < 4 * (busy + 1))
+    while (room < 4 * (busy + 1)) {
         room *= 2;
+    }
     sim->pairs = sim_alloc(room, sizeof(struct pair *));
     sim->pair_room = room;
     sim->pair_count = busy;
     for (uint32_t i = 0; i < old_room; i++) {
-        if (old[i] == NULL)
+        if (old[i] == NULL) {
             continue;
-        if (is_at_rest(sim, old[i]))
+        }
+        if (is_at_rest(sim, old[i])) {
             pair_free(old[i]);
-        else
+        } else {
             sim->pairs[place_of(sim, old[i]->from, old[i]->to)] = old[i];
+        }
     }
     free(old);
 }
@@ -129,11 +141,13 @@ struct pair *network_find(const struct sim *sim, uint32_t from, uint32_t to)
 struct pair *network_pair(struct sim *sim, uint32_t from, uint32_t to)
 {
     struct pair *pair = network_find(sim, from, to);
-    if (pair != NULL)
+    if (pair != NULL) {
         return pair;
-    if (2 * sim->pair_count >= sim->pair_room)
+    }
+    if (2 * sim->pair_count >= sim->pair_room) {
         make_room(sim);
-    pair = sim_alloc(1, sizeof *pair);
+    }
+    pair = sim_alloc(1, sizeof(*pair));
     *pair = (struct pair){.from = from, .to = to, .link_due_ns = LINK_NEVER};
     sim->pairs[place_of(sim, from, to)] = pair;
     sim->pair_count++;
@@ -142,12 +156,15 @@ struct pair *network_pair(struct sim *sim, uint32_t from, uint32_t to)
 
 void network_release(struct sim *sim)
 {
-    for (size_t i = 0; i < sim->heap.count; i++)
+    for (size_t i = 0; i < sim->heap.count; i++) {
         flight_free(sim->heap.items[i].flight);
+    }
     free(sim->heap.items);
-    for (uint32_t i = 0; i < sim->pair_room; i++)
-        if (sim->pairs[i] != NULL)
+    for (uint32_t i = 0; i < sim->pair_room; i++) {
+        if (sim->pairs[i] != NULL) {
             pair_free(sim->pairs[i]);
+        }
+    }
     free(sim->pairs);
 }
 
@@ -156,7 +173,7 @@ void network_release(struct sim *sim)
 struct flight *flight_new(struct sim *sim, uint32_t from, uint32_t to,
                           struct parcel *parcel)
 {
-    struct flight *flight = sim_alloc(1, sizeof *flight);
+    struct flight *flight = sim_alloc(1, sizeof(*flight));
     *flight = (struct flight){
         .from = from, .to = to, .sent_ns = sim->now_ns, .parcel = parcel};
     return flight;
@@ -164,16 +181,18 @@ struct flight *flight_new(struct sim *sim, uint32_t from, uint32_t to,
 
 void flight_free(struct flight *flight)
 {
-    if (flight == NULL)
+    if (flight == NULL) {
         return;
+    }
     parcel_free(flight->parcel);
     free(flight);
 }
 
 bool network_is_void(const struct sim *sim, const struct flight *flight)
 {
-    if (sim->options.storm == NULL || !sim->options.storm->abandon)
+    if (sim->options.storm == NULL || !sim->options.storm->abandon) {
         return false;
+    }
     const struct pair *pair = network_find(sim, flight->from, flight->to);
     return pair != NULL && pair->void_until_ns != 0 &&
            flight->sent_ns <= pair->void_until_ns;
@@ -184,8 +203,9 @@ static uint64_t draw_delay_ns(struct sim *sim)
     const struct sim_weather *weather = &sim->weather;
     uint64_t delay_ns =
         weather->latency_ns + random_below(&sim->delays, weather->jitter_ns + 1);
-    if (random_chance(&sim->delays, weather->spike_per_mille))
+    if (random_chance(&sim->delays, weather->spike_per_mille)) {
         delay_ns += random_below(&sim->delays, weather->spike_ns + 1);
+    }
     return delay_ns;
 }
 
@@ -200,8 +220,9 @@ void network_launch(struct sim *sim, struct pair *pair, struct flight *flight,
         arrival_ns = least_ns + random_below(&sim->delays, sim->weather.bulk_ns + 1);
     }
     if (!overtaken) {
-        if (arrival_ns <= *last_ns)
+        if (arrival_ns <= *last_ns) {
             arrival_ns = *last_ns + 1;
+        }
         *last_ns = arrival_ns;
     }
     heap_push(sim, &(struct event){.time_ns = arrival_ns,
@@ -217,8 +238,9 @@ void network_send(struct sim *sim, struct flight *flight)
     sim->report->counts.frame_bytes += flight->parcel != NULL
                                            ? parcel_bytes(flight->parcel)
                                            : (uint64_t)WIRE_ENVELOPE_BYTES;
-    if (sim->harmed)
+    if (sim->harmed) {
         harm_send(sim, pair, flight);
-    else
+    } else {
         network_launch(sim, pair, flight, 0, false);
+    }
 }

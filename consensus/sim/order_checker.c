@@ -1,7 +1,7 @@
 /* order_checker.c - see order_checker.h. */
-#include "order_checker.h"
+#include "consensus/sim/order_checker.h"
+#include "consensus/sim/ranks.h"
 #include "hashing/placement.h"
-#include "ranks.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ struct said {
         uint32_t chair; /* or finder */
         uint64_t epoch;
         struct rankset sought, proposed; /* to whom, in that epoch */
-    } * searches;                        /* the latest of each who made any */
+    } *searches;                         /* the latest of each who made any */
     uint32_t search_count;
 };
 
@@ -45,8 +45,9 @@ struct order_checker {
 static void *zeroed(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
-    if (memory == NULL)
+    if (memory == NULL) {
         abort();
+    }
     return memory;
 }
 
@@ -66,12 +67,14 @@ static void check_view_id(struct order_checker *checker, struct sim *sim,
                           const struct sight *sight)
 {
     const struct message *message = sight->message;
-    if (message->epoch == 0 || message->epoch >= VIEWS_MAX)
+    if (message->epoch == 0 || message->epoch >= VIEWS_MAX) {
         return;
+    }
     uint64_t *id = &checker->views[message->epoch].id;
-    if (*id != 0 && *id != message->view_id)
+    if (*id != 0 && *id != message->view_id) {
         sim_fail(sim, "one view", "rank %" PRIu32 " speaks from another view %" PRIu64,
                  sight->rank, message->epoch);
+    }
     *id = message->view_id;
 }
 
@@ -79,8 +82,9 @@ static struct rankset *reports_to(struct order_checker *checker, uint64_t epoch,
                                   uint32_t rank)
 {
     struct view_said *view = &checker->views[epoch];
-    if (view->reports_to == NULL)
-        view->reports_to = zeroed(checker->limit, sizeof *view->reports_to);
+    if (view->reports_to == NULL) {
+        view->reports_to = zeroed(checker->limit, sizeof(*view->reports_to));
+    }
     return &view->reports_to[rank];
 }
 
@@ -89,8 +93,9 @@ static void note_received(struct order_checker *checker, const struct sight *sig
     struct speaker *speaker = &checker->speakers[sight->rank];
     const struct message *message = sight->message;
     if (message->type == MESSAGE_REPORT && message->u.report.last &&
-        message->epoch < VIEWS_MAX)
+        message->epoch < VIEWS_MAX) {
         rankset_remove(reports_to(checker, message->epoch, sight->rank), sight->peer);
+    }
     bool stale = sight->message->epoch < speaker->epoch;
     speaker->stale_ns = stale ? sight->time_ns + 1 : 0;
     speaker->stale_task = sight->task;
@@ -112,10 +117,11 @@ static void check_keep(const struct order_checker *checker, struct sim *sim,
     uint64_t owner = sight->message->u.result.owner_uid;
     uint32_t from = checker->speakers[sight->rank].stale_from;
     if (follows_from_old(checker, sight) && sight->peer == from &&
-        owner != sim_uid(sim, from))
+        owner != sim_uid(sim, from)) {
         sim_fail(sim, "rule e",
                  "rank %" PRIu32 " keeps an old result of %s from rank %" PRIu32,
                  sight->rank, name(checker, sight->task), from);
+    }
 }
 
 /* --- Reports --------------------------------------------------------------------- */
@@ -135,13 +141,15 @@ static void check_report(struct order_checker *checker, struct sim *sim,
     for (uint32_t i = 0; i < report->count; i++) {
         uint32_t task = sim_task(sim, &report->entry[i].hash);
         uint32_t owner = owner_of(&report->entry[i], sight->rank);
-        if (!is_known(checker, task) || owner == UINT32_MAX)
+        if (!is_known(checker, task) || owner == UINT32_MAX) {
             continue;
+        }
         uint32_t *said = &checker->tasks[task].owner[sight->message->epoch];
-        if (*said != 0 && *said != owner + 1)
+        if (*said != 0 && *said != owner + 1) {
             sim_fail(sim, "one report",
                      "rank %" PRIu32 " reports %s of %" PRIu32 ", others of %" PRIu32,
                      sight->rank, name(checker, task), owner, *said - 1);
+        }
         *said = owner + 1;
     }
 }
@@ -149,10 +157,11 @@ static void check_report(struct order_checker *checker, struct sim *sim,
 /* Adds to the set; a second time to the same peer is once too often. */
 static void count_once(struct sim *sim, const struct sight *sight, struct rankset *set)
 {
-    if (rankset_has(set, sight->peer))
+    if (rankset_has(set, sight->peer)) {
         sim_fail(sim, "how often",
                  "rank %" PRIu32 " sends rank %" PRIu32 " a second %s", sight->rank,
                  sight->peer, message_type_name(sight->message->type));
+    }
     ranks_add(set, sight->peer);
 }
 
@@ -161,12 +170,14 @@ static void check_past(const struct order_checker *checker, struct sim *sim,
 {
     const struct message_view *view = &sight->message->u.view;
     uint64_t start = view->history > 0 ? view->past[0].epoch : 1;
-    if (start <= 1 || start >= VIEWS_MAX)
+    if (start <= 1 || start >= VIEWS_MAX) {
         return;
+    }
     const struct view_said *first = &checker->views[start];
     bool alone = rankset_count(&first->members) == 1; /* it tells nobody */
-    if (alone || ranks_within(&first->members, &first->settled_by))
+    if (alone || ranks_within(&first->members, &first->settled_by)) {
         return;
+    }
     struct rankset unsettled = {0};
     ranks_copy(&unsettled, &first->members);
     ranks_drop(&unsettled, &first->settled_by);
@@ -181,12 +192,14 @@ static struct search *search_of(struct said *said, uint32_t chair, uint64_t epoc
 {
     struct search *search = said->searches;
     uint32_t i = 0;
-    while (i < said->search_count && search[i].chair != chair)
+    while (i < said->search_count && search[i].chair != chair) {
         i++;
+    }
     if (i == said->search_count) {
-        said->searches = realloc(search, (i + 1u) * sizeof *search);
-        if (said->searches == NULL)
+        said->searches = realloc(search, (i + 1u) * sizeof(*search));
+        if (said->searches == NULL) {
             abort();
+        }
         said->searches[said->search_count++] = (struct search){.chair = chair};
     }
     search = &said->searches[i];
@@ -202,8 +215,9 @@ static void check_task_message(struct order_checker *checker, struct sim *sim,
                                const struct sight *sight)
 {
     enum message_type type = sight->message->type;
-    if (type != MESSAGE_SEEK && type != MESSAGE_ACCEPT)
+    if (type != MESSAGE_SEEK && type != MESSAGE_ACCEPT) {
         return;
+    }
     struct search *search =
         search_of(&checker->tasks[sight->task], sight->rank, sight->message->epoch);
     count_once(sim, sight, type == MESSAGE_SEEK ? &search->sought : &search->proposed);
@@ -215,17 +229,20 @@ static void check_send(struct order_checker *checker, struct sim *sim,
     const struct message *message = sight->message;
     struct speaker *speaker = &checker->speakers[sight->rank];
     check_view_id(checker, sim, sight);
-    if (message->epoch == 0 || message->epoch >= VIEWS_MAX)
+    if (message->epoch == 0 || message->epoch >= VIEWS_MAX) {
         return;
+    }
     struct rankset *settled_by = &checker->views[message->epoch].settled_by;
     if (message->type == MESSAGE_REPORT) {
         check_report(checker, sim, sight);
         ranks_add(reports_to(checker, message->epoch, sight->peer), sight->rank);
-        if (message->u.report.last)
+        if (message->u.report.last) {
             count_once(sim, sight, &speaker->reported);
+        }
     } else if (message->type == MESSAGE_TALLY) {
-        if (message->u.tally.what == TALLY_SETTLED)
+        if (message->u.tally.what == TALLY_SETTLED) {
             ranks_add(settled_by, sight->rank);
+        }
     } else if (message->type == MESSAGE_SETTLED) {
         ranks_add(settled_by, sight->rank);
         count_once(sim, sight, &speaker->settled);
@@ -252,8 +269,9 @@ static bool has_settled(const struct order_checker *checker, const struct sim *s
                         uint32_t rank, uint64_t epoch)
 {
     const struct view_said *view = &checker->views[epoch];
-    if (rankset_count(&view->members) <= sim_direct_max(sim))
+    if (rankset_count(&view->members) <= sim_direct_max(sim)) {
         return !rankset_empty(&checker->speakers[rank].settled);
+    }
     return ranks_within(&view->members, &view->entered_by) &&
            (view->reports_to == NULL || rankset_empty(&view->reports_to[rank]));
 }
@@ -265,24 +283,28 @@ static void check_decision(const struct order_checker *checker, struct sim *sim,
     uint64_t epoch = speaker->epoch;
     if ((sight->point != CORE_POINT_CLAIM && sight->point != CORE_POINT_VOTE_CAST) ||
         epoch < 2 || epoch >= VIEWS_MAX ||
-        has_settled(checker, sim, sight->rank, epoch))
+        has_settled(checker, sim, sight->rank, epoch)) {
         return;
+    }
     bool alone = rankset_count(&checker->views[epoch].members) == 1;
-    if (alone || rankset_empty(&checker->views[epoch - 1].members))
+    if (alone || rankset_empty(&checker->views[epoch - 1].members)) {
         return;
-    if (chair_in(checker, sim, sight->task, epoch - 1) != sight->rank)
+    }
+    if (chair_in(checker, sim, sight->task, epoch - 1) != sight->rank) {
         sim_fail(sim, "settled first",
                  "rank %" PRIu32 " decides %s in view %" PRIu64
                  " before it has settled",
                  sight->rank, name(checker, sight->task), epoch);
+    }
 }
 
 static void see_note(struct order_checker *checker, struct sim *sim,
                      const struct sight *sight)
 {
     check_decision(checker, sim, sight);
-    if (sight->point == CORE_POINT_CLAIM)
+    if (sight->point == CORE_POINT_CLAIM) {
         ranks_add(&checker->tasks[sight->task].claimed_by, sight->rank);
+    }
 }
 
 /* --- Watching -------------------------------------------------------------------- */
@@ -294,8 +316,9 @@ static void enter_view(struct order_checker *checker, const struct sight *sight)
     rankset_release(&speaker->reported);
     rankset_release(&speaker->settled);
     speaker->stale_ns = 0;
-    if (sight->epoch >= VIEWS_MAX)
+    if (sight->epoch >= VIEWS_MAX) {
         return;
+    }
     ranks_copy(&checker->views[sight->epoch].members, sight->members);
     ranks_add(&checker->views[sight->epoch].entered_by, sight->rank);
 }
@@ -303,38 +326,41 @@ static void enter_view(struct order_checker *checker, const struct sight *sight)
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct order_checker *checker = context;
-    if (sight->type == SIGHT_VIEW)
+    if (sight->type == SIGHT_VIEW) {
         enter_view(checker, sight);
-    else if (sight->type == SIGHT_SEND)
+    } else if (sight->type == SIGHT_SEND) {
         check_send(checker, sim, sight);
-    else if (sight->type == SIGHT_RECEIVE)
+    } else if (sight->type == SIGHT_RECEIVE) {
         note_received(checker, sight);
-    else if (!is_known(checker, sight->task))
+    } else if (!is_known(checker, sight->task)) {
         return;
-    else if (sight->type == SIGHT_ADOPT) /* because of the message that comes next */
+    } else if (sight->type ==
+               SIGHT_ADOPT) { /* because of the message that comes next */
         checker->speakers[sight->rank].stale_ns = 0;
-    else if (sight->type == SIGHT_KEEP)
+    } else if (sight->type == SIGHT_KEEP) {
         check_keep(checker, sim, sight);
-    else if (sight->type == SIGHT_NOTE)
+    } else if (sight->type == SIGHT_NOTE) {
         see_note(checker, sim, sight);
-    else if (sight->type == SIGHT_RUN && follows_from_old(checker, sight) &&
-             !rankset_has(&checker->tasks[sight->task].claimed_by, sight->rank) &&
-             !checker->program->tasks[sight->task].once)
+    } else if (sight->type == SIGHT_RUN && follows_from_old(checker, sight) &&
+               !rankset_has(&checker->tasks[sight->task].claimed_by, sight->rank) &&
+               !checker->program->tasks[sight->task].once) {
         sim_fail(sim, "rule e", "rank %" PRIu32 " runs %s because of an old message",
                  sight->rank, name(checker, sight->task));
+    }
 }
 
 struct order_checker *order_checker_new(const struct program *program,
                                         const struct storm *storm)
 {
-    struct order_checker *checker = zeroed(1, sizeof *checker);
+    struct order_checker *checker = zeroed(1, sizeof(*checker));
     checker->program = program;
     checker->limit = program->rank_count + storm->comebacks;
-    checker->tasks = zeroed(program->task_count + 1, sizeof *checker->tasks);
-    checker->speakers = zeroed(checker->limit, sizeof *checker->speakers);
+    checker->tasks = zeroed(program->task_count + 1, sizeof(*checker->tasks));
+    checker->speakers = zeroed(checker->limit, sizeof(*checker->speakers));
     ranks_fill(&checker->views[1].members, storm->first);
-    for (uint32_t rank = 0; rank < storm->first; rank++)
+    for (uint32_t rank = 0; rank < storm->first; rank++) {
         checker->speakers[rank].epoch = 1;
+    }
     return checker;
 }
 
@@ -343,8 +369,9 @@ static void forget_view(const struct order_checker *checker, struct view_said *v
     rankset_release(&view->members);
     rankset_release(&view->settled_by);
     rankset_release(&view->entered_by);
-    for (uint32_t i = 0; view->reports_to != NULL && i < checker->limit; i++)
+    for (uint32_t i = 0; view->reports_to != NULL && i < checker->limit; i++) {
         rankset_release(&view->reports_to[i]);
+    }
     free(view->reports_to);
 }
 
@@ -360,12 +387,15 @@ static void forget_task(struct said *said)
 
 void order_checker_free(struct order_checker *checker)
 {
-    if (checker == NULL)
+    if (checker == NULL) {
         return;
-    for (int epoch = 0; epoch < VIEWS_MAX; epoch++)
+    }
+    for (int epoch = 0; epoch < VIEWS_MAX; epoch++) {
         forget_view(checker, &checker->views[epoch]);
-    for (uint32_t i = 0; i < checker->program->task_count; i++)
+    }
+    for (uint32_t i = 0; i < checker->program->task_count; i++) {
         forget_task(&checker->tasks[i]);
+    }
     for (uint32_t rank = 0; rank < checker->limit; rank++) {
         rankset_release(&checker->speakers[rank].reported);
         rankset_release(&checker->speakers[rank].settled);

@@ -20,7 +20,7 @@
 #ifndef CONSENSUS_SIM_ORDER_CHECKER_H
 #define CONSENSUS_SIM_ORDER_CHECKER_H
 
-#include "sim.h"
+#include "consensus/sim/sim.h"
 
 struct order_checker;
 

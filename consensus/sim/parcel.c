@@ -1,5 +1,5 @@
 /* parcel.c - messages through the real encoder and decoder. */
-#include "parcel.h"
+#include "consensus/sim/parcel.h"
 #include "proto/moot_error.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,12 @@
 static void *copy_bytes(const void *data, size_t size)
 {
     void *copy = malloc(size == 0 ? 1 : size);
-    if (copy == NULL)
+    if (copy == NULL) {
         abort();
-    if (size > 0)
+    }
+    if (size > 0) {
         memcpy(copy, data, size);
+    }
     return copy;
 }
 
@@ -24,8 +26,10 @@ static bool encode(struct parcel *parcel, struct wire_writer *writer,
         *why = "the wire refuses to carry it";
         return false;
     }
-    if (wire_frame_decode(parcel->bytes, parcel->size, &parcel->frame, why) != MOOT_OK)
+    if (wire_frame_decode(parcel->bytes, parcel->size, &parcel->frame, why) !=
+        MOOT_OK) {
         return false;
+    }
     if (parcel->frame.count != 1) {
         *why = "one message became several";
         return false;
@@ -41,9 +45,10 @@ struct parcel *parcel_new(struct wire_writer *writer, uint32_t from, uint64_t fr
                                            .dst_uid = to_uid,
                                            .epoch = message->epoch,
                                            .view_id = message->view_id};
-    struct parcel *parcel = calloc(1, sizeof *parcel);
-    if (parcel == NULL)
+    struct parcel *parcel = calloc(1, sizeof(*parcel));
+    if (parcel == NULL) {
         abort();
+    }
     parcel->shares = 1;
     parcel->from = from;
     parcel->to = to;
@@ -68,15 +73,17 @@ uint64_t parcel_bytes(const struct parcel *parcel)
 
 struct parcel *parcel_share(struct parcel *parcel)
 {
-    if (parcel != NULL)
+    if (parcel != NULL) {
         parcel->shares++;
+    }
     return parcel;
 }
 
 void parcel_free(struct parcel *parcel)
 {
-    if (parcel == NULL || --parcel->shares > 0)
+    if (parcel == NULL || --parcel->shares > 0) {
         return;
+    }
     wire_frame_release(&parcel->frame);
     free(parcel->bulk);
     free(parcel->bytes);

@@ -2,7 +2,7 @@
  *
  * The design stands in plan.h.
  */
-#include "plan_private.h"
+#include "consensus/sim/plan_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -107,8 +107,9 @@ bool plan_harms_wire(const struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         enum plan_fault fault = plan->rules[i].fault;
-        if (plan_is_message(fault) || fault == PLAN_PART)
+        if (plan_is_message(fault) || fault == PLAN_PART) {
             return true;
+        }
     }
     return false;
 }
@@ -119,9 +120,11 @@ void plan_free(struct plan *plan) { free(plan); }
 
 bool plan_ranks_has(const struct plan_ranks *ranks, uint32_t rank)
 {
-    for (uint32_t i = 0; i < ranks->count; i++)
-        if (rank >= ranks->span[i].first && rank <= ranks->span[i].last)
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        if (rank >= ranks->span[i].first && rank <= ranks->span[i].last) {
             return true;
+        }
+    }
     return ranks->all;
 }
 
@@ -129,16 +132,18 @@ bool plan_ranks_add(struct plan_ranks *ranks, uint32_t first, uint32_t last)
 {
     struct plan_span *span = ranks->span;
     uint32_t from = 0, to;
-    while (from < ranks->count && (uint64_t)span[from].last + 1 < first)
+    while (from < ranks->count && (uint64_t)span[from].last + 1 < first) {
         from++;
+    }
     /* from .. to-1 overlap or touch the new one, which takes their place */
     for (to = from; to < ranks->count && span[to].first <= (uint64_t)last + 1; to++) {
         first = span[to].first < first ? span[to].first : first;
         last = span[to].last > last ? span[to].last : last;
     }
-    if (from == to && ranks->count == PLAN_SPANS_MAX)
+    if (from == to && ranks->count == PLAN_SPANS_MAX) {
         return false;
-    memmove(span + from + 1, span + to, (ranks->count - to) * sizeof *span);
+    }
+    memmove(span + from + 1, span + to, (ranks->count - to) * sizeof(*span));
     ranks->count = ranks->count + 1 - (to - from);
     span[from] = (struct plan_span){first, last};
     return true;
@@ -146,11 +151,15 @@ bool plan_ranks_add(struct plan_ranks *ranks, uint32_t first, uint32_t last)
 
 static bool ranks_equal(const struct plan_ranks *a, const struct plan_ranks *b)
 {
-    if (a->all != b->all || a->count != b->count)
+    if (a->all != b->all || a->count != b->count) {
         return false;
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->span[i].first != b->span[i].first || a->span[i].last != b->span[i].last)
+    }
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (a->span[i].first != b->span[i].first ||
+            a->span[i].last != b->span[i].last) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -173,11 +182,14 @@ static bool rule_equal(const struct plan_rule *a, const struct plan_rule *b)
 bool plan_equal(const struct plan *a, const struct plan *b)
 {
     if (a->seeded != b->seeded || (a->seeded && a->seed != b->seed) ||
-        a->rule_count != b->rule_count)
+        a->rule_count != b->rule_count) {
         return false;
-    for (uint32_t i = 0; i < a->rule_count; i++)
-        if (!rule_equal(&a->rules[i], &b->rules[i]))
+    }
+    for (uint32_t i = 0; i < a->rule_count; i++) {
+        if (!rule_equal(&a->rules[i], &b->rules[i])) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -189,8 +201,8 @@ static int refuse(struct plan_error *error, uint32_t column, uint32_t length,
     if (error != NULL) {
         error->column = column > 0 ? column : 1;
         error->length = length > 0 ? length : 1;
-        snprintf(error->wrong, sizeof error->wrong, "%s", wrong);
-        snprintf(error->allowed, sizeof error->allowed, "%s", allowed);
+        snprintf(error->wrong, sizeof(error->wrong), "%s", wrong);
+        snprintf(error->allowed, sizeof(error->allowed), "%s", allowed);
     }
     return MOOT_ERR_CONFIG;
 }
@@ -198,13 +210,15 @@ static int refuse(struct plan_error *error, uint32_t column, uint32_t length,
 static int check_set(const struct plan_ranks *ranks, uint32_t size,
                      struct plan_error *error)
 {
-    if (ranks->count == 0 || ranks->span[ranks->count - 1].last < size)
+    if (ranks->count == 0 || ranks->span[ranks->count - 1].last < size) {
         return MOOT_OK;
+    }
     char wrong[PLAN_WRONG_BYTES], allowed[64] = "only rank 0";
-    snprintf(wrong, sizeof wrong, "there is no rank %u: the job has %u %s",
+    snprintf(wrong, sizeof(wrong), "there is no rank %u: the job has %u %s",
              ranks->span[ranks->count - 1].last, size, size == 1 ? "rank" : "ranks");
-    if (size > 1)
-        snprintf(allowed, sizeof allowed, "ranks 0 to %u", size - 1);
+    if (size > 1) {
+        snprintf(allowed, sizeof(allowed), "ranks 0 to %u", size - 1);
+    }
     return refuse(error, ranks->column, ranks->length, wrong, allowed);
 }
 
@@ -213,16 +227,19 @@ int plan_check_ranks(const struct plan *plan, uint32_t size, struct plan_error *
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         const struct plan_rule *rule = &plan->rules[i];
         int code = check_set(&rule->ranks, size, error);
-        if (code == MOOT_OK)
+        if (code == MOOT_OK) {
             code = check_set(&rule->others, size, error);
-        if (code != MOOT_OK)
+        }
+        if (code != MOOT_OK) {
             return code;
+        }
         const struct plan_ranks *ranks = &rule->ranks;
         if (rule->link == PLAN_LINK_BOUNDARY && ranks->count == 1 &&
-            ranks->span[0].first == 0 && ranks->span[0].last == size - 1)
+            ranks->span[0].first == 0 && ranks->span[0].last == size - 1) {
             return refuse(error, rule->column, rule->length,
                           "the whole job is on one side of this part",
                           "a side that leaves some rank on the other");
+        }
     }
     return MOOT_OK;
 }
@@ -242,7 +259,8 @@ void plan_put(struct plan_text *text, const char *format, ...)
 
 size_t plan_text_end(struct plan_text *text)
 {
-    if (text->size > 0)
+    if (text->size > 0) {
         text->bytes[text->length < text->size ? text->length : text->size - 1] = '\0';
+    }
     return text->length;
 }

@@ -5,7 +5,7 @@
  * Logarithms and powers here are binary fixed point with 32 bits behind the point and
  * are good to about five decimal digits, which no distribution of delays can show.
  */
-#include "plan_private.h"
+#include "consensus/sim/plan_private.h"
 
 #include <assert.h>
 
@@ -16,8 +16,9 @@
 static uint64_t q32_multiply(uint64_t a, uint64_t q)
 {
     uint64_t whole = q >> 32, part = q & (Q32_ONE - 1);
-    if (a != 0 && whole > (UINT64_C(1) << 62) / a)
+    if (a != 0 && whole > (UINT64_C(1) << 62) / a) {
         return UINT64_C(1) << 63;
+    }
     return a * whole + (a >> 32) * part + (((a & (Q32_ONE - 1)) * part) >> 32);
 }
 
@@ -25,11 +26,13 @@ static uint64_t q32_multiply(uint64_t a, uint64_t q)
 static uint64_t q32_minus_log2(uint64_t word)
 {
     uint64_t x = word + 1, result = 64 * Q32_ONE;
-    if (x == 0)
+    if (x == 0) {
         return 0;
+    }
     unsigned top = 63;
-    for (; (x >> 63) == 0; x <<= 1)
+    for (; (x >> 63) == 0; x <<= 1) {
         top--;
+    }
     result -= top * Q32_ONE;
     /* x / 2^63 is in [1, 2): each squaring shifts one bit of its log2 out. */
     uint64_t mantissa = x >> 32;
@@ -52,9 +55,11 @@ static uint64_t q32_exp2(uint64_t q)
                                      0x0058c86e, 0x002c605e, 0x00162f39, 0x000b175f,
                                      0x00058ba0, 0x0002c5cc, 0x000162e5, 0x0000b172};
     uint64_t power = Q32_ONE;
-    for (unsigned i = 0; i < sizeof roots / sizeof *roots; i++)
-        if (q >> (31 - i) & 1)
+    for (unsigned i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
+        if (q >> (31 - i) & 1) {
             power += q32_multiply(power, roots[i]);
+        }
+    }
     return power << (q >> 32);
 }
 
@@ -63,8 +68,9 @@ static uint64_t draw_pareto_ns(const struct plan_spread *spread, uint64_t word)
     /* least * u^(-1/shape) = least * 2^(-log2(u) / shape) */
     uint64_t exponent = q32_minus_log2(word) * 1000000 / spread->shape_ppm;
     uint64_t cap_ns = spread->ns * PLAN_PARETO_CAP;
-    if (exponent >> 32 >= 10)
+    if (exponent >> 32 >= 10) {
         return cap_ns;
+    }
     uint64_t ns = q32_multiply(spread->ns, q32_exp2(exponent));
     return ns < cap_ns ? ns : cap_ns;
 }
@@ -97,15 +103,17 @@ static uint64_t scale_ns(uint64_t ns, uint32_t factor_ppm)
 {
     uint64_t whole = ns / PLAN_FACTOR_ONE_PPM, part = ns % PLAN_FACTOR_ONE_PPM;
     part = part * factor_ppm / PLAN_FACTOR_ONE_PPM;
-    if (whole > (PLAN_FOREVER - 1 - part) / factor_ppm)
+    if (whole > (PLAN_FOREVER - 1 - part) / factor_ppm) {
         return PLAN_FOREVER - 1;
+    }
     return whole * factor_ppm + part;
 }
 
 uint64_t plan_slow_ns(const struct plan_rule *rule, uint64_t took_ns, uint64_t word)
 {
-    if (rule->factor_ppm == 0)
+    if (rule->factor_ppm == 0) {
         return plan_spread_ns(&rule->spread, word);
+    }
     uint64_t ns = scale_ns(took_ns, rule->factor_ppm);
     return ns > took_ns ? ns - took_ns : 0;
 }
@@ -114,8 +122,9 @@ uint64_t plan_slow_ns(const struct plan_rule *rule, uint64_t took_ns, uint64_t w
 
 static uint64_t rule_end_ns(const struct plan_rule *rule)
 {
-    if (rule->when == PLAN_ALWAYS || rule->lasts_ns > PLAN_FOREVER - rule->at_ns)
+    if (rule->when == PLAN_ALWAYS || rule->lasts_ns > PLAN_FOREVER - rule->at_ns) {
         return PLAN_FOREVER;
+    }
     return rule->at_ns + rule->lasts_ns;
 }
 
@@ -131,12 +140,15 @@ static uint64_t rate_until_ns(const struct plan *plan, uint32_t rank, uint64_t n
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         const struct plan_rule *rule = &plan->rules[i];
         uint64_t end_ns = rule_end_ns(rule);
-        if (!sets_clock(rule, rank))
+        if (!sets_clock(rule, rank)) {
             continue;
-        if (rule->at_ns > now_ns && rule->at_ns < until_ns)
+        }
+        if (rule->at_ns > now_ns && rule->at_ns < until_ns) {
             until_ns = rule->at_ns;
-        if (end_ns > now_ns && end_ns < until_ns)
+        }
+        if (end_ns > now_ns && end_ns < until_ns) {
             until_ns = end_ns;
+        }
     }
     return until_ns;
 }
@@ -148,8 +160,9 @@ static uint64_t count_ns(const struct plan *plan, uint32_t rank, uint64_t now_ns
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         const struct plan_rule *rule = &plan->rules[i];
         if (sets_clock(rule, rank) && now_ns >= rule->at_ns &&
-            now_ns < rule_end_ns(rule))
+            now_ns < rule_end_ns(rule)) {
             ns = scale_ns(ns, rule->factor_ppm);
+        }
     }
     return ns;
 }
@@ -161,11 +174,13 @@ uint64_t plan_clock_ns(const struct plan *plan, uint32_t rank, uint64_t now_ns)
         uint64_t until_ns = rate_until_ns(plan, rank, from_ns);
         until_ns = until_ns < now_ns ? until_ns : now_ns;
         uint64_t more_ns = count_ns(plan, rank, from_ns, until_ns - from_ns);
-        if (more_ns >= PLAN_FOREVER - clock_ns)
+        if (more_ns >= PLAN_FOREVER - clock_ns) {
             return PLAN_FOREVER - 1;
+        }
         clock_ns += more_ns;
-        if (until_ns == now_ns)
+        if (until_ns == now_ns) {
             return clock_ns;
+        }
         from_ns = until_ns;
     }
 }
@@ -174,25 +189,29 @@ uint64_t plan_clock_reaches_ns(const struct plan *plan, uint32_t rank,
                                uint64_t clock_ns)
 {
     uint64_t from_ns = 0, until_ns, have_ns = 0, low = 0, high;
-    if (clock_ns == PLAN_FOREVER)
+    if (clock_ns == PLAN_FOREVER) {
         return PLAN_FOREVER;
+    }
     for (;;) {
         until_ns = rate_until_ns(plan, rank, from_ns);
         uint64_t more_ns = count_ns(plan, rank, from_ns, until_ns - from_ns);
-        if (more_ns >= clock_ns - have_ns)
+        if (more_ns >= clock_ns - have_ns) {
             break;
-        if (until_ns == PLAN_FOREVER)
+        }
+        if (until_ns == PLAN_FOREVER) {
             return PLAN_FOREVER;
+        }
         have_ns += more_ns;
         from_ns = until_ns;
     }
     /* The least time in which the clock counts what is left: it grows with the time. */
     for (high = until_ns - from_ns; low < high;) {
         uint64_t middle = low + (high - low) / 2;
-        if (count_ns(plan, rank, from_ns, middle) >= clock_ns - have_ns)
+        if (count_ns(plan, rank, from_ns, middle) >= clock_ns - have_ns) {
             high = middle;
-        else
+        } else {
             low = middle + 1;
+        }
     }
     return from_ns + low;
 }

@@ -8,7 +8,7 @@
  * It says every number of its rule, defaults included, so that two different rules
  * never read alike.
  */
-#include "plan_private.h"
+#include "consensus/sim/plan_private.h"
 
 #include <inttypes.h>
 
@@ -19,8 +19,9 @@ static void put_time(struct plan_text *text, uint64_t ns)
         uint64_t ns;
     } units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
     size_t unit = ns == 0 ? 1 : 0;
-    while (ns % units[unit].ns != 0)
+    while (ns % units[unit].ns != 0) {
         unit++;
+    }
     plan_put(text, "%" PRIu64 " %s", ns / units[unit].ns, units[unit].name);
 }
 
@@ -29,10 +30,12 @@ static void put_ppm(struct plan_text *text, uint32_t ppm)
     unsigned digits = 6;
     uint32_t part = ppm % 1000000;
     plan_put(text, "%" PRIu32, ppm / 1000000);
-    if (part == 0)
+    if (part == 0) {
         return;
-    for (; part % 10 == 0; digits--)
+    }
+    for (; part % 10 == 0; digits--) {
         part /= 10;
+    }
     plan_put(text, ".%0*" PRIu32, (int)digits, part);
 }
 
@@ -61,8 +64,9 @@ static void put_ranks(struct plan_text *text, const struct plan_ranks *ranks)
     for (uint32_t i = 0; i < ranks->count; i++) {
         const struct plan_span *span = &ranks->span[i];
         plan_put(text, "%s%" PRIu32, between(i, ranks->count, " and "), span->first);
-        if (span->last > span->first)
+        if (span->last > span->first) {
             plan_put(text, " to %" PRIu32, span->last);
+        }
     }
 }
 
@@ -121,7 +125,7 @@ static const char *point_phrase(enum core_point point)
         [CORE_POINT_REPORT_SENT] = "sends a report",
         [CORE_POINT_CLOSE] = "closes",
     };
-    static_assert(sizeof phrases / sizeof *phrases == CORE_POINT_END,
+    static_assert(sizeof(phrases) / sizeof(*phrases) == CORE_POINT_END,
                   "every point has its phrase");
     return phrases[point];
 }
@@ -143,8 +147,9 @@ static void put_window(struct plan_text *text, const struct plan_rule *rule,
         plan_put(text, ", from ");
         put_time(text, rule->at_ns);
         plan_put(text, ends ? " to " : " on");
-        if (ends)
+        if (ends) {
             put_time(text, rule->at_ns + rule->lasts_ns);
+        }
     } else if (rule->when == PLAN_AT_POINT) {
         plan_put(text, ", ");
         if (ends) {
@@ -159,18 +164,21 @@ static void put_window(struct plan_text *text, const struct plan_rule *rule,
 
 static void put_chance(struct plan_text *text, const struct plan_rule *rule)
 {
-    if (rule->chance_ppb == PLAN_CERTAIN_PPB)
+    if (rule->chance_ppb == PLAN_CERTAIN_PPB) {
         return;
+    }
     /* Behind "evenly spread" and its like it needs a comma. */
     plan_put(text, rule->spread.type > PLAN_SPREAD_FIXED ? "," : "");
     unsigned digits = 9;
     uint32_t part = rule->chance_ppb;
-    for (; part != 0 && part % 10 == 0; digits--)
+    for (; part != 0 && part % 10 == 0; digits--) {
         part /= 10;
-    if (part == 0)
+    }
+    if (part == 0) {
         plan_put(text, " with a probability of 0");
-    else
+    } else {
         plan_put(text, " with a probability of 0.%0*" PRIu32, (int)digits, part);
+    }
 }
 
 static void put_spread(struct plan_text *text, const struct plan_spread *spread)
@@ -204,20 +212,24 @@ static void put_spread(struct plan_text *text, const struct plan_spread *spread)
 static void put_kinds(struct plan_text *text, const struct plan_rule *rule)
 {
     uint32_t count = 0, index = 0;
-    for (unsigned group = 0; group < PLAN_GROUP_END; group++)
+    for (unsigned group = 0; group < PLAN_GROUP_END; group++) {
         count += rule->groups >> group & 1;
-    for (unsigned type = 1; type < MESSAGE_TYPE_END; type++)
+    }
+    for (unsigned type = 1; type < MESSAGE_TYPE_END; type++) {
         count += (rule->types & PLAN_TYPE(type)) != 0;
-    for (unsigned group = 0; group < PLAN_GROUP_END; group++)
+    }
+    for (unsigned group = 0; group < PLAN_GROUP_END; group++) {
         if (rule->groups >> group & 1) {
             const char *before = between(index++, count, " or ");
             plan_put(text, "%s%s", before, plan_group_name((enum plan_group)group));
         }
-    for (unsigned type = 1; type < MESSAGE_TYPE_END; type++)
+    }
+    for (unsigned type = 1; type < MESSAGE_TYPE_END; type++) {
         if (rule->types & PLAN_TYPE(type)) {
             const char *before = between(index++, count, " or ");
             plan_put(text, "%s%s", before, message_type_name((enum message_type)type));
         }
+    }
     plan_put(text, count > 0 ? " " : "");
 }
 
@@ -231,17 +243,22 @@ static void put_link(struct plan_text *text, const struct plan_rule *rule)
         [PLAN_LINK_BOUNDARY] = " between ",
     };
     plan_put(text, "%s", before[rule->link]);
-    if (rule->link == PLAN_LINK_ANY)
+    if (rule->link == PLAN_LINK_ANY) {
         return;
+    }
     put_ranks(text, &rule->ranks);
-    if (rule->link == PLAN_LINK_BOUNDARY)
+    if (rule->link == PLAN_LINK_BOUNDARY) {
         plan_put(text, " and all others");
-    if (rule->link == PLAN_LINK_BETWEEN)
+    }
+    if (rule->link == PLAN_LINK_BETWEEN) {
         plan_put(text, " and ");
-    if (rule->link == PLAN_LINK_TOWARDS)
+    }
+    if (rule->link == PLAN_LINK_TOWARDS) {
         plan_put(text, " to ");
-    if (rule->link == PLAN_LINK_BETWEEN || rule->link == PLAN_LINK_TOWARDS)
+    }
+    if (rule->link == PLAN_LINK_BETWEEN || rule->link == PLAN_LINK_TOWARDS) {
         put_ranks(text, &rule->others);
+    }
 }
 
 static void put_message(struct plan_text *text, const struct plan_rule *rule)
@@ -292,10 +309,11 @@ static void put_strike(struct plan_text *text, const struct plan_rule *rule)
         put_time(text, rule->lasts_ns);
     }
     plan_put(text, rule->when == PLAN_AT_TIME ? " at " : " ");
-    if (rule->when == PLAN_AT_TIME)
+    if (rule->when == PLAN_AT_TIME) {
         put_time(text, rule->at_ns);
-    else
+    } else {
         put_point(text, rule, "it");
+    }
     if (rule->fault == PLAN_RESTART) {
         plan_put(text, " and comes back as a new member ");
         put_time(text, rule->lasts_ns);
@@ -307,10 +325,11 @@ static void put_state(struct plan_text *text, const struct plan_rule *rule)
 {
     const char *noun = rule->fault == PLAN_GAP ? "turn of progress" : "kernel";
     plan_put(text, "On ");
-    if (rule->ranks.all)
+    if (rule->ranks.all) {
         plan_put(text, "each rank");
-    else
+    } else {
         put_ranks(text, &rule->ranks);
+    }
     if (rule->fault == PLAN_CLOCK) {
         plan_put(text, " the clock runs ");
         put_ppm(text, rule->factor_ppm);
@@ -319,10 +338,11 @@ static void put_state(struct plan_text *text, const struct plan_rule *rule)
         return;
     }
     plan_put(text, " ");
-    if (rule->when == PLAN_AT_POINT)
+    if (rule->when == PLAN_AT_POINT) {
         plan_put(text, "each ");
-    else
+    } else {
         put_nth(text, rule, "each ");
+    }
     plan_put(text, "%s", noun);
     if (rule->factor_ppm != 0) {
         plan_put(text, " takes ");
@@ -339,14 +359,15 @@ static void put_state(struct plan_text *text, const struct plan_rule *rule)
 
 static void put_rule(struct plan_text *text, const struct plan_rule *rule)
 {
-    if (plan_is_message(rule->fault))
+    if (plan_is_message(rule->fault)) {
         put_message(text, rule);
-    else if (rule->fault == PLAN_PART)
+    } else if (rule->fault == PLAN_PART) {
         put_part(text, rule);
-    else if (plan_is_strike(rule->fault))
+    } else if (plan_is_strike(rule->fault)) {
         put_strike(text, rule);
-    else
+    } else {
         put_state(text, rule);
+    }
     plan_put(text, ".\n");
 }
 
@@ -354,18 +375,21 @@ size_t plan_explain(const struct plan *plan, char *bytes, size_t size)
 {
     struct plan_text text = {.bytes = bytes, .size = size};
     uint32_t count = plan->rule_count;
-    if (count == 0)
+    if (count == 0) {
         plan_put(&text, "This plan has no rules: nothing goes wrong");
-    else
+    } else {
         plan_put(&text, "This plan has %" PRIu32 " %s", count,
                  count == 1 ? "rule" : "rules");
-    if (plan->seeded)
+    }
+    if (plan->seeded) {
         plan_put(&text, "%s seed %" PRIu64, count == 0 ? "; it has" : " and",
                  plan->seed);
+    }
     plan_put(&text, ".");
     bool timed = false;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         timed |= plan->rules[i].when != PLAN_ALWAYS || plan->rules[i].nth_first != 0;
+    }
     plan_put(&text, timed ? "  Times and counts begin when moot_open ends.\n" : "\n");
     for (uint32_t i = 0; i < count; i++) {
         plan_put(&text, "%" PRIu32 ". ", i + 1);

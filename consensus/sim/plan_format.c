@@ -3,7 +3,7 @@
  * The canonical word has the seed first, kinds before ranks, no argument that is the
  * default, and every time as a whole number of the largest unit that allows it.
  */
-#include "plan_private.h"
+#include "consensus/sim/plan_private.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -16,8 +16,9 @@ static void put_time(struct plan_text *text, uint64_t ns)
     } units[] = {{"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000},
                  {"ms", 1000000},      {"us", 1000},       {"ns", 1}};
     size_t unit = ns == 0 ? 2 : 0;
-    while (ns % units[unit].ns != 0)
+    while (ns % units[unit].ns != 0) {
         unit++;
+    }
     plan_put(text, "%" PRIu64 "%s", ns / units[unit].ns, units[unit].name);
 }
 
@@ -25,14 +26,17 @@ static void put_time(struct plan_text *text, uint64_t ns)
 static void put_decimal(struct plan_text *text, uint64_t value, unsigned digits)
 {
     uint64_t one = 1;
-    for (unsigned i = 0; i < digits; i++)
+    for (unsigned i = 0; i < digits; i++) {
         one *= 10;
+    }
     plan_put(text, "%" PRIu64, value / one);
     value %= one;
-    if (value == 0)
+    if (value == 0) {
         return;
-    for (; value % 10 == 0; digits--)
+    }
+    for (; value % 10 == 0; digits--) {
         value /= 10;
+    }
     plan_put(text, ".%0*" PRIu64, (int)digits, value);
 }
 
@@ -56,29 +60,33 @@ static void put_spread(struct plan_text *text, const struct plan_spread *spread)
 static void put_ranks(struct plan_text *text, const struct plan_ranks *ranks,
                       const char *before)
 {
-    if (ranks->all)
+    if (ranks->all) {
         plan_put(text, "all");
+    }
     for (uint32_t i = 0; i < ranks->count; i++) {
         const struct plan_span *span = &ranks->span[i];
         plan_put(text, "%s%" PRIu32, i == 0 ? before : "+", span->first);
-        if (span->last > span->first)
+        if (span->last > span->first) {
             plan_put(text, "-%" PRIu32, span->last);
+        }
     }
 }
 
 static void put_kinds(struct plan_text *text, const struct plan_rule *rule)
 {
     const char *before = "/";
-    for (unsigned group = 0; group < PLAN_GROUP_END; group++)
+    for (unsigned group = 0; group < PLAN_GROUP_END; group++) {
         if (rule->groups >> group & 1) {
             plan_put(text, "%s%s", before, plan_group_name((enum plan_group)group));
             before = "+";
         }
-    for (unsigned type = 1; type < MESSAGE_TYPE_END; type++)
+    }
+    for (unsigned type = 1; type < MESSAGE_TYPE_END; type++) {
         if (rule->types & PLAN_TYPE(type)) {
             plan_put(text, "%s%s", before, message_type_name((enum message_type)type));
             before = "+";
         }
+    }
 }
 
 static void put_argument(struct plan_text *text, const struct plan_rule *rule)
@@ -87,8 +95,9 @@ static void put_argument(struct plan_text *text, const struct plan_rule *rule)
         plan_put(text, ":");
         put_decimal(text, rule->chance_ppb, 9);
     }
-    if (rule->times != plan_times_default(rule->fault))
+    if (rule->times != plan_times_default(rule->fault)) {
         plan_put(text, ":x%" PRIu32, rule->times);
+    }
     if (rule->factor_ppm != 0) {
         plan_put(text, ":x");
         put_decimal(text, rule->factor_ppm, 6);
@@ -101,19 +110,24 @@ static void put_argument(struct plan_text *text, const struct plan_rule *rule)
 static void put_where(struct plan_text *text, const struct plan_rule *rule)
 {
     bool argument = plan_is_strike(rule->fault) || rule->fault == PLAN_PART;
-    if (!argument && !plan_is_message(rule->fault) && rule->ranks.all)
+    if (!argument && !plan_is_message(rule->fault) && rule->ranks.all) {
         return;
-    if (!argument && plan_is_message(rule->fault) && rule->link == PLAN_LINK_ANY)
+    }
+    if (!argument && plan_is_message(rule->fault) && rule->link == PLAN_LINK_ANY) {
         return;
+    }
     plan_put(text, argument ? ":" : "/");
     const char *before = rule->fault == PLAN_PART ? "" : "r";
     put_ranks(text, &rule->ranks, before);
-    if (rule->link == PLAN_LINK_BETWEEN)
+    if (rule->link == PLAN_LINK_BETWEEN) {
         plan_put(text, rule->fault == PLAN_PART ? "/" : "-");
-    if (rule->link == PLAN_LINK_TOWARDS)
+    }
+    if (rule->link == PLAN_LINK_TOWARDS) {
         plan_put(text, "-to-");
-    if (rule->link == PLAN_LINK_BETWEEN || rule->link == PLAN_LINK_TOWARDS)
+    }
+    if (rule->link == PLAN_LINK_BETWEEN || rule->link == PLAN_LINK_TOWARDS) {
         put_ranks(text, &rule->others, before);
+    }
 }
 
 static void put_when(struct plan_text *text, const struct plan_rule *rule)
@@ -123,15 +137,17 @@ static void put_when(struct plan_text *text, const struct plan_rule *rule)
         plan_put(text, "@");
         put_time(text, rule->at_ns);
     }
-    if (at_point)
+    if (at_point) {
         plan_put(text, "@%s", core_point_name(rule->point));
+    }
     bool first = rule->nth_first == 1 && rule->nth_last == 1;
     if (rule->nth_first != 0 && !(at_point && first)) {
         plan_put(text, "#%" PRIu64, rule->nth_first);
-        if (rule->nth_last == PLAN_FOREVER)
+        if (rule->nth_last == PLAN_FOREVER) {
             plan_put(text, "-");
-        else if (rule->nth_last > rule->nth_first)
+        } else if (rule->nth_last > rule->nth_first) {
             plan_put(text, "-%" PRIu64, rule->nth_last);
+        }
     }
     if (rule->when != PLAN_ALWAYS && rule->lasts_ns != PLAN_FOREVER) {
         plan_put(text, "+");
@@ -158,10 +174,12 @@ size_t plan_rule_format(const struct plan_rule *rule, char *bytes, size_t size)
 size_t plan_format(const struct plan *plan, char *bytes, size_t size)
 {
     struct plan_text text = {.bytes = bytes, .size = size};
-    if (!plan->seeded && plan->rule_count == 0)
+    if (!plan->seeded && plan->rule_count == 0) {
         plan_put(&text, "none");
-    if (plan->seeded)
+    }
+    if (plan->seeded) {
         plan_put(&text, "seed:%" PRIu64, plan->seed);
+    }
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         plan_put(&text, "%s", plan->seeded || i > 0 ? "," : "");
         put_rule(&text, &plan->rules[i]);
@@ -178,10 +196,12 @@ size_t plan_error_format(const char *plan_text, const struct plan_error *error,
     struct plan_text text = {.bytes = bytes, .size = size};
     size_t length = strlen(plan_text), at = error->column - 1, from = 0, to;
     while (length > 0 &&
-           (plan_text[length - 1] == '\n' || plan_text[length - 1] == ' '))
+           (plan_text[length - 1] == '\n' || plan_text[length - 1] == ' ')) {
         length--;
-    if (length > WIDTH && at > BEFORE)
+    }
+    if (length > WIDTH && at > BEFORE) {
         from = at - BEFORE;
+    }
     to = length > from + WIDTH ? from + WIDTH : length;
     plan_put(&text, "%s", from > 0 ? "..." : "");
     for (size_t i = from; i < to; i++) {
@@ -190,11 +210,13 @@ size_t plan_error_format(const char *plan_text, const struct plan_error *error,
     }
     plan_put(&text, "%s\n%*s^", to < length ? "..." : "",
              (int)(at - from + (from > 0 ? 3 : 0)), "");
-    for (size_t i = at + 1; i < at + error->length && i < to; i++)
+    for (size_t i = at + 1; i < at + error->length && i < to; i++) {
         plan_put(&text, "~");
+    }
     plan_put(&text, "\n%s\n", error->wrong);
-    if (error->allowed[0] != '\0')
+    if (error->allowed[0] != '\0') {
         plan_put(&text, "allowed: %s\n", error->allowed);
+    }
     return plan_text_end(&text);
 }
 
@@ -207,14 +229,15 @@ size_t plan_hits_format(const struct plan *plan, const struct plan_hits *hits,
     plan_rules unfired = plan_unfired(plan, hits);
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         put_rule(&text, &plan->rules[i]);
-        if (unfired & PLAN_RULE(i))
+        if (unfired & PLAN_RULE(i)) {
             plan_put(&text, ": never fired, and it should have\n");
-        else if (hits->fired[i] == 0)
+        } else if (hits->fired[i] == 0) {
             plan_put(&text, ": never fired\n");
-        else if (hits->fired[i] == 1)
+        } else if (hits->fired[i] == 1) {
             plan_put(&text, ": fired once\n");
-        else
+        } else {
             plan_put(&text, ": fired %" PRIu64 " times\n", hits->fired[i]);
+        }
     }
     return plan_text_end(&text);
 }

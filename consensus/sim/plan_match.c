@@ -3,7 +3,7 @@
  * A rule's place in time is a window.  One at a time is the same for every rank; one at
  * a point opens on the rank that passes it, and plan_rank keeps when it closes.
  */
-#include "plan_private.h"
+#include "consensus/sim/plan_private.h"
 
 static bool nth_matches(const struct plan_rule *rule, uint64_t count)
 {
@@ -35,8 +35,9 @@ static bool window_open(const struct plan *plan, const struct plan_rank *state,
 static bool occasion(const struct plan *plan, struct plan_rank *state, uint32_t index)
 {
     const struct plan_rule *rule = &plan->rules[index];
-    if (rule->when == PLAN_AT_POINT || rule->nth_first == 0)
+    if (rule->when == PLAN_AT_POINT || rule->nth_first == 0) {
         return true;
+    }
     return nth_matches(rule, ++state->seen[index]);
 }
 
@@ -50,12 +51,14 @@ plan_rules plan_pass(const struct plan *plan, struct plan_rank *state, uint32_t 
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         const struct plan_rule *rule = &plan->rules[i];
         if (rule->when != PLAN_AT_POINT || rule->point != point ||
-            !nth_matches(rule, count))
+            !nth_matches(rule, count)) {
             continue;
-        if (!plan_is_strike(rule->fault))
+        }
+        if (!plan_is_strike(rule->fault)) {
             state->open_until_ns[i] = end_ns(now_ns, rule->lasts_ns);
-        else if (plan_ranks_has(&rule->ranks, rank))
+        } else if (plan_ranks_has(&rule->ranks, rank)) {
             strikes |= PLAN_RULE(i);
+        }
     }
     return strikes;
 }
@@ -73,8 +76,9 @@ plan_rules plan_strikes(const struct plan *plan, uint32_t rank, uint64_t from_ns
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         uint64_t at_ns = plan->rules[i].at_ns;
         if (strikes_at_time(&plan->rules[i], rank) && at_ns >= from_ns &&
-            at_ns < until_ns)
+            at_ns < until_ns) {
             strikes |= PLAN_RULE(i);
+        }
     }
     return strikes;
 }
@@ -85,8 +89,9 @@ uint64_t plan_next_strike_ns(const struct plan *plan, uint32_t rank, uint64_t fr
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         uint64_t at_ns = plan->rules[i].at_ns;
         if (strikes_at_time(&plan->rules[i], rank) && at_ns >= from_ns &&
-            at_ns < next_ns)
+            at_ns < next_ns) {
             next_ns = at_ns;
+        }
     }
     return next_ns;
 }
@@ -95,14 +100,18 @@ uint64_t plan_next_strike_ns(const struct plan *plan, uint32_t rank, uint64_t fr
 
 static bool types_match(const struct plan_rule *rule, uint64_t types)
 {
-    if (rule->groups == 0 && rule->types == 0)
+    if (rule->groups == 0 && rule->types == 0) {
         return true;
-    if (types & rule->types)
+    }
+    if (types & rule->types) {
         return true;
-    for (unsigned type = 1; type < MESSAGE_TYPE_END && rule->groups != 0; type++)
+    }
+    for (unsigned type = 1; type < MESSAGE_TYPE_END && rule->groups != 0; type++) {
         if ((types & PLAN_TYPE(type)) &&
-            (rule->groups >> plan_group((enum message_type)type) & 1))
+            (rule->groups >> plan_group((enum message_type)type) & 1)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -132,13 +141,17 @@ plan_rules plan_message(const struct plan *plan, struct plan_rank *state,
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         const struct plan_rule *rule = &plan->rules[i];
         bool part = rule->fault == PLAN_PART;
-        if (!part && (message->arriving || !plan_is_message(rule->fault)))
+        if (!part && (message->arriving || !plan_is_message(rule->fault))) {
             continue;
-        if (message->arriving && rule->when != PLAN_AT_POINT)
+        }
+        if (message->arriving && rule->when != PLAN_AT_POINT) {
             continue;
+        }
         if (window_open(plan, state, i, now_ns) && types_match(rule, message->types) &&
-            link_matches(rule, message->from, message->to) && occasion(plan, state, i))
+            link_matches(rule, message->from, message->to) &&
+            occasion(plan, state, i)) {
             matches |= PLAN_RULE(i);
+        }
     }
     return matches;
 }
@@ -150,8 +163,9 @@ plan_rules plan_state(const struct plan *plan, struct plan_rank *state, uint32_t
     for (uint32_t i = 0; i < plan->rule_count; i++) {
         const struct plan_rule *rule = &plan->rules[i];
         if (rule->fault == fault && plan_ranks_has(&rule->ranks, rank) &&
-            window_open(plan, state, i, now_ns) && occasion(plan, state, i))
+            window_open(plan, state, i, now_ns) && occasion(plan, state, i)) {
             matches |= PLAN_RULE(i);
+        }
     }
     return matches;
 }
@@ -160,15 +174,18 @@ plan_rules plan_state(const struct plan *plan, struct plan_rank *state, uint32_t
 
 void plan_hits_add(struct plan_hits *to, const struct plan_hits *more)
 {
-    for (uint32_t i = 0; i < PLAN_RULES_MAX; i++)
+    for (uint32_t i = 0; i < PLAN_RULES_MAX; i++) {
         to->fired[i] += more->fired[i];
+    }
 }
 
 plan_rules plan_unfired(const struct plan *plan, const struct plan_hits *hits)
 {
     plan_rules unfired = 0;
-    for (uint32_t i = 0; i < plan->rule_count; i++)
-        if (plan->rules[i].chance_ppb == PLAN_CERTAIN_PPB && hits->fired[i] == 0)
+    for (uint32_t i = 0; i < plan->rule_count; i++) {
+        if (plan->rules[i].chance_ppb == PLAN_CERTAIN_PPB && hits->fired[i] == 0) {
             unfired |= PLAN_RULE(i);
+        }
+    }
     return unfired;
 }

@@ -11,7 +11,7 @@
 #ifndef CONSENSUS_SIM_PLAN_PRIVATE_H
 #define CONSENSUS_SIM_PLAN_PRIVATE_H
 
-#include "plan.h"
+#include "consensus/sim/plan.h"
 
 /* --- plan.c ----------------------------------------------------------------------- */
 

@@ -4,34 +4,37 @@
  * them.  The mixing function is plain 64-bit arithmetic over bytes taken as
  * little-endian words, so that the oracle is the same on every machine.
  */
-#include "program.h"
-#include "random.h"
+#include "consensus/sim/program.h"
+#include "consensus/sim/random.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 static void *grow(void *items, uint32_t *capacity, uint32_t count, size_t item_bytes)
 {
-    if (count < *capacity)
+    if (count < *capacity) {
         return items;
+    }
     *capacity = *capacity == 0 ? 4 : *capacity * 2;
     void *more = realloc(items, *capacity * item_bytes);
-    if (more == NULL)
+    if (more == NULL) {
         abort();
+    }
     return more;
 }
 
 static void *zeroed(size_t count, size_t item_bytes)
 {
     void *items = calloc(count == 0 ? 1 : count, item_bytes);
-    if (items == NULL)
+    if (items == NULL) {
         abort();
+    }
     return items;
 }
 
 void program_list_add(struct program_list *list, uint32_t item)
 {
-    list->items = grow(list->items, &list->capacity, list->count, sizeof *list->items);
+    list->items = grow(list->items, &list->capacity, list->count, sizeof(*list->items));
     list->items[list->count++] = item;
 }
 
@@ -39,30 +42,33 @@ struct program *program_blank(uint64_t seed, uint32_t ranks, uint32_t lanes)
 {
     assert(ranks >= 1 && ranks <= LIMIT_RANKS);
     assert(lanes >= 1 && lanes <= PROGRAM_LANES_MAX);
-    struct program *program = zeroed(1, sizeof *program);
+    struct program *program = zeroed(1, sizeof(*program));
     program->seed = seed;
     program->rank_count = ranks;
     program->lane_count = lanes;
-    program->scripts = zeroed((size_t)ranks * lanes, sizeof *program->scripts);
+    program->scripts = zeroed((size_t)ranks * lanes, sizeof(*program->scripts));
     return program;
 }
 
 void program_free(struct program *program)
 {
-    if (program == NULL)
+    if (program == NULL) {
         return;
+    }
     for (uint32_t i = 0; i < program->task_count; i++) {
         free(program->tasks[i].inputs.items);
         free(program->tasks[i].after.items);
         free(program->tasks[i].children.items);
         rankset_release(&program->tasks[i].holders);
         rankset_release(&program->tasks[i].decliners);
-        if (program->outcomes != NULL)
+        if (program->outcomes != NULL) {
             free(program->outcomes[i].bytes);
+        }
     }
     for (uint32_t s = 0; s < program->rank_count * program->lane_count; s++) {
-        for (uint32_t i = 0; i < program->scripts[s].count; i++)
+        for (uint32_t i = 0; i < program->scripts[s].count; i++) {
             free(program->scripts[s].steps[i].tasks.items);
+        }
         free(program->scripts[s].steps);
     }
     free(program->tasks);
@@ -74,11 +80,11 @@ void program_free(struct program *program)
 uint32_t program_add_task(struct program *program, const char *name, int32_t parent)
 {
     program->tasks = grow(program->tasks, &program->task_capacity, program->task_count,
-                          sizeof *program->tasks);
+                          sizeof(*program->tasks));
     uint32_t index = program->task_count++;
     struct program_task *task = &program->tasks[index];
-    memset(task, 0, sizeof *task);
-    (void)snprintf(task->name, sizeof task->name, "%s", name);
+    memset(task, 0, sizeof(*task));
+    (void)snprintf(task->name, sizeof(task->name), "%s", name);
     task->parent = parent;
     task->result_bytes = 8;
     if (parent != PROGRAM_NONE) {
@@ -90,8 +96,9 @@ uint32_t program_add_task(struct program *program, const char *name, int32_t par
 
 static void include(struct rankset *ranks, uint32_t rank)
 {
-    if (!rankset_add(ranks, rank))
+    if (!rankset_add(ranks, rank)) {
         abort();
+    }
 }
 
 struct program_step *program_add_step(struct program *program, uint32_t rank,
@@ -101,18 +108,22 @@ struct program_step *program_add_step(struct program *program, uint32_t rank,
     struct program_script *script =
         &program->scripts[rank * program->lane_count + lane];
     script->steps =
-        grow(script->steps, &script->capacity, script->count, sizeof *script->steps);
+        grow(script->steps, &script->capacity, script->count, sizeof(*script->steps));
     struct program_step *step = &script->steps[script->count++];
-    memset(step, 0, sizeof *step);
+    memset(step, 0, sizeof(*step));
     step->op = op;
-    if (task != PROGRAM_NONE)
+    if (task != PROGRAM_NONE) {
         program_list_add(&step->tasks, (uint32_t)task);
-    if (op == PROGRAM_SPAWN)
+    }
+    if (op == PROGRAM_SPAWN) {
         include(&program->tasks[task].holders, rank);
-    if (op == PROGRAM_DECLINE)
+    }
+    if (op == PROGRAM_DECLINE) {
         include(&program->tasks[task].decliners, rank);
-    if (op == PROGRAM_CANCEL && rank < 64)
+    }
+    if (op == PROGRAM_CANCEL && rank < 64) {
         program->tasks[task].late_cancellers |= UINT64_C(1) << rank;
+    }
     return step;
 }
 
@@ -141,15 +152,17 @@ const char *program_kernel_name(uint32_t kernel)
 
 static void put_word(uint8_t *to, uint64_t word)
 {
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         to[i] = (uint8_t)(word >> (8 * i));
+    }
 }
 
 static uint64_t get_word(const uint8_t *from, size_t size)
 {
     uint64_t word = 0;
-    for (size_t i = 0; i < size && i < 8; i++)
+    for (size_t i = 0; i < size && i < 8; i++) {
         word |= (uint64_t)from[i] << (8 * i);
+    }
     return word;
 }
 
@@ -164,8 +177,9 @@ void program_args(const struct program *program, uint32_t task,
 uint32_t program_args_task(const struct program *program, const void *args, size_t size)
 {
     const uint8_t *bytes = args;
-    if (size != PROGRAM_ARGS_BYTES || get_word(bytes, 8) != program->seed)
+    if (size != PROGRAM_ARGS_BYTES || get_word(bytes, 8) != program->seed) {
         return program->task_count;
+    }
     uint64_t task = get_word(bytes + 8, 8);
     return task < program->task_count ? (uint32_t)task : program->task_count;
 }
@@ -181,8 +195,9 @@ void program_key(const struct program *program, uint32_t task,
 static uint64_t absorb(uint64_t state, const uint8_t *bytes, size_t size)
 {
     state = random_mix(state + size + 1);
-    for (size_t at = 0; at < size; at += 8)
+    for (size_t at = 0; at < size; at += 8) {
         state = random_mix(state ^ get_word(bytes + at, size - at)) + at;
+    }
     return state;
 }
 
@@ -190,8 +205,9 @@ void program_compute(const struct program *program, uint32_t task,
                      const struct program_bytes *parts, size_t part_count, uint8_t *out)
 {
     uint64_t state = random_mix(program->seed) ^ (uint64_t)task << 32;
-    for (size_t i = 0; i < part_count; i++)
+    for (size_t i = 0; i < part_count; i++) {
         state = absorb(state, parts[i].data, parts[i].size);
+    }
     struct random stream = random_stream(state, task);
     uint8_t word[8];
     for (size_t at = 0; at < program->tasks[task].result_bytes; at += 8) {
@@ -250,17 +266,19 @@ static void evaluate_result(struct program *program, uint32_t index)
 {
     const struct program_task *task = &program->tasks[index];
     struct program_bytes *parts =
-        zeroed((size_t)task->inputs.count + task->children.count, sizeof *parts);
+        zeroed((size_t)task->inputs.count + task->children.count, sizeof(*parts));
     size_t count = 0;
-    for (uint32_t i = 0; i < task->inputs.count; i++, count++)
+    for (uint32_t i = 0; i < task->inputs.count; i++, count++) {
         parts[count].data =
             program_result(program, task->inputs.items[i], &parts[count].size);
-    for (uint32_t i = 0; i < task->children.count; i++)
+    }
+    for (uint32_t i = 0; i < task->children.count; i++) {
         if (program->tasks[task->children.items[i]].awaited) {
             parts[count].data =
                 program_result(program, task->children.items[i], &parts[count].size);
             count++;
         }
+    }
     program->outcomes[index].bytes = zeroed(task->result_bytes, 1);
     program_compute(program, index, parts, count, program->outcomes[index].bytes);
     free(parts);
@@ -278,19 +296,22 @@ static void evaluate(struct program *program, uint32_t index)
     good &= all_succeed(program, &task->after, &outcome->ghostly);
     outcome->runs = good;
     outcome->fails = true;
-    if (!good || task->fails)
+    if (!good || task->fails) {
         return;
+    }
     bool children_good = true;
     for (uint32_t i = 0; i < task->children.count; i++) {
         uint32_t child = task->children.items[i];
         evaluate(program, child);
-        if (!program->tasks[child].awaited)
+        if (!program->tasks[child].awaited) {
             continue;
+        }
         children_good &= !program->outcomes[child].fails;
         outcome->ghostly |= program->outcomes[child].ghostly;
     }
-    if (!children_good)
+    if (!children_good) {
         return;
+    }
     outcome->fails = false;
     evaluate_result(program, index);
 }
@@ -298,8 +319,9 @@ static void evaluate(struct program *program, uint32_t index)
 static bool any_shaky(const struct program *program, const struct program_list *list)
 {
     bool any = false;
-    for (uint32_t i = 0; i < list->count; i++)
+    for (uint32_t i = 0; i < list->count; i++) {
         any |= program->outcomes[list->items[i]].shaky;
+    }
     return any;
 }
 
@@ -324,12 +346,15 @@ static bool find_shaky(struct program *program)
 void program_finish(struct program *program)
 {
     assert(program->outcomes == NULL);
-    program->outcomes = zeroed(program->task_count, sizeof *program->outcomes);
-    for (uint32_t i = 0; i < program->task_count; i++)
-        if (program->tasks[i].parent == PROGRAM_NONE)
+    program->outcomes = zeroed(program->task_count, sizeof(*program->outcomes));
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        if (program->tasks[i].parent == PROGRAM_NONE) {
             evaluate(program, i);
-        else if (!program->outcomes[program->tasks[i].parent].runs)
+        } else if (!program->outcomes[program->tasks[i].parent].runs) {
             program->outcomes[i].fails = true;
-    while (find_shaky(program))
+        }
+    }
+    while (find_shaky(program)) {
         continue;
+    }
 }

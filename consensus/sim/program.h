@@ -180,7 +180,7 @@ struct program {
         bool fails, runs, ghostly;
         bool shaky;     /* it, or something that it takes, may be cancelled */
         uint8_t *bytes; /* tasks[i].result_bytes of them, unless it fails */
-    } * outcomes;       /* by index, after program_finish() */
+    } *outcomes;        /* by index, after program_finish() */
 };
 
 /* NULL if an option is out of range.  Memory that runs out ends the process: programs

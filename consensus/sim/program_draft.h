@@ -4,8 +4,8 @@
 #ifndef CONSENSUS_SIM_PROGRAM_DRAFT_H
 #define CONSENSUS_SIM_PROGRAM_DRAFT_H
 
-#include "program.h"
-#include "random.h"
+#include "consensus/sim/program.h"
+#include "consensus/sim/random.h"
 
 /* What the streams of a seed are for. */
 enum {
@@ -46,9 +46,11 @@ static inline bool has(const struct draft *draft, enum program_feature feature)
 
 static inline bool list_has(const struct program_list *list, uint32_t item)
 {
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->items[i] == item)
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->items[i] == item) {
             return true;
+        }
+    }
     return false;
 }
 

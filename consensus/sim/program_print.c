@@ -7,20 +7,21 @@
  * In scripts: +t spawns, -t declines, !t waits, !(a|b) waits for any, ?t fetches, ~t
  * polls, .9 computes for 9 us, [] is a barrier.
  */
-#include "program.h"
+#include "consensus/sim/program.h"
 #include <inttypes.h>
 
 static void print_ranks(const struct rankset *ranks, FILE *to)
 {
     char text[256];
-    (void)rankset_format(ranks, text, sizeof text);
+    (void)rankset_format(ranks, text, sizeof(text));
     fputs(rankset_empty(ranks) ? "nobody" : text, to);
 }
 
 static void print_word(const char *before, uint64_t word, FILE *to)
 {
-    if (word == 0)
+    if (word == 0) {
         return;
+    }
     fputs(before, to);
     print_ranks(&(struct rankset){.low = word}, to);
 }
@@ -28,9 +29,10 @@ static void print_word(const char *before, uint64_t word, FILE *to)
 static void print_list(const struct program *program, const char *before,
                        const struct program_list *list, const char *between, FILE *to)
 {
-    for (uint32_t i = 0; i < list->count; i++)
+    for (uint32_t i = 0; i < list->count; i++) {
         fprintf(to, "%s%s", i == 0 ? before : between,
                 program->tasks[list->items[i]].name);
+    }
 }
 
 static void print_task(const struct program *program, uint32_t index, FILE *to)
@@ -43,8 +45,9 @@ static void print_task(const struct program *program, uint32_t index, FILE *to)
     if (task->parent == PROGRAM_NONE) {
         fputs("  held by ", to);
         print_ranks(&task->holders, to);
-        if (program->lane_count > 1)
+        if (program->lane_count > 1) {
             fprintf(to, " lane %" PRIu32, task->lane);
+        }
     }
     if (!rankset_empty(&task->decliners)) {
         fputs(" declined by ", to);
@@ -102,14 +105,17 @@ void program_print(const struct program *program, FILE *to)
             " tasks\n",
             program->seed, program->agree ? " (agreeing)" : "", program->rank_count,
             program->lane_count, program->task_count);
-    for (uint32_t i = 0; i < program->task_count; i++)
+    for (uint32_t i = 0; i < program->task_count; i++) {
         print_task(program, i, to);
-    for (uint32_t rank = 0; rank < program->rank_count; rank++)
+    }
+    for (uint32_t rank = 0; rank < program->rank_count; rank++) {
         for (uint32_t lane = 0; lane < program->lane_count; lane++) {
             const struct program_script *script = program_script(program, rank, lane);
             fprintf(to, "rank %" PRIu32 " lane %" PRIu32 ":", rank, lane);
-            for (uint32_t i = 0; i < script->count; i++)
+            for (uint32_t i = 0; i < script->count; i++) {
                 print_step(program, &script->steps[i], to);
+            }
             fputc('\n', to);
         }
+    }
 }

@@ -4,7 +4,7 @@
  * whose inputs it has spawned.  `limit` says up to which index it has spawned all that
  * is its own; rule (W) of program.h is that waits stay below it.
  */
-#include "program_draft.h"
+#include "consensus/sim/program_draft.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,11 +43,13 @@ static int64_t draw_awaited(struct scribe *scribe)
         1 + (uint32_t)random_below(&scribe->waits, random_chance(&scribe->waits, 700)
                                                        ? 5
                                                        : scribe->top->count);
-    if (back > scribe->top_limit)
+    if (back > scribe->top_limit) {
         return PROGRAM_NONE;
+    }
     uint32_t task = scribe->top->items[scribe->top_limit - back];
-    if (scribe->draft->program->outcomes[task].ghostly || !may_name(scribe, task))
+    if (scribe->draft->program->outcomes[task].ghostly || !may_name(scribe, task)) {
         return PROGRAM_NONE;
+    }
     return task;
 }
 
@@ -56,8 +58,9 @@ static void write_poll(struct scribe *scribe)
     uint64_t any = random_below(&scribe->waits, scribe->top->count);
     uint32_t most_us = random_chance(&scribe->waits, 100) ? 20000 : 300;
     uint32_t pause_us = (uint32_t)random_between(&scribe->waits, 1, most_us);
-    if (has(scribe->draft, PROGRAM_POLLS))
+    if (has(scribe->draft, PROGRAM_POLLS)) {
         write_step(scribe, PROGRAM_POLL, scribe->top->items[any])->pause_us = pause_us;
+    }
 }
 
 static void write_wait(struct scribe *scribe)
@@ -71,15 +74,18 @@ static void write_wait(struct scribe *scribe)
         return;
     }
     int64_t task = draw_awaited(scribe);
-    if (task == PROGRAM_NONE)
+    if (task == PROGRAM_NONE) {
         return;
+    }
     struct program_step *step = write_step(scribe, op, task);
-    if (op == PROGRAM_FETCH)
+    if (op == PROGRAM_FETCH) {
         return;
+    }
     for (uint64_t more = random_below(&scribe->waits, 4); more > 0; more--) {
         int64_t other = draw_awaited(scribe);
-        if (other != PROGRAM_NONE && !list_has(&step->tasks, (uint32_t)other))
+        if (other != PROGRAM_NONE && !list_has(&step->tasks, (uint32_t)other)) {
             program_list_add(&step->tasks, (uint32_t)other);
+        }
     }
 }
 
@@ -89,8 +95,9 @@ static void write_declines(struct scribe *scribe, uint32_t top_end)
     for (; scribe->lane == 0 && scribe->next_decline < top_end;
          scribe->next_decline++) {
         uint32_t task = scribe->top->items[scribe->next_decline];
-        if (rankset_has(&program->tasks[task].decliners, scribe->rank))
+        if (rankset_has(&program->tasks[task].decliners, scribe->rank)) {
             write_step(scribe, PROGRAM_DECLINE, task);
+        }
     }
 }
 
@@ -100,30 +107,37 @@ static void write_between(struct scribe *scribe)
 {
     const struct draft *draft = scribe->draft;
     while (scribe->top_limit < scribe->top->count &&
-           scribe->top->items[scribe->top_limit] < scribe->limit)
+           scribe->top->items[scribe->top_limit] < scribe->limit) {
         scribe->top_limit++;
-    if (random_chance(&scribe->random, 300))
+    }
+    if (random_chance(&scribe->random, 300)) {
         write_declines(scribe, scribe->top_limit);
+    }
     for (; scribe->barrier_every != 0 && scribe->limit > scribe->next_barrier &&
            scribe->next_barrier < draft->program->task_count;
-         scribe->next_barrier += scribe->barrier_every)
+         scribe->next_barrier += scribe->barrier_every) {
         write_step(scribe, PROGRAM_BARRIER, PROGRAM_NONE);
+    }
     if (random_chance(&scribe->waits, draft->style.wait_per_mille) &&
-        has(draft, PROGRAM_WAITS))
+        has(draft, PROGRAM_WAITS)) {
         write_wait(scribe);
+    }
     uint32_t pause_us = (uint32_t)random_between(&scribe->waits, 1, 100);
-    if (random_chance(&scribe->waits, 30))
+    if (random_chance(&scribe->waits, 30)) {
         write_step(scribe, PROGRAM_COMPUTE, PROGRAM_NONE)->pause_us = pause_us;
+    }
 }
 
 /* True if nothing among left[0..before-1] is an input or `after` of the task. */
 static bool is_ready(const struct program *program, uint32_t task, const uint32_t *left,
                      uint32_t before)
 {
-    for (uint32_t i = 0; i < before; i++)
+    for (uint32_t i = 0; i < before; i++) {
         if (list_has(&program->tasks[task].inputs, left[i]) ||
-            list_has(&program->tasks[task].after, left[i]))
+            list_has(&program->tasks[task].after, left[i])) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -135,10 +149,11 @@ static void write_spawns(struct scribe *scribe, uint32_t *left, uint32_t count,
     while (count > 0) {
         uint32_t at =
             (uint32_t)random_below(&scribe->random, window < count ? window : count);
-        while (!is_ready(program, left[at], left, at))
+        while (!is_ready(program, left[at], left, at)) {
             at--; /* left[0] is always ready */
+        }
         write_step(scribe, PROGRAM_SPAWN, left[at]);
-        memmove(&left[at], &left[at + 1], (count - at - 1) * sizeof left[0]);
+        memmove(&left[at], &left[at + 1], (count - at - 1) * sizeof(left[0]));
         count--;
         scribe->limit = count > 0 ? left[0] : program->task_count;
         write_between(scribe);
@@ -152,15 +167,17 @@ static void write_end(struct scribe *scribe)
     scribe->limit = program->task_count;
     write_between(scribe);
     write_declines(scribe, scribe->top->count);
-    for (int ghosts = 0; ghosts < 2; ghosts++)
+    for (int ghosts = 0; ghosts < 2; ghosts++) {
         for (uint32_t i = 0; i < scribe->top->count; i++) {
             uint32_t task = scribe->top->items[i];
             bool fetch =
                 random_chance(&scribe->waits, scribe->draft->style.final_per_mille);
             if (fetch && may_name(scribe, task) &&
-                program->outcomes[task].ghostly == (ghosts == 1))
+                program->outcomes[task].ghostly == (ghosts == 1)) {
                 write_step(scribe, PROGRAM_FETCH, task);
+            }
         }
+    }
 }
 
 /* Anywhere among the other steps. */
@@ -171,15 +188,16 @@ static void write_cancels(struct scribe *scribe)
         random_stream(program->seed, STREAM_LATE_PLACES + scribe->rank);
     for (uint32_t i = 0; i < scribe->top->count && scribe->lane == 0; i++) {
         uint32_t task = scribe->top->items[i];
-        if (!(program->tasks[task].late_cancellers >> scribe->rank & 1))
+        if (!(program->tasks[task].late_cancellers >> scribe->rank & 1)) {
             continue;
+        }
         struct program_step *last = write_step(scribe, PROGRAM_CANCEL, task);
         struct program_script *script =
             &program->scripts[scribe->rank * program->lane_count];
         uint32_t at = (uint32_t)random_below(&random, script->count);
         const struct program_step cancel = *last;
         memmove(&script->steps[at + 1], &script->steps[at],
-                (script->count - 1 - at) * sizeof cancel);
+                (script->count - 1 - at) * sizeof(cancel));
         script->steps[at] = cancel;
     }
 }
@@ -198,24 +216,28 @@ void draft_write_script(const struct draft *draft, const struct program_list *to
         .rank = rank,
         .lane = lane,
     };
-    if (lane == 0 && has(draft, PROGRAM_BARRIERS))
+    if (lane == 0 && has(draft, PROGRAM_BARRIERS)) {
         scribe.barrier_every = program->task_count / 4 + 1;
+    }
     scribe.next_barrier = scribe.barrier_every;
     bool disorderly = random_chance(&scribe.random, 700);
     bool late = random_chance(&scribe.random, 150);
     uint32_t window =
         has(draft, PROGRAM_DISORDER) && disorderly ? draft->style.window : 1;
-    if (late)
+    if (late) {
         write_step(&scribe, PROGRAM_COMPUTE, PROGRAM_NONE)->pause_us =
             (uint32_t)random_between(&scribe.random, 100, 3000);
-    uint32_t *left = calloc(top->count + 1, sizeof *left);
-    if (left == NULL)
+    }
+    uint32_t *left = calloc(top->count + 1, sizeof(*left));
+    if (left == NULL) {
         abort();
+    }
     uint32_t count = 0;
     for (uint32_t i = 0; i < top->count; i++) {
         const struct program_task *task = &program->tasks[top->items[i]];
-        if (rankset_has(&task->holders, rank) && task->lane == lane)
+        if (rankset_has(&task->holders, rank) && task->lane == lane) {
             left[count++] = top->items[i];
+        }
     }
     write_spawns(&scribe, left, count, window);
     write_end(&scribe);

@@ -3,10 +3,10 @@
  * A scene picks the chairs of its tasks by their arguments (seat()), and the order of
  * events by how long ranks compute.  Then it leaves everything to the cores.
  */
-#include "scenes.h"
-#include "checker.h"
-#include "narrator.h"
-#include "storm_checker.h"
+#include "consensus/sim/scenes.h"
+#include "consensus/sim/checker.h"
+#include "consensus/sim/narrator.h"
+#include "consensus/sim/storm_checker.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -24,8 +24,9 @@ struct scene {
 /* Gives the task an argument that makes `chair` its chair. */
 static void seat(struct program *program, uint32_t task, uint32_t chair)
 {
-    while (sim_chair_of(program, task) != chair)
+    while (sim_chair_of(program, task) != chair) {
         program->tasks[task].salt++;
+    }
 }
 
 static uint32_t add(struct program *program, const char *name, uint32_t chair)
@@ -255,8 +256,9 @@ static void write_candidates(struct program *p)
     uint32_t a = program_add_task(p, "a", PROGRAM_NONE);
     p->tasks[a].candidates = 1u << 1 | 1u << 2;
     p->tasks[a].work_us = 10;
-    while (sim_chair_of(p, a) != 1 || sim_finder_of(p, a) != 3)
+    while (sim_chair_of(p, a) != 1 || sim_finder_of(p, a) != 3) {
         p->tasks[a].salt++;
+    }
     fetch(p, 0, a);
     spawn(p, 2, a);
     compute(p, 3, 100);
@@ -311,8 +313,9 @@ static void write_cancel(struct program *p)
     }
     compute(p, 1, 20);
     cancel(p, 1, a);
-    for (uint32_t rank = 0; rank < 2; rank++)
+    for (uint32_t rank = 0; rank < 2; rank++) {
         program_add_step(p, rank, 0, PROGRAM_WAIT_ALL, b);
+    }
 }
 
 static void write_cancel_voted(struct program *p)
@@ -336,9 +339,11 @@ static void write_leave(struct program *program)
     program->tasks[b].work_us = 120;
     program->tasks[d].work_us = 200;
     const uint32_t tasks[] = {a, b, d, c};
-    for (uint32_t rank = 0; rank < 3; rank++)
-        for (int i = 0; i < 4; i++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < 4; i++) {
             spawn(program, rank, tasks[i]);
+        }
+    }
     fetch(program, 1, c);
     fetch(program, 2, c);
     compute(program, 0, 400);
@@ -439,7 +444,7 @@ static const struct scene scenes[] = {
      "up, which rank 0 then runs; finishes b; hands a and b over; and goes.",
      3, write_leave, false, 0, 60000},
 };
-enum { SCENE_COUNT = sizeof scenes / sizeof scenes[0] };
+enum { SCENE_COUNT = sizeof(scenes) / sizeof(scenes[0]) };
 
 size_t scene_count(void) { return SCENE_COUNT; }
 
@@ -472,21 +477,24 @@ static void print_sum(const struct sim_report *report, FILE *to)
         MESSAGE_SEEK,    MESSAGE_REFER,    MESSAGE_ACCEPT, MESSAGE_ACK,
         MESSAGE_VERDICT, MESSAGE_CANCEL};
     const char *separator = "\nIn all:";
-    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
         if (report->counts.sent[told[i]] != 0) {
             fprintf(to, "%s %" PRIu64 " %s", separator, report->counts.sent[told[i]],
                     message_type_name(told[i]));
             separator = ",";
         }
+    }
     fputs(*separator == '\n' ? "\nIn all: nothing but gossip\n" : "\n", to);
 }
 
 /* Waits end as they end: the transcript says how. */
 static void expect_any(struct checker *checker, const struct program *program)
 {
-    for (uint32_t task = 0; task < program->task_count; task++)
-        if (!program_ghost(program, task) && program->tasks[task].after.count > 0)
+    for (uint32_t task = 0; task < program->task_count; task++) {
+        if (!program_ghost(program, task) && program->tasks[task].after.count > 0) {
             checker_expect(checker, task, CHECKER_ANY_ERROR);
+        }
+    }
 }
 
 bool scene_tell(size_t index, FILE *to, struct sim_report *report)
@@ -508,8 +516,9 @@ bool scene_tell(size_t index, FILE *to, struct sim_report *report)
     program_finish(program);
     fprintf(to, "%s\n\n", scene->story);
     struct checker *checker = checker_new(program);
-    if (scene->fails)
+    if (scene->fails) {
         expect_any(checker, program);
+    }
     struct narrator *narrator = narrator_new(program, to, NARRATOR_STORY);
     const struct sim_watcher watchers[] = {narrator_watcher(narrator),
                                            checker_watcher(checker)};

@@ -6,7 +6,7 @@
 #ifndef CONSENSUS_SIM_SCENES_H
 #define CONSENSUS_SIM_SCENES_H
 
-#include "sim.h"
+#include "consensus/sim/sim.h"
 
 size_t scene_count(void);
 const char *scene_name(size_t index); /* NULL beyond the last */

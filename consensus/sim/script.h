@@ -63,7 +63,7 @@
 #ifndef CONSENSUS_SIM_SCRIPT_H
 #define CONSENSUS_SIM_SCRIPT_H
 
-#include "program.h"
+#include "consensus/sim/program.h"
 
 enum {
     SCRIPT_NAME_BYTES = 17,

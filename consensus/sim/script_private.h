@@ -5,8 +5,8 @@
 #ifndef CONSENSUS_SIM_SCRIPT_PRIVATE_H
 #define CONSENSUS_SIM_SCRIPT_PRIVATE_H
 
-#include "plan_private.h"
-#include "script.h"
+#include "consensus/sim/plan_private.h"
+#include "consensus/sim/script.h"
 
 /* Where something stands, for a mistake that shows only later. */
 struct script_place {

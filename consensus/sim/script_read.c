@@ -3,7 +3,7 @@
  * A line is read word by word (script_words.c).  The first mistake ends the reading,
  * with its place, what is wrong and what is allowed.
  */
-#include "script_private.h"
+#include "consensus/sim/script_private.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,58 +15,72 @@ static bool read_name(struct script_reader *reader, struct script_set *set)
     static const char allowed[] = "a name of letters, digits and _, as in tile or "
                                   "tile[64]";
     uint64_t count = 1;
-    if (!script_next_word(reader))
+    if (!script_next_word(reader)) {
         return lex_expected(&reader->word, "a task's name", allowed);
+    }
     struct lexer *word = &reader->word;
     set->place = script_place_of(reader);
     size_t length = lex_word(word);
     char first = lex_peek(word, 0);
     bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
-    if (!letter || memchr(word->text + word->at, '%', length) != NULL)
+    if (!letter || memchr(word->text + word->at, '%', length) != NULL) {
         return script_wrong(reader, allowed, "this is no name");
-    if (length >= SCRIPT_NAME_BYTES)
+    }
+    if (length >= SCRIPT_NAME_BYTES) {
         return script_wrong(reader, "", "a name has at most %d letters",
                             SCRIPT_NAME_BYTES - 1);
+    }
     memcpy(set->name, word->text + word->at, length);
     set->name[length] = '\0';
     word->at += length;
-    if (script_is_reserved(reader))
+    if (script_is_reserved(reader)) {
         return script_wrong(reader, "", "\"%s\" is a word of the language", set->name);
-    for (uint32_t i = 0; i < reader->script->set_count; i++)
-        if (strcmp(reader->names[i], set->name) == 0)
+    }
+    for (uint32_t i = 0; i < reader->script->set_count; i++) {
+        if (strcmp(reader->names[i], set->name) == 0) {
             return script_wrong(reader, "", "\"%s\" is declared on line %u", set->name,
                                 reader->script->sets[i].place.line);
+        }
+    }
     set->array = lex_skip(word, "[");
-    if (set->array && (!lex_integer(word, &count) || !lex_skip(word, "]")))
+    if (set->array && (!lex_integer(word, &count) || !lex_skip(word, "]"))) {
         return lex_expected(word, "\"]\"", allowed);
-    if (count < 1 || count > SCRIPT_TASKS_MAX - reader->script->task_count)
+    }
+    if (count < 1 || count > SCRIPT_TASKS_MAX - reader->script->task_count) {
         return script_wrong(reader, "", "a script has 1 to %d tasks", SCRIPT_TASKS_MAX);
+    }
     set->count = (uint32_t)count;
     return script_word_ends(reader, "name");
 }
 
 static bool read_parent(struct script_reader *reader, struct script_set *set)
 {
-    if (!script_next_word(reader))
+    if (!script_next_word(reader)) {
         return lex_expected(&reader->word, "the parent's name", "");
-    if (!script_read_ref(reader, set->array, &set->parent))
+    }
+    if (!script_read_ref(reader, set->array, &set->parent)) {
         return false;
+    }
     const struct script_set *parent = &reader->script->sets[set->parent.set];
     bool one = parent->count == 1 || set->parent.pick == SCRIPT_PICK_SAME ||
                (set->parent.pick == SCRIPT_PICK_RANGE &&
                 set->parent.first == set->parent.last);
     if (!one || set->parent.offset != 0 ||
-        (set->parent.pick == SCRIPT_PICK_SAME && parent->count < set->count))
+        (set->parent.pick == SCRIPT_PICK_SAME && parent->count < set->count)) {
         return script_wrong(reader, "name, name[3], or name[=] of an array as long",
                             "a task has one parent");
-    if (parent == set)
+    }
+    if (parent == set) {
         return script_wrong(reader, "", "a task is no child of its own");
-    if (parent->fails)
+    }
+    if (parent->fails) {
         return script_wrong(reader, "", "a kernel that fails spawns nothing");
+    }
     set->depth = parent->depth + 1;
-    if (set->depth > PROGRAM_NEST_MAX)
+    if (set->depth > PROGRAM_NEST_MAX) {
         return script_wrong(reader, "", "tasks are nested at most %d deep",
                             PROGRAM_NEST_MAX);
+    }
     set->child = true;
     return true;
 }
@@ -76,16 +90,19 @@ static bool read_size(struct script_reader *reader, uint32_t *out_bytes)
     static const char allowed[] = "0B to 64MB, as in 100, 8kB, 1MB";
     uint64_t size = 0, unit = 1;
     (void)script_next_word(reader);
-    if (!lex_integer(&reader->word, &size))
+    if (!lex_integer(&reader->word, &size)) {
         return false;
-    if (lex_skip(&reader->word, "kB"))
+    }
+    if (lex_skip(&reader->word, "kB")) {
         unit = 1000;
-    else if (lex_skip(&reader->word, "MB"))
+    } else if (lex_skip(&reader->word, "MB")) {
         unit = 1000000;
-    else
+    } else {
         (void)lex_skip(&reader->word, "B");
-    if (reader->word.at < reader->word.end || size > 64000000 / unit)
+    }
+    if (reader->word.at < reader->word.end || size > 64000000 / unit) {
         return script_wrong(reader, allowed, "this is no size of a result");
+    }
     *out_bytes = (uint32_t)(size * unit);
     return true;
 }
@@ -93,13 +110,17 @@ static bool read_size(struct script_reader *reader, uint32_t *out_bytes)
 static bool read_candidates(struct script_reader *reader, struct script_set *set)
 {
     struct plan_ranks ranks;
-    if (!script_read_ranks(reader, &ranks))
+    if (!script_read_ranks(reader, &ranks)) {
         return false;
-    for (uint32_t rank = 0; rank < 64; rank++)
-        if (plan_ranks_has(&ranks, rank))
+    }
+    for (uint32_t rank = 0; rank < 64; rank++) {
+        if (plan_ranks_has(&ranks, rank)) {
             set->candidates |= UINT64_C(1) << rank;
-    if (!ranks.all && ranks.span[ranks.count - 1].last >= 64)
+        }
+    }
+    if (!ranks.all && ranks.span[ranks.count - 1].last >= 64) {
         return script_wrong(reader, "", "candidates are among the first 64 ranks");
+    }
     set->candidates = ranks.all ? 0 : set->candidates;
     return true;
 }
@@ -110,9 +131,11 @@ static bool read_flag(struct script_reader *reader, struct script_set *set)
     static const char allowed[] = "<-, after, in, work, result, candidates, once, "
                                   "portable, hint, fails, loose";
     bool *fields[] = {&set->once, &set->portable, &set->hint, &set->fails, &set->loose};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (script_is_word(reader, flags[i]))
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+        if (script_is_word(reader, flags[i])) {
             return *fields[i] = true;
+        }
+    }
     return script_wrong(reader, allowed, "\"%.*s\" is no property of a task",
                         (int)(reader->word.end - reader->from),
                         reader->text + reader->from);
@@ -128,16 +151,19 @@ static bool read_clauses(struct script_reader *reader, struct script_set *set)
         if (list) {
             bool data = script_is_word(reader, "<-");
             if (!script_read_refs(reader, set->array,
-                                  data ? &set->inputs : &set->after))
+                                  data ? &set->inputs : &set->after)) {
                 return false;
+            }
             more = reader->word.end > reader->from;
             continue;
         }
         if (script_is_word(reader, "work")) {
-            if (!script_read_time(reader, &work_ns))
+            if (!script_read_time(reader, &work_ns)) {
                 return false;
-            if (work_ns / 1000 > UINT32_MAX)
+            }
+            if (work_ns / 1000 > UINT32_MAX) {
                 return script_wrong(reader, "", "a kernel works for at most an hour");
+            }
             set->work_us = (uint32_t)(work_ns / 1000);
         } else if (!(script_is_word(reader, "in") ? read_parent(reader, set)
                      : script_is_word(reader, "result")
@@ -158,22 +184,26 @@ static bool read_task(struct script_reader *reader)
     struct script *script = reader->script;
     struct script_set set = {
         .first = script->task_count, .work_us = 10, .result_bytes = 8};
-    if (!read_name(reader, &set))
+    if (!read_name(reader, &set)) {
         return false;
-    if (script->action_count > 0)
+    }
+    if (script->action_count > 0) {
         return script_wrong(reader, "", "tasks are declared before the first action");
+    }
     uint32_t capacity = script->set_capacity;
     script->sets = script_grow(script->sets, &script->set_capacity, script->set_count,
-                               sizeof *script->sets);
+                               sizeof(*script->sets));
     if (capacity != script->set_capacity) {
         reader->names =
-            realloc(reader->names, script->set_capacity * sizeof *reader->names);
-        if (reader->names == NULL)
+            realloc(reader->names, script->set_capacity * sizeof(*reader->names));
+        if (reader->names == NULL) {
             abort();
+        }
     }
     script->sets[script->set_count++] = set;
-    for (uint32_t i = 0; i < script->set_count; i++)
+    for (uint32_t i = 0; i < script->set_count; i++) {
         reader->names[i] = script->sets[i].name;
+    }
     script->task_count += set.count;
     return read_clauses(reader, &script->sets[script->set_count - 1]);
 }
@@ -184,25 +214,30 @@ static bool read_section(struct script_reader *reader)
 {
     struct script *script = reader->script;
     struct script_section section = {0};
-    if (!script_read_ranks(reader, &section.ranks))
+    if (!script_read_ranks(reader, &section.ranks)) {
         return false;
+    }
     section.place = script_place_of(reader);
     if (script_next_word(reader)) {
         uint64_t lane = 0;
-        if (!script_is_word(reader, "lane"))
+        if (!script_is_word(reader, "lane")) {
             return script_wrong(reader, "lane", "only a lane may follow the ranks");
+        }
         (void)script_next_word(reader);
-        if (!lex_integer(&reader->word, &lane) || !script_word_ends(reader, "lane"))
+        if (!lex_integer(&reader->word, &lane) || !script_word_ends(reader, "lane")) {
             return false;
-        if (lane >= PROGRAM_LANES_MAX)
+        }
+        if (lane >= PROGRAM_LANES_MAX) {
             return script_wrong(reader, "", "lanes are 0 to %d", PROGRAM_LANES_MAX - 1);
+        }
         section.lane = (uint32_t)lane;
         (void)script_next_word(reader);
     }
-    if (section.lane >= script->lane_count)
+    if (section.lane >= script->lane_count) {
         script->lane_count = section.lane + 1;
+    }
     script->sections = script_grow(script->sections, &script->section_capacity,
-                                   script->section_count, sizeof *script->sections);
+                                   script->section_count, sizeof(*script->sections));
     script->sections[script->section_count++] = section;
     return true;
 }
@@ -213,9 +248,10 @@ static bool check_top(struct script_reader *reader, const struct script_refs *re
     for (uint32_t i = 0; i < refs->count; i++) {
         const struct script_set *set = &reader->script->sets[refs->items[i].set];
         const struct script_place *place = &refs->items[i].place;
-        if (set->child)
+        if (set->child) {
             return lex_wrong(&reader->word, place->column - 1, place->length, "",
                              "\"%s\" is spawned by its parent, and for it", set->name);
+        }
     }
     return true;
 }
@@ -223,16 +259,18 @@ static bool check_top(struct script_reader *reader, const struct script_refs *re
 static bool read_spawn(struct script_reader *reader, struct script_action *action)
 {
     action->chance_ppb = PLAN_CERTAIN_PPB;
-    if (!script_read_refs(reader, reader->in_each, &action->refs))
+    if (!script_read_refs(reader, reader->in_each, &action->refs)) {
         return false;
+    }
     while (reader->word.end > reader->from) {
         if (script_is_word(reader, "shuffled")) {
             action->shuffled = true;
         } else if (script_is_word(reader, "chance")) {
             (void)script_next_word(reader);
             if (!lex_chance(&reader->word, &action->chance_ppb) ||
-                !script_word_ends(reader, "chance"))
+                !script_word_ends(reader, "chance")) {
                 return false;
+            }
         } else {
             return script_wrong(reader, "chance, shuffled",
                                 "this does not belong to a spawn");
@@ -244,18 +282,21 @@ static bool read_spawn(struct script_reader *reader, struct script_action *actio
 
 static bool read_poll(struct script_reader *reader, struct script_action *action)
 {
-    if (!script_read_refs(reader, reader->in_each, &action->refs))
+    if (!script_read_refs(reader, reader->in_each, &action->refs)) {
         return false;
-    if (!script_is_word(reader, "for"))
+    }
+    if (!script_is_word(reader, "for")) {
         return lex_expected(&reader->word, "\"for\" and a time", "for");
+    }
     return script_read_time(reader, &action->ns) && check_top(reader, &action->refs);
 }
 
 static bool read_each(struct script_reader *reader, struct script_action *action)
 {
-    if (reader->in_each)
+    if (reader->in_each) {
         return script_wrong(reader, "", "there is an open each, from line %u",
                             reader->each_place.line);
+    }
     reader->in_each = true;
     reader->each_place = script_place_of(reader);
     (void)script_next_word(reader);
@@ -265,8 +306,9 @@ static bool read_each(struct script_reader *reader, struct script_action *action
 
 static bool read_end(struct script_reader *reader)
 {
-    if (!reader->in_each)
+    if (!reader->in_each) {
         return script_wrong(reader, "", "there is no each that this could end");
+    }
     reader->in_each = false;
     return true;
 }
@@ -307,8 +349,9 @@ static bool read_arguments(struct script_reader *reader, struct script_action *a
 static bool read_action(struct script_reader *reader, enum script_op op)
 {
     struct script *script = reader->script;
-    if (script->section_count == 0 && op != SCRIPT_EACH && op != SCRIPT_END)
+    if (script->section_count == 0 && op != SCRIPT_EACH && op != SCRIPT_END) {
         return script_wrong(reader, "", "say on which ranks first: on all");
+    }
     struct script_action action = {.op = op, .place = script_place_of(reader)};
     action.section = script->section_count - 1;
     if (!read_arguments(reader, &action)) {
@@ -316,7 +359,7 @@ static bool read_action(struct script_reader *reader, enum script_op op)
         return false;
     }
     script->actions = script_grow(script->actions, &script->action_capacity,
-                                  script->action_count, sizeof *script->actions);
+                                  script->action_count, sizeof(*script->actions));
     script->actions[script->action_count++] = action;
     return true;
 }
@@ -330,17 +373,21 @@ static bool read_line(struct script_reader *reader)
         "spawn",   "decline", "cancel", "wait", "any",  "fetch", "poll",
         "compute", "barrier", "each",   "end",  "task", "on"};
     size_t word;
-    if (!script_next_word(reader))
+    if (!script_next_word(reader)) {
         return true;
-    if (!lex_name(&reader->word, "word", words, sizeof words / sizeof *words, &word) ||
-        !script_word_ends(reader, "word"))
+    }
+    if (!lex_name(&reader->word, "word", words, sizeof(words) / sizeof(*words),
+                  &word) ||
+        !script_word_ends(reader, "word")) {
         return false;
+    }
     bool good = strcmp(words[word], "task") == 0 ? read_task(reader)
                 : strcmp(words[word], "on") == 0
                     ? read_section(reader)
                     : read_action(reader, (enum script_op)word);
-    if (good && (reader->word.end > reader->word.at || script_next_word(reader)))
+    if (good && (reader->word.end > reader->word.at || script_next_word(reader))) {
         return script_wrong(reader, "", "the line should end here");
+    }
     return good;
 }
 
@@ -352,8 +399,9 @@ static bool read_all(struct script_reader *reader, const char *text, size_t size
         reader->text = text + at;
         reader->size = length;
         reader->at = reader->from = 0;
-        if (!read_line(reader))
+        if (!read_line(reader)) {
             return false;
+        }
         at += length + 1;
     }
     return true;
@@ -364,43 +412,48 @@ static void tell(const struct script_reader *reader, struct script_error *error)
     error->line = reader->line;
     error->column = reader->mistake.column;
     error->length = reader->mistake.length;
-    (void)snprintf(error->wrong, sizeof error->wrong, "%.*s", SCRIPT_WRONG_BYTES - 1,
+    (void)snprintf(error->wrong, sizeof(error->wrong), "%.*s", SCRIPT_WRONG_BYTES - 1,
                    reader->mistake.wrong);
-    (void)snprintf(error->allowed, sizeof error->allowed, "%.*s",
+    (void)snprintf(error->allowed, sizeof(error->allowed), "%.*s",
                    SCRIPT_ALLOWED_BYTES - 1, reader->mistake.allowed);
 }
 
 struct script *script_parse(const char *text, size_t size, struct script_error *error)
 {
     struct script_reader reader = {.line = 1,
-                                   .script = calloc(1, sizeof *reader.script)};
-    if (reader.script == NULL)
+                                   .script = calloc(1, sizeof(*reader.script))};
+    if (reader.script == NULL) {
         abort();
+    }
     reader.script->lane_count = 1;
     bool good = read_all(&reader, text, size);
-    if (!good)
+    if (!good) {
         tell(&reader, error);
+    }
     if (good && reader.in_each) {
         script_error_set(error, reader.each_place, "this each has no end");
         good = false;
     }
     free(reader.names);
-    if (good)
+    if (good) {
         return reader.script;
+    }
     script_free(reader.script);
     return NULL;
 }
 
 void script_free(struct script *script)
 {
-    if (script == NULL)
+    if (script == NULL) {
         return;
+    }
     for (uint32_t i = 0; i < script->set_count; i++) {
         free(script->sets[i].inputs.items);
         free(script->sets[i].after.items);
     }
-    for (uint32_t i = 0; i < script->action_count; i++)
+    for (uint32_t i = 0; i < script->action_count; i++) {
         free(script->actions[i].refs.items);
+    }
     free(script->sets);
     free(script->sections);
     free(script->actions);

@@ -3,8 +3,8 @@
  * What cannot be known before the number of ranks is said here: ranks that are not
  * there, and tasks that a rank spawns twice, declines too, or spawns on two lanes.
  */
-#include "random.h"
-#include "script_private.h"
+#include "consensus/sim/random.h"
+#include "consensus/sim/script_private.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ void script_error_set(struct script_error *error, struct script_place place,
         .line = place.line, .column = place.column, .length = place.length};
     va_list values;
     va_start(values, format);
-    (void)vsnprintf(error->wrong, sizeof error->wrong, format, values);
+    (void)vsnprintf(error->wrong, sizeof(error->wrong), format, values);
     va_end(values);
 }
 
@@ -81,9 +81,11 @@ static bool add_ref(struct writer *writer, const struct script_ref *ref, uint32_
 
 static bool list_has(const struct program_list *list, uint32_t item)
 {
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->items[i] == item)
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->items[i] == item) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -101,8 +103,9 @@ static bool add_inputs(struct writer *writer, const struct script_refs *refs,
 {
     for (uint32_t i = 0; i < refs->count; i++) {
         uint32_t before = writer->tasks.count;
-        if (!add_ref(writer, &refs->items[i], same))
+        if (!add_ref(writer, &refs->items[i], same)) {
             return false;
+        }
         for (uint32_t k = before; k < writer->tasks.count; k++) {
             uint32_t input = writer->tasks.items[k];
             if (input >= task || !may_take(writer->program, task, input)) {
@@ -128,13 +131,15 @@ static bool write_task(struct writer *writer, const struct script_set *set,
                        uint32_t same)
 {
     char name[PROGRAM_NAME_BYTES];
-    if (set->array)
-        (void)snprintf(name, sizeof name, "%s[%u]", set->name, (unsigned)same);
-    else
-        (void)snprintf(name, sizeof name, "%s", set->name);
+    if (set->array) {
+        (void)snprintf(name, sizeof(name), "%s[%u]", set->name, (unsigned)same);
+    } else {
+        (void)snprintf(name, sizeof(name), "%s", set->name);
+    }
     uint32_t parent = 0;
-    if (set->child)
+    if (set->child) {
         (void)script_resolve(writer->script, &set->parent, same, &parent);
+    }
     uint32_t index = program_add_task(writer->program, name,
                                       set->child ? (int32_t)parent : PROGRAM_NONE);
     struct program_task *task = &writer->program->tasks[index];
@@ -154,10 +159,13 @@ static bool write_task(struct writer *writer, const struct script_set *set,
 static bool write_tasks(struct writer *writer)
 {
     const struct script *script = writer->script;
-    for (uint32_t i = 0; i < script->set_count; i++)
-        for (uint32_t same = 0; same < script->sets[i].count; same++)
-            if (!write_task(writer, &script->sets[i], same))
+    for (uint32_t i = 0; i < script->set_count; i++) {
+        for (uint32_t same = 0; same < script->sets[i].count; same++) {
+            if (!write_task(writer, &script->sets[i], same)) {
                 return false;
+            }
+        }
+    }
     return true;
 }
 
@@ -190,19 +198,24 @@ static struct program_step *write_step(struct writer *writer, enum program_op op
 static bool write_spawns(struct writer *writer, const struct script_action *action)
 {
     const struct plan_rule chance = {.chance_ppb = action->chance_ppb};
-    if (action->shuffled)
+    if (action->shuffled) {
         shuffle(&writer->orders, &writer->tasks);
+    }
     for (uint32_t i = 0; i < writer->tasks.count; i++) {
         uint32_t index = writer->tasks.items[i];
         struct program_task *task = &writer->program->tasks[index];
-        if (!plan_chance(&chance, random_next(&writer->chances)))
+        if (!plan_chance(&chance, random_next(&writer->chances))) {
             continue;
-        if (rankset_has(&task->holders, writer->rank))
+        }
+        if (rankset_has(&task->holders, writer->rank)) {
             return mistake(writer, action, index, "spawns twice:");
-        if (rankset_has(&task->decliners, writer->rank))
+        }
+        if (rankset_has(&task->decliners, writer->rank)) {
             return mistake(writer, action, index, "has declined");
-        if (!rankset_empty(&task->holders) && task->lane != writer->lane)
+        }
+        if (!rankset_empty(&task->holders) && task->lane != writer->lane) {
             return mistake(writer, action, index, "spawns on another lane:");
+        }
         task->lane = writer->lane;
         (void)write_step(writer, PROGRAM_SPAWN, index);
     }
@@ -213,8 +226,9 @@ static bool write_declines(struct writer *writer, const struct script_action *ac
 {
     for (uint32_t i = 0; i < writer->tasks.count; i++) {
         uint32_t task = writer->tasks.items[i];
-        if (rankset_has(&writer->program->tasks[task].holders, writer->rank))
+        if (rankset_has(&writer->program->tasks[task].holders, writer->rank)) {
             return mistake(writer, action, task, "declines what it has spawned:");
+        }
         (void)write_step(writer, PROGRAM_DECLINE, task);
     }
     return true;
@@ -243,8 +257,9 @@ static uint32_t pause_of(uint64_t ns)
 static void write_compute(struct writer *writer, const struct script_action *action)
 {
     uint64_t ns = plan_spread_ns(&action->spread, random_next(&writer->pauses));
-    if (pause_of(ns) > 0)
+    if (pause_of(ns) > 0) {
         write_step(writer, PROGRAM_COMPUTE, PROGRAM_NONE)->pause_us = pause_of(ns);
+    }
 }
 
 static bool write_barrier(struct writer *writer, const struct script_action *action)
@@ -263,9 +278,11 @@ static bool write_action(struct writer *writer, const struct script_action *acti
                          uint32_t same)
 {
     begin_list(writer);
-    for (uint32_t i = 0; i < action->refs.count; i++)
-        if (!add_ref(writer, &action->refs.items[i], same))
+    for (uint32_t i = 0; i < action->refs.count; i++) {
+        if (!add_ref(writer, &action->refs.items[i], same)) {
             return false;
+        }
+    }
     if (program_script(writer->program, writer->rank, writer->lane)->count >
         STEPS_MAX) {
         script_error_set(writer->error, action->place, "rank %u has more than %d steps",
@@ -318,10 +335,12 @@ static uint32_t write_round(struct writer *writer, uint32_t at, uint32_t same)
     const struct script *script = writer->script;
     for (; at < script->action_count; at++) {
         const struct script_action *action = &script->actions[at];
-        if (action->op == SCRIPT_END || action->op == SCRIPT_EACH)
+        if (action->op == SCRIPT_END || action->op == SCRIPT_EACH) {
             return at;
-        if (is_for(writer, action) && !write_action(writer, action, same))
+        }
+        if (is_for(writer, action) && !write_action(writer, action, same)) {
             return UINT32_MAX;
+        }
     }
     return at;
 }
@@ -334,15 +353,17 @@ static bool write_lane(struct writer *writer)
         uint32_t end = at;
         if (each->op != SCRIPT_EACH) {
             end = write_round(writer, at, 0);
-            if (end == UINT32_MAX)
+            if (end == UINT32_MAX) {
                 return false;
+            }
             at = end - (end < script->action_count);
             continue;
         }
         for (uint32_t same = each->first; same <= each->last; same++) {
             end = write_round(writer, at + 1, same);
-            if (end == UINT32_MAX)
+            if (end == UINT32_MAX) {
                 return false;
+            }
         }
         at = end;
     }
@@ -356,9 +377,11 @@ static bool write_rank(struct writer *writer, uint64_t seed)
     writer->orders = random_stream(seed ^ random_mix(writer->rank), STREAM_ORDERS);
     writer->pauses = random_stream(seed ^ random_mix(writer->rank), STREAM_PAUSES);
     writer->barriers = 0;
-    for (writer->lane = 0; writer->lane < writer->script->lane_count; writer->lane++)
-        if (!write_lane(writer))
+    for (writer->lane = 0; writer->lane < writer->script->lane_count; writer->lane++) {
+        if (!write_lane(writer)) {
             return false;
+        }
+    }
     if (writer->rank > 0 && writer->barriers != barriers) {
         script_error_set(writer->error, (struct script_place){0},
                          "rank %u comes to %u barriers, and rank %u to %u",
@@ -391,20 +414,23 @@ static bool check_ranks(const struct script *script, uint32_t ranks,
 struct program *script_program(const struct script *script, uint64_t seed,
                                uint32_t ranks, struct script_error *error)
 {
-    if (!check_ranks(script, ranks, error))
+    if (!check_ranks(script, ranks, error)) {
         return NULL;
+    }
     struct writer writer = {
         .script = script,
         .program = program_blank(seed, ranks, script->lane_count),
         .error = error,
-        .marks = calloc((size_t)script->task_count + 1, sizeof *writer.marks),
+        .marks = calloc((size_t)script->task_count + 1, sizeof(*writer.marks)),
         .laned = script->lane_count > 1,
     };
-    if (writer.marks == NULL)
+    if (writer.marks == NULL) {
         abort();
+    }
     bool good = write_tasks(&writer);
-    for (; good && writer.rank < ranks; writer.rank++)
+    for (; good && writer.rank < ranks; writer.rank++) {
         good = write_rank(&writer, seed);
+    }
     free(writer.marks);
     free(writer.tasks.items);
     if (good) {
@@ -424,8 +450,9 @@ static const char *find_line(const char *text, size_t size, uint32_t line,
     size_t at = 0;
     for (uint32_t i = 1; i < line; i++) {
         const char *end = memchr(text + at, '\n', size - at);
-        if (end == NULL)
+        if (end == NULL) {
             return NULL;
+        }
         at = (size_t)(end - text) + 1;
     }
     const char *end = memchr(text + at, '\n', size - at);
@@ -446,13 +473,16 @@ size_t script_error_format(const char *path, const char *text, size_t text_size,
     }
     plan_put(&to, "%s:%u:%u: %s\n  ", path, (unsigned)error->line,
              (unsigned)error->column, error->wrong);
-    for (size_t i = 0; i < length && i < 200; i++)
+    for (size_t i = 0; i < length && i < 200; i++) {
         plan_put(&to, "%c", line[i] >= ' ' && line[i] <= '~' ? line[i] : ' ');
+    }
     plan_put(&to, "\n  %*s", (int)error->column - 1, "");
-    for (uint32_t i = 0; i < error->length && i < 60; i++)
+    for (uint32_t i = 0; i < error->length && i < 60; i++) {
         plan_put(&to, "%c", i == 0 ? '^' : '~');
+    }
     plan_put(&to, "\n");
-    if (error->allowed[0] != '\0')
+    if (error->allowed[0] != '\0') {
         plan_put(&to, "  allowed: %s\n", error->allowed);
+    }
     return plan_text_end(&to);
 }

@@ -9,7 +9,7 @@
 #ifndef CONSENSUS_SIM_SHRINK_H
 #define CONSENSUS_SIM_SHRINK_H
 
-#include "trial.h"
+#include "consensus/sim/trial.h"
 
 struct shrink {
     /* Whether this trial, with the seed, fails as the first one did. */

@@ -7,9 +7,9 @@
  * dump says who waits for what.  A program whose own code or kernels run is not stuck.
  * Once no fault strikes any more the program may stand still for much less: liveness.c.
  */
+#include "consensus/sim/world.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"
-#include "world.h"
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -34,8 +34,9 @@ enum {
 void *sim_alloc(size_t count, size_t size)
 {
     void *memory = calloc(count == 0 ? 1 : count, size == 0 ? 1 : size);
-    if (memory == NULL)
+    if (memory == NULL) {
         abort();
+    }
     return memory;
 }
 
@@ -63,8 +64,9 @@ const char *sim_canary_check(enum sim_canary canary)
 
 bool sim_canary(struct sim *sim, enum sim_canary canary)
 {
-    if (sim->options.canary != canary || sim->canary_done)
+    if (sim->options.canary != canary || sim->canary_done) {
         return false;
+    }
     sim->canary_done = true;
     return true;
 }
@@ -115,9 +117,10 @@ static void digest_see(struct digest *digest, const struct sight *sight)
         sight->message != NULL ? (uint64_t)sight->message->type : 0,
         (uint64_t)sight->point << 32 | (uint64_t)sight->evidence,
     };
-    crypto_generichash_update(&digest->state, (const uint8_t *)facts, sizeof facts);
-    if (sight->data != NULL)
+    crypto_generichash_update(&digest->state, (const uint8_t *)facts, sizeof(facts));
+    if (sight->data != NULL) {
         crypto_generichash_update(&digest->state, sight->data, sight->size);
+    }
 }
 
 static void digest_watch(void *context, struct sim *sim, const struct sight *sight)
@@ -128,20 +131,22 @@ static void digest_watch(void *context, struct sim *sim, const struct sight *sig
 
 void sim_see(struct sim *sim, const struct sight *sight)
 {
-    for (size_t i = 0; i < sim->options.watcher_count; i++)
+    for (size_t i = 0; i < sim->options.watcher_count; i++) {
         sim->options.watchers[i].see(sim->options.watchers[i].context, sim, sight);
+    }
 }
 
 void sim_fail(struct sim *sim, const char *check, const char *format, ...)
 {
     struct sim_report *report = sim->report;
-    if (report->failed)
+    if (report->failed) {
         return;
+    }
     report->failed = true;
-    (void)snprintf(report->check, sizeof report->check, "%s", check);
+    (void)snprintf(report->check, sizeof(report->check), "%s", check);
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(report->why, sizeof report->why, format, arguments);
+    (void)vsnprintf(report->why, sizeof(report->why), format, arguments);
     va_end(arguments);
 }
 
@@ -185,8 +190,9 @@ void sim_moved(struct sim *sim) { sim->moved_ns = sim->now_ns; }
 /* Until when the host does not do such a thing. */
 static uint64_t held_up_ns(const struct host *host, const struct event *event)
 {
-    if (event->kind == EVENT_ARRIVE)
+    if (event->kind == EVENT_ARRIVE) {
         return 0;
+    }
     bool deaf =
         event->kind == EVENT_LINK && host->deaf_until_ns > host->paused_until_ns;
     return deaf ? host->deaf_until_ns : host->paused_until_ns;
@@ -198,15 +204,17 @@ static bool is_put_off(struct sim *sim, struct event *event)
     const struct host *host = &sim->hosts[event->rank];
     bool there = host_is_there(host);
     if (event->kind == EVENT_ARRIVE || event->kind == EVENT_POLL ||
-        event->kind == EVENT_LINK)
+        event->kind == EVENT_LINK) {
         there = there || carrier_lingers(host);
+    }
     if (!there ||
         (event->kind == EVENT_ARRIVE && network_is_void(sim, event->flight))) {
         flight_free(event->flight);
         return true;
     }
-    if (event->time_ns >= held_up_ns(host, event))
+    if (event->time_ns >= held_up_ns(host, event)) {
         return false;
+    }
     event->time_ns = held_up_ns(host, event);
     heap_push(sim, event);
     return true;
@@ -215,16 +223,17 @@ static bool is_put_off(struct sim *sim, struct event *event)
 /* What happens to no host: false if the event is not of that kind. */
 static bool handle_fate(struct sim *sim, const struct event *event)
 {
-    if (event->kind == EVENT_STRIKE)
+    if (event->kind == EVENT_STRIKE) {
         strike_at_time(sim, event->index);
-    else if (event->kind == EVENT_LEAVE)
+    } else if (event->kind == EVENT_LEAVE) {
         strike_leave(sim, event->index);
-    else if (event->kind == EVENT_JOIN)
+    } else if (event->kind == EVENT_JOIN) {
         strike_join(sim, event->index);
-    else if (event->kind == EVENT_LET_GO)
+    } else if (event->kind == EVENT_LET_GO) {
         harm_let_go(sim, event->rank, event->index, event->ticket);
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -232,8 +241,9 @@ static void handle(struct sim *sim, struct event *event)
 {
     struct host *host = &sim->hosts[event->rank];
     sim->now_ns = event->time_ns;
-    if (handle_fate(sim, event) || is_put_off(sim, event))
+    if (handle_fate(sim, event) || is_put_off(sim, event)) {
         return;
+    }
     switch (event->kind) {
     case EVENT_ARRIVE:
         host_arrive(host, event->flight);
@@ -268,9 +278,11 @@ static void handle(struct sim *sim, struct event *event)
 /* A newcomer that was not let in has nobody left to ask. */
 static bool all_are_over(const struct sim *sim)
 {
-    for (uint32_t rank = 0; rank < sim->host_count; rank++)
-        if (host_is_there(&sim->hosts[rank]) && sim->hosts[rank].epoch > 0)
+    for (uint32_t rank = 0; rank < sim->host_count; rank++) {
+        if (host_is_there(&sim->hosts[rank]) && sim->hosts[rank].epoch > 0) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -291,17 +303,19 @@ static void turn(struct sim *sim)
             sim_fail(sim, "quiescence", "nothing is left to happen");
             return;
         }
-        if (event_is_own(&event))
+        if (event_is_own(&event)) {
             sim->moved_ns = event.time_ns;
-        else
+        } else {
             liveness_watch(sim, event.time_ns);
+        }
         bool still = sim->heap.own == 0 && event.time_ns > sim->moved_ns &&
                      event.time_ns - sim->moved_ns > still_max_ns;
-        if (still)
+        if (still) {
             sim_fail(sim, "quiescence", "the program got nowhere for %.0f ms",
                      (double)(event.time_ns - sim->moved_ns) / 1e6);
-        else if (++sim->report->counts.events > events_max)
+        } else if (++sim->report->counts.events > events_max) {
             sim_fail(sim, "quiescence", "no end after %" PRIu64 " events", events_max);
+        }
         if (sim->report->failed) {
             flight_free(event.flight);
             return;
@@ -315,37 +329,45 @@ static void count(struct sim *sim)
     struct sim_counts *counts = &sim->report->counts;
     for (uint32_t rank = 0; rank < sim->host_count; rank++) {
         const struct core_stats *stats = core_stats(sim->hosts[rank].core);
-        for (int i = 0; i < EVIDENCE_END; i++)
+        for (int i = 0; i < EVIDENCE_END; i++) {
             counts->yields[i] += stats->yields[i];
+        }
         counts->refused += stats->refused;
         counts->violations += stats->violations;
     }
-    if (sim_canary(sim, SIM_CANARY_VOTE))
+    if (sim_canary(sim, SIM_CANARY_VOTE)) {
         counts->yields[EVIDENCE_BLOCKED]++;
-    if (counts->violations > 0)
+    }
+    if (counts->violations > 0) {
         sim_fail(sim, "violations", "cores counted %" PRIu64 " violations",
                  counts->violations);
-    if (counts->refused > 0 && sim->options.storm == NULL)
+    }
+    if (counts->refused > 0 && sim->options.storm == NULL) {
         sim_fail(sim, "refused", "cores refused %" PRIu64 " messages", counts->refused);
+    }
 }
 
 static void open_tables(struct sim *sim)
 {
     uint32_t limit = sim_rank_limit(sim), parts = sim->program->rank_count;
     struct random uids = random_stream(sim->options.seed, STREAM_UIDS);
-    sim->uids = sim_alloc(limit, sizeof *sim->uids);
-    for (uint32_t rank = 0; rank < limit; rank++)
+    sim->uids = sim_alloc(limit, sizeof(*sim->uids));
+    for (uint32_t rank = 0; rank < limit; rank++) {
         sim->uids[rank] = random_next(&uids) | 1;
-    sim->machines = sim_alloc(limit, sizeof *sim->machines);
-    sim->hosts = sim_alloc(limit, sizeof *sim->hosts);
-    sim->player = sim_alloc(parts, sizeof *sim->player);
-    for (uint32_t role = 0; role < parts; role++)
+    }
+    sim->machines = sim_alloc(limit, sizeof(*sim->machines));
+    sim->hosts = sim_alloc(limit, sizeof(*sim->hosts));
+    sim->player = sim_alloc(parts, sizeof(*sim->player));
+    for (uint32_t role = 0; role < parts; role++) {
         sim->player[role] = UINT32_MAX;
-    if (sim->options.plan != NULL)
-        sim->lived = sim_alloc(parts, sizeof *sim->lived);
+    }
+    if (sim->options.plan != NULL) {
+        sim->lived = sim_alloc(parts, sizeof(*sim->lived));
+    }
     sim->writer = wire_writer_new();
-    if (sim->writer == NULL)
+    if (sim->writer == NULL) {
         abort();
+    }
 }
 
 static void open_world(struct sim *sim)
@@ -364,12 +386,15 @@ static void open_world(struct sim *sim)
     uint32_t first = storm != NULL ? storm->first : sim->program->rank_count;
     sim->numbered_count = first;
     for (uint32_t rank = 0; storm != NULL && storm->hosts != NULL && rank < first;
-         rank++)
+         rank++) {
         sim->machines[rank] = storm->hosts[rank];
-    for (uint32_t rank = 0; rank < first; rank++)
+    }
+    for (uint32_t rank = 0; rank < first; rank++) {
         host_open(sim, rank, rank);
-    for (uint32_t rank = 0; rank < first; rank++)
+    }
+    for (uint32_t rank = 0; rank < first; rank++) {
         lane_start(&sim->hosts[rank]);
+    }
     strike_schedule(sim);
     liveness_open(sim);
 }
@@ -377,8 +402,9 @@ static void open_world(struct sim *sim)
 static void close_world(struct sim *sim)
 {
     network_release(sim);
-    for (uint32_t rank = 0; rank < sim->host_count; rank++)
+    for (uint32_t rank = 0; rank < sim->host_count; rank++) {
         host_release(&sim->hosts[rank]);
+    }
     sim_forget(sim);
     wire_writer_free(sim->writer);
     free(sim->asking);
@@ -391,30 +417,34 @@ static void close_world(struct sim *sim)
 
 bool sim_run(const struct sim_options *options, struct sim_report *report)
 {
-    memset(report, 0, sizeof *report);
+    memset(report, 0, sizeof(*report));
     struct sim sim = {
         .options = *options, .program = options->program, .report = report};
     struct digest digest;
     crypto_generichash_init(&digest.state, NULL, 0, SIM_DIGEST_BYTES);
     size_t count_all = options->watcher_count + 1;
-    struct sim_watcher *watchers = sim_alloc(count_all, sizeof *watchers);
-    for (size_t i = 0; i < options->watcher_count; i++)
+    struct sim_watcher *watchers = sim_alloc(count_all, sizeof(*watchers));
+    for (size_t i = 0; i < options->watcher_count; i++) {
         watchers[i] = options->watchers[i];
+    }
     watchers[options->watcher_count] = (struct sim_watcher){digest_watch, &digest};
     sim.options.watchers = watchers;
     sim.options.watcher_count = count_all;
-    if (options->weather != NULL)
+    if (options->weather != NULL) {
         sim.weather = *options->weather;
-    else
+    } else {
         sim_weather_draw(options->seed, options->program->rank_count, &sim.weather);
-    if (options->program->agree)
+    }
+    if (options->program->agree) {
         sim.weather.vote_timeout_ns = CORE_NEVER; /* a short one may cast votes */
+    }
     open_world(&sim);
     turn(&sim);
     count(&sim);
     report->end_ns = sim.now_ns;
-    if (report->failed)
+    if (report->failed) {
         report->dump = dump_world(&sim);
+    }
     crypto_generichash_final(&digest.state, report->digest, SIM_DIGEST_BYTES);
     close_world(&sim);
     free(watchers);

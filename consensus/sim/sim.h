@@ -23,9 +23,9 @@
 #define CONSENSUS_SIM_SIM_H
 
 #include "consensus/core.h"
-#include "plan.h"
-#include "program.h"
-#include "storm.h"
+#include "consensus/sim/plan.h"
+#include "consensus/sim/program.h"
+#include "consensus/sim/storm.h"
 
 enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
 

@@ -1,9 +1,9 @@
 /* storm.c - draws storms; their plans are storm_plan.c's. */
-#include "storm.h"
-#include "electorate.h"
-#include "ranks.h"
-#include "sim.h"
-#include "storm_plan.h"
+#include "consensus/sim/storm.h"
+#include "consensus/sim/electorate.h"
+#include "consensus/sim/ranks.h"
+#include "consensus/sim/sim.h"
+#include "consensus/sim/storm_plan.h"
 #include <stdlib.h>
 
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
@@ -47,8 +47,9 @@ static void set_detection(struct sim_weather *weather, const struct plan *plan)
     uint64_t worst_ns = worst_silence_ns(weather);
     uint64_t rare_ns = longest_rule_ns(plan) / HEARTBEATS_PER_RULE;
     weather->heartbeat_ns = MICROSECONDS(500) + worst_ns / 4;
-    if (rare_ns > weather->heartbeat_ns)
+    if (rare_ns > weather->heartbeat_ns) {
         weather->heartbeat_ns = rare_ns;
+    }
     weather->suspect_ns = 6 * weather->heartbeat_ns + 3 * worst_ns;
     weather->lease_ns = weather->suspect_ns;
     weather->stagger_ns = MICROSECONDS(100) + 2 * worst_ns;
@@ -70,17 +71,20 @@ static void draw_detection(struct random *random, struct sim_weather *weather)
 static void *by_rank(uint32_t ranks, size_t size)
 {
     void *array = calloc(ranks == 0 ? 1 : ranks, size);
-    if (array == NULL)
+    if (array == NULL) {
         abort();
+    }
     return array;
 }
 
 static bool lets_somebody_in(const struct storm_request *request,
                              const struct plan *plan)
 {
-    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++)
-        if (plan->rules[i].fault == PLAN_RESTART)
+    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++) {
+        if (plan->rules[i].fault == PLAN_RESTART) {
             return true;
+        }
+    }
     return request->newcomers > 0;
 }
 
@@ -93,12 +97,13 @@ void storm_default(const struct storm_request *request, struct sim_weather *weat
                           .stop_ns = CORE_NEVER,
                           .joinable = lets_somebody_in(request, request->given),
                           .abandon = true,
-                          .hosts = by_rank(ranks, sizeof *out->hosts),
-                          .ahead_ns = by_rank(ranks, sizeof *out->ahead_ns),
-                          .join_ns = by_rank(ranks, sizeof *out->join_ns),
-                          .leave_ns = by_rank(ranks, sizeof *out->leave_ns)};
-    for (uint32_t rank = 0; rank < ranks; rank++)
+                          .hosts = by_rank(ranks, sizeof(*out->hosts)),
+                          .ahead_ns = by_rank(ranks, sizeof(*out->ahead_ns)),
+                          .join_ns = by_rank(ranks, sizeof(*out->join_ns)),
+                          .leave_ns = by_rank(ranks, sizeof(*out->leave_ns))};
+    for (uint32_t rank = 0; rank < ranks; rank++) {
         out->leave_ns[rank] = CORE_NEVER;
+    }
     set_detection(weather, request->given);
 }
 
@@ -134,8 +139,10 @@ static void draw_plan(struct random *random, uint32_t ranks, uint64_t horizon_ns
     if (ranks > PROGRAM_RANKS_MAX) {
         struct rankset members = {0};
         ranks_fill(&members, ranks);
-        if (!electorate_of(&members, storm->hosts, PROGRAM_RANKS_MAX, &scale.favoured))
+        if (!electorate_of(&members, storm->hosts, PROGRAM_RANKS_MAX,
+                           &scale.favoured)) {
             abort();
+        }
         rankset_release(&members);
     }
     storm_plan_draw(random, &scale, plan);
@@ -147,14 +154,17 @@ static void draw_leaves(uint64_t seed, uint32_t ranks, uint64_t horizon_ns,
                         struct storm *storm)
 {
     struct random random = random_stream(seed, STREAM_LEAVES);
-    if (!random_chance(&random, 300))
+    if (!random_chance(&random, 300)) {
         return;
+    }
     uint32_t per_mille = (uint32_t)random_between(&random, 1000 / ranks, 1000);
     uint64_t first_ns = random_below(&random, horizon_ns);
     uint64_t spread_ns = random_below(&random, horizon_ns >> random_below(&random, 8));
-    for (uint32_t rank = 0; rank < ranks; rank++)
-        if (random_chance(&random, per_mille))
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        if (random_chance(&random, per_mille)) {
             storm->leave_ns[rank] = first_ns + random_below(&random, spread_ns + 1);
+        }
+    }
 }
 
 void storm_draw(uint64_t seed, const struct storm_request *request,
@@ -177,13 +187,15 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
     out->stop_ns = horizon_ns + weather->suspect_ns * random_between(&random, 2, 24);
     *plan = (struct plan){.rule_count = 0};
     random = random_stream(seed, STREAM_PLAN);
-    if (request->given != NULL)
+    if (request->given != NULL) {
         *plan = *request->given;
-    else if (!request->calm)
+    } else if (!request->calm) {
         draw_plan(&random, request->ranks, horizon_ns, weather, out, plan);
+    }
     out->joinable = out->joinable || lets_somebody_in(request, plan);
-    if (request->leaves)
+    if (request->leaves) {
         draw_leaves(seed, request->ranks, horizon_ns, out);
+    }
 }
 
 void storm_release(struct storm *storm)

@@ -20,7 +20,7 @@
 #ifndef CONSENSUS_SIM_STORM_H
 #define CONSENSUS_SIM_STORM_H
 
-#include "plan.h"
+#include "consensus/sim/plan.h"
 
 struct sim_weather;
 

@@ -1,7 +1,7 @@
 /* storm_checker.c - see storm_checker.h: shows every sight to who checks it, and looks
  * at the end of a run. */
-#include "order_checker.h"
-#include "storm_checker_private.h"
+#include "consensus/sim/order_checker.h"
+#include "consensus/sim/storm_checker_private.h"
 #include <stdlib.h>
 
 const char *storm_task_name(const struct storm_checker *checker, uint32_t task)
@@ -47,36 +47,40 @@ static void see_end(struct storm_checker *checker, const struct sight *sight)
         return; /* it counts as before */
     }
     ranks_add(&checker->gone, sight->rank);
-    if (sight->type == SIGHT_FENCED)
+    if (sight->type == SIGHT_FENCED) {
         ranks_add(&checker->fenced, sight->rank);
-    else if (sight->type != SIGHT_DEPARTED)
+    } else if (sight->type != SIGHT_DEPARTED) {
         checker->faulty = true;
+    }
     storm_count_anew(checker);
 }
 
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct storm_checker *checker = context;
-    if (rankset_empty(&checker->views[1].electors))
+    if (rankset_empty(&checker->views[1].electors)) {
         storm_set_view(checker, sim, 1, &checker->views[1].members);
-    if (sight->type == SIGHT_SEND || sight->type == SIGHT_RECEIVE)
+    }
+    if (sight->type == SIGHT_SEND || sight->type == SIGHT_RECEIVE) {
         storm_see_message(checker, sim, sight);
-    else if (sight->type == SIGHT_VIEW)
+    } else if (sight->type == SIGHT_VIEW) {
         storm_enter_view(checker, sim, sight);
-    else if (sight->type == SIGHT_QUORUM)
+    } else if (sight->type == SIGHT_QUORUM) {
         storm_see_quorum(checker, sim, sight);
-    else if (sight->type == SIGHT_FAULT)
+    } else if (sight->type == SIGHT_FAULT) {
         storm_see_fault(checker, sim, sight);
-    else if (sight->type == SIGHT_LEAVE)
+    } else if (sight->type == SIGHT_LEAVE) {
         ranks_add(&checker->leaving, sight->rank);
-    else if (sight->type == SIGHT_CRASH || sight->type == SIGHT_LEFT ||
-             sight->type == SIGHT_FENCED || sight->type == SIGHT_ADJOURN ||
-             sight->type == SIGHT_DEPARTED) {
-        if (sight->type == SIGHT_DEPARTED)
+    } else if (sight->type == SIGHT_CRASH || sight->type == SIGHT_LEFT ||
+               sight->type == SIGHT_FENCED || sight->type == SIGHT_ADJOURN ||
+               sight->type == SIGHT_DEPARTED) {
+        if (sight->type == SIGHT_DEPARTED) {
             storm_see_departure(checker, sim, sight);
+        }
         see_end(checker, sight);
-    } else if (sight->task < checker->program->task_count)
+    } else if (sight->task < checker->program->task_count) {
         storm_see_task(checker, sim, sight);
+    }
 }
 
 /* --- The whole run --------------------------------------------------------------- */
@@ -84,8 +88,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
 static bool fail(struct sim_report *report, const char *check, const char *why)
 {
     report->failed = true;
-    (void)snprintf(report->check, sizeof report->check, "%s", check);
-    (void)snprintf(report->why, sizeof report->why, "%s", why);
+    (void)snprintf(report->check, sizeof(report->check), "%s", check);
+    (void)snprintf(report->why, sizeof(report->why), "%s", why);
     return false;
 }
 
@@ -96,8 +100,10 @@ static bool is_held(const struct storm_checker *checker, uint32_t task,
     const struct rankset may = {.low = checker->program->tasks[task].candidates};
     FOR_RANKS(rank, &checker->tasks[task].spawned_by)
     {
-        if (rankset_has(saw_the_end, rank) && (may.low == 0 || rankset_has(&may, rank)))
+        if (rankset_has(saw_the_end, rank) &&
+            (may.low == 0 || rankset_has(&may, rank))) {
             return true;
+        }
     }
     return false;
 }
@@ -113,15 +119,18 @@ static bool finish(const struct storm_checker *checker, struct sim_report *repor
     FOR_RANKS(rank, &checker->fenced)
     {
         if (good && !rankset_empty(&saw_the_end) && rankset_has(last, rank) &&
-            !storm_was_voted_out(checker, rank))
+            !storm_was_voted_out(checker, rank)) {
             good = fail(report, "fair view", "a member of the last view was fenced");
+        }
     }
-    for (uint32_t i = 0; good && i < checker->program->task_count; i++)
+    for (uint32_t i = 0; good && i < checker->program->task_count; i++) {
         if (!checker->program->tasks[i].once && program_runs(checker->program, i) &&
             !storm_may_fail(checker, i) &&
             rankset_empty(&checker->tasks[i].started_by) &&
-            is_held(checker, i, &saw_the_end))
+            is_held(checker, i, &saw_the_end)) {
             good = fail(report, "ran at all", storm_task_name(checker, i));
+        }
+    }
     rankset_release(&saw_the_end);
     return good;
 }
@@ -129,37 +138,42 @@ static bool finish(const struct storm_checker *checker, struct sim_report *repor
 static void *zeroed(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
-    if (memory == NULL)
+    if (memory == NULL) {
         abort();
+    }
     return memory;
 }
 
 static struct storm_checker *checker_new(const struct sim_options *options)
 {
-    struct storm_checker *checker = zeroed(1, sizeof *checker);
+    struct storm_checker *checker = zeroed(1, sizeof(*checker));
     const struct program *program = options->program;
     checker->program = program;
     checker->first = options->storm->first;
     checker->limit = program->rank_count + options->storm->comebacks;
-    checker->tasks = zeroed(program->task_count + 1, sizeof *checker->tasks);
-    checker->parties = zeroed(checker->limit, sizeof *checker->parties);
-    for (uint32_t i = 0; i < program->task_count; i++)
+    checker->tasks = zeroed(program->task_count + 1, sizeof(*checker->tasks));
+    checker->parties = zeroed(checker->limit, sizeof(*checker->parties));
+    for (uint32_t i = 0; i < program->task_count; i++) {
         checker->tasks[i].excused = program_shaky(program, i);
+    }
     checker->newest = 1;
     checker->views[1].epoch = 1;
     ranks_fill(&checker->views[1].members, options->storm->first);
-    for (uint32_t rank = 0; rank < options->storm->first; rank++)
+    for (uint32_t rank = 0; rank < options->storm->first; rank++) {
         checker->parties[rank].epoch = 1;
+    }
     storm_count_anew(checker);
     return checker;
 }
 
 static void checker_free(struct storm_checker *checker)
 {
-    for (uint32_t i = 0; i < checker->program->task_count; i++)
+    for (uint32_t i = 0; i < checker->program->task_count; i++) {
         storm_forget_task(&checker->tasks[i]);
-    for (uint32_t rank = 0; rank < checker->limit; rank++)
+    }
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
         storm_forget_party(&checker->parties[rank]);
+    }
     for (int epoch = 0; epoch < STORM_VIEWS_MAX; epoch++) {
         rankset_release(&checker->views[epoch].members);
         rankset_release(&checker->views[epoch].electors);
@@ -167,8 +181,9 @@ static void checker_free(struct storm_checker *checker)
     struct rankset *sets[] = {&checker->gone,     &checker->adjourned,
                               &checker->fenced,   &checker->disturbed,
                               &checker->counting, &checker->leaving};
-    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
         rankset_release(sets[i]);
+    }
     free(checker->tasks);
     free(checker->parties);
     free(checker);
@@ -179,9 +194,10 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     struct storm_checker *checker = checker_new(options);
     struct order_checker *order = order_checker_new(options->program, options->storm);
     size_t count = options->watcher_count;
-    struct sim_watcher *watchers = zeroed(count + 2, sizeof *watchers);
-    for (size_t i = 0; i < count; i++)
+    struct sim_watcher *watchers = zeroed(count + 2, sizeof(*watchers));
+    for (size_t i = 0; i < count; i++) {
         watchers[i] = options->watchers[i];
+    }
     watchers[count] = (struct sim_watcher){see, checker};
     watchers[count + 1] = order_checker_watcher(order);
     struct sim_options all = *options;

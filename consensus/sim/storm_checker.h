@@ -33,7 +33,7 @@
 #ifndef CONSENSUS_SIM_STORM_CHECKER_H
 #define CONSENSUS_SIM_STORM_CHECKER_H
 
-#include "sim.h"
+#include "consensus/sim/sim.h"
 
 /* Runs the program in the storm of the options under this checker. */
 bool storm_checker_run(const struct sim_options *options, struct sim_report *report);

@@ -7,8 +7,8 @@
 #ifndef CONSENSUS_SIM_STORM_CHECKER_PRIVATE_H
 #define CONSENSUS_SIM_STORM_CHECKER_PRIVATE_H
 
-#include "ranks.h"
-#include "storm_checker.h"
+#include "consensus/sim/ranks.h"
+#include "consensus/sim/storm_checker.h"
 
 enum { STORM_VIEWS_MAX = 64 };
 
@@ -23,13 +23,13 @@ struct seen {
         uint32_t owner; /* whose result it is */
         int32_t status;
         uint64_t epoch;               /* of the view in which the rank first had it */
-    } * kept;                         /* by rank; NULL: nobody has it */
+    } *kept;                          /* by rank; NULL: nobody has it */
     struct rankset saw_well, saw_ill; /* who knows that it ended so */
     bool disputed;                    /* not all that is kept is the same */
     struct ballot {
         struct rankset acked; /* who accepted, */
         uint32_t winner;      /* 1 + whom; 0: nobody was proposed */
-    } * ballots;              /* once: by view; NULL: there was none */
+    } *ballots;               /* once: by view; NULL: there was none */
     bool excused;             /* it may fail, though the oracle says that it does not */
 };
 
@@ -46,7 +46,7 @@ struct party {
     struct grant {
         uint32_t from;
         uint64_t token_ns;
-    } * grants; /* that it got in this epoch; the latest of each */
+    } *grants; /* that it got in this epoch; the latest of each */
     uint32_t grant_count, grant_room;
 };
 

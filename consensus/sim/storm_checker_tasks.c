@@ -1,6 +1,6 @@
 /* storm_checker_tasks.c - owners, results and waits, under storm_checker.h's checks. */
+#include "consensus/sim/storm_checker_private.h"
 #include "hashing/placement.h"
-#include "storm_checker_private.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,9 @@ void storm_forget_task(struct seen *seen)
     rankset_release(&seen->heirs);
     rankset_release(&seen->saw_well);
     rankset_release(&seen->saw_ill);
-    for (int epoch = 0; seen->ballots != NULL && epoch < STORM_VIEWS_MAX; epoch++)
+    for (int epoch = 0; seen->ballots != NULL && epoch < STORM_VIEWS_MAX; epoch++) {
         rankset_release(&seen->ballots[epoch].acked);
+    }
     free(seen->ballots);
     free(seen->kept);
 }
@@ -35,12 +36,14 @@ static void check_given(struct storm_checker *checker, struct sim *sim,
     const struct rankset candidates = candidates_of(checker, sight->task);
     if (checker->program->tasks[sight->task].once &&
         !checker->tasks[sight->task].excused &&
-        !storm_holds_lease(checker, sim, sight->rank))
+        !storm_holds_lease(checker, sim, sight->rank)) {
         sim_fail(sim, "lease", "rank %" PRIu32 " is to run once task %s without one",
                  sight->rank, storm_task_name(checker, sight->task));
-    if (candidates.low != 0 && !rankset_has(&candidates, sight->rank))
+    }
+    if (candidates.low != 0 && !rankset_has(&candidates, sight->rank)) {
         sim_fail(sim, "ran once", "%s is given to rank %" PRIu32 ", no candidate",
                  storm_task_name(checker, sight->task), sight->rank);
+    }
 }
 
 void storm_see_ballot(struct storm_checker *checker, const struct sight *sight)
@@ -48,21 +51,26 @@ void storm_see_ballot(struct storm_checker *checker, const struct sight *sight)
     const struct message *message = sight->message;
     struct seen *seen = &checker->tasks[sight->task];
     if (message->type == MESSAGE_LEAVE && message->u.leave.what == LEAVE_TAKEN &&
-        rankset_has(&seen->kept_by, sight->rank))
+        rankset_has(&seen->kept_by, sight->rank)) {
         ranks_add(&seen->heirs, sight->rank);
+    }
     bool acks = message->type == MESSAGE_ACK;
     bool accepts = message->type == MESSAGE_ACCEPT && !message->u.accept.maybe;
-    if (!acks && !accepts)
+    if (!acks && !accepts) {
         return;
-    if (seen->ballots == NULL)
-        seen->ballots = calloc(STORM_VIEWS_MAX, sizeof *seen->ballots);
-    if (seen->ballots == NULL)
+    }
+    if (seen->ballots == NULL) {
+        seen->ballots = calloc(STORM_VIEWS_MAX, sizeof(*seen->ballots));
+    }
+    if (seen->ballots == NULL) {
         abort();
+    }
     struct ballot *ballot = &seen->ballots[message->epoch];
-    if (acks)
+    if (acks) {
         ranks_add(&ballot->acked, sight->rank);
-    else
+    } else {
         ballot->winner = message->u.accept.winner + 1;
+    }
 }
 
 static bool had_quorum_in(const struct storm_checker *checker, const struct sim *sim,
@@ -79,11 +87,13 @@ static bool had_quorum_in(const struct storm_checker *checker, const struct sim 
     uint32_t count = placement_voters(hash, chair, members, sim_machines(sim),
                                       sim_voters(sim), voters);
     uint32_t accepted = 1; /* the chair itself */
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         accepted += voters[i] != chair && rankset_has(&ballot->acked, voters[i]);
+    }
     bool asked = count == 1 || ballot->winner == sight->rank + 1;
-    if (count > 0 && accepted >= count / 2 + 1 && asked)
+    if (count > 0 && accepted >= count / 2 + 1 && asked) {
         return true;
+    }
     return count > 0 && count / 2 + 1 == 1; /* the chair alone, and it says nothing */
 }
 
@@ -91,9 +101,11 @@ static bool had_quorum_in(const struct storm_checker *checker, const struct sim 
 static bool has_quorum(const struct storm_checker *checker, const struct sim *sim,
                        const struct sight *sight)
 {
-    for (uint64_t epoch = 1; epoch <= checker->parties[sight->rank].epoch; epoch++)
-        if (had_quorum_in(checker, sim, sight, epoch))
+    for (uint64_t epoch = 1; epoch <= checker->parties[sight->rank].epoch; epoch++) {
+        if (had_quorum_in(checker, sim, sight, epoch)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -103,23 +115,27 @@ static void check_start(struct storm_checker *checker, struct sim *sim,
     struct seen *seen = &checker->tasks[sight->task];
     const char *name = storm_task_name(checker, sight->task);
     bool once = checker->program->tasks[sight->task].once;
-    if (once && !rankset_empty(&seen->started_by))
+    if (once && !rankset_empty(&seen->started_by)) {
         sim_fail(sim, "once once", "once task %s starts again, at rank %" PRIu32, name,
                  sight->rank);
-    else if (rankset_has(&checker->counting, sight->rank) &&
-             ranks_meet(&seen->started_by, &checker->counting))
+    } else if (rankset_has(&checker->counting, sight->rank) &&
+               ranks_meet(&seen->started_by, &checker->counting)) {
         sim_fail(sim, "ran once", "%s starts at rank %" PRIu32 ", and had at %s", name,
                  sight->rank, ranks_text(&seen->started_by).text);
+    }
     if (rankset_has(&checker->counting, sight->rank) &&
-        ranks_meet(&seen->heirs, &checker->counting))
+        ranks_meet(&seen->heirs, &checker->counting)) {
         sim_fail(sim, "handed over", "%s starts at rank %" PRIu32 ", and %s have it",
                  name, sight->rank, ranks_text(&seen->heirs).text);
-    if (!program_runs(checker->program, sight->task))
+    }
+    if (!program_runs(checker->program, sight->task)) {
         sim_fail(sim, "ran once", "%s starts at rank %" PRIu32 " and must not", name,
                  sight->rank);
-    if (once && !has_quorum(checker, sim, sight))
+    }
+    if (once && !has_quorum(checker, sim, sight)) {
         sim_fail(sim, "quorum", "once task %s starts at rank %" PRIu32 " without one",
                  name, sight->rank);
+    }
     ranks_add(&seen->started_by, sight->rank);
 }
 
@@ -129,12 +145,16 @@ bool storm_may_fail(const struct storm_checker *checker, uint32_t index)
 {
     const struct program_task *task = &checker->program->tasks[index];
     const struct program_list *lists[] = {&task->inputs, &task->after, &task->children};
-    if (checker->tasks[index].excused)
+    if (checker->tasks[index].excused) {
         return true;
-    for (int list = 0; list < 3; list++)
-        for (uint32_t i = 0; i < lists[list]->count; i++)
-            if (checker->tasks[lists[list]->items[i]].excused)
+    }
+    for (int list = 0; list < 3; list++) {
+        for (uint32_t i = 0; i < lists[list]->count; i++) {
+            if (checker->tasks[lists[list]->items[i]].excused) {
                 return true;
+            }
+        }
+    }
     return false;
 }
 
@@ -143,9 +163,11 @@ static bool takes_from_scope(const struct storm_checker *checker, uint32_t index
     const struct program_task *tasks = checker->program->tasks;
     const struct program_list *lists[] = {&tasks[index].inputs, &tasks[index].after};
     bool scoped = false;
-    for (int list = 0; list < 2; list++)
-        for (uint32_t i = 0; i < lists[list]->count; i++)
+    for (int list = 0; list < 2; list++) {
+        for (uint32_t i = 0; i < lists[list]->count; i++) {
             scoped |= tasks[lists[list]->items[i]].scope != 0;
+        }
+    }
     return scoped;
 }
 
@@ -164,10 +186,13 @@ static bool takes_what_is_dropped(const struct storm_checker *checker, uint32_t 
 {
     const struct program_task *task = &checker->program->tasks[index];
     const struct program_list *lists[] = {&task->inputs, &task->after};
-    for (int list = 0; list < 2; list++)
-        for (uint32_t i = 0; i < lists[list]->count; i++)
-            if (rankset_has(&checker->tasks[lists[list]->items[i]].forgot, rank))
+    for (int list = 0; list < 2; list++) {
+        for (uint32_t i = 0; i < lists[list]->count; i++) {
+            if (rankset_has(&checker->tasks[lists[list]->items[i]].forgot, rank)) {
                 return true;
+            }
+        }
+    }
     return false;
 }
 
@@ -194,27 +219,32 @@ static void check_result(struct storm_checker *checker, struct sim *sim,
     bool should = program_fails(checker->program, sight->task);
     bool failed = sight->code != MOOT_OK;
     if (sight->code == MOOT_ERR_RESULT_LOST &&
-        may_be_lost(checker, sight->rank, sight->task))
+        may_be_lost(checker, sight->rank, sight->task)) {
         checker->tasks[sight->task].excused = true;
-    if (failed && !should && storm_may_fail(checker, sight->task))
+    }
+    if (failed && !should && storm_may_fail(checker, sight->task)) {
         checker->tasks[sight->task].excused = true;
-    else if (failed != should)
+    } else if (failed != should) {
         sim_fail(sim, "oracle", "%s at rank %" PRIu32 " (%s) has status %" PRId32, name,
                  sight->rank, where, sight->code);
-    else if (!failed && sight->data != NULL &&
-             (sight->size != size || memcmp(sight->data, bytes, size) != 0))
+    } else if (!failed && sight->data != NULL &&
+               (sight->size != size || memcmp(sight->data, bytes, size) != 0)) {
         sim_fail(sim, "oracle", "%s at rank %" PRIu32 " (%s) has other bytes", name,
                  sight->rank, where);
+    }
 }
 
 static uint32_t rank_of(const struct storm_checker *checker, const struct sim *sim,
                         uint64_t uid, uint32_t likely)
 {
-    if (likely < checker->limit && sim_uid(sim, likely) == uid)
+    if (likely < checker->limit && sim_uid(sim, likely) == uid) {
         return likely;
-    for (uint32_t rank = 0; rank < checker->limit; rank++)
-        if (sim_uid(sim, rank) == uid)
+    }
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        if (sim_uid(sim, rank) == uid) {
             return rank;
+        }
+    }
     return UINT32_MAX;
 }
 
@@ -224,18 +254,20 @@ static void check_alike(const struct storm_checker *checker, struct sim *sim,
 {
     const struct seen *seen = &checker->tasks[sight->task];
     const struct kept *here = &seen->kept[sight->rank];
-    if (!rankset_has(&checker->counting, sight->rank))
+    if (!rankset_has(&checker->counting, sight->rank)) {
         return;
+    }
     FOR_RANKS(rank, &seen->kept_by)
     {
         const struct kept *there = &seen->kept[rank];
         if (rankset_has(&checker->counting, rank) &&
-            (there->owner != here->owner || there->status != here->status))
+            (there->owner != here->owner || there->status != here->status)) {
             sim_fail(sim, "one owner",
                      "rank %" PRIu32 " has %s from %" PRIu32 ", rank %" PRIu32
                      " from %" PRIu32,
                      sight->rank, storm_task_name(checker, sight->task), here->owner,
                      rank, there->owner);
+        }
     }
 }
 
@@ -246,15 +278,17 @@ static void check_outcome(struct storm_checker *checker, struct sim *sim,
 {
     struct seen *seen = &checker->tasks[sight->task];
     bool well = sight->code == MOOT_OK;
-    if (sight->code == MOOT_ERR_RESULT_LOST)
+    if (sight->code == MOOT_ERR_RESULT_LOST) {
         return;
+    }
     ranks_add(well ? &seen->saw_well : &seen->saw_ill, sight->rank);
     if (rankset_has(&checker->counting, sight->rank) &&
-        ranks_meet(well ? &seen->saw_ill : &seen->saw_well, &checker->counting))
+        ranks_meet(well ? &seen->saw_ill : &seen->saw_well, &checker->counting)) {
         sim_fail(sim, "one outcome",
                  "rank %" PRIu32 " sees %s end %s; well at %s, ill at %s", sight->rank,
                  storm_task_name(checker, sight->task), well ? "well" : "in an error",
                  ranks_text(&seen->saw_well).text, ranks_text(&seen->saw_ill).text);
+    }
 }
 
 /* It knows nothing of it any more. */
@@ -277,19 +311,23 @@ static void consume(struct storm_checker *checker, struct sim *sim,
                  sight->rank, storm_task_name(checker, sight->task));
         return;
     }
-    if (seen->kept == NULL)
-        seen->kept = calloc(checker->limit, sizeof *seen->kept);
-    if (seen->kept == NULL)
+    if (seen->kept == NULL) {
+        seen->kept = calloc(checker->limit, sizeof(*seen->kept));
+    }
+    if (seen->kept == NULL) {
         abort();
+    }
     uint32_t any = rankset_next(&seen->kept_by, 0);
     seen->disputed |= any != UINT32_MAX && (seen->kept[any].owner != now.owner ||
                                             seen->kept[any].status != now.status);
-    if (rankset_has(&seen->kept_by, sight->rank))
+    if (rankset_has(&seen->kept_by, sight->rank)) {
         now.epoch = seen->kept[sight->rank].epoch;
+    }
     ranks_add(&seen->kept_by, sight->rank);
     seen->kept[sight->rank] = now;
-    if (seen->disputed)
+    if (seen->disputed) {
         check_alike(checker, sim, sight);
+    }
 }
 
 static void check_end(struct storm_checker *checker, struct sim *sim,
@@ -307,9 +345,10 @@ static void check_keep(struct storm_checker *checker, struct sim *sim,
     const struct message_result *result = &sight->message->u.result;
     check_result(checker, sim, sight, "kept");
     check_outcome(checker, sim, sight);
-    if (result->data != RESULT_BARE)
+    if (result->data != RESULT_BARE) {
         consume(checker, sim, sight,
                 rank_of(checker, sim, result->owner_uid, sight->peer));
+    }
 }
 
 /* --- Verdicts -------------------------------------------------------------------- */
@@ -324,25 +363,30 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
     ranks_copy(&holders, &seen->spawned_by);
     FOR_RANKS(rank, &seen->adopted_by)
     {
-        if (checker->parties[rank].epoch > told->epoch)
+        if (checker->parties[rank].epoch > told->epoch) {
             rankset_remove(&holders, rank); /* after it was said, perhaps */
+        }
     }
-    if (candidates.low != 0)
+    if (candidates.low != 0) {
         ranks_keep(&holders, &candidates);
+    }
     ranks_keep(&holders, &storm_view_at(checker, sight->rank)->members);
     ranks_keep(&holders, &storm_view(checker, checker->newest)->members);
     storm_keep_running(checker, &holders);
     FOR_RANKS(rank, &checker->leaving)
     {
         const struct party *leaver = &checker->parties[rank];
-        if (leaver->ready || (leaver->ready_in > 0 && leaver->ready_in >= told->epoch))
+        if (leaver->ready ||
+            (leaver->ready_in > 0 && leaver->ready_in >= told->epoch)) {
             rankset_remove(&holders, rank); /* it ran nothing more in that view */
+        }
     }
-    if (!rankset_empty(&holders))
+    if (!rankset_empty(&holders)) {
         sim_fail(sim, "not held",
                  "rank %" PRIu32 " is told that nobody holds %s, but %s do",
                  sight->rank, storm_task_name(checker, sight->task),
                  ranks_text(&holders).text);
+    }
     rankset_release(&holders);
 }
 
@@ -359,11 +403,13 @@ static void check_maybe(struct storm_checker *checker, struct sim *sim,
     ranks_drop(&here, &checker->gone);
     bool removed =
         !ranks_within(&storm_view(checker, 1)->members, view) || checker->newest > 2;
-    if (!checker->program->tasks[sight->task].once || !removed || !rankset_empty(&here))
+    if (!checker->program->tasks[sight->task].once || !removed ||
+        !rankset_empty(&here)) {
         sim_fail(sim, "verdict",
                  "rank %" PRIu32 " gets MAYBE_RAN on %s, which %s ran or have",
                  sight->rank, storm_task_name(checker, sight->task),
                  ranks_text(&here).text);
+    }
     rankset_release(&here);
 }
 
@@ -375,8 +421,9 @@ static void find_keepers(const struct storm_checker *checker, const struct sight
     const struct seen *seen = &checker->tasks[sight->task];
     FOR_RANKS(rank, &seen->kept_by)
     {
-        if (seen->kept[rank].epoch <= checker->parties[sight->rank].epoch)
+        if (seen->kept[rank].epoch <= checker->parties[sight->rank].epoch) {
             ranks_add(here, rank);
+        }
     }
     ranks_keep(here, &storm_view_at(checker, sight->rank)->members);
     ranks_keep(here, &storm_view(checker, checker->newest)->members);
@@ -391,10 +438,11 @@ static void check_no_candidate(struct storm_checker *checker, struct sim *sim,
     struct rankset here = {0};
     find_keepers(checker, sight, &here);
     if (candidates.low == 0 || !rankset_empty(&here) ||
-        ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members))
+        ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members)) {
         sim_fail(sim, "verdict",
                  "rank %" PRIu32 " gets NO_CANDIDATE on %s, which %s have", sight->rank,
                  storm_task_name(checker, sight->task), ranks_text(&here).text);
+    }
     rankset_release(&here);
 }
 
@@ -406,10 +454,12 @@ static void check_lost(struct storm_checker *checker, struct sim *sim,
     struct rankset here = {0};
     find_keepers(checker, sight, &here);
     if (!checker->program->tasks[sight->task].varies ||
-        rankset_empty(&seen->ended_by) || checker->newest == 1 || !rankset_empty(&here))
+        rankset_empty(&seen->ended_by) || checker->newest == 1 ||
+        !rankset_empty(&here)) {
         sim_fail(sim, "verdict",
                  "rank %" PRIu32 " gets RESULT_LOST on %s, which %s have", sight->rank,
                  storm_task_name(checker, sight->task), ranks_text(&here).text);
+    }
     rankset_release(&here);
 }
 
@@ -417,19 +467,21 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
                           const struct sight *sight)
 {
     checker->tasks[sight->task].excused = true;
-    if (sight->code == MOOT_ERR_SCOPE_CLOSED && missed_phase(checker, sight))
+    if (sight->code == MOOT_ERR_SCOPE_CLOSED && missed_phase(checker, sight)) {
         return;
-    if (sight->code == MOOT_ERR_NOT_HELD)
+    }
+    if (sight->code == MOOT_ERR_NOT_HELD) {
         check_not_held(checker, sim, sight);
-    else if (sight->code == MOOT_ERR_MAYBE_RAN)
+    } else if (sight->code == MOOT_ERR_MAYBE_RAN) {
         check_maybe(checker, sim, sight);
-    else if (sight->code == MOOT_ERR_RESULT_LOST)
+    } else if (sight->code == MOOT_ERR_RESULT_LOST) {
         check_lost(checker, sim, sight);
-    else if (sight->code == MOOT_ERR_NO_CANDIDATE)
+    } else if (sight->code == MOOT_ERR_NO_CANDIDATE) {
         check_no_candidate(checker, sim, sight);
-    else
+    } else {
         sim_fail(sim, "verdict", "rank %" PRIu32 " gets verdict %" PRId32 " on %s",
                  sight->rank, sight->code, storm_task_name(checker, sight->task));
+    }
 }
 
 /* --- Leaving --------------------------------------------------------------------- */
@@ -437,8 +489,9 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
 /* Nested tasks are in the scope of what spawned them. */
 static bool is_scoped(const struct program *program, uint32_t task)
 {
-    while (program->tasks[task].parent != PROGRAM_NONE)
+    while (program->tasks[task].parent != PROGRAM_NONE) {
         task = (uint32_t)program->tasks[task].parent;
+    }
     return program->tasks[task].scope != 0;
 }
 
@@ -457,9 +510,10 @@ void storm_see_departure(struct storm_checker *checker, struct sim *sim,
         if (!checker->faulty && !nobody && !is_scoped(checker->program, i) &&
             rankset_has(&seen->kept_by, sight->rank) &&
             !rankset_has(&seen->forgot, sight->rank) &&
-            !ranks_meet(&seen->kept_by, &checker->counting))
+            !ranks_meet(&seen->kept_by, &checker->counting)) {
             sim_fail(sim, "handed over", "rank %" PRIu32 " takes %s along", sight->rank,
                      storm_task_name(checker, i));
+        }
     }
     rankset_release(&others);
 }
@@ -470,24 +524,26 @@ static void check_waited(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight)
 {
     bool good = true;
-    if (sight->code == MOOT_OK)
+    if (sight->code == MOOT_OK) {
         good = !program_fails(checker->program, sight->task);
-    else if (sight->code == MOOT_ERR_CLOSED)
+    } else if (sight->code == MOOT_ERR_CLOSED) {
         good = rankset_has(&checker->leaving, sight->rank);
-    else if (sight->code == MOOT_ERR_FENCED)
+    } else if (sight->code == MOOT_ERR_FENCED) {
         good = true; /* the end of the run shows whether it was removed */
-    else if (sight->code == MOOT_ERR_SCOPE_CLOSED)
+    } else if (sight->code == MOOT_ERR_SCOPE_CLOSED) {
         good = missed_phase(checker, sight);
-    else if (sight->code == MOOT_ERR_NO_QUORUM)
+    } else if (sight->code == MOOT_ERR_NO_QUORUM) {
         good = checker->parties[sight->rank].lacked_quorum;
-    else
+    } else {
         good = program_fails(checker->program, sight->task) ||
                storm_may_fail(checker, sight->task);
-    if (!good)
+    }
+    if (!good) {
         sim_fail(sim, "wait code", "rank %" PRIu32 "'s wait for %s ends with %" PRId32,
                  sight->rank, storm_task_name(checker, sight->task), sight->code);
-    else if (sight->code == MOOT_OK)
+    } else if (sight->code == MOOT_OK) {
         check_result(checker, sim, sight, "waited for");
+    }
 }
 
 static void refuse(struct storm_checker *checker, struct sim *sim,
@@ -499,41 +555,45 @@ static void refuse(struct storm_checker *checker, struct sim *sim,
         sight->code == MOOT_ERR_SCOPE_CLOSED
             ? missed_phase(checker, sight)
             : !ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members);
-    if (!good)
+    if (!good) {
         sim_fail(sim, "verdict", "rank %" PRIu32 " may not spawn %s", sight->rank,
                  storm_task_name(checker, sight->task));
+    }
 }
 
 void storm_see_task(struct storm_checker *checker, struct sim *sim,
                     const struct sight *sight)
 {
     struct seen *seen = &checker->tasks[sight->task];
-    if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_ADOPT)
+    if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_ADOPT) {
         ranks_add(&seen->spawned_by, sight->rank);
-    if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_KEEP)
+    }
+    if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_KEEP) {
         rankset_remove(&seen->forgot, sight->rank);
+    }
     if (sight->type == SIGHT_FORGET) {
         forget_outcome(seen, sight->rank);
         ranks_add(&seen->forgot, sight->rank);
     }
-    if (sight->type == SIGHT_ADOPT)
+    if (sight->type == SIGHT_ADOPT) {
         ranks_add(&seen->adopted_by, sight->rank);
-    else if (sight->type == SIGHT_SPAWN)
+    } else if (sight->type == SIGHT_SPAWN) {
         rankset_remove(&seen->adopted_by, sight->rank);
-    else if (sight->type == SIGHT_FORGET && sight->rank >= checker->first)
+    } else if (sight->type == SIGHT_FORGET && sight->rank >= checker->first) {
         rankset_remove(&seen->spawned_by, sight->rank); /* it came too late for it */
-    else if (sight->type == SIGHT_REFUSED)
+    } else if (sight->type == SIGHT_REFUSED) {
         refuse(checker, sim, sight);
-    else if (sight->type == SIGHT_RUN)
+    } else if (sight->type == SIGHT_RUN) {
         check_given(checker, sim, sight);
-    else if (sight->type == SIGHT_START)
+    } else if (sight->type == SIGHT_START) {
         check_start(checker, sim, sight);
-    else if (sight->type == SIGHT_END)
+    } else if (sight->type == SIGHT_END) {
         check_end(checker, sim, sight);
-    else if (sight->type == SIGHT_KEEP)
+    } else if (sight->type == SIGHT_KEEP) {
         check_keep(checker, sim, sight);
-    else if (sight->type == SIGHT_WAITED)
+    } else if (sight->type == SIGHT_WAITED) {
         check_waited(checker, sim, sight);
-    else if (sight->type == SIGHT_VERDICT)
+    } else if (sight->type == SIGHT_VERDICT) {
         check_verdict(checker, sim, sight);
+    }
 }

@@ -1,6 +1,6 @@
 /* storm_checker_views.c - views, leases and quorums, under storm_checker.h's checks. */
-#include "electorate.h"
-#include "storm_checker_private.h"
+#include "consensus/sim/electorate.h"
+#include "consensus/sim/storm_checker_private.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -24,9 +24,10 @@ bool storm_holds_lease(const struct storm_checker *checker, const struct sim *si
     const struct rankset *electors = &storm_view_at(checker, rank)->electors;
     uint64_t now_ns = sim_clock_ns(sim, rank);
     uint32_t granted = rankset_has(electors, rank) && !party->voted;
-    for (uint32_t i = 0; i < party->grant_count; i++)
+    for (uint32_t i = 0; i < party->grant_count; i++) {
         granted += rankset_has(electors, party->grants[i].from) &&
                    party->grants[i].token_ns + sim_lease_ns(sim) > now_ns;
+    }
     return party->epoch > 0 && !party->ready && 2 * granted > rankset_count(electors);
 }
 
@@ -35,9 +36,11 @@ static void check_leases(struct storm_checker *checker, struct sim *sim,
 {
     FOR_RANKS(rank, removed)
     {
-        if (!rankset_has(&checker->gone, rank) && storm_holds_lease(checker, sim, rank))
+        if (!rankset_has(&checker->gone, rank) &&
+            storm_holds_lease(checker, sim, rank)) {
             sim_fail(sim, "lease", "rank %" PRIu32 " is removed and holds a lease",
                      rank);
+        }
     }
 }
 
@@ -45,18 +48,21 @@ static void note_grant(struct storm_checker *checker, const struct sight *sight)
 {
     struct party *party = &checker->parties[sight->rank];
     uint64_t token_ns = sight->message->u.grant.token;
-    for (uint32_t i = 0; i < party->grant_count; i++)
+    for (uint32_t i = 0; i < party->grant_count; i++) {
         if (party->grants[i].from == sight->peer) {
-            if (token_ns > party->grants[i].token_ns)
+            if (token_ns > party->grants[i].token_ns) {
                 party->grants[i].token_ns = token_ns;
+            }
             return;
         }
+    }
     if (party->grant_count == party->grant_room) {
         party->grant_room = 2 * party->grant_room + 8;
         party->grants =
-            realloc(party->grants, party->grant_room * sizeof *party->grants);
-        if (party->grants == NULL)
+            realloc(party->grants, party->grant_room * sizeof(*party->grants));
+        if (party->grants == NULL) {
             abort();
+        }
     }
     party->grants[party->grant_count++] =
         (struct grant){.from = sight->peer, .token_ns = token_ns};
@@ -71,8 +77,9 @@ static void keep_mutual(const struct storm_checker *checker, struct rankset *ran
     ranks_copy(&all, ranks);
     FOR_RANKS(rank, &all)
     {
-        if (ranks_meet(&checker->parties[rank].unreachable, &all))
+        if (ranks_meet(&checker->parties[rank].unreachable, &all)) {
             rankset_remove(ranks, rank);
+        }
     }
     rankset_release(&all);
 }
@@ -87,8 +94,9 @@ static bool stands_between(const struct storm_checker *checker,
     {
         const struct party *party = &checker->parties[rank];
         if (!rankset_has(steady, rank) && ranks_meet(&party->unreachable, steady) &&
-            !ranks_within(steady, &party->unheard_by))
+            !ranks_within(steady, &party->unheard_by)) {
             return true;
+        }
     }
     return false;
 }
@@ -114,11 +122,13 @@ static bool may_lack_quorum(const struct storm_checker *checker, uint32_t rank)
 void storm_see_quorum(struct storm_checker *checker, struct sim *sim,
                       const struct sight *sight)
 {
-    if (sight->code != 0)
+    if (sight->code != 0) {
         return;
+    }
     checker->parties[sight->rank].lacked_quorum = true;
-    if (!may_lack_quorum(checker, sight->rank))
+    if (!may_lack_quorum(checker, sight->rank)) {
         sim_fail(sim, "quorum lost", "rank %" PRIu32 " finds no quorum", sight->rank);
+    }
 }
 
 /* --- Views ----------------------------------------------------------------------- */
@@ -130,8 +140,9 @@ void storm_set_view(struct storm_checker *checker, const struct sim *sim,
     view->epoch = epoch;
     ranks_copy(&view->members, members);
     if (!electorate_of(members, sim_machines(sim), sim_direct_max(sim),
-                       &view->electors))
+                       &view->electors)) {
         abort();
+    }
 }
 
 /* Of those removed, whom nothing befell, and who were not removed by the deceived. */
@@ -144,17 +155,19 @@ static void check_removed(struct storm_checker *checker, struct sim *sim,
     ranks_keep(&deceived, electors);
     uint32_t liars = rankset_count(&deceived);
     rankset_release(&deceived);
-    if (liars >= 2 || (liars > 0 && rankset_count(electors) <= 3))
+    if (liars >= 2 || (liars > 0 && rankset_count(electors) <= 3)) {
         return; /* they suspect, and others believe it */
+    }
     FOR_RANKS(rank, removed)
     {
         if (!rankset_has(&checker->gone, rank) &&
             !rankset_has(&checker->disturbed, rank) &&
             !rankset_has(&checker->adjourned, rank) && !checker->parties[rank].ready &&
-            rankset_empty(&checker->parties[rank].unreachable))
+            rankset_empty(&checker->parties[rank].unreachable)) {
             sim_fail(sim, "fair view",
                      "view %" PRIu64 " removes rank %" PRIu32 ", which nothing befell",
                      epoch, rank);
+        }
     }
 }
 
@@ -168,10 +181,12 @@ static void check_fair(struct storm_checker *checker, struct sim *sim, uint64_t 
     ranks_drop(&removed, now);
     bool leaves = ranks_meet(&removed, &checker->leaving);
     bool ended = ranks_meet(&removed, &checker->adjourned); /* in an older view */
-    if (!checker->faulty && !joins && !leaves && !ended)
+    if (!checker->faulty && !joins && !leaves && !ended) {
         sim_fail(sim, "fair view", "view %" PRIu64 " without a fault", epoch);
-    if (rankset_empty(&removed) && !joins)
+    }
+    if (rankset_empty(&removed) && !joins) {
         sim_fail(sim, "fair view", "view %" PRIu64 " changes nothing", epoch);
+    }
     check_removed(checker, sim, epoch, &removed);
     rankset_release(&removed);
 }
@@ -180,12 +195,14 @@ static void check_fair(struct storm_checker *checker, struct sim *sim, uint64_t 
 static void begin_view(struct storm_checker *checker, struct sim *sim, uint64_t epoch)
 {
     struct rankset removed = {0};
-    if (epoch == checker->newest + 1)
+    if (epoch == checker->newest + 1) {
         check_fair(checker, sim, epoch);
+    }
     checker->newest = epoch;
     storm_count_anew(checker);
-    for (uint64_t past = 1; past < epoch; past++)
+    for (uint64_t past = 1; past < epoch; past++) {
         ranks_merge(&removed, &storm_view(checker, past)->members);
+    }
     ranks_drop(&removed, &storm_view(checker, epoch)->members);
     check_leases(checker, sim, &removed);
     rankset_release(&removed);
@@ -201,19 +218,22 @@ void storm_enter_view(struct storm_checker *checker, struct sim *sim,
         return;
     }
     const struct view_seen *view = &checker->views[epoch];
-    if (view->epoch == 0)
+    if (view->epoch == 0) {
         storm_set_view(checker, sim, epoch, sight->members);
-    else if (!rankset_equal(&view->members, sight->members))
+    } else if (!rankset_equal(&view->members, sight->members)) {
         sim_fail(sim, "one view", "view %" PRIu64 " is %s and %s", epoch,
                  ranks_text(&view->members).text, ranks_text(sight->members).text);
-    if (!rankset_has(sight->members, sight->rank) || epoch <= party->epoch)
+    }
+    if (!rankset_has(sight->members, sight->rank) || epoch <= party->epoch) {
         sim_fail(sim, "one view", "rank %" PRIu32 " enters view %" PRIu64, sight->rank,
                  epoch);
+    }
     party->epoch = epoch;
     party->voted = party->ready = false;
     party->grant_count = 0;
-    if (epoch > checker->newest)
+    if (epoch > checker->newest) {
         begin_view(checker, sim, epoch);
+    }
 }
 
 /* --- Votes ----------------------------------------------------------------------- */
@@ -223,10 +243,12 @@ static void note_vote(struct storm_checker *checker, const struct sight *sight)
 {
     const struct message *message = sight->message;
     struct party *party = &checker->parties[sight->rank];
-    if (message->type == MESSAGE_PROPOSE)
+    if (message->type == MESSAGE_PROPOSE) {
         ranks_copy(&party->proposed, message->u.paxos.value->members);
-    if (message->type != MESSAGE_VOTED || sight->type != SIGHT_SEND)
+    }
+    if (message->type != MESSAGE_VOTED || sight->type != SIGHT_SEND) {
         return;
+    }
     party->voted = true;
     ranks_copy(&party->voted_for, &party->proposed);
 }
@@ -254,18 +276,22 @@ void storm_see_message(struct storm_checker *checker, struct sim *sim,
         checker->parties[sight->rank].ready_in = checker->parties[sight->rank].epoch;
     }
     if (sight->type == SIGHT_SEND && sight->task < checker->program->task_count &&
-        message->epoch > 0 && message->epoch < STORM_VIEWS_MAX)
+        message->epoch > 0 && message->epoch < STORM_VIEWS_MAX) {
         storm_see_ballot(checker, sight);
+    }
     if (sight->type != SIGHT_RECEIVE || message->type != MESSAGE_GRANT ||
-        message->epoch != checker->parties[sight->rank].epoch)
+        message->epoch != checker->parties[sight->rank].epoch) {
         return;
+    }
     note_grant(checker, sight);
-    if (rankset_has(&storm_view(checker, checker->newest)->members, sight->rank))
+    if (rankset_has(&storm_view(checker, checker->newest)->members, sight->rank)) {
         return;
+    }
     if (!rankset_has(&checker->gone, sight->rank) &&
-        storm_holds_lease(checker, sim, sight->rank))
+        storm_holds_lease(checker, sim, sight->rank)) {
         sim_fail(sim, "lease", "rank %" PRIu32 " is removed and gets a lease",
                  sight->rank);
+    }
 }
 
 /* --- Faults ---------------------------------------------------------------------- */
@@ -284,13 +310,16 @@ void storm_see_fault(struct storm_checker *checker, const struct sim *sim,
     const struct plan_rule *rule = &sim_plan(sim)->rules[sight->code];
     bool clock = rule->fault == PLAN_CLOCK && drifts_too_far(rule);
     if (rule->fault == PLAN_SLOW || rule->fault == PLAN_DUP ||
-        (rule->fault == PLAN_CLOCK && !clock))
+        (rule->fault == PLAN_CLOCK && !clock)) {
         return;
+    }
     checker->faulty = true;
-    if (rule->fault == PLAN_PAUSE || rule->fault == PLAN_GAP || clock)
+    if (rule->fault == PLAN_PAUSE || rule->fault == PLAN_GAP || clock) {
         ranks_add(&checker->disturbed, sight->rank);
-    if (sight->peer == UINT32_MAX)
+    }
+    if (sight->peer == UINT32_MAX) {
         return;
+    }
     ranks_add(&checker->parties[sight->rank].unheard_by, sight->peer);
     ranks_add(&checker->parties[sight->rank].unreachable, sight->peer);
     ranks_add(&checker->parties[sight->peer].unreachable, sight->rank);

@@ -2,9 +2,9 @@
 #ifndef CONSENSUS_SIM_STORM_PLAN_H
 #define CONSENSUS_SIM_STORM_PLAN_H
 
+#include "consensus/sim/plan.h"
+#include "consensus/sim/random.h"
 #include "hashing/rankset.h"
-#include "plan.h"
-#include "random.h"
 
 /* What is early, late, short and long in this storm. */
 struct storm_scale {

@@ -8,7 +8,7 @@
  * A plan's rule about a rank is about whoever plays that part of the program: a rank
  * that comes back does so under the next number, and the rule goes with it.
  */
-#include "world.h"
+#include "consensus/sim/world.h"
 #include <stdlib.h>
 
 static const struct storm no_storm = {.stop_ns = CORE_NEVER};
@@ -22,10 +22,12 @@ uint64_t strike_stop_ns(const struct sim *sim) { return storm_of(sim)->stop_ns; 
 
 static uint64_t longest_draw_ns(const struct plan_spread *spread)
 {
-    if (spread->type == PLAN_SPREAD_UNIFORM)
+    if (spread->type == PLAN_SPREAD_UNIFORM) {
         return spread->ns + spread->spread_ns;
-    if (spread->type == PLAN_SPREAD_EXP)
+    }
+    if (spread->type == PLAN_SPREAD_EXP) {
         return spread->ns * 45; /* -ln(2^-64) */
+    }
     return spread->type == PLAN_SPREAD_PARETO ? spread->ns * PLAN_PARETO_CAP
                                               : spread->ns;
 }
@@ -38,8 +40,9 @@ uint64_t strike_longest_ns(const struct sim *sim)
         const struct plan_rule *rule = &plan->rules[i];
         uint64_t draw_ns = longest_draw_ns(&rule->spread);
         sum_ns += draw_ns < most_ns ? draw_ns : most_ns;
-        if (rule->lasts_ns != PLAN_FOREVER)
+        if (rule->lasts_ns != PLAN_FOREVER) {
             sum_ns += rule->lasts_ns;
+        }
         sum_ns = sum_ns < most_ns ? sum_ns : most_ns;
     }
     return sum_ns;
@@ -65,8 +68,9 @@ static void count(struct sim *sim, uint32_t rule, uint32_t rank, uint32_t peer)
 
 bool strike_fires(struct sim *sim, uint32_t rule, uint32_t rank, uint32_t peer)
 {
-    if (!plan_chance(&sim->options.plan->rules[rule], random_next(&sim->faults)))
+    if (!plan_chance(&sim->options.plan->rules[rule], random_next(&sim->faults))) {
         return false;
+    }
     count(sim, rule, rank, peer);
     return true;
 }
@@ -87,22 +91,25 @@ static void crash(struct host *host)
     sim->report->counts.crashes++;
     sim_moved(sim);
     show(sim, SIGHT_CRASH, host->rank, UINT32_MAX, 0);
-    for (uint32_t rank = 0; storm_of(sim)->certify && rank < sim->host_count; rank++)
+    for (uint32_t rank = 0; storm_of(sim)->certify && rank < sim->host_count; rank++) {
         if (rank != host->rank &&
-            machine_of(sim, &sim->hosts[rank]) == machine_of(sim, host))
+            machine_of(sim, &sim->hosts[rank]) == machine_of(sim, host)) {
             heap_push(sim, &(struct event){
                                .time_ns = sim->now_ns +
                                           random_below(&sim->reaping, UINT64_C(500000)),
                                .kind = EVENT_REAP,
                                .rank = rank,
                                .index = host->rank});
+        }
+    }
 }
 
 /* Who does not know the dead rank yet (a newcomer) will be told by its view. */
 void strike_reap(struct host *host, uint32_t dead)
 {
-    if (host->epoch == 0 || !rankset_has(&host->members, dead))
+    if (host->epoch == 0 || !rankset_has(&host->members, dead)) {
         return;
+    }
     struct core_event event = {.type = CORE_EV_DEAD};
     event.u.dead.rank = dead;
     host_step(host, &event);
@@ -125,8 +132,9 @@ static uint64_t end_ns(const struct sim *sim, uint64_t lasts_ns)
 static void come_back(struct host *host, uint64_t lasts_ns)
 {
     struct sim *sim = host->sim;
-    if (!storm_of(sim)->joinable || sim->comebacks == storm_of(sim)->comebacks)
+    if (!storm_of(sim)->joinable || sim->comebacks == storm_of(sim)->comebacks) {
         return;
+    }
     sim->comebacks++;
     heap_push(sim, &(struct event){.time_ns = end_ns(sim, lasts_ns),
                                    .kind = EVENT_JOIN,
@@ -137,8 +145,9 @@ static void strike(struct host *host, plan_rules rules)
 {
     struct sim *sim = host->sim;
     for (uint32_t i = 0; i < PLAN_RULES_MAX && !host->dead; i++) {
-        if (!(rules & PLAN_RULE(i)) || !strike_fires(sim, i, host->rank, UINT32_MAX))
+        if (!(rules & PLAN_RULE(i)) || !strike_fires(sim, i, host->rank, UINT32_MAX)) {
             continue;
+        }
         const struct plan_rule *rule = &sim->options.plan->rules[i];
         if (rule->fault == PLAN_PAUSE) {
             host->paused_until_ns =
@@ -147,28 +156,32 @@ static void strike(struct host *host, plan_rules rules)
             continue;
         }
         crash(host);
-        if (rule->fault == PLAN_RESTART)
+        if (rule->fault == PLAN_RESTART) {
             come_back(host, rule->lasts_ns);
+        }
     }
 }
 
 static void schedule(struct sim *sim, uint32_t role, uint64_t from_ns)
 {
     uint64_t next_ns = plan_next_strike_ns(sim->options.plan, role, from_ns);
-    if (next_ns < strike_stop_ns(sim))
+    if (next_ns < strike_stop_ns(sim)) {
         heap_push(sim, &(struct event){
                            .time_ns = next_ns, .kind = EVENT_STRIKE, .index = role});
+    }
 }
 
 static void schedule_leaves(struct sim *sim)
 {
     const struct storm *storm = storm_of(sim);
     for (uint32_t role = 0; storm->leave_ns != NULL && role < sim->program->rank_count;
-         role++)
-        if (storm->leave_ns[role] != CORE_NEVER)
+         role++) {
+        if (storm->leave_ns[role] != CORE_NEVER) {
             heap_push(sim, &(struct event){.time_ns = storm->leave_ns[role],
                                            .kind = EVENT_LEAVE,
                                            .index = role});
+        }
+    }
 }
 
 /* Whose program is over anyway has nothing to leave early. */
@@ -176,8 +189,9 @@ void strike_leave(struct sim *sim, uint32_t role)
 {
     uint32_t rank = sim->player[role];
     struct host *host = rank != UINT32_MAX ? &sim->hosts[rank] : NULL;
-    if (host == NULL || !host_is_there(host) || host->epoch == 0 || host->closed)
+    if (host == NULL || !host_is_there(host) || host->epoch == 0 || host->closed) {
         return;
+    }
     if (host->paused_until_ns > sim->now_ns) {
         heap_push(sim, &(struct event){.time_ns = host->paused_until_ns,
                                        .kind = EVENT_LEAVE,
@@ -193,29 +207,33 @@ void strike_schedule(struct sim *sim)
     schedule_leaves(sim);
     const struct storm *storm = storm_of(sim);
     uint32_t parts = sim->program->rank_count;
-    for (uint32_t role = 0; sim->options.plan != NULL && role < parts; role++)
+    for (uint32_t role = 0; sim->options.plan != NULL && role < parts; role++) {
         schedule(sim, role, 0);
-    for (uint32_t role = sim->host_count; role < parts; role++)
+    }
+    for (uint32_t role = sim->host_count; role < parts; role++) {
         heap_push(sim, &(struct event){
                            .time_ns = storm->join_ns != NULL ? storm->join_ns[role] : 0,
                            .kind = EVENT_JOIN,
                            .index = role});
+    }
 }
 
 void strike_at_time(struct sim *sim, uint32_t role)
 {
     uint32_t rank = sim->player[role];
-    if (rank != UINT32_MAX && host_is_there(&sim->hosts[rank]))
+    if (rank != UINT32_MAX && host_is_there(&sim->hosts[rank])) {
         strike(&sim->hosts[rank],
                plan_strikes(sim->options.plan, role, sim->now_ns, sim->now_ns + 1));
+    }
     schedule(sim, role, sim->now_ns + 1);
 }
 
 void strike_at_point(struct host *host, enum core_point point)
 {
     struct sim *sim = host->sim;
-    if (sim->options.plan == NULL || sim->now_ns >= strike_stop_ns(sim))
+    if (sim->options.plan == NULL || sim->now_ns >= strike_stop_ns(sim)) {
         return;
+    }
     strike(host, plan_pass(sim->options.plan, &sim->lived[host->role], host->role,
                            point, sim->now_ns));
 }
@@ -225,8 +243,9 @@ void strike_at_point(struct host *host, enum core_point point)
 static plan_rules rules_on(struct host *host, enum plan_fault fault)
 {
     struct sim *sim = host->sim;
-    if (sim->options.plan == NULL || sim->now_ns >= strike_stop_ns(sim))
+    if (sim->options.plan == NULL || sim->now_ns >= strike_stop_ns(sim)) {
         return 0;
+    }
     return plan_state(sim->options.plan, &sim->lived[host->role], host->role, fault,
                       sim->now_ns);
 }
@@ -236,8 +255,9 @@ void strike_after_turn(struct host *host)
     struct sim *sim = host->sim;
     plan_rules rules = rules_on(host, PLAN_GAP);
     for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++) {
-        if (!(rules & PLAN_RULE(i)) || !strike_fires(sim, i, host->rank, UINT32_MAX))
+        if (!(rules & PLAN_RULE(i)) || !strike_fires(sim, i, host->rank, UINT32_MAX)) {
             continue;
+        }
         uint64_t gap_ns = plan_spread_ns(&sim->options.plan->rules[i].spread,
                                          random_next(&sim->faults));
         host->deaf_until_ns = later(host->deaf_until_ns, end_ns(sim, gap_ns));
@@ -250,10 +270,12 @@ uint64_t strike_slow_ns(struct host *host, uint64_t took_ns)
     struct sim *sim = host->sim;
     plan_rules rules = rules_on(host, PLAN_SLOW);
     uint64_t more_ns = 0;
-    for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++)
-        if ((rules & PLAN_RULE(i)) && strike_fires(sim, i, host->rank, UINT32_MAX))
+    for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++) {
+        if ((rules & PLAN_RULE(i)) && strike_fires(sim, i, host->rank, UINT32_MAX)) {
             more_ns += plan_slow_ns(&sim->options.plan->rules[i], took_ns,
                                     random_next(&sim->faults));
+        }
+    }
     return more_ns;
 }
 
@@ -262,9 +284,11 @@ uint64_t strike_slow_ns(struct host *host, uint64_t took_ns)
 static bool has_clocks(const struct sim *sim)
 {
     const struct plan *plan = sim->options.plan;
-    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++)
-        if (plan->rules[i].fault == PLAN_CLOCK)
+    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++) {
+        if (plan->rules[i].fault == PLAN_CLOCK) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -292,9 +316,11 @@ uint64_t strike_clock_ns(struct host *host)
                                       host->role, PLAN_CLOCK, sim->now_ns) &
                            ~host->clocked;
         host->clocked |= rules;
-        for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++)
-            if (rules & PLAN_RULE(i))
+        for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++) {
+            if (rules & PLAN_RULE(i)) {
                 count(sim, i, host->rank, UINT32_MAX);
+            }
+        }
     }
     return sim_clock_ns(sim, host->rank);
 }
@@ -303,10 +329,12 @@ uint64_t strike_when_ns(const struct host *host, uint64_t clock_ns)
 {
     const struct sim *sim = host->sim;
     uint64_t shown_ns = sim_clock_ns(sim, host->rank);
-    if (clock_ns == CORE_NEVER || clock_ns <= shown_ns)
+    if (clock_ns == CORE_NEVER || clock_ns <= shown_ns) {
         return clock_ns == CORE_NEVER ? CORE_NEVER : sim->now_ns;
-    if (!has_clocks(sim))
+    }
+    if (!has_clocks(sim)) {
         return sim->now_ns + (clock_ns - shown_ns);
+    }
     return plan_clock_reaches_ns(sim->options.plan, host->role,
                                  clock_ns - ahead_ns(sim, host->role));
 }
@@ -317,11 +345,13 @@ uint64_t strike_when_ns(const struct host *host, uint64_t clock_ns)
  * been in a view.  (If one of them dies before that nobody may come any more.) */
 static void begin_next(struct sim *sim)
 {
-    if (sim->asking_count == 0 || sim->numbered_count < sim->host_count)
+    if (sim->asking_count == 0 || sim->numbered_count < sim->host_count) {
         return;
+    }
     uint32_t role = sim->asking[0], rank = sim->host_count;
-    for (uint32_t i = 1; i < sim->asking_count; i++)
+    for (uint32_t i = 1; i < sim->asking_count; i++) {
         sim->asking[i - 1] = sim->asking[i];
+    }
     sim->asking_count--;
     host_open(sim, rank, role);
     show(sim, SIGHT_BEGIN, rank, UINT32_MAX, role);
@@ -333,9 +363,10 @@ void strike_join(struct sim *sim, uint32_t role)
     if (role != UINT32_MAX) {
         if (sim->asking_count == sim->asking_room) {
             sim->asking_room = 2 * sim->asking_room + 4;
-            sim->asking = realloc(sim->asking, sim->asking_room * sizeof *sim->asking);
-            if (sim->asking == NULL)
+            sim->asking = realloc(sim->asking, sim->asking_room * sizeof(*sim->asking));
+            if (sim->asking == NULL) {
                 abort();
+            }
         }
         sim->asking[sim->asking_count++] = role;
     }
@@ -348,8 +379,9 @@ static uint32_t highest(const struct rankset *ranks)
 {
     uint32_t last = 0;
     for (uint32_t rank = rankset_next(ranks, 0); rank != UINT32_MAX;
-         rank = rankset_next(ranks, rank + 1))
+         rank = rankset_next(ranks, rank + 1)) {
         last = rank;
+    }
     return last;
 }
 
@@ -357,13 +389,16 @@ static void part(struct host *host, uint32_t rank)
 {
     struct sim *sim = host->sim;
     bool abandon = storm_of(sim)->abandon;
-    if (!sim->harmed && !abandon)
+    if (!sim->harmed && !abandon) {
         return;
+    }
     struct pair *pair = network_pair(sim, host->rank, rank);
-    if (abandon && pair->void_until_ns == 0)
+    if (abandon && pair->void_until_ns == 0) {
         pair->void_until_ns = sim->now_ns;
-    if (sim->harmed && !pair->forgotten)
+    }
+    if (sim->harmed && !pair->forgotten) {
         carrier_forget(host, rank);
+    }
 }
 
 /* Who is no member is removed, unless it is a newcomer of a view that is yet to come:
@@ -372,14 +407,18 @@ void strike_enter_view(struct host *host, const struct rankset *members)
 {
     struct sim *sim = host->sim;
     uint32_t last = highest(members);
-    for (uint32_t rank = 0; rank < sim->host_count; rank++)
+    for (uint32_t rank = 0; rank < sim->host_count; rank++) {
         if (rank != host->rank && !rankset_has(members, rank) &&
-            (rank < last || rankset_has(&host->members, rank)))
+            (rank < last || rankset_has(&host->members, rank))) {
             part(host, rank);
-    if (!rankset_copy(&host->members, members))
+        }
+    }
+    if (!rankset_copy(&host->members, members)) {
         abort();
-    if (last < sim->numbered_count)
+    }
+    if (last < sim->numbered_count) {
         return;
+    }
     sim->numbered_count = last + 1;
     heap_push(sim, &(struct event){.time_ns = sim->now_ns,
                                    .kind = EVENT_JOIN,

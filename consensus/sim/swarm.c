@@ -1,8 +1,8 @@
 /* swarm.c - see swarm.h. */
-#include "swarm.h"
-#include "checker.h"
-#include "narrator.h"
-#include "storm_checker.h"
+#include "consensus/sim/swarm.h"
+#include "consensus/sim/checker.h"
+#include "consensus/sim/narrator.h"
+#include "consensus/sim/storm_checker.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -12,8 +12,9 @@
 static uint32_t features_of(const struct swarm_job *job)
 {
     uint32_t features = job->features != 0 ? job->features : PROGRAM_ALL;
-    if (job->cancels)
+    if (job->cancels) {
         features |= PROGRAM_LATE_CANCELS;
+    }
     return job->storm ? features & ~(uint32_t)PROGRAM_BARRIERS : features;
 }
 
@@ -36,14 +37,16 @@ static bool is_calm(const struct swarm_job *job, const struct program *program)
 static bool check_calm(const struct program *program, struct sim_report *report)
 {
     bool told = false;
-    for (uint32_t i = 0; i < program->task_count; i++)
+    for (uint32_t i = 0; i < program->task_count; i++) {
         told |= program->tasks[i].once;
+    }
     if (report->end_ns < CALM_ASK_NS &&
-        (told || report->counts.sent[MESSAGE_MOTION] == 0))
+        (told || report->counts.sent[MESSAGE_MOTION] == 0)) {
         return true;
+    }
     report->failed = true;
-    (void)snprintf(report->check, sizeof report->check, "critical path");
-    (void)snprintf(report->why, sizeof report->why, "it takes a motion to go on");
+    (void)snprintf(report->check, sizeof(report->check), "critical path");
+    (void)snprintf(report->why, sizeof(report->why), "it takes a motion to go on");
     return false;
 }
 
@@ -86,11 +89,13 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     set_drops(job, &weather);
     struct storm storm = {0};
     struct plan plan;
-    if (job->storm)
+    if (job->storm) {
         draw_storm(job, seed, &weather, &plan, &storm);
+    }
     struct program *program = make_program(job, seed);
-    if (program == NULL)
+    if (program == NULL) {
         abort();
+    }
     struct narrator *narrator = NULL;
     struct sim_watcher watchers[2];
     struct sim_options options = {.program = program,
@@ -98,16 +103,18 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
                                   .canary = job->canary,
                                   .watchers = watchers,
                                   .notes = job->witness != NULL || story != NULL};
-    if (job->witness != NULL)
+    if (job->witness != NULL) {
         watchers[options.watcher_count++] = *job->witness;
+    }
     if (story != NULL) {
         program_print(program, story);
         narrator = narrator_new(program, story, NARRATOR_EVERYTHING);
         watchers[options.watcher_count++] = narrator_watcher(narrator);
     }
     options.weather = &weather;
-    if (is_calm(job, program))
+    if (is_calm(job, program)) {
         weather.ask_delay_ns = CALM_ASK_NS;
+    }
     if (job->storm) {
         options.storm = &storm;
         options.plan = &plan;
@@ -126,31 +133,41 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
 {
     fprintf(to, "%s --ranks %" PRIu32 " --seed %" PRIu64 " --tasks %" PRIu32,
             job->storm ? "storm_test" : "swarm_test", job->ranks, seed, job->tasks);
-    if (job->features != 0)
+    if (job->features != 0) {
         fprintf(to, " --features %" PRIu32, job->features);
-    if (job->agree)
+    }
+    if (job->agree) {
         fprintf(to, " --agree");
-    if (job->calm)
+    }
+    if (job->calm) {
         fprintf(to, " --calm");
-    if (job->direct_max != 0)
+    }
+    if (job->direct_max != 0) {
         fprintf(to, " --direct-max %" PRIu32, job->direct_max);
-    if (job->drops)
+    }
+    if (job->drops) {
         fprintf(to, " --drops");
-    if (job->presses)
+    }
+    if (job->presses) {
         fprintf(to, " --presses");
-    if (job->cancels)
+    }
+    if (job->cancels) {
         fprintf(to, " --cancels");
-    if (job->newcomers != 0)
+    }
+    if (job->newcomers != 0) {
         fprintf(to, " --newcomers %" PRIu32, job->newcomers);
-    if (job->leaves)
+    }
+    if (job->leaves) {
         fprintf(to, " --leaves");
-    if (job->canary != SIM_CANARY_NONE)
+    }
+    if (job->canary != SIM_CANARY_NONE) {
         fprintf(to, " --canary %s", sim_canary_name(job->canary));
+    }
     if (job->storm) {
         struct plan plan;
         static char text[PLAN_TEXT_BYTES_MAX];
         swarm_plan(job, seed, &plan);
-        plan_format(&plan, text, sizeof text);
+        plan_format(&plan, text, sizeof(text));
         fprintf(to, " --faults %s", text);
     }
     fprintf(to, "\n");

@@ -6,7 +6,7 @@
 #ifndef CONSENSUS_SIM_SWARM_H
 #define CONSENSUS_SIM_SWARM_H
 
-#include "sim.h"
+#include "consensus/sim/sim.h"
 
 struct swarm_job {
     uint32_t ranks, tasks, features; /* struct program_options */

@@ -1,5 +1,5 @@
 /* tally.c - see tally.h; tally_print.c is for people. */
-#include "tally.h"
+#include "consensus/sim/tally.h"
 #include "proto/wire.h"
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,9 @@
 
 static uint32_t bin_of(uint64_t ns)
 {
-    if (ns < TALLY_STEPS)
+    if (ns < TALLY_STEPS) {
         return (uint32_t)ns;
+    }
     uint32_t shift = 63 - (uint32_t)__builtin_clzll(ns) - 4;
     return (shift + 1) * TALLY_STEPS + (uint32_t)((ns >> shift) - TALLY_STEPS);
 }
@@ -17,8 +18,9 @@ static uint32_t bin_of(uint64_t ns)
 /* The longest that falls into the bin. */
 static uint64_t bin_end_ns(uint32_t bin)
 {
-    if (bin < TALLY_STEPS)
+    if (bin < TALLY_STEPS) {
         return bin;
+    }
     uint32_t shift = bin / TALLY_STEPS - 1;
     return ((UINT64_C(1) << shift) * (TALLY_STEPS + bin % TALLY_STEPS + 1)) - 1;
 }
@@ -28,8 +30,9 @@ static void spread_add(struct tally_spread *spread, uint64_t ns)
     spread->count++;
     spread->sum_ns += ns;
     spread->bins[bin_of(ns)]++;
-    if (ns > spread->most_ns)
+    if (ns > spread->most_ns) {
         spread->most_ns = ns;
+    }
 }
 
 static uint64_t least_of(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -41,8 +44,9 @@ uint64_t tally_percentile_ns(const struct tally_spread *spread, uint32_t per_mil
     uint64_t below = 0, wanted = (spread->count * per_mille + 999) / 1000;
     for (uint32_t bin = 0; bin < TALLY_BINS && spread->count > 0; bin++) {
         below += spread->bins[bin];
-        if (below >= wanted)
+        if (below >= wanted) {
             return least_of(bin_end_ns(bin), spread->most_ns);
+        }
     }
     return 0;
 }
@@ -52,21 +56,24 @@ static void spreads_add(struct tally_spread *to, const struct tally_spread *more
     to->count += more->count;
     to->sum_ns += more->sum_ns;
     to->most_ns = most_of(to->most_ns, more->most_ns);
-    for (int bin = 0; bin < TALLY_BINS; bin++)
+    for (int bin = 0; bin < TALLY_BINS; bin++) {
         to->bins[bin] += more->bins[bin];
+    }
 }
 
 static void numbers_add(uint64_t *to, const uint64_t *more, int count)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         to[i] += more[i];
+    }
 }
 
 uint64_t tally_total(const uint64_t *numbers, int count)
 {
     uint64_t total = 0;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         total += numbers[i];
+    }
     return total;
 }
 
@@ -89,8 +96,9 @@ void tally_add(struct tally *to, const struct tally *more)
     to->joined += more->joined;
     to->departed += more->departed;
     to->quorums_lost += more->quorums_lost;
-    if (share_of(&more->standstill) > share_of(&to->standstill))
+    if (share_of(&more->standstill) > share_of(&to->standstill)) {
         to->standstill = more->standstill;
+    }
     numbers_add(to->fired, more->fired, PLAN_FAULT_END);
     numbers_add(to->struck, more->struck, PLAN_FAULT_END);
     to->spawns += more->spawns;
@@ -115,9 +123,11 @@ void tally_add(struct tally *to, const struct tally *more)
 uint64_t tally_gossip_bytes(const struct tally *tally)
 {
     uint64_t bytes = 0;
-    for (int type = 0; type < MESSAGE_TYPE_END; type++)
-        if (plan_group((enum message_type)type) == PLAN_GROUP_GOSSIP)
+    for (int type = 0; type < MESSAGE_TYPE_END; type++) {
+        if (plan_group((enum message_type)type) == PLAN_GROUP_GOSSIP) {
             bytes += tally->bytes[type];
+        }
+    }
     return bytes;
 }
 
@@ -139,16 +149,18 @@ static struct ask *ask_find(struct asks *asks, uint64_t key)
 {
     size_t at = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20);
     while (asks->items[at & (asks->capacity - 1)].key != 0 &&
-           asks->items[at & (asks->capacity - 1)].key != key)
+           asks->items[at & (asks->capacity - 1)].key != key) {
         at++;
+    }
     return &asks->items[at & (asks->capacity - 1)];
 }
 
 static void *zeroed(size_t count, size_t bytes)
 {
     void *items = calloc(count == 0 ? 1 : count, bytes);
-    if (items == NULL)
+    if (items == NULL) {
         abort();
+    }
     return items;
 }
 
@@ -156,10 +168,12 @@ static void asks_grow(struct asks *asks)
 {
     struct asks more = {.capacity = asks->capacity == 0 ? 256 : 2 * asks->capacity,
                         .count = asks->count};
-    more.items = zeroed(more.capacity, sizeof *more.items);
-    for (size_t i = 0; i < asks->capacity; i++)
-        if (asks->items[i].key != 0)
+    more.items = zeroed(more.capacity, sizeof(*more.items));
+    for (size_t i = 0; i < asks->capacity; i++) {
+        if (asks->items[i].key != 0) {
             *ask_find(&more, asks->items[i].key) = asks->items[i];
+        }
+    }
     free(asks->items);
     *asks = more;
 }
@@ -172,8 +186,9 @@ static uint64_t ask_key(uint32_t task, uint32_t rank)
 /* The rank's ask for the task, made if there is none. */
 static struct ask *ask_of(struct asks *asks, uint32_t task, uint32_t rank)
 {
-    if (3 * asks->count >= 2 * asks->capacity)
+    if (3 * asks->count >= 2 * asks->capacity) {
         asks_grow(asks);
+    }
     uint64_t key = ask_key(task, rank);
     struct ask *ask = ask_find(asks, key);
     asks->count += ask->key == 0;
@@ -206,9 +221,9 @@ struct tally_watch {
 
 struct tally_watch *tally_watch_new(const struct program *program)
 {
-    struct tally_watch *watch = zeroed(1, sizeof *watch);
+    struct tally_watch *watch = zeroed(1, sizeof(*watch));
     watch->program = program;
-    watch->tasks = zeroed(program->task_count, sizeof *watch->tasks);
+    watch->tasks = zeroed(program->task_count, sizeof(*watch->tasks));
     return watch;
 }
 
@@ -219,10 +234,12 @@ static struct sent *sent_by(struct tally_watch *watch, uint32_t rank)
         uint32_t count = rank + 1 > watch->program->rank_count
                              ? rank + 1
                              : watch->program->rank_count;
-        struct sent *more = realloc(watch->ranks, count * sizeof *more);
-        if (more == NULL)
+        struct sent *more = realloc(watch->ranks, count * sizeof(*more));
+        if (more == NULL) {
             abort();
-        memset(more + watch->rank_count, 0, (count - watch->rank_count) * sizeof *more);
+        }
+        memset(more + watch->rank_count, 0,
+               (count - watch->rank_count) * sizeof(*more));
         watch->ranks = more;
         watch->rank_count = count;
     }
@@ -244,16 +261,19 @@ static void see_send(struct tally_watch *watch, const struct sight *sight)
     watch->tally.bytes[message->type] += bytes;
     sent->messages++;
     sent->bytes += bytes;
-    if (sight->task >= watch->program->task_count || !is_of_vote(message->type))
+    if (sight->task >= watch->program->task_count || !is_of_vote(message->type)) {
         return;
+    }
     struct seen *seen = &watch->tasks[sight->task];
     seen->messages++;
     seen->bytes += bytes;
-    if (message->type != MESSAGE_MOTION || message->u.motion.want == WANT_NOTHING)
+    if (message->type != MESSAGE_MOTION || message->u.motion.want == WANT_NOTHING) {
         return;
+    }
     struct ask *ask = ask_of(&watch->asks, sight->task, sight->rank);
-    if (ask->since_ns != 0)
+    if (ask->since_ns != 0) {
         return;
+    }
     seen->asks++;
     ask->since_ns = 1 + sight->time_ns;
     ask->wants_data = message->u.motion.want == WANT_DATA;
@@ -262,23 +282,28 @@ static void see_send(struct tally_watch *watch, const struct sight *sight)
 /* The rank has the task's result: it came, or its own kernel made it. */
 static void see_result(struct tally_watch *watch, const struct sight *sight)
 {
-    if (watch->asks.count == 0)
+    if (watch->asks.count == 0) {
         return;
+    }
     struct ask *ask = ask_find(&watch->asks, ask_key(sight->task, sight->rank));
-    if (ask->key == 0 || ask->since_ns == 0 || (ask->wants_data && sight->data == NULL))
+    if (ask->key == 0 || ask->since_ns == 0 ||
+        (ask->wants_data && sight->data == NULL)) {
         return;
+    }
     uint64_t took_ns = sight->time_ns + 1 - ask->since_ns;
     ask->since_ns = 0;
     spread_add(&watch->tally.asks, took_ns);
-    if (watch->tasks[sight->task].votes > 0)
+    if (watch->tasks[sight->task].votes > 0) {
         spread_add(&watch->tally.vote_asks_ns, took_ns);
+    }
 }
 
 static void see_vote(struct tally_watch *watch, const struct sight *sight)
 {
     watch->tally.votes[sight->evidence]++;
-    if (sight->task >= watch->program->task_count)
+    if (sight->task >= watch->program->task_count) {
         return;
+    }
     struct seen *seen = &watch->tasks[sight->task];
     seen->votes++;
     seen->chair = sight->rank;
@@ -294,10 +319,12 @@ static struct ask *wait_of(struct tally_watch *watch, const struct sight *sight)
 static void see_waited(struct tally_watch *watch, const struct sight *sight)
 {
     struct ask *wait = wait_of(watch, sight);
-    if (wait->since_ns != 0)
+    if (wait->since_ns != 0) {
         spread_add(&watch->tally.waits, sight->time_ns + 1 - wait->since_ns);
-    if (sight->code < 0 && sight->code > -TALLY_CODES)
+    }
+    if (sight->code < 0 && sight->code > -TALLY_CODES) {
         watch->tally.wait_errors[-sight->code]++;
+    }
     wait->since_ns = 0;
 }
 
@@ -306,8 +333,9 @@ static void see_spawn(struct tally_watch *watch, const struct sight *sight)
     struct seen *seen = &watch->tasks[sight->task];
     watch->tally.spawns++;
     watch->tally.gossip_pairs += watch->program->rank_count - 1;
-    if (seen->votes == 0 || seen->needless || seen->chair != sight->rank)
+    if (seen->votes == 0 || seen->needless || seen->chair != sight->rank) {
         return;
+    }
     seen->needless = true;
     watch->tally.needless[seen->evidence]++;
 }
@@ -316,22 +344,25 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     (void)sim;
     struct tally_watch *watch = context;
-    if (sight->type == SIGHT_SEND)
+    if (sight->type == SIGHT_SEND) {
         see_send(watch, sight);
-    else if (sight->type == SIGHT_NOTE && sight->point == CORE_POINT_VOTE_CAST)
+    } else if (sight->type == SIGHT_NOTE && sight->point == CORE_POINT_VOTE_CAST) {
         see_vote(watch, sight);
-    if (sight->task >= watch->program->task_count)
+    }
+    if (sight->task >= watch->program->task_count) {
         return;
-    if (sight->type == SIGHT_SPAWN)
+    }
+    if (sight->type == SIGHT_SPAWN) {
         see_spawn(watch, sight);
-    else if (sight->type == SIGHT_WAIT)
+    } else if (sight->type == SIGHT_WAIT) {
         wait_of(watch, sight)->since_ns = 1 + sight->time_ns;
-    else if (sight->type == SIGHT_WAITED)
+    } else if (sight->type == SIGHT_WAITED) {
         see_waited(watch, sight);
-    else if (sight->type == SIGHT_START)
+    } else if (sight->type == SIGHT_START) {
         watch->tally.tasks_run++;
-    else if (sight->type == SIGHT_KEEP || sight->type == SIGHT_END)
+    } else if (sight->type == SIGHT_KEEP || sight->type == SIGHT_END) {
         see_result(watch, sight);
+    }
 }
 
 struct sim_watcher tally_watcher(struct tally_watch *watch)
@@ -344,18 +375,21 @@ struct sim_watcher tally_watcher(struct tally_watch *watch)
 static void count_faults(struct tally *tally, const struct sim_report *report,
                          const struct plan *plan)
 {
-    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++)
+    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++) {
         tally->fired[plan->rules[i].fault] += report->hits.fired[i];
-    for (int fault = 0; fault < PLAN_FAULT_END; fault++)
+    }
+    for (int fault = 0; fault < PLAN_FAULT_END; fault++) {
         tally->struck[fault] = tally->fired[fault] != 0;
+    }
 }
 
 static void count_votes(struct tally_watch *watch)
 {
     for (uint32_t i = 0; i < watch->program->task_count; i++) {
         const struct seen *seen = &watch->tasks[i];
-        if (seen->votes == 0)
+        if (seen->votes == 0) {
             continue;
+        }
         watch->tally.voted++;
         watch->tally.vote_messages += seen->messages;
         watch->tally.vote_bytes += seen->bytes;

@@ -19,7 +19,7 @@
 #ifndef CONSENSUS_SIM_TALLY_H
 #define CONSENSUS_SIM_TALLY_H
 
-#include "sim.h"
+#include "consensus/sim/sim.h"
 
 enum {
     TALLY_STEPS = 16,

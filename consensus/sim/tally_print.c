@@ -1,6 +1,6 @@
 /* tally_print.c - a tally for people. */
+#include "consensus/sim/tally.h"
 #include "proto/error.h"
-#include "tally.h"
 #include <inttypes.h>
 
 void tally_time_format(uint64_t ns, char *text, size_t size)
@@ -14,20 +14,22 @@ void tally_time_format(uint64_t ns, char *text, size_t size)
                  {1000, "us"},
                  {1, "ns"}};
     int unit = 0;
-    while (unit < 4 && ns < units[unit].ns)
+    while (unit < 4 && ns < units[unit].ns) {
         unit++;
+    }
     (void)snprintf(text, size, unit == 4 ? "%.0f %s" : "%.3g %s",
                    (double)ns / (double)units[unit].ns, units[unit].name);
 }
 
 static void print_bytes(double bytes, FILE *to)
 {
-    if (bytes < 1e3)
+    if (bytes < 1e3) {
         fprintf(to, "%.3g B", bytes);
-    else if (bytes < 1e6)
+    } else if (bytes < 1e6) {
         fprintf(to, "%.1f kB", bytes / 1e3);
-    else
+    } else {
         fprintf(to, "%.1f MB", bytes / 1e6);
+    }
 }
 
 static double share(uint64_t part, uint64_t of)
@@ -43,17 +45,19 @@ static void print_counted(uint64_t count, const char *what, const char *then, FI
 
 static void print_faults(const struct tally *tally, FILE *to)
 {
-    if (tally_total(tally->fired, PLAN_FAULT_END) == 0 || tally->runs < 2)
+    if (tally_total(tally->fired, PLAN_FAULT_END) == 0 || tally->runs < 2) {
         return;
+    }
     const char *separator = "";
     fputs("  faults       ", to);
-    for (int fault = 0; fault < PLAN_FAULT_END; fault++)
+    for (int fault = 0; fault < PLAN_FAULT_END; fault++) {
         if (tally->fired[fault] != 0) {
             fprintf(to, "%s%s %" PRIu64 " (", separator,
                     plan_fault_name((enum plan_fault)fault), tally->fired[fault]);
             print_counted(tally->struck[fault], "run", ")", to);
             separator = ", ";
         }
+    }
     fputc('\n', to);
 }
 
@@ -61,8 +65,9 @@ static void print_members(const struct tally *tally, FILE *to)
 {
     if (tally->views + tally->deaths + tally->removed + tally->joined +
             tally->departed + tally->quorums_lost ==
-        0)
+        0) {
         return;
+    }
     fputs("  membership   ", to);
     print_counted(tally->views, "view", ", ", to);
     print_counted(tally->deaths, "death", ", ", to);
@@ -77,17 +82,20 @@ static void print_votes(const struct tally *tally, FILE *to)
     uint64_t needless = tally_total(tally->needless, EVIDENCE_END);
     fprintf(to, "  votes        %" PRIu64, votes);
     const char *separator = ": ";
-    for (int i = 0; i < EVIDENCE_END; i++)
+    for (int i = 0; i < EVIDENCE_END; i++) {
         if (tally->votes[i] != 0) {
             fprintf(to, "%s%" PRIu64 " %s", separator, tally->votes[i],
                     evidence_name((enum evidence)i));
             separator = ", ";
         }
-    if (needless != 0)
+    }
+    if (needless != 0) {
         fprintf(to, "; %" PRIu64 " needless", needless);
+    }
     fputc('\n', to);
-    if (tally->voted == 0)
+    if (tally->voted == 0) {
         return;
+    }
     fprintf(to, "  per vote     %.1f messages, ",
             share(tally->vote_messages, tally->voted));
     print_bytes(share(tally->vote_bytes, tally->voted), to);
@@ -105,16 +113,18 @@ static void print_votes(const struct tally *tally, FILE *to)
 static void print_spread(const char *what, const struct tally_spread *spread,
                          const char *of, FILE *to)
 {
-    if (spread->count == 0)
+    if (spread->count == 0) {
         return;
+    }
     static const uint32_t per_mille[] = {500, 900, 990};
     char text[32];
     fprintf(to, "  %-12s", what);
     for (int i = 0; i < 3; i++) {
-        tally_time_format(tally_percentile_ns(spread, per_mille[i]), text, sizeof text);
+        tally_time_format(tally_percentile_ns(spread, per_mille[i]), text,
+                          sizeof(text));
         fprintf(to, " p%" PRIu32 " %s,", per_mille[i] / 10, text);
     }
-    tally_time_format(spread->most_ns, text, sizeof text);
+    tally_time_format(spread->most_ns, text, sizeof(text));
     fprintf(to, " most %s (%" PRIu64 " %s)\n", text, spread->count, of);
 }
 
@@ -122,24 +132,27 @@ static void print_spread(const char *what, const struct tally_spread *spread,
 static void print_wait_errors(const struct tally *tally, FILE *to)
 {
     const char *separator = "  wait errors  ";
-    for (int i = 0; i < TALLY_CODES; i++)
+    for (int i = 0; i < TALLY_CODES; i++) {
         if (tally->wait_errors[i] != 0) {
             fprintf(to, "%s%" PRIu64 " %s", separator, tally->wait_errors[i],
                     error_name(-i));
             separator = ", ";
         }
-    if (*separator == ',')
+    }
+    if (*separator == ',') {
         fputc('\n', to);
+    }
 }
 
 static void print_standstill(const struct tally *tally, FILE *to)
 {
     const struct sim_standstill *still = &tally->standstill;
     char lasted[32], bound[32];
-    if (still->bound_ns == 0)
+    if (still->bound_ns == 0) {
         return;
-    tally_time_format(still->lasted_ns, lasted, sizeof lasted);
-    tally_time_format(still->bound_ns, bound, sizeof bound);
+    }
+    tally_time_format(still->lasted_ns, lasted, sizeof(lasted));
+    tally_time_format(still->bound_ns, bound, sizeof(bound));
     fprintf(to, "  standstill   %s at most, %.0f%% of the bound of %s\n", lasted,
             100 * share(still->lasted_ns, still->bound_ns), bound);
 }
@@ -157,12 +170,13 @@ static void print_messages(const struct tally *tally, FILE *to)
     fputc('\n', to);
     fputs("  by type      ", to);
     const char *separator = "";
-    for (int i = 0; i < MESSAGE_TYPE_END; i++)
+    for (int i = 0; i < MESSAGE_TYPE_END; i++) {
         if (tally->messages[i] != 0) {
             fprintf(to, "%s%s %" PRIu64, separator,
                     message_type_name((enum message_type)i), tally->messages[i]);
             separator = ", ";
         }
+    }
     fputc('\n', to);
     fprintf(to, "  gossip       ");
     print_bytes((double)tally_gossip_bytes(tally), to);

@@ -1,9 +1,9 @@
 /* trial.c - see trial.h. */
-#include "trial.h"
-#include "checker.h"
-#include "narrator.h"
-#include "plan_private.h"
-#include "storm_checker.h"
+#include "consensus/sim/trial.h"
+#include "consensus/sim/checker.h"
+#include "consensus/sim/narrator.h"
+#include "consensus/sim/plan_private.h"
+#include "consensus/sim/storm_checker.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -56,10 +56,11 @@ static bool check_time(struct lexer *lexer, enum trial_setting setting, uint64_t
 {
     uint64_t least_ns = time_least_ns(setting), most_ns = time_most_ns(setting);
     char bound[32];
-    if (settings[setting].count || (ns >= least_ns && ns <= most_ns))
+    if (settings[setting].count || (ns >= least_ns && ns <= most_ns)) {
         return true;
+    }
     trial_setting_format(setting, ns < least_ns ? least_ns : most_ns, bound,
-                         sizeof bound);
+                         sizeof(bound));
     return lex_wrong(lexer, 0, lexer->end, "", "at %s %s",
                      ns < least_ns ? "least" : "most", bound);
 }
@@ -78,20 +79,26 @@ bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t 
         return true;
     }
     if (settings[setting].count ? !lex_integer(&lexer, &value)
-                                : !lex_time(&lexer, &value))
+                                : !lex_time(&lexer, &value)) {
         return false;
-    if (lexer.at < lexer.end)
+    }
+    if (lexer.at < lexer.end) {
         return lex_wrong(&lexer, 0, lexer.end, "", "\"%s\" is no %s", word,
                          settings[setting].count ? "number" : "time");
-    if (!check_time(&lexer, setting, value))
+    }
+    if (!check_time(&lexer, setting, value)) {
         return false;
-    if (setting == TRIAL_VOTERS && (value < 1 || value > LIMIT_VOTERS))
+    }
+    if (setting == TRIAL_VOTERS && (value < 1 || value > LIMIT_VOTERS)) {
         return lex_wrong(&lexer, 0, lexer.end, "", "there are 1 to %u voters",
                          LIMIT_VOTERS);
-    if (setting == TRIAL_WORKERS && value > 64)
+    }
+    if (setting == TRIAL_WORKERS && value > 64) {
         return lex_wrong(&lexer, 0, lexer.end, "", "there are 0 to 64 workers");
-    if (setting == TRIAL_GAPS && value > 1000)
+    }
+    if (setting == TRIAL_GAPS && value > 1000) {
         return lex_wrong(&lexer, 0, lexer.end, "", "of a thousand turns, at most 1000");
+    }
     *out = value;
     return true;
 }
@@ -104,14 +111,18 @@ size_t trial_setting_format(enum trial_setting setting, uint64_t value, char *te
         const char *name;
     } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
     int unit = 0;
-    if (value == CORE_NEVER && settings[setting].never)
+    if (value == CORE_NEVER && settings[setting].never) {
         return (size_t)snprintf(text, size, "never");
-    if (value == TRIAL_AUTO && settings[setting].adapt != 0)
+    }
+    if (value == TRIAL_AUTO && settings[setting].adapt != 0) {
         return (size_t)snprintf(text, size, "auto");
-    if (settings[setting].count)
+    }
+    if (settings[setting].count) {
         return (size_t)snprintf(text, size, "%" PRIu64, value);
-    while (unit < 3 && value % units[unit].ns != 0)
+    }
+    while (unit < 3 && value % units[unit].ns != 0) {
         unit++;
+    }
     return (size_t)snprintf(text, size, "%" PRIu64 "%s", value / units[unit].ns,
                             units[unit].name);
 }
@@ -120,22 +131,29 @@ bool trial_leave_parse(struct trial *trial, const char *word, struct plan_error 
 {
     struct lexer lexer = {.text = word, .end = strlen(word), .error = error};
     uint64_t rank, time_ns;
-    if (!lex_skip(&lexer, "r"))
+    if (!lex_skip(&lexer, "r")) {
         return lex_expected(&lexer, "a rank", "r0, r1, ...");
-    if (!lex_integer(&lexer, &rank))
+    }
+    if (!lex_integer(&lexer, &rank)) {
         return false;
-    if (!lex_skip(&lexer, "@"))
+    }
+    if (!lex_skip(&lexer, "@")) {
         return lex_expected(&lexer, "a time", "@2s");
-    if (!lex_time(&lexer, &time_ns))
+    }
+    if (!lex_time(&lexer, &time_ns)) {
         return false;
-    if (lexer.at < lexer.end)
+    }
+    if (lexer.at < lexer.end) {
         return lex_wrong(&lexer, lexer.at, lexer.end - lexer.at, "",
                          "that is too much");
-    if (trial->leave_count == TRIAL_LEAVES_MAX)
+    }
+    if (trial->leave_count == TRIAL_LEAVES_MAX) {
         return lex_wrong(&lexer, 0, lexer.end, "", "at most %d ranks leave",
                          TRIAL_LEAVES_MAX);
-    if (rank >= LIMIT_RANKS)
+    }
+    if (rank >= LIMIT_RANKS) {
         return lex_wrong(&lexer, 0, lexer.end, "", "there is no such rank");
+    }
     trial->leaves[trial->leave_count++] = (struct trial_leave){(uint32_t)rank, time_ns};
     return true;
 }
@@ -144,18 +162,21 @@ static void apply_settings(const struct trial *trial, struct sim_weather *weathe
 {
     for (int i = 0; i < TRIAL_SETTING_END; i++) {
         char *field = (char *)weather + settings[i].offset;
-        if (!trial->set[i])
-            continue;
-        if (settings[i].adapt != 0 && trial->settings[i] == TRIAL_AUTO) {
-            weather->adapt |= settings[i].adapt;
-            if (i == TRIAL_SUSPECT) /* as on real ranks */
-                weather->suspect_ns = SUSPECT_HEARTBEATS * weather->heartbeat_ns;
+        if (!trial->set[i]) {
             continue;
         }
-        if (settings[i].count)
+        if (settings[i].adapt != 0 && trial->settings[i] == TRIAL_AUTO) {
+            weather->adapt |= settings[i].adapt;
+            if (i == TRIAL_SUSPECT) { /* as on real ranks */
+                weather->suspect_ns = SUSPECT_HEARTBEATS * weather->heartbeat_ns;
+            }
+            continue;
+        }
+        if (settings[i].count) {
             *(uint32_t *)(void *)field = (uint32_t)trial->settings[i];
-        else
+        } else {
             *(uint64_t *)(void *)field = trial->settings[i];
+        }
     }
 }
 
@@ -172,16 +193,20 @@ static void fit_settings(const struct trial *trial, struct sim_weather *weather)
     if (!set[TRIAL_HEARTBEAT]) {
         raise_to(&weather->heartbeat_ns, weather->step_ns / STEP_HEARTBEATS);
         uint64_t most_ns = weather->suspect_ns / SUSPECT_HEARTBEATS + 1;
-        if (set[TRIAL_SUSPECT] && weather->heartbeat_ns > most_ns)
+        if (set[TRIAL_SUSPECT] && weather->heartbeat_ns > most_ns) {
             weather->heartbeat_ns = most_ns;
+        }
     }
-    if (!set[TRIAL_SUSPECT])
+    if (!set[TRIAL_SUSPECT]) {
         raise_to(&weather->suspect_ns, SUSPECT_HEARTBEATS * weather->heartbeat_ns);
-    if (!set[TRIAL_LEASE])
+    }
+    if (!set[TRIAL_LEASE]) {
         raise_to(&weather->lease_ns, LEASE_HEARTBEATS * weather->heartbeat_ns);
-    if (!set[TRIAL_QUORUM_WAIT])
+    }
+    if (!set[TRIAL_QUORUM_WAIT]) {
         raise_to(&weather->quorum_wait_ns,
                  2 * (weather->suspect_ns + weather->lease_ns));
+    }
 }
 
 /* --- What is not the program ----------------------------------------------------- */
@@ -219,13 +244,15 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
                                                        ? trial->plan
                                                        : NULL};
     *plan = (struct plan){.rule_count = 0};
-    if (trial->steady)
+    if (trial->steady) {
         set_steady(weather);
-    else
+    } else {
         sim_weather_draw(seed, rank_count(trial), weather);
+    }
     apply_settings(trial, weather);
-    if (trial->faults == TRIAL_NONE)
+    if (trial->faults == TRIAL_NONE) {
         return false;
+    }
     if (trial->faults == TRIAL_PLAN) {
         *plan = *trial->plan;
         storm_default(&request, weather, storm);
@@ -234,8 +261,9 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
     }
     apply_settings(trial, weather);
     fit_settings(trial, weather);
-    for (uint32_t i = 0; i < trial->leave_count; i++)
+    for (uint32_t i = 0; i < trial->leave_count; i++) {
         storm->leave_ns[trial->leaves[i].rank] = trial->leaves[i].time_ns;
+    }
     return true;
 }
 
@@ -250,8 +278,9 @@ void trial_draw_plan(const struct trial *trial, uint64_t seed, struct plan *out)
     struct storm storm;
     struct trial drawn = *trial;
     drawn.faults = TRIAL_DRAWN;
-    if (set_scene(&drawn, seed, &weather, &storm, out))
+    if (set_scene(&drawn, seed, &weather, &storm, out)) {
         storm_release(&storm);
+    }
 }
 
 /* --- The program ----------------------------------------------------------------- */
@@ -260,18 +289,21 @@ void trial_draw_plan(const struct trial *trial, uint64_t seed, struct plan *out)
 static struct program *make_program(const struct trial *trial, uint64_t seed,
                                     struct script_error *error)
 {
-    if (trial->workload.kind != WORKLOAD_RANDOM || trial->faults == TRIAL_NONE)
+    if (trial->workload.kind != WORKLOAD_RANDOM || trial->faults == TRIAL_NONE) {
         return workload_program(&trial->workload, seed, rank_count(trial), trial->tasks,
                                 error);
+    }
     return workload_survivable(seed, rank_count(trial), trial->tasks, error);
 }
 
 static bool has_barrier(const struct program *program)
 {
     const struct program_script *script = program_script(program, 0, 0);
-    for (uint32_t i = 0; i < script->count; i++)
-        if (script->steps[i].op == PROGRAM_BARRIER)
+    for (uint32_t i = 0; i < script->count; i++) {
+        if (script->steps[i].op == PROGRAM_BARRIER) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -282,7 +314,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct script_error *er
     *error = (struct script_error){0};
     va_list values;
     va_start(values, format);
-    (void)vsnprintf(error->wrong, sizeof error->wrong, format, values);
+    (void)vsnprintf(error->wrong, sizeof(error->wrong), format, values);
     va_end(values);
     return false;
 }
@@ -292,14 +324,15 @@ static bool check_detection(const struct trial *trial, struct script_error *erro
 {
     static const enum trial_setting longer[] = {TRIAL_SUSPECT, TRIAL_LEASE};
     uint64_t heartbeat_ns = trial->settings[TRIAL_HEARTBEAT];
-    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
+    for (size_t i = 0; i < sizeof(longer) / sizeof(*longer); i++) {
         char beats[32], value[32];
         uint64_t ns = trial->settings[longer[i]];
         if (!trial->set[TRIAL_HEARTBEAT] || !trial->set[longer[i]] ||
-            ns >= LEASE_HEARTBEATS * heartbeat_ns)
+            ns >= LEASE_HEARTBEATS * heartbeat_ns) {
             continue;
-        trial_setting_format(TRIAL_HEARTBEAT, heartbeat_ns, beats, sizeof beats);
-        trial_setting_format(longer[i], ns, value, sizeof value);
+        }
+        trial_setting_format(TRIAL_HEARTBEAT, heartbeat_ns, beats, sizeof(beats));
+        trial_setting_format(longer[i], ns, value, sizeof(value));
         return refuse(error, "--%s %s is less than %d times --heartbeat %s",
                       trial_setting_name(longer[i]), value, LEASE_HEARTBEATS, beats);
     }
@@ -308,20 +341,25 @@ static bool check_detection(const struct trial *trial, struct script_error *erro
 
 bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *error)
 {
-    if (!check_detection(trial, error))
+    if (!check_detection(trial, error)) {
         return false;
+    }
     struct plan_error plan_error;
     if (trial->plan != NULL &&
-        plan_check_ranks(trial->plan, rank_count(trial), &plan_error) != MOOT_OK)
+        plan_check_ranks(trial->plan, rank_count(trial), &plan_error) != MOOT_OK) {
         return refuse(error, "the plan does not fit %u ranks: %s",
                       (unsigned)rank_count(trial), plan_error.wrong);
-    for (uint32_t i = 0; i < trial->leave_count; i++)
-        if (trial->leaves[i].rank >= rank_count(trial))
+    }
+    for (uint32_t i = 0; i < trial->leave_count; i++) {
+        if (trial->leaves[i].rank >= rank_count(trial)) {
             return refuse(error, "there is no rank %u to leave",
                           (unsigned)trial->leaves[i].rank);
+        }
+    }
     struct program *program = make_program(trial, seed, error);
-    if (program == NULL)
+    if (program == NULL) {
         return false;
+    }
     bool good = trial->faults == TRIAL_NONE || !has_barrier(program);
     program_free(program);
     return good || refuse(error, "a barrier does not survive faults: --faults none");
@@ -343,9 +381,10 @@ bool trial_run(const struct trial *trial, uint64_t seed, FILE *story,
     struct storm storm;
     struct sim_watcher watchers[2];
     struct program *program = make_program(trial, seed, &error);
-    if (program == NULL)
+    if (program == NULL) {
         abort();
-    memset(out, 0, sizeof *out);
+    }
+    memset(out, 0, sizeof(*out));
     out->task_count = program->task_count;
     bool stormy = set_scene(trial, seed, &weather, &storm, &out->plan);
     /* A chair that may yield because time has passed may do so needlessly. */
@@ -372,7 +411,8 @@ bool trial_run(const struct trial *trial, uint64_t seed, FILE *story,
     out->unfired = good ? find_unfired(trial, &out->plan, &out->report) : 0;
     narrator_free(narrator);
     program_free(program);
-    if (stormy)
+    if (stormy) {
         storm_release(&storm);
+    }
     return good;
 }

@@ -8,9 +8,9 @@
 #ifndef CONSENSUS_SIM_TRIAL_H
 #define CONSENSUS_SIM_TRIAL_H
 
-#include "storm.h"
-#include "tally.h"
-#include "workload.h"
+#include "consensus/sim/storm.h"
+#include "consensus/sim/tally.h"
+#include "consensus/sim/workload.h"
 
 enum trial_faults {
     TRIAL_DRAWN, /* each seed its own mix */

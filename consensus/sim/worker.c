@@ -4,7 +4,7 @@
  * kernels do: it spawns its children, waits for the awaited ones in turn (its worker is
  * free for others meanwhile), works, and ends.  Ready tasks start in a seeded order.
  */
-#include "world.h"
+#include "consensus/sim/world.h"
 #include <stdlib.h>
 
 /* What comes instead of a failed task's result. */
@@ -25,19 +25,22 @@ static int32_t input_status(struct host *host, uint32_t task)
         uint32_t input =
             data ? spec->inputs.items[i] : spec->after.items[i - spec->inputs.count];
         const struct record *record = &host->records[input];
-        if (record->verdict != MOOT_OK)
+        if (record->verdict != MOOT_OK) {
             return record->verdict;
+        }
         bool here = record->kept && (!data || record->kept_data);
-        if (!here && record->last_verdict != MOOT_OK)
+        if (!here && record->last_verdict != MOOT_OK) {
             return record->last_verdict;
-        if (!record->kept)
+        }
+        if (!record->kept) {
             sim_fail(sim, "contract", "rank %u runs %s without %s",
                      (unsigned)host->rank, spec->name, sim->program->tasks[input].name);
-        else if (record->status != MOOT_OK)
+        } else if (record->status != MOOT_OK) {
             return MOOT_ERR_TASK_FAILED;
-        else if (data && !record->kept_data)
+        } else if (data && !record->kept_data) {
             sim_fail(sim, "contract", "rank %u runs %s without the bytes of %s",
                      (unsigned)host->rank, spec->name, sim->program->tasks[input].name);
+        }
     }
     return MOOT_OK;
 }
@@ -53,8 +56,9 @@ static void schedule(struct host *host, uint32_t task, uint64_t delay_ns)
 static void give_slot_back(struct host *host, uint32_t task)
 {
     struct record *record = &host->records[task];
-    if (record->holds_slot)
+    if (record->holds_slot) {
         host->slots_used--;
+    }
     record->holds_slot = false;
 }
 
@@ -67,7 +71,7 @@ static void compute(struct host *host, uint32_t task)
     const struct program_task *spec = &program->tasks[task];
     struct record *record = &host->records[task];
     struct program_bytes *parts =
-        sim_alloc((size_t)spec->inputs.count + spec->children.count, sizeof *parts);
+        sim_alloc((size_t)spec->inputs.count + spec->children.count, sizeof(*parts));
     size_t count = 0;
     for (uint32_t i = 0; i < spec->inputs.count; i++) {
         const struct record *input = &host->records[spec->inputs.items[i]];
@@ -75,8 +79,9 @@ static void compute(struct host *host, uint32_t task)
     }
     for (uint32_t i = 0; i < spec->children.count; i++) {
         const struct record *child = &host->records[spec->children.items[i]];
-        if (program->tasks[spec->children.items[i]].awaited)
+        if (program->tasks[spec->children.items[i]].awaited) {
             parts[count++] = (struct program_bytes){child->bytes, child->size};
+        }
     }
     record->size = spec->result_bytes;
     record->bytes = sim_alloc(1, record->size);
@@ -88,17 +93,19 @@ static void end(struct host *host, uint32_t task, int32_t status)
 {
     struct sim *sim = host->sim;
     struct record *record = &host->records[task];
-    if (status != MOOT_OK && record->seen)
+    if (status != MOOT_OK && record->seen) {
         status = MOOT_ERR_RESULT_LOST;
+    }
     record->ended = record->kept = record->kept_data = true;
     record->status = status;
     if (status == MOOT_OK) {
         compute(host, task);
     } else {
-        record->size = sizeof STORY;
-        record->bytes = sim_alloc(1, sizeof STORY);
-        for (size_t i = 0; i < sizeof STORY; i++)
+        record->size = sizeof(STORY);
+        record->bytes = sim_alloc(1, sizeof(STORY));
+        for (size_t i = 0; i < sizeof(STORY); i++) {
             ((char *)record->bytes)[i] = STORY[i];
+        }
     }
     give_slot_back(host, task);
     sim_moved(sim);
@@ -150,8 +157,9 @@ static bool wait_for_child(struct host *host, uint32_t task)
     struct record *record = &host->records[task];
     for (; record->next_child < spec->children.count; record->next_child++) {
         uint32_t child = spec->children.items[record->next_child];
-        if (!host->sim->program->tasks[child].awaited || child_has_ended(host, child))
+        if (!host->sim->program->tasks[child].awaited || child_has_ended(host, child)) {
             continue;
+        }
         give_slot_back(host, task);
         tell_waiting(host, task, true);
         record->waits_child = true;
@@ -169,10 +177,12 @@ static int32_t children_status(const struct host *host, uint32_t task)
     for (uint32_t i = 0; i < spec->children.count; i++) {
         uint32_t child = spec->children.items[i];
         const struct record *record = &host->records[child];
-        if (!host->sim->program->tasks[child].awaited)
+        if (!host->sim->program->tasks[child].awaited) {
             continue;
-        if (record->verdict != MOOT_OK || record->status != MOOT_OK)
+        }
+        if (record->verdict != MOOT_OK || record->status != MOOT_OK) {
             return MOOT_ERR_TASK_FAILED;
+        }
     }
     return MOOT_OK;
 }
@@ -180,8 +190,9 @@ static int32_t children_status(const struct host *host, uint32_t task)
 void worker_wake(struct host *host, uint32_t task)
 {
     int32_t parent = host->sim->program->tasks[task].parent;
-    if (parent != PROGRAM_NONE)
+    if (parent != PROGRAM_NONE) {
         host->woken |= host->records[parent].waits_child;
+    }
 }
 
 void worker_settle(struct host *host)
@@ -189,11 +200,13 @@ void worker_settle(struct host *host)
     uint32_t tasks = host->parents_waiting > 0 ? host->sim->program->task_count : 0;
     for (uint32_t task = 0; task < tasks; task++) {
         struct record *record = &host->records[task];
-        if (!record->waits_child || record->child_ended)
+        if (!record->waits_child || record->child_ended) {
             continue;
+        }
         const struct program_task *spec = &host->sim->program->tasks[task];
-        if (!child_has_ended(host, spec->children.items[record->next_child]))
+        if (!child_has_ended(host, spec->children.items[record->next_child])) {
             continue;
+        }
         record->child_ended = true;
         tell_waiting(host, task, false);
         schedule(host, task, random_below(&host->sim->durations, 1000));
@@ -208,11 +221,13 @@ static void show_start(struct host *host, uint32_t task)
     struct sight sight = {
         .type = SIGHT_START, .time_ns = sim->now_ns, .rank = host->rank, .task = task};
     sim_see(sim, &sight);
-    if (sim_canary(sim, SIM_CANARY_RUN_TWICE))
+    if (sim_canary(sim, SIM_CANARY_RUN_TWICE)) {
         sim_see(sim, &sight);
+    }
     sight.rank = (sight.rank + 1) % sim->program->rank_count;
-    if (sight.rank != host->rank && sim_canary(sim, SIM_CANARY_RUN_ELSEWHERE))
+    if (sight.rank != host->rank && sim_canary(sim, SIM_CANARY_RUN_ELSEWHERE)) {
         sim_see(sim, &sight);
+    }
     strike_at_point(host, CORE_POINT_TASK_START);
 }
 
@@ -233,10 +248,12 @@ static void start(struct host *host, uint32_t task)
         return;
     }
     show_start(host, task);
-    if (host->dead)
+    if (host->dead) {
         return;
-    for (uint32_t i = 0; i < spec->children.count && !spec->fails; i++)
+    }
+    for (uint32_t i = 0; i < spec->children.count && !spec->fails; i++) {
         host_register(host, spec->children.items[i], 0, false);
+    }
     uint64_t work_ns = UINT64_C(1000) * spec->work_us;
     schedule(host, task, random_between(&sim->durations, work_ns / 2, work_ns));
 }
@@ -258,8 +275,9 @@ static void go_on(struct host *host, uint32_t task)
 {
     const struct program_task *spec = &host->sim->program->tasks[task];
     struct record *record = &host->records[task];
-    if (record->ended)
+    if (record->ended) {
         return;
+    }
     if (!record->slowed) {
         record->slowed = true;
         uint64_t more_ns = strike_slow_ns(host, host->sim->now_ns - record->started_ns);
@@ -273,24 +291,27 @@ static void go_on(struct host *host, uint32_t task)
         host->parents_waiting--;
         tell_need(host, task, spec->children.items[record->next_child], CORE_EV_UNNEED);
     }
-    if (spec->fails)
+    if (spec->fails) {
         end(host, task, MOOT_ERR_KERNEL_CODE);
-    else if (!wait_for_child(host, task))
+    } else if (!wait_for_child(host, task)) {
         end(host, task, children_status(host, task));
+    }
 }
 
 void worker_go_on(struct host *host, uint32_t task)
 {
-    if (task == host->sim->program->task_count)
+    if (task == host->sim->program->task_count) {
         fill(host);
-    else
+    } else {
         go_on(host, task);
+    }
 }
 
 void worker_fill(struct host *host)
 {
-    if (host->fill_due || host->ready_count == 0)
+    if (host->fill_due || host->ready_count == 0) {
         return;
+    }
     host->fill_due = true;
     schedule(host, host->sim->program->task_count,
              random_below(&host->sim->durations, 200));
@@ -298,8 +319,9 @@ void worker_fill(struct host *host)
 
 void worker_offer(struct host *host, uint32_t task)
 {
-    if (sim_canary(host->sim, SIM_CANARY_FORGET_TASK))
+    if (sim_canary(host->sim, SIM_CANARY_FORGET_TASK)) {
         return;
+    }
     host->ready[host->ready_count++] = task;
     worker_fill(host);
 }

@@ -13,9 +13,9 @@
 #ifndef CONSENSUS_SIM_WORKLOAD_H
 #define CONSENSUS_SIM_WORKLOAD_H
 
-#include "plan.h"
-#include "program.h"
-#include "script.h"
+#include "consensus/sim/plan.h"
+#include "consensus/sim/program.h"
+#include "consensus/sim/script.h"
 
 /* X(name, "text", default rate in ppm, 0: it takes none, "what it is") */
 #define WORKLOADS(X)                                                                   \

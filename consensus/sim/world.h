@@ -23,10 +23,10 @@
 #define CONSENSUS_SIM_WORLD_H
 
 #include "consensus/link.h"
-#include "liveness.h"
-#include "parcel.h"
-#include "random.h"
-#include "sim.h"
+#include "consensus/sim/liveness.h"
+#include "consensus/sim/parcel.h"
+#include "consensus/sim/random.h"
+#include "consensus/sim/sim.h"
 
 struct host;
 
@@ -156,7 +156,7 @@ struct pair {
         struct flight *flight;
         uint64_t number;
         uint32_t waits_for; /* so many later ones are to pass it */
-    } * held;
+    } *held;
     uint32_t held_count, held_room;
 };
 

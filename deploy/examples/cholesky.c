@@ -62,10 +62,12 @@ static void make_tile(const struct place *p, double *tile)
 {
     uint64_t rows = (uint64_t)p->rows, n = rows * (uint64_t)p->tiles;
 
-    for (uint64_t r = 0; r < rows; r++)
-        for (uint64_t c = 0; c < rows; c++)
+    for (uint64_t r = 0; r < rows; r++) {
+        for (uint64_t c = 0; c < rows; c++) {
             tile[r * rows + c] =
                 entry((uint64_t)p->i * rows + r, (uint64_t)p->j * rows + c, n);
+        }
+    }
 }
 
 /* c -= a b^T */
@@ -75,8 +77,9 @@ static void tile_gemm(size_t rows, double *c, const double *a, const double *b)
         for (size_t j = 0; j < rows; j++) {
             double sum = 0.0;
 
-            for (size_t k = 0; k < rows; k++)
+            for (size_t k = 0; k < rows; k++) {
                 sum += a[i * rows + k] * b[j * rows + k];
+            }
             c[i * rows + j] -= sum;
         }
     }
@@ -87,14 +90,17 @@ static void tile_gemm(size_t rows, double *c, const double *a, const double *b)
 static bool tile_potrf(size_t rows, double *a)
 {
     for (size_t j = 0; j < rows; j++) {
-        for (size_t k = 0; k < j; k++)
+        for (size_t k = 0; k < j; k++) {
             a[j * rows + j] -= a[j * rows + k] * a[j * rows + k];
-        if (!(a[j * rows + j] > 0.0))
+        }
+        if (!(a[j * rows + j] > 0.0)) {
             return false;
+        }
         a[j * rows + j] = sqrt(a[j * rows + j]);
         for (size_t i = j + 1; i < rows; i++) {
-            for (size_t k = 0; k < j; k++)
+            for (size_t k = 0; k < j; k++) {
                 a[i * rows + j] -= a[i * rows + k] * a[j * rows + k];
+            }
             a[i * rows + j] /= a[j * rows + j];
             a[j * rows + i] = 0.0;
         }
@@ -107,8 +113,9 @@ static void tile_trsm(size_t rows, double *a, const double *l)
 {
     for (size_t i = 0; i < rows; i++) {
         for (size_t j = 0; j < rows; j++) {
-            for (size_t k = 0; k < j; k++)
+            for (size_t k = 0; k < j; k++) {
                 a[i * rows + j] -= a[i * rows + k] * l[j * rows + k];
+            }
             a[i * rows + j] /= l[j * rows + j];
         }
     }
@@ -123,8 +130,9 @@ static double *new_version(moot_call *call)
 {
     double *tile = moot_call_update(call, 0);
 
-    if (tile == NULL)
+    if (tile == NULL) {
         moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for a tile");
+    }
     return tile;
 }
 
@@ -147,11 +155,12 @@ static int kernel_make(moot_call *call, void *user)
 {
     const struct place *p = place_of(call);
     size_t rows = (size_t)p->rows;
-    double *tile = moot_call_output(call, rows * rows * sizeof *tile);
+    double *tile = moot_call_output(call, rows * rows * sizeof(*tile));
 
     (void)user;
-    if (tile == NULL)
+    if (tile == NULL) {
         return moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for a tile");
+    }
     make_tile(p, tile);
     return MOOT_OK;
 }
@@ -163,10 +172,12 @@ static int kernel_potrf(moot_call *call, void *user)
     double *tile = new_version(call);
 
     (void)user;
-    if (tile == NULL)
+    if (tile == NULL) {
         return MOOT_ERR_NO_MEMORY;
-    if (!tile_potrf(rows, tile))
+    }
+    if (!tile_potrf(rows, tile)) {
         return moot_call_fail(call, MOOT_ERR_INVALID, "A is not positive definite");
+    }
     return MOOT_OK;
 }
 
@@ -177,8 +188,9 @@ static int kernel_trsm(moot_call *call, void *user)
     double *tile = new_version(call);
 
     (void)user;
-    if (tile == NULL)
+    if (tile == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     tile_trsm(rows, tile, input(call, 1));
     return MOOT_OK;
 }
@@ -191,8 +203,9 @@ static int kernel_gemm(moot_call *call, void *user)
     double *tile = new_version(call);
 
     (void)user;
-    if (tile == NULL)
+    if (tile == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     tile_gemm(rows, tile, input(call, 1), input(call, moot_call_input_count(call) - 1));
     return MOOT_OK;
 }
@@ -203,7 +216,7 @@ static uint64_t digest(uint64_t so_far, const double *tile, size_t count)
     for (size_t e = 0; e < count; e++) {
         uint64_t word;
 
-        memcpy(&word, &tile[e], sizeof word);
+        memcpy(&word, &tile[e], sizeof(word));
         so_far = (so_far ^ word) * 0x100000001b3u;
     }
     return so_far;
@@ -216,8 +229,8 @@ static int kernel_residual(moot_call *call, void *user)
     const struct place *p = place_of(call);
     size_t rows = (size_t)p->rows, terms = moot_call_input_count(call) / 2;
     double weight = p->i == p->j ? 1.0 : 2.0;
-    double *tile = calloc(rows * rows, sizeof *tile);
-    struct norms *norms = moot_call_output(call, sizeof *norms);
+    double *tile = calloc(rows * rows, sizeof(*tile));
+    struct norms *norms = moot_call_output(call, sizeof(*norms));
 
     (void)user;
     if (tile == NULL || norms == NULL) {
@@ -226,12 +239,15 @@ static int kernel_residual(moot_call *call, void *user)
     }
     *norms = (struct norms){0};
     make_tile(p, tile);
-    for (size_t e = 0; e < rows * rows; e++)
+    for (size_t e = 0; e < rows * rows; e++) {
         norms->matrix += weight * tile[e] * tile[e];
-    for (size_t k = 0; k < terms; k++)
+    }
+    for (size_t k = 0; k < terms; k++) {
         tile_gemm(rows, tile, input(call, k), input(call, terms + k));
-    for (size_t e = 0; e < rows * rows; e++)
+    }
+    for (size_t e = 0; e < rows * rows; e++) {
         norms->residual += weight * tile[e] * tile[e];
+    }
     free(tile);
     norms->digest = digest(0xcbf29ce484222325u, input(call, terms - 1), rows * rows);
     return MOOT_OK;
@@ -240,11 +256,12 @@ static int kernel_residual(moot_call *call, void *user)
 /* norms... -> their sum */
 static int kernel_sum(moot_call *call, void *user)
 {
-    struct norms *sum = moot_call_output(call, sizeof *sum);
+    struct norms *sum = moot_call_output(call, sizeof(*sum));
 
     (void)user;
-    if (sum == NULL)
+    if (sum == NULL) {
         return moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for two numbers");
+    }
     *sum = (struct norms){0};
     for (size_t i = 0; i < moot_call_input_count(call); i++) {
         size_t size;
@@ -273,8 +290,9 @@ struct factorisation {
 
 static void check(const moot *m, const char *what, int code)
 {
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         return;
+    }
     fprintf(stderr, "cholesky: rank %d: %s: %s\n", m == NULL ? -1 : moot_rank(m), what,
             moot_last_error(m));
     exit(EXIT_WRONG);
@@ -291,7 +309,7 @@ static moot_task spawn(const struct factorisation *f, moot_kernel_id kernel, int
           moot_task_spawn(f->m,
                           &(moot_task_spec){.kernel = kernel,
                                             .args = &place,
-                                            .args_size = sizeof place,
+                                            .args_size = sizeof(place),
                                             .inputs = inputs,
                                             .input_count = input_count,
                                             .label = label},
@@ -311,9 +329,11 @@ static void spawn_factorisation(struct factorisation *f)
 {
     moot_task(*t)[TILES_MAX] = f->tile;
 
-    for (int32_t i = 0; i < f->tiles; i++)
-        for (int32_t j = 0; j <= i; j++)
+    for (int32_t i = 0; i < f->tiles; i++) {
+        for (int32_t j = 0; j <= i; j++) {
             t[i][j] = spawn(f, f->make, i, j, NULL, 0, "make");
+        }
+    }
     for (int32_t k = 0; k < f->tiles; k++) {
         replace(f, &t[k][k], spawn(f, f->potrf, k, k, &t[k][k], 1, "potrf"));
         for (int32_t i = k + 1; i < f->tiles; i++) {
@@ -341,13 +361,14 @@ static void access_tiles(struct factorisation *f, moot_kernel_id kernel, int32_t
     struct place place = {i, j, f->tiles, f->rows};
     moot_access accesses[3] = {{f->data[i][j], MOOT_READWRITE}};
 
-    for (size_t k = 0; k < read_count; k++)
+    for (size_t k = 0; k < read_count; k++) {
         accesses[k + 1] = (moot_access){read[k], MOOT_READ};
+    }
     check(f->m, label,
           moot_data_spawn(f->m,
                           &(moot_task_spec){.kernel = kernel,
                                             .args = &place,
-                                            .args_size = sizeof place,
+                                            .args_size = sizeof(place),
                                             .label = label},
                           accesses, read_count + 1, NULL));
 }
@@ -365,13 +386,16 @@ static void spawn_by_access(struct factorisation *f)
 {
     moot_data(*a)[TILES_MAX] = f->data;
 
-    for (int32_t i = 0; i < f->tiles; i++)
-        for (int32_t j = 0; j <= i; j++)
+    for (int32_t i = 0; i < f->tiles; i++) {
+        for (int32_t j = 0; j <= i; j++) {
             make_data(f, i, j);
+        }
+    }
     for (int32_t k = 0; k < f->tiles; k++) {
         access_tiles(f, f->potrf, k, k, NULL, 0, "potrf");
-        for (int32_t i = k + 1; i < f->tiles; i++)
+        for (int32_t i = k + 1; i < f->tiles; i++) {
             access_tiles(f, f->trsm, i, k, &a[k][k], 1, "trsm");
+        }
         for (int32_t i = k + 1; i < f->tiles; i++) {
             for (int32_t j = k + 1; j <= i; j++) {
                 moot_data read[] = {a[i][k], a[j][k]};
@@ -381,9 +405,11 @@ static void spawn_by_access(struct factorisation *f)
             }
         }
     }
-    for (int32_t i = 0; i < f->tiles; i++)
-        for (int32_t j = 0; j <= i; j++)
+    for (int32_t i = 0; i < f->tiles; i++) {
+        for (int32_t j = 0; j <= i; j++) {
             check(f->m, "version", moot_data_version(f->m, a[i][j], &f->tile[i][j]));
+        }
+    }
 }
 
 /* Spawns the check of every tile and their sum, and returns the sum's task. */
@@ -394,8 +420,8 @@ static moot_task spawn_check(struct factorisation *f)
             moot_task inputs[2 * TILES_MAX];
             size_t terms = (size_t)j + 1;
 
-            memcpy(inputs, f->tile[i], terms * sizeof inputs[0]);
-            memcpy(inputs + terms, f->tile[j], terms * sizeof inputs[0]);
+            memcpy(inputs, f->tile[i], terms * sizeof(inputs[0]));
+            memcpy(inputs + terms, f->tile[j], terms * sizeof(inputs[0]));
             f->part[f->parts++] =
                 spawn(f, f->residual, i, j, inputs, 2 * terms, "residual");
         }
@@ -418,11 +444,12 @@ static void register_kernels(struct factorisation *f)
         {"cholesky.sum", kernel_sum, &f->sum},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         check(f->m, rows[i].name,
               moot_kernel_register(
                   f->m, &(moot_kernel){.name = rows[i].name, .fn = rows[i].fn},
                   rows[i].id));
+    }
 }
 
 /* Everything between open and close; returns the exit status. */
@@ -436,20 +463,22 @@ static int run(struct factorisation *f)
     size_t size;
 
     register_kernels(f);
-    if (f->by_access)
+    if (f->by_access) {
         spawn_by_access(f);
-    else
+    } else {
         spawn_factorisation(f);
+    }
     sum = spawn_check(f);
     check(f->m, "fetch", moot_task_fetch(f->m, sum, MOOT_FOREVER, &data, &size));
     norms = data;
     residual = sqrt(norms->residual / norms->matrix);
     check(f->m, "stats", moot_stats_get(f->m, &stats));
-    if (moot_rank(f->m) == 0)
+    if (moot_rank(f->m) == 0) {
         printf(
             "n %.0f, residual %.2e (allowed %.2e), L %016llx, %llu tasks, %llu votes\n",
             n, residual, 1e-12 * n, (unsigned long long)norms->digest,
             (unsigned long long)stats.tasks_spawned, (unsigned long long)stats.votes);
+    }
     if (!(residual <= 1e-12 * n)) {
         fprintf(stderr, "cholesky: rank %d: WRONG: the residual is %g\n",
                 moot_rank(f->m), residual);
@@ -468,41 +497,47 @@ static bool parse_number(const char *text, long high, int32_t *out)
     char *end;
     long value = strtol(text, &end, 10);
 
-    if (end == text || *end != '\0' || value < 1 || value > high)
+    if (end == text || *end != '\0' || value < 1 || value > high) {
         return false;
+    }
     *out = (int32_t)value;
     return true;
 }
 
 int main(int argc, char **argv)
 {
-    struct factorisation *f = calloc(1, sizeof *f);
+    struct factorisation *f = calloc(1, sizeof(*f));
     int status = EXIT_INPUT;
     bool good;
 
-    if (f == NULL)
+    if (f == NULL) {
         return EXIT_WRONG;
+    }
     f->by_access = argc > 1 && strcmp(argv[1], "--data") == 0;
     argc -= f->by_access;
     argv += f->by_access;
     good = argc <= 3;
     f->tiles = 8;
     f->rows = 64;
-    if (good && argc > 1)
+    if (good && argc > 1) {
         good = parse_number(argv[1], TILES_MAX, &f->tiles);
-    if (good && argc > 2)
+    }
+    if (good && argc > 2) {
         good = parse_number(argv[2], TILE_ROWS_MAX, &f->rows);
+    }
     check(NULL, "open", moot_open(NULL, &f->m));
-    if (good)
+    if (good) {
         status = run(f);
-    else if (moot_rank(f->m) == 0)
+    } else if (moot_rank(f->m) == 0) {
         fprintf(stderr,
                 "usage: cholesky [--data] [TILES [TILE_ROWS]], at most %d tiles a side "
                 "of %d "
                 "rows\n",
                 TILES_MAX, TILE_ROWS_MAX);
-    if (moot_close(f->m) != MOOT_OK)
+    }
+    if (moot_close(f->m) != MOOT_OK) {
         status = EXIT_WRONG;
+    }
     free(f);
     return status;
 }

@@ -9,7 +9,7 @@
 static int square(moot_call *call, void *user)
 {
     const long *x = moot_call_args(call, &(size_t){0});
-    long *result = moot_call_output(call, sizeof *result);
+    long *result = moot_call_output(call, sizeof(*result));
     (void)user;
     return result == NULL ? MOOT_ERR_NO_MEMORY : (*result = *x * *x, MOOT_OK);
 }
@@ -24,16 +24,18 @@ int main(void)
     CHECK(moot_open(NULL, &m));
     CHECK(moot_kernel_register(m, &(moot_kernel){.name = "square", .fn = square}, &k));
     for (long i = 0, size = moot_size(m); i < 8; i++) {
-        moot_task_spec spec = {.kernel = k, .args = &i, .args_size = sizeof i};
-        if (i % size == moot_rank(m) || (i + 1) % size == moot_rank(m))
+        moot_task_spec spec = {.kernel = k, .args = &i, .args_size = sizeof(i)};
+        if (i % size == moot_rank(m) || (i + 1) % size == moot_rank(m)) {
             CHECK(moot_task_spawn(m, &spec, &task)); /* on two ranks */
+        }
         CHECK(moot_spec_hash(m, &spec, &info.hash)); /* on every rank */
         CHECK(moot_task_find(m, &info.hash, &task));
         CHECK(moot_task_fetch(m, task, MOOT_FOREVER, &data, &(size_t){0}));
         sum += *(const long *)data;
         CHECK(moot_task_info(m, task, &info));
-        if (info.owner == moot_rank(m) && info.owner != info.chair)
+        if (info.owner == moot_rank(m) && info.owner != info.chair) {
             printf("sensor %ld: chair %d yielded to %d\n", i, info.chair, info.owner);
+        }
     }
     printf("rank %d: the sum is %ld\n", moot_rank(m), sum);
     return moot_close(m) == MOOT_OK && sum == 140 ? 0 : 1;

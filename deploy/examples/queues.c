@@ -67,9 +67,10 @@ static int64_t now_ns(void)
 static int work(moot_call *call, void *user)
 {
     (void)user;
-    struct span *span = moot_call_output(call, sizeof *span);
-    if (span == NULL)
+    struct span *span = moot_call_output(call, sizeof(*span));
+    if (span == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *span =
         (struct span){.rank = moot_rank(moot_call_context(call)), .begun_ns = now_ns()};
     (void)nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
@@ -84,7 +85,7 @@ static void spawn(struct program *program, const char *label)
     CHECK(moot_task_spawn(m,
                           &(moot_task_spec){.kernel = program->kernel,
                                             .args = &number,
-                                            .args_size = sizeof number,
+                                            .args_size = sizeof(number),
                                             .label = label},
                           &program->tasks[program->count]));
     program->count++;
@@ -100,9 +101,10 @@ struct throttle {
 static int throttle_open(moot_queue *queue, void *user, void **state)
 {
     (void)queue;
-    struct throttle *throttle = calloc(1, sizeof *throttle);
-    if (throttle == NULL)
+    struct throttle *throttle = calloc(1, sizeof(*throttle));
+    if (throttle == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     throttle->width = *(const size_t *)user;
     *state = throttle;
     return MOOT_OK;
@@ -115,11 +117,13 @@ static int throttle_one(moot_queue *queue, moot_ticket *ticket,
     int error = MOOT_OK;
     if (throttle->count >= throttle->width) {
         error = moot_ticket_after(ticket, slot, 1);
-        if (error == MOOT_OK)
+        if (error == MOOT_OK) {
             error = moot_task_release(moot_queue_context(queue), *slot);
+        }
     }
-    if (error == MOOT_OK)
+    if (error == MOOT_OK) {
         error = moot_ticket_task(ticket, slot);
+    }
     throttle->count++;
     return error == MOOT_OK ? moot_queue_up(queue, &ticket, 1) : error;
 }
@@ -128,8 +132,9 @@ static int throttle_submit(moot_queue *queue, moot_ticket *const *tickets, size_
                            void *state)
 {
     int error = MOOT_OK;
-    for (size_t i = 0; i < count && error == MOOT_OK; i++)
+    for (size_t i = 0; i < count && error == MOOT_OK; i++) {
         error = throttle_one(queue, tickets[i], state);
+    }
     return error;
 }
 
@@ -137,8 +142,9 @@ static int throttle_close(moot_queue *queue, void *state)
 {
     struct throttle *throttle = state;
     size_t held = throttle->count < throttle->width ? throttle->count : throttle->width;
-    for (size_t i = 0; i < held; i++)
+    for (size_t i = 0; i < held; i++) {
         (void)moot_task_release(moot_queue_context(queue), throttle->last[i]);
+    }
     free(throttle);
     return MOOT_OK;
 }
@@ -153,7 +159,7 @@ static int tag_submit(moot_queue *queue, moot_ticket *const *tickets, size_t cou
         moot_ticket_view view;
         char label[64];
         (void)moot_ticket_look(tickets[i], &view);
-        (void)snprintf(label, sizeof label, "%s: %s", (const char *)state, view.label);
+        (void)snprintf(label, sizeof(label), "%s: %s", (const char *)state, view.label);
         error = moot_ticket_label(tickets[i], label);
     }
     return error == MOOT_OK ? moot_queue_up(queue, tickets, count) : error;
@@ -176,22 +182,25 @@ static void spawn_all(struct program *program, int batch, size_t width)
     for (int step = 0; step < STEPS; step++) {
         spawn(program, "load");
         CHECK(moot_queue_open(m, MOOT_QUEUE_BULK));
-        for (int i = 0; i < batch; i++)
+        for (int i = 0; i < batch; i++) {
             spawn(program, "row");
+        }
         CHECK(moot_queue_close(m));
         spawn(program, "sum");
     }
     CHECK(moot_queue_close(m));
 
     CHECK(moot_queue_open_custom(m, &throttle));
-    for (int i = 0; i < batch; i++)
+    for (int i = 0; i < batch; i++) {
         spawn(program, "throttled");
+    }
     CHECK(moot_queue_close(m));
 
     CHECK(moot_queue_open_custom(m, &tag));
     CHECK(moot_queue_open(m, MOOT_QUEUE_BULK));
-    for (int i = 0; i < batch; i++)
+    for (int i = 0; i < batch; i++) {
         spawn(program, "line");
+    }
     CHECK(moot_queue_close(m));
     CHECK(moot_queue_close(m));
 }
@@ -203,7 +212,7 @@ static void gather(struct program *program)
         const void *data;
         size_t size;
         CHECK(moot_task_fetch(m, program->tasks[i], MOOT_FOREVER, &data, &size));
-        memcpy(&program->spans[i], data, sizeof program->spans[i]);
+        memcpy(&program->spans[i], data, sizeof(program->spans[i]));
     }
 }
 
@@ -211,9 +220,11 @@ static bool all_before(const struct program *program, int first, int end, int ot
                        int other_end)
 {
     bool good = true;
-    for (int i = first; i < end; i++)
-        for (int k = other; k < other_end; k++)
+    for (int i = first; i < end; i++) {
+        for (int k = other; k < other_end; k++) {
             good &= program->spans[i].ended_ns <= program->spans[k].begun_ns;
+        }
+    }
     return good;
 }
 
@@ -238,9 +249,10 @@ static size_t peak(const struct program *program, int first, int end)
     for (int i = first; i < end; i++) {
         int64_t at_ns = program->spans[i].begun_ns;
         size_t running = 0;
-        for (int k = first; k < end; k++)
+        for (int k = first; k < end; k++) {
             running += program->spans[k].begun_ns <= at_ns &&
                        at_ns < program->spans[k].ended_ns;
+        }
         most = running > most ? running : most;
     }
     return most;
@@ -258,10 +270,11 @@ static int compare(const void *a, const void *b)
 static void print_order(const struct program *program)
 {
     int order[TASKS_MAX];
-    for (int i = 0; i < program->count; i++)
+    for (int i = 0; i < program->count; i++) {
         order[i] = i;
+    }
     sorted = program;
-    qsort(order, (size_t)program->count, sizeof *order, compare);
+    qsort(order, (size_t)program->count, sizeof(*order), compare);
     int64_t first_ns = program->spans[order[0]].begun_ns;
     for (int i = 0; i < program->count; i++) {
         const struct span *span = &program->spans[order[i]];
@@ -278,8 +291,9 @@ static int number(const char *text, int most)
 {
     char *end;
     long value = strtol(text, &end, 10);
-    if (*end == '\0' && value >= 1 && value <= most)
+    if (*end == '\0' && value >= 1 && value <= most) {
         return (int)value;
+    }
     (void)fprintf(stderr, "usage: queues [BATCH [WIDTH]], each 1 to %d\n", BATCH_MAX);
     exit(EXIT_INPUT);
 }
@@ -288,10 +302,11 @@ int main(int argc, char **argv)
 {
     int batch = argc > 1 ? number(argv[1], BATCH_MAX) : 6;
     size_t width = (size_t)(argc > 2 ? number(argv[2], BATCH_MAX) : 2);
-    struct program *program = calloc(1, sizeof *program);
+    struct program *program = calloc(1, sizeof(*program));
     moot *m = NULL;
-    if (program == NULL)
+    if (program == NULL) {
         return EXIT_WRONG;
+    }
     CHECK(moot_open(NULL, &m));
     program->m = m;
     CHECK(moot_kernel_register(m, &(moot_kernel){.name = "work", .fn = work},

@@ -75,18 +75,21 @@ static void visit(struct node *open, size_t *open_count, struct found *found)
 
     found->nodes++;
     found->leaves += node.children == 0;
-    if (node.depth > found->depth)
+    if (node.depth > found->depth) {
         found->depth = node.depth;
-    for (uint64_t i = 0; i < node.children; i++)
+    }
+    for (uint64_t i = 0; i < node.children; i++) {
         open[(*open_count)++] = child_of(&node, i);
+    }
 }
 
 static void add(struct found *sum, const struct found *part)
 {
     sum->nodes += part->nodes;
     sum->leaves += part->leaves;
-    if (part->depth > sum->depth)
+    if (part->depth > sum->depth) {
         sum->depth = part->depth;
+    }
 }
 
 /* The oracle.  Depth first, so the stack grows by CHILDREN - 1 a level at most; false
@@ -99,8 +102,9 @@ static bool walk_serially(const struct node *root, struct found *found)
     open[0] = *root;
     *found = (struct found){0};
     while (open_count > 0) {
-        if (open_count + ROOT_CHILDREN_MAX > sizeof open / sizeof open[0])
+        if (open_count + ROOT_CHILDREN_MAX > sizeof(open) / sizeof(open[0])) {
             return false;
+        }
         visit(open, &open_count, found);
     }
     return true;
@@ -118,12 +122,13 @@ static int spawn_children(moot_call *call, moot_kernel_id kernel,
         size_t count = open_count - i < HANDED_NODES ? open_count - i : HANDED_NODES;
         moot_task_spec spec = {.kernel = kernel,
                                .args = &open[i],
-                               .args_size = count * sizeof open[i],
+                               .args_size = count * sizeof(open[i]),
                                .label = "subtree"};
         int code = moot_call_spawn(call, &spec, &child[*child_count]);
 
-        if (code != MOOT_OK)
+        if (code != MOOT_OK) {
             return moot_call_fail(call, code, "cannot spawn a subtree");
+        }
         ++*child_count;
     }
     return MOOT_OK;
@@ -137,15 +142,17 @@ static int walk_share(moot_call *call, moot_kernel_id kernel, struct found *foun
 {
     size_t size;
     const struct node *given = moot_call_args(call, &size);
-    struct node *open = malloc(OPEN_NODES_MAX * sizeof *open);
-    size_t open_count = size / sizeof *given;
+    struct node *open = malloc(OPEN_NODES_MAX * sizeof(*open));
+    size_t open_count = size / sizeof(*given);
     int code;
 
-    if (open == NULL)
+    if (open == NULL) {
         return moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for open nodes");
+    }
     memcpy(open, given, size);
-    while (open_count > 0 && found->nodes < TASK_NODES)
+    while (open_count > 0 && found->nodes < TASK_NODES) {
         visit(open, &open_count, found);
+    }
     code = spawn_children(call, kernel, open, open_count, child, child_count);
     free(open);
     return code;
@@ -165,16 +172,19 @@ static int kernel_walk(moot_call *call, void *user)
         size_t size;
 
         code = moot_call_wait(call, child[i], &data, &size);
-        if (code == MOOT_OK)
+        if (code == MOOT_OK) {
             add(&found, data);
-        else
+        } else {
             moot_call_fail(call, code, "a subtree is missing");
+        }
     }
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         return code;
-    result = moot_call_output(call, sizeof *result);
-    if (result == NULL)
+    }
+    result = moot_call_output(call, sizeof(*result));
+    if (result == NULL) {
         return moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for three numbers");
+    }
     *result = found;
     return MOOT_OK;
 }
@@ -184,8 +194,9 @@ static int kernel_walk(moot_call *call, void *user)
 
 static void check(const moot *m, const char *what, int code)
 {
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         return;
+    }
     fprintf(stderr, "tree: rank %d: %s: %s\n", m == NULL ? -1 : moot_rank(m), what,
             moot_last_error(m));
     exit(EXIT_WRONG);
@@ -213,7 +224,7 @@ static int run(moot *m, const struct node *root)
           moot_task_spawn(m,
                           &(moot_task_spec){.kernel = walk,
                                             .args = root,
-                                            .args_size = sizeof *root,
+                                            .args_size = sizeof(*root),
                                             .label = "root"},
                           &task));
     check(m, "fetch", moot_task_fetch(m, task, MOOT_FOREVER, &data, &size));
@@ -225,17 +236,18 @@ static int run(moot *m, const struct node *root)
         fprintf(stderr, "tree: the tree is too deep for the serial walk\n");
         return EXIT_INPUT;
     }
-    if (memcmp(found, &expected, sizeof expected) != 0) {
+    if (memcmp(found, &expected, sizeof(expected)) != 0) {
         fprintf(stderr,
                 "tree: rank %d: WRONG: %llu nodes, the serial walk finds %llu\n",
                 moot_rank(m), (unsigned long long)found->nodes,
                 (unsigned long long)expected.nodes);
         return EXIT_WRONG;
     }
-    if (moot_rank(m) == 0)
+    if (moot_rank(m) == 0) {
         printf("nodes %llu, leaves %llu, depth %llu (the serial walk agrees)\n",
                (unsigned long long)found->nodes, (unsigned long long)found->leaves,
                (unsigned long long)found->depth);
+    }
     return EXIT_SUCCESS;
 }
 
@@ -245,8 +257,9 @@ static bool parse_number(const char *text, uint64_t low, uint64_t high, uint64_t
     char *end;
     unsigned long long value = strtoull(text, &end, 10);
 
-    if (end == text || *end != '\0' || *text == '-' || value < low || value > high)
+    if (end == text || *end != '\0' || *text == '-' || value < low || value > high) {
         return false;
+    }
     *out = value;
     return true;
 }
@@ -259,16 +272,19 @@ int main(int argc, char **argv)
     int status = EXIT_INPUT;
     bool good = argc <= 3;
 
-    if (good && argc > 1)
+    if (good && argc > 1) {
         good = parse_number(argv[1], 0, UINT64_MAX, &seed);
-    if (good && argc > 2)
+    }
+    if (good && argc > 2) {
         good = parse_number(argv[2], 1, ROOT_CHILDREN_MAX, &root.children);
+    }
     root.state = mix(seed);
     check(NULL, "open", moot_open(NULL, &m));
-    if (good)
+    if (good) {
         status = run(m, &root);
-    else if (moot_rank(m) == 0)
+    } else if (moot_rank(m) == 0) {
         fprintf(stderr, "usage: tree [SEED [ROOT_CHILDREN]], 1 to %d children\n",
                 ROOT_CHILDREN_MAX);
+    }
     return moot_close(m) == MOOT_OK ? status : EXIT_WRONG;
 }

@@ -61,9 +61,11 @@ static struct tour nearest_neighbour(const struct tsplib *map)
         const int32_t *from = map->distance[tour.city[i - 1]];
         int32_t best = -1;
 
-        for (int32_t c = 0; c < map->cities; c++)
-            if (!used[c] && (best < 0 || from[c] < from[best]))
+        for (int32_t c = 0; c < map->cities; c++) {
+            if (!used[c] && (best < 0 || from[c] < from[best])) {
                 best = c;
+            }
+        }
         used[best] = true;
         tour.city[i] = best;
         tour.length += from[best];
@@ -80,16 +82,19 @@ static int32_t way_home(const struct tsplib *map, int32_t last, uint64_t open)
     int32_t from_last = NO_TOUR, to_start = NO_TOUR, total = 0;
     int32_t grown = open == 0 ? 0 : __builtin_ctzll(open);
 
-    if (open == 0)
+    if (open == 0) {
         return map->distance[last][0];
+    }
     for (uint64_t rest = open; rest != 0; rest &= rest - 1) {
         int32_t c = __builtin_ctzll(rest);
 
         toward[c] = map->distance[grown][c];
-        if (map->distance[last][c] < from_last)
+        if (map->distance[last][c] < from_last) {
             from_last = map->distance[last][c];
-        if (map->distance[0][c] < to_start)
+        }
+        if (map->distance[0][c] < to_start) {
             to_start = map->distance[0][c];
+        }
     }
     while ((open &= ~(1ull << grown)) != 0) {
         int32_t next = __builtin_ctzll(open);
@@ -97,10 +102,12 @@ static int32_t way_home(const struct tsplib *map, int32_t last, uint64_t open)
         for (uint64_t rest = open; rest != 0; rest &= rest - 1) {
             int32_t c = __builtin_ctzll(rest);
 
-            if (map->distance[grown][c] < toward[c])
+            if (map->distance[grown][c] < toward[c]) {
                 toward[c] = map->distance[grown][c];
-            if (toward[c] < toward[next])
+            }
+            if (toward[c] < toward[next]) {
                 next = c;
+            }
         }
         total += toward[next];
         grown = next;
@@ -134,14 +141,16 @@ static int kernel_read(moot_call *call, void *user)
 {
     size_t size;
     const char *path = moot_call_args(call, &size);
-    struct problem *problem = moot_call_output(call, sizeof *problem);
+    struct problem *problem = moot_call_output(call, sizeof(*problem));
     char error[TSPLIB_ERROR_BYTES];
 
     (void)user;
-    if (problem == NULL)
+    if (problem == NULL) {
         return moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for the map");
-    if (!tsplib_read(path, &problem->map, error))
+    }
+    if (!tsplib_read(path, &problem->map, error)) {
         return moot_call_fail(call, EXIT_INPUT, error);
+    }
     problem->first = nearest_neighbour(&problem->map);
     return MOOT_OK;
 }
@@ -160,11 +169,12 @@ static void walk_on(struct walk *w, int32_t depth, int32_t length, uint64_t open
     const struct tsplib *map = w->map;
     int32_t at = w->path[depth - 1];
 
-    if (length + way_home(map, at, open) >= w->bound)
+    if (length + way_home(map, at, open) >= w->bound) {
         return;
+    }
     if (open == 0 && w->path[1] < at) {
         w->bound = w->best->length = length + map->distance[at][0];
-        memcpy(w->best->city, w->path, (size_t)depth * sizeof w->path[0]);
+        memcpy(w->best->city, w->path, (size_t)depth * sizeof(w->path[0]));
     }
     for (uint64_t rest = open; rest != 0; rest &= rest - 1) {
         int32_t c = __builtin_ctzll(rest);
@@ -181,15 +191,16 @@ static int kernel_search(moot_call *call, void *user)
     size_t size;
     const struct problem *problem = moot_call_input(call, 0, &size);
     const struct subtree *subtree = moot_call_args(call, &size);
-    struct tour *best = moot_call_output(call, sizeof *best);
+    struct tour *best = moot_call_output(call, sizeof(*best));
     struct walk walk = {
         .map = &problem->map, .bound = problem->first.length, .best = best};
     uint64_t open = all_cities(&problem->map) & ~1ull;
     int32_t length = 0;
 
     (void)user;
-    if (best == NULL)
+    if (best == NULL) {
         return moot_call_fail(call, MOOT_ERR_NO_MEMORY, "no room for a tour");
+    }
     *best = (struct tour){.length = NO_TOUR};
     for (int i = 0; i < PREFIX_CITIES; i++) {
         walk.path[i + 1] = subtree->city[i];
@@ -205,8 +216,9 @@ static int kernel_search(moot_call *call, void *user)
 /* The example's only answer to a failure: say it and end the job. */
 static void check(const moot *m, const char *what, int code)
 {
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         return;
+    }
     fprintf(stderr, "tsp: rank %d: %s: %s\n", m == NULL ? -1 : moot_rank(m), what,
             moot_last_error(m));
     exit(EXIT_WRONG);
@@ -217,16 +229,19 @@ static void check(const moot *m, const char *what, int code)
 static int32_t list_subtrees(const struct tsplib *map, struct subtree **out)
 {
     int32_t count = 0, n = map->cities;
-    struct subtree *list = malloc((size_t)(n * n) * sizeof *list);
+    struct subtree *list = malloc((size_t)(n * n) * sizeof(*list));
 
     if (list == NULL) {
         fprintf(stderr, "tsp: out of memory\n");
         exit(EXIT_WRONG);
     }
-    for (int32_t a = 1; a < n - 1; a++)
-        for (int32_t b = 1; b < n; b++)
-            if (a != b)
+    for (int32_t a = 1; a < n - 1; a++) {
+        for (int32_t b = 1; b < n; b++) {
+            if (a != b) {
                 list[count++] = (struct subtree){{a, b}};
+            }
+        }
+    }
     *out = list;
     return count;
 }
@@ -252,13 +267,14 @@ static void search_phase(struct search *s, const struct subtree *subtrees,
         const struct subtree *subtree = &subtrees[i % count];
         moot_task_spec spec = {.kernel = s->kernel,
                                .args = subtree,
-                               .args_size = sizeof *subtree,
+                               .args_size = sizeof(*subtree),
                                .inputs = &s->problem_task,
                                .input_count = 1,
                                .label = "subtree"};
 
-        if (subtree_bound(&s->problem.map, subtree) >= s->best.length)
+        if (subtree_bound(&s->problem.map, subtree) >= s->best.length) {
             continue;
+        }
         check(s->m, "spawn", moot_task_spawn(s->m, &spec, &task[tasks]));
         tasks++;
     }
@@ -270,8 +286,9 @@ static void search_phase(struct search *s, const struct subtree *subtrees,
         check(s->m, "fetch",
               moot_task_fetch(s->m, task[i], MOOT_FOREVER, &data, &size));
         tour = data;
-        if (tour->length < s->best.length)
+        if (tour->length < s->best.length) {
             s->best = *tour;
+        }
         check(s->m, "release", moot_task_release(s->m, task[i]));
     }
     s->spawned += tasks;
@@ -299,11 +316,12 @@ static void search(struct search *s)
 static int32_t held_karp(const struct tsplib *map)
 {
     uint32_t others = (uint32_t)map->cities - 1, sets = 1u << others;
-    int32_t *best = malloc((size_t)sets * others * sizeof *best);
+    int32_t *best = malloc((size_t)sets * others * sizeof(*best));
     int32_t shortest = NO_TOUR;
 
-    if (best == NULL)
+    if (best == NULL) {
         return NO_TOUR;
+    }
     for (uint32_t set = 1; set < sets; set++) {
         for (uint32_t last = 0; last < others; last++) {
             uint32_t before = set & ~(1u << last);
@@ -313,16 +331,18 @@ static int32_t held_karp(const struct tsplib *map)
             for (uint32_t c = 0; c < others && (set >> last & 1) != 0; c++) {
                 int32_t known = best[(size_t)before * others + c];
 
-                if ((before >> c & 1) != 0 && known + map->distance[c][last] < *cell)
+                if ((before >> c & 1) != 0 && known + map->distance[c][last] < *cell) {
                     *cell = known + map->distance[c][last];
+                }
             }
         }
     }
     for (uint32_t last = 0; last < others; last++) {
         int32_t way = best[(size_t)(sets - 1) * others + last];
 
-        if (way + map->distance[last][others] < shortest)
+        if (way + map->distance[last][others] < shortest) {
             shortest = way + map->distance[last][others];
+        }
     }
     free(best);
     return shortest;
@@ -337,8 +357,9 @@ static bool tour_is_sound(const struct tsplib *map, const struct tour *tour)
     for (int32_t i = 0; i < map->cities; i++) {
         int32_t city = tour->city[i];
 
-        if (city < 0 || city >= map->cities || seen[city])
+        if (city < 0 || city >= map->cities || seen[city]) {
             return false;
+        }
         seen[city] = true;
         length += map->distance[city][tour->city[(i + 1) % map->cities]];
     }
@@ -350,10 +371,12 @@ static bool answer_is_right(const struct search *s)
     const struct tsplib *map = &s->problem.map;
     int32_t optimum = s->best.length;
 
-    if (map->cities <= ORACLE_CITIES)
+    if (map->cities <= ORACLE_CITIES) {
         optimum = held_karp(map);
-    if (tour_is_sound(map, &s->best) && s->best.length == optimum)
+    }
+    if (tour_is_sound(map, &s->best) && s->best.length == optimum) {
         return true;
+    }
     fprintf(stderr, "tsp: rank %d: WRONG: found %d, the optimum is %d\n",
             moot_rank(s->m), s->best.length, optimum);
     return false;
@@ -365,8 +388,9 @@ static void print_answer(const struct search *s)
 
     printf("%s: %d cities, first guess %d\ntour", map->name, map->cities,
            s->problem.first.length);
-    for (int32_t i = 0; i < map->cities; i++)
+    for (int32_t i = 0; i < map->cities; i++) {
         printf(" %d", s->best.city[i] + 1);
+    }
     printf("\noptimum %d%s\n", s->best.length,
            map->cities <= ORACLE_CITIES ? " (Held-Karp agrees)" : "");
 }
@@ -385,8 +409,9 @@ static bool is_lowest(moot *m)
 {
     int rank = 0;
 
-    while (rank < moot_rank(m) && moot_present(m, rank) != 1)
+    while (rank < moot_rank(m) && moot_present(m, rank) != 1) {
         rank++;
+    }
     return rank == moot_rank(m);
 }
 
@@ -407,8 +432,9 @@ static int run(moot *m, const char *path, struct search *s)
     code = moot_task_fetch(m, s->problem_task, MOOT_FOREVER, &data, &size);
     s->speaks = is_lowest(m);
     if (code == MOOT_ERR_TASK_FAILED) {
-        if (s->speaks)
+        if (s->speaks) {
             fprintf(stderr, "tsp: %s\n", moot_last_error(m));
+        }
         return EXIT_INPUT;
     }
     check(m, "fetch", code);
@@ -433,13 +459,16 @@ int main(int argc, char **argv)
 
     check(NULL, "open", moot_open(NULL, &m));
     rank = moot_rank(m);
-    if (argc == 2)
+    if (argc == 2) {
         status = run(m, argv[1], &s);
-    else if (rank == 0)
+    } else if (rank == 0) {
         fprintf(stderr, "usage: tsp FILE.tsp\n");
-    if (moot_close(m) != MOOT_OK)
+    }
+    if (moot_close(m) != MOOT_OK) {
         return EXIT_WRONG;
-    if (status == EXIT_SUCCESS && s.speaks)
+    }
+    if (status == EXIT_SUCCESS && s.speaks) {
         print_answer(&s);
+    }
     return status;
 }

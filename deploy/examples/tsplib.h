@@ -51,8 +51,9 @@ tsplib_fail(struct tsplib_reader *r, const char *format, ...)
     int used =
         snprintf(r->error, TSPLIB_ERROR_BYTES, "%.100s:%d: ", r->path, r->line_number);
 
-    if (used < 0 || used >= TSPLIB_ERROR_BYTES)
+    if (used < 0 || used >= TSPLIB_ERROR_BYTES) {
         return false;
+    }
     va_start(arguments, format);
     vsnprintf(r->error + used, (size_t)(TSPLIB_ERROR_BYTES - used), format, arguments);
     va_end(arguments);
@@ -63,16 +64,18 @@ tsplib_fail(struct tsplib_reader *r, const char *format, ...)
  * of the file. */
 static inline bool tsplib_next_line(struct tsplib_reader *r)
 {
-    while (fgets(r->line, sizeof r->line, r->file) != NULL) {
+    while (fgets(r->line, sizeof(r->line), r->file) != NULL) {
         size_t start = strspn(r->line, " \t\r\n");
         size_t length = strlen(r->line + start);
 
         r->line_number++;
         memmove(r->line, r->line + start, length + 1);
-        while (length > 0 && strchr(" \t\r\n", r->line[length - 1]) != NULL)
+        while (length > 0 && strchr(" \t\r\n", r->line[length - 1]) != NULL) {
             r->line[--length] = '\0';
-        if (length > 0)
+        }
+        if (length > 0) {
             return true;
+        }
     }
     return false;
 }
@@ -84,13 +87,15 @@ static inline const char *tsplib_value(const char *line, const char *keyword)
     size_t length = strlen(keyword);
     const char *rest = line + length;
 
-    if (strncmp(line, keyword, length) != 0)
+    if (strncmp(line, keyword, length) != 0) {
         return NULL;
+    }
     rest += strspn(rest, " \t");
-    if (*rest == ':')
+    if (*rest == ':') {
         rest += 1 + strspn(rest + 1, " \t");
-    else if (*rest != '\0')
+    } else if (*rest != '\0') {
         return NULL;
+    }
     return rest;
 }
 
@@ -101,11 +106,13 @@ static inline bool tsplib_dimension(struct tsplib_reader *r, const char *value)
 
     errno = 0;
     cities = strtol(value, &end, 10);
-    if (errno != 0 || end == value || *end != '\0')
+    if (errno != 0 || end == value || *end != '\0') {
         return tsplib_fail(r, "DIMENSION wants a number, not \"%.40s\"", value);
-    if (cities < 3 || cities > TSPLIB_CITIES_MAX)
+    }
+    if (cities < 3 || cities > TSPLIB_CITIES_MAX) {
         return tsplib_fail(r, "%ld cities; allowed are 3 to %d", cities,
                            TSPLIB_CITIES_MAX);
+    }
     r->out->cities = (int32_t)cities;
     return true;
 }
@@ -118,14 +125,16 @@ static inline bool tsplib_keyword(struct tsplib_reader *r)
     const char *value;
 
     if ((value = tsplib_value(r->line, "NAME")) != NULL) {
-        snprintf(r->out->name, sizeof r->out->name, "%.63s", value);
+        snprintf(r->out->name, sizeof(r->out->name), "%.63s", value);
         return true;
     }
-    if ((value = tsplib_value(r->line, "TYPE")) != NULL)
+    if ((value = tsplib_value(r->line, "TYPE")) != NULL) {
         return strcmp(value, "TSP") == 0 ||
                tsplib_fail(r, "TYPE %.40s; allowed is TSP", value);
-    if ((value = tsplib_value(r->line, "DIMENSION")) != NULL)
+    }
+    if ((value = tsplib_value(r->line, "DIMENSION")) != NULL) {
         return tsplib_dimension(r, value);
+    }
     if ((value = tsplib_value(r->line, "EDGE_WEIGHT_TYPE")) != NULL) {
         r->out->kind = strcmp(value, "EUC_2D") == 0 ? TSPLIB_EUC_2D
                        : strcmp(value, "GEO") == 0  ? TSPLIB_GEO
@@ -134,9 +143,11 @@ static inline bool tsplib_keyword(struct tsplib_reader *r)
                tsplib_fail(r, "EDGE_WEIGHT_TYPE %.40s; allowed are EUC_2D and GEO",
                            value);
     }
-    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
-        if (tsplib_value(r->line, ignored[i]) != NULL)
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
+        if (tsplib_value(r->line, ignored[i]) != NULL) {
             return true;
+        }
+    }
     return tsplib_fail(r,
                        "unknown keyword \"%.40s\"; allowed are NAME, TYPE, COMMENT, "
                        "DIMENSION, EDGE_WEIGHT_TYPE, NODE_COORD_SECTION",
@@ -155,15 +166,19 @@ static inline bool tsplib_coordinate(struct tsplib_reader *r)
 
         rest = end;
         xy[i] = strtod(rest, &end);
-        if (!number || end == rest || !isfinite(xy[i]))
+        if (!number || end == rest || !isfinite(xy[i])) {
             return tsplib_fail(r, "\"%.40s\" should be: city x y", r->line);
+        }
     }
-    if (*(end + strspn(end, " \t")) != '\0')
+    if (*(end + strspn(end, " \t")) != '\0') {
         return tsplib_fail(r, "\"%.40s\" should be: city x y", r->line);
-    if (city < 1 || city > r->out->cities)
+    }
+    if (city < 1 || city > r->out->cities) {
         return tsplib_fail(r, "city %ld; allowed are 1 to %d", city, r->out->cities);
-    if (r->seen[city - 1])
+    }
+    if (r->seen[city - 1]) {
         return tsplib_fail(r, "city %ld stands here a second time", city);
+    }
     r->seen[city - 1] = true;
     r->x[city - 1] = xy[0];
     r->y[city - 1] = xy[1];
@@ -209,10 +224,11 @@ static inline bool tsplib_measure(struct tsplib_reader *r)
                        : out->kind == TSPLIB_EUC_2D ? tsplib_euclid(r, a, b)
                                                     : tsplib_geo(r, a, b);
 
-            if (!(d >= 0.0 && d <= INT32_MAX / (2 * TSPLIB_CITIES_MAX)))
+            if (!(d >= 0.0 && d <= INT32_MAX / (2 * TSPLIB_CITIES_MAX))) {
                 return tsplib_fail(
                     r, "cities %d and %d are %g apart; allowed is up to %d", a + 1,
                     b + 1, d, INT32_MAX / (2 * TSPLIB_CITIES_MAX));
+            }
             out->distance[a][b] = (int32_t)d;
         }
     }
@@ -227,24 +243,29 @@ static inline bool tsplib_parse(struct tsplib_reader *r)
         if (strcmp(r->line, "EOF") == 0) {
             ended = true;
         } else if (section) {
-            if (!tsplib_coordinate(r))
+            if (!tsplib_coordinate(r)) {
                 return false;
+            }
         } else if (tsplib_value(r->line, "NODE_COORD_SECTION") != NULL) {
-            if (r->out->cities == 0 || r->out->kind == TSPLIB_UNKNOWN)
+            if (r->out->cities == 0 || r->out->kind == TSPLIB_UNKNOWN) {
                 return tsplib_fail(r, "NODE_COORD_SECTION before DIMENSION or "
                                       "EDGE_WEIGHT_TYPE");
+            }
             section = true;
         } else if (!tsplib_keyword(r)) {
             return false;
         }
     }
-    if (ferror(r->file))
+    if (ferror(r->file)) {
         return tsplib_fail(r, "%s", strerror(errno));
-    if (!section)
+    }
+    if (!section) {
         return tsplib_fail(r, "the file ends without a NODE_COORD_SECTION");
-    if (r->coordinates_read != r->out->cities)
+    }
+    if (r->coordinates_read != r->out->cities) {
         return tsplib_fail(r, "%d of %d cities have coordinates", r->coordinates_read,
                            r->out->cities);
+    }
     return tsplib_measure(r);
 }
 
@@ -255,7 +276,7 @@ static inline bool tsplib_read(const char *path, struct tsplib *out, char *error
     struct tsplib_reader r = {.path = path, .out = out, .error = error};
     bool good;
 
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     r.file = fopen(path, "r");
     if (r.file == NULL) {
         snprintf(error, TSPLIB_ERROR_BYTES, "%.100s: %s", path, strerror(errno));

@@ -4,9 +4,9 @@
  * so a shell offers what the help tells of and nothing else; the names of knobs and
  * their words are the knobs' table's.
  */
-#include "cli.h"
+#include "node/cli/cli.h"
+#include "node/cli/words.h"
 #include "node/knobs.h"
-#include "words.h"
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,8 +16,9 @@ static void options_print(const struct verb *verb)
 {
     struct options options;
     options_find(verb, &options);
-    for (int i = 0; i < options.count; i++)
+    for (int i = 0; i < options.count; i++) {
         printf("%s%s", i > 0 ? " " : "", options.items[i]);
+    }
 }
 
 /* What may stand behind an option, if those are words: `--level basic|all`. */
@@ -28,19 +29,22 @@ static const char *option_values(const struct verb *verb, const char *option,
     for (const char *at = strstr(verb->usage, option); at;
          at = strstr(at + 1, option)) {
         const char *values = at + name_length + 1;
-        if (at[name_length] != ' ')
+        if (at[name_length] != ' ') {
             continue;
+        }
         *length = strspn(values, "abcdefghijklmnopqrstuvwxyz|");
-        if (memchr(values, '|', *length))
+        if (memchr(values, '|', *length)) {
             return values;
+        }
     }
     return NULL;
 }
 
 static void values_print(const char *values, size_t length)
 {
-    for (size_t i = 0; i < length; i++)
+    for (size_t i = 0; i < length; i++) {
         putchar(values[i] == '|' ? ' ' : values[i]);
+    }
 }
 
 /* The values of each option that has some, a line for each: 'VERB OPTION', and what
@@ -53,8 +57,9 @@ static void option_values_print(const char *before, const char *behind)
         for (int i = 0; i < options.count; i++) {
             size_t length;
             const char *values = option_values(cli_verbs[v], options.items[i], &length);
-            if (!values)
+            if (!values) {
                 continue;
+            }
             printf("    '%s %s') %s", cli_verbs[v]->name, options.items[i], before);
             values_print(values, length);
             printf("%s\n", behind);
@@ -65,32 +70,38 @@ static void option_values_print(const char *before, const char *behind)
 /* The words of each knob that has some, in lines of a form with places for both. */
 static void knob_words_print(const char *begin, const char *middle, const char *end)
 {
-    for (int i = 0; i < KNOB_COUNT; i++)
-        if (knob_table[i].words)
+    for (int i = 0; i < KNOB_COUNT; i++) {
+        if (knob_table[i].words) {
             printf("%s%s%s%s%s", begin, knob_table[i].name, middle, knob_table[i].words,
                    end);
+        }
+    }
 }
 
 static void knobs_print(void)
 {
-    for (int i = 0; i < KNOB_COUNT; i++)
+    for (int i = 0; i < KNOB_COUNT; i++) {
         printf("%s%s=", i > 0 ? " " : "", knob_table[i].name);
+    }
 }
 
 static void names_print(void)
 {
-    for (size_t i = 0; i < cli_verb_count; i++)
+    for (size_t i = 0; i < cli_verb_count; i++) {
         printf("%s%s", i > 0 ? " " : "", cli_verbs[i]->name);
+    }
 }
 
 /* What may follow the verb's name, if those are words: `export`, `bash|zsh`. */
 static void subverbs_print(const struct verb *verb)
 {
     const char *at = verb->usage + strcspn(verb->usage, " ") + 1;
-    if (!islower((unsigned char)*at))
+    if (!islower((unsigned char)*at)) {
         return;
-    for (; *at && *at != ' ' && *at != '\n'; at++)
+    }
+    for (; *at && *at != ' ' && *at != '\n'; at++) {
         putchar(*at == '|' ? ' ' : *at);
+    }
 }
 
 /* --- bash ------------------------------------------------------------------------- */
@@ -167,12 +178,13 @@ static void bash_print(void)
 static void zsh_text(const char *text)
 {
     for (; *text; text++) {
-        if (*text == '\'')
+        if (*text == '\'') {
             fputs("'\\''", stdout);
-        else if (*text == ':')
+        } else if (*text == ':') {
             fputs("\\:", stdout);
-        else
+        } else {
             putchar(*text);
+        }
     }
 }
 
@@ -219,12 +231,13 @@ static void zsh_print(void)
 
 static int completion_run(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "bash") == 0)
+    if (argc == 2 && strcmp(argv[1], "bash") == 0) {
         bash_print();
-    else if (argc == 2 && strcmp(argv[1], "zsh") == 0)
+    } else if (argc == 2 && strcmp(argv[1], "zsh") == 0) {
         zsh_print();
-    else
+    } else {
         return cli_usage(&verb_completion, "for which shell?  bash or zsh");
+    }
     return CLI_OK;
 }
 

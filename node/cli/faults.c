@@ -1,6 +1,6 @@
 /* faults.c - `moot faults`: what a fault plan says, before it is let loose on a run. */
-#include "cli.h"
 #include "consensus/sim/plan.h"
+#include "node/cli/cli.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +11,16 @@ static char *explain(const struct plan *plan)
 {
     const size_t length = plan_explain(plan, NULL, 0);
     char *text = malloc(length + 1);
-    if (text)
+    if (text) {
         plan_explain(plan, text, length + 1);
+    }
     return text;
 }
 
 static int refuse(const char *word, const struct plan_error *error)
 {
     char text[2048];
-    plan_error_format(word, error, text, sizeof text);
+    plan_error_format(word, error, text, sizeof(text));
     fputs(text, stderr);
     return CLI_USAGE;
 }
@@ -30,20 +31,22 @@ static int plan_print(const char *word, uint32_t size)
     struct plan *plan;
     struct plan_error error;
     int code = plan_parse(word, &plan, &error);
-    if (code == MOOT_ERR_CONFIG)
+    if (code == MOOT_ERR_CONFIG) {
         return refuse(word, &error);
+    }
     if (code != MOOT_OK) {
         cli_complain(&verb_faults, "out of memory");
         return CLI_FAILED;
     }
     int status = CLI_OK;
     char *text = explain(plan);
-    if (size > 0 && plan_check_ranks(plan, size, &error) != MOOT_OK)
+    if (size > 0 && plan_check_ranks(plan, size, &error) != MOOT_OK) {
         status = refuse(word, &error);
-    else if (text)
+    } else if (text) {
         fputs(text, stdout);
-    else
+    } else {
         status = CLI_FAILED;
+    }
     free(text);
     plan_free(plan);
     return status;
@@ -75,8 +78,9 @@ static int standard_input_print(uint32_t size)
 {
     int status;
     char *word = standard_input_read(&status);
-    if (word)
+    if (word) {
         status = plan_print(word, size);
+    }
     free(word);
     return status;
 }
@@ -85,8 +89,9 @@ static int faults_run(int argc, char **argv)
 {
     const char *word = NULL;
     int at = 2, size = 0;
-    if (argc < 2 || strcmp(argv[1], "explain") != 0)
+    if (argc < 2 || strcmp(argv[1], "explain") != 0) {
         return cli_usage(&verb_faults, "say what to do: explain PLAN");
+    }
     for (; at < argc && argv[at][0] == '-' && argv[at][1] != '\0'; at++) {
         if (strcmp(argv[at], "--") == 0) {
             at++;
@@ -95,26 +100,33 @@ static int faults_run(int argc, char **argv)
         const char *option = argv[at], *value = cli_option(argc, argv, &at, "-n");
         int status = value ? cli_ranks_read(&verb_faults, value, 1, &size)
                            : cli_no_option(&verb_faults, option);
-        if (status == CLI_OK)
+        if (status == CLI_OK) {
             status = cli_once(&verb_faults, "-n", word, value);
-        if (status != CLI_OK)
+        }
+        if (status != CLI_OK) {
             return status;
+        }
         word = value;
     }
-    for (int i = at; i < argc; i++)
-        if (cli_is_setting(argv[i]))
+    for (int i = at; i < argc; i++) {
+        if (cli_is_setting(argv[i])) {
             return cli_usage(&verb_faults,
                              "%s sets a knob, and nothing runs here that has it: give "
                              "the plan alone",
                              argv[i]);
-    if (at + 1 < argc && strncmp(argv[at + 1], "-n", 2) == 0)
+        }
+    }
+    if (at + 1 < argc && strncmp(argv[at + 1], "-n", 2) == 0) {
         return cli_usage(&verb_faults, "%s stands behind %s: options come before plans",
                          argv[at + 1], argv[at]);
-    if (at + 1 != argc)
+    }
+    if (at + 1 != argc) {
         return cli_usage(&verb_faults,
                          at < argc ? "a plan is one word" : "say which plan");
-    if (strcmp(argv[at], "-") == 0)
+    }
+    if (strcmp(argv[at], "-") == 0) {
         return standard_input_print((uint32_t)size);
+    }
     return plan_print(argv[at], (uint32_t)size);
 }
 

@@ -3,8 +3,8 @@
  * Ranks diverge for good when they read different inputs; comparing fingerprints is the
  * quickest way to see that they do.
  */
-#include "cli.h"
 #include "hashing/identity.h"
+#include "node/cli/cli.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -19,15 +19,16 @@ static bool stream_hash(int fd, moot_hash *out)
     static unsigned char piece[1 << 18];
     crypto_generichash_blake2b_state state;
     ssize_t got = 1;
-    crypto_generichash_blake2b_init(&state, NULL, 0, sizeof out->bytes);
+    crypto_generichash_blake2b_init(&state, NULL, 0, sizeof(out->bytes));
     while (got > 0) {
-        got = read(fd, piece, sizeof piece);
-        if (got > 0)
+        got = read(fd, piece, sizeof(piece));
+        if (got > 0) {
             crypto_generichash_blake2b_update(&state, piece, (size_t)got);
-        else if (got < 0 && errno == EINTR)
+        } else if (got < 0 && errno == EINTR) {
             got = 1; /* nothing read: once more */
+        }
     }
-    crypto_generichash_blake2b_final(&state, out->bytes, sizeof out->bytes);
+    crypto_generichash_blake2b_final(&state, out->bytes, sizeof(out->bytes));
     return got == 0;
 }
 
@@ -39,10 +40,12 @@ static bool name_hash(const char *name)
     moot_hash hash;
     const bool good = fd >= 0 && stream_hash(fd, &hash);
     const int kept = errno;
-    if (good)
+    if (good) {
         printf("%s  %s\n", hash_format(&hash, text), name);
-    if (fd >= 0 && !standard)
+    }
+    if (fd >= 0 && !standard) {
         close(fd);
+    }
     errno = kept;
     return good;
 }
@@ -51,10 +54,11 @@ static int hash_run(int argc, char **argv)
 {
     static char dash[] = "-", *standard_input[] = {dash};
     int status = CLI_OK, first = 1;
-    if (argc > 1 && strcmp(argv[1], "--") == 0)
+    if (argc > 1 && strcmp(argv[1], "--") == 0) {
         first = 2;
-    else if (argc > 1 && argv[1][0] == '-' && argv[1][1] != '\0')
+    } else if (argc > 1 && argv[1][0] == '-' && argv[1][1] != '\0') {
         return cli_no_option(&verb_hash, argv[1]);
+    }
     char **names = first < argc ? argv + first : standard_input;
     const int count = first < argc ? argc - first : 1;
     if (!hashing_init()) {

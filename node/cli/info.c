@@ -1,12 +1,12 @@
 /* info.c - `moot info`: versions, features, limits, and knobs with their values and
  * origins, all of them or those that most users need. */
-#include "cli.h"
-#include "json.h"
-#include "moot.h"
+#include "node/cli/cli.h"
+#include "node/cli/json.h"
 #include "node/knobs.h"
+#include "node/moot.h"
 #include "node/transport/mpi.h"
 #include "proto/limits.h"
-#include "wire.h"
+#include "proto/wire.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static const struct {
 #endif
     },
 };
-enum { FEATURES = sizeof features / sizeof features[0] };
+enum { FEATURES = sizeof(features) / sizeof(features[0]) };
 
 static const struct {
     const char *name;
@@ -61,7 +61,7 @@ static const struct {
     {"tasks", LIMIT_TASKS},
     {"result_bytes", LIMIT_RESULT_BYTES},
 };
-enum { LIMITS = sizeof limits / sizeof limits[0] };
+enum { LIMITS = sizeof(limits) / sizeof(limits[0]) };
 
 /* --- For people ------------------------------------------------------------------- */
 
@@ -69,19 +69,21 @@ static void knob_print(const struct knobs *knobs, enum knob knob)
 {
     char value[KNOB_TEXT_BYTES], origin[1100], allowed[128];
     const struct knob_row *row = &knob_table[knob];
-    knobs_format(knobs, knob, value, sizeof value);
+    knobs_format(knobs, knob, value, sizeof(value));
     printf("  %s = %s\n      from: %s; may be: %s\n      %s\n", row->name, value,
-           knobs_origin(knobs, knob, origin, sizeof origin),
-           knobs_allowed(knob, allowed, sizeof allowed), row->meaning);
+           knobs_origin(knobs, knob, origin, sizeof(origin)),
+           knobs_allowed(knob, allowed, sizeof(allowed)), row->meaning);
 }
 
 static void knobs_print(const struct knobs *knobs, bool all)
 {
     for (int advanced = 0; advanced < (all ? 2 : 1); advanced++) {
         printf("%s", advanced ? "\nknobs that most users never need:\n" : "\nknobs:\n");
-        for (int i = 0; i < KNOB_COUNT; i++)
-            if (knob_table[i].advanced == (advanced != 0))
+        for (int i = 0; i < KNOB_COUNT; i++) {
+            if (knob_table[i].advanced == (advanced != 0)) {
                 knob_print(knobs, (enum knob)i);
+            }
+        }
     }
 }
 
@@ -92,11 +94,13 @@ static void versions_print(const char *mpi)
     printf("wire version %d\ntransport mpi: %s\nbuilt by %s\n", WIRE_VERSION, mpi,
            compiler);
     printf("\nfeatures:\n");
-    for (int i = 0; i < FEATURES; i++)
+    for (int i = 0; i < FEATURES; i++) {
         printf("  %-17s %s\n", features[i].name, features[i].value);
+    }
     printf("\nlimits:\n");
-    for (int i = 0; i < LIMITS; i++)
+    for (int i = 0; i < LIMITS; i++) {
         printf("  %-13s %llu\n", limits[i].name, (unsigned long long)limits[i].value);
+    }
 }
 
 static void stranger_print(void *context, const char *name)
@@ -106,7 +110,7 @@ static void stranger_print(void *context, const char *name)
     (void)context;
     knobs_default(&scratch);
     knobs_set(&scratch, name, "", (struct knob_origin){KNOB_FROM_ENVIRONMENT, 0}, story,
-              sizeof story);
+              sizeof(story));
     cli_complain(&verb_info, "warning: in the environment: %s", story);
 }
 
@@ -133,15 +137,16 @@ static void knobs_json(const struct knobs *knobs, bool all)
     for (int i = 0; i < KNOB_COUNT; i++) {
         char value[KNOB_TEXT_BYTES], origin[1100], allowed[128];
         const enum knob knob = (enum knob)i;
-        if (knob_table[i].advanced && !all)
+        if (knob_table[i].advanced && !all) {
             continue;
+        }
         printf("%s    {", separator);
         separator = ",\n";
         json_member("name", knob_table[i].name, ", ");
-        json_member("value", knobs_format(knobs, knob, value, sizeof value), ", ");
-        json_member("origin", knobs_origin(knobs, knob, origin, sizeof origin), ", ");
+        json_member("value", knobs_format(knobs, knob, value, sizeof(value)), ", ");
+        json_member("origin", knobs_origin(knobs, knob, origin, sizeof(origin)), ", ");
         json_member("default", knob_table[i].fallback, ",\n     ");
-        json_member("allowed", knobs_allowed(knob, allowed, sizeof allowed), ", ");
+        json_member("allowed", knobs_allowed(knob, allowed, sizeof(allowed)), ", ");
         json_member("level", knob_table[i].advanced ? "advanced" : "basic", ",\n     ");
         json_member("meaning", knob_table[i].meaning, "}");
     }
@@ -156,12 +161,14 @@ static void all_json(const struct knobs *knobs, const char *mpi, bool all)
     json_member("transport", "mpi", ",\n  ");
     json_member("mpi", mpi, ",\n  ");
     json_member("compiler", compiler, ",\n  \"features\": {");
-    for (int i = 0; i < FEATURES; i++)
+    for (int i = 0; i < FEATURES; i++) {
         json_member(features[i].name, features[i].value, i + 1 < FEATURES ? ", " : "");
+    }
     printf("},\n  \"limits\": {");
-    for (int i = 0; i < LIMITS; i++)
+    for (int i = 0; i < LIMITS; i++) {
         printf("%s\"%s\": %llu", i ? ", " : "", limits[i].name,
                (unsigned long long)limits[i].value);
+    }
     printf("},\n  \"strangers\": [");
     knobs_each_stranger(stranger_json, &strangers);
     printf("],\n  \"knobs\": [\n");
@@ -173,11 +180,12 @@ static int info_print(bool json, bool all)
 {
     struct knobs knobs;
     char story[1500] = "", mpi[512];
-    transport_mpi_version(mpi, sizeof mpi);
-    const int code = knobs_load(&knobs, NULL, story, sizeof story);
+    transport_mpi_version(mpi, sizeof(mpi));
+    const int code = knobs_load(&knobs, NULL, story, sizeof(story));
     if (code != MOOT_OK) {
-        if (!json)
+        if (!json) {
             versions_print(mpi);
+        }
         fflush(stdout);
         cli_complain(&verb_info, "%s", story);
         return CLI_USAGE;
@@ -189,10 +197,12 @@ static int info_print(bool json, bool all)
         knobs_print(&knobs, all);
     }
     fflush(stdout);
-    if (!json)
+    if (!json) {
         knobs_each_stranger(stranger_print, NULL);
-    if (knobs_agree(&knobs, true, story, sizeof story) == MOOT_OK)
+    }
+    if (knobs_agree(&knobs, true, story, sizeof(story)) == MOOT_OK) {
         return CLI_OK;
+    }
     cli_complain(&verb_info, "%s", story);
     return CLI_USAGE;
 }
@@ -203,18 +213,20 @@ static int info_run(int argc, char **argv)
     const char *before = NULL;
     for (int i = 1; i < argc; i++) {
         const char *level = cli_option(argc, argv, &i, "--level");
-        if (level == NULL && strcmp(argv[i], "--json") == 0)
+        if (level == NULL && strcmp(argv[i], "--json") == 0) {
             json = true;
-        else if (level == NULL)
+        } else if (level == NULL) {
             return argv[i][0] == '-'
                        ? cli_no_option(&verb_info, argv[i])
                        : cli_usage(&verb_info, "unknown argument %s", argv[i]);
-        else if (strcmp(level, "basic") == 0 || strcmp(level, "all") == 0)
+        } else if (strcmp(level, "basic") == 0 || strcmp(level, "all") == 0) {
             all = *level == 'a';
-        else
+        } else {
             return cli_usage(&verb_info, "--level is basic or all, not '%s'", level);
-        if (level != NULL && cli_once(&verb_info, "--level", before, level) != CLI_OK)
+        }
+        if (level != NULL && cli_once(&verb_info, "--level", before, level) != CLI_OK) {
             return CLI_USAGE;
+        }
         before = level != NULL ? level : before;
     }
     return info_print(json, all);

@@ -1,5 +1,5 @@
 /* json.c - see json.h. */
-#include "json.h"
+#include "node/cli/json.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -17,13 +17,15 @@ size_t utf8_bytes(const char *text)
         {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
         {0xf4, 0xf4, 0x80, 0x8f, 4},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (at[0] < rows[i].first || at[0] > rows[i].last)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (at[0] < rows[i].first || at[0] > rows[i].last) {
             continue;
+        }
         bool good =
             rows[i].bytes == 1 || (at[1] >= rows[i].low && at[1] <= rows[i].high);
-        for (size_t k = 2; good && k < rows[i].bytes; k++)
+        for (size_t k = 2; good && k < rows[i].bytes; k++) {
             good = at[k] >= 0x80 && at[k] <= 0xbf; /* a NUL ends it, too */
+        }
         return good ? rows[i].bytes : 0;
     }
     return 0;
@@ -35,12 +37,13 @@ void json_text(FILE *file, const char *text)
     for (const char *at = text; *at;) {
         const size_t bytes = utf8_bytes(at);
         const unsigned char first = (unsigned char)*at;
-        if (bytes == 0)
+        if (bytes == 0) {
             fputs("\\ufffd", file);
-        else if (first < 0x20 || first == 0x7f || strchr("<\"\\", first))
+        } else if (first < 0x20 || first == 0x7f || strchr("<\"\\", first)) {
             fprintf(file, "\\u%04x", first);
-        else
+        } else {
             fwrite(at, 1, bytes, file);
+        }
         at += bytes > 0 ? bytes : 1;
     }
     putc('"', file);

@@ -1,6 +1,6 @@
 /* launch.c - see launch.h. */
-#include "launch.h"
-#include "cli.h"
+#include "node/cli/launch.h"
+#include "node/cli/cli.h"
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -31,8 +31,9 @@ static bool path_search(const char *name, char path[LAUNCH_PATH_BYTES])
         const char *folder = length ? folders : "."; /* an empty entry is here */
         const int used = snprintf(path, LAUNCH_PATH_BYTES, "%.*s/%s",
                                   length ? length : 1, folder, name);
-        if (used < LAUNCH_PATH_BYTES && is_program(path))
+        if (used < LAUNCH_PATH_BYTES && is_program(path)) {
             return true;
+        }
         folders += length + (folders[length] == ':');
     }
     return false;
@@ -43,18 +44,21 @@ static bool examples_search(const char *name, char path[LAUNCH_PATH_BYTES])
 {
     static const char *const places[] = {"", "examples/", "../libexec/moot/examples/"};
     char self[LAUNCH_PATH_BYTES];
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length <= 0)
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length <= 0) {
         return false;
+    }
     self[length] = '\0';
     char *slash = strrchr(self, '/');
-    if (slash)
+    if (slash) {
         slash[1] = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    }
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         const int used =
             snprintf(path, LAUNCH_PATH_BYTES, "%s%s%s", self, places[i], name);
-        if (used < LAUNCH_PATH_BYTES && is_program(path))
+        if (used < LAUNCH_PATH_BYTES && is_program(path)) {
             return true;
+        }
     }
     return false;
 }
@@ -71,10 +75,12 @@ bool program_find(const char *name, char path[LAUNCH_PATH_BYTES])
 /* No control characters but those of lines: formats that a system knows have others. */
 static bool is_text(const unsigned char *bytes, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++) {
         if ((bytes[i] < ' ' && (bytes[i] < '\a' || bytes[i] > '\r')) ||
-            bytes[i] == 0x7f)
+            bytes[i] == 0x7f) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -86,25 +92,30 @@ static const char *script_flaw(char *line)
     char *end = line + strcspn(line, "\n");
     char *name = line + 2 + strspn(line + 2, " \t");
     char *name_end = name + strcspn(name, " \t\n");
-    if (end[-1] == '\r')
+    if (end[-1] == '\r') {
         return "is a script whose first line ends with a carriage return";
-    if (name_end - line >= SYSTEM_BYTES)
+    }
+    if (name_end - line >= SYSTEM_BYTES) {
         return "is a script whose first line is too long: what it is for stands in the "
                "first 255 bytes";
-    if (name_end == name)
+    }
+    if (name_end == name) {
         return "is a script that names no program: behind #! stands a path, as in "
                "#!/bin/sh";
+    }
     *name_end = '\0';
-    if (is_program(name))
+    if (is_program(name)) {
         return NULL;
+    }
     const char *why = access(name, F_OK) == 0 ? "no program" : "not there";
-    if (*name == '/')
-        snprintf(flaw, sizeof flaw, "is a script for %s, which is %s", name, why);
-    else
-        snprintf(flaw, sizeof flaw,
+    if (*name == '/') {
+        snprintf(flaw, sizeof(flaw), "is a script for %s, which is %s", name, why);
+    } else {
+        snprintf(flaw, sizeof(flaw),
                  "is a script for %s, which is %s: behind #! stands a path, as in "
                  "#!/usr/bin/env %s, which looks in PATH",
                  name, why, name);
+    }
     return flaw;
 }
 
@@ -112,15 +123,18 @@ const char *program_flaw(const char *path)
 {
     unsigned char bytes[FIRST_BYTES] = {0};
     FILE *file = fopen(path, "re");
-    if (!file)
+    if (!file) {
         return NULL;
-    const size_t size = fread(bytes, 1, sizeof bytes - 1, file);
+    }
+    const size_t size = fread(bytes, 1, sizeof(bytes) - 1, file);
     const bool read = !ferror(file);
     fclose(file);
-    if (read && size == 0)
+    if (read && size == 0) {
         return "is empty";
-    if (read && size >= 2 && memcmp(bytes, "#!", 2) == 0)
+    }
+    if (read && size >= 2 && memcmp(bytes, "#!", 2) == 0) {
         return script_flaw((char *)bytes);
+    }
     return read && is_text(bytes, size) ? "is a text that does not begin with #!"
                                         : NULL;
 }
@@ -132,8 +146,9 @@ static void version_read(char *path, char *text, int size)
     char *const argv[] = {path, option, NULL};
     int ends[2];
     text[0] = '\0';
-    if (pipe(ends) != 0)
+    if (pipe(ends) != 0) {
         return;
+    }
     const pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
@@ -146,22 +161,26 @@ static void version_read(char *path, char *text, int size)
     close(ends[1]);
     FILE *from = fdopen(ends[0], "r");
     if (from) {
-        if (!fgets(text, size, from))
+        if (!fgets(text, size, from)) {
             text[0] = '\0';
-        while (fgetc(from) != EOF) /* so that it is not ended by SIGPIPE */
+        }
+        while (fgetc(from) != EOF) { /* so that it is not ended by SIGPIPE */
             ;
+        }
         fclose(from);
     }
-    if (child > 0)
+    if (child > 0) {
         waitpid(child, NULL, 0);
+    }
 }
 
 bool launcher_find(struct launcher *out)
 {
     char version[256];
-    if (!path_search("mpirun", out->path) && !path_search("mpiexec", out->path))
+    if (!path_search("mpirun", out->path) && !path_search("mpiexec", out->path)) {
         return false;
-    version_read(out->path, version, sizeof version);
+    }
+    version_read(out->path, version, sizeof(version));
     const char *known = strstr(version, "Open MPI) ");
     out->open_mpi = known ? (int)strtol(known + strlen("Open MPI) "), NULL, 10) : 0;
     return true;
@@ -171,12 +190,13 @@ bool launcher_find(struct launcher *out)
 static long sys_number(size_t cpu, const char *name)
 {
     char path[128], line[32];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/topology/%s", cpu,
+    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%zu/topology/%s", cpu,
              name);
     FILE *file = fopen(path, "re");
-    if (!file)
+    if (!file) {
         return -1;
-    const bool got = fgets(line, sizeof line, file) != NULL;
+    }
+    const bool got = fgets(line, sizeof(line), file) != NULL;
     fclose(file);
     return got ? strtol(line, NULL, 10) : -1;
 }
@@ -189,17 +209,20 @@ int cores_count(void)
     } seen[CPU_SETSIZE];
     cpu_set_t allowed;
     int count = 0;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
         return 1;
+    }
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, &allowed))
+        if (!CPU_ISSET(cpu, &allowed)) {
             continue;
+        }
         const long package = sys_number(cpu, "physical_package_id");
         const long core = sys_number(cpu, "core_id");
         int i = 0;
         while (i < count &&
-               (core < 0 || seen[i].package != package || seen[i].core != core))
+               (core < 0 || seen[i].package != package || seen[i].core != core)) {
             i++;
+        }
         if (i == count) {
             seen[count].package = package;
             seen[count++].core = core;
@@ -219,8 +242,9 @@ static void hand_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
     struck = struck != 0 ? struck : number;
-    if (running > 0 && info->si_code <= 0)
+    if (running > 0 && info->si_code <= 0) {
         kill((pid_t)running, number);
+    }
 }
 
 static void handle(int number, void (*handler)(int, siginfo_t *, void *))
@@ -243,8 +267,9 @@ static int await(pid_t child, const struct launch_watch *watch, void *context)
     bool told = false;
     for (unsigned round = 1;; round++) {
         const pid_t ended = waitpid(child, &status, WNOHANG);
-        if (ended == child || (ended < 0 && errno != EINTR))
+        if (ended == child || (ended < 0 && errno != EINTR)) {
             return status;
+        }
         if (!told && round % LOOK_ROUNDS == 0 && watch->is_hopeless(context)) {
             told = true;
             kill(child, SIGTERM);
@@ -279,8 +304,9 @@ int launch(char *const argv[], const struct launch_watch *watch, void *context)
     running = child;
     handle(SIGINT, hand_on);
     handle(SIGTERM, hand_on);
-    if (!is_ignored(SIGHUP)) /* nohup(1) */
+    if (!is_ignored(SIGHUP)) { /* nohup(1) */
         handle(SIGHUP, hand_on);
+    }
     /* Who read our words may go; what is left to do is done all the same. */
     (void)signal(SIGPIPE, SIG_IGN);
     sigprocmask(SIG_SETMASK, &before, NULL);

@@ -4,8 +4,8 @@
  * of verbs, their help and the shells' completion (completion.c); a verb's usage is the
  * synopsis of its manual page, which tests/cli/verbs_test.sh compares.
  */
-#include "cli.h"
-#include "moot.h"
+#include "node/cli/cli.h"
+#include "node/moot.h"
 #include "node/spelling.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 const struct verb *const cli_verbs[] = {
     &verb_run, &verb_report, &verb_trace, &verb_tune, &verb_state,
     &verb_sim, &verb_faults, &verb_info,  &verb_hash, &verb_completion};
-const size_t cli_verb_count = sizeof cli_verbs / sizeof *cli_verbs;
-enum { VERBS_MAX = sizeof cli_verbs / sizeof *cli_verbs + 1 }; /* with help */
+const size_t cli_verb_count = sizeof(cli_verbs) / sizeof(*cli_verbs);
+enum { VERBS_MAX = sizeof(cli_verbs) / sizeof(*cli_verbs) + 1 }; /* with help */
 
 __attribute__((format(printf, 2, 0))) static void
 complain(const struct verb *verb, const char *format, va_list values)
@@ -46,8 +46,9 @@ int cli_usage(const struct verb *verb, const char *format, ...)
 static void help_print(FILE *to)
 {
     fprintf(to, "usage: moot VERB [ARGUMENTS]\n\n");
-    for (size_t i = 0; i < cli_verb_count; i++)
+    for (size_t i = 0; i < cli_verb_count; i++) {
         fprintf(to, "  %-10s %s\n", cli_verbs[i]->name, cli_verbs[i]->line);
+    }
     fprintf(to, "  %-10s %s\n\n", "help", "says more about a verb: moot help VERB");
     fprintf(to, "moot --version prints the version.  See moot(1).\n");
 }
@@ -60,14 +61,18 @@ static int verb_help_print(const struct verb *verb)
 
 static const struct verb *verb_find(const char *name)
 {
-    for (size_t i = 0; i < cli_verb_count; i++)
-        if (strcmp(cli_verbs[i]->name, name) == 0)
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        if (strcmp(cli_verbs[i]->name, name) == 0) {
             return cli_verbs[i];
-    if (strcmp(verb_rank.name, name) == 0)
+        }
+    }
+    if (strcmp(verb_rank.name, name) == 0) {
         return &verb_rank;
+    }
     const char *names[VERBS_MAX] = {"help"};
-    for (size_t i = 0; i < cli_verb_count; i++)
+    for (size_t i = 0; i < cli_verb_count; i++) {
         names[1 + i] = cli_verbs[i]->name;
+    }
     const char *meant = spelling_closest(name, names, cli_verb_count + 1);
     fprintf(stderr, "moot: there is no verb '%s'%s%s%s\n\n", name,
             meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
@@ -105,10 +110,12 @@ static int command_run(int argc, char **argv)
         return CLI_OK;
     }
     const struct verb *verb = verb_find(wants_help ? argv[2] : word);
-    if (!verb)
+    if (!verb) {
         return CLI_USAGE;
-    if (wants_help || asks_for_help(verb, argc, argv))
+    }
+    if (wants_help || asks_for_help(verb, argc, argv)) {
         return verb_help_print(verb);
+    }
     return verb->run(argc - 1, argv + 1);
 }
 
@@ -116,8 +123,9 @@ static int command_run(int argc, char **argv)
  * not look like a success. */
 static int output_end(int status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
         return status;
+    }
     fprintf(stderr, "moot: standard output could not be written\n");
     return status == CLI_OK ? CLI_FAILED : status;
 }

@@ -10,7 +10,7 @@
 #define NODE_CLI_OUTCOME_H
 
 #include "consensus/sim/plan.h"
-#include "sheet.h"
+#include "node/cli/sheet.h"
 
 enum rank_fate {
     RANK_WELL,

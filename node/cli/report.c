@@ -4,17 +4,18 @@
  * report.js and the data (report_data.c) put in.  These are files beside this one,
  * built in as bytes.
  */
-#include "report_data.h"
-#include "report_page.h"
-#include "trace_told.h"
+#include "node/cli/report_data.h"
+#include "node/cli/report_page.h"
+#include "node/cli/trace_told.h"
 #include <string.h>
 
 /* Replaces `@NAME@` in the page by what belongs there. */
 static const char *page_until(FILE *file, const char *page, const char *mark)
 {
     const char *at = strstr(page, mark);
-    if (at == NULL)
+    if (at == NULL) {
         return page;
+    }
     fwrite(page, 1, (size_t)(at - page), file);
     return at + strlen(mark);
 }
@@ -37,10 +38,12 @@ static int report_run(int argc, char **argv)
     const char *directory = NULL, *path = NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-o") == 0) {
-            if (++i == argc)
+            if (++i == argc) {
                 return cli_usage(&verb_report, "-o lacks its file");
-            if (cli_once(&verb_report, "-o", path, argv[i]) != CLI_OK)
+            }
+            if (cli_once(&verb_report, "-o", path, argv[i]) != CLI_OK) {
                 return CLI_USAGE;
+            }
             path = argv[i];
         } else if (argv[i][0] == '-') {
             return cli_no_option(&verb_report, argv[i]);
@@ -51,8 +54,9 @@ static int report_run(int argc, char **argv)
             directory = argv[i];
         }
     }
-    if (directory == NULL)
+    if (directory == NULL) {
         return cli_usage(&verb_report, "which folder?");
+    }
     return told_export(&verb_report, directory, report_write,
                        path ? path : "report.html");
 }

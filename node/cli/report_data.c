@@ -1,7 +1,7 @@
 /* report_data.c - see report_data.h: the verdict, the timeline, and what was run. */
-#include "report_data.h"
+#include "node/cli/report_data.h"
 
-#include "json.h"
+#include "node/cli/json.h"
 #include "proto/error.h"
 #include "proto/message.h"
 #include <inttypes.h>
@@ -29,8 +29,9 @@ static void verdict_write(const struct model *model, FILE *file)
         ran += trace->runs[i].start_ns != TRACE_NEVER;
         failed += trace->runs[i].end_ns != TRACE_NEVER && trace->runs[i].code != 0;
     }
-    for (uint32_t t = 0; t < trace->task_count; t++)
+    for (uint32_t t = 0; t < trace->task_count; t++) {
         spawned += trace->tasks[t].spawned_ns != TRACE_NEVER;
+    }
     fprintf(file,
             "\"verdict\":{\"ranks\":%u,\"present\":%u,\"whole\":%" PRIu64
             ",\"makespan\":%.3f,\"path\":%.3f,\"work\":%.3f,\"idle\":%.6f,"
@@ -61,8 +62,9 @@ static void suspicions_write(const struct trace *trace, uint32_t rank, FILE *fil
         int64_t since_ns = TRACE_NEVER;
         for (size_t i = 0; i <= peer->event_count && rank < 64; i++) {
             const bool end = i == peer->event_count;
-            if (!end && peer->events[i].kind != MOOT__RECORD__KIND__SUSPECTS)
+            if (!end && peer->events[i].kind != MOOT__RECORD__KIND__SUSPECTS) {
                 continue;
+            }
             const bool now = !end && (peer->events[i].value >> rank & 1) != 0;
             const int64_t at_ns = end ? peer->last_ns : peer->events[i].at_ns;
             if (now && since_ns == TRACE_NEVER) {
@@ -100,9 +102,10 @@ static void rank_write(const struct model *model, uint32_t number, FILE *file)
             report_us(rank->ready_ns != TRACE_NEVER ? rank->ready_ns : 0), rank->uid,
             rank->pid, rank->wire_version, report_us(rank->offset_ns),
             report_us(rank->first_ns), report_us(rank->last_ns));
-    if (rank->dead_ns != TRACE_NEVER)
+    if (rank->dead_ns != TRACE_NEVER) {
         fprintf(file, ",\"lost\":%.3f,\"died\":%s", report_us(rank->dead_ns),
                 rank->is_dead ? "true" : "false");
+    }
     suspicions_write(model->trace, number, file);
     fprintf(file, ",\"totals\":[%.3f,%.3f,%.3f,%.3f,%.3f]}",
             report_us(each->total_ns[STATE_RUN]), report_us(each->total_ns[STATE_VOTE]),
@@ -113,8 +116,9 @@ static void rank_write(const struct model *model, uint32_t number, FILE *file)
 static void ranks_write(const struct model *model, FILE *file)
 {
     fputs(",\n\"ranks\":[", file);
-    for (uint32_t r = 0; r < model->trace->rank_count; r++)
+    for (uint32_t r = 0; r < model->trace->rank_count; r++) {
         rank_write(model, r, file);
+    }
     fputs("]", file);
 }
 
@@ -123,8 +127,9 @@ static void ranks_write(const struct model *model, FILE *file)
 static size_t segment_count(const struct model *model)
 {
     size_t count = 0;
-    for (uint32_t r = 0; r < model->trace->rank_count; r++)
+    for (uint32_t r = 0; r < model->trace->rank_count; r++) {
         count += model->ranks[r].count;
+    }
     return count;
 }
 
@@ -137,7 +142,7 @@ static void names_write(const struct trace *trace, const uint32_t *shown,
     fputs("],\n\"names\":[", file);
     for (uint32_t i = 0; i < count; i++) {
         fputs(i > 0 ? "," : "", file);
-        json_text(file, trace_task_name(trace, shown[i], name, sizeof name));
+        json_text(file, trace_task_name(trace, shown[i], name, sizeof(name)));
     }
     fputs("]", file);
 }
@@ -146,8 +151,8 @@ static void names_write(const struct trace *trace, const uint32_t *shown,
 static bool segments_write(const struct model *model, FILE *file)
 {
     const uint32_t tasks = model->trace->task_count;
-    uint32_t *number = calloc(tasks + 1u, sizeof *number); /* plus 1; 0: not shown */
-    uint32_t *shown = calloc(tasks + 1u, sizeof *shown), count = 0;
+    uint32_t *number = calloc(tasks + 1u, sizeof(*number)); /* plus 1; 0: not shown */
+    uint32_t *shown = calloc(tasks + 1u, sizeof(*shown)), count = 0;
     const bool good = number != NULL && shown != NULL;
     fputs(",\n\"slot\":0,\"timeline\":[", file);
     for (uint32_t r = 0; good && r < model->trace->rank_count; r++) {
@@ -156,8 +161,10 @@ static bool segments_write(const struct model *model, FILE *file)
         const char *join = "";
         for (size_t i = 0; i < rank->count; i++) {
             const struct model_segment *segment = &rank->segments[i];
-            if (segment->state == STATE_OWN && segment->to_ns - segment->from_ns < 100)
+            if (segment->state == STATE_OWN &&
+                segment->to_ns - segment->from_ns < 100) {
                 continue;
+            }
             if (segment->task != TRACE_NONE && number[segment->task] == 0) {
                 shown[count++] = segment->task;
                 number[segment->task] = count;
@@ -169,8 +176,9 @@ static bool segments_write(const struct model *model, FILE *file)
         }
         fputs("]", file);
     }
-    if (good)
+    if (good) {
         names_write(model->trace, shown, count, file);
+    }
     free(number);
     free(shown);
     return good;
@@ -183,10 +191,10 @@ static bool slots_write(const struct model *model, FILE *file)
     uint32_t slots = REPORT_SLOTS_ALL / (trace->rank_count + 1u);
     slots = slots > REPORT_SLOTS ? REPORT_SLOTS : slots < 50 ? 50 : slots;
     const int64_t slot_ns = trace->makespan_ns / slots + 1;
-    int64_t(*sums)[STATES] = calloc(slots, sizeof *sums);
+    int64_t(*sums)[STATES] = calloc(slots, sizeof(*sums));
     fprintf(file, ",\n\"slot\":%.3f,\"names\":[],\"timeline\":[", report_us(slot_ns));
     for (uint32_t r = 0; sums && r < trace->rank_count; r++) {
-        memset(sums, 0, slots * sizeof *sums);
+        memset(sums, 0, slots * sizeof(*sums));
         for (size_t i = 0; i < model->ranks[r].count; i++) {
             const struct model_segment *segment = &model->ranks[r].segments[i];
             for (int64_t at_ns = segment->from_ns; at_ns < segment->to_ns;) {
@@ -194,16 +202,19 @@ static bool slots_write(const struct model *model, FILE *file)
                 const int64_t end_ns = (slot + 1) * slot_ns < segment->to_ns
                                            ? (slot + 1) * slot_ns
                                            : segment->to_ns;
-                if (slot < slots)
+                if (slot < slots) {
                     sums[slot][segment->state] += end_ns - at_ns;
+                }
                 at_ns = end_ns;
             }
         }
         fprintf(file, "%s[", r > 0 ? ",\n" : "");
-        for (uint32_t s = 0; s < slots; s++)
-            for (int state = 0; state < STATES; state++)
+        for (uint32_t s = 0; s < slots; s++) {
+            for (int state = 0; state < STATES; state++) {
                 fprintf(file, "%s%.0f", s + (unsigned)state > 0 ? "," : "",
                         100 * (double)sums[s][state] / (double)slot_ns);
+            }
+        }
         fputs("]", file);
     }
     fputs("]", file);
@@ -216,8 +227,9 @@ static bool slots_write(const struct model *model, FILE *file)
 static void settings_write(const struct trace *trace, FILE *file)
 {
     uint32_t first = 0;
-    while (!trace->ranks[first].present)
+    while (!trace->ranks[first].present) {
         first++;
+    }
     fputs(",\n", file);
     json_pair(file, "command", trace->ranks[first].command);
     putc(',', file);
@@ -245,10 +257,11 @@ bool report_data_write(const struct model *model, FILE *file)
     bool good = true;
     const size_t segments = segment_count(model);
     fprintf(file, ",\n\"segments\":%zu", segments);
-    if (segments <= REPORT_SEGMENTS_MAX)
+    if (segments <= REPORT_SEGMENTS_MAX) {
         good = segments_write(model, file);
-    else
+    } else {
         good = slots_write(model, file);
+    }
     good = good && report_lists_write(model, file) && report_graph_write(model, file);
     fputs("}\n", file);
     return good;

@@ -13,7 +13,7 @@
 #ifndef NODE_CLI_REPORT_DATA_H
 #define NODE_CLI_REPORT_DATA_H
 
-#include "trace_model.h"
+#include "node/cli/trace_model.h"
 #include <stdio.h>
 
 enum {

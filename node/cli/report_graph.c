@@ -5,8 +5,8 @@
  * node; if that is still too many, those of a kernel at one place are.  A node's depth
  * is the length of the longest chain of inputs that leads to it.
  */
-#include "json.h"
-#include "report_data.h"
+#include "node/cli/json.h"
+#include "node/cli/report_data.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,12 +31,13 @@ struct graph {
 static bool depths_find(struct graph *graph)
 {
     const struct trace *trace = graph->trace;
-    uint32_t *stack = calloc(trace->task_count + 1u, sizeof *stack);
+    uint32_t *stack = calloc(trace->task_count + 1u, sizeof(*stack));
     uint8_t *seen = calloc(trace->task_count + 1u, 1);
     for (uint32_t first = 0; stack && seen && first < trace->task_count; first++) {
         uint32_t count = 0;
-        if (seen[first] == 0)
+        if (seen[first] == 0) {
             stack[count++] = first;
+        }
         while (count > 0) {
             const uint32_t at = stack[count - 1];
             const struct trace_task *task = &trace->tasks[at];
@@ -46,14 +47,16 @@ static bool depths_find(struct graph *graph)
             for (uint32_t i = 0; i < task->input_count && !waits; i++) {
                 const uint32_t input = task->inputs[i];
                 waits = seen[input] == 0;
-                if (waits)
+                if (waits) {
                     stack[count++] = input;
-                else if (graph->depth[input] + 1 > depth)
+                } else if (graph->depth[input] + 1 > depth) {
                     depth = graph->depth[input] + 1;
+                }
             }
             if (task->parent != TRACE_NONE && seen[task->parent] == 2 &&
-                graph->depth[task->parent] + 1 > depth)
+                graph->depth[task->parent] + 1 > depth) {
                 depth = graph->depth[task->parent] + 1;
+            }
             if (!waits) {
                 graph->depth[at] = depth;
                 seen[at] = 2;
@@ -80,10 +83,12 @@ static bool same_spawners(const struct rankset *a, const struct rankset *b)
 {
     const uint32_t words =
         rankset_words(a) > rankset_words(b) ? rankset_words(a) : rankset_words(b);
-    for (uint32_t i = 0; i < words; i++)
+    for (uint32_t i = 0; i < words; i++) {
         if ((i < rankset_words(a) ? rankset_word(a, i) : 0) !=
-            (i < rankset_words(b) ? rankset_word(b, i) : 0))
+            (i < rankset_words(b) ? rankset_word(b, i) : 0)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -106,13 +111,17 @@ static bool nodes_find(struct graph *graph, int merge)
     graph->node_count = 0;
     for (uint32_t t = 0; t < trace->task_count; t++) {
         uint32_t at = 0;
-        while (at < graph->node_count && !is_alike(graph, &graph->nodes[at], t, merge))
+        while (at < graph->node_count &&
+               !is_alike(graph, &graph->nodes[at], t, merge)) {
             at++;
-        if (at == REPORT_GRAPH_MAX)
+        }
+        if (at == REPORT_GRAPH_MAX) {
             return false;
-        if (at == graph->node_count)
+        }
+        if (at == graph->node_count) {
             graph->nodes[graph->node_count++] =
                 (struct node){.task = t, .depth = graph->depth[t]};
+        }
         struct node *node = &graph->nodes[at];
         node->count++;
         node->divergent += is_divergent(trace, &trace->tasks[t]);
@@ -131,11 +140,11 @@ static void node_write(const struct graph *graph, const struct node *node, FILE 
     char name[200], ranks[256];
     const bool one = node->count == 1;
     putc('[', file);
-    json_text(file, one ? trace_task_name(trace, node->task, name, sizeof name)
+    json_text(file, one ? trace_task_name(trace, node->task, name, sizeof(name))
                         : task->kernel);
     putc(',', file);
     json_text(file, task->site);
-    rankset_format(&task->spawners, ranks, sizeof ranks);
+    rankset_format(&task->spawners, ranks, sizeof(ranks));
     fprintf(file, ",%u,%u,%u,%d,%.3f,", node->depth, node->count, node->divergent,
             one && task->run != TRACE_NONE ? (int)trace->runs[task->run].rank : -1,
             node->ran_ns / 1e3);
@@ -147,22 +156,26 @@ static void node_write(const struct graph *graph, const struct node *node, FILE 
 static bool edges_write(const struct graph *graph, FILE *file)
 {
     const uint32_t n = graph->node_count;
-    uint32_t *edges = calloc((size_t)n * n + 1, sizeof *edges);
+    uint32_t *edges = calloc((size_t)n * n + 1, sizeof(*edges));
     const char *join = "";
     for (uint32_t t = 0; edges && t < graph->trace->task_count; t++) {
         const struct trace_task *task = &graph->trace->tasks[t];
-        for (uint32_t i = 0; i < task->input_count; i++)
+        for (uint32_t i = 0; i < task->input_count; i++) {
             edges[(size_t)graph->node[task->inputs[i]] * n + graph->node[t]]++;
-        if (task->parent != TRACE_NONE)
+        }
+        if (task->parent != TRACE_NONE) {
             edges[(size_t)graph->node[task->parent] * n + graph->node[t]]++;
+        }
     }
     fputs("],\"edges\":[", file);
-    for (uint32_t a = 0; edges && a < n; a++)
-        for (uint32_t b = 0; b < n; b++)
+    for (uint32_t a = 0; edges && a < n; a++) {
+        for (uint32_t b = 0; b < n; b++) {
             if (edges[(size_t)a * n + b] > 0) {
                 fprintf(file, "%s%u,%u,%u", join, a, b, edges[(size_t)a * n + b]);
                 join = ",";
             }
+        }
+    }
     fputs("]}", file);
     free(edges);
     return edges != NULL;
@@ -172,14 +185,15 @@ bool report_graph_write(const struct model *model, FILE *file)
 {
     struct graph graph = {.trace = model->trace};
     const uint32_t tasks = model->trace->task_count;
-    graph.depth = calloc(tasks + 1u, sizeof *graph.depth);
-    graph.node = calloc(tasks + 1u, sizeof *graph.node);
-    graph.nodes = calloc(REPORT_GRAPH_MAX, sizeof *graph.nodes);
+    graph.depth = calloc(tasks + 1u, sizeof(*graph.depth));
+    graph.node = calloc(tasks + 1u, sizeof(*graph.node));
+    graph.nodes = calloc(REPORT_GRAPH_MAX, sizeof(*graph.nodes));
     bool good = graph.depth && graph.node && graph.nodes && depths_find(&graph);
     if (good) {
         int merge = 0;
-        while (merge <= 2 && !nodes_find(&graph, merge))
+        while (merge <= 2 && !nodes_find(&graph, merge)) {
             merge++;
+        }
         fprintf(file, ",\n\"graph\":{\"merged\":%d,\"nodes\":[", merge);
         for (uint32_t i = 0; i < graph.node_count && merge <= 2; i++) {
             fputs(i > 0 ? ",\n" : "", file);

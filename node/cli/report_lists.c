@@ -1,11 +1,11 @@
 /* report_lists.c - see report_data.h: why ranks waited, what was ready, the critical
  * path, votes, and what befell ranks. */
 #include "consensus/sim/plan.h"
-#include "json.h"
+#include "node/cli/json.h"
+#include "node/cli/report_data.h"
 #include "node/knobs.h"
 #include "proto/error.h"
 #include "proto/message.h"
-#include "report_data.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +38,13 @@ static bool ready_write(const struct model *model, FILE *file)
 {
     const struct trace *trace = model->trace;
     int64_t first_ns = trace->makespan_ns;
-    for (uint32_t r = 0; r < trace->rank_count; r++)
-        if (trace->ranks[r].ready_ns < first_ns)
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
+        if (trace->ranks[r].ready_ns < first_ns) {
             first_ns = trace->ranks[r].ready_ns;
+        }
+    }
     const int64_t slot_ns = (trace->makespan_ns - first_ns) / REPORT_READY_POINTS + 1;
-    double *sums = calloc(REPORT_READY_POINTS, sizeof *sums);
+    double *sums = calloc(REPORT_READY_POINTS, sizeof(*sums));
     fprintf(file, ",\n\"ready_from\":%.3f,\"ready\":[", report_us(first_ns));
     for (uint32_t i = 0; sums && i < trace->run_count; i++) {
         const struct trace_run *run = &trace->runs[i];
@@ -54,13 +56,15 @@ static bool ready_write(const struct model *model, FILE *file)
             const int64_t slot = (at_ns - first_ns) / slot_ns;
             const int64_t slot_end_ns = first_ns + (slot + 1) * slot_ns;
             const int64_t end_ns = slot_end_ns < until_ns ? slot_end_ns : until_ns;
-            if (slot < REPORT_READY_POINTS)
+            if (slot < REPORT_READY_POINTS) {
                 sums[slot] += (double)(end_ns - at_ns);
+            }
             at_ns = end_ns;
         }
     }
-    for (int i = 0; sums && i < REPORT_READY_POINTS; i++)
+    for (int i = 0; sums && i < REPORT_READY_POINTS; i++) {
         fprintf(file, "%s%.3g", i > 0 ? "," : "", sums[i] / (double)slot_ns);
+    }
     fputs("]", file);
     free(sums);
     return sums != NULL;
@@ -81,7 +85,7 @@ static void path_row_write(const struct trace *trace, uint32_t task, FILE *file)
                                : 0;
     const bool voted = each->voted_ns != TRACE_NEVER;
     putc('[', file);
-    json_text(file, trace_task_name(trace, task, name, sizeof name));
+    json_text(file, trace_task_name(trace, task, name, sizeof(name)));
     putc(',', file);
     json_text(file, each->site);
     fprintf(file, ",%u,%.3f,%.3f,%.3f,", run->rank, report_us(run->start_ns),
@@ -106,26 +110,31 @@ static void votes_write(const struct model *model, FILE *file)
 {
     const struct trace *trace = model->trace;
     uint64_t by[EVIDENCE_END] = {0}, count = 0;
-    for (uint32_t r = 0; r < trace->rank_count; r++)
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
         for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
             const struct trace_event *event = &trace->ranks[r].events[i];
-            if (event->kind == MOOT__RECORD__KIND__VOTE && event->value < EVIDENCE_END)
+            if (event->kind == MOOT__RECORD__KIND__VOTE &&
+                event->value < EVIDENCE_END) {
                 by[event->value]++;
+            }
         }
+    }
     fputs(",\n\"evidence\":[", file);
     const char *join = "";
-    for (int i = 1; i < EVIDENCE_END; i++)
+    for (int i = 1; i < EVIDENCE_END; i++) {
         if (by[i] > 0) {
             fprintf(file, "%s[\"%s\",%" PRIu64 "]", join,
                     evidence_name((enum evidence)i), by[i]);
             join = ",";
         }
+    }
     fputs("],\"votes\":[", file);
     join = "";
     for (uint32_t t = 0; t < trace->task_count; t++) {
         const struct trace_task *task = &trace->tasks[t];
-        if (task->voted_ns == TRACE_NEVER || count++ >= REPORT_VOTES_MAX)
+        if (task->voted_ns == TRACE_NEVER || count++ >= REPORT_VOTES_MAX) {
             continue;
+        }
         const int64_t took_ns =
             task->asked_ns < task->voted_ns ? task->voted_ns - task->asked_ns : 0;
         fprintf(file, "%s%.3f,%.3f,%u,%u,%u", join, report_us(task->voted_ns),
@@ -133,8 +142,9 @@ static void votes_write(const struct model *model, FILE *file)
         join = ",";
     }
     fprintf(file, "],\"voted\":%" PRIu64 ",\"evidence_names\":[\"\"", count);
-    for (int i = 1; i < EVIDENCE_END; i++)
+    for (int i = 1; i < EVIDENCE_END; i++) {
         fprintf(file, ",\"%s\"", evidence_name((enum evidence)i));
+    }
     fputs("]", file);
 }
 
@@ -146,8 +156,9 @@ static void event_write(const struct trace *trace, uint32_t rank,
     char name[200] = "";
     const bool about_peer = event->kind == MOOT__RECORD__KIND__DEAD ||
                             event->kind == MOOT__RECORD__KIND__REMOVED;
-    if (event->kind == MOOT__RECORD__KIND__VERDICT)
-        trace_task_name(trace, event->task, name, sizeof name);
+    if (event->kind == MOOT__RECORD__KIND__VERDICT) {
+        trace_task_name(trace, event->task, name, sizeof(name));
+    }
     fprintf(file, "[%.3f,%u,", report_us(event->at_ns), rank);
     json_text(file, trace_event_word(event->kind));
     fprintf(file, ",%" PRIu64 ",", about_peer ? event->peer : event->value);
@@ -161,14 +172,16 @@ static void events_write(const struct trace *trace, FILE *file)
 {
     uint64_t count = 0;
     fputs(",\n\"events\":[", file);
-    for (uint32_t r = 0; r < trace->rank_count; r++)
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
         for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
             const struct trace_event *event = &trace->ranks[r].events[i];
-            if (trace_event_word(event->kind) == NULL || count++ >= REPORT_EVENTS_MAX)
+            if (trace_event_word(event->kind) == NULL || count++ >= REPORT_EVENTS_MAX) {
                 continue;
+            }
             fputs(count > 1 ? ",\n" : "", file);
             event_write(trace, r, event, file);
         }
+    }
     fprintf(file, "],\"event_count\":%" PRIu64, count);
 }
 
@@ -178,20 +191,24 @@ static void faults_write(const struct trace *trace, FILE *file)
     const char *text = "";
     struct plan *plan = NULL;
     struct plan_error error;
-    for (size_t i = 0; i < trace->knob_count; i++)
-        if (strcmp(trace->knobs[i].name, "MOOT_FAULTS") == 0)
+    for (size_t i = 0; i < trace->knob_count; i++) {
+        if (strcmp(trace->knobs[i].name, "MOOT_FAULTS") == 0) {
             text = trace->knobs[i].value;
+        }
+    }
     fputs(",\n\"faults\":[", file);
     if (*text != '\0' && plan_parse(text, &plan, &error) == MOOT_OK) {
         for (uint32_t rule = 0; rule < plan->rule_count; rule++) {
             uint64_t fired = 0;
             char word[256];
-            for (uint32_t r = 0; r < trace->rank_count; r++)
-                for (size_t i = 0; i < trace->ranks[r].event_count; i++)
+            for (uint32_t r = 0; r < trace->rank_count; r++) {
+                for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
                     fired +=
                         trace->ranks[r].events[i].kind == MOOT__RECORD__KIND__FAULT &&
                         trace->ranks[r].events[i].value == rule;
-            plan_rule_format(&plan->rules[rule], word, sizeof word);
+                }
+            }
+            plan_rule_format(&plan->rules[rule], word, sizeof(word));
             fputs(rule > 0 ? ",[" : "[", file);
             json_text(file, word);
             fprintf(file, ",%" PRIu64 "]", fired);

@@ -1,7 +1,7 @@
 /* run_figures.c - see run_figures.h. */
-#include "run_figures.h"
+#include "node/cli/run_figures.h"
 #include "node/account.h"
-#include "state.h"
+#include "node/cli/state.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -49,15 +49,16 @@ struct run_figures {
 
 struct run_figures *run_figures_new(const char *sheets, int ranks)
 {
-    struct run_figures *figures = calloc(1, sizeof *figures);
-    struct source *sources = calloc((size_t)ranks, sizeof *sources);
+    struct run_figures *figures = calloc(1, sizeof(*figures));
+    struct source *sources = calloc((size_t)ranks, sizeof(*sources));
     if (!figures || !sources) {
         free(figures);
         free(sources);
         return NULL;
     }
-    for (int i = 0; i < ranks; i++)
+    for (int i = 0; i < ranks; i++) {
         sources[i].question.fd = -1;
+    }
     *figures = (struct run_figures){.sheets = sheets,
                                     .sources = sources,
                                     .count = (uint32_t)ranks,
@@ -69,18 +70,21 @@ struct run_figures *run_figures_new(const char *sheets, int ranks)
 
 static void question_end(struct question *question)
 {
-    if (question->fd >= 0)
+    if (question->fd >= 0) {
         close(question->fd);
+    }
     free(question->bytes);
     *question = (struct question){.fd = -1};
 }
 
 void run_figures_free(struct run_figures *figures)
 {
-    if (!figures)
+    if (!figures) {
         return;
-    for (uint32_t i = 0; i < figures->count; i++)
+    }
+    for (uint32_t i = 0; i < figures->count; i++) {
         question_end(&figures->sources[i].question);
+    }
     question_end(&figures->all);
     free(figures->sources);
     free(figures);
@@ -98,9 +102,10 @@ static bool question_ask(struct question *question, const char *door, const char
     question->bytes = malloc(question->room);
     question->until_ns = until_ns;
     if (question->fd >= 0 && question->bytes &&
-        connect(question->fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-        send(question->fd, line, length, MSG_NOSIGNAL) == (ssize_t)length)
+        connect(question->fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+        send(question->fd, line, length, MSG_NOSIGNAL) == (ssize_t)length) {
         return true;
+    }
     const int why = errno;
     question_end(question);
     errno = why;
@@ -113,8 +118,9 @@ static bool question_grow(struct question *question)
     const size_t rest = state_head_read(question->bytes);
     uint8_t *bytes =
         rest > 0 ? realloc(question->bytes, STATE_HEAD_BYTES + rest) : NULL;
-    if (!bytes)
+    if (!bytes) {
         return false;
+    }
     question->bytes = bytes;
     question->room = STATE_HEAD_BYTES + rest;
     return true;
@@ -129,16 +135,19 @@ static Moot__Picture *question_hear(struct question *question, uint64_t now_ns)
     while (!over && question->size < question->room) {
         const ssize_t got = recv(question->fd, question->bytes + question->size,
                                  question->room - question->size, 0);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
             return NULL;
+        }
         over = got <= 0;
         question->size += got > 0 ? (size_t)got : 0;
-        if (question->size == STATE_HEAD_BYTES)
+        if (question->size == STATE_HEAD_BYTES) {
             over = over || !question_grow(question);
+        }
     }
-    if (!over)
+    if (!over) {
         picture = state_picture_read(question->bytes + STATE_HEAD_BYTES,
                                      question->size - STATE_HEAD_BYTES);
+    }
     question_end(question);
     return picture;
 }
@@ -148,8 +157,8 @@ static Moot__Picture *question_hear(struct question *question, uint64_t now_ns)
 static FILE *file_open(const struct run_figures *figures, const char *name)
 {
     char path[4096];
-    const int length = snprintf(path, sizeof path, "%s/%s", figures->sheets, name);
-    return length < (int)sizeof path ? fopen(path, "re") : NULL;
+    const int length = snprintf(path, sizeof(path), "%s/%s", figures->sheets, name);
+    return length < (int)sizeof(path) ? fopen(path, "re") : NULL;
 }
 
 /* Reads the line that node/summary.c leaves. */
@@ -158,10 +167,11 @@ static void door_read(const struct run_figures *figures, const char *name,
 {
     FILE *file = file_open(figures, name);
     char door[DOOR_PATH_BYTES];
-    if (!file)
+    if (!file) {
         return;
+    }
     if (fscanf(file, "door %107[^\n]", door) == 1) {
-        memcpy(source->door, door, sizeof door);
+        memcpy(source->door, door, sizeof(door));
         source->closed = false;
     }
     fclose(file);
@@ -174,16 +184,18 @@ static void sheet_take(const struct run_figures *figures, const char *name,
     FILE *file = file_open(figures, name);
     char key[64], number[32];
     uint64_t retried = 0;
-    if (!file)
+    if (!file) {
         return;
+    }
     while (fscanf(file, "%63s %31s%*[^\n]", key, number) == 2) {
         const uint64_t value = strtoull(number, NULL, 10);
-        if (strcmp(key, "tasks_run") == 0)
+        if (strcmp(key, "tasks_run") == 0) {
             source->done = value;
-        else if (strcmp(key, "tasks_retried") == 0)
+        } else if (strcmp(key, "tasks_retried") == 0) {
             retried = value;
-        else if (strcmp(key, "votes") == 0)
+        } else if (strcmp(key, "votes") == 0) {
             source->voted = value;
+        }
     }
     fclose(file);
     source->done -= retried < source->done ? retried : source->done;
@@ -196,25 +208,30 @@ static void file_look(struct run_figures *figures, const char *name)
 {
     static const char prefix[] = "rank-";
     char *rest = NULL;
-    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
+    if (strncmp(name, prefix, sizeof(prefix) - 1) != 0) {
         return;
-    const unsigned long rank = strtoul(name + sizeof prefix - 1, &rest, 10);
-    if (rank >= figures->count || *figures->sources[rank].door != '\0')
+    }
+    const unsigned long rank = strtoul(name + sizeof(prefix) - 1, &rest, 10);
+    if (rank >= figures->count || *figures->sources[rank].door != '\0') {
         return;
+    }
     struct source *source = &figures->sources[rank];
-    if (strcmp(rest, ".unfinished") == 0)
+    if (strcmp(rest, ".unfinished") == 0) {
         door_read(figures, name, source);
-    else if (*rest == '\0' && source->said_ns != 0 && !source->closed)
+    } else if (*rest == '\0' && source->said_ns != 0 && !source->closed) {
         sheet_take(figures, name, source);
+    }
 }
 
 static void doors_find(struct run_figures *figures)
 {
     DIR *stream = opendir(figures->sheets);
-    for (const struct dirent *entry; stream && (entry = readdir(stream));)
+    for (const struct dirent *entry; stream && (entry = readdir(stream));) {
         file_look(figures, entry->d_name);
-    if (stream)
+    }
+    if (stream) {
         closedir(stream);
+    }
 }
 
 /* --- Asking and hearing ----------------------------------------------------------- */
@@ -224,8 +241,9 @@ static void source_take(struct source *source, const Moot__Account *account,
 {
     const uint64_t computing =
         account->running > account->stopped ? account->running - account->stopped : 0;
-    if (said_ns <= source->said_ns)
+    if (said_ns <= source->said_ns) {
         return;
+    }
     source->said_ns = said_ns;
     source->done = account->done;
     source->running = computing;
@@ -239,12 +257,15 @@ static void source_take(struct source *source, const Moot__Account *account,
 static void members_take(struct run_figures *figures, const Moot__Account *account)
 {
     struct rankset members = {0};
-    if (account->epoch < figures->epoch)
+    if (account->epoch < figures->epoch) {
         return;
+    }
     figures->epoch = account->epoch;
-    if (account_ranks(&account->members, &members))
-        for (uint32_t i = 0; i < figures->count; i++)
+    if (account_ranks(&account->members, &members)) {
+        for (uint32_t i = 0; i < figures->count; i++) {
             figures->sources[i].gone = !rankset_has(&members, i);
+        }
+    }
     rankset_release(&members);
 }
 
@@ -253,8 +274,9 @@ static void picture_take(struct run_figures *figures, Moot__Picture *picture,
 {
     for (size_t i = 0; i < picture->n_seats; i++) {
         const Moot__Picture__Seat *seat = picture->seats[i];
-        if (!seat->account || seat->rank >= figures->count || seat->age_ns >= now_ns)
+        if (!seat->account || seat->rank >= figures->count || seat->age_ns >= now_ns) {
             continue;
+        }
         members_take(figures, seat->account);
         source_take(&figures->sources[seat->rank], seat->account,
                     now_ns - seat->age_ns);
@@ -266,10 +288,11 @@ static void source_ask(struct run_figures *figures, struct source *source,
                        uint64_t now_ns)
 {
     if (question_ask(&source->question, source->door, "brief\n",
-                     now_ns + PATIENCE_S * SECOND_NS))
+                     now_ns + PATIENCE_S * SECOND_NS)) {
         figures->open++;
-    else if (errno != EAGAIN)
+    } else if (errno != EAGAIN) {
         *source->door = '\0'; /* it has closed, or died; or opens another moot */
+    }
 }
 
 /* Where some ranks are not here, one that is asks for them. */
@@ -279,13 +302,15 @@ static void others_ask(struct run_figures *figures, uint64_t now_ns)
     bool far = false;
     for (uint32_t i = 0; i < figures->count; i++) {
         const struct source *source = &figures->sources[i];
-        if (*source->door == '\0')
+        if (*source->door == '\0') {
             far |= !source->closed;
-        else if (!here && source->said_ns != 0)
+        } else if (!here && source->said_ns != 0) {
             here = source;
+        }
     }
-    if (!far || !here || figures->all.fd >= 0 || now_ns < figures->all_due_ns)
+    if (!far || !here || figures->all.fd >= 0 || now_ns < figures->all_due_ns) {
         return;
+    }
     figures->all_due_ns = now_ns + (1 + figures->count / ALL_RANKS) * SECOND_NS;
     (void)question_ask(&figures->all, here->door, "all\n",
                        now_ns + PATIENCE_ALL_S * SECOND_NS);
@@ -297,8 +322,9 @@ void run_figures_ask(struct run_figures *figures, uint64_t now_ns)
     for (uint32_t i = 0; i < figures->count && figures->open < OPEN_MAX; i++) {
         struct source *source = &figures->sources[figures->next];
         figures->next = (figures->next + 1) % figures->count;
-        if (*source->door != '\0' && source->question.fd < 0)
+        if (*source->door != '\0' && source->question.fd < 0) {
             source_ask(figures, source, now_ns);
+        }
     }
     others_ask(figures, now_ns);
 }
@@ -307,15 +333,18 @@ void run_figures_hear(struct run_figures *figures, uint64_t now_ns)
 {
     Moot__Picture *picture =
         figures->all.fd >= 0 ? question_hear(&figures->all, now_ns) : NULL;
-    if (picture)
+    if (picture) {
         picture_take(figures, picture, now_ns);
+    }
     for (uint32_t i = 0; figures->open > 0 && i < figures->count; i++) {
         struct question *question = &figures->sources[i].question;
-        if (question->fd < 0)
+        if (question->fd < 0) {
             continue;
+        }
         picture = question_hear(question, now_ns);
-        if (picture)
+        if (picture) {
             picture_take(figures, picture, now_ns);
+        }
         figures->open -= question->fd < 0;
     }
 }
@@ -331,8 +360,9 @@ bool run_figures_sum(const struct run_figures *figures, uint64_t now_ns,
         heard |= said;
         out->done += source->done;
         out->voted += source->voted;
-        if (source->gone)
+        if (source->gone) {
             continue;
+        }
         out->alive++;
         out->silent += !source->closed &&
                        (!said || now_ns >= source->said_ns + SILENT_S * SECOND_NS);

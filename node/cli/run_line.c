@@ -20,8 +20,8 @@
  * The terminal's width is asked for at each turn, so that a window may change; the line
  * keeps off the last column, where a terminal would go on to the next row.
  */
-#include "run_line.h"
-#include "run_figures.h"
+#include "node/cli/run_line.h"
+#include "node/cli/run_figures.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -85,10 +85,11 @@ static bool same_terminal(void)
 
 struct run_line *run_line_new(const char *sheets, int ranks)
 {
-    struct run_line *line = calloc(1, sizeof *line);
+    struct run_line *line = calloc(1, sizeof(*line));
     int ends[2];
-    if (!line)
+    if (!line) {
         return NULL;
+    }
     line->figures = run_figures_new(sheets, ranks);
     if (!line->figures || pipe2(ends, O_CLOEXEC) != 0) {
         run_figures_free(line->figures);
@@ -106,11 +107,13 @@ struct run_line *run_line_new(const char *sheets, int ranks)
 
 void run_line_redirect(const struct run_line *line)
 {
-    if (!line)
+    if (!line) {
         return;
+    }
     dup2(line->to, STDERR_FILENO);
-    if (line->takes_output)
+    if (line->takes_output) {
         dup2(line->to, STDOUT_FILENO);
+    }
 }
 
 /* --- The terminal ----------------------------------------------------------------- */
@@ -134,10 +137,11 @@ static void terminal_write(const char *bytes, size_t size)
 void run_line_erase(struct run_line *line)
 {
     static const char erasure[] = "\r\033[K";
-    if (!line || !line->shown)
+    if (!line || !line->shown) {
         return;
+    }
     line->shown = false;
-    terminal_write(erasure, sizeof erasure - 1);
+    terminal_write(erasure, sizeof(erasure) - 1);
 }
 
 /* Passes on what there is, but not for ever. */
@@ -145,9 +149,10 @@ static void job_hear(struct run_line *line)
 {
     char piece[PIECE_BYTES];
     for (int i = 0; i < PIECES_MAX; i++) {
-        const ssize_t got = read(line->from, piece, sizeof piece);
-        if (got <= 0)
+        const ssize_t got = read(line->from, piece, sizeof(piece));
+        if (got <= 0) {
             return;
+        }
         run_line_erase(line);
         terminal_write(piece, (size_t)got);
         line->inside = piece[got - 1] != '\n';
@@ -188,21 +193,23 @@ static void line_draw(struct run_line *line, uint64_t at_ns)
 {
     struct run_totals totals;
     char text[LINE_BYTES], shown[LINE_BYTES + 8];
-    if (!run_figures_sum(line->figures, at_ns, &totals))
+    if (!run_figures_sum(line->figures, at_ns, &totals)) {
         return;
+    }
     const double rate = rate_count(line, at_ns, totals.done);
     const int length = snprintf(
-        text, sizeof text,
+        text, sizeof(text),
         "moot: %" PRIu64 " s, %" PRIu64 " done, %" PRIu64 " running, %" PRIu64
         " waiting, %" PRIu64 " voted, %.*f tasks/s, %" PRIu32 " of %" PRIu32 " rank%s",
         (at_ns - line->began_ns) / 1000000000u, totals.done, totals.running,
         totals.waiting, totals.voted, rate > 0 && rate < 10, rate, totals.alive,
         totals.ranks, totals.ranks == 1 ? "" : "s");
-    if (totals.silent > 0)
-        snprintf(text + length, sizeof text - (size_t)length, ", %" PRIu32 " silent",
+    if (totals.silent > 0) {
+        snprintf(text + length, sizeof(text) - (size_t)length, ", %" PRIu32 " silent",
                  totals.silent);
+    }
     const int used =
-        snprintf(shown, sizeof shown, "\r%.*s\033[K", width_get() - 1, text);
+        snprintf(shown, sizeof(shown), "\r%.*s\033[K", width_get() - 1, text);
     line->shown = true;
     terminal_write(shown, (size_t)used);
 }
@@ -210,10 +217,11 @@ static void line_draw(struct run_line *line, uint64_t at_ns)
 static void turn(struct run_line *line, uint64_t at_ns)
 {
     line->due_ns = at_ns + TURN_NS;
-    if (!in_foreground())
+    if (!in_foreground()) {
         line->shown = false; /* what stood there is the shell's to write over */
-    else if (!line->inside)
+    } else if (!line->inside) {
         line_draw(line, at_ns);
+    }
     run_figures_ask(line->figures, at_ns);
 }
 
@@ -224,21 +232,25 @@ void run_line_pause(struct run_line *line, int pause_ms)
     while (at_ns < until_ns) {
         struct pollfd job = {.fd = line ? line->from : -1, .events = POLLIN};
         const int left_ms = (int)((until_ns - at_ns + 999999u) / 1000000u);
-        if (poll(&job, 1, left_ms) > 0)
+        if (poll(&job, 1, left_ms) > 0) {
             job_hear(line);
+        }
         at_ns = now_ns();
     }
-    if (!line)
+    if (!line) {
         return;
+    }
     run_figures_hear(line->figures, at_ns);
-    if (at_ns >= line->due_ns)
+    if (at_ns >= line->due_ns) {
         turn(line, at_ns);
+    }
 }
 
 void run_line_free(struct run_line *line)
 {
-    if (!line)
+    if (!line) {
         return;
+    }
     job_hear(line);
     run_line_erase(line);
     close(line->from);

@@ -1,5 +1,5 @@
 /* sheet.c - see sheet.h. */
-#include "sheet.h"
+#include "node/cli/sheet.h"
 #include "proto/limits.h"
 #include "proto/message.h"
 #include <dirent.h>
@@ -59,7 +59,7 @@ static const struct sheet_key {
     STAT(ranks_lost),
     STAT(tasks_taken_over),
 };
-enum { KEYS = sizeof keys / sizeof keys[0] };
+enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 
 /* --- Reading ---------------------------------------------------------------------- */
 
@@ -67,21 +67,26 @@ static void value_set(struct sheet *sheet, size_t offset, const char *value)
 {
     const int64_t number =
         value[0] == '-' ? strtoll(value, NULL, 10) : (int64_t)strtoull(value, NULL, 10);
-    memcpy((char *)sheet + offset, &number, sizeof number);
+    memcpy((char *)sheet + offset, &number, sizeof(number));
 }
 
 static void line_read(struct sheet *sheet, const char *key, const char *value)
 {
     static const char votes[] = "votes_";
-    for (int i = 0; i < KEYS; i++)
-        if (strcmp(keys[i].name, key) == 0)
+    for (int i = 0; i < KEYS; i++) {
+        if (strcmp(keys[i].name, key) == 0) {
             value_set(sheet, keys[i].offset, value);
-    if (strncmp(key, votes, sizeof votes - 1) != 0)
+        }
+    }
+    if (strncmp(key, votes, sizeof(votes) - 1) != 0) {
         return;
-    for (int i = 0; i < VOTE_KINDS; i++)
+    }
+    for (int i = 0; i < VOTE_KINDS; i++) {
         if (strcmp(evidence_name((enum evidence)(EVIDENCE_CLOSED + i)),
-                   key + sizeof votes - 1) == 0)
+                   key + sizeof(votes) - 1) == 0) {
             sheet->stats.votes_by[i] = strtoull(value, NULL, 10);
+        }
+    }
 }
 
 /* The next number of a line; 0 where there is none. */
@@ -102,15 +107,16 @@ struct losses {
 static bool loss_read(struct losses *losses, const char *line)
 {
     static const char lost[] = "lost_";
-    if (strncmp(line, lost, sizeof lost - 1) != 0)
+    if (strncmp(line, lost, sizeof(lost) - 1) != 0) {
         return false;
-    line += sizeof lost - 1;
+    }
+    line += sizeof(lost) - 1;
     struct sheet_loss loss = {.rank = next_number(&line)};
     loss.seen_ns = next_number(&line);
     loss.removed_ns = next_number(&line);
     loss.epoch = next_number(&line);
     struct sheet_loss *grown =
-        realloc(losses->items, (losses->count + 1) * sizeof *grown);
+        realloc(losses->items, (losses->count + 1) * sizeof(*grown));
     if (grown) {
         grown[losses->count++] = loss;
         losses->items = grown;
@@ -122,13 +128,16 @@ static bool file_read(const char *path, struct sheet *out)
 {
     char line[128], key[KEY_BYTES], value[KEY_BYTES];
     FILE *file = fopen(path, "re");
-    if (!file)
+    if (!file) {
         return false;
+    }
     *out = (struct sheet){0};
     struct losses losses = {0};
-    while (fgets(line, sizeof line, file))
-        if (!loss_read(&losses, line) && sscanf(line, "%63s %63s", key, value) == 2)
+    while (fgets(line, sizeof(line), file)) {
+        if (!loss_read(&losses, line) && sscanf(line, "%63s %63s", key, value) == 2) {
             line_read(out, key, value);
+        }
+    }
     fclose(file);
     out->present = out->size > 0 && out->size <= LIMIT_RANKS && out->rank < out->size;
     if (!out->present) {
@@ -145,11 +154,12 @@ static bool sheet_place(struct sheets *sheets, const struct sheet *sheet)
 {
     if (sheet->size > sheets->count) {
         struct sheet *items =
-            realloc(sheets->items, (size_t)sheet->size * sizeof *items);
-        if (!items)
+            realloc(sheets->items, (size_t)sheet->size * sizeof(*items));
+        if (!items) {
             return false;
+        }
         memset(items + sheets->count, 0,
-               ((size_t)sheet->size - sheets->count) * sizeof *items);
+               ((size_t)sheet->size - sheets->count) * sizeof(*items));
         sheets->items = items;
         sheets->count = (size_t)sheet->size;
     }
@@ -167,22 +177,27 @@ bool sheets_read(const char *directory, struct sheets *out)
         char path[4096];
         struct sheet sheet;
         if (strncmp(entry->d_name, "rank-", 5) != 0 ||
-            strstr(entry->d_name, ".unfinished"))
+            strstr(entry->d_name, ".unfinished")) {
             continue;
+        }
         /* One that a rank did not get to rename is unfinished, and what it left of an
          * earlier moot is not what became of it. */
-        snprintf(path, sizeof path, "%s/%s.unfinished", directory, entry->d_name);
-        if (access(path, F_OK) == 0)
+        snprintf(path, sizeof(path), "%s/%s.unfinished", directory, entry->d_name);
+        if (access(path, F_OK) == 0) {
             continue;
-        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
-        if (!file_read(path, &sheet))
+        }
+        snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+        if (!file_read(path, &sheet)) {
             continue;
+        }
         good = sheet_place(out, &sheet);
-        if (!good)
+        if (!good) {
             free(sheet.losses);
+        }
     }
-    if (dir)
+    if (dir) {
         closedir(dir);
+    }
     return good;
 }
 
@@ -190,10 +205,11 @@ bool sheets_read(const char *directory, struct sheets *out)
 static bool is_left(const char *name)
 {
     static const char *const kinds[] = {"rank-", "struck-"};
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const size_t before = strlen(kinds[i]);
-        if (strncmp(name, kinds[i], before) != 0)
+        if (strncmp(name, kinds[i], before) != 0) {
             continue;
+        }
         const size_t digits = strspn(name + before, "0123456789");
         const char *rest = name + before + digits;
         return digits > 0 && (*rest == '\0' || strcmp(rest, ".unfinished") == 0);
@@ -205,20 +221,23 @@ bool sheets_clear(const char *directory)
 {
     DIR *dir = opendir(directory);
     bool good = dir != NULL;
-    for (const struct dirent *entry; good && (entry = readdir(dir));)
+    for (const struct dirent *entry; good && (entry = readdir(dir));) {
         good = !is_left(entry->d_name) || unlinkat(dirfd(dir), entry->d_name, 0) == 0 ||
                errno == ENOENT;
+    }
     const int why = errno;
-    if (dir)
+    if (dir) {
         closedir(dir);
+    }
     errno = why;
     return good;
 }
 
 void sheets_release(struct sheets *sheets)
 {
-    for (size_t r = 0; r < sheets->count; r++)
+    for (size_t r = 0; r < sheets->count; r++) {
         free(sheets->items[r].losses);
+    }
     free(sheets->items);
     *sheets = (struct sheets){0};
 }
@@ -233,14 +252,15 @@ static struct sheet sheets_sum(const struct sheets *sheets)
         const struct sheet *each = &sheets->items[r];
         for (int i = 0; i < KEYS; i++) {
             uint64_t a, b;
-            memcpy(&a, (const char *)&sum + keys[i].offset, sizeof a);
-            memcpy(&b, (const char *)each + keys[i].offset, sizeof b);
+            memcpy(&a, (const char *)&sum + keys[i].offset, sizeof(a));
+            memcpy(&b, (const char *)each + keys[i].offset, sizeof(b));
             const bool most = keys[i].offset == offsetof(struct sheet, wall_ns);
             a = most ? (a > b ? a : b) : a + b;
-            memcpy((char *)&sum + keys[i].offset, &a, sizeof a);
+            memcpy((char *)&sum + keys[i].offset, &a, sizeof(a));
         }
-        for (int i = 0; i < VOTE_KINDS; i++)
+        for (int i = 0; i < VOTE_KINDS; i++) {
             sum.stats.votes_by[i] += each->stats.votes_by[i];
+        }
     }
     return sum;
 }
@@ -263,9 +283,11 @@ static const char *bytes_format(uint64_t bytes, char text[32])
  * had spawned. */
 static bool is_complete(const struct sheets *sheets)
 {
-    for (size_t r = 0; r < sheets->count; r++)
-        if (!sheets->items[r].present || sheets->items[r].close_code != 0)
+    for (size_t r = 0; r < sheets->count; r++) {
+        if (!sheets->items[r].present || sheets->items[r].close_code != 0) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -276,8 +298,9 @@ static void spawned_print(const struct sheet *sum, FILE *to)
     /* Each task ran once, and again where it failed and was tried again; one that is on
      * no program's list was a task's. */
     const uint64_t listed = sum->common + sum->partial + sum->stats.tasks_retried;
-    if (sum->stats.tasks_run > listed)
+    if (sum->stats.tasks_run > listed) {
         fprintf(to, ", %" PRIu64 " inside tasks", sum->stats.tasks_run - listed);
+    }
     fputc('\n', to);
 }
 
@@ -294,19 +317,24 @@ static void tasks_print(const struct sheets *sheets, const struct sheet *sum, FI
         }
         least = run < least ? run : least;
         most = run > most ? run : most;
-        if (listed)
+        if (listed) {
             fprintf(to, " %" PRIu64, run);
+        }
     }
-    if (sheets->count > RANKS_LISTED)
+    if (sheets->count > RANKS_LISTED) {
         fprintf(to, " %" PRIu64 " to %" PRIu64, least, most);
+    }
     fputc('\n', to);
-    if (is_complete(sheets))
+    if (is_complete(sheets)) {
         spawned_print(sum, to);
-    if (sum->stats.tasks_retried > 0)
+    }
+    if (sum->stats.tasks_retried > 0) {
         fprintf(to, "  tried again    %" PRIu64 " runs that failed\n",
                 sum->stats.tasks_retried);
-    if (sum->stats.tasks_failed > 0)
+    }
+    if (sum->stats.tasks_failed > 0) {
         fprintf(to, "  tasks failed   %" PRIu64 "\n", sum->stats.tasks_failed);
+    }
 }
 
 static void votes_print(const struct sheet *sum, FILE *to)
@@ -314,8 +342,9 @@ static void votes_print(const struct sheet *sum, FILE *to)
     const char *join = ": ";
     fprintf(to, "  votes          %" PRIu64, sum->stats.votes);
     for (int i = 0; i < VOTE_KINDS; i++) {
-        if (sum->stats.votes_by[i] == 0)
+        if (sum->stats.votes_by[i] == 0) {
             continue;
+        }
         fprintf(to, "%s%" PRIu64 " %s", join, sum->stats.votes_by[i],
                 evidence_name((enum evidence)(EVIDENCE_CLOSED + i)));
         join = ", ";
@@ -329,22 +358,25 @@ static void range_print(const struct sheets *sheets, size_t offset, FILE *to)
     uint64_t least = UINT64_MAX, most = 0;
     for (size_t r = 0; r < sheets->count; r++) {
         uint64_t value;
-        if (!sheets->items[r].present)
+        if (!sheets->items[r].present) {
             continue;
-        memcpy(&value, (const char *)&sheets->items[r] + offset, sizeof value);
+        }
+        memcpy(&value, (const char *)&sheets->items[r] + offset, sizeof(value));
         least = value < least ? value : least;
         most = value > most ? value : most;
     }
-    if (least < most)
+    if (least < most) {
         fprintf(to, "%" PRIu64 " to ", least);
+    }
     fprintf(to, "%" PRIu64, most);
 }
 
 /* What carried short frames from a rank to its peers. */
 static void wire_print(const struct sheets *sheets, const struct sheet *sum, FILE *to)
 {
-    if (sum->peers_by_ring + sum->peers_by_wire == 0)
+    if (sum->peers_by_ring + sum->peers_by_wire == 0) {
         return;
+    }
     fputs("  wire           to the peers of a rank: ", to);
     range_print(sheets, offsetof(struct sheet, peers_by_ring), to);
     fputs(" by rings, ", to);
@@ -372,11 +404,14 @@ void sheets_print(const struct sheets *sheets, FILE *to)
             stats->messages_sent, stats->gossip_messages, stats->frames_sent,
             bytes_format(stats->bytes_sent, text));
     wire_print(sheets, &sum, to);
-    if (stats->stalls > 0)
+    if (stats->stalls > 0) {
         fprintf(to, "  stall reports  %" PRIu64 "\n", stats->stalls);
-    if (stats->frames_refused > 0)
+    }
+    if (stats->frames_refused > 0) {
         fprintf(to, "  frames refused %" PRIu64 ", malformed\n", stats->frames_refused);
-    if (stats->violations > 0)
+    }
+    if (stats->violations > 0) {
         fprintf(to, "  violations     %" PRIu64 ": a rank broke the protocol\n",
                 stats->violations);
+    }
 }

@@ -7,7 +7,7 @@
 #ifndef NODE_CLI_SHEET_H
 #define NODE_CLI_SHEET_H
 
-#include "moot.h"
+#include "node/moot.h"
 #include <stdbool.h>
 #include <stdio.h>
 

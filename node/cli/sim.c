@@ -1,14 +1,15 @@
 /* sim.c - `moot sim`: a cluster that is not there. */
-#include "sim.h"
+#include "node/cli/sim.h"
 
 static int run(int argc, char **argv)
 {
     struct sim_command command;
     int status = sim_options_read(argc, argv, &command);
-    if (status == CLI_OK)
+    if (status == CLI_OK) {
         status = command.sweeps ? sim_sweep(&command)
                  : command.many ? sim_many(&command)
                                 : sim_one(&command);
+    }
     sim_options_release(&command);
     return status;
 }

@@ -10,8 +10,8 @@
 #ifndef NODE_CLI_SIM_H
 #define NODE_CLI_SIM_H
 
-#include "cli.h"
 #include "consensus/sim/trial.h"
+#include "node/cli/cli.h"
 
 enum { SIM_SWEEP_MAX = 32, SIM_JOBS_MAX = 256 };
 

@@ -1,8 +1,8 @@
 /* sim_options.c - the command line of `moot sim`. */
 #include "consensus/sim/plan_private.h"
+#include "node/cli/sim.h"
 #include "node/text.h"
 #include "proto/limits.h"
-#include "sim.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,8 +28,9 @@ static bool read_count(const char *word, uint64_t least, uint64_t most, uint32_t
     uint64_t number;
     const char *end;
     if (!read_number(word, &number, &end) || *end != '\0' || number < least ||
-        number > most)
+        number > most) {
         return false;
+    }
     *out = (uint32_t)number;
     return true;
 }
@@ -46,37 +47,42 @@ static int bad_count(const char *option, const char *what, uint64_t least,
 
 static int take_ranks(struct sim_command *command, const char *word)
 {
-    if (read_count(word, 1, LIMIT_RANKS, &command->trial.ranks))
+    if (read_count(word, 1, LIMIT_RANKS, &command->trial.ranks)) {
         return CLI_OK;
+    }
     return bad_count("--ranks", "ranks", 1, LIMIT_RANKS, word);
 }
 
 static int take_newcomers(struct sim_command *command, const char *word)
 {
-    if (read_count(word, 0, NEWCOMERS_MAX, &command->trial.newcomers))
+    if (read_count(word, 0, NEWCOMERS_MAX, &command->trial.newcomers)) {
         return CLI_OK;
+    }
     return bad_count("--newcomers", "ranks", 0, NEWCOMERS_MAX, word);
 }
 
 static int take_leave(struct sim_command *command, const char *word)
 {
     struct plan_error error;
-    if (trial_leave_parse(&command->trial, word, &error))
+    if (trial_leave_parse(&command->trial, word, &error)) {
         return CLI_OK;
+    }
     return cli_usage(&verb_sim, "--leave: \"%s\": %s", word, error.wrong);
 }
 
 static int take_tasks(struct sim_command *command, const char *word)
 {
-    if (read_count(word, 1, TASKS_MAX, &command->trial.tasks))
+    if (read_count(word, 1, TASKS_MAX, &command->trial.tasks)) {
         return CLI_OK;
+    }
     return bad_count("--tasks", "tasks", 1, TASKS_MAX, word);
 }
 
 static int take_jobs(struct sim_command *command, const char *word)
 {
-    if (read_count(word, 1, SIM_JOBS_MAX, &command->jobs))
+    if (read_count(word, 1, SIM_JOBS_MAX, &command->jobs)) {
         return CLI_OK;
+    }
     return bad_count("--jobs", "processes", 1, SIM_JOBS_MAX, word);
 }
 
@@ -89,10 +95,12 @@ static int two_kinds_of_seeds(void)
 static int take_seed(struct sim_command *command, const char *word)
 {
     const char *end;
-    if (!read_number(word, &command->seed_first, &end) || *end != '\0')
+    if (!read_number(word, &command->seed_first, &end) || *end != '\0') {
         return cli_usage(&verb_sim, "--seed takes a whole number, not \"%s\"", word);
-    if (command->many)
+    }
+    if (command->many) {
         return two_kinds_of_seeds();
+    }
     command->seed_last = command->seed_first;
     command->one = true;
     return CLI_OK;
@@ -101,17 +109,20 @@ static int take_seed(struct sim_command *command, const char *word)
 static int take_seeds(struct sim_command *command, const char *word)
 {
     const char *end;
-    if (command->one)
+    if (command->one) {
         return two_kinds_of_seeds();
+    }
     command->many = true;
     bool first = read_number(word, &command->seed_first, &end);
     bool range = strncmp(end, "..", 2) == 0;
     bool last = range && read_number(end + 2, &command->seed_last, &end);
-    if (errno == ERANGE || (last && command->seed_last == UINT64_MAX))
+    if (errno == ERANGE || (last && command->seed_last == UINT64_MAX)) {
         return cli_usage(&verb_sim, "--seeds takes numbers up to %" PRIu64,
                          UINT64_MAX - 1);
-    if (first && last && *end == '\0' && command->seed_last >= command->seed_first)
+    }
+    if (first && last && *end == '\0' && command->seed_last >= command->seed_first) {
         return CLI_OK;
+    }
     return cli_usage(&verb_sim, "--seeds takes a range such as 1..1000, not \"%s\"",
                      word);
 }
@@ -124,19 +135,21 @@ static int take_faults(struct sim_command *command, const char *word)
         command->trial.faults = TRIAL_NONE;
         return CLI_OK;
     }
-    if (*word == '\0')
+    if (*word == '\0') {
         return cli_usage(&verb_sim, "--faults takes none, or a plan, not nothing");
+    }
     plan_free(command->plan);
     command->plan = NULL;
     if (plan_parse(word, &command->plan, &error) != MOOT_OK) {
-        plan_error_format(word, &error, text, sizeof text);
+        plan_error_format(word, &error, text, sizeof(text));
         cli_complain(&verb_sim, "--faults takes none, or a plan, moot-fault-plan(7):");
         fputs(text, stderr);
         return CLI_USAGE;
     }
     command->trial.plan = command->plan;
-    if (command->trial.faults != TRIAL_STORM)
+    if (command->trial.faults != TRIAL_STORM) {
         command->trial.faults = TRIAL_PLAN;
+    }
     return CLI_OK;
 }
 
@@ -145,8 +158,9 @@ bool sim_lateness_read(const char *word, struct plan_spread *out,
 {
     struct lexer lexer = {.text = word, .end = strlen(word), .error = error};
     *out = (struct plan_spread){0};
-    if (strcmp(word, "none") == 0)
+    if (strcmp(word, "none") == 0) {
         return true;
+    }
     return lex_spread(&lexer, out) &&
            (lexer.at == lexer.end || lex_expected(&lexer, "the end", ""));
 }
@@ -155,8 +169,9 @@ static int take_lateness(struct sim_command *command, const char *word)
 {
     struct plan_error error;
     command->lateness_word = word;
-    if (sim_lateness_read(word, &command->trial.workload.lateness, &error))
+    if (sim_lateness_read(word, &command->trial.workload.lateness, &error)) {
         return CLI_OK;
+    }
     return cli_usage(&verb_sim,
                      "--lateness takes none, 1ms, 2ms+-1ms, exp:1ms or "
                      "pareto:1ms:1.5, not \"%s\": %s",
@@ -165,16 +180,18 @@ static int take_lateness(struct sim_command *command, const char *word)
 
 static int take_canary(struct sim_command *command, const char *word)
 {
-    for (int i = 1; i < SIM_CANARY_END; i++)
+    for (int i = 1; i < SIM_CANARY_END; i++) {
         if (strcmp(word, sim_canary_name((enum sim_canary)i)) == 0) {
             command->trial.canary = (enum sim_canary)i;
             return CLI_OK;
         }
+    }
     struct text canaries = {0};
-    for (int i = 1; i < SIM_CANARY_END; i++)
+    for (int i = 1; i < SIM_CANARY_END; i++) {
         text_add(&canaries, "\n  %-16s seen by the check \"%s\"",
                  sim_canary_name((enum sim_canary)i),
                  sim_canary_check((enum sim_canary)i));
+    }
     int status = cli_usage(&verb_sim, "there is no canary \"%s\"; there are:%s", word,
                            text_get(&canaries));
     text_release(&canaries);
@@ -189,16 +206,18 @@ static char *read_file(const char *path, size_t *size)
     char *text = malloc(SCRIPT_BYTES_MAX + 1);
     if (file == NULL || text == NULL) {
         free(text);
-        if (file != NULL && file != stdin)
+        if (file != NULL && file != stdin) {
             fclose(file);
+        }
         return NULL;
     }
     *size = fread(text, 1, SCRIPT_BYTES_MAX + 1, file);
     const int code = ferror(file) != 0          ? errno
                      : *size > SCRIPT_BYTES_MAX ? EFBIG /* it would run cut short */
                                                 : 0;
-    if (file != stdin)
+    if (file != stdin) {
         fclose(file);
+    }
     if (code != 0) {
         free(text);
         errno = code;
@@ -212,7 +231,7 @@ static void complain_of_script(const struct sim_command *command,
 {
     char text[1024];
     script_error_format(command->workload_word, command->script_text,
-                        command->script_bytes, error, text, sizeof text);
+                        command->script_bytes, error, text, sizeof(text));
     fputs(text, stderr);
 }
 
@@ -224,8 +243,9 @@ static int take_script(struct sim_command *command, const char *path,
     command->script_text = read_file(path, &size);
     if (command->script_text == NULL) {
         int code = errno;
-        if (strpbrk(path, "/.") != NULL)
+        if (strpbrk(path, "/.") != NULL) {
             return cli_usage(&verb_sim, "--workload %s: %s", path, strerror(code));
+        }
         return cli_usage(&verb_sim,
                          "--workload takes a name (%s) or a script: %s (as a file: %s)",
                          mistake->allowed, mistake->wrong, strerror(code));
@@ -245,11 +265,13 @@ static int take_workload(struct sim_command *command, const char *word)
 {
     struct plan_error error;
     command->workload_word = word;
-    if (workload_parse(word, &command->trial.workload, &error))
+    if (workload_parse(word, &command->trial.workload, &error)) {
         return CLI_OK;
-    if (strchr(word, ':') != NULL && access(word, R_OK) != 0)
+    }
+    if (strchr(word, ':') != NULL && access(word, R_OK) != 0) {
         return cli_usage(&verb_sim, "--workload %s: %s%s%s", word, error.wrong,
                          *error.allowed ? "; allowed: " : "", error.allowed);
+    }
     return take_script(command, word, &error);
 }
 
@@ -260,10 +282,12 @@ static int find_setting(const char *name, size_t length)
     for (int i = 0; i < TRIAL_SETTING_END; i++) {
         const char *known = trial_setting_name((enum trial_setting)i);
         bool same = strlen(known) == length;
-        for (size_t k = 0; same && k < length; k++)
+        for (size_t k = 0; same && k < length; k++) {
             same = known[k] == name[k] || (known[k] == '-' && name[k] == '_');
-        if (same)
+        }
+        if (same) {
             return i;
+        }
     }
     return -1;
 }
@@ -277,10 +301,11 @@ static void setting_allowed(enum trial_setting setting, const struct plan_error 
     const bool automatic = trial_setting_parse(setting, "auto", &value, &unused);
     const bool never = trial_setting_parse(setting, "never", &value, &unused);
     const bool is_told = error->allowed[0] != '\0';
-    if (is_told || automatic || never)
+    if (is_told || automatic || never) {
         text_add(text, "; allowed: %s%s%s",
                  is_told ? error->allowed : "a time such as 5ms",
                  automatic ? ", or auto" : "", never ? ", or never" : "");
+    }
 }
 
 static int setting_refuse(enum trial_setting setting, const char *option,
@@ -300,8 +325,9 @@ static int take_setting(struct sim_command *command, int setting, const char *wo
     struct trial *trial = &command->trial;
     trial->set[setting] = true;
     if (trial_setting_parse((enum trial_setting)setting, word,
-                            &trial->settings[setting], &error))
+                            &trial->settings[setting], &error)) {
         return CLI_OK;
+    }
     return setting_refuse((enum trial_setting)setting,
                           trial_setting_name((enum trial_setting)setting), word,
                           &error);
@@ -309,9 +335,10 @@ static int take_setting(struct sim_command *command, int setting, const char *wo
 
 static void settings_list(struct text *text)
 {
-    for (int i = 0; i < TRIAL_SETTING_END; i++)
+    for (int i = 0; i < TRIAL_SETTING_END; i++) {
         text_add(text, "%s%s", i > 0 ? ", " : "",
                  trial_setting_name((enum trial_setting)i));
+    }
 }
 
 static int take_sweep(struct sim_command *command, const char *word)
@@ -335,18 +362,21 @@ static int take_sweep(struct sim_command *command, const char *word)
         char value[64];
         struct plan_error error = {.wrong = "too long", .allowed = ""};
         size_t length = strcspn(at, ",");
-        if (length == 0)
+        if (length == 0) {
             return cli_usage(&verb_sim, "--sweep %s: a value is missing", word);
-        (void)snprintf(value, sizeof value, "%.*s", (int)(length < 63 ? length : 63),
+        }
+        (void)snprintf(value, sizeof(value), "%.*s", (int)(length < 63 ? length : 63),
                        at);
-        if (length > 62 ||
-            !trial_setting_parse(command->sweep, value,
-                                 &command->sweep_values[command->sweep_count], &error))
+        if (length > 62 || !trial_setting_parse(
+                               command->sweep, value,
+                               &command->sweep_values[command->sweep_count], &error)) {
             return setting_refuse(command->sweep, "sweep", value, &error);
+        }
         command->sweep_count++;
         at += length;
-        if (*at == '\0')
+        if (*at == '\0') {
             return CLI_OK;
+        }
     }
     return cli_usage(&verb_sim, "--sweep takes at most %d values", SIM_SWEEP_MAX);
 }
@@ -364,18 +394,22 @@ static const struct {
     {"--workload", take_workload}, {"--sweep", take_sweep},
     {"--canary", take_canary},     {"--leave", take_leave},
 };
-enum { OPTIONS = sizeof options / sizeof *options };
+enum { OPTIONS = sizeof(options) / sizeof(*options) };
 
 static bool take_flag(struct sim_command *command, const char *word)
 {
-    if (strcmp(word, "--trace") == 0)
+    if (strcmp(word, "--trace") == 0) {
         return command->trace = true;
-    if (strcmp(word, "--shrink") == 0)
+    }
+    if (strcmp(word, "--shrink") == 0) {
         return command->shrink = true;
-    if (strcmp(word, "--steady") == 0)
+    }
+    if (strcmp(word, "--steady") == 0) {
         return command->trial.steady = true;
-    if (strcmp(word, "--drawn-storm") != 0)
+    }
+    if (strcmp(word, "--drawn-storm") != 0) {
         return false;
+    }
     command->trial.faults = TRIAL_STORM;
     return true;
 }
@@ -384,9 +418,11 @@ static bool take_flag(struct sim_command *command, const char *word)
  */
 static int find_option(const char *word)
 {
-    for (int i = 0; i < OPTIONS; i++)
-        if (strcmp(word, options[i].name) == 0)
+    for (int i = 0; i < OPTIONS; i++) {
+        if (strcmp(word, options[i].name) == 0) {
             return i;
+        }
+    }
     int setting =
         strncmp(word, "--", 2) == 0 ? find_setting(word + 2, strlen(word + 2)) : -1;
     return setting < 0 ? -1 : OPTIONS + setting;
@@ -399,24 +435,28 @@ static int take_value(struct sim_command *command, const char **given, int argc,
 {
     char name[64];
     const char *word = argv[*i], *equals = strchr(word, '='), *value;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
     const int at = find_option(name);
-    if (at < 0 && word[0] != '-')
+    if (at < 0 && word[0] != '-') {
         return cli_usage(&verb_sim,
                          "unknown argument %s: a workload stands behind --workload, "
                          "a plan behind --faults, ranks behind --ranks",
                          word);
-    if (at < 0)
+    }
+    if (at < 0) {
         return cli_no_option(&verb_sim, word);
-    if (equals != NULL)
+    }
+    if (equals != NULL) {
         value = equals + 1;
-    else if (*i + 1 < argc)
+    } else if (*i + 1 < argc) {
         value = argv[++*i];
-    else
+    } else {
         return cli_usage(&verb_sim, "%s takes a value", name);
+    }
     const bool repeats = at < OPTIONS && options[at].take == take_leave;
-    if (!repeats && given[at] != NULL)
+    if (!repeats && given[at] != NULL) {
         return cli_once(&verb_sim, name, given[at], value);
+    }
     given[at] = value;
     return at < OPTIONS ? options[at].take(command, value)
                         : take_setting(command, at - OPTIONS, value);
@@ -426,29 +466,39 @@ static int check(struct sim_command *command)
 {
     const struct trial *trial = &command->trial;
     struct script_error error;
-    if (trial->ranks == 0)
+    if (trial->ranks == 0) {
         return cli_usage(&verb_sim, "say how many ranks: --ranks N");
-    if (command->sweeps && trial->faults == TRIAL_DRAWN)
+    }
+    if (command->sweeps && trial->faults == TRIAL_DRAWN) {
         command->trial.faults = TRIAL_NONE;
-    if (trial->faults == TRIAL_STORM && trial->plan == NULL)
+    }
+    if (trial->faults == TRIAL_STORM && trial->plan == NULL) {
         return cli_usage(&verb_sim, "--drawn-storm belongs to --faults PLAN");
-    if (trial->faults == TRIAL_NONE && trial->newcomers > 0)
+    }
+    if (trial->faults == TRIAL_NONE && trial->newcomers > 0) {
         return cli_usage(&verb_sim, "--faults none fixes the members: no --newcomers");
-    if (trial->faults == TRIAL_NONE && trial->leave_count > 0)
+    }
+    if (trial->faults == TRIAL_NONE && trial->leave_count > 0) {
         return cli_usage(&verb_sim, "--faults none fixes the members: no --leave");
-    if (command->trace && command->many)
+    }
+    if (command->trace && command->many) {
         return cli_usage(&verb_sim, "--trace tells one run: give --seed, not --seeds");
-    if (command->lateness_word != NULL && !workload_has_phases(trial->workload.kind))
+    }
+    if (command->lateness_word != NULL && !workload_has_phases(trial->workload.kind)) {
         return cli_usage(&verb_sim, "--lateness goes with workloads that have phases, "
                                     "not with random and scripts");
-    if (command->sweeps && (command->trace || command->shrink))
+    }
+    if (command->sweeps && (command->trace || command->shrink)) {
         return cli_usage(&verb_sim, "--sweep goes with neither --trace nor --shrink");
-    if (trial_check(trial, command->seed_first, &error))
+    }
+    if (trial_check(trial, command->seed_first, &error)) {
         return CLI_OK;
-    if (error.line > 0)
+    }
+    if (error.line > 0) {
         complain_of_script(command, &error);
-    else
+    } else {
         cli_complain(&verb_sim, "%s", error.wrong);
+    }
     return CLI_USAGE;
 }
 
@@ -457,14 +507,17 @@ int sim_options_read(int argc, char **argv, struct sim_command *out)
     const char *given[OPTIONS + TRIAL_SETTING_END] = {NULL};
     *out = (struct sim_command){.seed_first = 1, .seed_last = 1, .jobs = 1};
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (cores > 1)
+    if (cores > 1) {
         out->jobs = cores < SIM_JOBS_MAX ? (uint32_t)cores : SIM_JOBS_MAX;
+    }
     for (int i = 1; i < argc; i++) {
-        if (take_flag(out, argv[i]))
+        if (take_flag(out, argv[i])) {
             continue;
+        }
         int status = take_value(out, given, argc, argv, &i);
-        if (status != CLI_OK)
+        if (status != CLI_OK) {
             return status;
+        }
     }
     return check(out);
 }

@@ -4,7 +4,7 @@
  * A try fails in the same way if the same check says so.
  */
 #include "consensus/sim/shrink.h"
-#include "sim.h"
+#include "node/cli/sim.h"
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,10 +24,11 @@ struct failure {
 
 static void run(const struct trial *trial, const struct failure *failure)
 {
-    struct tally *tally = calloc(1, sizeof *tally);
-    struct trial_result *result = malloc(sizeof *result);
-    if (tally == NULL || result == NULL)
+    struct tally *tally = calloc(1, sizeof(*tally));
+    struct trial_result *result = malloc(sizeof(*result));
+    if (tally == NULL || result == NULL) {
         abort();
+    }
     bool good = trial_run(trial, failure->seed, NULL, tally, result);
     (void)snprintf(failure->told, CHECK_BYTES, "%s", good ? "" : result->report.check);
 }
@@ -41,23 +42,26 @@ static void find_check(const struct trial *trial, const struct failure *failure)
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent)
+        if (getppid() != parent) {
             _exit(1);
+        }
         /* What it says about an assertion has been said. */
         (void)!freopen("/dev/null", "w", stderr);
         run(trial, failure);
         _exit(0);
     }
-    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+    if (pid < 0 || waitpid(pid, &status, 0) != pid) {
         failure->told[0] = '\0';
+    }
 }
 
 static bool fails_alike(void *context, const struct trial *trial)
 {
     const struct failure *failure = context;
     struct script_error unused;
-    if (!trial_check(trial, failure->seed, &unused))
+    if (!trial_check(trial, failure->seed, &unused)) {
         return false;
+    }
     find_check(trial, failure);
     return strcmp(failure->told, failure->check) == 0;
 }
@@ -67,8 +71,9 @@ static bool fails_alike(void *context, const struct trial *trial)
 static bool give_plan(const struct sim_command *command, struct trial *trial,
                       struct plan *plan, struct failure *failure)
 {
-    if (trial->faults == TRIAL_NONE)
+    if (trial->faults == TRIAL_NONE) {
         return fails_alike(failure, trial);
+    }
     if (trial->faults == TRIAL_DRAWN) {
         trial_draw_plan(&command->trial, failure->seed, plan);
         trial->faults = TRIAL_STORM;
@@ -83,21 +88,24 @@ int sim_shrink(const struct sim_command *command, uint64_t seed)
 {
     struct trial trial = command->trial;
     struct failure failure = {.seed = seed};
-    struct plan *plan = calloc(1, sizeof *plan);
+    struct plan *plan = calloc(1, sizeof(*plan));
     struct shrink shrink = {
         .fails = fails_alike, .context = &failure, .tries_most = TRIES_MOST};
     failure.told = mmap(NULL, CHECK_BYTES, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (plan == NULL || failure.told == MAP_FAILED)
+    if (plan == NULL || failure.told == MAP_FAILED) {
         abort();
+    }
     find_check(&trial, &failure);
-    (void)snprintf(failure.check, sizeof failure.check, "%s", failure.told);
+    (void)snprintf(failure.check, sizeof(failure.check), "%s", failure.told);
     bool good = failure.check[0] != '\0' && give_plan(command, &trial, plan, &failure);
-    if (!good)
+    if (!good) {
         cli_complain(&verb_sim, "seed %" PRIu64 " fails otherwise when it is repeated",
                      seed);
-    if (good && trial.tasks == 0 && trial.workload.kind != WORKLOAD_SCRIPT)
+    }
+    if (good && trial.tasks == 0 && trial.workload.kind != WORKLOAD_SCRIPT) {
         trial.tasks = trial_task_count(&trial, seed);
+    }
     if (good) {
         shrink_trial(&shrink, &trial, plan);
         printf("shrunk in %" PRIu32 " tries (check \"%s\"):\n  ", shrink.tries,

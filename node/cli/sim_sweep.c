@@ -6,14 +6,14 @@
  * more often a chair gives away what it was about to spawn itself.  Waits are those of
  * the program, from its call to the end of that; who was removed was alive.
  */
-#include "sim.h"
+#include "node/cli/sim.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
 static void print_time(uint64_t ns)
 {
     char text[32];
-    tally_time_format(ns, text, sizeof text);
+    tally_time_format(ns, text, sizeof(text));
     printf(" %9s", text);
 }
 
@@ -29,7 +29,7 @@ static void print_row(const struct sim_command *command, uint64_t value,
                       const struct tally *tally)
 {
     char text[32];
-    trial_setting_format(command->sweep, value, text, sizeof text);
+    trial_setting_format(command->sweep, value, text, sizeof(text));
     printf("  %-14s %7" PRIu64 " %9" PRIu64 " %6" PRIu64 " |", text,
            tally_total(tally->votes, EVIDENCE_END),
            tally_total(tally->needless, EVIDENCE_END), tally->asks.count);
@@ -69,10 +69,11 @@ int sim_sweep(const struct sim_command *command)
         command->lateness_word != NULL ? &command->lateness_word : all;
     bool one = command->lateness_word != NULL ||
                !workload_has_phases(command->trial.workload.kind);
-    size_t count = one ? 1 : sizeof all / sizeof *all;
-    struct sim_outcome *outcome = calloc(1, sizeof *outcome);
-    if (outcome == NULL)
+    size_t count = one ? 1 : sizeof(all) / sizeof(*all);
+    struct sim_outcome *outcome = calloc(1, sizeof(*outcome));
+    if (outcome == NULL) {
         abort();
+    }
     bool good = true, untested = false;
     uint64_t runs = command->seed_last - command->seed_first + 1;
     printf("%" PRIu32 " ranks, workload %s, %" PRIu64 " run%s for each row\n",

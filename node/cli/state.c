@@ -3,8 +3,8 @@
  * A rank on this host gathers what all say (node/door.h); state_find.c asks it, and
  * state_text.c and state_json.c write what it answers.
  */
-#include "state.h"
-#include "cli.h"
+#include "node/cli/state.h"
+#include "node/cli/cli.h"
 #include "node/knobs.h"
 #include "proto/moot_error.h"
 #include <stdio.h>
@@ -32,8 +32,9 @@ static void job_print(const char *setting, const char *job)
     text_add(&text, "  moot state %s", job);
     for (size_t i = 0; picture && i < picture->n_seats; i++) {
         const Moot__Account *account = picture->seats[i]->account;
-        if (!account || account->rank != picture->rank)
+        if (!account || account->rank != picture->rank) {
             continue;
+        }
         text_add(&text, "  # ");
         text_add_told(&text, account->program.data, account->program.len);
         text_add(&text, ", %u rank%s, for ", account->size,
@@ -42,16 +43,18 @@ static void job_print(const char *setting, const char *job)
     }
     fprintf(stderr, "%s\n", text_get(&text));
     text_release(&text);
-    if (picture)
+    if (picture) {
         moot__picture__free_unpacked(picture, NULL);
+    }
 }
 
 /* The job that is meant: a status. */
 static int job_choose(const char *setting, const char **job, char name[STATE_JOB_BYTES])
 {
     static struct state_jobs jobs;
-    if (*job)
+    if (*job) {
         return CLI_OK;
+    }
     state_jobs_find(setting, &jobs);
     if (jobs.count == 1) {
         memcpy(name, jobs.names[0], STATE_JOB_BYTES);
@@ -60,8 +63,9 @@ static int job_choose(const char *setting, const char **job, char name[STATE_JOB
     }
     cli_complain(&verb_state,
                  jobs.count == 0 ? "no job of yours runs on this host" : "which job?");
-    for (int i = 0; i < jobs.count; i++)
+    for (int i = 0; i < jobs.count; i++) {
         job_print(setting, jobs.names[i]);
+    }
     return CLI_FAILED;
 }
 
@@ -69,8 +73,9 @@ static int state_print(const char *setting, const struct request *request)
 {
     for (int shown = 0;; shown++) {
         Moot__Picture *picture = state_ask(setting, request->job);
-        if (!picture && shown > 0)
+        if (!picture && shown > 0) {
             return CLI_OK; /* it has ended */
+        }
         if (!picture) {
             cli_complain(&verb_state, "no rank of job %s answers on this host",
                          request->job);
@@ -80,13 +85,15 @@ static int state_print(const char *setting, const struct request *request)
             state_json(&picture->base);
             putchar('\n');
         } else {
-            if (request->watch && isatty(STDOUT_FILENO))
+            if (request->watch && isatty(STDOUT_FILENO)) {
                 printf("\033[H\033[2J"); /* a new page */
+            }
             text_print(picture);
         }
         moot__picture__free_unpacked(picture, NULL);
-        if (fflush(stdout) != 0 || !request->watch)
+        if (fflush(stdout) != 0 || !request->watch) {
             return CLI_OK;
+        }
         sleep(1);
     }
 }
@@ -97,18 +104,19 @@ static int state_run(int argc, char **argv)
     char story[1500] = "", name[STATE_JOB_BYTES];
     struct knobs knobs;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
+        if (strcmp(argv[i], "--json") == 0) {
             request.json = true;
-        else if (strcmp(argv[i], "--watch") == 0)
+        } else if (strcmp(argv[i], "--watch") == 0) {
             request.watch = true;
-        else if (argv[i][0] == '-')
+        } else if (argv[i][0] == '-') {
             return cli_no_option(&verb_state, argv[i]);
-        else if (request.job)
+        } else if (request.job) {
             return cli_usage(&verb_state, "more than one job");
-        else
+        } else {
             request.job = argv[i];
+        }
     }
-    if (knobs_load(&knobs, NULL, story, sizeof story) != MOOT_OK) {
+    if (knobs_load(&knobs, NULL, story, sizeof(story)) != MOOT_OK) {
         cli_complain(&verb_state, "%s", story);
         return CLI_USAGE;
     }

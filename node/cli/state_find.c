@@ -1,5 +1,5 @@
 /* state_find.c - the sockets of running ranks: which there are, and what they say. */
-#include "state.h"
+#include "node/cli/state.h"
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
@@ -33,18 +33,22 @@ static int socket_open(const char *path, int patience_s)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const struct timeval patience = {.tv_sec = patience_s};
     const size_t length = strlen(path);
-    if (length >= sizeof address.sun_path)
+    if (length >= sizeof(address.sun_path)) {
         return -1;
+    }
     memcpy(address.sun_path, path, length + 1);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
+    if (fd < 0) {
         return -1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
         return fd;
-    if (errno == ECONNREFUSED && is_left(path))
+    }
+    if (errno == ECONNREFUSED && is_left(path)) {
         (void)unlink(path);
+    }
     close(fd);
     return -1;
 }
@@ -62,11 +66,13 @@ static bool bytes_read(int fd, uint8_t *bytes, size_t size, int64_t until_ms)
     while (size > 0) {
         struct pollfd answer = {.fd = fd, .events = POLLIN};
         const int64_t left_ms = until_ms - now_ms();
-        if (left_ms <= 0 || poll(&answer, 1, (int)left_ms) <= 0)
+        if (left_ms <= 0 || poll(&answer, 1, (int)left_ms) <= 0) {
             return false;
+        }
         const ssize_t got = recv(fd, bytes, size, MSG_DONTWAIT);
-        if (got <= 0)
+        if (got <= 0) {
             return false;
+        }
         bytes += got;
         size -= (size_t)got;
     }
@@ -76,8 +82,9 @@ static bool bytes_read(int fd, uint8_t *bytes, size_t size, int64_t until_ms)
 size_t state_head_read(const uint8_t *head)
 {
     uint64_t size = 0;
-    for (int i = 7; i >= 0; i--)
+    for (int i = 7; i >= 0; i--) {
         size = size << 8 | head[8 + i];
+    }
     return memcmp(head, DOOR_MAGIC, 8) == 0 && size < PICTURE_MAX ? size : 0;
 }
 
@@ -85,7 +92,7 @@ static Moot__Picture *picture_read(int fd, int64_t until_ms)
 {
     uint8_t head[STATE_HEAD_BYTES];
     const size_t size =
-        bytes_read(fd, head, sizeof head, until_ms) ? state_head_read(head) : 0;
+        bytes_read(fd, head, sizeof(head), until_ms) ? state_head_read(head) : 0;
     uint8_t *bytes = size > 0 ? malloc(size) : NULL;
     Moot__Picture *picture = bytes && bytes_read(fd, bytes, size, until_ms)
                                  ? state_picture_read(bytes, size)
@@ -98,11 +105,13 @@ static Moot__Picture *ask(const char *path, const char *line, int patience_s)
 {
     const int fd = socket_open(path, patience_s);
     Moot__Picture *picture = NULL;
-    if (fd < 0)
+    if (fd < 0) {
         return NULL;
+    }
     const size_t length = strlen(line);
-    if (send(fd, line, length, MSG_NOSIGNAL) == (ssize_t)length)
+    if (send(fd, line, length, MSG_NOSIGNAL) == (ssize_t)length) {
         picture = picture_read(fd, now_ms() + INT64_C(1000) * patience_s);
+    }
     close(fd);
     return picture;
 }
@@ -123,14 +132,17 @@ static void each_socket(const char *setting, const char *job,
             const size_t length = strcspn(entry->d_name, "-");
             if (entry->d_name[0] == '.' || entry->d_name[length] == '\0' ||
                 (job &&
-                 (strlen(job) != length || strncmp(job, entry->d_name, length) != 0)))
+                 (strlen(job) != length || strncmp(job, entry->d_name, length) != 0))) {
                 continue;
-            if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) <
-                DOOR_PATH_BYTES)
+            }
+            if (snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
+                DOOR_PATH_BYTES) {
                 over = see(context, path, entry->d_name);
+            }
         }
-        if (stream)
+        if (stream) {
             closedir(stream);
+        }
     }
 }
 
@@ -138,12 +150,15 @@ static bool job_see(void *context, const char *path, const char *name)
 {
     struct state_jobs *jobs = context;
     const size_t length = strcspn(name, "-");
-    if (length >= STATE_JOB_BYTES)
+    if (length >= STATE_JOB_BYTES) {
         return false;
-    for (int i = 0; i < jobs->count; i++)
+    }
+    for (int i = 0; i < jobs->count; i++) {
         if (strlen(jobs->names[i]) == length &&
-            strncmp(jobs->names[i], name, length) == 0)
+            strncmp(jobs->names[i], name, length) == 0) {
             return false;
+        }
+    }
     const int fd = socket_open(path, SELF_S);
     if (fd >= 0) {
         close(fd);
@@ -163,8 +178,9 @@ static bool left_remove(void *context, const char *path, const char *name)
 {
     const int fd = is_left(path) ? socket_open(path, SELF_S) : -1;
     (void)context, (void)name;
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd); /* it is somebody's: of another pid namespace */
+    }
     return false;
 }
 
@@ -172,9 +188,11 @@ void state_sweep(const char *setting)
 {
     char folder[DOOR_PATH_BYTES];
     each_socket(setting, NULL, left_remove, NULL);
-    for (unsigned n = 0; *setting == '\0' && door_place(setting, n, folder); n++)
-        if (door_is_safe(folder))
+    for (unsigned n = 0; *setting == '\0' && door_place(setting, n, folder); n++) {
+        if (door_is_safe(folder)) {
             (void)rmdir(folder); /* of the library's own, if it is empty */
+        }
+    }
 }
 
 /* A rank that does not answer for itself would not for all. */

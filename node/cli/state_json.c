@@ -5,11 +5,11 @@
  * list).  A state is a word, so that who reads it need not know the enums.  What is
  * absent is null: a message, a time that never comes, a rank that nobody knows.
  */
-#include "json.h"
 #include "node/account.h"
+#include "node/cli/json.h"
+#include "node/cli/state.h"
 #include "node/members.h"
 #include "node/task.h"
-#include "state.h"
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,8 +18,9 @@
 
 static bool is_one_of(const char *name, const char *const *names)
 {
-    while (*names && strcmp(name, *names) != 0)
+    while (*names && strcmp(name, *names) != 0) {
         names++;
+    }
     return *names != NULL;
 }
 
@@ -47,8 +48,9 @@ static void bytes_print(const char *name, const ProtobufCBinaryData *bytes)
         ranks_print(bytes);
     } else if (is_one_of(name, hashes)) {
         putchar('"');
-        for (size_t i = 0; i < bytes->len; i++)
+        for (size_t i = 0; i < bytes->len; i++) {
             printf("%02x", bytes->data[i]);
+        }
         putchar('"');
     } else {
         char *text = bytes->len > 0 ? strndup((char *)bytes->data, bytes->len) : NULL;
@@ -82,10 +84,12 @@ static_assert(CORE_TRUST == 2 && CORE_LANE_ENDED == 4 && CORE_OWN_DONE == 3 &&
 /* NULL for a number that is no state. */
 static const char *words_of(const char *message, const char *field)
 {
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
         if (strcmp(states[i].message, message) == 0 &&
-            strcmp(states[i].field, field) == 0)
+            strcmp(states[i].field, field) == 0) {
             return states[i].words;
+        }
+    }
     return NULL;
 }
 
@@ -96,20 +100,22 @@ static void number_print(const char *message, const char *field, uint32_t number
         words += strcspn(words, " ");
         words += *words == ' ';
     }
-    if (words && *words)
+    if (words && *words) {
         printf("\"%.*s\"", (int)strcspn(words, " "), words);
-    else if (number == UINT32_MAX)
+    } else if (number == UINT32_MAX) {
         printf("null");
-    else
+    } else {
         printf("%" PRIu32, number);
+    }
 }
 
 static void long_print(uint64_t number)
 {
-    if (number == CORE_NEVER || number == KNOB_NEVER)
+    if (number == CORE_NEVER || number == KNOB_NEVER) {
         printf("null");
-    else
+    } else {
         printf("%" PRIu64, number);
+    }
 }
 
 /* --- Values ----------------------------------------------------------------------- */
@@ -135,10 +141,11 @@ static void value_print(const char *message_name, const ProtobufCFieldDescriptor
         break;
     case PROTOBUF_C_TYPE_MESSAGE: {
         const ProtobufCMessage *const *message = value;
-        if (*message)
+        if (*message) {
             state_json(*message);
-        else
+        } else {
             printf("null");
+        }
         break;
     }
     case PROTOBUF_C_TYPE_INT32:
@@ -171,8 +178,8 @@ void state_json(const ProtobufCMessage *message)
         }
         size_t count;
         const char *items; /* in accounts, messages alone are repeated */
-        memcpy(&count, (const char *)message + field->quantifier_offset, sizeof count);
-        memcpy(&items, at, sizeof items);
+        memcpy(&count, (const char *)message + field->quantifier_offset, sizeof(count));
+        memcpy(&items, at, sizeof(items));
         putchar('[');
         for (size_t j = 0; j < count; j++) {
             printf("%s", j > 0 ? ", " : "");

@@ -6,8 +6,8 @@
  * every rank's timers and wire.
  */
 #include "node/account.h"
+#include "node/cli/state.h"
 #include "node/stall.h"
-#include "state.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -23,8 +23,9 @@ static bool is_sound(const Moot__Picture *picture)
         if (seat->rank >= picture->size ||
             (i > 0 && seat->rank <= picture->seats[i - 1]->rank) ||
             (account && (!account_check(account) || account->rank != seat->rank ||
-                         account->size != picture->size)))
+                         account->size != picture->size))) {
             return false;
+        }
         has_own |= account && seat->rank == picture->rank;
     }
     return has_own;
@@ -50,10 +51,11 @@ static void timers_add(struct text *text, const Moot__Account *account)
         text_add(text, "%s ", i > 0 ? "," : "");
         text_add_told(text, timer->name.data, timer->name.len);
         text_add(text, " ");
-        if (timer->value == UINT64_MAX)
+        if (timer->value == UINT64_MAX) {
             text_add(text, "never");
-        else
+        } else {
             text_add_duration(text, timer->value);
+        }
     }
     text_add(text, "\n");
 }
@@ -62,32 +64,35 @@ static void wire_add(struct text *text, const Moot__Account *account)
 {
     const uint64_t by_ring = account_figure(account, "peers_by_ring"),
                    by_wire = account_figure(account, "peers_by_wire");
-    if (by_ring + by_wire > 0)
+    if (by_ring + by_wire > 0) {
         text_add(text,
                  "  wire of rank %u: %" PRIu64 " peer%s by rings, %" PRIu64 " by MPI\n",
                  account->rank, by_ring, by_ring == 1 ? "" : "s", by_wire);
+    }
 }
 
 void state_text(struct text *text, const Moot__Picture *told)
 {
     struct picture picture = {.rank = told->rank, .size = told->size};
-    picture.seats = calloc(picture.size, sizeof *picture.seats);
-    for (size_t i = 0; picture.seats && i < told->n_seats; i++)
+    picture.seats = calloc(picture.size, sizeof(*picture.seats));
+    for (size_t i = 0; picture.seats && i < told->n_seats; i++) {
         picture.seats[told->seats[i]->rank] =
             (struct seat){.account = told->seats[i]->account,
                           .age_ns = told->seats[i]->age_ns,
                           .asked_ns = told->seats[i]->asked_ns};
+    }
     struct diagnosis *diagnosis = picture.seats ? diagnosis_new(&picture) : NULL;
     if (diagnosis) {
         text_add(text, "job ");
         text_add_told(text, told->job.data, told->job.len);
         text_add(text, ", ");
         stall_compose(text, &picture, diagnosis);
-        for (uint32_t rank = 0; rank < picture.size; rank++)
+        for (uint32_t rank = 0; rank < picture.size; rank++) {
             if (picture.seats[rank].account) {
                 timers_add(text, picture.seats[rank].account);
                 wire_add(text, picture.seats[rank].account);
             }
+        }
     }
     diagnosis_free(diagnosis);
     free(picture.seats);

@@ -1,7 +1,7 @@
 /* trace.c - `moot trace export`: a folder of records as other tools read them. */
-#include "cli.h"
-#include "trace_export.h"
-#include "trace_told.h"
+#include "node/cli/cli.h"
+#include "node/cli/trace_export.h"
+#include "node/cli/trace_told.h"
 #include <string.h>
 
 static const struct format {
@@ -12,13 +12,15 @@ static const struct format {
                {"paje", export_paje},
                {"csv", export_csv},
                {"prometheus", export_prometheus}};
-enum { FORMATS = sizeof formats / sizeof formats[0] };
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 static const struct format *format_find(const char *name)
 {
-    for (int i = 0; i < FORMATS; i++)
-        if (strcmp(formats[i].name, name) == 0)
+    for (int i = 0; i < FORMATS; i++) {
+        if (strcmp(formats[i].name, name) == 0) {
             return &formats[i];
+        }
+    }
     return NULL;
 }
 
@@ -26,9 +28,10 @@ static const struct format *format_find(const char *name)
 static int refuse_second(const char *directory, const char *word)
 {
     const char *format = format_find(word) ? word : directory;
-    if (format_find(format) != NULL)
+    if (format_find(format) != NULL) {
         return cli_usage(&verb_trace, "unknown argument %s; did you mean --format %s?",
                          word, format);
+    }
     return cli_usage(&verb_trace, "unknown argument %s; did you mean -o %s?", word,
                      word);
 }
@@ -36,18 +39,21 @@ static int refuse_second(const char *directory, const char *word)
 static int trace_run(int argc, char **argv)
 {
     const char *directory = NULL, *path = NULL, *name = NULL;
-    if (argc < 2 || strcmp(argv[1], "export") != 0)
+    if (argc < 2 || strcmp(argv[1], "export") != 0) {
         return cli_usage(&verb_trace, "what?  `moot trace export DIR` is all there is");
+    }
     for (int i = 2; i < argc; i++) {
         const char *format = cli_option(argc, argv, &i, "--format");
         const char *value = format ? format : cli_option(argc, argv, &i, "-o");
         if (value != NULL) {
             const char *option = format ? "--format" : "-o";
             const char **before = format ? &name : &path;
-            if (*value == '\0')
+            if (*value == '\0') {
                 return cli_usage(&verb_trace, "%s lacks its value", option);
-            if (cli_once(&verb_trace, option, *before, value) != CLI_OK)
+            }
+            if (cli_once(&verb_trace, option, *before, value) != CLI_OK) {
                 return CLI_USAGE;
+            }
             *before = value;
         } else if (argv[i][0] == '-') {
             return cli_no_option(&verb_trace, argv[i]);
@@ -58,11 +64,13 @@ static int trace_run(int argc, char **argv)
         }
     }
     const struct format *format = name ? format_find(name) : &formats[0];
-    if (directory == NULL)
+    if (directory == NULL) {
         return cli_usage(&verb_trace, "which folder?");
-    if (format == NULL)
+    }
+    if (format == NULL) {
         return cli_usage(&verb_trace,
                          "no format '%s': chrome, dot, paje, csv or prometheus", name);
+    }
     return told_export(&verb_trace, directory, format->write, path ? path : "-");
 }
 

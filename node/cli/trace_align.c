@@ -16,7 +16,7 @@
  * Heartbeats say their sender's clock, and results are recorded by both sides; both go
  * on from open to close.
  */
-#include "trace_data.h"
+#include "node/cli/trace_data.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,14 +27,18 @@
 static int compare_sides(const void *a, const void *b)
 {
     const struct trace_message *left = a, *right = b;
-    if (left->kind != right->kind)
+    if (left->kind != right->kind) {
         return left->kind < right->kind ? -1 : 1;
-    if (left->task != right->task)
+    }
+    if (left->task != right->task) {
         return left->task < right->task ? -1 : 1;
-    if (left->from != right->from)
+    }
+    if (left->from != right->from) {
         return left->from < right->from ? -1 : 1;
-    if (left->to != right->to)
+    }
+    if (left->to != right->to) {
         return left->to < right->to ? -1 : 1;
+    }
     const int64_t at = left->sent_ns != TRACE_NEVER ? left->sent_ns : left->received_ns;
     const int64_t other =
         right->sent_ns != TRACE_NEVER ? right->sent_ns : right->received_ns;
@@ -53,8 +57,9 @@ static Moot__Record__Kind sent_kind(Moot__Record__Kind kind, bool *received)
     *received = kind == MOOT__RECORD__KIND__MOTION_RECEIVED ||
                 kind == MOOT__RECORD__KIND__DECISION_RECEIVED ||
                 kind == MOOT__RECORD__KIND__RESULT_RECEIVED;
-    if (*received)
+    if (*received) {
         return kind - 1;
+    }
     const bool sent = kind == MOOT__RECORD__KIND__MOTION_SENT ||
                       kind == MOOT__RECORD__KIND__DECISION_SENT ||
                       kind == MOOT__RECORD__KIND__RESULT_SENT;
@@ -68,13 +73,15 @@ static void sides_gather(struct trace *trace, uint32_t rank)
         const struct trace_event *event = &each->events[i];
         bool received;
         const Moot__Record__Kind kind = sent_kind(event->kind, &received);
-        if (kind == MOOT__RECORD__KIND__NONE || event->peer >= trace->rank_count)
+        if (kind == MOOT__RECORD__KIND__NONE || event->peer >= trace->rank_count) {
             continue;
+        }
         uint64_t room = trace->message_room;
         struct trace_message *messages = trace_grow(
-            trace, trace->messages, trace->message_count, &room, sizeof *messages);
-        if (messages == NULL)
+            trace, trace->messages, trace->message_count, &room, sizeof(*messages));
+        if (messages == NULL) {
             return;
+        }
         trace->messages = messages;
         trace->message_room = (size_t)room;
         messages[trace->message_count++] =
@@ -99,14 +106,17 @@ static size_t sides_pair(struct trace_message *sides, size_t count,
         received += sides[i].received_ns != TRACE_NEVER;
     }
     const bool first = sides[0].kind == MOOT__RECORD__KIND__RESULT_SENT;
-    if (sent == 0 || received == 0 || (!first && sent != received))
+    if (sent == 0 || received == 0 || (!first && sent != received)) {
         return 0;
+    }
     const size_t most = first ? 1 : sent;
     for (size_t s = 0, r = 0; pairs < most; pairs++, s++, r++) {
-        while (sides[s].sent_ns == TRACE_NEVER)
+        while (sides[s].sent_ns == TRACE_NEVER) {
             s++;
-        while (sides[r].received_ns == TRACE_NEVER)
+        }
+        while (sides[r].received_ns == TRACE_NEVER) {
             r++;
+        }
         const int64_t received_ns = sides[r].received_ns;
         out[pairs] = sides[s]; /* out is not ahead of s */
         out[pairs].received_ns = received_ns;
@@ -118,16 +128,19 @@ static void messages_gather(struct trace *trace)
 {
     size_t kept = 0;
     trace->message_count = 0;
-    for (uint32_t r = 0; r < trace->rank_count; r++)
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
         sides_gather(trace, r);
-    if (trace->message_count == 0)
+    }
+    if (trace->message_count == 0) {
         return;
+    }
     struct trace_message *all = trace->messages;
-    qsort(all, trace->message_count, sizeof *all, compare_sides);
-    struct trace_message *pairs = calloc(trace->message_count, sizeof *pairs);
+    qsort(all, trace->message_count, sizeof(*all), compare_sides);
+    struct trace_message *pairs = calloc(trace->message_count, sizeof(*pairs));
     for (size_t i = 0, end; pairs && i < trace->message_count; i = end) {
-        for (end = i + 1; end < trace->message_count && is_same(&all[i], &all[end]);)
+        for (end = i + 1; end < trace->message_count && is_same(&all[i], &all[end]);) {
             end++;
+        }
         kept += sides_pair(all + i, end - i, pairs + kept);
     }
     free(all);
@@ -141,8 +154,9 @@ static void messages_gather(struct trace *trace)
 static void same_clock_mend(const struct trace *trace, struct trace_message *message)
 {
     if (trace->ranks[message->from].host == trace->ranks[message->to].host &&
-        message->received_ns < message->sent_ns)
+        message->received_ns < message->sent_ns) {
         message->received_ns = message->sent_ns;
+    }
 }
 
 void trace_pair_messages(struct trace *trace)
@@ -155,8 +169,9 @@ void trace_pair_messages(struct trace *trace)
         same_clock_mend(trace, message);
         const int64_t over = message->sent_ns - message->received_ns;
         trace->backward += over > 0;
-        if (over > trace->backward_most_ns)
+        if (over > trace->backward_most_ns) {
             trace->backward_most_ns = over;
+        }
     }
 }
 
@@ -171,12 +186,13 @@ struct hosts {
 
 static bool hosts_find(const struct trace *trace, struct hosts *hosts)
 {
-    hosts->of_rank = calloc(trace->rank_count, sizeof *hosts->of_rank);
+    hosts->of_rank = calloc(trace->rank_count, sizeof(*hosts->of_rank));
     for (uint32_t r = 0; hosts->of_rank && r < trace->rank_count; r++) {
         uint32_t like = 0;
         while (like < r && (!trace->ranks[like].present ||
-                            trace->ranks[like].host != trace->ranks[r].host))
+                            trace->ranks[like].host != trace->ranks[r].host)) {
             like++;
+        }
         hosts->of_rank[r] = like < r                  ? hosts->of_rank[like]
                             : trace->ranks[r].present ? hosts->count++
                                                       : 0;
@@ -191,26 +207,30 @@ static void edge_see(struct hosts *hosts, uint32_t from, uint32_t to, int64_t to
 {
     int64_t *edge =
         &hosts->edge[(size_t)hosts->of_rank[from] * hosts->count + hosts->of_rank[to]];
-    if (took_ns < *edge)
+    if (took_ns < *edge) {
         *edge = took_ns;
+    }
 }
 
 static void edges_find(const struct trace *trace, struct hosts *hosts)
 {
-    for (uint32_t i = 0; i < hosts->count * hosts->count; i++)
+    for (uint32_t i = 0; i < hosts->count * hosts->count; i++) {
         hosts->edge[i] = FAR;
+    }
     for (size_t i = 0; i < trace->message_count; i++) {
         const struct trace_message *each = &trace->messages[i];
         edge_see(hosts, each->from, each->to, each->received_ns - each->sent_ns);
     }
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         const struct trace_rank *rank = &trace->ranks[r];
-        for (size_t i = 0; i < rank->event_count; i++)
+        for (size_t i = 0; i < rank->event_count; i++) {
             if (rank->events[i].kind == MOOT__RECORD__KIND__HEARD &&
                 rank->events[i].peer < trace->rank_count &&
-                rank->events[i].value <= TRACE_CLOCK_NS_MAX)
+                rank->events[i].value <= TRACE_CLOCK_NS_MAX) {
                 edge_see(hosts, rank->events[i].peer, r,
                          rank->events[i].at_ns - (int64_t)rank->events[i].value);
+            }
+        }
     }
 }
 
@@ -218,8 +238,9 @@ static void edges_find(const struct trace *trace, struct hosts *hosts)
 static bool improve(int64_t *path_ns, int64_t by_ns)
 {
     const bool better = by_ns < *path_ns;
-    if (better)
+    if (better) {
         *path_ns = limited(by_ns);
+    }
     return better;
 }
 
@@ -227,20 +248,23 @@ static bool improve(int64_t *path_ns, int64_t by_ns)
 static void paths_find(struct hosts *hosts)
 {
     const uint32_t n = hosts->count;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         hosts->from[i] = hosts->to[i] = i == 0 ? 0 : FAR;
+    }
     bool improved = true;
     for (uint32_t round = 1; improved && round < n; round++) {
         improved = false;
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
             for (uint32_t j = 0; j < n; j++) {
                 const int64_t edge = hosts->edge[(size_t)i * n + j];
-                if (edge >= FAR)
+                if (edge >= FAR) {
                     continue;
+                }
                 /* o(i) <= o(j) + edge; and o(j) >= o(i) - edge, with to = -o */
                 improved |= improve(&hosts->from[i], hosts->from[j] + edge);
                 improved |= improve(&hosts->to[j], hosts->to[i] + edge);
             }
+        }
     }
 }
 
@@ -251,13 +275,16 @@ static int64_t offset_of(const struct trace *trace, const struct hosts *hosts,
 {
     const uint32_t host = hosts->of_rank[rank];
     const int64_t most = hosts->from[host], least = -hosts->to[host];
-    if (most < FAR / 2 && least > -FAR / 2)
+    if (most < FAR / 2 && least > -FAR / 2) {
         return least + (most - least) / 2;
-    if (most < FAR / 2 || least > -FAR / 2)
+    }
+    if (most < FAR / 2 || least > -FAR / 2) {
         return most < FAR / 2 ? most : least;
+    }
     uint32_t first = 0;
-    while (!trace->ranks[first].present)
+    while (!trace->ranks[first].present) {
         first++;
+    }
     const struct trace_rank *a = &trace->ranks[first], *b = &trace->ranks[rank];
     return limited((b->wall_ns - b->opened_ns) - (a->wall_ns - a->opened_ns));
 }
@@ -274,18 +301,20 @@ static void offsets_find(struct trace *trace)
         return;
     }
     const size_t n = hosts.count;
-    hosts.edge = calloc(n * n, sizeof *hosts.edge);
-    hosts.from = calloc(n, sizeof *hosts.from);
-    hosts.to = calloc(n, sizeof *hosts.to);
+    hosts.edge = calloc(n * n, sizeof(*hosts.edge));
+    hosts.from = calloc(n, sizeof(*hosts.from));
+    hosts.to = calloc(n, sizeof(*hosts.to));
     if (hosts.edge == NULL || hosts.from == NULL || hosts.to == NULL) {
         trace->out_of_memory = true;
     } else {
         messages_gather(trace);
         edges_find(trace, &hosts);
         paths_find(&hosts);
-        for (uint32_t r = 0; r < trace->rank_count; r++)
-            if (trace->ranks[r].present)
+        for (uint32_t r = 0; r < trace->rank_count; r++) {
+            if (trace->ranks[r].present) {
                 trace->ranks[r].offset_ns = offset_of(trace, &hosts, r);
+            }
+        }
     }
     free(hosts.of_rank);
     free(hosts.edge);
@@ -297,8 +326,9 @@ static void offsets_find(struct trace *trace)
 
 static void shift(int64_t *at_ns, int64_t by_ns)
 {
-    if (*at_ns != TRACE_NEVER)
+    if (*at_ns != TRACE_NEVER) {
         *at_ns += by_ns;
+    }
 }
 
 static void times_shift(struct trace *trace, int64_t start_ns)
@@ -306,8 +336,9 @@ static void times_shift(struct trace *trace, int64_t start_ns)
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         struct trace_rank *rank = &trace->ranks[r];
         const int64_t by_ns = rank->offset_ns - start_ns;
-        for (size_t i = 0; i < rank->event_count; i++)
+        for (size_t i = 0; i < rank->event_count; i++) {
             rank->events[i].at_ns += by_ns;
+        }
         rank->first_ns += by_ns;
         rank->last_ns += by_ns;
         shift(&rank->close_ns, by_ns);
@@ -324,8 +355,9 @@ static void times_shift(struct trace *trace, int64_t start_ns)
 
 static void earlier(int64_t *at_ns, int64_t other_ns)
 {
-    if (other_ns < *at_ns)
+    if (other_ns < *at_ns) {
         *at_ns = other_ns;
+    }
 }
 
 /* What the events say of tasks and of other ranks. */
@@ -338,10 +370,12 @@ static void event_apply(struct trace *trace, uint32_t rank,
         event->peer < trace->rank_count ? &trace->ranks[event->peer] : NULL;
     const bool lost = event->kind == MOOT__RECORD__KIND__DEAD ||
                       event->kind == MOOT__RECORD__KIND__REMOVED;
-    if (task != NULL && event->kind == MOOT__RECORD__KIND__SPAWN)
+    if (task != NULL && event->kind == MOOT__RECORD__KIND__SPAWN) {
         earlier(&task->spawned_ns, event->at_ns);
-    if (task != NULL && event->kind == MOOT__RECORD__KIND__MOTION_SENT)
+    }
+    if (task != NULL && event->kind == MOOT__RECORD__KIND__MOTION_SENT) {
         earlier(&task->asked_ns, event->at_ns);
+    }
     if (task != NULL && event->kind == MOOT__RECORD__KIND__VOTE &&
         event->at_ns < task->voted_ns) {
         task->voted_ns = event->at_ns;
@@ -369,8 +403,9 @@ static void runs_choose(struct trace *trace)
         const struct trace_run *other =
             *chosen != TRACE_NONE ? &trace->runs[*chosen] : NULL;
         if (other == NULL || run_weight(run) > run_weight(other) ||
-            (run_weight(run) == run_weight(other) && run->end_ns < other->end_ns))
+            (run_weight(run) == run_weight(other) && run->end_ns < other->end_ns)) {
             *chosen = i;
+        }
     }
 }
 
@@ -381,11 +416,12 @@ static void kernel_wait_add(struct trace *trace, uint32_t rank,
     const uint32_t at =
         event->parent != TRACE_NONE ? trace->tasks[event->parent].run : TRACE_NONE;
     struct trace_run *run = at != TRACE_NONE ? &trace->runs[at] : NULL;
-    if (run == NULL || run->rank != rank)
+    if (run == NULL || run->rank != rank) {
         return;
-    if (event->kind == MOOT__RECORD__KIND__WAIT)
+    }
+    if (event->kind == MOOT__RECORD__KIND__WAIT) {
         run->since_ns = event->at_ns;
-    else if (event->kind == MOOT__RECORD__KIND__WAITED && run->since_ns > 0) {
+    } else if (event->kind == MOOT__RECORD__KIND__WAITED && run->since_ns > 0) {
         run->waited_ns += event->at_ns - run->since_ns;
         run->since_ns = 0;
     }
@@ -393,9 +429,11 @@ static void kernel_wait_add(struct trace *trace, uint32_t rank,
 
 static void kernel_waits_add(struct trace *trace)
 {
-    for (uint32_t r = 0; r < trace->rank_count; r++)
-        for (size_t i = 0; i < trace->ranks[r].event_count; i++)
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
+        for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
             kernel_wait_add(trace, r, &trace->ranks[r].events[i]);
+        }
+    }
 }
 
 void trace_align(struct trace *trace)
@@ -412,10 +450,12 @@ void trace_align(struct trace *trace)
     times_shift(trace, start_ns);
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         const struct trace_rank *rank = &trace->ranks[r];
-        if (rank->last_ns > trace->makespan_ns)
+        if (rank->last_ns > trace->makespan_ns) {
             trace->makespan_ns = rank->last_ns;
-        for (size_t i = 0; i < rank->event_count; i++)
+        }
+        for (size_t i = 0; i < rank->event_count; i++) {
             event_apply(trace, r, &rank->events[i]);
+        }
     }
     runs_choose(trace);
     kernel_waits_add(trace);

@@ -6,10 +6,10 @@
  * motion for the task to the vote.  Faults, deaths, views, failures and stalls are
  * instants of the rank that recorded them.
  */
-#include "json.h"
+#include "node/cli/json.h"
+#include "node/cli/trace_export.h"
 #include "proto/error.h"
 #include "proto/message.h"
-#include "trace_export.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ static void ranks_write(const struct trace *trace, const struct export_rows *row
         name_thread(file, r, TID_PROGRAM, "program");
         name_thread(file, r, TID_WIRE, "wire");
         for (uint32_t k = 0; k < rows->row_count[r]; k++) {
-            snprintf(name, sizeof name, "kernels %u", k);
+            snprintf(name, sizeof(name), "kernels %u", k);
             name_thread(file, r, TID_KERNELS + k, name);
         }
     }
@@ -62,11 +62,12 @@ static void runs_write(const struct trace *trace, const struct export_rows *rows
     for (uint32_t i = 0; i < trace->run_count; i++) {
         const struct trace_run *run = &trace->runs[i];
         const struct trace_task *task = &trace->tasks[run->task];
-        if (run->start_ns == TRACE_NEVER)
+        if (run->start_ns == TRACE_NEVER) {
             continue;
+        }
         const int64_t end_ns =
             run->end_ns != TRACE_NEVER ? run->end_ns : trace->ranks[run->rank].last_ns;
-        trace_task_name(trace, run->task, name, sizeof name);
+        trace_task_name(trace, run->task, name, sizeof(name));
         slice_begin(file, *task->label ? task->label : task->kernel, "task", run->rank,
                     TID_KERNELS + rows->of_run[i], run->start_ns, end_ns);
         json_pair(file, "task", name);
@@ -80,30 +81,33 @@ static void runs_write(const struct trace *trace, const struct export_rows *rows
 static void waits_write(const struct model *model, FILE *file)
 {
     char name[200];
-    for (uint32_t r = 0; r < model->trace->rank_count; r++)
+    for (uint32_t r = 0; r < model->trace->rank_count; r++) {
         for (size_t i = 0; i < model->ranks[r].count; i++) {
             const struct model_segment *segment = &model->ranks[r].segments[i];
-            if (segment->state != STATE_VOTE && segment->state != STATE_DATA)
+            if (segment->state != STATE_VOTE && segment->state != STATE_DATA) {
                 continue;
+            }
             slice_begin(file,
                         segment->state == STATE_VOTE ? "wait for a vote"
                                                      : "wait for data",
                         "wait", r, TID_PROGRAM, segment->from_ns, segment->to_ns);
             json_pair(file, "task",
-                      trace_task_name(model->trace, segment->task, name, sizeof name));
+                      trace_task_name(model->trace, segment->task, name, sizeof(name)));
             fprintf(file, "}}");
         }
+    }
 }
 
 static void votes_write(const struct trace *trace, FILE *file)
 {
     for (uint32_t t = 0; t < trace->task_count; t++) {
         const struct trace_task *task = &trace->tasks[t];
-        if (task->voted_ns == TRACE_NEVER)
+        if (task->voted_ns == TRACE_NEVER) {
             continue;
+        }
         const int64_t asked_ns =
             task->asked_ns < task->voted_ns ? task->asked_ns : task->voted_ns;
-        for (int end = 0; end < 2; end++)
+        for (int end = 0; end < 2; end++) {
             fprintf(file,
                     ",\n{\"ph\":\"%s\",\"cat\":\"vote\",\"name\":\"vote\",\"id\":%u,"
                     "\"pid\":%u,\"tid\":0,\"ts\":%.3f,\"args\":{\"evidence\":\"%s\","
@@ -111,6 +115,7 @@ static void votes_write(const struct trace *trace, FILE *file)
                     end ? "e" : "b", t, task->chair,
                     us(end ? task->voted_ns : asked_ns),
                     evidence_name((enum evidence)task->evidence), task->winner);
+        }
     }
 }
 
@@ -140,14 +145,15 @@ static void messages_write(const struct trace *trace, FILE *file)
 static char *event_name(const struct trace_event *event, char *text, size_t size)
 {
     const char *word = trace_event_word(event->kind);
-    if (event->kind == KIND(DEAD) || event->kind == KIND(REMOVED))
+    if (event->kind == KIND(DEAD) || event->kind == KIND(REMOVED)) {
         snprintf(text, size, "%s rank %u", word, event->peer);
-    else if (event->kind == KIND(VIEW))
+    } else if (event->kind == KIND(VIEW)) {
         snprintf(text, size, "%s %" PRIu64, word, event->value);
-    else if (event->kind == KIND(FAULT))
+    } else if (event->kind == KIND(FAULT)) {
         snprintf(text, size, "%s of rule %" PRIu64, word, event->value + 1);
-    else
+    } else {
         snprintf(text, size, "%s", word);
+    }
     return text;
 }
 
@@ -156,12 +162,12 @@ static void event_write(const struct trace *trace, uint32_t rank,
 {
     char name[200];
     fputs(",\n{\"ph\":\"i\",\"s\":\"p\",\"cat\":\"event\",\"name\":", file);
-    json_text(file, event_name(event, name, sizeof name));
+    json_text(file, event_name(event, name, sizeof(name)));
     fprintf(file, ",\"pid\":%u,\"tid\":%d,\"ts\":%.3f,\"args\":{", rank, TID_PROGRAM,
             us(event->at_ns));
     json_pair(file, "text", event->text ? event->text : "");
     putc(',', file);
-    json_pair(file, "task", trace_task_name(trace, event->task, name, sizeof name));
+    json_pair(file, "task", trace_task_name(trace, event->task, name, sizeof(name)));
     putc(',', file);
     json_pair(file, "error", event->code != 0 ? error_name(event->code) : "");
     fputs("}}", file);
@@ -169,17 +175,21 @@ static void event_write(const struct trace *trace, uint32_t rank,
 
 static void events_write(const struct trace *trace, FILE *file)
 {
-    for (uint32_t r = 0; r < trace->rank_count; r++)
-        for (size_t i = 0; i < trace->ranks[r].event_count; i++)
-            if (trace_event_word(trace->ranks[r].events[i].kind))
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
+        for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
+            if (trace_event_word(trace->ranks[r].events[i].kind)) {
                 event_write(trace, r, &trace->ranks[r].events[i], file);
+            }
+        }
+    }
 }
 
 bool export_chrome(const struct model *model, FILE *file)
 {
     struct export_rows rows;
-    if (!export_rows_make(model->trace, &rows))
+    if (!export_rows_make(model->trace, &rows)) {
         return false;
+    }
     fprintf(file, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
     ranks_write(model->trace, &rows, file);
     runs_write(model->trace, &rows, file);

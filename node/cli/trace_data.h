@@ -7,9 +7,9 @@
 #ifndef NODE_CLI_TRACE_DATA_H
 #define NODE_CLI_TRACE_DATA_H
 
+#include "hashing/moot_hash.h"
 #include "hashing/rankset.h"
 #include "moot.pb-c.h"
-#include "moot_hash.h"
 #include "node/summary.h"
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #ifndef NODE_CLI_TRACE_EXPORT_H
 #define NODE_CLI_TRACE_EXPORT_H
 
-#include "trace_model.h"
+#include "node/cli/trace_model.h"
 #include <stdio.h>
 
 /* Kernels of a rank that overlap (workers) get rows of their own. */

@@ -1,5 +1,5 @@
 /* trace_model.c - see trace_model.h. */
-#include "trace_model.h"
+#include "node/cli/trace_model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,9 @@ int64_t model_ran_ns(const struct trace *trace, uint32_t task)
 {
     const uint32_t at = trace->tasks[task].run;
     if (at == TRACE_NONE || trace->runs[at].end_ns == TRACE_NEVER ||
-        trace->runs[at].start_ns == TRACE_NEVER)
+        trace->runs[at].start_ns == TRACE_NEVER) {
         return 0;
+    }
     return trace->runs[at].end_ns - trace->runs[at].start_ns -
            trace->runs[at].waited_ns;
 }
@@ -43,8 +44,9 @@ static void segment_add(struct model *model, uint32_t rank,
                         struct model_segment segment)
 {
     struct model_rank *each = &model->ranks[rank];
-    if (segment.to_ns <= segment.from_ns)
+    if (segment.to_ns <= segment.from_ns) {
         return;
+    }
     each->total_ns[segment.state] += segment.to_ns - segment.from_ns;
     struct model_segment *last = each->count ? &each->segments[each->count - 1] : NULL;
     if (last && last->to_ns == segment.from_ns && last->state == segment.state &&
@@ -54,7 +56,7 @@ static void segment_add(struct model *model, uint32_t rank,
     }
     if (each->count == each->room) {
         const size_t room = each->room ? each->room * 2 : 256;
-        struct model_segment *grown = realloc(each->segments, room * sizeof *grown);
+        struct model_segment *grown = realloc(each->segments, room * sizeof(*grown));
         if (grown == NULL) {
             model->out_of_memory = true;
             return;
@@ -108,17 +110,19 @@ struct at {
 
 static void kernel_on(struct at *at, uint32_t task)
 {
-    if (at->running < WAITS_MAX)
+    if (at->running < WAITS_MAX) {
         at->tasks[at->running++] = task;
+    }
 }
 
 static bool kernel_off(struct at *at, uint32_t task)
 {
-    for (uint32_t i = 0; i < at->running; i++)
+    for (uint32_t i = 0; i < at->running; i++) {
         if (at->tasks[i] == task) {
             at->tasks[i] = at->tasks[--at->running];
             return true;
         }
+    }
     return false;
 }
 
@@ -130,8 +134,9 @@ static void kernel_begins(struct at *at, uint32_t task)
 
 static void kernel_ends(struct at *at, uint32_t task)
 {
-    if (!kernel_off(at, task)) /* it was cancelled before it began */
+    if (!kernel_off(at, task)) { /* it was cancelled before it began */
         at->ready -= at->ready > 0;
+    }
 }
 
 static void lane_waits(struct at *at, const struct trace_event *event)
@@ -150,36 +155,39 @@ static void lane_goes_on(struct at *at, const struct trace_event *event)
         kernel_on(at, event->parent);
         return;
     }
-    for (uint32_t i = 0; i < at->wait_count; i++)
+    for (uint32_t i = 0; i < at->wait_count; i++) {
         if (at->waits[i].lane == event->lane) {
             at->waits[i] = at->waits[--at->wait_count];
             return;
         }
+    }
 }
 
 static void event_step(struct at *at, const struct trace_event *event)
 {
-    if (event->kind == MOOT__RECORD__KIND__READY)
+    if (event->kind == MOOT__RECORD__KIND__READY) {
         at->ready++;
-    else if (event->kind == MOOT__RECORD__KIND__START)
+    } else if (event->kind == MOOT__RECORD__KIND__START) {
         kernel_begins(at, event->task);
-    else if (event->kind == MOOT__RECORD__KIND__END)
+    } else if (event->kind == MOOT__RECORD__KIND__END) {
         kernel_ends(at, event->task);
-    else if (event->kind == MOOT__RECORD__KIND__WAIT)
+    } else if (event->kind == MOOT__RECORD__KIND__WAIT) {
         lane_waits(at, event);
-    else if (event->kind == MOOT__RECORD__KIND__WAITED)
+    } else if (event->kind == MOOT__RECORD__KIND__WAITED) {
         lane_goes_on(at, event);
-    else if (event->kind == MOOT__RECORD__KIND__CLOSE)
+    } else if (event->kind == MOOT__RECORD__KIND__CLOSE) {
         at->closing = true;
-    else if (event->kind == MOOT__RECORD__KIND__OPENED)
+    } else if (event->kind == MOOT__RECORD__KIND__OPENED) {
         at->open = true;
+    }
 }
 
 static void span_add(struct model *model, uint32_t rank, const struct at *at,
                      int64_t from_ns, int64_t to_ns)
 {
-    if (to_ns <= from_ns)
+    if (to_ns <= from_ns) {
         return;
+    }
     if (at->running == 0 && at->ready == 0 && at->wait_count > 0) {
         wait_add(model, rank, from_ns, to_ns, at->waits[0].task, 0);
         return;
@@ -207,14 +215,16 @@ static void rank_model(struct model *model, uint32_t rank)
     int64_t now_ns = each->first_ns;
     for (size_t i = 0; i < each->event_count; i++) {
         const struct trace_event *event = &each->events[i];
-        if (!changes_state(event->kind))
+        if (!changes_state(event->kind)) {
             continue;
+        }
         span_add(model, rank, &at, now_ns, event->at_ns);
         now_ns = event->at_ns;
         event_step(&at, event);
     }
-    if (each->present)
+    if (each->present) {
         span_add(model, rank, &at, now_ns, each->last_ns);
+    }
 }
 
 /* --- Why ranks waited ------------------------------------------------------------- */
@@ -235,12 +245,13 @@ static void cause_count(struct model *model, const struct model_segment *segment
     for (; i < model->cause_count; i++) {
         const struct model_cause *cause = &model->causes[i];
         if (cause->state == segment->state && strcmp(cause->kernel, kernel) == 0 &&
-            strcmp(cause->site, site) == 0)
+            strcmp(cause->site, site) == 0) {
             break;
+        }
     }
     if (i == model->cause_count) {
         struct model_cause *grown =
-            realloc(model->causes, (i + 1) * sizeof *model->causes);
+            realloc(model->causes, (i + 1) * sizeof(*model->causes));
         if (grown == NULL) {
             model->out_of_memory = true;
             return;
@@ -255,14 +266,18 @@ static void cause_count(struct model *model, const struct model_segment *segment
 
 static void causes_find(struct model *model)
 {
-    for (uint32_t r = 0; r < model->trace->rank_count; r++)
+    for (uint32_t r = 0; r < model->trace->rank_count; r++) {
         for (size_t i = 0; i < model->ranks[r].count; i++) {
             const struct model_segment *segment = &model->ranks[r].segments[i];
-            if (segment->state == STATE_VOTE || segment->state == STATE_DATA)
+            if (segment->state == STATE_VOTE || segment->state == STATE_DATA) {
                 cause_count(model, segment);
+            }
         }
-    if (model->cause_count > 0)
-        qsort(model->causes, model->cause_count, sizeof *model->causes, compare_causes);
+    }
+    if (model->cause_count > 0) {
+        qsort(model->causes, model->cause_count, sizeof(*model->causes),
+              compare_causes);
+    }
 }
 
 /* --- The critical path ------------------------------------------------------------ */
@@ -286,22 +301,23 @@ static int compare_ends(const void *a, const void *b)
 static void path_find(struct model *model)
 {
     const struct trace *trace = model->trace;
-    struct link *links = calloc(trace->task_count + 1u, sizeof *links);
-    uint32_t *place = calloc(trace->task_count + 1u, sizeof *place), count = 0;
+    struct link *links = calloc(trace->task_count + 1u, sizeof(*links));
+    uint32_t *place = calloc(trace->task_count + 1u, sizeof(*place)), count = 0;
     uint32_t *inner =
-        calloc(trace->task_count + 1u, sizeof *inner); /* heaviest child */
+        calloc(trace->task_count + 1u, sizeof(*inner)); /* heaviest child */
     uint32_t heaviest = TRACE_NONE;
-    model->path = calloc(trace->task_count + 1u, sizeof *model->path);
+    model->path = calloc(trace->task_count + 1u, sizeof(*model->path));
     if (links == NULL || place == NULL || inner == NULL || model->path == NULL) {
         model->out_of_memory = true;
         goto done;
     }
     for (uint32_t t = 0; t < trace->task_count; t++) {
         const int64_t end_ns = end_of(trace, t);
-        if (end_ns != TRACE_NEVER)
+        if (end_ns != TRACE_NEVER) {
             links[count++] = (struct link){t, TRACE_NONE, end_ns, 0};
+        }
     }
-    qsort(links, count, sizeof *links, compare_ends);
+    qsort(links, count, sizeof(*links), compare_ends);
     for (uint32_t i = 0; i < count; i++) {
         struct link *link = &links[i];
         const struct trace_task *task = &trace->tasks[link->task];
@@ -321,13 +337,16 @@ static void path_find(struct model *model)
         }
         if (task->parent != TRACE_NONE && place[task->parent] == 0 &&
             (inner[task->parent] == 0 ||
-             links[inner[task->parent] - 1].chain_ns < link->chain_ns))
+             links[inner[task->parent] - 1].chain_ns < link->chain_ns)) {
             inner[task->parent] = i + 1;
-        if (heaviest == TRACE_NONE || link->chain_ns > links[heaviest].chain_ns)
+        }
+        if (heaviest == TRACE_NONE || link->chain_ns > links[heaviest].chain_ns) {
             heaviest = i;
+        }
     }
-    for (uint32_t i = heaviest; i != TRACE_NONE; i = links[i].before)
+    for (uint32_t i = heaviest; i != TRACE_NONE; i = links[i].before) {
         model->path[model->path_count++] = links[i].task;
+    }
     for (size_t i = 0; i < model->path_count / 2; i++) {
         const uint32_t first = model->path[i];
         model->path[i] = model->path[model->path_count - 1 - i];
@@ -345,25 +364,30 @@ done:
 bool model_make(const struct trace *trace, struct model *out)
 {
     *out = (struct model){.trace = trace};
-    out->ranks = calloc(trace->rank_count, sizeof *out->ranks);
-    if (out->ranks == NULL)
+    out->ranks = calloc(trace->rank_count, sizeof(*out->ranks));
+    if (out->ranks == NULL) {
         return false;
+    }
     double all_ns = 0, busy_ns = 0; /* of thousands of ranks, for days */
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         rank_model(out, r);
-        for (int state = 0; state < STATES; state++)
+        for (int state = 0; state < STATES; state++) {
             all_ns += (double)out->ranks[r].total_ns[state];
-        if (trace->ranks[r].ready_ns != TRACE_NEVER) /* opening is the launcher's */
+        }
+        if (trace->ranks[r].ready_ns != TRACE_NEVER) { /* opening is the launcher's */
             all_ns -= (double)(trace->ranks[r].ready_ns - trace->ranks[r].first_ns);
+        }
         busy_ns += (double)out->ranks[r].total_ns[STATE_RUN] +
                    (double)out->ranks[r].total_ns[STATE_OWN];
     }
     out->idle_share = all_ns > 0 ? 1 - busy_ns / all_ns : 0;
-    for (uint32_t i = 0; i < trace->run_count; i++)
+    for (uint32_t i = 0; i < trace->run_count; i++) {
         if (trace->runs[i].end_ns != TRACE_NEVER &&
-            trace->runs[i].start_ns != TRACE_NEVER)
+            trace->runs[i].start_ns != TRACE_NEVER) {
             out->work_ns += (double)(trace->runs[i].end_ns - trace->runs[i].start_ns -
                                      trace->runs[i].waited_ns);
+        }
+    }
     causes_find(out);
     path_find(out);
     return !out->out_of_memory;
@@ -371,8 +395,9 @@ bool model_make(const struct trace *trace, struct model *out)
 
 void model_release(struct model *model)
 {
-    for (uint32_t r = 0; model->ranks && r < model->trace->rank_count; r++)
+    for (uint32_t r = 0; model->ranks && r < model->trace->rank_count; r++) {
         free(model->ranks[r].segments);
+    }
     free(model->ranks);
     free(model->causes);
     free(model->path);

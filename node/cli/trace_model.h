@@ -14,7 +14,7 @@
 #ifndef NODE_CLI_TRACE_MODEL_H
 #define NODE_CLI_TRACE_MODEL_H
 
-#include "trace_data.h"
+#include "node/cli/trace_data.h"
 
 enum model_state { STATE_RUN, STATE_VOTE, STATE_DATA, STATE_OWN, STATE_IDLE, STATES };
 

@@ -9,9 +9,9 @@
  * have died before it began a file: all ranks of a run name the same job, that of the
  * run which began last is read, and a file of another is left out.
  */
-#include "cli.h"
+#include "node/cli/cli.h"
+#include "node/cli/trace_data.h"
 #include "proto/limits.h"
-#include "trace_data.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -62,18 +62,21 @@ static const char *name_of(const struct reader *reader, uint32_t number)
 /* Numbers come in order; false if one does not. */
 static bool number_add(struct reader *reader, uint32_t number, const uint8_t *hash)
 {
-    if (number <= reader->task_count)
+    if (number <= reader->task_count) {
         return number > 0;
-    if (number != reader->task_count + 1)
+    }
+    if (number != reader->task_count + 1) {
         return false;
+    }
     uint32_t *tasks = trace_grow(reader->trace, reader->tasks, reader->task_count,
-                                 &reader->task_room, sizeof *tasks);
+                                 &reader->task_room, sizeof(*tasks));
     uint32_t *runs = trace_grow(reader->trace, reader->open_run, reader->task_count,
-                                &reader->open_room, sizeof *runs);
+                                &reader->open_room, sizeof(*runs));
     reader->tasks = tasks ? tasks : reader->tasks;
     reader->open_run = runs ? runs : reader->open_run;
-    if (tasks == NULL || runs == NULL)
+    if (tasks == NULL || runs == NULL) {
         return false;
+    }
     tasks[reader->task_count] = trace_task_enter(reader->trace, hash);
     runs[reader->task_count++] = TRACE_NONE;
     return true;
@@ -81,13 +84,15 @@ static bool number_add(struct reader *reader, uint32_t number, const uint8_t *ha
 
 static bool name_add(struct reader *reader, const Moot__Record *record)
 {
-    if (record->value != reader->name_count + 1u || record->value > NAME_MAX_COUNT)
+    if (record->value != reader->name_count + 1u || record->value > NAME_MAX_COUNT) {
         return false;
+    }
     const char **names =
         trace_grow(reader->trace, (void *)reader->names, reader->name_count,
-                   &reader->name_room, sizeof *names);
-    if (names == NULL)
+                   &reader->name_room, sizeof(*names));
+    if (names == NULL) {
         return false;
+    }
     reader->names = names;
     names[reader->name_count++] = text_of(reader, &record->text);
     return true;
@@ -99,12 +104,14 @@ static void inputs_take(struct reader *reader, struct trace_task *task,
                         const Moot__Record *record)
 {
     task->inputs = trace_take(reader->trace, record->n_inputs * sizeof(uint32_t));
-    if (task->inputs == NULL)
+    if (task->inputs == NULL) {
         return;
+    }
     for (size_t i = 0; i < record->n_inputs; i++) {
         const uint32_t input = task_of(reader, record->inputs[i]);
-        if (input != TRACE_NONE)
+        if (input != TRACE_NONE) {
             task->inputs[task->input_count++] = input;
+        }
     }
     task->after_count =
         record->after_count <= task->input_count ? record->after_count : 0;
@@ -114,11 +121,13 @@ static void inputs_take(struct reader *reader, struct trace_task *task,
 static bool spawn_take(struct reader *reader, const Moot__Record *record)
 {
     if (record->hash.len != MOOT_HASH_BYTES ||
-        !number_add(reader, record->task, record->hash.data))
+        !number_add(reader, record->task, record->hash.data)) {
         return false;
+    }
     const uint32_t at = task_of(reader, record->task);
-    if (at == TRACE_NONE)
+    if (at == TRACE_NONE) {
         return false;
+    }
     struct trace_task *task = &reader->trace->tasks[at];
     if (task->edges_from == TRACE_NONE) {
         task->kernel = name_of(reader, record->kernel);
@@ -129,8 +138,9 @@ static bool spawn_take(struct reader *reader, const Moot__Record *record)
     }
     task->flags |= record->flags;
     if (!(record->flags & MOOT__RECORD__FLAG__ADOPTED) &&
-        !rankset_add(&task->spawners, reader->number))
+        !rankset_add(&task->spawners, reader->number)) {
         reader->trace->out_of_memory = true;
+    }
     return true;
 }
 
@@ -139,9 +149,10 @@ static uint32_t run_add(struct reader *reader, uint32_t task)
     struct trace *trace = reader->trace;
     uint64_t room = trace->run_room;
     struct trace_run *runs =
-        trace_grow(trace, trace->runs, trace->run_count, &room, sizeof *runs);
-    if (runs == NULL)
+        trace_grow(trace, trace->runs, trace->run_count, &room, sizeof(*runs));
+    if (runs == NULL) {
         return TRACE_NONE;
+    }
     trace->runs = runs;
     trace->run_room = (uint32_t)room;
     runs[trace->run_count] = (struct trace_run){.task = task,
@@ -155,13 +166,16 @@ static uint32_t run_add(struct reader *reader, uint32_t task)
 static void run_take(struct reader *reader, const Moot__Record *record)
 {
     const uint32_t task = task_of(reader, record->task);
-    if (task == TRACE_NONE)
+    if (task == TRACE_NONE) {
         return;
+    }
     uint32_t *open = &reader->open_run[record->task - 1];
-    if (record->kind == MOOT__RECORD__KIND__READY || *open == TRACE_NONE)
+    if (record->kind == MOOT__RECORD__KIND__READY || *open == TRACE_NONE) {
         *open = run_add(reader, task);
-    if (*open == TRACE_NONE)
+    }
+    if (*open == TRACE_NONE) {
         return;
+    }
     struct trace_run *run = &reader->trace->runs[*open];
     if (record->kind == MOOT__RECORD__KIND__START) {
         run->start_ns = reader->now_ns;
@@ -178,7 +192,7 @@ static void figures_take(struct reader *reader, const char *text)
 {
     struct trace_rank *rank = reader->rank;
     free(rank->figures);
-    rank->figures = calloc(SUMMARY_FIGURES, sizeof *rank->figures);
+    rank->figures = calloc(SUMMARY_FIGURES, sizeof(*rank->figures));
     rank->figure_count = 0;
     rank->whole = true;
     while (rank->figures != NULL && rank->figure_count < SUMMARY_FIGURES && *text) {
@@ -195,9 +209,10 @@ static bool event_take(struct reader *reader, const Moot__Record *record)
 {
     struct trace_event *events =
         trace_grow(reader->trace, reader->rank->events, reader->rank->event_count,
-                   &reader->event_room, sizeof *events);
-    if (events == NULL)
+                   &reader->event_room, sizeof(*events));
+    if (events == NULL) {
         return false;
+    }
     reader->rank->events = events;
     events[reader->rank->event_count++] = (struct trace_event){
         .at_ns = reader->now_ns,
@@ -215,25 +230,30 @@ static bool event_take(struct reader *reader, const Moot__Record *record)
                                  ? events[reader->rank->event_count - 1].text
                                  : "");
     }
-    if (record->kind == MOOT__RECORD__KIND__OPENED)
+    if (record->kind == MOOT__RECORD__KIND__OPENED) {
         reader->rank->ready_ns = reader->now_ns;
-    if (record->kind == MOOT__RECORD__KIND__CLOSE)
+    }
+    if (record->kind == MOOT__RECORD__KIND__CLOSE) {
         reader->rank->close_ns = reader->now_ns;
+    }
     return true;
 }
 
 static const char *command_of(struct reader *reader, const Moot__Process *process)
 {
     size_t size = 1;
-    for (size_t i = 0; i < process->n_command; i++)
+    for (size_t i = 0; i < process->n_command; i++) {
         size += process->command[i].len + 1;
+    }
     char *text = trace_take(reader->trace, size);
     for (size_t i = 0, at = 0; text != NULL && i < process->n_command; i++) {
-        if (i > 0)
+        if (i > 0) {
             text[at++] = ' ';
+        }
         const ProtobufCBinaryData *word = &process->command[i];
-        if (word->len > 0) /* an empty one has no bytes to point to */
+        if (word->len > 0) { /* an empty one has no bytes to point to */
             memcpy(text + at, word->data, word->len);
+        }
         at += word->len;
     }
     return text != NULL ? text : "";
@@ -243,21 +263,23 @@ static void knobs_take(struct reader *reader, const Moot__Process *process)
 {
     struct trace *trace = reader->trace;
     trace->vote_timeout_ns = process->vote_timeout_ns;
-    trace->knobs = calloc(process->n_knobs + 1, sizeof *trace->knobs);
-    for (size_t i = 0; trace->knobs != NULL && i < process->n_knobs; i++)
+    trace->knobs = calloc(process->n_knobs + 1, sizeof(*trace->knobs));
+    for (size_t i = 0; trace->knobs != NULL && i < process->n_knobs; i++) {
         trace->knobs[trace->knob_count++] =
             (struct trace_knob){text_of(reader, &process->knobs[i]->name),
                                 text_of(reader, &process->knobs[i]->value),
                                 text_of(reader, &process->knobs[i]->origin)};
+    }
 }
 
 static bool ranks_make(struct trace *trace, uint32_t size)
 {
-    trace->ranks = calloc(size, sizeof *trace->ranks);
-    if (trace->ranks == NULL)
+    trace->ranks = calloc(size, sizeof(*trace->ranks));
+    if (trace->ranks == NULL) {
         return false;
+    }
     trace->rank_count = size;
-    for (uint32_t r = 0; r < size; r++)
+    for (uint32_t r = 0; r < size; r++) {
         trace->ranks[r] = (struct trace_rank){.dead_ns = TRACE_NEVER,
                                               .ready_ns = TRACE_NEVER,
                                               .close_ns = TRACE_NEVER,
@@ -266,6 +288,7 @@ static bool ranks_make(struct trace *trace, uint32_t size)
                                               .transport = "",
                                               .compiler = "",
                                               .command = ""};
+    }
     return true;
 }
 
@@ -277,15 +300,19 @@ static const char *process_check(const struct reader *reader,
     const struct trace *trace = reader->trace;
     if (record->kind != MOOT__RECORD__KIND__PROCESS || process == NULL ||
         process->size > LIMIT_RANKS || process->wall_ns < 0 ||
-        process->wall_ns > TRACE_WALL_NS_MAX)
+        process->wall_ns > TRACE_WALL_NS_MAX) {
         return "it is no trace, or its beginning is damaged";
-    if (process->format != FORMAT)
+    }
+    if (process->format != FORMAT) {
         return "it is of a format that this version does not read";
-    if (process->rank != reader->number || process->rank >= process->size)
+    }
+    if (process->rank != reader->number || process->rank >= process->size) {
         return "it is another rank's";
+    }
     if (trace->rank_count > 0 &&
-        (process->size != trace->rank_count || process->job != trace->job))
+        (process->size != trace->rank_count || process->job != trace->job)) {
         return "it is of another run";
+    }
     return NULL;
 }
 
@@ -295,8 +322,9 @@ static bool process_take(struct reader *reader, const Moot__Record *record)
     const Moot__Process *process = record->process;
     struct trace *trace = reader->trace;
     reader->why = process_check(reader, record);
-    if (reader->why != NULL)
+    if (reader->why != NULL) {
         return false;
+    }
     if (trace->rank_count == 0 && !ranks_make(trace, process->size)) {
         trace->out_of_memory = true;
         return false;
@@ -316,29 +344,36 @@ static bool process_take(struct reader *reader, const Moot__Record *record)
     rank->wall_ns = process->wall_ns;
     rank->opened_ns = rank->first_ns = rank->last_ns = reader->now_ns;
     trace->present_count++;
-    if (trace->knobs == NULL)
+    if (trace->knobs == NULL) {
         knobs_take(reader, process);
+    }
     return true;
 }
 
 static bool record_take(struct reader *reader, const Moot__Record *record)
 {
-    if (record->after_ns > (uint64_t)(TRACE_CLOCK_NS_MAX - reader->now_ns))
+    if (record->after_ns > (uint64_t)(TRACE_CLOCK_NS_MAX - reader->now_ns)) {
         return false;
+    }
     reader->now_ns += (int64_t)record->after_ns;
-    if (reader->rank == NULL)
+    if (reader->rank == NULL) {
         return process_take(reader, record);
+    }
     reader->rank->last_ns = reader->now_ns;
-    if (record->kind == MOOT__RECORD__KIND__NAME)
+    if (record->kind == MOOT__RECORD__KIND__NAME) {
         return name_add(reader, record);
-    if (record->kind == MOOT__RECORD__KIND__TASK)
+    }
+    if (record->kind == MOOT__RECORD__KIND__TASK) {
         return record->hash.len == MOOT_HASH_BYTES &&
                number_add(reader, record->task, record->hash.data);
-    if (record->kind == MOOT__RECORD__KIND__SPAWN && !spawn_take(reader, record))
+    }
+    if (record->kind == MOOT__RECORD__KIND__SPAWN && !spawn_take(reader, record)) {
         return false;
+    }
     if (record->kind >= MOOT__RECORD__KIND__READY &&
-        record->kind <= MOOT__RECORD__KIND__END)
+        record->kind <= MOOT__RECORD__KIND__END) {
         run_take(reader, record);
+    }
     return event_take(reader, record);
 }
 
@@ -351,8 +386,9 @@ static bool length_read(const uint8_t *bytes, size_t size, size_t *at, size_t *l
     for (unsigned shift = 0; shift < 35 && *at < size; shift += 7) {
         const uint8_t byte = bytes[(*at)++];
         *length |= (size_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
+        if (byte < 0x80) {
             return *length > 0 && *length <= RECORD_BYTES_MAX && *length <= size - *at;
+        }
     }
     return false;
 }
@@ -381,8 +417,9 @@ static uint8_t *file_load(const char *path, size_t most, size_t *size)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
-    if (fd < 0)
+    if (fd < 0) {
         return NULL;
+    }
     const bool known = fstat(fd, &status) == 0;
     const bool regular = known && S_ISREG(status.st_mode); /* a pipe has no end */
     const size_t wanted =
@@ -408,10 +445,11 @@ static const char *rank_read(struct trace *trace, const char *directory,
     struct reader reader = {.trace = trace,
                             .number = number,
                             .why = "it is empty, or its beginning is damaged"};
-    snprintf(path, sizeof path, "%s/rank-%u.trace", directory, number);
+    snprintf(path, sizeof(path), "%s/rank-%u.trace", directory, number);
     uint8_t *bytes = file_load(path, SIZE_MAX / 2, &size);
-    if (bytes == NULL)
+    if (bytes == NULL) {
         return errno == ENOENT || errno == ENOTDIR ? "" : strerror(errno);
+    }
     const bool good = bytes_read(&reader, bytes, size);
     free(bytes);
     free(reader.tasks);
@@ -427,11 +465,12 @@ static bool name_read(const char *name, uint32_t *number)
 {
     static const char before[] = "rank-";
     char again[32];
-    if (strncmp(name, before, sizeof before - 1) != 0)
+    if (strncmp(name, before, sizeof(before) - 1) != 0) {
         return false;
-    const unsigned long read = strtoul(name + sizeof before - 1, NULL, 10);
+    }
+    const unsigned long read = strtoul(name + sizeof(before) - 1, NULL, 10);
     *number = read < LIMIT_RANKS ? (uint32_t)read : 0;
-    snprintf(again, sizeof again, "rank-%" PRIu32 ".trace", *number);
+    snprintf(again, sizeof(again), "rank-%" PRIu32 ".trace", *number);
     return strcmp(name, again) == 0;
 }
 
@@ -441,12 +480,14 @@ static Moot__Record *first_read(struct trace *trace, const char *path, uint32_t 
     size_t size = 0, at = 0, length;
     uint8_t *bytes = file_load(path, FIRST_BYTES_MAX, &size);
     Moot__Record *record = NULL;
-    if (bytes != NULL && length_read(bytes, size, &at, &length))
+    if (bytes != NULL && length_read(bytes, size, &at, &length)) {
         record = moot__record__unpack(NULL, length, bytes + at);
+    }
     free(bytes);
     const struct reader reader = {.trace = trace, .number = number};
-    if (record != NULL && process_check(&reader, record) == NULL)
+    if (record != NULL && process_check(&reader, record) == NULL) {
         return record;
+    }
     moot__record__free_unpacked(record, NULL);
     return NULL;
 }
@@ -467,11 +508,13 @@ static bool newest_find(struct trace *trace, const char *directory,
     newest->wall_ns = -1;
     for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
         uint32_t number;
-        if (!name_read(entry->d_name, &number))
+        if (!name_read(entry->d_name, &number)) {
             continue;
-        if (!rankset_add(files, number))
+        }
+        if (!rankset_add(files, number)) {
             trace->out_of_memory = true;
-        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+        }
+        snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
         Moot__Record *record = first_read(trace, path, number);
         if (record != NULL && is_newer(record->process, newest)) {
             newest->wall_ns = record->process->wall_ns;
@@ -481,8 +524,9 @@ static bool newest_find(struct trace *trace, const char *directory,
         }
         moot__record__free_unpacked(record, NULL);
     }
-    if (dir != NULL)
+    if (dir != NULL) {
         closedir(dir);
+    }
     return newest->wall_ns >= 0;
 }
 
@@ -492,13 +536,16 @@ static bool run_choose(struct trace *trace, const char *directory)
     Moot__Process newest = MOOT__PROCESS__INIT;
     struct rankset files = {0};
     const bool found = newest_find(trace, directory, &newest, &files);
-    if (found && !ranks_make(trace, newest.size))
+    if (found && !ranks_make(trace, newest.size)) {
         trace->out_of_memory = true;
+    }
     trace->job = newest.job;
     for (uint32_t r = rankset_next(&files, newest.size); found && r != UINT32_MAX;
-         r = rankset_next(&files, r + 1))
-        if (!rankset_add(&trace->strangers, r))
+         r = rankset_next(&files, r + 1)) {
+        if (!rankset_add(&trace->strangers, r)) {
             trace->out_of_memory = true;
+        }
+    }
     rankset_release(&files);
     return found;
 }
@@ -512,10 +559,12 @@ static bool ranks_read(struct trace *trace, const char *directory, char *story,
     snprintf(story, story_size, "there is no trace in %s", directory);
     for (const char *why; first < LOOK_MAX; first++) {
         why = rank_read(trace, directory, first);
-        if (why == NULL)
+        if (why == NULL) {
             break;
-        if (*why != '\0' && !told)
+        }
+        if (*why != '\0' && !told) {
             snprintf(story, story_size, "%s/rank-%u.trace: %s", directory, first, why);
+        }
         told |= *why != '\0';
     }
     for (uint32_t r = 0; r < trace->rank_count; r++) {
@@ -530,8 +579,9 @@ bool trace_read(const char *directory, struct trace *out, char *story,
 {
     *out = (struct trace){0};
     const bool some = ranks_read(out, directory, story, story_size);
-    if (out->out_of_memory)
+    if (out->out_of_memory) {
         snprintf(story, story_size, "out of memory");
+    }
     if (!some || out->out_of_memory) {
         trace_release(out);
         return false;

@@ -1,7 +1,7 @@
 /* trace_store.c - the memory of a trace that was read, and the tasks by their hashes.
  */
 #include "hashing/identity.h"
-#include "trace_data.h"
+#include "node/cli/trace_data.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ void *trace_take(struct trace *trace, size_t size)
     struct trace_block *block = trace->blocks;
     if (block == NULL || block->size - block->used < whole) {
         const size_t room = whole > BLOCK_BYTES ? whole : BLOCK_BYTES;
-        block = calloc(1, sizeof *block + room);
+        block = calloc(1, sizeof(*block) + room);
         if (block == NULL) {
             trace->out_of_memory = true;
             return NULL;
@@ -37,8 +37,9 @@ void *trace_take(struct trace *trace, size_t size)
 const char *trace_text(struct trace *trace, const void *bytes, size_t size)
 {
     char *text = size > 0 ? trace_take(trace, size + 1) : NULL;
-    if (text == NULL)
+    if (text == NULL) {
         return "";
+    }
     memcpy(text, bytes, size);
     return text;
 }
@@ -46,8 +47,9 @@ const char *trace_text(struct trace *trace, const void *bytes, size_t size)
 void *trace_grow(struct trace *trace, void *items, uint64_t count, uint64_t *room,
                  size_t item_size)
 {
-    if (count < *room)
+    if (count < *room) {
         return items;
+    }
     const uint64_t wanted = *room ? *room * 2 : 64;
     void *grown = realloc(items, wanted * item_size);
     if (grown == NULL) {
@@ -60,8 +62,9 @@ void *trace_grow(struct trace *trace, void *items, uint64_t count, uint64_t *roo
 
 void trace_release(struct trace *trace)
 {
-    for (uint32_t i = 0; i < trace->task_count; i++)
+    for (uint32_t i = 0; i < trace->task_count; i++) {
         rankset_release(&trace->tasks[i].spawners);
+    }
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         free(trace->ranks[r].events);
         free(trace->ranks[r].figures);
@@ -86,26 +89,29 @@ void trace_release(struct trace *trace)
 static uint32_t slot_of(const struct trace *trace, const uint8_t *hash)
 {
     uint32_t word;
-    memcpy(&word, hash, sizeof word); /* a hash is random enough for a table */
+    memcpy(&word, hash, sizeof(word)); /* a hash is random enough for a table */
     uint32_t at = word & (trace->index_size - 1);
     while (trace->index[at] != 0 &&
            memcmp(trace->tasks[trace->index[at] - 1].hash.bytes, hash,
-                  MOOT_HASH_BYTES) != 0)
+                  MOOT_HASH_BYTES) != 0) {
         at = (at + 1) & (trace->index_size - 1);
+    }
     return at;
 }
 
 static bool index_grow(struct trace *trace)
 {
     const uint32_t size = trace->index_size ? trace->index_size * 2 : 1024;
-    uint32_t *index = calloc(size, sizeof *index);
-    if (index == NULL)
+    uint32_t *index = calloc(size, sizeof(*index));
+    if (index == NULL) {
         return false;
+    }
     free(trace->index);
     trace->index = index;
     trace->index_size = size;
-    for (uint32_t i = 0; i < trace->task_count; i++)
+    for (uint32_t i = 0; i < trace->task_count; i++) {
         index[slot_of(trace, trace->tasks[i].hash.bytes)] = i + 1;
+    }
     return true;
 }
 
@@ -116,13 +122,15 @@ uint32_t trace_task_enter(struct trace *trace, const uint8_t *hash)
         return TRACE_NONE;
     }
     const uint32_t slot = slot_of(trace, hash);
-    if (trace->index[slot] != 0)
+    if (trace->index[slot] != 0) {
         return trace->index[slot] - 1;
+    }
     uint64_t room = trace->task_room;
     struct trace_task *tasks =
-        trace_grow(trace, trace->tasks, trace->task_count, &room, sizeof *tasks);
-    if (tasks == NULL)
+        trace_grow(trace, trace->tasks, trace->task_count, &room, sizeof(*tasks));
+    if (tasks == NULL) {
         return TRACE_NONE;
+    }
     trace->tasks = tasks;
     trace->task_room = (uint32_t)room;
     struct trace_task *task = &tasks[trace->task_count];
@@ -146,26 +154,31 @@ uint32_t trace_task_enter(struct trace *trace, const uint8_t *hash)
 
 uint64_t trace_figure(const struct trace_rank *rank, const char *key)
 {
-    for (size_t i = 0; i < rank->figure_count; i++)
-        if (strcmp(rank->figures[i].key, key) == 0)
+    for (size_t i = 0; i < rank->figure_count; i++) {
+        if (strcmp(rank->figures[i].key, key) == 0) {
             return rank->figures[i].value;
+        }
+    }
     return 0;
 }
 
 uint64_t trace_figure_sum(const struct trace *trace, const char *key)
 {
     uint64_t sum = 0;
-    for (uint32_t r = 0; r < trace->rank_count; r++)
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
         sum += trace_figure(&trace->ranks[r], key);
+    }
     return sum;
 }
 
 uint64_t trace_count(const struct trace *trace, Moot__Record__Kind kind)
 {
     uint64_t count = 0;
-    for (uint32_t r = 0; r < trace->rank_count; r++)
-        for (size_t i = 0; i < trace->ranks[r].event_count; i++)
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
+        for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
             count += trace->ranks[r].events[i].kind == kind;
+        }
+    }
     return count;
 }
 
@@ -178,11 +191,12 @@ char *trace_task_name(const struct trace *trace, uint32_t task, char *text, size
     const struct trace_task *each = &trace->tasks[task];
     char digits[MOOT_HASH_TEXT_BYTES];
     hash_format(&each->hash, digits);
-    if (*each->label)
+    if (*each->label) {
         snprintf(text, size, "%s '%s' %.8s", each->kernel, each->label, digits);
-    else
+    } else {
         snprintf(text, size, "%s%s%.8s", each->kernel, *each->kernel ? " " : "",
                  digits);
+    }
     return text;
 }
 
@@ -198,8 +212,10 @@ const char *trace_event_word(Moot__Record__Kind kind)
                  {MOOT__RECORD__KIND__FAULT, "fault"},
                  {MOOT__RECORD__KIND__STALL, "stalls"},
                  {MOOT__RECORD__KIND__VERDICT, "gives up a wait"}};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (words[i].kind == kind)
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (words[i].kind == kind) {
             return words[i].word;
+        }
+    }
     return NULL;
 }

@@ -1,9 +1,9 @@
 /* trace_texts.c - a trace as DOT, Paje, CSV and Prometheus text. */
 #include "hashing/identity.h"
-#include "json.h"
+#include "node/cli/json.h"
+#include "node/cli/trace_export.h"
 #include "node/metrics.h"
 #include "proto/message.h"
-#include "trace_export.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +33,9 @@ void export_rows_release(struct export_rows *rows)
 static uint32_t row_take(int64_t *free_ns, uint32_t *count, const struct trace_run *run)
 {
     uint32_t row = 0;
-    while (row < *count && free_ns[row] > run->start_ns)
+    while (row < *count && free_ns[row] > run->start_ns) {
         row++;
+    }
     *count += row == *count;
     free_ns[row] = run->end_ns;
     return row;
@@ -43,26 +44,30 @@ static uint32_t row_take(int64_t *free_ns, uint32_t *count, const struct trace_r
 bool export_rows_make(const struct trace *trace, struct export_rows *out)
 {
     enum { ROWS_MAX = 1024 };
-    struct began *began = calloc(trace->run_count + 1u, sizeof *began);
-    int64_t *free_ns = calloc((size_t)trace->rank_count * ROWS_MAX, sizeof *free_ns);
-    out->of_run = calloc(trace->run_count + 1u, sizeof *out->of_run);
-    out->row_count = calloc(trace->rank_count + 1u, sizeof *out->row_count);
+    struct began *began = calloc(trace->run_count + 1u, sizeof(*began));
+    int64_t *free_ns = calloc((size_t)trace->rank_count * ROWS_MAX, sizeof(*free_ns));
+    out->of_run = calloc(trace->run_count + 1u, sizeof(*out->of_run));
+    out->row_count = calloc(trace->rank_count + 1u, sizeof(*out->row_count));
     const bool good = began && free_ns && out->of_run && out->row_count;
-    for (uint32_t i = 0; good && i < trace->run_count; i++)
+    for (uint32_t i = 0; good && i < trace->run_count; i++) {
         began[i] = (struct began){i, trace->runs[i].start_ns};
-    if (good)
-        qsort(began, trace->run_count, sizeof *began, compare_starts);
+    }
+    if (good) {
+        qsort(began, trace->run_count, sizeof(*began), compare_starts);
+    }
     for (uint32_t i = 0; good && i < trace->run_count; i++) {
         const struct trace_run *run = &trace->runs[began[i].run];
         uint32_t *count = &out->row_count[run->rank];
-        if (run->start_ns != TRACE_NEVER && *count < ROWS_MAX)
+        if (run->start_ns != TRACE_NEVER && *count < ROWS_MAX) {
             out->of_run[began[i].run] =
                 row_take(free_ns + (size_t)run->rank * ROWS_MAX, count, run);
+        }
     }
     free(began);
     free(free_ns);
-    if (!good)
+    if (!good) {
         export_rows_release(out);
+    }
     return good;
 }
 
@@ -80,10 +85,11 @@ static size_t symbol_bytes(const char *text)
 static void symbol_write(FILE *file, const char *text)
 {
     const size_t bytes = utf8_bytes(text);
-    if (bytes > 0)
+    if (bytes > 0) {
         fwrite(text, 1, bytes, file);
-    else
+    } else {
         fputs("\xef\xbf\xbd", file);
+    }
 }
 
 /* --- DOT -------------------------------------------------------------------------- */
@@ -93,14 +99,16 @@ static void symbol_write(FILE *file, const char *text)
 static void dot_text(FILE *file, const char *text)
 {
     for (; *text; text += symbol_bytes(text)) {
-        if (*text == '"' || *text == '\\')
+        if (*text == '"' || *text == '\\') {
             putc('\\', file);
-        if (*text == '&')
+        }
+        if (*text == '&') {
             fputs("&amp;", file);
-        else if ((unsigned char)*text < 0x20)
+        } else if ((unsigned char)*text < 0x20) {
             putc(' ', file);
-        else
+        } else {
             symbol_write(file, text);
+        }
     }
 }
 
@@ -122,23 +130,26 @@ bool export_dot(const struct model *model, FILE *file)
         const struct trace_task *task = &trace->tasks[t];
         const bool ran = task->run != TRACE_NONE;
         fprintf(file, "  t%u [label=\"", t);
-        dot_text(file, trace_task_name(trace, t, name, sizeof name));
-        if (ran)
+        dot_text(file, trace_task_name(trace, t, name, sizeof(name)));
+        if (ran) {
             fprintf(file, "\\nrank %u, %.3f ms", trace->runs[task->run].rank,
                     (double)model_ran_ns(trace, t) / 1e6);
+        }
         if (is_divergent(trace, task)) {
-            rankset_format(&task->spawners, ranks, sizeof ranks);
+            rankset_format(&task->spawners, ranks, sizeof(ranks));
             fprintf(file, "\\nspawned by %s", ranks);
         }
         fprintf(file, "\", fillcolor=\"%s\"%s];\n",
                 ran ? colours[trace->runs[task->run].rank % 8] : "#ffffff",
                 is_divergent(trace, task) ? ", penwidth=2, color=red" : "");
-        for (uint32_t i = 0; i < task->input_count; i++)
+        for (uint32_t i = 0; i < task->input_count; i++) {
             fprintf(file, "  t%u -> t%u%s;\n", task->inputs[i], t,
                     i >= task->input_count - task->after_count ? " [style=dashed]"
                                                                : "");
-        if (task->parent != TRACE_NONE)
+        }
+        if (task->parent != TRACE_NONE) {
             fprintf(file, "  t%u -> t%u [style=dotted];\n", task->parent, t);
+        }
     }
     fprintf(file, "}\n");
     return true;
@@ -151,11 +162,13 @@ bool export_dot(const struct model *model, FILE *file)
 static void csv_text(FILE *file, const char *text)
 {
     putc('"', file);
-    if (*text && strchr("=+-@\t\r", *text))
+    if (*text && strchr("=+-@\t\r", *text)) {
         putc('\'', file);
+    }
     for (; *text; text += symbol_bytes(text)) {
-        if (*text == '"')
+        if (*text == '"') {
             putc('"', file);
+        }
         symbol_write(file, text);
     }
     fputs("\",", file);
@@ -164,8 +177,9 @@ static void csv_text(FILE *file, const char *text)
 /* A time in ns, or nothing. */
 static void csv_time(FILE *file, int64_t ns)
 {
-    if (ns != TRACE_NEVER)
+    if (ns != TRACE_NEVER) {
         fprintf(file, "%" PRId64, ns);
+    }
     putc(',', file);
 }
 
@@ -177,29 +191,32 @@ static void csv_task(const struct trace *trace, const struct trace_task *task,
     const struct trace_run *run =
         task->run != TRACE_NONE ? &trace->runs[task->run] : &none;
     char digits[MOOT_HASH_TEXT_BYTES], ranks[1024];
-    rankset_format(&task->spawners, ranks, sizeof ranks);
+    rankset_format(&task->spawners, ranks, sizeof(ranks));
     fprintf(file, "%s,", hash_format(&task->hash, digits));
     csv_text(file, task->kernel);
     csv_text(file, task->label);
     csv_text(file, task->site);
     csv_text(file, ranks);
     csv_time(file, task->spawned_ns);
-    if (task->run != TRACE_NONE)
+    if (task->run != TRACE_NONE) {
         fprintf(file, "%u", run->rank);
+    }
     putc(',', file);
     csv_time(file, run->ready_ns);
     csv_time(file, run->start_ns);
     csv_time(file, run->end_ns);
-    if (run->end_ns != TRACE_NEVER)
+    if (run->end_ns != TRACE_NEVER) {
         fprintf(file, "%" PRId32, run->code);
+    }
     putc(',', file);
     csv_time(file, task->asked_ns);
     csv_time(file, task->voted_ns);
-    if (task->voted_ns != TRACE_NEVER)
+    if (task->voted_ns != TRACE_NEVER) {
         fprintf(file, "%s,%u,%u,", evidence_name((enum evidence)task->evidence),
                 task->chair, task->winner);
-    else
+    } else {
         fprintf(file, ",,,");
+    }
     for (uint32_t i = 0; i < task->input_count; i++) {
         hash_format(&trace->tasks[task->inputs[i]].hash, digits);
         fprintf(file, "%s%s", i > 0 ? " " : "", digits);
@@ -211,8 +228,9 @@ bool export_csv(const struct model *model, FILE *file)
 {
     fprintf(file, "hash,kernel,label,site,spawned_by,spawned_ns,rank,ready_ns,start_ns,"
                   "end_ns,code,asked_ns,voted_ns,evidence,chair,winner,inputs\r\n");
-    for (uint32_t t = 0; t < model->trace->task_count; t++)
+    for (uint32_t t = 0; t < model->trace->task_count; t++) {
         csv_task(model->trace, &model->trace->tasks[t], file);
+    }
     return true;
 }
 
@@ -264,20 +282,23 @@ bool export_paje(const struct model *model, FILE *file)
     static const char *const states[STATES] = {"run", "vote", "data", "own", "idle"};
     const uint32_t ranks = model->trace->rank_count;
     const double end_s = (double)model->trace->makespan_ns / 1e9;
-    size_t *next = calloc(ranks, sizeof *next);
-    if (next == NULL)
+    size_t *next = calloc(ranks, sizeof(*next));
+    if (next == NULL) {
         return false;
+    }
     fputs(paje_head, file);
     fprintf(file, "3 0.000000000 job JOB 0 \"moot\"\n");
-    for (uint32_t r = 0; r < ranks; r++)
+    for (uint32_t r = 0; r < ranks; r++) {
         fprintf(file, "3 0.000000000 r%u RANK job \"rank %u\"\n", r, r);
+    }
     for (uint32_t r; (r = earliest(model, next)) != TRACE_NONE; next[r]++) {
         const struct model_segment *segment = &model->ranks[r].segments[next[r]];
         fprintf(file, "5 %.9f STATE r%u %s\n", (double)segment->from_ns / 1e9, r,
                 states[segment->state]);
     }
-    for (uint32_t r = 0; r < ranks; r++)
+    for (uint32_t r = 0; r < ranks; r++) {
         fprintf(file, "4 %.9f RANK r%u\n", end_s, r);
+    }
     fprintf(file, "4 %.9f JOB job\n", end_s);
     free(next);
     return true;
@@ -288,15 +309,18 @@ bool export_paje(const struct model *model, FILE *file)
 bool export_prometheus(const struct model *model, FILE *file)
 {
     const struct trace *trace = model->trace;
-    struct metrics_rank *ranks = calloc(trace->rank_count, sizeof *ranks);
+    struct metrics_rank *ranks = calloc(trace->rank_count, sizeof(*ranks));
     size_t count = 0;
-    for (uint32_t r = 0; ranks && r < trace->rank_count; r++)
-        if (trace->ranks[r].figure_count > 0)
+    for (uint32_t r = 0; ranks && r < trace->rank_count; r++) {
+        if (trace->ranks[r].figure_count > 0) {
             ranks[count++] = (struct metrics_rank){r, trace->ranks[r].figures,
                                                    trace->ranks[r].figure_count,
                                                    trace->ranks[r].close_code};
-    if (ranks == NULL)
+        }
+    }
+    if (ranks == NULL) {
         return false;
+    }
     metrics_print(file, ranks, count);
     free(ranks);
     return true;

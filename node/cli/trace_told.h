@@ -3,8 +3,8 @@
 #ifndef NODE_CLI_TRACE_TOLD_H
 #define NODE_CLI_TRACE_TOLD_H
 
-#include "cli.h"
-#include "trace_model.h"
+#include "node/cli/cli.h"
+#include "node/cli/trace_model.h"
 #include <stdio.h>
 
 /* False: out of memory. */

@@ -4,7 +4,7 @@
  * no vote timeout, so that round trips can be counted and nothing cuts a wait short;
  * measures; replays what was recorded with other timers; and writes down the choice.
  */
-#include "tune.h"
+#include "node/cli/tune.h"
 #include "node/knobs.h"
 #include "proto/limits.h"
 #include <dirent.h>
@@ -64,19 +64,24 @@ static int option_take(struct tuning *tuning, int *i)
     const char *option = tuning->argv[*i], *value = NULL;
     int name = 0, ranks = 0, status = CLI_OK;
     while (name < NAMES &&
-           !(value = cli_option(tuning->argc, tuning->argv, i, names[name])))
+           !(value = cli_option(tuning->argc, tuning->argv, i, names[name]))) {
         name++;
-    if (!value)
+    }
+    if (!value) {
         return cli_no_option(&verb_tune, option);
-    if (name != RANKS && *value == '\0')
+    }
+    if (name != RANKS && *value == '\0') {
         return cli_usage(&verb_tune, "%s lacks its value", names[name]);
-    if (name == RANKS)
+    }
+    if (name == RANKS) {
         status = cli_ranks_read(&verb_tune, value, 2, &ranks);
-    else if (name == RUNS && !number_read(value, 1, TUNE_RUNS_MAX, &tuning->runs))
+    } else if (name == RUNS && !number_read(value, 1, TUNE_RUNS_MAX, &tuning->runs)) {
         return cli_usage(&verb_tune, "--runs '%s' is no number of runs, 1 to %d", value,
                          TUNE_RUNS_MAX);
-    if (status == CLI_OK)
+    }
+    if (status == CLI_OK) {
         status = cli_once(&verb_tune, names[name], *words[name], value);
+    }
     *words[name] = value;
     return status;
 }
@@ -91,18 +96,23 @@ static int arguments_read(int argc, char **argv, struct tuning *tuning)
         status = ended ? CLI_OK : option_take(tuning, &i);
     }
     tuning->first = i;
-    if (status == CLI_OK)
+    if (status == CLI_OK) {
         status = cli_settings_count(&verb_tune, argc, argv, i, ended, SETTINGS_MAX,
                                     &tuning->setting_count);
-    if (status != CLI_OK)
+    }
+    if (status != CLI_OK) {
         return status;
-    if (tuning->path == NULL)
+    }
+    if (tuning->path == NULL) {
         tuning->path = "moot.conf";
-    if (tuning->ranks == NULL)
+    }
+    if (tuning->ranks == NULL) {
         return cli_usage(&verb_tune, "how many ranks?  -n N is missing%s%s",
                          i < argc ? " before " : "", i < argc ? argv[i] : "");
-    if (i + tuning->setting_count >= argc)
+    }
+    if (i + tuning->setting_count >= argc) {
         return cli_usage(&verb_tune, "which program?");
+    }
     return CLI_OK;
 }
 
@@ -112,19 +122,22 @@ static bool directory_make(struct tuning *tuning)
 {
     const char *temporary = getenv("TMPDIR");
     const int used =
-        snprintf(tuning->directory, sizeof tuning->directory, "%s/moot-tune-XXXXXX",
+        snprintf(tuning->directory, sizeof(tuning->directory), "%s/moot-tune-XXXXXX",
                  temporary && *temporary ? temporary : "/tmp");
-    return used < (int)sizeof tuning->directory && mkdtemp(tuning->directory) != NULL;
+    return used < (int)sizeof(tuning->directory) && mkdtemp(tuning->directory) != NULL;
 }
 
 static void directory_empty(const char *path)
 {
     DIR *dir = opendir(path);
-    if (dir == NULL)
+    if (dir == NULL) {
         return;
-    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+    }
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
             unlinkat(dirfd(dir), entry->d_name, 0);
+        }
+    }
     closedir(dir);
 }
 
@@ -134,8 +147,10 @@ static bool is_overridden(const struct tuning *tuning, const char *setting)
     const size_t length = strcspn(setting, "=") + 1;
     const int count = tuning->setting_count;
     int i = 0;
-    while (i < count && strncmp(tuning->argv[tuning->first + i], setting, length) != 0)
+    while (i < count &&
+           strncmp(tuning->argv[tuning->first + i], setting, length) != 0) {
         i++;
+    }
     return i < count;
 }
 
@@ -147,7 +162,7 @@ static char **run_settings(void)
                 suspect[] = "MOOT_SUSPECT=30s", heartbeat[64];
     static char *settings[SETTINGS_OWN + 1] = {heartbeat, lease, suspect, timeout,
                                                NULL};
-    snprintf(heartbeat, sizeof heartbeat, "MOOT_HEARTBEAT=%" PRId64 "ms",
+    snprintf(heartbeat, sizeof(heartbeat), "MOOT_HEARTBEAT=%" PRId64 "ms",
              TUNE_HEARTBEAT_NS / 1000000);
     return settings;
 }
@@ -157,13 +172,15 @@ static char **run_settings(void)
 static int trace_check(const struct knobs *knobs)
 {
     char origin[PATH_BYTES];
-    if (knobs->origins[KNOB_TRACE].source == KNOB_FROM_OPTIONS)
+    if (knobs->origins[KNOB_TRACE].source == KNOB_FROM_OPTIONS) {
         return cli_usage(&verb_tune, "MOOT_TRACE=%s: tune keeps traces of its own",
                          knobs->trace);
-    if (*knobs->trace != '\0')
+    }
+    if (*knobs->trace != '\0') {
         cli_complain(
             &verb_tune, "MOOT_TRACE=%s (%s) is not used: tune keeps traces of its own",
-            knobs->trace, knobs_origin(knobs, KNOB_TRACE, origin, sizeof origin));
+            knobs->trace, knobs_origin(knobs, KNOB_TRACE, origin, sizeof(origin)));
+    }
     return CLI_OK;
 }
 
@@ -174,15 +191,18 @@ static int settings_check(const struct tuning *tuning)
     char story[1500];
     struct knobs knobs;
     int count = 0;
-    for (char **own = run_settings(); *own != NULL; own++)
+    for (char **own = run_settings(); *own != NULL; own++) {
         all[count++] = *own;
-    for (int i = 0; i < tuning->setting_count; i++)
+    }
+    for (int i = 0; i < tuning->setting_count; i++) {
         all[count++] = tuning->argv[tuning->first + i];
+    }
     all[count] = NULL;
     const int status = cli_knobs_load(&verb_tune, all, &knobs);
-    if (status != CLI_OK)
+    if (status != CLI_OK) {
         return status;
-    if (knobs_agree(&knobs, true, story, sizeof story) != MOOT_OK) {
+    }
+    if (knobs_agree(&knobs, true, story, sizeof(story)) != MOOT_OK) {
         cli_complain(&verb_tune,
                      "%s; unless it is told otherwise here, tune sets %s, %s and %s",
                      story, all[0], all[1], all[2]);
@@ -196,10 +216,11 @@ static char **run_words(const struct tuning *tuning, char *self, char *settings[
 {
     static char run[] = "run", option_n[] = "-n", option_trace[] = "--trace",
                 dashes[] = "--";
-    char **words = calloc((size_t)tuning->argc + 16, sizeof *words);
+    char **words = calloc((size_t)tuning->argc + 16, sizeof(*words));
     size_t count = 0;
-    if (words == NULL)
+    if (words == NULL) {
         return NULL;
+    }
     words[count++] = self;
     words[count++] = run;
     words[count++] = option_n;
@@ -207,11 +228,14 @@ static char **run_words(const struct tuning *tuning, char *self, char *settings[
     words[count++] = option_trace;
     words[count++] = (char *)(uintptr_t)tuning->directory;
     words[count++] = dashes;
-    for (size_t i = 0; settings[i] != NULL; i++)
-        if (!is_overridden(tuning, settings[i]))
+    for (size_t i = 0; settings[i] != NULL; i++) {
+        if (!is_overridden(tuning, settings[i])) {
             words[count++] = settings[i];
-    for (int i = tuning->first; i < tuning->argc; i++)
+        }
+    }
+    for (int i = tuning->first; i < tuning->argc; i++) {
         words[count++] = tuning->argv[i];
+    }
     return words;
 }
 
@@ -230,12 +254,13 @@ static void hand_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
     told = number;
-    if (running > 0 && info->si_code <= 0)
+    if (running > 0 && info->si_code <= 0) {
         kill((pid_t)running, number);
+    }
 }
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-enum { SIGNALS = sizeof signals / sizeof signals[0] };
+enum { SIGNALS = sizeof(signals) / sizeof(signals[0]) };
 static struct sigaction signals_before[SIGNALS];
 
 /* While there are runs, and a folder to remove.  What is ignored stays so: nohup(1). */
@@ -245,23 +270,26 @@ static void signals_take(void)
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < SIGNALS; i++) {
         sigaction(signals[i], NULL, &signals_before[i]);
-        if (signals_before[i].sa_handler != SIG_IGN)
+        if (signals_before[i].sa_handler != SIG_IGN) {
             sigaction(signals[i], &action, NULL);
+        }
     }
 }
 
 static void signals_give_back(void)
 {
-    for (int i = 0; i < SIGNALS; i++)
+    for (int i = 0; i < SIGNALS; i++) {
         sigaction(signals[i], &signals_before[i], NULL);
+    }
 }
 
 /* The end of the run, as a shell tells it. */
 static int run_await(pid_t child)
 {
     int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
         ;
+    }
     running = 0;
     return WIFSIGNALED(status) ? CLI_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -271,15 +299,17 @@ static int run_once(const struct tuning *tuning, bool shown)
 {
     static char self[] = "/proc/self/exe";
     char **words = run_words(tuning, self, run_settings());
-    if (words == NULL)
+    if (words == NULL) {
         return CLI_FAILED;
+    }
     fflush(NULL);
     const pid_t child = told ? -1 : fork();
     if (child == 0) {
         signals_give_back();
         /* Or the run tells that ours is stronger. */
-        if (setenv("MOOT_TRACE", tuning->directory, 1) != 0)
+        if (setenv("MOOT_TRACE", tuning->directory, 1) != 0) {
             _exit(CLI_FAILED);
+        }
         const int nowhere = shown ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
         if (nowhere >= 0) {
             dup2(nowhere, STDOUT_FILENO);
@@ -300,19 +330,21 @@ static bool trace_take_in(struct tuning *tuning)
     struct trace trace;
     char story[4300];
     bool whole = true;
-    if (!trace_read(tuning->directory, &trace, story, sizeof story)) {
+    if (!trace_read(tuning->directory, &trace, story, sizeof(story))) {
         cli_complain(&verb_tune, "%s: the program has opened no moot", story);
         return false;
     }
     const bool measured = tune_measure(&trace, &tuning->measures);
     struct program *program = measured ? tune_program(&trace, &whole) : NULL;
-    if (program != NULL)
+    if (program != NULL) {
         tuning->programs[tuning->program_count++] = program;
+    }
     tuning->whole &= whole;
     trace_release(&trace);
     directory_empty(tuning->directory);
-    if (!measured)
+    if (!measured) {
         cli_complain(&verb_tune, "out of memory");
+    }
     return measured;
 }
 
@@ -321,8 +353,9 @@ static bool trace_take_in(struct tuning *tuning)
 static bool is_enough(const struct tuning *tuning, uint32_t done, time_t began)
 {
     const time_t took = time(NULL) - began;
-    if (tuning->runs > 0)
+    if (tuning->runs > 0) {
         return done >= (uint32_t)tuning->runs;
+    }
     return done >= TUNE_RUNS_MAX || took >= SECONDS_MOST ||
            (done >= RUNS_LEAST &&
             tune_early_asks(&tuning->measures) >= TUNE_ASKS_LEAST);
@@ -333,8 +366,9 @@ static int runs_make(struct tuning *tuning)
     const time_t began = time(NULL);
     for (uint32_t done = 0; !is_enough(tuning, done, began); done++) {
         const int status = run_once(tuning, done == 0);
-        if (told)
+        if (told) {
             return CLI_SIGNAL + told;
+        }
         if (status != CLI_OK) {
             cli_complain(&verb_tune,
                          "run %" PRIu32 " of the program failed with status %d: what "
@@ -343,8 +377,9 @@ static int runs_make(struct tuning *tuning)
                          done > 0 ? "; `moot run` shows what it says" : "");
             return CLI_FAILED;
         }
-        if (!trace_take_in(tuning))
+        if (!trace_take_in(tuning)) {
             return CLI_FAILED;
+        }
     }
     tune_measures_sort(&tuning->measures);
     return CLI_OK;
@@ -355,12 +390,15 @@ static int runs_make(struct tuning *tuning)
 static void command_join(const struct tuning *tuning, char *text, size_t size)
 {
     size_t used = 0;
-    for (int i = tuning->first; i < tuning->argc && used < size; i++)
+    for (int i = tuning->first; i < tuning->argc && used < size; i++) {
         used += (size_t)snprintf(text + used, size - used, "%s%s",
                                  i > tuning->first ? " " : "", tuning->argv[i]);
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < ' ')
+    }
+    for (char *c = text; *c; c++) {
+        if ((unsigned char)*c < ' ') {
             *c = ' ';
+        }
+    }
 }
 
 /* Where what is in the file is to be kept: beside it, under the first number that is
@@ -371,17 +409,19 @@ static const char *backup_path(const struct tuning *tuning, char *real, char *ba
     *backup = '\0';
     if (is_standard(tuning) || stat(tuning->path, &status) != 0 ||
         !S_ISREG(status.st_mode) || status.st_size == 0 ||
-        !realpath(tuning->path, real))
+        !realpath(tuning->path, real)) {
         return backup;
-    for (unsigned n = 1; *backup == '\0' || access(backup, F_OK) == 0; n++)
+    }
+    for (unsigned n = 1; *backup == '\0' || access(backup, F_OK) == 0; n++) {
         snprintf(backup, BACKUP_BYTES, "%s.~%u~", real, n);
+    }
     return backup;
 }
 
 static bool folder_takes(const char *path)
 {
     char folder[BACKUP_BYTES];
-    snprintf(folder, sizeof folder, "%s", path);
+    snprintf(folder, sizeof(folder), "%s", path);
     folder[strrchr(folder, '/') - folder + 1] = '\0';
     return access(folder, W_OK) == 0;
 }
@@ -403,8 +443,9 @@ static bool file_try(const struct tuning *tuning)
     }
     if (!is_standard(tuning)) {
         close(fd);
-        if (new)
+        if (new) {
             unlink(tuning->path);
+        }
     }
     if (*backup_path(tuning, real, backup) != '\0' && !folder_takes(backup)) {
         cli_complain(&verb_tune, "%s: what is in it cannot be kept beside it: %s",
@@ -423,29 +464,33 @@ static int config_write(const struct tuning *tuning, const struct tune_advice *a
         return CLI_FAILED;
     }
     FILE *file = standard ? stdout : fopen(tuning->path, "w");
-    command_join(tuning, command, sizeof command);
+    command_join(tuning, command, sizeof(command));
     if (file == NULL) {
         cli_complain(&verb_tune, "%s: %s", tuning->path, strerror(errno));
-        if (*backup != '\0')
+        if (*backup != '\0') {
             (void)rename(backup, real);
+        }
         return CLI_FAILED;
     }
     tune_write_config(&tuning->measures, advice, command, file);
-    if (standard)
+    if (standard) {
         return CLI_OK; /* main sees whether it could be written */
+    }
     const bool flushed = fflush(file) == 0 && ferror(file) == 0;
     const int why = errno;
     const bool written = fclose(file) == 0 && flushed;
     if (!written) {
         cli_complain(&verb_tune, "%s: %s", tuning->path,
                      strerror(flushed ? errno : why));
-        if (*backup != '\0') /* half of a file may say other than was meant */
+        if (*backup != '\0') { /* half of a file may say other than was meant */
             (void)rename(backup, real);
+        }
         return CLI_FAILED;
     }
     printf("\n%s: MOOT_CONFIG=%s has it used\n", tuning->path, tuning->path);
-    if (*backup != '\0')
+    if (*backup != '\0') {
         printf("%s: what was in %s before\n", backup, tuning->path);
+    }
     return CLI_OK;
 }
 
@@ -469,12 +514,15 @@ static int tune_run(int argc, char **argv)
 {
     static struct tuning tuning;
     int status = arguments_read(argc, argv, &tuning);
-    if (status == CLI_OK)
+    if (status == CLI_OK) {
         status = settings_check(&tuning);
-    if (status != CLI_OK)
+    }
+    if (status != CLI_OK) {
         return status;
-    if (!file_try(&tuning))
+    }
+    if (!file_try(&tuning)) {
         return CLI_FAILED;
+    }
     if (!directory_make(&tuning)) {
         cli_complain(&verb_tune, "no folder for the traces: %s", strerror(errno));
         return CLI_FAILED;
@@ -484,12 +532,15 @@ static int tune_run(int argc, char **argv)
     directory_empty(tuning.directory);
     rmdir(tuning.directory);
     signals_give_back();
-    if (told)
+    if (told) {
         raise(told); /* as if it had not been held up */
-    if (status == CLI_OK)
+    }
+    if (status == CLI_OK) {
         status = answer(&tuning);
-    for (size_t i = 0; i < tuning.program_count; i++)
+    }
+    for (size_t i = 0; i < tuning.program_count; i++) {
         program_free(tuning.programs[i]);
+    }
     tune_measures_release(&tuning.measures);
     return status;
 }

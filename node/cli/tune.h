@@ -10,9 +10,9 @@
 #ifndef NODE_CLI_TUNE_H
 #define NODE_CLI_TUNE_H
 
-#include "cli.h"
 #include "consensus/sim/tally.h"
-#include "trace_data.h"
+#include "node/cli/cli.h"
+#include "node/cli/trace_data.h"
 
 /* Heartbeats of a measured run: often, so that there are round trips to count, and
  * nobody is removed for being measured. */

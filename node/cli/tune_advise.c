@@ -9,7 +9,7 @@
  * The suspicion is the least of three that is at least four times the longest silence.
  */
 #include "consensus/core.h"
-#include "tune.h"
+#include "node/cli/tune.h"
 #include <math.h>
 
 #define MS(n) (UINT64_C(1000000) * (n))
@@ -28,13 +28,14 @@ static const struct timers presets[] = {
     {"lan", MS(50), MS(6000)},
     {"wan", MS(1000), MS(30000)},
 };
-enum { PRESETS = sizeof presets / sizeof *presets };
+enum { PRESETS = sizeof(presets) / sizeof(*presets) };
 
 double tune_share_most(size_t events, size_t trials)
 {
     const double z = 1.645, n = (double)trials; /* one-sided */
-    if (trials == 0)
+    if (trials == 0) {
         return 1;
+    }
     const double share = (double)events / n;
     const double bound =
         events == 0 ? 3 / n
@@ -71,16 +72,18 @@ static void try(const struct tune_input *input, const struct timers *timers,
 {
     *out = (struct candidate){.timers = *timers};
     tune_replay_waits(input, out);
-    if (with_death)
+    if (with_death) {
         tune_replay_death(input, out);
+    }
     look_up(input->measures, out);
 }
 
 static uint64_t needless_of(const struct candidate *candidate)
 {
     uint64_t needless = 0;
-    for (int rate = 0; rate < TUNE_RATES; rate++)
+    for (int rate = 0; rate < TUNE_RATES; rate++) {
         needless += candidate->at[rate].needless + candidate->at[rate].broken;
+    }
     return needless;
 }
 
@@ -102,14 +105,15 @@ static uint64_t least_timeout_ns(const struct tune_measures *measures)
 {
     const struct samples *all[] = {&measures->late, &measures->gaps, &measures->trips};
     uint64_t longest_ns = 0;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         const uint64_t most_ns = (uint64_t)samples_most(all[i]);
         longest_ns = most_ns > longest_ns ? most_ns : longest_ns;
     }
     const uint64_t wanted_ns = LATE_FACTOR * longest_ns;
     uint64_t ns = MS(1) << BELOW;
-    while (ns < wanted_ns && ns < TIMEOUT_MOST_NS)
+    while (ns < wanted_ns && ns < TIMEOUT_MOST_NS) {
         ns *= 2;
+    }
     return ns;
 }
 
@@ -119,8 +123,9 @@ static uint64_t suspicion_ns(const struct tune_measures *measures)
     const uint64_t wanted_ns =
         SILENCE_FACTOR * (uint64_t)samples_most(&measures->silences);
     size_t i = 0;
-    while (i + 1 < sizeof choices / sizeof *choices && choices[i] < wanted_ns)
+    while (i + 1 < sizeof(choices) / sizeof(*choices) && choices[i] < wanted_ns) {
         i++;
+    }
     return choices[i];
 }
 
@@ -135,9 +140,11 @@ static void try_timeouts(const struct tune_input *input, struct tune_advice *out
     timers.vote_timeout_ns = CORE_NEVER;
     try(input, &timers, false, &out->candidates[out->count++]);
     out->chosen = out->count - 1;
-    for (size_t i = out->count - 1; out->enough && i-- > BELOW;)
-        if (needless_of(&out->candidates[i]) == 0)
+    for (size_t i = out->count - 1; out->enough && i-- > BELOW;) {
+        if (needless_of(&out->candidates[i]) == 0) {
             out->chosen = i;
+        }
+    }
     mark_frontier(out);
     out->timers.vote_timeout_ns = out->candidates[out->chosen].timers.vote_timeout_ns;
 }
@@ -150,10 +157,12 @@ void tune_advise(const struct tune_input *input, struct tune_advice *out)
     out->timers = (struct timers){.name = "advised",
                                   .vote_timeout_ns = CORE_NEVER,
                                   .suspect_ns = suspicion_ns(measures)};
-    if (input->program_count == 0)
+    if (input->program_count == 0) {
         return;
+    }
     try_timeouts(input, out);
-    for (size_t i = 0; i < PRESETS; i++)
+    for (size_t i = 0; i < PRESETS; i++) {
         try(input, &presets[i], true, &out->presets[i]);
+    }
     try(input, &out->timers, true, &out->presets[PRESETS]);
 }

@@ -9,7 +9,7 @@
  */
 #include "consensus/sim/program.h"
 #include "consensus/sim/sim.h"
-#include "tune.h"
+#include "node/cli/tune.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +29,9 @@ struct translation {
 static void *zeroed(size_t count, size_t size)
 {
     void *items = calloc(count + 1, size);
-    if (items == NULL)
+    if (items == NULL) {
         abort();
+    }
     return items;
 }
 
@@ -44,8 +45,9 @@ struct dated {
 static int by_date(const void *a, const void *b)
 {
     const struct dated *x = a, *y = b;
-    if (x->at_ns != y->at_ns)
+    if (x->at_ns != y->at_ns) {
         return x->at_ns < y->at_ns ? -1 : 1;
+    }
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
@@ -54,16 +56,20 @@ static int by_date(const void *a, const void *b)
 static uint32_t order_tasks(struct translation *t)
 {
     const struct trace *trace = t->trace;
-    struct dated *dated = zeroed(trace->task_count, sizeof *dated);
+    struct dated *dated = zeroed(trace->task_count, sizeof(*dated));
     uint32_t count = 0;
-    for (uint32_t i = 0; i < trace->task_count; i++)
-        if (trace->tasks[i].spawned_ns != TRACE_NEVER)
+    for (uint32_t i = 0; i < trace->task_count; i++) {
+        if (trace->tasks[i].spawned_ns != TRACE_NEVER) {
             dated[count++] = (struct dated){trace->tasks[i].spawned_ns, i};
-    if (count > 0)
-        qsort(dated, count, sizeof *dated, by_date);
+        }
+    }
+    if (count > 0) {
+        qsort(dated, count, sizeof(*dated), by_date);
+    }
     t->count = count < TUNE_TASKS_MAX ? count : TUNE_TASKS_MAX;
-    for (uint32_t i = 0; i < trace->task_count; i++)
+    for (uint32_t i = 0; i < trace->task_count; i++) {
         t->place[i] = PROGRAM_NONE;
+    }
     for (uint32_t i = 0; i < t->count; i++) {
         t->order[i] = dated[i].task;
         t->place[dated[i].task] = i;
@@ -74,9 +80,11 @@ static uint32_t order_tasks(struct translation *t)
 
 static bool holds(const struct program_list *list, uint32_t item)
 {
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->items[i] == item)
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->items[i] == item) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -85,8 +93,9 @@ static bool may_take(const struct program *program, uint32_t task, uint32_t inpu
 {
     const int32_t parent = program->tasks[task].parent;
     const int32_t other = program->tasks[input].parent;
-    if (parent == PROGRAM_NONE)
+    if (parent == PROGRAM_NONE) {
         return other == PROGRAM_NONE;
+    }
     return other == parent || holds(&program->tasks[parent].inputs, input);
 }
 
@@ -101,8 +110,9 @@ static void add_inputs(struct translation *t, uint32_t index)
         if (input != PROGRAM_NONE && input < index &&
             may_take(t->program, index, (uint32_t)input) &&
             !holds(&task->inputs, (uint32_t)input) &&
-            !holds(&task->after, (uint32_t)input))
+            !holds(&task->after, (uint32_t)input)) {
             program_list_add(list, (uint32_t)input);
+        }
     }
 }
 
@@ -110,8 +120,9 @@ static void add_inputs(struct translation *t, uint32_t index)
 static uint32_t work_us(const struct trace *trace, uint32_t task)
 {
     const uint32_t run = trace->tasks[task].run;
-    if (run == TRACE_NONE || trace->runs[run].end_ns == TRACE_NEVER)
+    if (run == TRACE_NONE || trace->runs[run].end_ns == TRACE_NEVER) {
         return 1;
+    }
     const struct trace_run *r = &trace->runs[run];
     const int64_t ran_ns = r->end_ns - r->start_ns - r->waited_ns;
     const int64_t us = ran_ns > 0 ? ran_ns * 4 / 3000 : 0;
@@ -122,13 +133,16 @@ static void add_task(struct translation *t, uint32_t index)
 {
     const struct trace_task *from = &t->trace->tasks[t->order[index]];
     int64_t parent = PROGRAM_NONE;
-    if (from->parent != TRACE_NONE)
+    if (from->parent != TRACE_NONE) {
         parent = t->place[from->parent];
-    if (parent >= index)
+    }
+    if (parent >= index) {
         parent = PROGRAM_NONE;
+    }
     if (parent != PROGRAM_NONE &&
-        t->program->tasks[parent].depth + 1 >= PROGRAM_NEST_MAX)
+        t->program->tasks[parent].depth + 1 >= PROGRAM_NEST_MAX) {
         parent = PROGRAM_NONE;
+    }
     program_add_task(t->program, from->kernel, (int32_t)parent);
     struct program_task *task = &t->program->tasks[index];
     task->work_us = work_us(t->trace, t->order[index]);
@@ -166,8 +180,9 @@ static uint32_t us_of(int64_t ns)
 static void add_own_time(struct translation *t, uint32_t rank, uint32_t lane,
                          struct reading *reading, int64_t now_ns)
 {
-    if (now_ns - reading->at_ns < 1000)
+    if (now_ns - reading->at_ns < 1000) {
         return;
+    }
     add_step(t, rank, lane, PROGRAM_COMPUTE, PROGRAM_NONE)->pause_us =
         us_of(now_ns - reading->at_ns);
     reading->at_ns = now_ns;
@@ -178,8 +193,9 @@ static void add_spawn(struct translation *t, uint32_t rank, uint32_t lane,
 {
     const int64_t index = t->place[task];
     if (index == PROGRAM_NONE || spawned[index] ||
-        t->program->tasks[index].parent != PROGRAM_NONE)
+        t->program->tasks[index].parent != PROGRAM_NONE) {
         return;
+    }
     spawned[index] = true;
     t->program->tasks[index].lane = lane;
     add_step(t, rank, lane, PROGRAM_SPAWN, index);
@@ -191,8 +207,9 @@ static void add_wait(struct translation *t, uint32_t rank, uint32_t lane,
 {
     const int64_t last = end->task != TRACE_NONE ? t->place[end->task] : PROGRAM_NONE;
     const int64_t first = reading->waits_for;
-    if (first == PROGRAM_NONE || t->program->tasks[first].parent != PROGRAM_NONE)
+    if (first == PROGRAM_NONE || t->program->tasks[first].parent != PROGRAM_NONE) {
         return;
+    }
     if (end->code != 0) {
         add_step(t, rank, lane, PROGRAM_POLL, first)->pause_us =
             us_of(end->at_ns - reading->since_ns);
@@ -200,16 +217,18 @@ static void add_wait(struct translation *t, uint32_t rank, uint32_t lane,
     }
     struct program_step *step = add_step(t, rank, lane, PROGRAM_WAIT_ALL, first);
     if (last != PROGRAM_NONE && last != first &&
-        t->program->tasks[last].parent == PROGRAM_NONE)
+        t->program->tasks[last].parent == PROGRAM_NONE) {
         program_list_add(&step->tasks, (uint32_t)last);
+    }
 }
 
 static void take_event(struct translation *t, uint32_t rank,
                        const struct trace_event *event, struct reading *readings,
                        bool *spawned)
 {
-    if (event->lane == 0 || event->lane > t->lanes)
+    if (event->lane == 0 || event->lane > t->lanes) {
         return; /* no lane's, or one too many */
+    }
     const uint32_t lane = event->lane - 1;
     struct reading *reading = &readings[lane];
     if (event->kind == KIND(SPAWN) && event->task != TRACE_NONE) {
@@ -233,11 +252,13 @@ static void add_scripts(struct translation *t)
     for (uint32_t r = 0; r < t->trace->rank_count; r++) {
         const struct trace_rank *rank = &t->trace->ranks[r];
         struct reading readings[PROGRAM_LANES_MAX];
-        bool *spawned = zeroed(t->count, sizeof *spawned);
-        for (uint32_t lane = 0; lane < PROGRAM_LANES_MAX; lane++)
+        bool *spawned = zeroed(t->count, sizeof(*spawned));
+        for (uint32_t lane = 0; lane < PROGRAM_LANES_MAX; lane++) {
             readings[lane] = (struct reading){.at_ns = t->begun_ns};
-        for (size_t i = 0; i < rank->event_count && t->steps < TUNE_STEPS_MAX; i++)
+        }
+        for (size_t i = 0; i < rank->event_count && t->steps < TUNE_STEPS_MAX; i++) {
             take_event(t, r, &rank->events[i], readings, spawned);
+        }
         free(spawned);
     }
 }
@@ -247,10 +268,13 @@ static void add_scripts(struct translation *t)
 static uint32_t count_lanes(const struct trace *trace)
 {
     uint32_t lanes = 1;
-    for (uint32_t r = 0; r < trace->rank_count; r++)
-        for (size_t i = 0; i < trace->ranks[r].event_count; i++)
-            if (trace->ranks[r].events[i].lane > lanes)
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
+        for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
+            if (trace->ranks[r].events[i].lane > lanes) {
                 lanes = trace->ranks[r].events[i].lane;
+            }
+        }
+    }
     return lanes < PROGRAM_LANES_MAX ? lanes : PROGRAM_LANES_MAX;
 }
 
@@ -258,9 +282,11 @@ static uint32_t count_lanes(const struct trace *trace)
 static int64_t first_begun_ns(const struct trace *trace)
 {
     int64_t first_ns = TRACE_NEVER;
-    for (uint32_t r = 0; r < trace->rank_count; r++)
-        if (trace->ranks[r].present && trace->ranks[r].ready_ns < first_ns)
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
+        if (trace->ranks[r].present && trace->ranks[r].ready_ns < first_ns) {
             first_ns = trace->ranks[r].ready_ns;
+        }
+    }
     return first_ns == TRACE_NEVER ? 0 : first_ns;
 }
 
@@ -275,8 +301,9 @@ struct program *tune_program(const struct trace *trace, bool *whole)
     const uint32_t all = order_tasks(&t);
     if (t.count > 0 && trace->rank_count > 1) {
         t.program = program_blank(1, trace->rank_count, t.lanes);
-        for (uint32_t i = 0; i < t.count; i++)
+        for (uint32_t i = 0; i < t.count; i++) {
             add_task(&t, i);
+        }
         sim_seat(t.program, t.chairs);
         add_scripts(&t);
         program_finish(t.program);

@@ -9,7 +9,7 @@
  */
 #include "consensus/sim/sim.h"
 #include "consensus/sim/storm.h"
-#include "tune.h"
+#include "node/cli/tune.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -54,8 +54,9 @@ static struct plan *plan_of(const char *text)
 {
     struct plan *plan;
     struct plan_error error;
-    if (plan_parse(text, &plan, &error) != MOOT_OK)
+    if (plan_parse(text, &plan, &error) != MOOT_OK) {
         abort();
+    }
     return plan;
 }
 
@@ -66,9 +67,10 @@ static struct plan *late_messages(const struct tune_measures *measures,
 {
     char text[96];
     const int64_t most_us = samples_most(&measures->trips) / 1000;
-    if (per_mille == 0)
+    if (per_mille == 0) {
         return NULL;
-    snprintf(text, sizeof text, "delay:0.%03u:exp:%" PRId64 "us", per_mille,
+    }
+    snprintf(text, sizeof(text), "delay:0.%03u:exp:%" PRId64 "us", per_mille,
              most_us > 0 ? most_us : 1);
     return plan_of(text);
 }
@@ -83,9 +85,10 @@ static void add_run(struct replayed *to, const struct tally *tally, bool good)
     to->needless += tally->needless[EVIDENCE_TIMEOUT];
     to->waits += tally->waits.count;
     to->run_ns = (to->run_ns * runs + (double)tally->time_ns) / (runs + 1);
-    if (waits + more > 0)
+    if (waits + more > 0) {
         to->wait_mean_ns =
             (to->wait_mean_ns * waits + (double)tally->waits.sum_ns) / (waits + more);
+    }
     const uint64_t p99_ns = tally_percentile_ns(&tally->waits, 990);
     to->wait_p99_ns = p99_ns > to->wait_p99_ns ? p99_ns : to->wait_p99_ns;
 }
@@ -119,10 +122,12 @@ void tune_replay_waits(const struct tune_input *input, struct candidate *candida
 {
     for (int rate = 0; rate < TUNE_RATES; rate++) {
         struct plan *plan = late_messages(input->measures, tune_rates_per_mille[rate]);
-        for (size_t i = 0; i < input->program_count; i++)
-            for (uint64_t seed = 1; seed <= input->seeds; seed++)
+        for (size_t i = 0; i < input->program_count; i++) {
+            for (uint64_t seed = 1; seed <= input->seeds; seed++) {
                 replay_once(input->programs[i], input->measures, &candidate->timers,
                             plan, seed, &candidate->at[rate]);
+            }
+        }
         plan_free(plan);
     }
 }
@@ -138,11 +143,13 @@ static void see_death(void *context, struct sim *sim, const struct sight *sight)
 {
     (void)sim;
     struct mourning *mourning = context;
-    if (sight->type == SIGHT_CRASH && sight->rank == mourning->dead)
+    if (sight->type == SIGHT_CRASH && sight->rank == mourning->dead) {
         mourning->died_ns = sight->time_ns;
+    }
     if (sight->type == SIGHT_VIEW && mourning->died_ns != 0 &&
-        mourning->removed_ns == 0 && !rankset_has(sight->members, mourning->dead))
+        mourning->removed_ns == 0 && !rankset_has(sight->members, mourning->dead)) {
         mourning->removed_ns = sight->time_ns;
+    }
 }
 
 /* The last rank falls silent half way through; nobody is told of it. */
@@ -158,7 +165,7 @@ static void kill_once(const struct tune_input *input, size_t which,
     struct storm storm;
     char text[64];
     const uint64_t half_us = (uint64_t)(candidate->at[0].run_ns / 2000) + 1;
-    snprintf(text, sizeof text, "kill:r%" PRIu32 "@%" PRIu64 "us", ranks - 1, half_us);
+    snprintf(text, sizeof(text), "kill:r%" PRIu32 "@%" PRIu64 "us", ranks - 1, half_us);
     struct plan *plan = plan_of(text);
     const struct storm_request request = {.ranks = ranks, .given = plan};
     weather_make(input->measures, &candidate->timers, &weather);
@@ -175,16 +182,19 @@ static void kill_once(const struct tune_input *input, size_t which,
     free(report.dump);
     storm_release(&storm);
     plan_free(plan);
-    if (mourning.removed_ns == 0)
+    if (mourning.removed_ns == 0) {
         return; /* the others had ended */
+    }
     const uint64_t took_ns = mourning.removed_ns - mourning.died_ns;
     candidate->removals++;
-    if (took_ns > candidate->removal_ns)
+    if (took_ns > candidate->removal_ns) {
         candidate->removal_ns = took_ns;
+    }
 }
 
 void tune_replay_death(const struct tune_input *input, struct candidate *candidate)
 {
-    for (size_t i = 0; i < input->program_count; i++)
+    for (size_t i = 0; i < input->program_count; i++) {
         kill_once(input, i, candidate);
+    }
 }

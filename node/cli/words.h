@@ -2,7 +2,7 @@
 #ifndef NODE_CLI_WORDS_H
 #define NODE_CLI_WORDS_H
 
-#include "cli.h"
+#include "node/cli/cli.h"
 
 enum { OPTION_BYTES = 32, OPTIONS_MAX = 64 };
 

@@ -1,7 +1,7 @@
 /* exchange.c - see exchange.h. */
-#include "exchange.h"
+#include "node/transport/exchange.h"
 #include "hashing/hot.h"
-#include "limits.h"
+#include "proto/limits.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,21 +25,25 @@ bool exchange_init(struct exchange *x, uint32_t rank, uint32_t size,
                    const uint64_t *uids)
 {
     size_t places = 2;
-    while (places < 2 * (size_t)size)
+    while (places < 2 * (size_t)size) {
         places *= 2;
+    }
     x->rank = rank;
     x->size = size;
-    x->peers = calloc(size, sizeof *x->peers);
-    x->by_uid = malloc(places * sizeof *x->by_uid);
-    if (!x->peers || !x->by_uid)
+    x->peers = calloc(size, sizeof(*x->peers));
+    x->by_uid = malloc(places * sizeof(*x->by_uid));
+    if (!x->peers || !x->by_uid) {
         return false;
+    }
     x->by_uid_mask = places - 1;
-    for (size_t i = 0; i < places; i++)
+    for (size_t i = 0; i < places; i++) {
         x->by_uid[i] = NOBODY;
+    }
     for (uint32_t r = 0; r < size; r++) {
         uint64_t place = uids[r] & x->by_uid_mask;
-        while (x->by_uid[place] != NOBODY)
+        while (x->by_uid[place] != NOBODY) {
             place = (place + 1) & x->by_uid_mask;
+        }
         x->by_uid[place] = r;
         x->peers[r].uid = uids[r];
     }
@@ -48,9 +52,11 @@ bool exchange_init(struct exchange *x, uint32_t rank, uint32_t size,
 
 void exchange_release(struct exchange *x)
 {
-    for (uint32_t r = 0; x->peers && r < x->size; r++)
-        for (int kind = 0; kind < TRANSFER_KINDS; kind++)
+    for (uint32_t r = 0; x->peers && r < x->size; r++) {
+        for (int kind = 0; kind < TRANSFER_KINDS; kind++) {
             stream_abandon(&x->peers[r].streams[kind]);
+        }
+    }
     transfer_queue_release(&x->arrived);
     transfer_queue_release(&x->finished);
     transfer_pool_release(&x->pool);
@@ -63,14 +69,15 @@ void exchange_release(struct exchange *x)
 
 static int refuse(struct exchange *x, int code, const char *why)
 {
-    snprintf(x->story, sizeof x->story, "%s", why);
+    snprintf(x->story, sizeof(x->story), "%s", why);
     return code;
 }
 
 int exchange_fail(struct exchange *x, int code, const char *why)
 {
-    if (!x->failed)
+    if (!x->failed) {
         x->failed = refuse(x, code, why);
+    }
     return x->failed;
 }
 
@@ -87,8 +94,9 @@ HOT static struct exchange_peer *peer_find(const struct exchange *x, uint64_t ui
     uint64_t place = uid & x->by_uid_mask;
     for (; x->by_uid[place] != NOBODY; place = (place + 1) & x->by_uid_mask) {
         struct exchange_peer *peer = &x->peers[x->by_uid[place]];
-        if (peer->uid == uid)
+        if (peer->uid == uid) {
             return peer->forgotten || x->by_uid[place] == x->rank ? NULL : peer;
+        }
     }
     return NULL;
 }
@@ -97,11 +105,13 @@ HOT static struct exchange_peer *peer_find(const struct exchange *x, uint64_t ui
 static int prepare(struct exchange *x, enum transfer_kind kind, uint64_t uid,
                    void *bytes, size_t size, void *cookie, struct transfer **out)
 {
-    if (x->failed)
+    if (x->failed) {
         return x->failed;
+    }
     const struct exchange_peer *peer = peer_find(x, uid);
-    if (!peer)
+    if (!peer) {
         return refuse(x, MOOT_ERR_INVALID, "no such peer");
+    }
     *out =
         transfer_take(&x->pool, kind, (uint32_t)(peer - x->peers), bytes, size, cookie);
     return *out ? MOOT_OK : refuse(x, MOOT_ERR_NO_MEMORY, "out of memory");
@@ -112,8 +122,9 @@ static int submit(struct exchange *x, struct transfer *transfer)
 {
     const enum transfer_kind kind = transfer->kind;
     const uint32_t rank = transfer->rank;
-    if (!is_incoming(kind))
+    if (!is_incoming(kind)) {
         x->unsent++;
+    }
     stream_push(&x->peers[rank].streams[kind], transfer);
     exchange_pump(x, rank, kind);
     return x->failed;
@@ -127,25 +138,30 @@ void exchange_pump(struct exchange *x, uint32_t rank, enum transfer_kind kind)
     struct stream *stream = &x->peers[rank].streams[kind];
     struct piece piece;
     while (!x->failed && stream->unstarted) {
-        if (near && !exchange_ring_has_room(x, near, stream->unstarted->size))
+        if (near && !exchange_ring_has_room(x, near, stream->unstarted->size)) {
             return;
-        if (!stream_start(stream, window, &piece))
+        }
+        if (!stream_start(stream, window, &piece)) {
             return;
-        if (near)
+        }
+        if (near) {
             exchange_ring_post(x, near, &piece);
-        else
+        } else {
             x->post(x, &piece);
+        }
     }
 }
 
 HOT void *exchange_place(struct transport *t, uint64_t to_uid, size_t size)
 {
     struct exchange *x = self(t);
-    if (x->rings.count == 0 || x->failed || size == 0)
+    if (x->rings.count == 0 || x->failed || size == 0) {
         return NULL;
+    }
     const struct exchange_peer *peer = peer_find(x, to_uid);
-    if (!peer || peer->streams[TRANSFER_FRAME_OUT].transfers.head)
+    if (!peer || peer->streams[TRANSFER_FRAME_OUT].transfers.head) {
         return NULL; /* it would overtake those */
+    }
     return exchange_ring_place(x, (uint32_t)(peer - x->peers), size);
 }
 
@@ -169,10 +185,11 @@ int exchange_send(struct transport *t, uint64_t to_uid, void *bytes, size_t size
     struct exchange *x = self(t);
     struct transfer *transfer = NULL;
     int code;
-    if (size == 0 || size > LIMIT_FRAME_BYTES)
+    if (size == 0 || size > LIMIT_FRAME_BYTES) {
         code = refuse(x, MOOT_ERR_LIMIT, "a frame has 1 to LIMIT_FRAME_BYTES bytes");
-    else
+    } else {
         code = prepare(x, TRANSFER_FRAME_OUT, to_uid, bytes, size, NULL, &transfer);
+    }
     if (code != MOOT_OK) {
         free(bytes);
         return code;
@@ -195,8 +212,9 @@ int exchange_bulk_send(struct transport *t, uint64_t to_uid, const void *data,
     /* The cast drops const; nothing writes through a BULK_OUT transfer. */
     const int code = prepare(x, TRANSFER_BULK_OUT, to_uid, (void *)(uintptr_t)data,
                              size, cookie, &transfer);
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         return code;
+    }
     x->stats.bulk_sent++;
     x->stats.bytes_sent += size;
     return submit(x, transfer);
@@ -217,7 +235,7 @@ struct piece exchange_split(struct exchange *x, const struct piece *frame)
     struct transfer *transfer = frame->transfer;
     x->peers[transfer->rank].streams[transfer->kind].pieces_open++;
     transfer->pieces_open++;
-    return (struct piece){transfer, &transfer->size, sizeof transfer->size};
+    return (struct piece){transfer, &transfer->size, sizeof(transfer->size)};
 }
 
 /* --- From the wire ---------------------------------------------------------------- */
@@ -226,8 +244,9 @@ struct piece exchange_split(struct exchange *x, const struct piece *frame)
 static void transfer_finish(struct exchange *x, struct transfer *transfer)
 {
     if (transfer->kind == TRANSFER_FRAME_OUT) {
-        if (!x->peers[transfer->rank].forgotten)
+        if (!x->peers[transfer->rank].forgotten) {
             x->unsent--;
+        }
         transfer_give(&x->pool, transfer);
     } else if (transfer->kind == TRANSFER_FRAME_IN) {
         transfer_queue_push(&x->arrived, transfer);
@@ -240,13 +259,15 @@ void exchange_land(struct exchange *x, const struct piece *piece, size_t size)
 {
     struct transfer *transfer = piece->transfer;
     struct exchange_peer *peer = &x->peers[transfer->rank];
-    if (is_incoming(transfer->kind) && !peer->forgotten && size != piece->size)
+    if (is_incoming(transfer->kind) && !peer->forgotten && size != piece->size) {
         exchange_fail(x, MOOT_ERR_TRANSPORT,
                       "a transfer has another size than was announced");
+    }
     struct stream *stream = &peer->streams[transfer->kind];
     stream_end(stream, transfer);
-    while ((transfer = stream_pop(stream)))
+    while ((transfer = stream_pop(stream))) {
         transfer_finish(x, transfer);
+    }
 }
 
 bool exchange_expect(struct exchange *x, uint32_t rank, size_t size, struct piece *out)
@@ -272,8 +293,9 @@ bool exchange_expect(struct exchange *x, uint32_t rank, size_t size, struct piec
 bool exchange_take(struct exchange *x, uint32_t rank, const void *bytes, size_t size)
 {
     struct piece piece;
-    if (!exchange_expect(x, rank, size, &piece))
+    if (!exchange_expect(x, rank, size, &piece)) {
         return false;
+    }
     memcpy(piece.bytes, bytes, size);
     exchange_land(x, &piece, size);
     return !x->failed;
@@ -288,8 +310,9 @@ static int bulk_report(struct exchange *x, struct transfer *transfer,
     const size_t size = transfer->size;
     void *cookie = transfer->cookie;
     transfer_give(&x->pool, transfer);
-    if (peer->forgotten)
+    if (peer->forgotten) {
         return 0;
+    }
     if (sent) {
         x->unsent--;
         receiver->bulk_sent(receiver->context, peer->uid, cookie);
@@ -329,8 +352,10 @@ static bool is_next(const struct exchange *x, uint32_t rank)
 HOT bool exchange_bring(struct exchange *x, uint32_t rank, const void *bytes,
                         size_t size, bool lends)
 {
-    if (!lends || size == 0 || x->lent_count == EXCHANGE_LENT_MAX || !is_next(x, rank))
+    if (!lends || size == 0 || x->lent_count == EXCHANGE_LENT_MAX ||
+        !is_next(x, rank)) {
         return exchange_take(x, rank, bytes, size);
+    }
     x->lent[x->lent_count++] = (struct lent){rank, bytes, size};
     return true;
 }
@@ -339,8 +364,9 @@ static int lend(struct exchange *x, const struct transport_receiver *receiver,
                 const struct lent *lent)
 {
     const struct exchange_peer *peer = &x->peers[lent->rank];
-    if (peer->forgotten)
+    if (peer->forgotten) {
         return 0;
+    }
     x->stats.frames_received++;
     x->stats.bytes_received += lent->size;
     receiver->lent(receiver->context, peer->uid, lent->bytes, lent->size);
@@ -352,14 +378,17 @@ int exchange_report(struct exchange *x, const struct transport_receiver *receive
 {
     int calls = 0;
     /* Handlers may start transfers that end at once: those are the next poll's. */
-    for (size_t i = 0; i < x->lent_count; i++)
+    for (size_t i = 0; i < x->lent_count; i++) {
         calls += lend(x, receiver, &x->lent[i]);
+    }
     frames_max -= x->lent_count < frames_max ? x->lent_count : frames_max;
     x->lent_count = 0;
-    for (size_t i = x->finished.count; i > 0; i--)
+    for (size_t i = x->finished.count; i > 0; i--) {
         calls += bulk_report(x, transfer_queue_pop(&x->finished), receiver);
-    for (size_t i = 0; i < frames_max && x->arrived.count > 0; i++)
+    }
+    for (size_t i = 0; i < frames_max && x->arrived.count > 0; i++) {
         calls += frame_report(x, transfer_queue_pop(&x->arrived), receiver);
+    }
     return calls;
 }
 
@@ -389,15 +418,19 @@ void exchange_forget(struct transport *t, uint64_t uid)
 {
     struct exchange *x = self(t);
     struct exchange_peer *peer = peer_find(x, uid);
-    if (!peer)
+    if (!peer) {
         return;
-    for (const struct transfer *p = x->finished.head; p; p = p->next)
-        if (p->kind == TRANSFER_BULK_OUT && &x->peers[p->rank] == peer)
+    }
+    for (const struct transfer *p = x->finished.head; p; p = p->next) {
+        if (p->kind == TRANSFER_BULK_OUT && &x->peers[p->rank] == peer) {
             x->unsent--;
+        }
+    }
     x->unsent -= peer->streams[TRANSFER_FRAME_OUT].transfers.count +
                  peer->streams[TRANSFER_BULK_OUT].transfers.count;
-    for (int kind = 0; kind < TRANSFER_KINDS; kind++)
+    for (int kind = 0; kind < TRANSFER_KINDS; kind++) {
         stream_abandon(&peer->streams[kind]);
+    }
     peer->forgotten = true;
     x->alone = true;
 }

@@ -14,9 +14,9 @@
 #ifndef NODE_TRANSPORT_EXCHANGE_H
 #define NODE_TRANSPORT_EXCHANGE_H
 
-#include "host_rings.h"
-#include "transfer.h"
-#include "transport.h"
+#include "node/transport/host_rings.h"
+#include "node/transport/transfer.h"
+#include "node/transport/transport.h"
 
 enum { EXCHANGE_LENT_MAX = 64 }; /* frames lent in one poll */
 

@@ -4,8 +4,8 @@
  * used up, and the poll that follows tries again.  What was taken out of a ring and is
  * lent goes back with the next poll.
  */
-#include "exchange.h"
-#include "limits.h"
+#include "node/transport/exchange.h"
+#include "proto/limits.h"
 
 #include <string.h>
 
@@ -18,20 +18,21 @@ static bool is_short(const struct exchange *x, size_t size)
 
 bool exchange_ring_has_room(struct exchange *x, struct near *near, size_t size)
 {
-    return ring_place(&near->out, is_short(x, size) ? size : sizeof size) != NULL;
+    return ring_place(&near->out, is_short(x, size) ? size : sizeof(size)) != NULL;
 }
 
 void exchange_ring_post(struct exchange *x, struct near *near,
                         const struct piece *piece)
 {
     const bool whole = is_short(x, piece->size);
-    const size_t size = whole ? piece->size : sizeof piece->size;
+    const size_t size = whole ? piece->size : sizeof(piece->size);
     memcpy(ring_place(&near->out, size), whole ? piece->bytes : &piece->size, size);
     ring_show(&near->out, size, whole ? RING_FRAME : RING_NOTICE);
-    if (whole)
+    if (whole) {
         exchange_land(x, piece, 0);
-    else
+    } else {
         x->post(x, piece);
+    }
 }
 
 void *exchange_ring_place(struct exchange *x, uint32_t rank, size_t size)
@@ -52,15 +53,18 @@ static bool take_next(struct exchange *x, struct near *near, bool lends)
     enum ring_kind kind;
     const void *bytes = ring_take(&near->in, &size, &kind);
     if (!bytes) {
-        if (kind != RING_NOTHING)
+        if (kind != RING_NOTHING) {
             exchange_fail(x, MOOT_ERR_TRANSPORT, "a ring has what nobody put there");
+        }
         return false;
     }
-    if (kind == RING_FRAME)
+    if (kind == RING_FRAME) {
         return exchange_bring(x, near->rank, bytes, size, lends);
+    }
     size_t frame_bytes = 0;
-    if (size == sizeof frame_bytes)
-        memcpy(&frame_bytes, bytes, sizeof frame_bytes);
+    if (size == sizeof(frame_bytes)) {
+        memcpy(&frame_bytes, bytes, sizeof(frame_bytes));
+    }
     x->expect(x, near->rank, frame_bytes);
     return !x->failed;
 }
@@ -71,11 +75,13 @@ void exchange_rings_poll(struct exchange *x, size_t frames_max, bool lends)
         struct near *near = &x->rings.peers[i];
         const struct exchange_peer *peer = &x->peers[near->rank];
         ring_return(&near->in);
-        if (peer->streams[TRANSFER_FRAME_OUT].unstarted)
+        if (peer->streams[TRANSFER_FRAME_OUT].unstarted) {
             exchange_pump(x, near->rank, TRANSFER_FRAME_OUT);
+        }
         for (int taken = 0; taken < PER_PEER_MAX && !peer->forgotten &&
                             exchange_waiting(x) < frames_max &&
-                            take_next(x, near, lends);)
+                            take_next(x, near, lends);) {
             taken++;
+        }
     }
 }

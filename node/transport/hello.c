@@ -1,5 +1,5 @@
 /* hello.c - see hello.h. */
-#include "hello.h"
+#include "node/transport/hello.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -15,17 +15,19 @@ static bool launcher_lets_survive(void)
 
 bool hello_make(struct transport_group *group, struct hello *out)
 {
-    group->uids = malloc(group->size * sizeof *group->uids);
-    group->hosts = malloc(group->size * sizeof *group->hosts);
-    group->processes = malloc(group->size * sizeof *group->processes);
+    group->uids = malloc(group->size * sizeof(*group->uids));
+    group->hosts = malloc(group->size * sizeof(*group->hosts));
+    group->processes = malloc(group->size * sizeof(*group->processes));
     group->survives = launcher_lets_survive();
     *out = (struct hello){.threads = group->threads,
                           .process = process_self(),
                           .processors = processors_own()};
-    if (!group->uids || !group->hosts || !group->processes || sodium_init() < 0)
+    if (!group->uids || !group->hosts || !group->processes || sodium_init() < 0) {
         return false;
-    while (out->uid == 0)
-        randombytes_buf(&out->uid, sizeof out->uid);
+    }
+    while (out->uid == 0) {
+        randombytes_buf(&out->uid, sizeof(out->uid));
+    }
     return true;
 }
 
@@ -34,9 +36,10 @@ static bool is_oversubscribed(const struct transport_group *group,
 {
     const struct hello *mine = &all[group->rank];
     uint64_t ranks = 0;
-    for (uint32_t rank = 0; rank < group->size; rank++)
+    for (uint32_t rank = 0; rank < group->size; rank++) {
         ranks += all[rank].host == mine->host &&
                  all[rank].processors.set == mine->processors.set;
+    }
     return !processors_suffice(mine->processors, ranks);
 }
 

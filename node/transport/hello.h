@@ -3,8 +3,8 @@
 #ifndef NODE_TRANSPORT_HELLO_H
 #define NODE_TRANSPORT_HELLO_H
 
-#include "processors.h"
-#include "transport.h"
+#include "node/transport/processors.h"
+#include "node/transport/transport.h"
 
 struct hello {
     uint64_t uid, host, threads;

@@ -16,8 +16,8 @@
 #ifndef NODE_TRANSPORT_HOST_RINGS_H
 #define NODE_TRANSPORT_HOST_RINGS_H
 
-#include "ring.h"
-#include "transport.h"
+#include "node/transport/ring.h"
+#include "node/transport/transport.h"
 
 /* What this rank has with one other of its host. */
 struct near {

@@ -10,10 +10,10 @@
  * Locks: one per lane and one for joining, never two at once, and none while a handler
  * runs.
  */
-#include "inproc.h"
-#include "limits.h"
-#include "processors.h"
-#include "transfer.h"
+#include "node/transport/inproc.h"
+#include "node/transport/processors.h"
+#include "node/transport/transfer.h"
+#include "proto/limits.h"
 #include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -64,22 +64,27 @@ static struct lane *lane_of(const struct inproc_hub *hub, uint32_t from, uint32_
 
 struct inproc_hub *inproc_hub_new(uint32_t size)
 {
-    struct inproc_hub *hub = calloc(1, sizeof *hub);
-    if (!hub || sodium_init() < 0)
+    struct inproc_hub *hub = calloc(1, sizeof(*hub));
+    if (!hub || sodium_init() < 0) {
         goto fail;
+    }
     pthread_mutex_init(&hub->lock, NULL);
     pthread_cond_init(&hub->joined_all, NULL);
-    hub->uids = calloc(size, sizeof *hub->uids);
-    hub->taken = calloc(size, sizeof *hub->taken);
-    hub->lanes = calloc((size_t)size * size, sizeof *hub->lanes);
-    if (!hub->uids || !hub->taken || !hub->lanes)
+    hub->uids = calloc(size, sizeof(*hub->uids));
+    hub->taken = calloc(size, sizeof(*hub->taken));
+    hub->lanes = calloc((size_t)size * size, sizeof(*hub->lanes));
+    if (!hub->uids || !hub->taken || !hub->lanes) {
         goto fail_arrays;
+    }
     hub->size = size;
-    for (size_t i = 0; i < (size_t)size * size; i++)
+    for (size_t i = 0; i < (size_t)size * size; i++) {
         pthread_mutex_init(&hub->lanes[i].lock, NULL);
-    for (uint32_t r = 0; r < size; r++)
-        while (hub->uids[r] == 0)
-            randombytes_buf(&hub->uids[r], sizeof hub->uids[r]);
+    }
+    for (uint32_t r = 0; r < size; r++) {
+        while (hub->uids[r] == 0) {
+            randombytes_buf(&hub->uids[r], sizeof(hub->uids[r]));
+        }
+    }
     return hub;
 fail_arrays:
     inproc_hub_free(hub);
@@ -91,8 +96,9 @@ fail:
 
 void inproc_hub_free(struct inproc_hub *hub)
 {
-    if (!hub)
+    if (!hub) {
         return;
+    }
     for (size_t i = 0; hub->lanes && i < (size_t)hub->size * hub->size; i++) {
         struct lane *lane = &hub->lanes[i];
         transfer_queue_release(&lane->frames);
@@ -122,7 +128,7 @@ void inproc_hub_hold(struct inproc_hub *hub, uint32_t from, uint32_t to, bool he
 
 static int refuse(struct inproc_end *end, int code, const char *why)
 {
-    snprintf(end->story, sizeof end->story, "%s", why);
+    snprintf(end->story, sizeof(end->story), "%s", why);
     return code;
 }
 
@@ -131,10 +137,12 @@ static uint32_t peer_find(const struct inproc_end *end, uint64_t uid)
 {
     const struct inproc_hub *hub = end->hub;
     uint32_t rank = 0;
-    while (rank < hub->size && hub->uids[rank] != uid)
+    while (rank < hub->size && hub->uids[rank] != uid) {
         rank++;
-    if (rank == hub->size || rank == end->rank || end->forgotten[rank])
+    }
+    if (rank == hub->size || rank == end->rank || end->forgotten[rank]) {
         return hub->size;
+    }
     return rank;
 }
 
@@ -145,8 +153,9 @@ static int submit(struct inproc_end *end, struct lane *lane, enum transfer_kind 
                   void *bytes, size_t size, void *cookie)
 {
     struct transfer *transfer = transfer_new(kind, end->rank, bytes, size, cookie);
-    if (!transfer)
+    if (!transfer) {
         return refuse(end, MOOT_ERR_NO_MEMORY, "out of memory");
+    }
     pthread_mutex_lock(&lane->lock);
     if (!lane->cut) {
         transfer_queue_push(kind == TRANSFER_FRAME_OUT  ? &lane->frames
@@ -165,13 +174,14 @@ static int inproc_send(struct transport *t, uint64_t to_uid, void *bytes, size_t
     struct inproc_end *end = (struct inproc_end *)t;
     const uint32_t to = peer_find(end, to_uid);
     int code = MOOT_OK;
-    if (size == 0 || size > LIMIT_FRAME_BYTES)
+    if (size == 0 || size > LIMIT_FRAME_BYTES) {
         code = refuse(end, MOOT_ERR_LIMIT, "a frame has 1 to LIMIT_FRAME_BYTES bytes");
-    else if (to == end->hub->size)
+    } else if (to == end->hub->size) {
         code = refuse(end, MOOT_ERR_INVALID, "no such peer");
-    else
+    } else {
         code = submit(end, lane_of(end->hub, end->rank, to), TRANSFER_FRAME_OUT, bytes,
                       size, NULL);
+    }
     if (code != MOOT_OK) {
         free(bytes);
         return code;
@@ -185,8 +195,9 @@ static size_t inproc_backlog(const struct transport *t, uint64_t to_uid)
 {
     const struct inproc_end *end = (const struct inproc_end *)t;
     const uint32_t to = peer_find(end, to_uid);
-    if (to == end->hub->size)
+    if (to == end->hub->size) {
         return 0;
+    }
     struct lane *lane = lane_of(end->hub, end->rank, to);
     pthread_mutex_lock(&lane->lock);
     const size_t count = lane->frames.count;
@@ -199,8 +210,9 @@ static int inproc_bulk_send(struct transport *t, uint64_t to_uid, const void *da
 {
     struct inproc_end *end = (struct inproc_end *)t;
     const uint32_t to = peer_find(end, to_uid);
-    if (to == end->hub->size)
+    if (to == end->hub->size) {
         return refuse(end, MOOT_ERR_INVALID, "no such peer");
+    }
     /* The cast drops const; an offer is only read from. */
     const int code = submit(end, lane_of(end->hub, end->rank, to), TRANSFER_BULK_OUT,
                             (void *)(uintptr_t)data, size, cookie);
@@ -216,8 +228,9 @@ static int inproc_bulk_receive(struct transport *t, uint64_t from_uid, void *dat
 {
     struct inproc_end *end = (struct inproc_end *)t;
     const uint32_t from = peer_find(end, from_uid);
-    if (from == end->hub->size)
+    if (from == end->hub->size) {
         return refuse(end, MOOT_ERR_INVALID, "no such peer");
+    }
     return submit(end, lane_of(end->hub, from, end->rank), TRANSFER_BULK_IN, data, size,
                   cookie);
 }
@@ -230,22 +243,26 @@ static int inproc_bulk_receive(struct transport *t, uint64_t from_uid, void *dat
 static struct transfer *lane_copy(struct lane *lane, size_t *budget, bool *mismatch)
 {
     struct transfer *offer = lane->offers.head, *posted = lane->posted.head;
-    if (lane->held || !offer || !posted)
+    if (lane->held || !offer || !posted) {
         return NULL;
+    }
     if (offer->size != posted->size) {
         *mismatch = true;
         return NULL;
     }
     size_t size = offer->size - offer->offset;
-    if (size > *budget)
+    if (size > *budget) {
         size = *budget;
-    if (size > 0)
+    }
+    if (size > 0) {
         memcpy((char *)posted->bytes + offer->offset,
                (const char *)offer->bytes + offer->offset, size);
+    }
     offer->offset += size;
     *budget -= size;
-    if (offer->offset < offer->size)
+    if (offer->offset < offer->size) {
         return NULL;
+    }
     transfer_queue_push(&lane->copied, transfer_queue_pop(&lane->offers));
     return transfer_queue_pop(&lane->posted);
 }
@@ -261,11 +278,13 @@ static int bulks_take(struct inproc_end *end, uint32_t from,
         pthread_mutex_lock(&lane->lock);
         struct transfer *full = lane_copy(lane, &budget, &mismatch);
         pthread_mutex_unlock(&lane->lock);
-        if (mismatch)
+        if (mismatch) {
             return refuse(end, MOOT_ERR_TRANSPORT,
                           "a transfer has another size than was announced");
-        if (!full)
+        }
+        if (!full) {
             return calls;
+        }
         end->stats.bulk_received++;
         end->stats.bytes_received += full->size;
         void *cookie = full->cookie;
@@ -283,8 +302,9 @@ static int bulks_settle(struct inproc_end *end, uint32_t to,
         pthread_mutex_lock(&lane->lock);
         struct transfer *copied = transfer_queue_pop(&lane->copied);
         pthread_mutex_unlock(&lane->lock);
-        if (!copied)
+        if (!copied) {
             return calls;
+        }
         void *cookie = copied->cookie;
         transfer_free(copied);
         receiver->bulk_sent(receiver->context, end->hub->uids[to], cookie);
@@ -298,11 +318,13 @@ static int frames_take(struct inproc_end *end, uint32_t from,
     for (int calls = 0;; calls++) {
         struct transfer *frame = NULL;
         pthread_mutex_lock(&lane->lock);
-        if (!lane->held && calls < frames_max)
+        if (!lane->held && calls < frames_max) {
             frame = transfer_queue_pop(&lane->frames);
+        }
         pthread_mutex_unlock(&lane->lock);
-        if (!frame)
+        if (!frame) {
             return calls;
+        }
         void *bytes = frame->bytes; /* the handler's from here on */
         const size_t size = frame->size;
         frame->bytes = NULL;
@@ -323,8 +345,9 @@ static int inproc_poll(struct transport *t, const struct transport_receiver *rec
     for (uint32_t i = 0; i < size; i++) {
         const uint32_t peer = (end->first + i) % size;
         const int bulks = bulks_take(end, peer, receiver);
-        if (bulks < 0)
+        if (bulks < 0) {
             return bulks;
+        }
         const int frames = frames_take(end, peer, receiver, frames_max);
         frames_max -= frames;
         calls += bulks + frames + bulks_settle(end, peer, receiver);
@@ -346,8 +369,9 @@ static void lanes_cut(struct inproc_end *end, uint32_t peer, bool take_frames_ba
     pthread_mutex_unlock(&in->lock);
     struct lane *out = lane_of(end->hub, end->rank, peer);
     pthread_mutex_lock(&out->lock);
-    if (take_frames_back)
+    if (take_frames_back) {
         transfer_queue_release(&out->frames);
+    }
     transfer_queue_release(&out->offers);
     transfer_queue_release(&out->copied);
     pthread_mutex_unlock(&out->lock);
@@ -370,8 +394,9 @@ static void inproc_forget(struct transport *t, uint64_t uid)
 {
     struct inproc_end *end = (struct inproc_end *)t;
     const uint32_t peer = peer_find(end, uid);
-    if (peer == end->hub->size)
+    if (peer == end->hub->size) {
         return;
+    }
     lanes_cut(end, peer, true);
     end->forgotten[peer] = true;
 }
@@ -395,8 +420,9 @@ static const char *inproc_story(const struct transport *t)
 static bool inproc_free(struct transport *t)
 {
     struct inproc_end *end = (struct inproc_end *)t;
-    for (uint32_t peer = 0; peer < end->hub->size; peer++)
+    for (uint32_t peer = 0; peer < end->hub->size; peer++) {
         lanes_cut(end, peer, false);
+    }
     free(end->forgotten);
     free(end);
     return true;
@@ -427,15 +453,17 @@ static bool hub_join(struct inproc_hub *hub, uint32_t rank, const void *blob,
     if (rank == 0 && ok) {
         hub->blob = malloc(blob_size ? blob_size : 1);
         ok = hub->blob != NULL;
-        if (ok && blob_size)
+        if (ok && blob_size) {
             memcpy(hub->blob, blob, blob_size);
+        }
         hub->blob_size = blob_size;
     }
     hub->failed |= !ok;
     hub->joined++;
     pthread_cond_broadcast(&hub->joined_all);
-    while (hub->joined < hub->size)
+    while (hub->joined < hub->size) {
         pthread_cond_wait(&hub->joined_all, &hub->lock);
+    }
     ok = !hub->failed;
     pthread_mutex_unlock(&hub->lock);
     return ok;
@@ -446,8 +474,9 @@ static bool hub_take(struct inproc_hub *hub, uint32_t rank)
 {
     pthread_mutex_lock(&hub->lock);
     const bool ok = rank < hub->size && !hub->taken[rank];
-    if (ok)
+    if (ok) {
         hub->taken[rank] = true;
+    }
     pthread_mutex_unlock(&hub->lock);
     return ok;
 }
@@ -460,15 +489,17 @@ static bool group_fill(const struct inproc_hub *hub, uint32_t rank,
     group->threads = true;
     group->survives = true;
     group->oversubscribed = !processors_suffice(processors_own(), hub->size);
-    group->uids = malloc(hub->size * sizeof *group->uids);
-    group->hosts = calloc(hub->size, sizeof *group->hosts);
+    group->uids = malloc(hub->size * sizeof(*group->uids));
+    group->hosts = calloc(hub->size, sizeof(*group->hosts));
     group->blob = malloc(hub->blob_size ? hub->blob_size : 1);
     group->blob_size = hub->blob_size;
-    if (!group->uids || !group->hosts || !group->blob)
+    if (!group->uids || !group->hosts || !group->blob) {
         return false;
-    memcpy(group->uids, hub->uids, hub->size * sizeof *group->uids);
-    if (hub->blob_size)
+    }
+    memcpy(group->uids, hub->uids, hub->size * sizeof(*group->uids));
+    if (hub->blob_size) {
         memcpy(group->blob, hub->blob, hub->blob_size);
+    }
     return true;
 }
 
@@ -484,8 +515,8 @@ int transport_inproc_open(void *arg, const void *blob, size_t blob_size,
         return MOOT_ERR_INVALID;
     }
     struct transport_group joined = {0};
-    struct inproc_end *end = calloc(1, sizeof *end);
-    bool *forgotten = calloc(hub->size, sizeof *forgotten);
+    struct inproc_end *end = calloc(1, sizeof(*end));
+    bool *forgotten = calloc(hub->size, sizeof(*forgotten));
     const bool ok = hub_join(hub, options->rank, blob, blob_size, end && forgotten);
     /* From here on a failure is this rank's alone; the others find it gone. */
     if (!ok || !end || !forgotten || !group_fill(hub, options->rank, &joined)) {

@@ -8,7 +8,7 @@
 #ifndef NODE_TRANSPORT_INPROC_H
 #define NODE_TRANSPORT_INPROC_H
 
-#include "transport.h"
+#include "node/transport/transport.h"
 
 struct inproc_hub;
 

@@ -28,15 +28,15 @@
  * MPI_Testsome looks over per poll.  Nothing blocks after open but free().  An MPI
  * error is final: the transport then answers every call with it.
  */
-#include "mpi.h"
-#include "exchange.h"
+#include "node/transport/mpi.h"
 #include "hashing/hot.h"
-#include "hello.h"
-#include "limits.h"
-#include "moot_mpi.h"
 #include "node/context_open.h"
-#include "sigpipe.h"
-#include "wire.h"
+#include "node/moot_mpi.h"
+#include "node/transport/exchange.h"
+#include "node/transport/hello.h"
+#include "node/transport/sigpipe.h"
+#include "proto/limits.h"
+#include "proto/wire.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -44,8 +44,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "mpi_end.h"
-#include "mpi_flights.h"
+#include "node/transport/mpi_end.h"
+#include "node/transport/mpi_flights.h"
 
 enum { TAG_FRAME = 1, TAG_NOTICE, TAG_LONG_FRAME, TAG_BULK };
 /* What MPI sends without asking the receiver first, over shared memory. */
@@ -76,8 +76,9 @@ struct mpi_transport {
 /* The bracket around MPI calls; false, with the transport failed, if MPI is gone. */
 static bool enter(struct mpi_transport *t)
 {
-    if (mpi_end_enter(&t->end))
+    if (mpi_end_enter(&t->end)) {
         return true;
+    }
     exchange_fail(&t->exchange, MOOT_ERR_TRANSPORT,
                   "MPI_Finalize was called with a moot open; call moot_close first");
     return false;
@@ -94,10 +95,11 @@ static void describe(int mpi_code, const char *what, char *story, size_t story_s
 /* Ends the transport unless MPI succeeded; true if it did. */
 static bool succeeded(struct mpi_transport *t, int mpi_code, const char *what)
 {
-    if (mpi_code == MPI_SUCCESS)
+    if (mpi_code == MPI_SUCCESS) {
         return true;
-    char story[sizeof t->exchange.story];
-    describe(mpi_code, what, story, sizeof story);
+    }
+    char story[sizeof(t->exchange.story)];
+    describe(mpi_code, what, story, sizeof(story));
     exchange_fail(&t->exchange, MOOT_ERR_TRANSPORT, story);
     return false;
 }
@@ -108,8 +110,9 @@ static void piece_land(struct mpi_transport *t, const struct piece *piece,
                        const MPI_Status *status)
 {
     int size = 0; /* a send's status has no count */
-    if (is_receive(piece))
+    if (is_receive(piece)) {
         MPI_Get_count(status, MPI_BYTE, &size);
+    }
     exchange_land(&t->exchange, piece, size > 0 ? (size_t)size : 0);
 }
 
@@ -121,12 +124,14 @@ static void flights_track(struct mpi_transport *t, const struct piece *piece)
     int ended = 0;
     MPI_Status status;
     const int code = MPI_Test(&f->requests[f->count], &ended, &status);
-    if (!succeeded(t, code, "a transfer"))
+    if (!succeeded(t, code, "a transfer")) {
         return;
-    if (ended)
+    }
+    if (ended) {
         piece_land(t, piece, &status);
-    else
+    } else {
         f->pieces[f->count++] = *piece;
+    }
 }
 
 /* The table's next free place; NULL, with the transport failed, without memory. */
@@ -143,14 +148,16 @@ static MPI_Request *flights_place(struct mpi_transport *t)
 static bool send_notice(struct mpi_transport *t, const struct piece *frame)
 {
     MPI_Request *request = flights_place(t);
-    if (!request)
+    if (!request) {
         return false;
+    }
     const struct piece notice = exchange_split(&t->exchange, frame);
     const int code =
         MPI_Isend(notice.bytes, (int)notice.size, MPI_BYTE, (int)frame->transfer->rank,
                   TAG_NOTICE, t->comm, request);
-    if (!succeeded(t, code, "announcing a frame"))
+    if (!succeeded(t, code, "announcing a frame")) {
         return false;
+    }
     flights_track(t, &notice);
     return true;
 }
@@ -162,12 +169,14 @@ static int piece_call(const struct mpi_transport *t, const struct piece *piece,
     const int bytes = (int)piece->size, peer = (int)piece->transfer->rank;
     const bool frame = kind == TRANSFER_FRAME_OUT || kind == TRANSFER_FRAME_IN;
     if (kind == TRANSFER_FRAME_OUT && piece->size <= SHORT_FRAME_BYTES &&
-        !host_rings_near(&t->exchange.rings, piece->transfer->rank))
+        !host_rings_near(&t->exchange.rings, piece->transfer->rank)) {
         return MPI_Isend(piece->bytes, bytes, MPI_BYTE, peer, TAG_FRAME, t->comm,
                          request);
+    }
     const int tag = frame ? TAG_LONG_FRAME : TAG_BULK;
-    if (kind == TRANSFER_FRAME_OUT || kind == TRANSFER_BULK_OUT)
+    if (kind == TRANSFER_FRAME_OUT || kind == TRANSFER_BULK_OUT) {
         return MPI_Isend(piece->bytes, bytes, MPI_BYTE, peer, tag, t->aside, request);
+    }
     return MPI_Irecv(piece->bytes, bytes, MPI_BYTE, peer, tag, t->aside, request);
 }
 
@@ -178,18 +187,21 @@ static void piece_start(struct mpi_transport *t, const struct piece *piece)
         host_rings_near(&t->exchange.rings, piece->transfer->rank) != NULL;
     const bool long_frame =
         piece->transfer->kind == TRANSFER_FRAME_OUT && piece->size > SHORT_FRAME_BYTES;
-    if (!near && long_frame && !send_notice(t, piece))
+    if (!near && long_frame && !send_notice(t, piece)) {
         return;
+    }
     MPI_Request *request = flights_place(t);
-    if (request && succeeded(t, piece_call(t, piece, request), "starting a transfer"))
+    if (request && succeeded(t, piece_call(t, piece, request), "starting a transfer")) {
         flights_track(t, piece);
+    }
 }
 
 static void piece_post(struct exchange *x, const struct piece *piece)
 {
     struct mpi_transport *t = (struct mpi_transport *)x;
-    if (!enter(t))
+    if (!enter(t)) {
         return;
+    }
     piece_start(t, piece);
     mpi_end_leave(&t->end);
 }
@@ -197,14 +209,16 @@ static void piece_post(struct exchange *x, const struct piece *piece)
 static void flights_test(struct mpi_transport *t)
 {
     struct flights *f = &t->flights;
-    if (f->count == 0)
+    if (f->count == 0) {
         return;
+    }
     int landed = 0;
     const int code =
         MPI_Testsome(f->count, f->requests, &landed, f->landed, f->statuses);
     if (code == MPI_ERR_IN_STATUS) {
-        for (int i = 0; i < landed; i++)
+        for (int i = 0; i < landed; i++) {
             succeeded(t, f->statuses[i].MPI_ERROR, "a transfer");
+        }
     } else if (!succeeded(t, code, "MPI_Testsome")) {
         return;
     }
@@ -215,88 +229,16 @@ static void flights_test(struct mpi_transport *t)
         const enum transfer_kind kind = piece.transfer->kind;
         const uint32_t rank = piece.transfer->rank;
         piece_land(t, &piece, &status);
-        if (kind != TRANSFER_FRAME_IN)
+        if (kind != TRANSFER_FRAME_IN) {
             exchange_pump(&t->exchange, rank, kind);
+        }
     }
-    if (landed > 0)
+    if (landed > 0) {
         flights_compact(f);
-}
-
-/* --- The standing receives -------------------------------------------------------- */
-
-/* MPI ends them in the order in which they were posted, as what comes from anybody with
- * any tag matches the first: so they take turns. */
-
-static int standing_make(struct mpi_transport *t)
-{
-    int code = MPI_SUCCESS;
-    for (int i = 0; i < STANDING_COUNT && code == MPI_SUCCESS; i++)
-        code = MPI_Recv_init(t->short_frames[i], SHORT_FRAME_BYTES, MPI_BYTE,
-                             MPI_ANY_SOURCE, MPI_ANY_TAG, t->comm,
-                             &t->end.standing[i].request);
-    return code;
-}
-
-/* Posts those that have ended, those that ended first first. */
-static void standing_post(struct mpi_transport *t)
-{
-    for (int k = 0; k < STANDING_COUNT; k++) {
-        const int i = (t->next + k) % STANDING_COUNT;
-        struct standing *standing = &t->end.standing[i];
-        if (standing->posted)
-            continue;
-        standing->posted =
-            succeeded(t, MPI_Start(&standing->request), "receiving frames");
     }
 }
 
-static void take_notice(struct mpi_transport *t, uint32_t from,
-                        const unsigned char *bytes, size_t size)
-{
-    size_t frame_bytes = 0;
-    struct piece piece;
-    if (size == sizeof frame_bytes)
-        memcpy(&frame_bytes, bytes, sizeof frame_bytes);
-    if (exchange_expect(&t->exchange, from, frame_bytes, &piece))
-        piece_start(t, &piece);
-}
-
-/* Takes the frame, or the notice, that has come, if one has.  A frame that overtakes
- * none is lent to who is told of it, where it is; there is no other way on which it
- * could be late. */
-static bool frame_take(struct mpi_transport *t, bool lends)
-{
-    int came = 0, size = 0;
-    MPI_Status status;
-    struct standing *standing = &t->end.standing[t->next];
-    const int code =
-        standing->posted ? MPI_Test(&standing->request, &came, &status) : MPI_SUCCESS;
-    if (!succeeded(t, code, "receiving a frame") || !came)
-        return false;
-    MPI_Get_count(&status, MPI_BYTE, &size);
-    const uint32_t from = (uint32_t)status.MPI_SOURCE;
-    const unsigned char *bytes = t->short_frames[t->next];
-    if (status.MPI_TAG == TAG_NOTICE)
-        take_notice(t, from, bytes, (size_t)size);
-    else
-        exchange_bring(&t->exchange, from, bytes, (size_t)size, lends);
-    standing->posted = false;
-    t->next = (t->next + 1) % STANDING_COUNT;
-    return true;
-}
-
-/* Where frames come one by one, to look for another costs as much as to take one, and
- * whoever waits for the first waits for that, too: it is looked for if the poll before
- * found any. */
-static void frames_take(struct mpi_transport *t, size_t frames_max, bool lends)
-{
-    size_t taken = 0;
-    const size_t most = t->came ? STANDING_COUNT : 1;
-    while (taken < most && exchange_waiting(&t->exchange) < frames_max &&
-           frame_take(t, lends))
-        taken++;
-    t->came = taken > 0;
-}
+#include "node/transport/mpi_standing.h"
 
 /* --- The slots that are MPI's own ------------------------------------------------- */
 
@@ -304,18 +246,21 @@ static void frames_take(struct mpi_transport *t, size_t frames_max, bool lends)
 static void poll_mpi(struct mpi_transport *t, size_t frames_max, bool lends)
 {
     int came = 0;
-    if (!enter(t))
+    if (!enter(t)) {
         return;
-    if (t->far && t->came)
+    }
+    if (t->far && t->came) {
         standing_post(t);
+    }
     flights_test(t);
-    if (t->far)
+    if (t->far) {
         frames_take(t, frames_max, lends);
-    else if (t->flights.count == 0)
+    } else if (t->flights.count == 0) {
         succeeded(
             t,
             MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, t->comm, &came, MPI_STATUS_IGNORE),
             "looking at the wire");
+    }
     mpi_end_leave(&t->end);
 }
 
@@ -325,14 +270,17 @@ HOT static int mpi_poll(struct transport *base,
     struct mpi_transport *t = (struct mpi_transport *)base;
     const size_t frames = frames_max > 0 ? (size_t)frames_max : 0;
     const bool lends = receiver->lent != NULL;
-    if (t->exchange.failed)
+    if (t->exchange.failed) {
         return t->exchange.failed;
+    }
     const bool ended = atomic_load_explicit(&t->end.came, memory_order_relaxed);
-    if (t->far || t->flights.count > 0 || ++t->polls % SELDOM_POLLS == 0 || ended)
+    if (t->far || t->flights.count > 0 || ++t->polls % SELDOM_POLLS == 0 || ended) {
         poll_mpi(t, frames, lends);
+    }
     exchange_rings_poll(&t->exchange, frames, lends);
-    if (t->exchange.failed)
+    if (t->exchange.failed) {
         return t->exchange.failed;
+    }
     return exchange_report(&t->exchange, receiver, frames);
 }
 
@@ -340,8 +288,9 @@ HOT static int mpi_poll(struct transport *base,
 static void mpi_expect(struct exchange *x, uint32_t rank, size_t size)
 {
     struct piece piece;
-    if (exchange_expect(x, rank, size, &piece))
+    if (exchange_expect(x, rank, size, &piece)) {
         piece_post(x, &piece);
+    }
 }
 
 static void mpi_go_plain(struct transport *base)
@@ -371,15 +320,18 @@ static void mpi_forget(struct transport *base, uint64_t uid)
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
     const bool reached = enter(t);
-    if (t->goes_alone)
+    if (t->goes_alone) {
         atomic_store(&without_all, true);
+    }
     for (int i = 0; reached && i < t->flights.count; i++) {
         const struct piece *piece = &t->flights.pieces[i];
-        if (is_receive(piece) && t->exchange.peers[piece->transfer->rank].uid == uid)
+        if (is_receive(piece) && t->exchange.peers[piece->transfer->rank].uid == uid) {
             MPI_Cancel(&t->flights.requests[i]);
+        }
     }
-    if (reached)
+    if (reached) {
         mpi_end_leave(&t->end);
+    }
     exchange_forget(base, uid);
 }
 
@@ -392,19 +344,23 @@ static bool leave_together(struct mpi_transport *t)
     const struct timespec pause = {.tv_nsec = 20000};
     const double start = MPI_Wtime();
     MPI_Request barrier;
-    if (!enter(t))
+    if (!enter(t)) {
         return false;
+    }
     mpi_end_leave(&t->end);
     if (t->exchange.failed || t->exchange.alone ||
-        MPI_Ibarrier(t->comm, &barrier) != MPI_SUCCESS)
+        MPI_Ibarrier(t->comm, &barrier) != MPI_SUCCESS) {
         return false;
+    }
     do {
         int all_here = 0;
         if (mpi_poll(&t->exchange.base, &exchange_drop, 64) < 0 ||
-            MPI_Test(&barrier, &all_here, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            MPI_Test(&barrier, &all_here, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
             return false;
-        if (all_here)
+        }
+        if (all_here) {
             return true;
+        }
         nanosleep(&pause, NULL);
     } while (MPI_Wtime() - start < LEAVE_SECONDS);
     return false;
@@ -432,12 +388,14 @@ static bool mpi_free(struct transport *base)
     const bool open = mpi_end_unwatch(&t->end);
     bool ended = open ? flights_end(&t->flights, &t->exchange) : t->flights.count == 0;
     if (open && together) {
-        for (int i = 0; i < t->flights.count; i++)
+        for (int i = 0; i < t->flights.count; i++) {
             MPI_Request_free(&t->flights.requests[i]);
+        }
         MPI_Comm_free(&t->aside);
         MPI_Comm_free(&t->comm);
-        if (t->owns_mpi)
+        if (t->owns_mpi) {
             ended = MPI_Finalize() == MPI_SUCCESS || ended;
+        }
     }
     sigpipe_end(together);
     exchange_release(&t->exchange);
@@ -485,8 +443,9 @@ static int refuse(const struct opening *o, int code, const char *why)
 
 static int check(const struct opening *o, int mpi_code, const char *what)
 {
-    if (mpi_code == MPI_SUCCESS)
+    if (mpi_code == MPI_SUCCESS) {
         return MOOT_OK;
+    }
     describe(mpi_code, what, o->story, o->story_size);
     return MOOT_ERR_TRANSPORT;
 }
@@ -497,32 +456,39 @@ static int enter_mpi(const struct opening *o, const MPI_Comm *comm)
     int initialized = 0, finalized = 0, inter = 0, level = MPI_THREAD_SINGLE;
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
-    if (finalized)
+    if (finalized) {
         return refuse(o, MOOT_ERR_TRANSPORT, "MPI is finalised already");
-    if (atomic_load(&without_all) && !comm)
+    }
+    if (atomic_load(&without_all) && !comm) {
         return refuse(o, MOOT_ERR_TRANSPORT,
                       "a rank was lost in an earlier moot of this process, and MPI "
                       "opens none without it");
-    if (!initialized && comm)
+    }
+    if (!initialized && comm) {
         return refuse(o, MOOT_ERR_INVALID,
                       "a communicator, but MPI is not initialised");
+    }
     if (!initialized) {
         const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
         o->t->owns_mpi = code == MPI_SUCCESS;
-        if (code != MPI_SUCCESS)
+        if (code != MPI_SUCCESS) {
             return check(o, code, "MPI_Init_thread");
+        }
     }
     MPI_Query_thread(&level);
     o->group->threads = level == MPI_THREAD_MULTIPLE;
-    if (comm && *comm == MPI_COMM_NULL)
+    if (comm && *comm == MPI_COMM_NULL) {
         return refuse(o, MOOT_ERR_INVALID, "the communicator is MPI_COMM_NULL");
+    }
     const MPI_Comm from = comm ? *comm : MPI_COMM_WORLD;
     MPI_Comm_test_inter(from, &inter);
-    if (inter)
+    if (inter) {
         return refuse(o, MOOT_ERR_INVALID, "the communicator is an intercommunicator");
+    }
     const int code = MPI_Comm_dup(from, &o->t->comm);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
         MPI_Comm_set_errhandler(o->t->comm, MPI_ERRORS_RETURN);
+    }
     return check(o, code, "MPI_Comm_dup");
 }
 
@@ -534,8 +500,9 @@ static int all_agree(const struct opening *o, bool mine)
     const int code = check(
         o, MPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_INT64_T, MPI_MIN, o->t->comm),
         "MPI_Allreduce");
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         return code;
+    }
     if (least[1] != -least[2]) {
         snprintf(o->story, o->story_size, "ranks speak versions %d to %d of the wire",
                  (int)least[1], (int)-least[2]);
@@ -552,10 +519,12 @@ static int find_host(const struct opening *o, uint64_t *host)
     *host = o->group->rank;
     int code =
         MPI_Comm_split_type(o->t->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
         code = MPI_Allreduce(MPI_IN_PLACE, host, 1, MPI_UINT64_T, MPI_MIN, node);
-    if (node != MPI_COMM_NULL)
+    }
+    if (node != MPI_COMM_NULL) {
         MPI_Comm_free(&node);
+    }
     return check(o, code, "finding who shares a host");
 }
 
@@ -564,18 +533,21 @@ static int meet(const struct opening *o)
 {
     struct transport_group *group = o->group;
     struct hello mine;
-    struct hello *all = malloc(group->size * sizeof *all);
+    struct hello *all = malloc(group->size * sizeof(*all));
     int code =
         all_agree(o, hello_make(group, &mine) && all && mpi_end_watch(&o->t->end));
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         code = find_host(o, &mine.host);
-    if (code == MOOT_OK)
+    }
+    if (code == MOOT_OK) {
         code = check(o,
                      MPI_Allgather(&mine, HELLO_WORDS, MPI_UINT64_T, all, HELLO_WORDS,
                                    MPI_UINT64_T, o->t->comm),
                      "MPI_Allgather");
-    if (code == MOOT_OK)
+    }
+    if (code == MOOT_OK) {
         hello_take(group, all);
+    }
     free(all);
     return code;
 }
@@ -586,16 +558,19 @@ static int share_blob(const struct opening *o, const void *blob, size_t blob_siz
     struct transport_group *group = o->group;
     uint64_t size = blob_size;
     int code = check(o, MPI_Bcast(&size, 1, MPI_UINT64_T, 0, o->t->comm), "MPI_Bcast");
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         return code;
+    }
     const bool fits = size <= LIMIT_FRAME_BYTES;
     group->blob_size = (size_t)size;
     group->blob = fits ? malloc(size ? (size_t)size : 1) : NULL;
     code = all_agree(o, group->blob != NULL);
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         return code;
-    if (group->rank == 0 && size)
+    }
+    if (group->rank == 0 && size) {
         memcpy(group->blob, blob, (size_t)size);
+    }
     return check(o, MPI_Bcast(group->blob, (int)size, MPI_BYTE, 0, o->t->comm),
                  "MPI_Bcast");
 }
@@ -621,8 +596,9 @@ static int open_rings(const struct opening *o)
         code = all_have(o, &have);
     }
     host_rings_hide(rings);
-    if (!have)
+    if (!have) {
         host_rings_close(rings);
+    }
     o->t->far = rings->count + 1 < o->group->size;
     return code;
 }
@@ -632,23 +608,29 @@ static int join(const struct opening *o, const void *blob, size_t blob_size)
     int rank = 0, size = 0;
     MPI_Comm_rank(o->t->comm, &rank);
     MPI_Comm_size(o->t->comm, &size);
-    if ((unsigned)size > LIMIT_RANKS)
+    if ((unsigned)size > LIMIT_RANKS) {
         return refuse(o, MOOT_ERR_LIMIT, "more ranks than LIMIT_RANKS");
+    }
     o->group->rank = (uint32_t)rank;
     o->group->size = (uint32_t)size;
     int code = check(o, MPI_Comm_dup(o->t->comm, &o->t->aside), "MPI_Comm_dup");
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         code = meet(o);
-    if (code == MOOT_OK)
+    }
+    if (code == MOOT_OK) {
         code = share_blob(o, blob, blob_size);
-    if (code == MOOT_OK)
+    }
+    if (code == MOOT_OK) {
         code = all_agree(o, exchange_init(&o->t->exchange, o->group->rank,
                                           o->group->size, o->group->uids) &&
                                 standing_make(o->t) == MPI_SUCCESS);
-    if (code == MOOT_OK)
+    }
+    if (code == MOOT_OK) {
         code = open_rings(o);
-    if (code == MOOT_OK && o->t->far)
+    }
+    if (code == MOOT_OK && o->t->far) {
         standing_post(o->t);
+    }
     return code;
 }
 
@@ -658,18 +640,20 @@ int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
 {
     const struct transport_mpi_options *options = arg;
     struct transport_group joined = {0};
-    struct mpi_transport *t = calloc(1, sizeof *t);
+    struct mpi_transport *t = calloc(1, sizeof(*t));
     const struct opening o = {t, &joined, story, story_size};
-    if (!t)
+    if (!t) {
         return refuse(&o, MOOT_ERR_NO_MEMORY, "out of memory");
+    }
     t->exchange.base.ops = &mpi_ops;
     t->exchange.post = piece_post;
     t->exchange.expect = mpi_expect;
     t->comm = t->aside = MPI_COMM_NULL;
     sigpipe_ignore();
     int code = enter_mpi(&o, options ? options->comm : NULL);
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         code = join(&o, blob, blob_size);
+    }
     if (code != MOOT_OK) {
         transport_group_release(&joined);
         mpi_free(&t->exchange.base);

@@ -5,7 +5,7 @@
 #ifndef NODE_TRANSPORT_MPI_H
 #define NODE_TRANSPORT_MPI_H
 
-#include "transport.h"
+#include "node/transport/transport.h"
 
 struct transport_mpi_options {
     const void *comm; /* a const MPI_Comm *; NULL: MPI_COMM_WORLD, initialising MPI with

@@ -26,8 +26,9 @@ struct mpi_end {
 
 static void take_back(struct standing *standing)
 {
-    if (standing->request == MPI_REQUEST_NULL)
+    if (standing->request == MPI_REQUEST_NULL) {
         return;
+    }
     if (standing->posted) {
         MPI_Cancel(&standing->request);
         MPI_Wait(&standing->request, MPI_STATUS_IGNORE); /* local: one or the other */
@@ -42,8 +43,9 @@ static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
     (void)comm, (void)keyval, (void)extra;
     pthread_mutex_lock(&end->lock);
     end->came = true;
-    for (int i = 0; i < STANDING_COUNT; i++)
+    for (int i = 0; i < STANDING_COUNT; i++) {
         take_back(&end->standing[i]);
+    }
     pthread_mutex_unlock(&end->lock);
     return MPI_SUCCESS;
 }
@@ -53,8 +55,9 @@ static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
  * be (call mpi_end_unwatch anyway). */
 static bool mpi_end_watch(struct mpi_end *end)
 {
-    for (int i = 0; i < STANDING_COUNT; i++)
+    for (int i = 0; i < STANDING_COUNT; i++) {
         end->standing[i] = (struct standing){MPI_REQUEST_NULL, false};
+    }
     end->has_lock = pthread_mutex_init(&end->lock, NULL) == 0;
     end->has_keyval =
         end->has_lock && MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize,
@@ -78,12 +81,15 @@ static bool mpi_end_unwatch(struct mpi_end *end)
         open = open && !end->came;
         pthread_mutex_unlock(&end->lock);
     }
-    if (open && end->has_attribute)
+    if (open && end->has_attribute) {
         MPI_Comm_delete_attr(MPI_COMM_SELF, end->keyval);
-    if (open && end->has_keyval)
+    }
+    if (open && end->has_keyval) {
         MPI_Comm_free_keyval(&end->keyval);
-    if (end->has_lock)
+    }
+    if (end->has_lock) {
         pthread_mutex_destroy(&end->lock);
+    }
     *end = (struct mpi_end){0};
     return open;
 }
@@ -92,11 +98,13 @@ static bool mpi_end_unwatch(struct mpi_end *end)
  * MPI_Finalize has been called. */
 static bool mpi_end_enter(struct mpi_end *end)
 {
-    if (!end->has_lock || end->depth++ > 0)
+    if (!end->has_lock || end->depth++ > 0) {
         return true;
+    }
     pthread_mutex_lock(&end->lock);
-    if (!end->came)
+    if (!end->came) {
         return true;
+    }
     end->depth = 0;
     pthread_mutex_unlock(&end->lock);
     return false;
@@ -104,8 +112,9 @@ static bool mpi_end_enter(struct mpi_end *end)
 
 static void mpi_end_leave(struct mpi_end *end)
 {
-    if (end->has_lock && --end->depth == 0)
+    if (end->has_lock && --end->depth == 0) {
         pthread_mutex_unlock(&end->lock);
+    }
 }
 
 #endif

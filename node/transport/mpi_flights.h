@@ -22,16 +22,17 @@ static bool is_receive(const struct piece *piece)
 static bool flights_grow(struct flights *f)
 {
     const size_t room = f->room ? 2 * (size_t)f->room : 64;
-    void *requests = realloc(f->requests, room * sizeof *f->requests);
+    void *requests = realloc(f->requests, room * sizeof(*f->requests));
     f->requests = requests ? requests : f->requests;
-    void *pieces = realloc(f->pieces, room * sizeof *f->pieces);
+    void *pieces = realloc(f->pieces, room * sizeof(*f->pieces));
     f->pieces = pieces ? pieces : f->pieces;
-    void *landed = realloc(f->landed, room * sizeof *f->landed);
+    void *landed = realloc(f->landed, room * sizeof(*f->landed));
     f->landed = landed ? landed : f->landed;
-    void *statuses = realloc(f->statuses, room * sizeof *f->statuses);
+    void *statuses = realloc(f->statuses, room * sizeof(*f->statuses));
     f->statuses = statuses ? statuses : f->statuses;
-    if (!requests || !pieces || !landed || !statuses)
+    if (!requests || !pieces || !landed || !statuses) {
         return false;
+    }
     f->room = (int)room;
     return true;
 }
@@ -47,8 +48,9 @@ static void flights_compact(struct flights *f)
 {
     int kept = 0;
     for (int i = 0; i < f->count; i++) {
-        if (f->requests[i] == MPI_REQUEST_NULL)
+        if (f->requests[i] == MPI_REQUEST_NULL) {
             continue;
+        }
         f->requests[kept] = f->requests[i];
         f->pieces[kept++] = f->pieces[i];
     }
@@ -59,14 +61,17 @@ static void flights_compact(struct flights *f)
  * is not through with all that was under way. */
 static bool flights_end(struct flights *f, struct exchange *x)
 {
-    for (int i = 0; i < f->count; i++)
-        if (is_receive(&f->pieces[i]))
+    for (int i = 0; i < f->count; i++) {
+        if (is_receive(&f->pieces[i])) {
             MPI_Cancel(&f->requests[i]);
+        }
+    }
     for (int i = 0; i < f->count; i++) {
         int ended = 0;
         const int code = MPI_Test(&f->requests[i], &ended, MPI_STATUS_IGNORE);
-        if (code == MPI_SUCCESS && ended)
+        if (code == MPI_SUCCESS && ended) {
             exchange_land(x, &f->pieces[i], 0);
+        }
     }
     flights_compact(f);
     return f->count == 0;

@@ -1,5 +1,5 @@
 /* processors.c - see processors.h. */
-#include "processors.h"
+#include "node/transport/processors.h"
 
 #include "hashing/identity.h"
 
@@ -9,8 +9,9 @@ struct processors processors_own(void)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
+    if (sched_getaffinity(0, sizeof(set), &set) != 0) {
         return (struct processors){0, 0}; /* there are more than a set can hold */
-    moot_hash digest = digest_bytes(&set, sizeof set);
+    }
+    moot_hash digest = digest_bytes(&set, sizeof(set));
     return (struct processors){(uint64_t)CPU_COUNT(&set), hash_word(&digest)};
 }

@@ -1,5 +1,5 @@
 /* ring.c - see ring.h. */
-#include "ring.h"
+#include "node/transport/ring.h"
 
 #include "hashing/fetch_ahead.h"
 #include "hashing/hot.h"
@@ -30,12 +30,14 @@ static size_t offset_of(uint64_t position, size_t capacity)
 static bool has_room(struct ring_writer *writer, size_t bytes)
 {
     uint64_t end = writer->written + bytes;
-    if (end - writer->returned <= writer->capacity)
+    if (end - writer->returned <= writer->capacity) {
         return true;
+    }
     uint64_t returned =
         atomic_load_explicit(&writer->ring->returned, memory_order_acquire);
-    if (returned < writer->returned || returned > writer->written)
+    if (returned < writer->returned || returned > writer->written) {
         return false; /* the other end has lost its mind */
+    }
     writer->returned = returned;
     return end - returned <= writer->capacity;
 }
@@ -64,8 +66,9 @@ HOT void *ring_place(struct ring_writer *writer, size_t size)
     size_t span = span_of(size);
     size_t at = offset_of(writer->written, writer->capacity);
     size_t skipped = span > writer->capacity - at ? writer->capacity - at : 0;
-    if (!has_room(writer, skipped + span + RING_LINE_BYTES)) /* and the next word */
+    if (!has_room(writer, skipped + span + RING_LINE_BYTES)) { /* and the next word */
         return NULL;
+    }
     if (skipped > 0) {
         show(writer, RING_SKIP, skipped);
         at = 0;
@@ -85,8 +88,9 @@ const void *ring_take(struct ring_reader *reader, size_t *size, enum ring_kind *
         uint64_t value =
             atomic_load_explicit(word_at(reader->ring, at), memory_order_acquire);
         *kind = (enum ring_kind)(value & KIND_MASK);
-        if (value == 0)
+        if (value == 0) {
             return NULL;
+        }
         uint64_t rest = reader->capacity - at, bytes = value >> KIND_BITS;
         if (*kind == RING_SKIP && bytes == 0 && at > 0) {
             reader->taken += rest;
@@ -106,8 +110,9 @@ const void *ring_take(struct ring_reader *reader, size_t *size, enum ring_kind *
 
 void ring_return(struct ring_reader *reader)
 {
-    if (reader->returned == reader->taken)
+    if (reader->returned == reader->taken) {
         return;
+    }
     reader->returned = reader->taken;
     atomic_store_explicit(&reader->ring->returned, reader->taken, memory_order_release);
 }

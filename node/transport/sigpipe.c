@@ -1,5 +1,5 @@
 /* sigpipe.c - see sigpipe.h. */
-#include "sigpipe.h"
+#include "node/transport/sigpipe.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -23,8 +23,9 @@ static bool exchange(void (*from)(int), void (*to)(int))
 void sigpipe_ignore(void)
 {
     pthread_mutex_lock(&sigpipe.lock);
-    if (sigpipe.users++ == 0 && !sigpipe.ours)
+    if (sigpipe.users++ == 0 && !sigpipe.ours) {
         sigpipe.ours = exchange(SIG_DFL, SIG_IGN);
+    }
     pthread_mutex_unlock(&sigpipe.lock);
 }
 

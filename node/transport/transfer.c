@@ -1,6 +1,6 @@
 /* transfer.c - see transfer.h. */
-#include "transfer.h"
-#include "limits.h"
+#include "node/transport/transfer.h"
+#include "proto/limits.h"
 #include <assert.h>
 #include <stdlib.h>
 
@@ -9,10 +9,11 @@ enum { POOL_MAX = 256 };
 void transfer_queue_push(struct transfer_queue *queue, struct transfer *transfer)
 {
     transfer->next = NULL;
-    if (queue->tail)
+    if (queue->tail) {
         queue->tail->next = transfer;
-    else
+    } else {
         queue->head = transfer;
+    }
     queue->tail = transfer;
     queue->count++;
 }
@@ -20,11 +21,13 @@ void transfer_queue_push(struct transfer_queue *queue, struct transfer *transfer
 struct transfer *transfer_queue_pop(struct transfer_queue *queue)
 {
     struct transfer *transfer = queue->head;
-    if (!transfer)
+    if (!transfer) {
         return NULL;
+    }
     queue->head = transfer->next;
-    if (!queue->head)
+    if (!queue->head) {
         queue->tail = NULL;
+    }
     queue->count--;
     transfer->next = NULL;
     return transfer;
@@ -42,22 +45,25 @@ static void begin(struct transfer *transfer, enum transfer_kind kind, uint32_t r
 struct transfer *transfer_new(enum transfer_kind kind, uint32_t rank, void *bytes,
                               size_t size, void *cookie)
 {
-    struct transfer *transfer = malloc(sizeof *transfer);
-    if (transfer)
+    struct transfer *transfer = malloc(sizeof(*transfer));
+    if (transfer) {
         begin(transfer, kind, rank, bytes, size, cookie);
+    }
     return transfer;
 }
 
 static void free_frame(const struct transfer *transfer)
 {
-    if (transfer->kind == TRANSFER_FRAME_OUT || transfer->kind == TRANSFER_FRAME_IN)
+    if (transfer->kind == TRANSFER_FRAME_OUT || transfer->kind == TRANSFER_FRAME_IN) {
         free(transfer->bytes);
+    }
 }
 
 void transfer_free(struct transfer *transfer)
 {
-    if (!transfer)
+    if (!transfer) {
         return;
+    }
     free_frame(transfer);
     free(transfer);
 }
@@ -66,8 +72,9 @@ struct transfer *transfer_take(struct transfer_pool *pool, enum transfer_kind ki
                                uint32_t rank, void *bytes, size_t size, void *cookie)
 {
     struct transfer *transfer = pool->spare;
-    if (!transfer)
+    if (!transfer) {
         return transfer_new(kind, rank, bytes, size, cookie);
+    }
     pool->spare = transfer->next;
     pool->count--;
     begin(transfer, kind, rank, bytes, size, cookie);
@@ -98,25 +105,29 @@ void transfer_pool_release(struct transfer_pool *pool)
 
 void transfer_queue_release(struct transfer_queue *queue)
 {
-    for (struct transfer *transfer; (transfer = transfer_queue_pop(queue));)
+    for (struct transfer *transfer; (transfer = transfer_queue_pop(queue));) {
         transfer_free(transfer);
+    }
 }
 
 void stream_push(struct stream *stream, struct transfer *transfer)
 {
     transfer_queue_push(&stream->transfers, transfer);
-    if (!stream->unstarted)
+    if (!stream->unstarted) {
         stream->unstarted = transfer;
+    }
 }
 
 bool stream_start(struct stream *stream, uint32_t window, struct piece *out)
 {
     struct transfer *transfer = stream->unstarted;
-    if (!transfer || stream->pieces_open >= window)
+    if (!transfer || stream->pieces_open >= window) {
         return false;
+    }
     size_t size = transfer->size - transfer->offset;
-    if (size > LIMIT_BULK_PIECE_BYTES)
+    if (size > LIMIT_BULK_PIECE_BYTES) {
         size = LIMIT_BULK_PIECE_BYTES;
+    }
     /* An empty transfer may have no buffer at all. */
     *out = (struct piece){.transfer = transfer,
                           .bytes =
@@ -125,8 +136,9 @@ bool stream_start(struct stream *stream, uint32_t window, struct piece *out)
     transfer->offset += size;
     transfer->pieces_open++;
     stream->pieces_open++;
-    if (--transfer->pieces_left == 0)
+    if (--transfer->pieces_left == 0) {
         stream->unstarted = transfer->next;
+    }
     return true;
 }
 
@@ -140,8 +152,9 @@ void stream_end(struct stream *stream, struct transfer *transfer)
 struct transfer *stream_pop(struct stream *stream)
 {
     const struct transfer *head = stream->transfers.head;
-    if (!head || head->pieces_left > 0 || head->pieces_open > 0)
+    if (!head || head->pieces_left > 0 || head->pieces_open > 0) {
         return NULL;
+    }
     return transfer_queue_pop(&stream->transfers);
 }
 
@@ -151,10 +164,11 @@ void stream_abandon(struct stream *stream)
     for (struct transfer *transfer;
          (transfer = transfer_queue_pop(&stream->transfers));) {
         transfer->pieces_left = 0;
-        if (transfer->pieces_open > 0)
+        if (transfer->pieces_open > 0) {
             transfer_queue_push(&open, transfer);
-        else
+        } else {
             transfer_free(transfer);
+        }
     }
     stream->transfers = open;
     stream->unstarted = NULL;

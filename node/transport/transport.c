@@ -1,5 +1,5 @@
 /* transport.c - what all transports share: releasing a group. */
-#include "transport.h"
+#include "node/transport/transport.h"
 #include <stdlib.h>
 
 void transport_group_release(struct transport_group *group)

@@ -16,8 +16,8 @@
 #ifndef NODE_TRANSPORT_H
 #define NODE_TRANSPORT_H
 
-#include "moot_error.h"
 #include "node/transport/process.h"
+#include "proto/moot_error.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
  * by turns, too; a pair gives one ratio of times, and the median of the pairs is the
  * row: N pairs, or as many as begin within so many seconds.
  */
-#include "kit.h"
+#include "tests/bench/kit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +43,9 @@ static int make(moot_call *call, void *user)
     const struct place *place = moot_call_args(call, NULL);
     size_t count = (size_t)place->rows * (size_t)place->rows;
     double *tile = moot_call_output(call, count * sizeof(*tile));
-    for (size_t e = 0; tile != NULL && e < count; e++)
+    for (size_t e = 0; tile != NULL && e < count; e++) {
         tile[e] = (double)(place->i - place->j) + 1.0 / (double)(e + 1);
+    }
     return tile != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
@@ -57,15 +58,18 @@ static int change(moot_call *call, void *user)
     double *c = moot_call_update(call, 0);
     const double *a = moot_call_input(call, last > 1 ? last - 1 : last, NULL);
     const double *b = moot_call_input(call, last, NULL);
-    if (c == NULL)
+    if (c == NULL) {
         return MOOT_ERR_NO_MEMORY;
-    for (size_t i = 0; i < rows; i++)
+    }
+    for (size_t i = 0; i < rows; i++) {
         for (size_t j = 0; j < rows; j++) {
             double sum = 0;
-            for (size_t k = 0; k < rows; k++)
+            for (size_t k = 0; k < rows; k++) {
                 sum += a[i * rows + k] * b[j * rows + k];
+            }
             c[i * rows + j] -= sum / (double)rows;
         }
+    }
     return MOOT_OK;
 }
 
@@ -115,11 +119,14 @@ static void spawn_all(struct factorisation *f,
 {
     for (int32_t k = 0; k < f->tiles; k++) {
         step(f, k, k, k);
-        for (int32_t i = k + 1; i < f->tiles; i++)
+        for (int32_t i = k + 1; i < f->tiles; i++) {
             step(f, i, k, k);
-        for (int32_t i = k + 1; i < f->tiles; i++)
-            for (int32_t j = k + 1; j <= i; j++)
+        }
+        for (int32_t i = k + 1; i < f->tiles; i++) {
+            for (int32_t j = k + 1; j <= i; j++) {
                 step(f, i, j, k);
+            }
+        }
     }
 }
 
@@ -139,14 +146,16 @@ static void finish(struct factorisation *f, bool by_access)
 {
     moot_task all[TILES_MAX * (TILES_MAX + 1) / 2];
     size_t count = 0;
-    for (int32_t i = 0; i < f->tiles; i++)
+    for (int32_t i = 0; i < f->tiles; i++) {
         for (int32_t j = 0; j <= i; j++) {
-            if (by_access)
+            if (by_access) {
                 bench_check(f->kit.m,
                             moot_data_version(f->kit.m, f->data[i][j], &f->tile[i][j]),
                             "moot_data_version");
+            }
             all[count++] = f->tile[i][j];
         }
+    }
     bench_check(f->kit.m, moot_task_wait_all(f->kit.m, all, count, MOOT_FOREVER),
                 "moot_task_wait_all");
 }
@@ -162,9 +171,11 @@ static double turn_s(const struct bench *bench, const struct options *options,
     f->rows = (int32_t)options->rows;
     kit_meet(&f->kit, 1);
     double begun_s = bench_now_s();
-    for (int32_t i = 0; i < f->tiles; i++)
-        for (int32_t j = 0; j <= i; j++)
+    for (int32_t i = 0; i < f->tiles; i++) {
+        for (int32_t j = 0; j <= i; j++) {
             make_tile(f, i, j, by_access);
+        }
+    }
     spawn_all(f, by_access ? step_by_access : step_by_inputs);
     finish(f, by_access);
     double took_s = bench_now_s() - begun_s;
@@ -182,11 +193,13 @@ static void measure(const struct bench *bench, const struct options *options)
     while (pairs < options->pairs &&
            (pairs == 0 || bench_took_s(begun_s) < options->seconds)) {
         double by_access_s = 0;
-        if (pairs % 2 == 0)
+        if (pairs % 2 == 0) {
             by_access_s = turn_s(bench, options, true);
+        }
         by_inputs_s[pairs] = turn_s(bench, options, false);
-        if (pairs % 2 != 0)
+        if (pairs % 2 != 0) {
             by_access_s = turn_s(bench, options, true);
+        }
         ratios[pairs] = by_access_s / by_inputs_s[pairs];
         pairs++;
     }

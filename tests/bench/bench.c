@@ -1,5 +1,5 @@
 /* bench.c - see bench.h. */
-#include "bench.h"
+#include "tests/bench/bench.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,15 +22,17 @@ void bench_die(const char *format, ...)
 
 void bench_check(moot *m, int code, const char *what)
 {
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         bench_die("%s: %s: %s", what, moot_err_name(code), moot_last_error(m));
+    }
 }
 
 void *bench_alloc(size_t count, size_t size)
 {
     void *memory = calloc(count > 0 ? count : 1, size);
-    if (memory == NULL)
+    if (memory == NULL) {
         bench_die("no memory for %zu times %zu bytes", count, size);
+    }
     return memory;
 }
 
@@ -55,8 +57,9 @@ void bench_meet(moot *m, moot_task any)
     MPI_Request all;
     int here = 0;
     MPI_Ibarrier(MPI_COMM_WORLD, &all);
-    while (MPI_Test(&all, &here, MPI_STATUS_IGNORE), !here)
+    while (MPI_Test(&all, &here, MPI_STATUS_IGNORE), !here) {
         (void)moot_task_wait(m, any, 0);
+    }
 }
 
 /* --- The machine ------------------------------------------------------------------ */
@@ -74,10 +77,12 @@ static double machine_used_s(void)
 {
     double user = 0, nice = 0, kernel = 0;
     FILE *file = fopen("/proc/stat", "re");
-    if (file == NULL)
+    if (file == NULL) {
         return 0;
-    if (fscanf(file, "cpu %lf %lf %lf", &user, &nice, &kernel) != 3)
+    }
+    if (fscanf(file, "cpu %lf %lf %lf", &user, &nice, &kernel) != 3) {
         user = nice = kernel = 0;
+    }
     (void)fclose(file);
     return (user + nice + kernel) / (double)sysconf(_SC_CLK_TCK);
 }
@@ -116,11 +121,12 @@ void bench_close(const struct bench *bench)
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     double others_s = (now.machine_s - begun.machine_s) - (now.ours_s - begun.ours_s);
     double share = 100 * others_s / ((now.at_s - begun.at_s) * (double)online);
-    if (bench->rank == 0 && share > BUSY_PERCENT)
+    if (bench->rank == 0 && share > BUSY_PERCENT) {
         fprintf(stderr,
                 "%s: others had %.0f %% of this machine's %ld cores meanwhile: not to "
                 "be relied on\n",
                 bench->name, share, online);
+    }
     MPI_Finalize();
 }
 
@@ -142,13 +148,15 @@ struct figure figure_of(double *values, size_t count)
 void bench_row(const struct bench *bench, const char *name, double value, double target,
                const char *remark, ...)
 {
-    if (bench->rank != 0)
+    if (bench->rank != 0) {
         return;
+    }
     printf("%-38s %8.4g ", name, value);
-    if (target > 0)
+    if (target > 0) {
         printf("%6.4g", target);
-    else
+    } else {
         printf("%6s", "-");
+    }
     va_list arguments;
     va_start(arguments, remark);
     if (remark[0] != '\0') {
@@ -164,9 +172,11 @@ void bench_row(const struct bench *bench, const char *name, double value, double
 
 const char *bench_text(char **arguments, const char *name, const char *fallback)
 {
-    for (; *arguments != NULL; arguments++)
-        if (strcmp(*arguments, name) == 0 && arguments[1] != NULL)
+    for (; *arguments != NULL; arguments++) {
+        if (strcmp(*arguments, name) == 0 && arguments[1] != NULL) {
             return arguments[1];
+        }
+    }
     return fallback;
 }
 
@@ -177,8 +187,9 @@ long bench_number(char **arguments, const char *name, long fallback, long least,
     char *end = NULL;
     long value = text != NULL ? strtol(text, &end, 10) : fallback;
     if (text != NULL &&
-        (*text == '\0' || *end != '\0' || value < least || value > most))
+        (*text == '\0' || *end != '\0' || value < least || value > most)) {
         bench_die("%s wants a whole number from %ld to %ld", name, least, most);
+    }
     return value;
 }
 
@@ -189,15 +200,18 @@ double bench_real(char **arguments, const char *name, double fallback, double le
     char *end = NULL;
     double value = text != NULL ? strtod(text, &end) : fallback;
     bool within = value >= least && value <= most; /* nan is not */
-    if (text != NULL && (*text == '\0' || *end != '\0' || !within))
+    if (text != NULL && (*text == '\0' || *end != '\0' || !within)) {
         bench_die("%s wants a number from %g to %g", name, least, most);
+    }
     return value;
 }
 
 bool bench_flag(char **arguments, const char *name)
 {
-    for (; *arguments != NULL; arguments++)
-        if (strcmp(*arguments, name) == 0)
+    for (; *arguments != NULL; arguments++) {
+        if (strcmp(*arguments, name) == 0) {
             return true;
+        }
+    }
     return false;
 }

@@ -10,7 +10,7 @@
 #ifndef TESTS_BENCH_BENCH_H
 #define TESTS_BENCH_BENCH_H
 
-#include <moot.h>
+#include "node/moot.h"
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* beside.c - see beside.h. */
-#include "beside.h"
+#include "tests/bench/beside.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,13 +22,15 @@ struct options {
 static void write_csv(const struct bench *bench, const struct options *options,
                       enum pattern pattern, const struct figure *metg_s)
 {
-    if (options->csv == NULL)
+    if (options->csv == NULL) {
         return;
+    }
     fprintf(options->csv, "%s,%d,%d,%ld,%ld", pattern_name(pattern), bench->ranks,
             bench->cores, options->width, options->steps);
-    for (int way = 0; way < WAYS; way++)
+    for (int way = 0; way < WAYS; way++) {
         fprintf(options->csv, ",%.4f,%.4f,%.4f", 1e6 * metg_s[way].median,
                 1e6 * metg_s[way].least, 1e6 * metg_s[way].most);
+    }
     fprintf(options->csv, ",%.3f\n", metg_s[BY_MOOT].median / metg_s[BY_OTHER].median);
     (void)fflush(options->csv);
 }
@@ -39,10 +41,12 @@ static void search_both(const struct bench *bench, const struct options *options
     double begun_s = bench_now_s();
     long most = SEARCH_ROUNDS_TO_SETTLE + options->rounds;
     for (long round = 0; round < most; round++) {
-        if (round > 0 && bench_took_s(begun_s) > options->seconds)
+        if (round > 0 && bench_took_s(begun_s) > options->seconds) {
             break;
-        for (int way = 0; way < WAYS; way++)
+        }
+        for (int way = 0; way < WAYS; way++) {
             search_round(&search[way], bench, graph);
+        }
     }
 }
 
@@ -50,9 +54,11 @@ static void search_both(const struct bench *bench, const struct options *options
  * what a task costs beside its kernel hardly depends on the kernel. */
 static double ratio_of(const struct search search[WAYS])
 {
-    for (int way = 0; way < WAYS; way++)
-        if (fabs(search_efficiency(&search[way]).median - 0.5) > 0.15)
+    for (int way = 0; way < WAYS; way++) {
+        if (fabs(search_efficiency(&search[way]).median - 0.5) > 0.15) {
             return NAN;
+        }
+    }
     return search_metg_s(&search[BY_MOOT]).median /
            search_metg_s(&search[BY_OTHER]).median;
 }
@@ -65,8 +71,9 @@ static double measure(const struct bench *bench, const struct options *options,
     struct search search[WAYS] = {{.way = options->other}, {.way = &way_by_moot}};
     struct figure metg_s[WAYS];
     search_both(bench, options, &graph, search);
-    for (int way = 0; way < WAYS; way++)
+    for (int way = 0; way < WAYS; way++) {
         metg_s[way] = search_metg_s(&search[way]);
+    }
     char name[96];
     (void)snprintf(name, sizeof(name), "%s-%s-%dranks-width%ld", options->prefix,
                    pattern_name(pattern), bench->ranks, options->width);
@@ -96,35 +103,41 @@ static void measure_wanted(const struct bench *bench, const struct options *opti
 {
     double most_s = NAN;
     int found = 0, wanted = 0;
-    for (int pattern = 0; pattern < PATTERN_END; pattern++)
+    for (int pattern = 0; pattern < PATTERN_END; pattern++) {
         if (is_wanted(options, (enum pattern)pattern)) {
             double metg_s = measure(bench, options, (enum pattern)pattern);
             most_s = fmax(most_s, metg_s); /* of a number and NAN, the number */
             found += !isnan(metg_s);
             wanted++;
         }
-    if (wanted == 0)
+    }
+    if (wanted == 0) {
         bench_die("%s: no such pattern: %s", bench->name, options->pattern);
+    }
     char name[96];
     (void)snprintf(name, sizeof(name), "%s-most-us-%dranks-width%ld", options->prefix,
                    bench->ranks, options->width);
-    if (options->most_us > 0)
+    if (options->most_us > 0) {
         bench_row(bench, name, 1e6 * most_s, options->most_us,
                   "of %d patterns; %d without a grain are left out", wanted,
                   wanted - found);
+    }
 }
 
 static FILE *open_csv(const struct bench *bench, const char *path)
 {
-    if (bench->rank != 0 || path == NULL)
+    if (bench->rank != 0 || path == NULL) {
         return NULL;
+    }
     FILE *file = fopen(path, "ae");
-    if (file == NULL)
+    if (file == NULL) {
         bench_die("%s: cannot write to %s", bench->name, path);
+    }
     (void)fseek(file, 0, SEEK_END);
-    if (ftell(file) == 0)
+    if (ftell(file) == 0) {
         fprintf(file, "pattern,ranks,cores,width,steps,other_us,other_min,other_max,"
                       "moot_us,moot_min,moot_max,ratio\n");
+    }
     return file;
 }
 
@@ -146,7 +159,8 @@ void beside(char **argv, const char *name, const char *prefix, const struct way 
         .csv = open_csv(&bench, bench_text(argv, "--csv", NULL)),
     };
     measure_wanted(&bench, &options);
-    if (options.csv != NULL)
+    if (options.csv != NULL) {
         (void)fclose(options.csv);
+    }
     bench_close(&bench);
 }

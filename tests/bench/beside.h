@@ -16,7 +16,7 @@
 #ifndef TESTS_BENCH_BESIDE_H
 #define TESTS_BENCH_BESIDE_H
 
-#include "search.h"
+#include "tests/bench/search.h"
 
 /* All of such a program.  Rows begin with `prefix`.  Collective. */
 void beside(char **argv, const char *name, const char *prefix, const struct way *other);

@@ -14,9 +14,9 @@
  * pattern.  (Who waits for another rank's task that nothing of its own takes has it
  * pushed only once that rank has heard that it is held here, or must ask.)
  */
-#include "graph.h"
+#include "tests/bench/graph.h"
 
-#include <moot_mpi.h>
+#include "node/moot_mpi.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -53,11 +53,13 @@ static int execute(moot_call *call, void *user)
     const struct place *place = moot_call_args(call, NULL);
     const struct token *inputs[PATTERN_WIDTH_MAX];
     size_t count = moot_call_input_count(call);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         inputs[i] = moot_call_input(call, i, NULL);
+    }
     struct token *out = moot_call_output(call, sizeof(*out));
-    if (out == NULL)
+    if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     graph_execute(by_moot->graph, place->step, place->point, inputs, count, out);
     return MOOT_OK;
 }
@@ -84,11 +86,13 @@ static bool draws_below(struct by_moot *by_moot, double share)
 /* The order in which this rank spawns the points of a row. */
 static void order_row(struct by_moot *by_moot, struct row row, long *order)
 {
-    for (long i = 0; i < row.count; i++)
+    for (long i = 0; i < row.count; i++) {
         order[i] = row.first + i;
+    }
     if (by_moot->divergence.shuffled <= 0 ||
-        !draws_below(by_moot, by_moot->divergence.shuffled))
+        !draws_below(by_moot, by_moot->divergence.shuffled)) {
         return;
+    }
     for (long i = row.count - 1; i > 0; i--) {
         (void)draws_below(by_moot, 0);
         long other = (long)(by_moot->draws % (uint64_t)(i + 1)), point = order[i];
@@ -116,8 +120,9 @@ static moot_task spawn_point(struct by_moot *by_moot, long step, long point,
     moot_task inputs[PATTERN_WIDTH_MAX], task;
     long count;
     const long *takes = graph_inputs(graph, step, point, &count);
-    for (long i = 0; i < count; i++)
+    for (long i = 0; i < count; i++) {
         inputs[i] = before[takes[i]];
+    }
     struct place place = {by_moot->run, step, point};
     int owner = graph_owner(graph, point);
     moot_task_spec spec = {.kernel = by_moot->execute,
@@ -125,11 +130,13 @@ static moot_task spawn_point(struct by_moot *by_moot, long step, long point,
                            .args_size = sizeof(place),
                            .inputs = inputs,
                            .input_count = (size_t)count};
-    if (!divergence->free)
+    if (!divergence->free) {
         spec.owner = MOOT_ON(owner);
+    }
     if (divergence->skipped > 0 && owner != graph->rank &&
-        draws_below(by_moot, divergence->skipped))
+        draws_below(by_moot, divergence->skipped)) {
         return name_by_hash(by_moot, &spec);
+    }
     bench_check(by_moot->m, moot_task_spawn(by_moot->m, &spec, &task),
                 "moot_task_spawn");
     return task;
@@ -160,12 +167,14 @@ static moot_task spawn_behind(struct by_moot *by_moot, int64_t step, int owner,
 static void bind_sheaf(struct by_moot *by_moot, int owner)
 {
     struct sheaf *sheaf = &by_moot->sheaves[owner];
-    if (sheaf->gatherer.id != 0)
+    if (sheaf->gatherer.id != 0) {
         sheaf->sinks[sheaf->count++] = sheaf->gatherer;
+    }
     sheaf->gatherer = spawn_behind(by_moot, -1 - sheaf->gatherers++, owner,
                                    sheaf->sinks, sheaf->count);
-    for (size_t i = 0; i < sheaf->count; i++)
+    for (size_t i = 0; i < sheaf->count; i++) {
         release(by_moot, sheaf->sinks[i]);
+    }
     sheaf->count = 0;
 }
 
@@ -182,8 +191,9 @@ static void let_go(struct by_moot *by_moot, long step, const moot_task *tasks)
         int owner = graph_owner(graph, point);
         struct sheaf *sheaf = &by_moot->sheaves[owner];
         sheaf->sinks[sheaf->count++] = tasks[point];
-        if (sheaf->count == GATHER_TASKS)
+        if (sheaf->count == GATHER_TASKS) {
             bind_sheaf(by_moot, owner);
+        }
     }
 }
 
@@ -196,8 +206,9 @@ static void spawn_all(struct by_moot *by_moot)
         moot_task *now = rows[step % 2], *before = rows[1 - step % 2];
         struct row row = graph_row(graph, step);
         order_row(by_moot, row, order);
-        for (long i = 0; i < row.count; i++)
+        for (long i = 0; i < row.count; i++) {
             now[order[i]] = spawn_point(by_moot, step, order[i], before);
+        }
         let_go(by_moot, step - 1, before);
     }
     let_go(by_moot, graph->steps - 1, rows[(graph->steps - 1) % 2]);
@@ -211,10 +222,12 @@ static size_t bind_all(struct by_moot *by_moot, moot_task *last)
     size_t count = 0;
     for (int rank = 0; rank < by_moot->graph->ranks; rank++) {
         struct sheaf *sheaf = &by_moot->sheaves[rank];
-        if (sheaf->count > 0)
+        if (sheaf->count > 0) {
             bind_sheaf(by_moot, rank);
-        if (sheaf->gatherer.id != 0)
+        }
+        if (sheaf->gatherer.id != 0) {
             last[count++] = sheaf->gatherer;
+        }
         sheaf->gatherer.id = 0;
         sheaf->gatherers = 0;
     }
@@ -230,13 +243,15 @@ static moot_task finish(struct by_moot *by_moot)
     size_t count = bind_all(by_moot, last);
     for (int rank = 0; rank < graph->ranks; rank++) {
         moot_task end = spawn_behind(by_moot, graph->steps, rank, last, count);
-        if (rank == graph->rank)
+        if (rank == graph->rank) {
             mine = end;
-        else
+        } else {
             release(by_moot, end);
+        }
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         release(by_moot, last[i]);
+    }
     free(last);
     bench_check(by_moot->m, moot_task_wait(by_moot->m, mine, MOOT_FOREVER),
                 "moot_task_wait");

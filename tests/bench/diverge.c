@@ -13,7 +13,7 @@
  * A row each: the time against p = 0 of the same call, where the two took turns; behind
  * it votes, motions and messages for each thousand tasks.  These rows have no target.
  */
-#include "graph.h"
+#include "tests/bench/graph.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,8 +42,9 @@ static struct turn take_turn(const struct graph *graph,
     struct by_moot *by_moot = by_moot_open("repair");
     for (int i = 0; i <= RUNS; i++) {
         double took_s = by_moot_run(by_moot, graph, divergence);
-        if (i > 0)
+        if (i > 0) {
             turn.took_s = fmin(turn.took_s, took_s);
+        }
     }
     moot_stats stats = by_moot_stats(by_moot);
     by_moot_close(by_moot);
@@ -67,11 +68,12 @@ static void report(const struct bench *bench, const struct options *options,
     bench_row(bench, name, ratio.median, 0,
               "%.2f-%.2f; per 1000 tasks %.1f votes, %.1f motions, %.0f messages",
               ratio.least, ratio.most, turn->votes, turn->motions, turn->messages);
-    if (options->csv != NULL)
+    if (options->csv != NULL) {
         fprintf(options->csv, "%s,%d,%ld,%s,%g,%.4f,%.4f,%.4f,%.3f,%.3f,%.3f\n",
                 pattern_name(pattern), bench->ranks, options->width, kind, percent,
                 ratio.median, ratio.least, ratio.most, turn->votes, turn->motions,
                 turn->messages);
+    }
 }
 
 static void measure(const struct bench *bench, const struct options *options,
@@ -104,11 +106,13 @@ static bool is_wanted(const struct options *options, enum pattern pattern)
 
 static FILE *open_csv(const struct bench *bench, const char *path)
 {
-    if (bench->rank != 0 || path == NULL)
+    if (bench->rank != 0 || path == NULL) {
         return NULL;
+    }
     FILE *file = fopen(path, "we");
-    if (file == NULL)
+    if (file == NULL) {
         bench_die("diverge: cannot write to %s", path);
+    }
     fprintf(file, "pattern,ranks,width,kind,percent,ratio,ratio_min,ratio_max,votes,"
                   "motions,messages\n");
     return file;
@@ -129,8 +133,9 @@ int main(int argc, char **argv)
     };
     double iteration_s = graph_iteration_s();
     for (int pattern = 0; pattern < PATTERN_END; pattern++) {
-        if (!is_wanted(&options, (enum pattern)pattern))
+        if (!is_wanted(&options, (enum pattern)pattern)) {
             continue;
+        }
         struct graph graph =
             graph_new(&bench, (enum pattern)pattern, options.steps, options.width);
         graph.iterations = lrint(options.grain_s / iteration_s);
@@ -138,8 +143,9 @@ int main(int argc, char **argv)
         measure(&bench, &options, (enum pattern)pattern, &graph, false);
         graph_release(&graph);
     }
-    if (options.csv != NULL)
+    if (options.csv != NULL) {
         (void)fclose(options.csv);
+    }
     bench_close(&bench);
     return 0;
 }

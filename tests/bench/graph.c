@@ -1,5 +1,5 @@
 /* graph.c - see graph.h: what both ways share. */
-#include "graph.h"
+#include "tests/bench/graph.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,13 +26,16 @@ static void fill_inputs(const struct graph *graph)
 {
     struct graph_tables *tables = graph->tables;
     long width = graph->width;
-    for (long set = 0; set < tables->sets; set++)
+    for (long set = 0; set < tables->sets; set++) {
         for (long point = 0; point < width; point++) {
             long at = set * width + point;
-            for (long input = 0; input < width; input++)
-                if (pattern_connects(graph->pattern, width, set, point, input))
+            for (long input = 0; input < width; input++) {
+                if (pattern_connects(graph->pattern, width, set, point, input)) {
                     tables->inputs[at * width + tables->counts[at]++] = input;
+                }
+            }
         }
+    }
 }
 
 static void fill_sinks(const struct graph *graph)
@@ -44,8 +47,9 @@ static void fill_sinks(const struct graph *graph)
         for (long point = row.first; point < row.first + row.count; point++) {
             long count;
             const long *inputs = graph_inputs(graph, step, point, &count);
-            for (long i = 0; i < count; i++)
+            for (long i = 0; i < count; i++) {
                 tables->is_taken[(step - 1) * graph->width + inputs[i]] = true;
+            }
         }
     }
 }
@@ -62,8 +66,9 @@ struct graph graph_new(const struct bench *bench, enum pattern pattern, long ste
     tables->owners = bench_alloc((size_t)width, sizeof(*tables->owners));
     tables->is_taken = bench_alloc((size_t)(steps * width), sizeof(*tables->is_taken));
     tables->runs = bench_alloc((size_t)(steps * width), 1);
-    for (long point = 0; point < width; point++)
+    for (long point = 0; point < width; point++) {
         tables->owners[point] = (int)(point * graph.ranks / width);
+    }
     fill_inputs(&graph);
     fill_sinks(&graph);
     return graph;
@@ -98,10 +103,12 @@ const long *graph_inputs(const struct graph *graph, long step, long point, long 
     long at = set * graph->width + point;
     const long *inputs = tables->inputs + at * graph->width;
     long from = 0, to = tables->counts[at];
-    while (from < to && inputs[from] < before.first)
+    while (from < to && inputs[from] < before.first) {
         from++;
-    while (from < to && inputs[to - 1] >= before.first + before.count)
+    }
+    while (from < to && inputs[to - 1] >= before.first + before.count) {
         to--;
+    }
     *count = to - from;
     return inputs + from;
 }
@@ -118,13 +125,17 @@ long graph_tasks(const struct graph *graph) { return graph->tables->tasks; }
 void graph_compute(long iterations)
 {
     double a[64], product = 1;
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 64; i++) {
         a[i] = 1.5;
-    for (long n = 0; n < iterations; n++)
-        for (int i = 0; i < 64; i++)
+    }
+    for (long n = 0; n < iterations; n++) {
+        for (int i = 0; i < 64; i++) {
             a[i] = a[i] * 0.75 + 0.5;
-    for (int i = 0; i < 64; i++)
+        }
+    }
+    for (int i = 0; i < 64; i++) {
         product *= a[i];
+    }
     sink = product;
 }
 
@@ -150,8 +161,9 @@ double graph_iteration_s(void)
 {
     enum { ITERATIONS = 1 << 19, RUNS = 5 };
     double best_s = INFINITY;
-    for (int run = 0; run < RUNS; run++)
+    for (int run = 0; run < RUNS; run++) {
         best_s = fmin(best_s, run_alone_s(ITERATIONS));
+    }
     return best_s / ITERATIONS;
 }
 
@@ -162,11 +174,12 @@ static bool inputs_are_good(const struct graph *graph, long step, long point,
     long wanted, set = pattern_set(graph->pattern, graph->tables->sets, step);
     (void)graph_inputs(graph, step, point, &wanted);
     bool good = count == wanted;
-    for (long i = 0; good && i < count; i++)
+    for (long i = 0; good && i < count; i++) {
         good = inputs[i]->step == step - 1 &&
                (i == 0 || inputs[i]->point > inputs[i - 1]->point) &&
                pattern_connects(graph->pattern, graph->width, set, point,
                                 inputs[i]->point);
+    }
     return good;
 }
 
@@ -174,9 +187,10 @@ void graph_execute(const struct graph *graph, long step, long point,
                    const struct token *const *inputs, size_t input_count,
                    struct token *out)
 {
-    if (!inputs_are_good(graph, step, point, inputs, (long)input_count))
+    if (!inputs_are_good(graph, step, point, inputs, (long)input_count)) {
         bench_die("%s: task (%ld, %ld) has a wrong input", pattern_name(graph->pattern),
                   step, point);
+    }
     graph_compute(graph->iterations);
     *out = (struct token){step, point};
     graph->tables->runs[step * graph->width + point]++;
@@ -191,9 +205,10 @@ void graph_check_executed(const struct graph *graph)
         struct row row = graph_row(graph, step);
         for (long point = row.first; point < row.first + row.count; point++) {
             int runs = graph->tables->runs[step * graph->width + point];
-            if (runs != 1)
+            if (runs != 1) {
                 bench_die("%s: task (%ld, %ld) ran %d times",
                           pattern_name(graph->pattern), step, point, runs);
+            }
         }
     }
     memset(graph->tables->runs, 0, cells);

@@ -9,8 +9,8 @@
 #ifndef TESTS_BENCH_GRAPH_H
 #define TESTS_BENCH_GRAPH_H
 
-#include "bench.h"
-#include "pattern.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/pattern.h"
 
 struct graph_tables;
 

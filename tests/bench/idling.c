@@ -8,7 +8,7 @@
  * row.  The task's result is the time at which it ended, and how long after that rank
  * 0's wait returned is the second; the two share a host, and so a clock.
  */
-#include "kit.h"
+#include "tests/bench/kit.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,8 +21,9 @@ static void sleep_s(double seconds)
 {
     struct timespec time = {.tv_sec = (time_t)seconds};
     time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
-    while (nanosleep(&time, &time) != 0)
+    while (nanosleep(&time, &time) != 0) {
         continue;
+    }
 }
 
 static double used_s(void)
@@ -45,8 +46,9 @@ static int tell_time(moot_call *call, void *user)
 {
     (void)user;
     double *out = moot_call_output(call, sizeof(*out));
-    if (out == NULL)
+    if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *out = bench_now_s();
     return MOOT_OK;
 }
@@ -71,8 +73,9 @@ static void wait_watched(struct kit *kit, moot_kernel_id kernel, int64_t round,
                          double *share, double *late_s)
 {
     pthread_t watcher;
-    if (pthread_create(&watcher, NULL, watch, share) != 0)
+    if (pthread_create(&watcher, NULL, watch, share) != 0) {
         bench_die("idling: no thread");
+    }
     *late_s = fetch_s(kit, kernel, round);
     pthread_join(watcher, NULL);
 }
@@ -83,8 +86,9 @@ int main(int argc, char **argv)
     struct bench bench;
     double shares[ROUNDS_MAX], late_s[ROUNDS_MAX];
     bench_open(&bench, "idling");
-    if (bench.ranks < 2)
+    if (bench.ranks < 2) {
         bench_die("idling: it takes two ranks");
+    }
     size_t rounds = (size_t)bench_number(argv, "--rounds", 5, 1, ROUNDS_MAX);
     struct kit kit = kit_open(&bench, NULL);
     moot_kernel_id kernel = kit_kernel(&kit, "tell-time", tell_time, NULL);

@@ -1,10 +1,10 @@
 /* kit.c - see kit.h. */
-#include "kit.h"
+#include "tests/bench/kit.h"
 
 #include "hashing/placement.h"
 
 #include <math.h>
-#include <moot_mpi.h>
+#include "node/moot_mpi.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -72,8 +72,9 @@ void kit_run_empty(struct kit *kit, int64_t count)
         }
         bench_check(kit->m, moot_task_wait_all(kit->m, batch, KIT_BATCH, MOOT_FOREVER),
                     "moot_task_wait_all");
-        for (int64_t i = 0; i < KIT_BATCH; i++)
+        for (int64_t i = 0; i < KIT_BATCH; i++) {
             kit_release(kit, batch[i]);
+        }
     }
 }
 
@@ -82,9 +83,11 @@ int kit_chair(struct kit *kit, const moot_task_spec *spec)
     moot_hash hash;
     struct rankset members = {0};
     bench_check(kit->m, moot_spec_hash(kit->m, spec, &hash), "moot_spec_hash");
-    for (int rank = 0; rank < kit->ranks; rank++)
-        if (!rankset_add(&members, (uint32_t)rank))
+    for (int rank = 0; rank < kit->ranks; rank++) {
+        if (!rankset_add(&members, (uint32_t)rank)) {
             bench_die("no memory for the members");
+        }
+    }
     uint32_t chair = placement_chair(&hash, &members, NULL);
     rankset_release(&members);
     return (int)chair;
@@ -126,12 +129,14 @@ double kit_half_round_trip_s(const struct bench *bench, size_t size, int rounds)
     enum { TRIES = 3 };
     double *took_s = bench_alloc((size_t)rounds, sizeof(*took_s)), least_s = INFINITY;
     unsigned char *bytes = bench_alloc(size, 1);
-    for (size_t i = 0; i < size; i += 512)
+    for (size_t i = 0; i < size; i += 512) {
         bytes[i] = 1;
+    }
     for (int i = 0; i < TRIES; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
-        for (int round = 0; round < rounds; round++)
+        for (int round = 0; round < rounds; round++) {
             took_s[round] = ping_pong_s(bench->rank, bytes, size);
+        }
         least_s = fmin(least_s, figure_of(took_s, (size_t)rounds).median);
     }
     MPI_Bcast(&least_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -144,8 +149,9 @@ double kit_resident_bytes(void)
 {
     double whole, resident = 0;
     FILE *file = fopen("/proc/self/statm", "re");
-    if (file == NULL || fscanf(file, "%lf %lf", &whole, &resident) != 2)
+    if (file == NULL || fscanf(file, "%lf %lf", &whole, &resident) != 2) {
         bench_die("/proc/self/statm cannot be read");
+    }
     (void)fclose(file);
     return resident * (double)sysconf(_SC_PAGESIZE);
 }

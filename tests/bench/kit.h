@@ -4,7 +4,7 @@
 #ifndef TESTS_BENCH_KIT_H
 #define TESTS_BENCH_KIT_H
 
-#include "bench.h"
+#include "tests/bench/bench.h"
 
 struct kit {
     moot *m;

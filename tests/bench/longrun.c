@@ -7,7 +7,7 @@
  * memory by which the largest rank grew per task after the first tenth, in bytes: flat
  * is below one.  It stops early, and says so, when a rank reaches the limit.
  */
-#include "kit.h"
+#include "tests/bench/kit.h"
 
 #include <stdlib.h>
 
@@ -40,26 +40,30 @@ static void wait_batch(struct kit *kit, int64_t batch, const moot_task *tasks)
     for (int rank = 0; rank < kit->ranks; rank++) {
         moot_task end = spawn_behind(kit, batch, -1 - kit->ranks - rank, rank,
                                      gatherers, (size_t)kit->ranks);
-        if (rank == kit->rank)
+        if (rank == kit->rank) {
             mine = end;
-        else
+        } else {
             kit_release(kit, end);
+        }
     }
     kit_wait(kit, mine);
     kit_release(kit, mine);
-    for (int rank = 0; rank < kit->ranks; rank++)
+    for (int rank = 0; rank < kit->ranks; rank++) {
         kit_release(kit, gatherers[rank]);
+    }
     free(gatherers);
 }
 
 static void run_batch(struct kit *kit, int64_t batch)
 {
     moot_task tasks[BATCH];
-    for (int64_t i = 0; i < BATCH; i++)
+    for (int64_t i = 0; i < BATCH; i++) {
         tasks[i] = spawn_behind(kit, batch, i, (int)(i * kit->ranks / BATCH), NULL, 0);
+    }
     wait_batch(kit, batch, tasks);
-    for (int64_t i = 0; i < BATCH; i++)
+    for (int64_t i = 0; i < BATCH; i++) {
         kit_release(kit, tasks[i]);
+    }
 }
 
 /* Of the largest rank. */
@@ -82,8 +86,9 @@ int main(int argc, char **argv)
     double first = 0, now = 0, begun_s = bench_now_s();
     struct kit kit = kit_open(&bench, NULL);
     while (done < batches && now < limit) {
-        for (int64_t i = 0; i < tenth && done < batches; i++)
+        for (int64_t i = 0; i < tenth && done < batches; i++) {
             run_batch(&kit, done++);
+        }
         bench_check(kit.m, moot_park(kit.m), "moot_park");
         now = resident_bytes();
         bench_check(kit.m, moot_unpark(kit.m), "moot_unpark");

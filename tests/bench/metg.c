@@ -2,7 +2,7 @@
  *
  *   mpirun -n 2 metg [--pattern NAME|all|others] [--width W] [...]
  */
-#include "beside.h"
+#include "tests/bench/beside.h"
 
 int main(int argc, char **argv)
 {

@@ -8,10 +8,10 @@
  * median of R loops, each with a state of its own, is the row.  A loop of nothing is
  * among them: subtract it.
  */
-#include "micro.h"
+#include "tests/bench/micro.h"
 
-#include "bench.h"
 #include "hashing/identity.h"
+#include "tests/bench/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,8 +79,9 @@ enum { ALL_COUNT = sizeof(ALL) / sizeof(*ALL) };
 __attribute__((noinline)) static void micro_loop(const struct micro *micro, void *state,
                                                  long count)
 {
-    for (long i = 0; i < count; i++)
+    for (long i = 0; i < count; i++) {
         micro->one(state, i);
+    }
 }
 
 static void measure(const struct bench *bench, const struct micro *micro, long count,
@@ -110,16 +111,19 @@ int main(int argc, char **argv)
     long repeats = bench_number(argv, "--repeat", 5, 1, REPEATS_MAX);
     bool listing = bench_flag(argv, "--list"), any = false;
     micro_check(hashing_init(), "libsodium fails");
-    for (int i = 0; i < ALL_COUNT; i++)
+    for (int i = 0; i < ALL_COUNT; i++) {
         for (const struct micro *micro = ALL[i]; micro->name != NULL; micro++) {
-            if (only != NULL && strcmp(only, micro->name) != 0)
+            if (only != NULL && strcmp(only, micro->name) != 0) {
                 continue;
+            }
             any = true;
-            if (listing)
+            if (listing) {
                 puts(micro->name);
-            else
+            } else {
                 measure(&bench, micro, count, repeats);
+            }
         }
+    }
     micro_check(any, "there is no such operation: --list names them");
     return 0;
 }

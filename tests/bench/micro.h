@@ -3,7 +3,7 @@
 #ifndef TESTS_BENCH_MICRO_H
 #define TESTS_BENCH_MICRO_H
 
-#include "moot_hash.h"
+#include "hashing/moot_hash.h"
 
 struct micro {
     const char *name;

@@ -1,6 +1,6 @@
 /* micro_codec.c - the parts below the core: a task's hash, a frame written and read,
  * the ready queue. */
-#include "micro.h"
+#include "tests/bench/micro.h"
 
 #include "hashing/identity.h"
 #include "node/ready.h"

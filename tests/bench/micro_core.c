@@ -4,7 +4,7 @@
  * and read by the other at once, so that a way from core to core is all that a message
  * costs but the transport; tasks run the moment they may, and have 64 bytes of result.
  */
-#include "micro.h"
+#include "tests/bench/micro.h"
 
 #include "consensus/core.h"
 #include "hashing/identity.h"
@@ -41,8 +41,9 @@ static void carry_out(struct pair *pair, uint32_t rank, const struct core_output
         pair->ended++;
     } else if (out->type == CORE_OUT_SEND) {
         struct message message = out->u.send.message;
-        if (message.type == MESSAGE_RESULT && message.u.result.data == RESULT_EAGER)
+        if (message.type == MESSAGE_RESULT && message.u.result.data == RESULT_EAGER) {
             message.u.result.payload = payload;
+        }
         micro_check(wire_writer_add(pair->writer[rank], &message) == MOOT_OK,
                     "a message cannot be written");
     }
@@ -53,14 +54,16 @@ static void step(struct pair *pair, uint32_t rank, const struct core_event *even
     struct core_outputs out;
     micro_check(core_step(pair->core[rank], event, NOW_NS, &out) == MOOT_OK,
                 "the core refuses an event");
-    for (size_t i = 0; i < out.count; i++)
+    for (size_t i = 0; i < out.count; i++) {
         carry_out(pair, rank, &out.items[i]);
+    }
 }
 
 static bool run_ready(struct pair *pair, uint32_t rank)
 {
-    if (pair->done_count[rank] == 0)
+    if (pair->done_count[rank] == 0) {
         return false;
+    }
     struct core_event event = {.type = CORE_EV_DONE,
                                .hash = pair->done[rank][--pair->done_count[rank]]};
     event.u.done.size = RESULT_BYTES;
@@ -70,8 +73,9 @@ static bool run_ready(struct pair *pair, uint32_t rank)
 
 static bool deliver(struct pair *pair, uint32_t from)
 {
-    if (wire_writer_count(pair->writer[from]) == 0)
+    if (wire_writer_count(pair->writer[from]) == 0) {
         return false;
+    }
     uint32_t to = 1 - from;
     struct wire_envelope envelope = {.src_uid = UIDS[from], .dst_uid = UIDS[to]};
     core_view(pair->core[from], &envelope.epoch, &envelope.view_id);
@@ -96,8 +100,9 @@ static bool deliver(struct pair *pair, uint32_t from)
 
 static bool tick(struct pair *pair, uint32_t rank)
 {
-    if (core_deadline(pair->core[rank]) > NOW_NS)
+    if (core_deadline(pair->core[rank]) > NOW_NS) {
         return false;
+    }
     step(pair, rank, &(struct core_event){.type = CORE_EV_TICK});
     return true;
 }
@@ -107,8 +112,9 @@ static void settle(struct pair *pair)
     bool moved = true;
     while (moved) {
         moved = false;
-        for (uint32_t rank = 0; rank < PAIR; rank++)
+        for (uint32_t rank = 0; rank < PAIR; rank++) {
             moved |= run_ready(pair, rank) || tick(pair, rank) || deliver(pair, rank);
+        }
     }
 }
 
@@ -138,10 +144,11 @@ static void find_hashes(struct pair *pair, uint32_t chair, long count)
     const struct rankset both = {.low = 3};
     long number = 0;
     pair->hashes[chair] = micro_alloc(count, sizeof(**pair->hashes));
-    for (long i = 0; i < count; i++)
-        do
+    for (long i = 0; i < count; i++) {
+        do {
             pair->hashes[chair][i] = micro_hash(number++);
-        while (placement_chair(&pair->hashes[chair][i], &both, NULL) != chair);
+        } while (placement_chair(&pair->hashes[chair][i], &both, NULL) != chair);
+    }
 }
 
 /* With hashes 0 .. count - 1 of each chair. */
@@ -182,8 +189,9 @@ static void insert(void *argument, long i)
 static void *begin_find(long count)
 {
     struct pair *pair = begin_pair(count);
-    for (long i = 0; i < count; i++)
+    for (long i = 0; i < count; i++) {
         insert(pair, i);
+    }
     return pair;
 }
 
@@ -229,13 +237,14 @@ static void register_remote(void *argument, long i)
 static void *begin_push(long count)
 {
     struct pair *pair = begin_pair(count);
-    for (long i = 0; i < count; i++)
+    for (long i = 0; i < count; i++) {
         for (uint32_t rank = 0; rank < PAIR; rank++) {
             register_task(pair, rank, &pair->hashes[0][i], NULL, 0, 0);
             register_task(pair, rank, &pair->hashes[1][i], &pair->hashes[0][i], 1, 0);
             pair->done_count[rank] = 0;
             settle(pair);
         }
+    }
     return pair;
 }
 

@@ -6,10 +6,10 @@
  * Neither has a helper thread.  What is spawned for the other is not run; what is
  * spawned for itself runs in a wait, which each operation ends with, or one in so many.
  */
-#include "micro.h"
+#include "tests/bench/micro.h"
 
-#include "moot.h"
 #include "node/context_open.h"
+#include "node/moot.h"
 #include "node/transport/inproc.h"
 
 #include <pthread.h>
@@ -57,13 +57,15 @@ static void *close_seat(void *argument)
 
 static void on_all_seats(struct spawning *spawning, void *(*act)(void *))
 {
-    for (int rank = 1; rank < RANKS; rank++)
+    for (int rank = 1; rank < RANKS; rank++) {
         micro_check(pthread_create(&spawning->seats[rank].thread, NULL, act,
                                    &spawning->seats[rank]) == 0,
                     "no thread");
+    }
     act(&spawning->seats[0]);
-    for (int rank = 1; rank < RANKS; rank++)
+    for (int rank = 1; rank < RANKS; rank++) {
         pthread_join(spawning->seats[rank].thread, NULL);
+    }
 }
 
 static moot_task spawn(struct spawning *spawning, long i, int owner)
@@ -86,16 +88,19 @@ static void *begin_spawning(int owner)
 {
     struct spawning *spawning = micro_alloc(1, sizeof(*spawning));
     struct inproc_hub *hub = inproc_hub_new(RANKS);
-    for (uint32_t rank = 0; rank < RANKS; rank++)
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
         spawning->seats[rank] = (struct seat){.hub = hub, .rank = rank};
+    }
     on_all_seats(spawning, open_seat);
     const moot_kernel kernel = {.name = "execute", .fn = run_empty};
-    for (int rank = RANKS; rank-- > 0;)
+    for (int rank = RANKS; rank-- > 0;) {
         micro_check(moot_kernel_register(spawning->seats[rank].m, &kernel,
                                          &spawning->kernel) == MOOT_OK,
                     "no kernel");
-    for (int i = 0; i < 2; i++)
+    }
+    for (int i = 0; i < 2; i++) {
         spawning->before[i] = spawn(spawning, -1 - i, owner);
+    }
     return spawning;
 }
 
@@ -131,11 +136,13 @@ static void submit_in_bulk(void *argument, long i)
 {
     struct spawning *spawning = argument;
     moot *m = spawning->seats[0].m;
-    if (i % REGION == 0)
+    if (i % REGION == 0) {
         micro_check(moot_queue_open(m, MOOT_QUEUE_BULK) == MOOT_OK, "no queue");
+    }
     (void)spawn(spawning, i, 1);
-    if (i % REGION == REGION - 1)
+    if (i % REGION == REGION - 1) {
         micro_check(moot_queue_close(m) == MOOT_OK, "a close fails");
+    }
 }
 
 static void spawn_local(void *argument, long i)
@@ -150,10 +157,11 @@ static void spawn_local(void *argument, long i)
 static void spawn_in_batch(void *argument, long i)
 {
     struct spawning *spawning = argument;
-    if (i % BATCH == BATCH - 1)
+    if (i % BATCH == BATCH - 1) {
         spawn_local(argument, i);
-    else
+    } else {
         shift(spawning, spawn(spawning, i, 0));
+    }
 }
 
 static void end_spawning(void *argument)

@@ -1,5 +1,5 @@
 /* pattern.c - see pattern.h. */
-#include "pattern.h"
+#include "tests/bench/pattern.h"
 
 static long least(long a, long b) { return a < b ? a : b; }
 static long most(long a, long b) { return a > b ? a : b; }
@@ -16,14 +16,16 @@ const char *pattern_name(enum pattern pattern)
 
 struct row pattern_row(enum pattern pattern, long steps, long width, long step)
 {
-    if (step < 0)
+    if (step < 0) {
         return (struct row){0, 0};
+    }
     if (pattern == PATTERN_dom) {
         long first = most(0, step + width - steps);
         return (struct row){first, least(width, least(step + 1, steps - step))};
     }
-    if (pattern == PATTERN_tree && step < 62)
+    if (pattern == PATTERN_tree && step < 62) {
         return (struct row){0, least(width, 1L << step)};
+    }
     return (struct row){0, width};
 }
 
@@ -34,18 +36,21 @@ struct row pattern_row(enum pattern pattern, long steps, long width, long step)
 long pattern_sets(enum pattern pattern, long width)
 {
     long sets = 1;
-    if (pattern == PATTERN_fft)
-        while (1L << sets < width)
+    if (pattern == PATTERN_fft) {
+        while (1L << sets < width) {
             sets++;
-    else if (pattern == PATTERN_spread || pattern == PATTERN_random_nearest)
+        }
+    } else if (pattern == PATTERN_spread || pattern == PATTERN_random_nearest) {
         sets = PATTERN_RADIX;
+    }
     return sets;
 }
 
 long pattern_set(enum pattern pattern, long sets, long step)
 {
-    if (sets == 1)
+    if (sets == 1) {
         return 0;
+    }
     return (pattern == PATTERN_fft ? step + sets - 1 : step) % sets;
 }
 
@@ -59,8 +64,9 @@ static uint64_t mix(uint64_t x)
 /* A quarter of the pairs, and every point with itself. */
 static bool connects(long set, long from, long to)
 {
-    if (from == to)
+    if (from == to) {
         return true;
+    }
     uint64_t key = mix((uint64_t)set) ^ mix((uint64_t)from << 20 | (uint64_t)to);
     return mix(key) >> 62 == 0;
 }
@@ -87,10 +93,12 @@ bool pattern_connects(enum pattern pattern, long width, long set, long point,
     case PATTERN_nearest:
         return apart >= -(PATTERN_RADIX / 2) && apart <= (PATTERN_RADIX - 1) / 2;
     case PATTERN_spread:
-        for (long i = 0; i < PATTERN_RADIX; i++)
+        for (long i = 0; i < PATTERN_RADIX; i++) {
             if (input ==
-                (point + i * width / PATTERN_RADIX + (i > 0 ? set : 0)) % width)
+                (point + i * width / PATTERN_RADIX + (i > 0 ? set : 0)) % width) {
                 return true;
+            }
+        }
         return false;
     case PATTERN_random_nearest:
         return apart >= -(PATTERN_RADIX / 2) && apart <= (PATTERN_RADIX - 1) / 2 &&

@@ -10,8 +10,8 @@
  * --count says how many pieces, of spawns in tens of thousands.  Nothing is timed:
  * under a profiler time means nothing.
  */
-#include "graph.h"
-#include "kit.h"
+#include "tests/bench/graph.h"
+#include "tests/bench/kit.h"
 
 #include <string.h>
 
@@ -22,8 +22,9 @@ static void take_steps(const struct bench *bench, long width, long count)
 {
     struct graph graph = graph_new(bench, PATTERN_stencil_1d, count / RUNS, width);
     struct by_moot *by_moot = by_moot_open("repair");
-    for (int i = 0; i < RUNS; i++)
+    for (int i = 0; i < RUNS; i++) {
         (void)by_moot_run(by_moot, &graph, NULL);
+    }
     by_moot_close(by_moot);
     graph_release(&graph);
 }
@@ -49,11 +50,13 @@ static void spawn_remote(const struct bench *bench, long count)
     for (long number = 0; number < count; number++) {
         const long batch = number / BATCH, i = number % BATCH;
         moot_task *now = rows[batch % 2], *before = rows[1 - batch % 2];
-        if (i == 0 && batch > 0)
+        if (i == 0 && batch > 0) {
             before[BATCH] = before[0]; /* a second input for the last */
+        }
         now[i] = spawn_on(&kit, number, 1, batch > 0 ? &before[i] : NULL);
-        for (long j = 0; i == BATCH - 1 && batch > 0 && j < BATCH; j++)
+        for (long j = 0; i == BATCH - 1 && batch > 0 && j < BATCH; j++) {
             kit_release(&kit, before[j]);
+        }
     }
     kit_meet(&kit, 0);
     kit_close(&kit);
@@ -75,15 +78,17 @@ int main(int argc, char **argv)
     const long width = bench_number(argv, "--width", 8, 1, PATTERN_WIDTH_MAX);
     const long count =
         bench_number(argv, "--count", 4000, RUNS, 10000000) / RUNS * RUNS;
-    if (strcmp(work, "step") == 0)
+    if (strcmp(work, "step") == 0) {
         take_steps(&bench, width, count);
-    else if (strcmp(work, "spawn") == 0 && bench.ranks == 2)
-        for (long done = 0; done < count; done += SPAWNS)
+    } else if (strcmp(work, "spawn") == 0 && bench.ranks == 2) {
+        for (long done = 0; done < count; done += SPAWNS) {
             spawn_remote(&bench, SPAWNS);
-    else if (strcmp(work, "local") == 0 && bench.ranks == 1)
+        }
+    } else if (strcmp(work, "local") == 0 && bench.ranks == 1) {
         run_local(&bench, count / BATCH * BATCH);
-    else
+    } else {
         bench_die("no work \"%s\" for %d ranks", work, bench.ranks);
+    }
     bench_close(&bench);
     return 0;
 }

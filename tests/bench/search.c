@@ -1,5 +1,5 @@
 /* search.c - see search.h. */
-#include "search.h"
+#include "tests/bench/search.h"
 
 #include <math.h>
 #include <string.h>
@@ -63,8 +63,9 @@ const struct way way_by_trust = {"trust", 4e-6, open_by_trust, run_by_moot,
 
 static bool is_enough(int runs, double all_s)
 {
-    if (runs < RUNS_MIN)
+    if (runs < RUNS_MIN) {
         return runs > 0 && all_s > RUNS_LONG_S;
+    }
     return runs == RUNS_MAX || all_s > SEARCH_TURN_S;
 }
 
@@ -74,8 +75,9 @@ double search_turn_s(const struct way *way, const struct graph *graph)
     void *opened = way->open(graph);
     for (int run = -1; !is_enough(run, all_s); run++) {
         double took_s = way->run(opened, graph);
-        if (run < 0)
+        if (run < 0) {
             continue; /* that was to warm up */
+        }
         best_s = fmin(best_s, took_s);
         all_s += took_s;
     }
@@ -88,8 +90,9 @@ static double next_grain_s(const struct search *search)
 {
     double last[LEADERS];
     size_t count = search->count < LEADERS ? search->count : LEADERS;
-    if (count == 0)
+    if (count == 0) {
         return search->way->grain_s;
+    }
     memcpy(last, search->metg_s + search->count - count, count * sizeof(*last));
     (void)figure_of(last, count); /* sorts them */
     return fmin(last[(count - 1) / 4] / 2, GRAIN_MOST_S);
@@ -104,8 +107,9 @@ double search_set_grain(struct search *search, struct graph *graph)
 
 void search_round(struct search *search, const struct bench *bench, struct graph *graph)
 {
-    if (search->count == SEARCH_ROUNDS_MAX)
+    if (search->count == SEARCH_ROUNDS_MAX) {
         bench_die("a search has at most %d rounds", SEARCH_ROUNDS_MAX);
+    }
     double grain_s = search_set_grain(search, graph);
     double task_s =
         search_turn_s(search->way, graph) * bench->cores / (double)graph_tasks(graph);

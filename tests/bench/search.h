@@ -24,7 +24,7 @@
 #ifndef TESTS_BENCH_SEARCH_H
 #define TESTS_BENCH_SEARCH_H
 
-#include "graph.h"
+#include "tests/bench/graph.h"
 
 enum { SEARCH_ROUNDS_TO_SETTLE = 5, SEARCH_ROUNDS_MAX = 64 };
 #define SEARCH_TURN_S 0.06

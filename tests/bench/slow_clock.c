@@ -44,7 +44,7 @@ SHOWN int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *loc
     static int (*wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
     if (wait == NULL) { /* POSIX has a function's address in a void pointer */
         void *found = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
-        memcpy(&wait, &found, sizeof wait);
+        memcpy(&wait, &found, sizeof(wait));
     }
     struct timespec real = *until;
     if (until->tv_sec < UPTIME_MAX_S) {

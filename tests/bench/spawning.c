@@ -11,7 +11,7 @@
  * Memory is what the process grew by in its first moot, which has no window, so that
  * nothing is dropped: all these tasks live, though the handles are released.
  */
-#include "kit.h"
+#include "tests/bench/kit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +34,9 @@ static double local_task_s(const struct bench *bench, long tasks)
 static void measure_local(const struct bench *bench, long tasks)
 {
     double took_s[REPEATS];
-    for (int i = 0; i < REPEATS; i++)
+    for (int i = 0; i < REPEATS; i++) {
         took_s[i] = local_task_s(bench, tasks);
+    }
     struct figure figure = figure_of(took_s, REPEATS);
     bench_row(bench, "empty-local-task-ns", 1e9 * figure.median, 500,
               "%.2f M/s; %.0f-%.0f ns", 1e-6 / figure.median, 1e9 * figure.least,
@@ -66,11 +67,13 @@ static void spawn_batch(struct kit *kit, int64_t number, moot_task *before,
 {
     before[BATCH] = before[0]; /* a second input for the last */
     double begun_s = bench_now_s();
-    for (int64_t i = 0; i < BATCH; i++)
+    for (int64_t i = 0; i < BATCH; i++) {
         now[i] = spawn_remote(kit, number + i, &before[i]);
+    }
     double spawned_s = bench_now_s();
-    for (int64_t i = 0; i < BATCH; i++)
+    for (int64_t i = 0; i < BATCH; i++) {
         kit_release(kit, before[i]);
+    }
     remote->spawn_s += spawned_s - begun_s;
     remote->release_s += bench_now_s() - spawned_s;
 }
@@ -89,8 +92,9 @@ static struct remote measure_remote_once(const struct bench *bench, long tasks,
                                                        .owner = MOOT_ON(1)});
     }
     double bytes = kit_resident_bytes();
-    for (int64_t batch = 0; batch < tasks / BATCH; batch++)
+    for (int64_t batch = 0; batch < tasks / BATCH; batch++) {
         spawn_batch(&kit, batch * BATCH, rows[batch % 2], rows[1 - batch % 2], &remote);
+    }
     remote.bytes = (kit_resident_bytes() - bytes) / (double)tasks;
     remote.spawn_s /= (double)tasks;
     remote.release_s /= (double)tasks;
@@ -126,10 +130,11 @@ int main(int argc, char **argv)
     struct bench bench;
     bench_open(&bench, "spawning");
     long tasks = bench_number(argv, "--tasks", 50000, BATCH, 100000000) / BATCH * BATCH;
-    if (bench.ranks == 1)
+    if (bench.ranks == 1) {
         measure_local(&bench, tasks);
-    else
+    } else {
         measure_remote(&bench, tasks);
+    }
     bench_close(&bench);
     return 0;
 }

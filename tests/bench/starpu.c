@@ -14,7 +14,7 @@
  * Debian's StarPU checks its own assertions; its manual recommends tasks of more than
  * some ten microseconds.
  */
-#include "beside.h"
+#include "tests/bench/beside.h"
 
 #include <starpu.h>
 #include <stdlib.h>
@@ -39,8 +39,9 @@ static void execute(void *buffers[], void *argument)
 {
     const struct work *work = argument;
     const struct token *inputs[PATTERN_WIDTH_MAX];
-    for (size_t i = 0; i < work->count; i++)
+    for (size_t i = 0; i < work->count; i++) {
         inputs[i] = (const struct token *)STARPU_VARIABLE_GET_PTR(buffers[i + 1]);
+    }
     struct token *out = (struct token *)STARPU_VARIABLE_GET_PTR(buffers[0]);
     graph_execute(work->graph, work->step, work->point, inputs, work->count, out);
 }
@@ -50,8 +51,9 @@ static struct starpu_codelet codelet = {
 
 static void check(int error, const char *what)
 {
-    if (error != 0)
+    if (error != 0) {
         bench_die("%s failed: %d", what, error);
+    }
 }
 
 /* --- A run ------------------------------------------------------------------------ */
@@ -98,8 +100,9 @@ static void run_here(struct starpu *starpu, const struct graph *graph)
 {
     for (long step = 0; step < graph->steps; step++) {
         struct row row = graph_row(graph, step);
-        for (long point = row.first; point < row.first + row.count; point++)
+        for (long point = row.first; point < row.first + row.count; point++) {
             submit(starpu, graph, step, point);
+        }
     }
     check(starpu_task_wait_for_all(), "starpu_task_wait_for_all");
 }
@@ -112,8 +115,9 @@ static void meet_asleep(void)
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
     while (!done) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-        if (!done)
+        if (!done) {
             nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        }
     }
 }
 
@@ -122,8 +126,9 @@ static double run(void *opened, const struct graph *graph)
     struct starpu *starpu = opened;
     MPI_Barrier(MPI_COMM_WORLD);
     double begun_s = bench_now_s();
-    if (graph->rank == 0)
+    if (graph->rank == 0) {
         run_here(starpu, graph);
+    }
     double took_s = bench_now_s() - begun_s;
     meet_asleep();
     MPI_Bcast(&took_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -143,17 +148,19 @@ static void open_here(struct starpu *starpu, const struct graph *graph)
     starpu->count = (size_t)(FIELDS * graph->width);
     starpu->tokens = bench_alloc(starpu->count, sizeof(*starpu->tokens));
     starpu->handles = bench_alloc(starpu->count, sizeof(starpu_data_handle_t));
-    for (size_t i = 0; i < starpu->count; i++)
+    for (size_t i = 0; i < starpu->count; i++) {
         starpu_variable_data_register(&starpu->handles[i], STARPU_MAIN_RAM,
                                       (uintptr_t)&starpu->tokens[i],
                                       sizeof(*starpu->tokens));
+    }
 }
 
 static void *open_starpu(const struct graph *graph)
 {
     struct starpu *starpu = bench_alloc(1, sizeof(*starpu));
-    if (graph->rank == 0)
+    if (graph->rank == 0) {
         open_here(starpu, graph);
+    }
     meet_asleep();
     return starpu;
 }
@@ -161,10 +168,12 @@ static void *open_starpu(const struct graph *graph)
 static void close_starpu(void *opened)
 {
     struct starpu *starpu = opened;
-    for (size_t i = 0; i < starpu->count; i++)
+    for (size_t i = 0; i < starpu->count; i++) {
         starpu_data_unregister(starpu->handles[i]);
-    if (starpu->count > 0)
+    }
+    if (starpu->count > 0) {
         starpu_shutdown();
+    }
     meet_asleep();
     free(starpu->handles);
     free(starpu->tokens);

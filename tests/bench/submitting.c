@@ -14,7 +14,7 @@
  * not a thousand times) what its own list costs.  Tasks that were given their hashes,
  * records and tickets one by one, when they were spawned, cost half as much again.
  */
-#include "kit.h"
+#include "tests/bench/kit.h"
 
 #include <stdlib.h>
 
@@ -31,8 +31,9 @@ static double submit_s(struct kit *kit, struct rows *rows, bool bulk)
     moot_task *before = rows->tasks[rows->now], *now = rows->tasks[1 - rows->now];
     int owner = kit->ranks - 1;
     double begun_s = bench_now_s();
-    if (bulk)
+    if (bulk) {
         bench_check(kit->m, moot_queue_open(kit->m, MOOT_QUEUE_BULK), "open");
+    }
     for (int i = 0; i < REGION; i++) {
         const int64_t args[4] = {rows->number++, 1, 2, 3};
         now[i] = kit_spawn(kit, &(moot_task_spec){.kernel = kit->empty,
@@ -42,13 +43,15 @@ static double submit_s(struct kit *kit, struct rows *rows, bool bulk)
                                                   .input_count = 2,
                                                   .owner = MOOT_ON(owner)});
     }
-    if (bulk)
+    if (bulk) {
         bench_check(kit->m, moot_queue_close(kit->m), "close");
+    }
     double took_s = bench_now_s() - begun_s;
     now[REGION] = now[0]; /* a second input for the last */
     bench_check(kit->m, moot_task_wait_all(kit->m, now, REGION, MOOT_FOREVER), "wait");
-    for (int i = 0; i < REGION; i++)
+    for (int i = 0; i < REGION; i++) {
         kit_release(kit, before[i]);
+    }
     rows->now = 1 - rows->now;
     return took_s / REGION;
 }

@@ -8,7 +8,7 @@
  * the median of the pairs is the row: N pairs, or as many as begin within so many
  * seconds. The records go to a folder below $TMPDIR, which is removed.
  */
-#include "search.h"
+#include "tests/bench/search.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -27,10 +27,11 @@ struct options {
 /* Rank 0's knobs count for all. */
 static void set_trace(const char *directory)
 {
-    if (directory != NULL)
+    if (directory != NULL) {
         (void)setenv("MOOT_TRACE", directory, 1);
-    else
+    } else {
         (void)unsetenv("MOOT_TRACE");
+    }
 }
 
 static double turn_s(const struct graph *graph, const char *directory)
@@ -43,9 +44,11 @@ static double turn_s(const struct graph *graph, const char *directory)
 
 static enum pattern pattern_named(const char *name)
 {
-    for (int pattern = 0; pattern < PATTERN_END; pattern++)
-        if (strcmp(pattern_name((enum pattern)pattern), name) == 0)
+    for (int pattern = 0; pattern < PATTERN_END; pattern++) {
+        if (strcmp(pattern_name((enum pattern)pattern), name) == 0) {
             return (enum pattern)pattern;
+        }
+    }
     bench_die("tracing: no such pattern: %s", name);
     return PATTERN_END;
 }
@@ -61,11 +64,13 @@ static void measure(const struct bench *bench, const struct options *options,
     while (pairs < options->pairs &&
            (pairs == 0 || bench_took_s(begun_s) < options->seconds)) {
         double with_s = 0, without_s;
-        if (pairs % 2 == 0)
+        if (pairs % 2 == 0) {
             with_s = turn_s(&graph, directory);
+        }
         without_s = turn_s(&graph, NULL);
-        if (pairs % 2 != 0)
+        if (pairs % 2 != 0) {
             with_s = turn_s(&graph, directory);
+        }
         ratios[pairs++] = with_s / without_s;
     }
     struct figure ratio = figure_of(ratios, (size_t)pairs);
@@ -81,11 +86,14 @@ static void measure(const struct bench *bench, const struct options *options,
 static void remove_traces(const char *directory)
 {
     DIR *dir = opendir(directory);
-    for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;)
-        if (strstr(entry->d_name, ".trace") != NULL)
+    for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        if (strstr(entry->d_name, ".trace") != NULL) {
             (void)unlinkat(dirfd(dir), entry->d_name, 0);
-    if (dir != NULL)
+        }
+    }
+    if (dir != NULL) {
         (void)closedir(dir);
+    }
     (void)rmdir(directory);
 }
 
@@ -107,11 +115,13 @@ int main(int argc, char **argv)
     char directory[PATH_BYTES];
     (void)snprintf(directory, sizeof(directory), "%s/moot-trace-XXXXXX",
                    temporary != NULL ? temporary : "/tmp");
-    if (bench.rank == 0 && mkdtemp(directory) == NULL)
+    if (bench.rank == 0 && mkdtemp(directory) == NULL) {
         bench_die("tracing: no folder in %s", directory);
+    }
     measure(&bench, &options, directory);
-    if (bench.rank == 0)
+    if (bench.rank == 0) {
         remove_traces(directory);
+    }
     bench_close(&bench);
     return 0;
 }

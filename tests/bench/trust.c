@@ -9,7 +9,7 @@
  * ratio of times, and the median of the pairs is the row: N pairs, or as many as begin
  * within so many seconds.  `some` are four patterns that differ in what they send.
  */
-#include "search.h"
+#include "tests/bench/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,11 +35,13 @@ static bool is_wanted(const struct options *options, enum pattern pattern)
 static double pair_ratio(const struct graph *graph, bool repair_first)
 {
     double trust_s, repair_s;
-    if (repair_first)
+    if (repair_first) {
         repair_s = search_turn_s(&way_by_moot, graph);
+    }
     trust_s = search_turn_s(&way_by_trust, graph);
-    if (!repair_first)
+    if (!repair_first) {
         repair_s = search_turn_s(&way_by_moot, graph);
+    }
     return repair_s / trust_s;
 }
 
@@ -49,8 +51,9 @@ static void measure(const struct bench *bench, const struct options *options,
     struct graph graph = graph_new(bench, pattern, options->steps, options->width);
     double ratios[PAIRS_MAX];
     struct search search = {.way = &way_by_moot};
-    for (int round = 0; round < SEARCH_ROUNDS_TO_SETTLE; round++)
+    for (int round = 0; round < SEARCH_ROUNDS_TO_SETTLE; round++) {
         search_round(&search, bench, &graph);
+    }
     double grain_s = search_set_grain(&search, &graph), begun_s = bench_now_s();
     long pairs = 0;
     while (pairs < options->pairs &&
@@ -81,9 +84,11 @@ int main(int argc, char **argv)
         .seconds = bench_real(argv, "--seconds", 60, 0, BENCH_SECONDS_MAX),
         .target = bench_real(argv, "--target", 0, 0, BENCH_TARGET_MAX),
     };
-    for (int pattern = 0; pattern < PATTERN_END; pattern++)
-        if (is_wanted(&options, (enum pattern)pattern))
+    for (int pattern = 0; pattern < PATTERN_END; pattern++) {
+        if (is_wanted(&options, (enum pattern)pattern)) {
             measure(&bench, &options, (enum pattern)pattern);
+        }
+    }
     bench_close(&bench);
     return 0;
 }

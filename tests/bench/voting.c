@@ -16,7 +16,7 @@
  * all ranks spawn them and agree that rank 1 owns them.  In both cases ten gatherers
  * run behind a thousand tasks each, and those are waited for.  By rank 1's clock.
  */
-#include "kit.h"
+#include "tests/bench/kit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,9 +32,9 @@ static void next_key(struct kit *kit, moot_task_spec *spec, int64_t *key)
 {
     spec->key = key;
     spec->key_size = sizeof(*key);
-    do
+    do {
         ++*key;
-    while (kit_chair(kit, spec) != 0);
+    } while (kit_chair(kit, spec) != 0);
 }
 
 static void take_votes(struct kit *kit, moot_kernel_id kernel, double *took_s)
@@ -56,11 +56,13 @@ enum vote { PURE, ONCE, PARKED };
 
 static void wait_parked(const struct kit *kit, bool park)
 {
-    if (park)
+    if (park) {
         bench_check(kit->m, moot_park(kit->m), "moot_park");
+    }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (park)
+    if (park) {
         bench_check(kit->m, moot_unpark(kit->m), "moot_unpark");
+    }
 }
 
 /* By rank 1's clock, known to all. */
@@ -69,16 +71,19 @@ static struct figure vote_s(const struct bench *bench, enum vote vote)
     double took_s[VOTES];
     struct kit kit = kit_open(bench, NULL);
     kit_meet(&kit, 0);
-    if (bench->rank == 1)
+    if (bench->rank == 1) {
         take_votes(&kit, vote == ONCE ? kit.once : kit.empty, took_s);
-    if (vote == PARKED)
+    }
+    if (vote == PARKED) {
         wait_parked(&kit, bench->rank != 1);
+    }
     kit_meet(&kit, 1);
     moot_stats stats;
     bench_check(kit.m, moot_stats_get(kit.m, &stats), "moot_stats_get");
-    if (bench->rank == 0 && stats.votes < VOTES)
+    if (bench->rank == 0 && stats.votes < VOTES) {
         bench_die("voting: %d tasks, but %llu votes", VOTES,
                   (unsigned long long)stats.votes);
+    }
     kit_close(&kit);
     MPI_Bcast(took_s, VOTES, MPI_DOUBLE, 1, MPI_COMM_WORLD);
     return figure_of(took_s, VOTES);
@@ -112,13 +117,16 @@ static void spawn_branch(struct kit *kit, enum branch branch, moot_task *gathere
     for (int64_t number = 0; number < BRANCH_TASKS; number++) {
         moot_task_spec spec = {
             .kernel = kit->empty, .args = &number, .args_size = sizeof(number)};
-        if (branch == AGREED)
+        if (branch == AGREED) {
             spec.owner = MOOT_ON(1);
-        if (branch == HINTED)
+        }
+        if (branch == HINTED) {
             spec.flags = MOOT_TASK_CONDITIONAL;
+        }
         tasks[number % GATHERED] = kit_spawn(kit, &spec);
-        if ((number + 1) % GATHERED != 0)
+        if ((number + 1) % GATHERED != 0) {
             continue;
+        }
         const int64_t args = -1 - number;
         gatherers[number / GATHERED] =
             kit_spawn(kit, &(moot_task_spec){.kernel = kit->empty,
@@ -127,8 +135,9 @@ static void spawn_branch(struct kit *kit, enum branch branch, moot_task *gathere
                                              .after = tasks,
                                              .after_count = GATHERED,
                                              .owner = MOOT_ON(1)});
-        for (int i = 0; i < GATHERED; i++)
+        for (int i = 0; i < GATHERED; i++) {
             kit_release(kit, tasks[i]);
+        }
     }
 }
 
@@ -165,11 +174,12 @@ static void measure_branch(const struct bench *bench)
                                         "branch-of-10000-hinted-to-agreed"};
     double took_s[BRANCH_KINDS][BRANCHES], ratios[BRANCH_KINDS][BRANCHES];
     uint64_t votes[BRANCH_KINDS][2];
-    for (int i = 0; i < BRANCHES; i++)
+    for (int i = 0; i < BRANCHES; i++) {
         for (int branch = AGREED; branch < BRANCH_KINDS; branch++) {
             took_s[branch][i] = branch_s(bench, (enum branch)branch, votes[branch]);
             ratios[branch][i] = took_s[branch][i] / took_s[AGREED][i];
         }
+    }
     double agreed_s = figure_of(took_s[AGREED], BRANCHES).median;
     for (int branch = ALONE; branch < BRANCH_KINDS; branch++) {
         struct figure ratio = figure_of(ratios[branch], BRANCHES);
@@ -188,10 +198,12 @@ int main(int argc, char **argv)
     (void)argv;
     struct bench bench;
     bench_open(&bench, "voting");
-    if (bench.ranks < 2)
+    if (bench.ranks < 2) {
         bench_die("voting: it takes two ranks");
-    for (int vote = PURE; vote <= PARKED; vote++)
+    }
+    for (int vote = PURE; vote <= PARKED; vote++) {
         measure_vote(&bench, (enum vote)vote);
+    }
     measure_branch(&bench);
     bench_close(&bench);
     return 0;

@@ -21,7 +21,7 @@
  * row without a target: empty tasks of the two ranks by turns, each spawned and waited
  * for by both, the time for each.
  */
-#include "kit.h"
+#include "tests/bench/kit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -49,10 +49,12 @@ static int run_link(moot_call *call, void *user)
     size_t size;
     const struct head *before = moot_call_input(call, 0, &size);
     struct head *out = moot_call_output(call, chain->size);
-    if (out == NULL)
+    if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
-    if (number > 0 && size != chain->size)
+    }
+    if (number > 0 && size != chain->size) {
         return moot_call_fail(call, 0, "the input has another size");
+    }
     memset(out, (int)number, chain->size);
     chain->started_s[number] = started_s;
     chain->duration_before_s[number] = number > 0 ? before->duration_s : 0;
@@ -74,17 +76,19 @@ static size_t run_chain(struct kit *kit, moot_kernel_id kernel, struct chain *ch
                                                 .inputs = &before,
                                                 .input_count = i > 0,
                                                 .owner = MOOT_ON((int)(i % 2))});
-        if (i > 0)
+        if (i > 0) {
             kit_release(kit, before);
+        }
         before = task;
     }
     kit_wait(kit, before);
     kit_release(kit, before);
     size_t count = 0;
-    for (int64_t i = kit->rank; i + 2 < links; i += 2)
+    for (int64_t i = kit->rank; i + 2 < links; i += 2) {
         ways_s[count++] = (chain->started_s[i + 2] - chain->ended_s[i] -
                            chain->duration_before_s[i + 2]) /
                           2;
+    }
     return count;
 }
 
@@ -166,8 +170,9 @@ int main(int argc, char **argv)
     (void)argc;
     struct bench bench;
     bench_open(&bench, "wire");
-    if (bench.ranks < 2)
+    if (bench.ranks < 2) {
         bench_die("wire: it takes two ranks");
+    }
     int runs = (int)bench_number(argv, "--rounds", 10, 1, 1000);
     measure_latency(&bench, runs);
     measure_waits(&bench);

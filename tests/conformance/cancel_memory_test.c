@@ -4,9 +4,9 @@
  * What it fails is pool_take() of what few tasks have, by --wrap; all else finds
  * memory.
  */
-#include "kernels.h"
 #include "node/pool.h"
 #include "node/task.h"
+#include "tests/conformance/kernels.h"
 
 enum { PATIENT = RELAY + 1 };
 
@@ -25,8 +25,9 @@ static int patient(moot_call *call, void *user)
 {
     (void)user;
     begun = true;
-    while (!moot_call_cancelled(call))
+    while (!moot_call_cancelled(call)) {
         nap_ms(1);
+    }
     return MOOT_ERR_CANCELLED;
 }
 
@@ -45,8 +46,9 @@ static void who_cancelled_it_is_told(struct seat *seat)
                &(moot_task_spec){.kernel = seat->kernels[PATIENT], .owner = MOOT_ON(0)},
                &task),
            MOOT_OK);
-    while (!begun)
+    while (!begun) {
         nap_ms(1);
+    }
     if (seat->rank == 1) {
         no_memory = true;
         EXPECT(seat, moot_task_cancel(seat->m, task), MOOT_OK);

@@ -6,7 +6,7 @@
  * must not begin by itself; another rank opens it when it has seen the end.  So nothing
  * here depends on time, except how long a broken runtime is waited for.
  */
-#include "kernels.h"
+#include "tests/conformance/kernels.h"
 
 enum { VICTIM = RELAY + 1, PATIENT, STUBBORN, ALARM_S = 20, SALTS_MAX = 4096 };
 #define SOON MOOT_SECONDS(ALARM_S)
@@ -25,8 +25,9 @@ static int victim(moot_call *call, void *user)
 static void await_cancel(moot_call *call)
 {
     kernels_begun++;
-    for (int ms = 0; !moot_call_cancelled(call) && ms < ALARM_S * 1000; ms++)
+    for (int ms = 0; !moot_call_cancelled(call) && ms < ALARM_S * 1000; ms++) {
         nap_ms(1);
+    }
     told_kernel = moot_call_cancelled(call);
 }
 
@@ -65,7 +66,7 @@ static moot_task_spec spec_of(struct seat *seat, int kernel, const uint64_t *sal
 {
     return (moot_task_spec){.kernel = seat->kernels[kernel],
                             .args = salt,
-                            .args_size = sizeof *salt,
+                            .args_size = sizeof(*salt),
                             .label = "victim"};
 }
 
@@ -94,8 +95,9 @@ static uint64_t salt_for_0(struct seat *seat, int kernel)
         moot_task task = find(seat, &spec);
         int chair = info_of(seat, task).chair;
         EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
-        if (chair == 0)
+        if (chair == 0) {
             return salt;
+        }
     }
     CHECK(seat, !"some task must be chaired by rank 0");
     return salt;
@@ -142,8 +144,9 @@ static moot_task spawn_gate(struct seat *seat)
 /* Nobody else would; but what it cancels itself has ended at once. */
 static void open_if_alone(struct seat *seat)
 {
-    if (seat->size == 1)
+    if (seat->size == 1) {
         gate_open = true;
+    }
 }
 
 /* All see the task end as `code`; whoever is no owner first. */
@@ -155,16 +158,18 @@ static void all_see(struct seat *seat, moot_task task, int code)
         gate_open = true;
     }
     EXPECT(seat, moot_task_wait(seat->m, task, SOON), code);
-    if (code == MOOT_ERR_CANCELLED)
+    if (code == MOOT_ERR_CANCELLED) {
         CHECK(seat, told(seat, "cancelled by rank"));
+    }
 }
 
 /* --- Moments --------------------------------------------------------------------- */
 
 static void cancel_if(struct seat *seat, int canceller, moot_task task)
 {
-    if (seat->rank == canceller)
+    if (seat->rank == canceller) {
         EXPECT(seat, moot_task_cancel(seat->m, task), MOOT_OK);
+    }
 }
 
 /* Nobody has spawned it yet; pinned: who lacks it cannot even know its chair. */
@@ -172,14 +177,16 @@ static void unspawned(struct seat *seat, int canceller, bool pinned)
 {
     uint64_t salt = salt_for_0(seat, VICTIM);
     moot_task_spec spec = spec_of(seat, VICTIM, &salt);
-    if (pinned)
+    if (pinned) {
         spec.owner = MOOT_ON(0);
+    }
     (void)spawn_gate(seat);
     moot_task early = find(seat, &spec);
     cancel_if(seat, canceller, early);
     for (int ms = 0; seat->rank == 0 && !pinned && ms < ALARM_S * 1000; ms++) {
-        if (info_of(seat, early).cancelled_by >= 0)
+        if (info_of(seat, early).cancelled_by >= 0) {
             break;
+        }
         nap_ms(1);
     }
     meet(seat);
@@ -201,14 +208,16 @@ static void unspawned_and_pinned(struct seat *seat, int canceller)
 /* Rank 0 chairs it and never spawns it; who does asks for it before rank 0 blocks. */
 static void being_voted(struct seat *seat, int canceller)
 {
-    if (seat->size == 1)
+    if (seat->size == 1) {
         return;
+    }
     uint64_t salt = salt_for_0(seat, VICTIM);
     moot_task_spec spec = spec_of(seat, VICTIM, &salt);
     moot_task task = seat->rank != 0 ? spawn_spec(seat, &spec) : find(seat, &spec);
     cancel_if(seat, canceller, task);
-    while (seat->rank == 0 && info_of(seat, task).cancelled_by < 0)
+    while (seat->rank == 0 && info_of(seat, task).cancelled_by < 0) {
         nap_ms(1);
+    }
     EXPECT(seat, moot_task_wait(seat->m, task, SOON), MOOT_ERR_CANCELLED);
     meet(seat);
     CHECK(seat, victim_runs == 0);
@@ -245,13 +254,15 @@ static void running(struct seat *seat, int canceller, int kernel, int code)
     uint64_t salt = salt_for_0(seat, kernel);
     moot_task_spec spec = spec_of(seat, kernel, &salt);
     moot_task task = spawn_spec(seat, &spec);
-    for (int ms = 0; kernels_begun == 0 && ms < ALARM_S * 1000; ms++)
+    for (int ms = 0; kernels_begun == 0 && ms < ALARM_S * 1000; ms++) {
         nap_ms(1);
+    }
     cancel_if(seat, canceller, task);
     all_see(seat, task, code);
     CHECK(seat, told_kernel);
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         CHECK(seat, told(seat, "gave up"));
+    }
 }
 
 static void running_and_gives_up(struct seat *seat, int canceller)
@@ -270,8 +281,9 @@ static void result_in_flight(struct seat *seat, int canceller)
     uint64_t salt = salt_for_0(seat, VICTIM);
     moot_task_spec spec = spec_of(seat, VICTIM, &salt);
     moot_task task = spawn_spec(seat, &spec);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         EXPECT(seat, moot_task_wait(seat->m, task, SOON), MOOT_OK);
+    }
     meet(seat);
     cancel_if(seat, canceller, task);
     all_see(seat, task, MOOT_OK);
@@ -296,12 +308,13 @@ static void (*const moments[])(struct seat *seat, int canceller) = {
 
 static void at_every_moment(struct seat *seat)
 {
-    for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++)
+    for (size_t i = 0; i < sizeof(moments) / sizeof(moments[0]); i++) {
         for (int other = 0; other < 2; other++) {
             begin_round(seat);
             moments[i](seat, other ? seat->size - 1 : 0);
             end_round(seat);
         }
+    }
 }
 
 /* --- Many at a time, and what depends on them ------------------------------------ */
@@ -321,8 +334,9 @@ static void sets_and_labels(struct seat *seat)
     begin_round(seat);
     moot_task gate_task = spawn_gate(seat);
     moot_task set[3], step[2], other;
-    for (uint64_t i = 0; i < 3; i++)
+    for (uint64_t i = 0; i < 3; i++) {
         set[i] = spawn_labelled(seat, 100 + i, NULL, &gate_task);
+    }
     step[0] = spawn_labelled(seat, 200, "step/1", &gate_task);
     step[1] = spawn_labelled(seat, 201, "step/2", &gate_task);
     other = spawn_labelled(seat, 300, "stem", &gate_task);
@@ -334,10 +348,12 @@ static void sets_and_labels(struct seat *seat)
         EXPECT(seat, moot_task_cancel_all(seat->m, set, 3), MOOT_OK);
         EXPECT(seat, moot_task_cancel_label(seat->m, "step/"), MOOT_OK);
         open_if_alone(seat);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             EXPECT(seat, moot_task_wait(seat->m, set[i], SOON), MOOT_ERR_CANCELLED);
-        for (int i = 0; i < 2; i++)
+        }
+        for (int i = 0; i < 2; i++) {
             EXPECT(seat, moot_task_wait(seat->m, step[i], SOON), MOOT_ERR_CANCELLED);
+        }
         gate_open = true;
     }
     EXPECT(seat, moot_task_wait_all(seat->m, set, 3, SOON), MOOT_ERR_CANCELLED);
@@ -355,15 +371,19 @@ static void everything(struct seat *seat)
 
     for (uint64_t i = 0; i < 20; i++) {
         tasks[i] = spawn_labelled(seat, base + i, i % 2 ? "odd" : NULL, &gate_task);
-        if (i % 3 == 0)
+        if (i % 3 == 0) {
             EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
+        }
     }
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         EXPECT(seat, moot_task_cancel_label(seat->m, ""), MOOT_OK);
+    }
     open_if_alone(seat);
-    for (uint64_t i = 0; i < 20; i++)
-        if (i % 3 != 0)
+    for (uint64_t i = 0; i < 20; i++) {
+        if (i % 3 != 0) {
             EXPECT(seat, moot_task_wait(seat->m, tasks[i], SOON), MOOT_ERR_CANCELLED);
+        }
+    }
     end_round(seat);
     CHECK(seat, victim_runs == 0);
 }
@@ -381,7 +401,7 @@ static void dependents_fail(struct seat *seat)
     all_see(seat, first, MOOT_ERR_CANCELLED);
     EXPECT(seat, moot_task_wait(seat->m, third, SOON), MOOT_ERR_TASK_FAILED);
     char by[64];
-    snprintf(by, sizeof by, "it was cancelled by rank %d", seat->size - 1);
+    snprintf(by, sizeof(by), "it was cancelled by rank %d", seat->size - 1);
     CHECK(seat, told(seat, by) && told(seat, "'first'") && told(seat, "'second'"));
     CHECK(seat, victim_runs == 0);
     end_round(seat);
@@ -398,9 +418,10 @@ static int racer(moot_call *call, void *user)
     (void)user;
     const uint64_t *args = moot_call_args(call, NULL);
     start_of[args[0]] = starts_count++;
-    uint64_t *out = moot_call_output(call, sizeof *out);
-    if (out == NULL)
+    uint64_t *out = moot_call_output(call, sizeof(*out));
+    if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *out = args[0];
     nap_ms(2);
     return MOOT_OK;
@@ -417,14 +438,15 @@ static moot_task spawn_race(struct seat *seat)
 {
     moot_task last = {0};
     begin_round(seat);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         starts_count = 0;
+    }
     (void)spawn_gate(seat);
     for (uint64_t i = 0; i <= ROUTINES; i++) {
         const uint64_t args[2] = {i, round_number};
         last = spawn_spec(seat, &(moot_task_spec){.kernel = seat->kernels[VICTIM],
                                                   .args = args,
-                                                  .args_size = sizeof args,
+                                                  .args_size = sizeof(args),
                                                   .owner = MOOT_ON(0)});
     }
     return last;
@@ -447,14 +469,14 @@ static void inputs_inherit_priority(struct seat *seat)
     uint64_t more = 0;
     moot_task middle = spawn_spec(seat, &(moot_task_spec){.kernel = seat->kernels[SUM],
                                                           .args = &more,
-                                                          .args_size = sizeof more,
+                                                          .args_size = sizeof(more),
                                                           .inputs = &one,
                                                           .input_count = 1});
     more = round_number;
     moot_task urgent =
         spawn_spec(seat, &(moot_task_spec){.kernel = seat->kernels[SUM],
                                            .args = &more,
-                                           .args_size = sizeof more,
+                                           .args_size = sizeof(more),
                                            .inputs = &middle,
                                            .input_count = 1,
                                            .owner = MOOT_ON(seat->size - 1),
@@ -466,16 +488,18 @@ static void inputs_inherit_priority(struct seat *seat)
  * its only thread that runs kernels stands at the gate. */
 static void a_motion_brings_the_priority(struct seat *seat)
 {
-    if (seat->size == 1)
+    if (seat->size == 1) {
         return;
+    }
     moot_task one = spawn_race(seat);
     if (seat->rank == seat->size - 1) {
-        while (gates_standing == 0)
+        while (gates_standing == 0) {
             nap_ms(1);
+        }
         uint64_t more = round_number;
         one = spawn_spec(seat, &(moot_task_spec){.kernel = seat->kernels[SUM],
                                                  .args = &more,
-                                                 .args_size = sizeof more,
+                                                 .args_size = sizeof(more),
                                                  .inputs = &one,
                                                  .input_count = 1,
                                                  .owner = MOOT_ON(seat->size - 1),
@@ -497,8 +521,9 @@ static int flaky(moot_call *call, void *user)
     (void)user;
     const uint64_t *args = moot_call_args(call, NULL);
     int run = ++flaky_runs;
-    if ((uint64_t)run <= args[0])
+    if ((uint64_t)run <= args[0]) {
         return moot_call_fail(call, 7, "the pump is dry");
+    }
     return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
@@ -530,14 +555,15 @@ static moot_task spawn_flaky(struct seat *seat, int kernel, uint64_t times)
     const uint64_t args[2] = {times, round_number};
     return spawn_spec(seat, &(moot_task_spec){.kernel = seat->kernels[kernel],
                                               .args = args,
-                                              .args_size = sizeof args});
+                                              .args_size = sizeof(args)});
 }
 
 static void failures_are_retried(struct seat *seat)
 {
     static atomic_int retried;
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         retried = 0;
+    }
     for (int kernel = FLAKY; kernel <= STEADFAST; kernel++) {
         moot_task task = spawn_flaky(seat, kernel, 2);
         EXPECT(seat, moot_task_wait(seat->m, task, SOON), MOOT_OK);
@@ -556,11 +582,13 @@ static void failures_are_retried(struct seat *seat)
 static void what_rests_can_be_cancelled(struct seat *seat)
 {
     moot_task task = spawn_flaky(seat, SLEEPER, 1);
-    for (int ms = 0; flaky_runs == 0 && ms < ALARM_S * 1000; ms++)
+    for (int ms = 0; flaky_runs == 0 && ms < ALARM_S * 1000; ms++) {
         (void)moot_task_wait(seat->m, task, MOOT_MILLISECONDS(1));
+    }
     meet(seat);
-    if (seat->rank == seat->size - 1)
+    if (seat->rank == seat->size - 1) {
         EXPECT(seat, moot_task_cancel(seat->m, task), MOOT_OK);
+    }
     EXPECT(seat, moot_task_wait(seat->m, task, SOON), MOOT_ERR_CANCELLED);
     meet(seat);
     CHECK(seat, flaky_runs == 1);
@@ -605,5 +633,5 @@ int main(int argc, char **argv)
         CONTROL_SCENE(what_rests_can_be_cancelled, retry_kernels),
         CONTROL_SCENE(wrong_retries_are_refused, retry_kernels),
     };
-    return play_all(scenes, sizeof scenes / sizeof scenes[0], argc, argv);
+    return play_all(scenes, sizeof(scenes) / sizeof(scenes[0]), argc, argv);
 }

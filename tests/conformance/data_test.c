@@ -5,7 +5,7 @@
  * A version here is a vector of PLACES equal numbers, so that one changed while it is
  * read is seen: its numbers are not equal.
  */
-#include "ranks.h"
+#include "tests/conformance/ranks.h"
 
 enum { PLACES = 512, BYTES = PLACES * sizeof(uint64_t) };
 enum { MAKE, ADD, DIGEST, SWAP, ODD, TWO_OF_THREE, GATE, STUMBLER };
@@ -15,9 +15,11 @@ static atomic_bool gate_open;
 
 static bool all_equal(const uint64_t *vector)
 {
-    for (int i = 1; i < PLACES; i++)
-        if (vector[i] != vector[0])
+    for (int i = 1; i < PLACES; i++) {
+        if (vector[i] != vector[0]) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -27,8 +29,9 @@ static int make(moot_call *call, void *user)
     (void)user;
     const uint64_t *number = moot_call_args(call, NULL);
     uint64_t *vector = moot_call_output(call, BYTES);
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < PLACES; i++) {
         vector[i] = *number;
+    }
     return MOOT_OK;
 }
 
@@ -39,18 +42,23 @@ static int add(moot_call *call, void *user)
     const uint64_t *number = moot_call_args(call, NULL);
     const void *before = moot_call_input(call, 0, NULL);
     uint64_t more = *number;
-    for (size_t i = 1; i < moot_call_input_count(call); i++)
+    for (size_t i = 1; i < moot_call_input_count(call); i++) {
         more += *(const uint64_t *)moot_call_input(call, i, NULL);
+    }
     uint64_t *vector = moot_call_update(call, 0);
     if (vector == NULL || !all_equal(vector) || moot_call_update(call, 0) != vector ||
-        moot_call_input(call, 0, NULL) != vector || moot_call_update(call, 99) != NULL)
+        moot_call_input(call, 0, NULL) != vector ||
+        moot_call_update(call, 99) != NULL) {
         return moot_call_fail(call, 1, "not what was made");
-    if (before == vector)
+    }
+    if (before == vector) {
         in_place++;
-    else
+    } else {
         copied++;
-    for (int i = 0; i < PLACES; i++)
+    }
+    for (int i = 0; i < PLACES; i++) {
         vector[i] = vector[i] * 3 + more;
+    }
     return MOOT_OK;
 }
 
@@ -58,12 +66,13 @@ static int add(moot_call *call, void *user)
 static int digest(moot_call *call, void *user)
 {
     (void)user;
-    uint64_t *sum = moot_call_output(call, sizeof *sum);
+    uint64_t *sum = moot_call_output(call, sizeof(*sum));
     *sum = 0;
     for (size_t i = 0; i < moot_call_input_count(call); i++) {
         const uint64_t *vector = moot_call_input(call, i, NULL);
-        if (vector == NULL || !all_equal(vector))
+        if (vector == NULL || !all_equal(vector)) {
             return moot_call_fail(call, 2, "a version changed under its reader");
+        }
         *sum = *sum * 31 + vector[0];
     }
     return MOOT_OK;
@@ -79,8 +88,9 @@ static int swap(moot_call *call, void *user)
     for (int k = 0; error == MOOT_OK && k < 2; k++) {
         const uint64_t *from = moot_call_input(call, 1 - (size_t)k, NULL);
         uint64_t *to = parts[k];
-        for (int i = 0; i < PLACES; i++)
+        for (int i = 0; i < PLACES; i++) {
             to[i] = from[i] + (uint64_t)k;
+        }
     }
     return error;
 }
@@ -100,8 +110,9 @@ static int two_of_three(moot_call *call, void *user)
     size_t many[65] = {0};
     void *too_many[65];
     if (moot_call_parts(call, 65, many, too_many) != MOOT_ERR_LIMIT ||
-        moot_call_parts(call, 0, sizes, parts) != MOOT_ERR_INVALID)
+        moot_call_parts(call, 0, sizes, parts) != MOOT_ERR_INVALID) {
         return moot_call_fail(call, 1, "it took what it should refuse");
+    }
     int error = moot_call_parts(call, 2, sizes, parts);
     memset(parts[0], 7, 8);
     return error;
@@ -112,16 +123,18 @@ static int stumble(moot_call *call, void *user)
 {
     atomic_int *left = user;
     uint64_t *vector = moot_call_update(call, 0);
-    for (int i = 0; vector != NULL && i < PLACES; i++)
+    for (int i = 0; vector != NULL && i < PLACES; i++) {
         vector[i] += 100;
+    }
     return vector != NULL && (*left)-- <= 0 ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
 /* as make, once the gate is open */
 static int gate(moot_call *call, void *user)
 {
-    while (!gate_open)
+    while (!gate_open) {
         nap_ms(1);
+    }
     return make(call, user);
 }
 
@@ -155,7 +168,7 @@ static moot_task run(struct seat *seat, int kernel, uint64_t number,
            moot_data_spawn(seat->m,
                            &(moot_task_spec){.kernel = seat->kernels[kernel],
                                              .args = &number,
-                                             .args_size = sizeof number},
+                                             .args_size = sizeof(number)},
                            accesses, count, &task),
            MOOT_OK);
     return task;
@@ -172,8 +185,9 @@ static uint64_t number_of(struct seat *seat, moot_task task)
     size_t size = 0;
     uint64_t number = 0;
     EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &bytes, &size), MOOT_OK);
-    if (bytes != NULL && size >= sizeof number)
-        memcpy(&number, bytes, sizeof number);
+    if (bytes != NULL && size >= sizeof(number)) {
+        memcpy(&number, bytes, sizeof(number));
+    }
     return number;
 }
 
@@ -201,16 +215,19 @@ static void order_of_accesses(struct seat *seat)
     meet(seat);
     forget(seat, run(seat, MAKE, number, &(moot_access){x, MOOT_WRITE}, 1));
     for (int i = 0; i < ROUNDS; i++) {
-        for (uint64_t k = 0; k < READERS; k++) /* the argument makes them distinct */
+        for (uint64_t k = 0; k < READERS; k++) { /* the argument makes them distinct */
             readers[i][k] = run(seat, DIGEST, k, &(moot_access){x, MOOT_READ}, 1);
+        }
         wanted[i] = number;
         number = number * 3 + (uint64_t)i;
         forget(seat, run(seat, ADD, (uint64_t)i, &(moot_access){x, MOOT_READWRITE}, 1));
     }
     CHECK(seat, newest(seat, x) == number);
-    for (int i = 0; i < ROUNDS; i++)
-        for (int k = 0; k < READERS; k++)
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int k = 0; k < READERS; k++) {
             CHECK(seat, number_of(seat, readers[i][k]) == wanted[i]);
+        }
+    }
     CHECK(seat, moot_data_release(seat->m, x) == MOOT_OK);
     moot_stats stats = {0};
     moot_stats_get(seat->m, &stats);
@@ -238,7 +255,7 @@ static void in_place_where_it_came(struct seat *seat)
                moot_data_spawn(seat->m,
                                &(moot_task_spec){.kernel = seat->kernels[ADD],
                                                  .args = &more,
-                                                 .args_size = sizeof more,
+                                                 .args_size = sizeof(more),
                                                  .owner = MOOT_ON(i % seat->size)},
                                &(moot_access){x, MOOT_READWRITE}, 1, &task),
                MOOT_OK);
@@ -286,7 +303,7 @@ static moot_task run_on(struct seat *seat, int rank, int kernel,
            moot_data_spawn(seat->m,
                            &(moot_task_spec){.kernel = seat->kernels[kernel],
                                              .args = &number,
-                                             .args_size = sizeof number,
+                                             .args_size = sizeof(number),
                                              .owner = MOOT_ON(rank)},
                            accesses, count, &task),
            MOOT_OK);
@@ -308,8 +325,9 @@ static void a_reader_that_still_waits(struct seat *seat)
     moot_access two[] = {{x, MOOT_READ}, {late, MOOT_READ}};
     moot_task reader = run_on(seat, 1, DIGEST, two, 2);
     forget(seat, run_on(seat, 1, ADD, &(moot_access){x, MOOT_READWRITE}, 1));
-    if (seat->rank <= 1) /* rank 0 runs its part while it waits */
+    if (seat->rank <= 1) { /* rank 0 runs its part while it waits */
         CHECK(seat, newest(seat, x) == 24);
+    }
     meet(seat);
     gate_open = true;
     CHECK(seat, number_of(seat, reader) == 6 * 31 + 6);
@@ -342,8 +360,9 @@ static void parts_of_a_result(struct seat *seat)
     forget(seat, run(seat, MAKE, 10, &(moot_access){x, MOOT_WRITE}, 1));
     forget(seat, run(seat, MAKE, 20, &(moot_access){y, MOOT_WRITE}, 1));
     moot_access both[] = {{x, MOOT_READWRITE}, {y, MOOT_READWRITE}};
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 5; i++) {
         forget(seat, run(seat, SWAP, 0, both, 2));
+    }
     CHECK(seat, newest(seat, x) == 22 && newest(seat, y) == 13);
     moot_access all[] = {{x, MOOT_WRITE}, {y, MOOT_WRITE}, {z, MOOT_WRITE}};
     moot_task whole = run(seat, TWO_OF_THREE, 0, all, 3), task = {0};
@@ -372,12 +391,12 @@ static void same_task_as_by_hand(struct seat *seat)
     moot_task first = {0}, by_hand = {0}, by_data = {0};
     moot_data x = {0};
     moot_task_spec make_spec = {
-        .kernel = seat->kernels[MAKE], .args = &number, .args_size = sizeof number};
+        .kernel = seat->kernels[MAKE], .args = &number, .args_size = sizeof(number)};
     EXPECT(seat, moot_task_spawn(seat->m, &make_spec, &first), MOOT_OK);
     EXPECT(seat, moot_data_new(seat->m, first, &x), MOOT_OK);
     moot_task_spec add_spec = {.kernel = seat->kernels[ADD],
                                .args = &more,
-                               .args_size = sizeof more,
+                               .args_size = sizeof(more),
                                .inputs = &first,
                                .input_count = 1};
     if (seat->rank % 2 == 0) {
@@ -399,7 +418,7 @@ static void refusals(struct seat *seat)
     moot_task task = {0};
     uint64_t number = 1;
     moot_task_spec spec = {
-        .kernel = seat->kernels[MAKE], .args = &number, .args_size = sizeof number};
+        .kernel = seat->kernels[MAKE], .args = &number, .args_size = sizeof(number)};
     EXPECT(seat, moot_data_release(m, gone), MOOT_OK);
     EXPECT(seat, moot_data_release(m, gone), MOOT_ERR_STALE);
     again = data_new(seat);
@@ -418,9 +437,10 @@ static void refusals(struct seat *seat)
         {{{{0}, MOOT_WRITE}}, 1, MOOT_ERR_FOREIGN},
         {{{{spec.kernel.id}, MOOT_WRITE}}, 1, MOOT_ERR_FOREIGN},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         EXPECT(seat, moot_data_spawn(m, &spec, rows[i].accesses, rows[i].count, &task),
                rows[i].code);
+    }
     spec.kernel.id = 0;
     EXPECT(seat, moot_data_spawn(m, &spec, &(moot_access){x, MOOT_WRITE}, 1, &task),
            MOOT_ERR_UNKNOWN_KERNEL);

@@ -1,15 +1,16 @@
 /* divergence_test.c - ranks of one process that spawn different tasks, tasks that
  * spawn tasks, ranks that are busy elsewhere, and the modes strict and trust.
  */
-#include "kernels.h"
+#include "tests/conformance/kernels.h"
 
 /* --- Diverging ------------------------------------------------------------------ */
 
 /* Each task is spawned by one rank only, whoever its chair is. */
 static void one_rank_each(struct seat *seat)
 {
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         square_runs = 0;
+    }
     meet(seat);
     for (uint64_t i = 0; i < 40; i++) {
         if (i % (uint64_t)seat->size == (uint64_t)seat->rank) {
@@ -37,13 +38,15 @@ static void all_but_one(struct seat *seat)
             .kernel = seat->kernels[SQUARE], .args = &x, .args_size = sizeof(x)};
         EXPECT(seat, moot_spec_hash(seat->m, &spec, &hash), MOOT_OK);
         bool skips = seat->size > 1 && i % (uint64_t)seat->size == (uint64_t)seat->rank;
-        if (skips)
+        if (skips) {
             EXPECT(seat, moot_task_find(seat->m, &hash, &tasks[i]), MOOT_OK);
-        else
+        } else {
             EXPECT(seat, moot_task_spawn(seat->m, &spec, &tasks[i]), MOOT_OK);
+        }
     }
-    for (uint64_t i = 0; i < 30; i++)
+    for (uint64_t i = 0; i < 30; i++) {
         CHECK(seat, fetch_u64(seat, tasks[i]) == (700 + i) * (700 + i));
+    }
 }
 
 static void conditional(struct seat *seat)
@@ -126,8 +129,9 @@ static void asks_too_late(struct seat *seat)
     moot_hash first = hash_u64(seat, SQUARE, 0);
     moot_task task = {0};
     for (uint64_t i = 0; i < COUNT; i++) {
-        if (i > 0)
+        if (i > 0) {
             EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+        }
         task = spawn_u64(seat, SQUARE, i);
     }
     EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
@@ -149,8 +153,9 @@ static void spawn_ahead(struct seat *seat, uint64_t first, atomic_uint *count)
 {
     moot_task task = {0};
     for (uint64_t i = 0; i < AHEAD; i++) {
-        if (i > 0)
+        if (i > 0) {
             EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+        }
         task = spawn_u64(seat, SQUARE, first + i);
         atomic_fetch_add(count, 1);
     }
@@ -169,8 +174,9 @@ static void spawns_what_nobody_else_does(struct seat *seat)
 static void goes_on_alone(struct seat *seat)
 {
     static atomic_uint ahead;
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         atomic_store(&ahead, 0);
+    }
     meet(seat);
     unsigned before = 1, now = 0;
     while (seat->rank == 1 && (now == 0 || now != before)) {
@@ -179,8 +185,9 @@ static void goes_on_alone(struct seat *seat)
         now = atomic_load(&ahead);
     }
     CHECK(seat, now < 2 * ROOM);
-    while (seat->rank == 1 && atomic_load(&ahead) < AHEAD)
+    while (seat->rank == 1 && atomic_load(&ahead) < AHEAD) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
     atomic_uint mine = 0;
     spawn_ahead(seat, 0, seat->rank == 0 ? &ahead : &mine);
 }
@@ -190,8 +197,9 @@ static void goes_on_alone(struct seat *seat)
  * no rank may stay in them for ever. */
 static void opens_the_gate_at_last(struct seat *seat)
 {
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         gate_open = false;
+    }
     meet(seat);
     moot_task standing = {0}, task = {0};
     EXPECT(seat,
@@ -200,12 +208,14 @@ static void opens_the_gate_at_last(struct seat *seat)
                &(moot_task_spec){.kernel = seat->kernels[GATE], .owner = MOOT_ON(0)},
                &standing),
            MOOT_OK);
-    while (gates_standing == 0)
+    while (gates_standing == 0) {
         nap_ms(1); /* outside of the library, that the worker takes it */
+    }
     double begun_s = now_s();
     for (uint64_t i = 0; i < AHEAD; i++) {
-        if (i > 0)
+        if (i > 0) {
             EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+        }
         EXPECT(seat,
                moot_task_spawn(seat->m,
                                &(moot_task_spec){.kernel = seat->kernels[SQUARE],
@@ -224,13 +234,15 @@ static void opens_the_gate_at_last(struct seat *seat)
 
 static void once_tasks(struct seat *seat)
 {
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         once_runs = 0;
+    }
     meet(seat);
     for (int i = 0; i < 20; i++) {
         bool mine = i % 2 == 0 || i % seat->size == seat->rank;
-        if (!mine)
+        if (!mine) {
             continue;
+        }
         moot_task task;
         EXPECT(seat,
                moot_task_spawn(seat->m,
@@ -254,8 +266,9 @@ static void once_after(struct seat *seat)
 
 static void nested(struct seat *seat)
 {
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         tree_runs = 0;
+    }
     meet(seat);
     moot_task root = spawn_u64(seat, TREE, 6);
     CHECK(seat, fetch_u64(seat, root) == 127);
@@ -317,10 +330,11 @@ static void need_of_busy(struct seat *seat, uint64_t first)
 static void busy_chair(struct seat *seat)
 {
     meet(seat);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         nap_ms(400);
-    else
+    } else {
         need_of_busy(seat, 60000);
+    }
 }
 
 /* A task that takes so long, behind another. */
@@ -350,17 +364,19 @@ static void busy_after_long_wait(struct seat *seat)
     enum { WAIT_MS = 100, BUSY_MS = 400 };
     moot_task late = spawn_slow(seat, 1, WAIT_MS, 1, NULL);
     EXPECT(seat, moot_task_wait(seat->m, late, MOOT_FOREVER), MOOT_OK);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         nap_ms(BUSY_MS);
-    else
+    } else {
         need_of_busy(seat, 100000);
+    }
     meet(seat);
     late = spawn_slow(seat, 1, WAIT_MS, 2, NULL);
     moot_task busy = spawn_slow(seat, 0, BUSY_MS, 3, &late);
     EXPECT(seat, moot_task_wait(seat->m, seat->rank == 0 ? busy : late, MOOT_FOREVER),
            MOOT_OK);
-    if (seat->rank != 0)
+    if (seat->rank != 0) {
         need_of_busy(seat, 110000);
+    }
     meet(seat);
 }
 
@@ -379,14 +395,16 @@ static void strict(struct seat *seat)
     while (code == MOOT_OK && now_s() - begin < 20) {
         x += x == 4 && seat->rank == 1 ? 100 : 1;
         code = moot_task_spawn(seat->m, &spec, &task);
-        if (code == MOOT_OK)
+        if (code == MOOT_OK) {
             code = moot_task_wait(seat->m, task, MOOT_FOREVER);
+        }
     }
     CHECK(seat, code == MOOT_ERR_DIVERGED);
     CHECK(seat, told(seat, "_test.c:"));
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_ERR_DIVERGED);
-    while (!reported(seat, "diverged") && now_s() - begin < 20)
+    while (!reported(seat, "diverged") && now_s() - begin < 20) {
         nap_ms(1); /* the helper may be about to call the hook */
+    }
     CHECK(seat, reported(seat, "diverged"));
     CHECK(seat, reported(seat, "The first difference is spawn number 5 of lane 0"));
     CHECK(seat, reported(seat, "\n! "));
@@ -402,8 +420,9 @@ static void strict_after(struct seat *seat)
  */
 static void trust(struct seat *seat)
 {
-    if (seat->rank != 0)
+    if (seat->rank != 0) {
         return;
+    }
     int code = MOOT_OK;
     for (uint64_t i = 0; i < 12 && code == MOOT_OK; i++) {
         moot_task task = spawn_u64(seat, SQUARE, 4000 + i);

@@ -1,7 +1,7 @@
 /* faulty_test.c - ranks of one process whose messages a fault plan harms: what is lost,
  * repeated, late or out of order changes nothing, and who is cut off is told.
  */
-#include "kernels.h"
+#include "tests/conformance/kernels.h"
 
 enum { TASKS = 40, BIG_BYTES = 300000 };
 
@@ -11,10 +11,11 @@ static void spread_and_sum(struct seat *seat)
     moot_task task;
     for (uint64_t i = 0; i < TASKS; i++) {
         moot_hash hash = hash_u64(seat, SQUARE, i);
-        if (i % (uint64_t)seat->size == (uint64_t)seat->rank)
+        if (i % (uint64_t)seat->size == (uint64_t)seat->rank) {
             task = spawn_u64(seat, SQUARE, i);
-        else
+        } else {
             EXPECT(seat, moot_task_find(seat->m, &hash, &task), MOOT_OK);
+        }
         CHECK(seat, fetch_u64(seat, task) == i * i);
     }
 }
@@ -31,8 +32,9 @@ static void big_results(struct seat *seat)
             moot_task_fetch(seat->m, task, MOOT_FOREVER, (const void **)&data, &size),
             MOOT_OK);
         CHECK(seat, size == BIG_BYTES + i && data != NULL);
-        for (size_t at = 0; data != NULL && at < size; at += 997)
+        for (size_t at = 0; data != NULL && at < size; at += 997) {
             CHECK(seat, data[at] == (unsigned char)(at * 31 + at / 251));
+        }
     }
 }
 
@@ -45,8 +47,9 @@ static void cut_off(struct seat *seat)
         moot_task task = spawn_u64(seat, SQUARE, i);
         code = moot_task_wait(seat->m, task, MOOT_FOREVER);
         nap_ms(1);
-        if (!last && i == 1500)
+        if (!last && i == 1500) {
             break;
+        }
     }
     CHECK(seat, code == (last ? MOOT_ERR_NO_QUORUM : MOOT_OK));
     CHECK(seat, last || moot_present(seat->m, seat->size - 1) == 0);
@@ -100,12 +103,15 @@ static void make_again_in_vain(struct seat *seat, bool knows_input)
         cut_off_here(seat);
         return;
     }
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
-    if (knows_input)
+    }
+    if (knows_input) {
         EXPECT(seat, moot_task_wait(seat->m, input, MOOT_FOREVER), MOOT_OK);
-    while (moot_present(seat->m, 2) != 0)
+    }
+    while (moot_present(seat->m, 2) != 0) {
         nap_ms(1);
+    }
     const void *data;
     EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, &(size_t){0}),
            MOOT_ERR_RESULT_LOST);
@@ -135,8 +141,9 @@ static void note(void *user, const moot_event *event)
     struct told *told = user;
     told->blocked += event->kind == MOOT_EVENT_BLOCKED;
     told->failed += event->kind == MOOT_EVENT_FAILED;
-    if (event->kind == MOOT_EVENT_FAILED)
+    if (event->kind == MOOT_EVENT_FAILED) {
         told->status = event->status;
+    }
 }
 
 /* The others know of rank 2's task that it ended well when that is cut off with its
@@ -156,14 +163,16 @@ static void end_known_and_bytes_lost(struct seat *seat)
     }
     EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
     EXPECT(seat, moot_watch_add(seat->m, &watch, &(moot_watch_id){0}), MOOT_OK);
-    while (moot_present(seat->m, 2) != 0)
+    while (moot_present(seat->m, 2) != 0) {
         nap_ms(1);
+    }
     expect_fetch(seat, task, MOOT_ERR_NO_CANDIDATE);
     EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
     EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
     CHECK(seat, info.state == MOOT_TASK_DONE && info.status == MOOT_OK);
-    while (told->failed == 0)
+    while (told->failed == 0) {
         nap_ms(1);
+    }
     /* Its chair may have found that out at once. */
     CHECK(seat, told->blocked == 1 || (told->blocked == 0 && info.chair == seat->rank));
     CHECK(seat, told->failed == 1 && told->status == MOOT_ERR_NO_CANDIDATE);
@@ -226,10 +235,12 @@ static void lose_with_input(struct seat *seat, moot_task input, bool hears,
         cut_off_here(seat);
         return;
     }
-    if (hears)
+    if (hears) {
         EXPECT(seat, moot_task_wait(seat->m, input, MOOT_FOREVER), MOOT_OK);
-    while (moot_present(seat->m, 2) != 0)
+    }
+    while (moot_present(seat->m, 2) != 0) {
         nap_ms(1);
+    }
     expect_fetch(seat, task, MOOT_ERR_RESULT_LOST);
     CHECK(seat, told(seat, "input 0 failed"));
     CHECK(seat, told(seat, why));
@@ -251,7 +262,7 @@ static void lost_with_what_varies(struct seat *seat, int hears)
     moot_task_info info = {.chair = -1};
     for (uint64_t value = 0; info.chair != 2; value++) {
         moot_task_spec spec = {
-            .kernel = varies, .args = &value, .args_size = sizeof value};
+            .kernel = varies, .args = &value, .args_size = sizeof(value)};
         EXPECT(seat, moot_task_spawn(seat->m, &spec, &input), MOOT_OK);
         EXPECT(seat, moot_task_info(seat->m, input, &info), MOOT_OK);
     }
@@ -263,13 +274,14 @@ static void lost_as_rank_1_knew(struct seat *seat) { lost_with_what_varies(seat,
 
 static int is_it(void *hash, const moot_task_info *info)
 {
-    return memcmp(hash, &info->hash, sizeof info->hash) == 0;
+    return memcmp(hash, &info->hash, sizeof(info->hash)) == 0;
 }
 
 static void wait_until_forgotten(struct seat *seat, moot_hash hash)
 {
-    while (moot_tasks_each(seat->m, NULL, is_it, &hash) != MOOT_OK)
+    while (moot_tasks_each(seat->m, NULL, is_it, &hash) != MOOT_OK) {
         nap_ms(1);
+    }
 }
 
 /* Two tasks that rank 2 runs, in a scope that all close, from the result of a scope
@@ -299,15 +311,17 @@ static void made_from_forgotten(struct seat *seat)
 {
     moot_task tasks[2];
     const moot_hash input = spawn_in_scopes(seat, tasks);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         expect_fetch(seat, tasks[0], MOOT_OK);
+    }
     wait_until_forgotten(seat, input);
     if (seat->rank == 2) {
         cut_off_here(seat);
         return;
     }
-    while (moot_present(seat->m, 2) != 0)
+    while (moot_present(seat->m, 2) != 0) {
         nap_ms(1);
+    }
     expect_fetch(seat, tasks[0], MOOT_OK);
     expect_fetch(seat, tasks[1], MOOT_ERR_RESULT_LOST);
     CHECK(seat, told(seat, "cannot run again: an input of it has been forgotten"));

@@ -1,6 +1,6 @@
 /* flow_test.c - what a program may rely on that waits for some, continues, and groups.
  */
-#include "kernels.h"
+#include "tests/conformance/kernels.h"
 
 enum { BURST = RELAY + 1, SORROW, KEEPER, LATE, MOTHER };
 
@@ -13,11 +13,13 @@ static void some_of_many(struct seat *seat)
     moot_task tasks[COUNT];
     bool seen[COUNT] = {false};
     size_t indices[COUNT], done = 0, left = COUNT;
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         gate_open = false;
+    }
     meet(seat);
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         tasks[i] = spawn_u64(seat, SQUARE, i);
+    }
     while (left > 0) {
         EXPECT(seat,
                moot_task_wait_some(seat->m, tasks, COUNT, MOOT_FOREVER, indices, &done),
@@ -31,14 +33,18 @@ static void some_of_many(struct seat *seat)
             EXPECT(seat, moot_task_info(seat->m, tasks[indices[i]], &info), MOOT_OK);
             CHECK(seat, info.state == MOOT_TASK_DONE);
         }
-        for (size_t i = 0; i < COUNT; i++)
+        for (size_t i = 0; i < COUNT; i++) {
             left -= seen[i];
-        if (left > 0) /* what is left ends when it is waited for */
+        }
+        if (left > 0) { /* what is left ends when it is waited for */
             EXPECT(seat, moot_task_wait(seat->m, tasks[COUNT - 1], MOOT_FOREVER),
                    MOOT_OK);
-        for (size_t i = 0; left > 0 && i < COUNT; i++)
-            if (!seen[i])
+        }
+        for (size_t i = 0; left > 0 && i < COUNT; i++) {
+            if (!seen[i]) {
                 EXPECT(seat, moot_task_wait(seat->m, tasks[i], MOOT_FOREVER), MOOT_OK);
+            }
+        }
     }
 }
 
@@ -46,8 +52,9 @@ static void some_of_many(struct seat *seat)
  * first that failed gives the code. */
 static void some_and_not_others(struct seat *seat)
 {
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         gate_open = false;
+    }
     meet(seat);
     moot_task_spec spec = {.kernel = seat->kernels[GATE], .owner = MOOT_ON(0)};
     moot_task tasks[3];
@@ -75,8 +82,9 @@ static void some_and_not_others(struct seat *seat)
                moot_task_wait_some(seat->m, tasks, 3, MOOT_FOREVER, indices, &done),
                MOOT_ERR_TASK_FAILED);
         CHECK(seat, told(seat, "the pump is dry"));
-        if (seat->size > 1)
+        if (seat->size > 1) {
             CHECK(seat, done == 2 && indices[0] == 1 && indices[1] == 2);
+        }
     }
     meet(seat);
     gate_open = true;
@@ -117,8 +125,9 @@ static void continuations(struct seat *seat)
         at = next;
     }
     CHECK(seat, fetch_u64(seat, at) == 9 + LENGTH * (LENGTH + 1) / 2);
-    for (uint64_t i = 0; i < WIDTH; i++)
+    for (uint64_t i = 0; i < WIDTH; i++) {
         many[i] = spawn_u64(seat, SQUARE, i);
+    }
     CHECK(seat, fetch_u64(seat, then_u64(seat, at, 0, many, WIDTH)) ==
                     9 + LENGTH * (LENGTH + 1) / 2 + 2470);
     moot_task by_hand[] = {many[2], many[3]}, same[2];
@@ -127,7 +136,7 @@ static void continuations(struct seat *seat)
     moot_task_info one, other;
     EXPECT(seat, moot_task_info(seat->m, same[0], &one), MOOT_OK);
     EXPECT(seat, moot_task_info(seat->m, same[1], &other), MOOT_OK);
-    CHECK(seat, memcmp(&one.hash, &other.hash, sizeof one.hash) == 0);
+    CHECK(seat, memcmp(&one.hash, &other.hash, sizeof(one.hash)) == 0);
     CHECK(seat, strstr(one.site, "flow_test.c:") != NULL);
 }
 
@@ -171,12 +180,13 @@ static int burst(moot_call *call, void *user)
     for (uint64_t i = 0; error == MOOT_OK && burst->depth > 0 && i < 3; i++) {
         struct burst args = {burst->depth - 1, i, burst->waits};
         moot_task_spec spec = {
-            .kernel = seat->kernels[BURST], .args = &args, .args_size = sizeof args};
+            .kernel = seat->kernels[BURST], .args = &args, .args_size = sizeof(args)};
         error = moot_call_spawn(call, &spec, &child);
         first = i == 0 ? child : first;
     }
-    if (error == MOOT_OK && burst->depth > 0 && burst->waits)
+    if (error == MOOT_OK && burst->depth > 0 && burst->waits) {
         error = moot_call_wait(call, first, NULL, NULL);
+    }
     bursts++;
     return error == MOOT_OK && moot_call_output(call, 0) != NULL ? MOOT_OK : error;
 }
@@ -206,10 +216,12 @@ static int mother(moot_call *call, void *user)
     moot_task child;
     moot_task_spec spec = {.kernel = seat->kernels[grandmother ? MOTHER : LATE]};
     int error = moot_call_spawn(call, &spec, &child);
-    if (error == MOOT_OK && grandmother)
+    if (error == MOOT_OK && grandmother) {
         error = moot_call_wait(call, child, NULL, NULL);
-    if (error == MOOT_OK)
+    }
+    if (error == MOOT_OK) {
         error = let_go(call, child);
+    }
     return error == MOOT_OK && moot_call_output(call, 0) != NULL ? MOOT_OK : error;
 }
 
@@ -220,17 +232,19 @@ static int sorrow(moot_call *call, void *user)
     moot_task child;
     moot_task_spec spec = {.kernel = seat->kernels[FAIL], .label = "the child"};
     int error = moot_call_spawn(call, &spec, &child);
-    if (error == MOOT_OK && moot_call_args(call, NULL) != NULL)
+    if (error == MOOT_OK && moot_call_args(call, NULL) != NULL) {
         (void)moot_call_wait(call, child, NULL, NULL);
-    if (error == MOOT_OK)
+    }
+    if (error == MOOT_OK) {
         error = let_go(call, child);
+    }
     return error == MOOT_OK && moot_call_output(call, 0) != NULL ? MOOT_OK : error;
 }
 
 static int keeper(moot_call *call, void *user)
 {
     (void)user;
-    int *code = moot_call_output(call, 2 * sizeof *code);
+    int *code = moot_call_output(call, 2 * sizeof(*code));
     moot *m = moot_call_context(call);
     code[0] = moot_group_open(m);
     code[1] = moot_group_close(m, 0);
@@ -245,9 +259,10 @@ static void group_kernels(struct seat *seat)
                           {.name = "keeper", .version = 1, .fn = keeper},
                           {.name = "late", .version = 1, .fn = late},
                           {.name = "mother", .version = 1, .fn = mother, .user = seat}};
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 5; i++) {
         EXPECT(seat, moot_kernel_register(seat->m, &more[i], &seat->kernels[BURST + i]),
                MOOT_OK);
+    }
 }
 
 static void spawn_burst(struct seat *seat, struct burst args)
@@ -257,7 +272,7 @@ static void spawn_burst(struct seat *seat, struct burst args)
            moot_task_spawn(seat->m,
                            &(moot_task_spec){.kernel = seat->kernels[BURST],
                                              .args = &args,
-                                             .args_size = sizeof args},
+                                             .args_size = sizeof(args)},
                            &task),
            MOOT_OK);
     EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK); /* the group has its own */
@@ -273,8 +288,9 @@ static void groups_of_generations(struct seat *seat)
         bursts = 0;
         meet(seat);
         EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
-        for (uint64_t i = 0; i < COUNT; i++)
+        for (uint64_t i = 0; i < COUNT; i++) {
             spawn_burst(seat, (struct burst){DEPTH, 100 + i, waits});
+        }
         EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
         CHECK(seat, bursts == COUNT * NODES);
     }
@@ -291,7 +307,7 @@ static void grandchildren(struct seat *seat)
     uint64_t grandmother = 1;
     moot_task_spec spec = {.kernel = seat->kernels[MOTHER],
                            .args = &grandmother,
-                           .args_size = sizeof grandmother,
+                           .args_size = sizeof(grandmother),
                            .owner = MOOT_ON(1)};
     EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
@@ -306,7 +322,7 @@ static moot_task spawn_plain(struct seat *seat, int kernel, const char *label,
     moot_task_spec spec = {.kernel = seat->kernels[kernel],
                            .label = label,
                            .args = argument != 0 ? &argument : NULL,
-                           .args_size = argument != 0 ? sizeof argument : 0,
+                           .args_size = argument != 0 ? sizeof(argument) : 0,
                            .key = label,
                            .key_size = strlen(label)};
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
@@ -324,7 +340,7 @@ static void children_that_were_released(struct seat *seat)
         uint64_t grandmother = 1;
         moot_task_spec spec = {.kernel = seat->kernels[MOTHER],
                                .args = generations == 2 ? &grandmother : NULL,
-                               .args_size = generations == 2 ? sizeof grandmother : 0,
+                               .args_size = generations == 2 ? sizeof(grandmother) : 0,
                                .owner = MOOT_ON(0)};
         EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
         EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
@@ -353,7 +369,7 @@ static int many(moot_call *call, void *user)
         moot_task_spec spec = {.kernel = seat->kernels[i < 5000 ? SQUARE : LATE],
                                .priority = i < 5000 ? 0 : -1,
                                .args = &i,
-                               .args_size = sizeof i};
+                               .args_size = sizeof(i)};
         error = moot_call_spawn(call, &spec, &child);
     }
     return error == MOOT_OK && moot_call_output(call, 0) != NULL ? MOOT_OK : error;
@@ -366,8 +382,9 @@ static void a_large_family(struct seat *seat)
            moot_kernel_register(
                seat->m, &(moot_kernel){.name = "many", .fn = many, .user = seat}, &id),
            MOOT_OK);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         square_runs = 0;
+    }
     late_is_over = false;
     meet(seat);
     moot_task task;
@@ -414,8 +431,9 @@ static void group_errors(struct seat *seat)
 static void group_edges(struct seat *seat)
 {
     moot *m = seat->m;
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         gate_open = false;
+    }
     meet(seat);
     EXPECT(seat, moot_group_open(m), MOOT_OK);
     moot_task_spec spec = {.kernel = seat->kernels[GATE], .owner = MOOT_ON(0)};
@@ -429,11 +447,13 @@ static void group_edges(struct seat *seat)
     meet(seat);
     gate_open = true;
     EXPECT(seat, moot_group_close(m, MOOT_FOREVER), MOOT_OK); /* it was as it was */
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 64; i++) {
         EXPECT(seat, moot_group_open(m), MOOT_OK);
+    }
     EXPECT(seat, moot_group_open(m), MOOT_ERR_LIMIT);
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 64; i++) {
         EXPECT(seat, moot_group_close(m, MOOT_FOREVER), MOOT_OK);
+    }
     EXPECT(seat, moot_group_close(m, MOOT_FOREVER), MOOT_ERR_STATE);
     spec = (moot_task_spec){.kernel = seat->kernels[KEEPER]};
     EXPECT(seat, moot_task_spawn(m, &spec, &task), MOOT_OK);
@@ -450,11 +470,13 @@ static void a_long_group(struct seat *seat)
     EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
     for (uint64_t i = 0; i < 6000; i += 100) {
         moot_task tasks[100];
-        for (uint64_t k = 0; k < 100; k++)
+        for (uint64_t k = 0; k < 100; k++) {
             tasks[k] = spawn_u64(seat, SQUARE, i + k);
+        }
         EXPECT(seat, moot_task_wait_all(seat->m, tasks, 100, MOOT_FOREVER), MOOT_OK);
-        for (uint64_t k = 0; k < 100; k++)
+        for (uint64_t k = 0; k < 100; k++) {
             EXPECT(seat, moot_task_release(seat->m, tasks[k]), MOOT_OK);
+        }
     }
     EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
 }
@@ -462,13 +484,15 @@ static void a_long_group(struct seat *seat)
 /* Ranks need not have the same groups. */
 static void groups_of_one_rank(struct seat *seat)
 {
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         bursts = 0;
+    }
     meet(seat);
     if (seat->rank == 0) {
         EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
-        for (uint64_t i = 0; i < 5; i++)
+        for (uint64_t i = 0; i < 5; i++) {
             spawn_burst(seat, (struct burst){2, 50 + i, 0});
+        }
         EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
         CHECK(seat, bursts == 5 * 13);
     }

@@ -5,7 +5,7 @@
 
 #include "node/context.h"
 #include "node/engine.h"
-#include "ranks.h"
+#include "tests/conformance/ranks.h"
 
 static inline uint32_t handles_in_use(struct seat *seat)
 {

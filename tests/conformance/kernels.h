@@ -3,7 +3,7 @@
 #ifndef TESTS_CONFORMANCE_KERNELS_H
 #define TESTS_CONFORMANCE_KERNELS_H
 
-#include "ranks.h"
+#include "tests/conformance/ranks.h"
 
 enum {
     SQUARE,
@@ -31,8 +31,9 @@ static inline int square(moot_call *call, void *user)
     size_t size;
     const uint64_t *x = moot_call_args(call, &size);
     uint64_t *y = moot_call_output(call, sizeof(*y));
-    if (x == NULL || size != sizeof(*x) || y == NULL)
+    if (x == NULL || size != sizeof(*x) || y == NULL) {
         return moot_call_fail(call, 1, "no argument");
+    }
     *y = *x * *x;
     square_runs++;
     return MOOT_OK;
@@ -45,16 +46,18 @@ static inline int sum(moot_call *call, void *user)
     for (size_t i = 0; i < moot_call_input_count(call); i++) {
         size_t size;
         const uint64_t *x = moot_call_input(call, i, &size);
-        if (x == NULL || size != sizeof(*x))
+        if (x == NULL || size != sizeof(*x)) {
             return moot_call_fail(call, 2, "input of another size");
+        }
         total += *x;
     }
     size_t size;
     const uint64_t *more = moot_call_args(call, &size);
     total += more != NULL ? *more : 0;
     uint64_t *out = moot_call_output(call, sizeof(*out));
-    if (out == NULL)
+    if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *out = total;
     sum_runs++;
     return MOOT_OK;
@@ -85,10 +88,12 @@ static inline int big(moot_call *call, void *user)
     (void)user;
     const uint64_t *bytes = moot_call_args(call, NULL);
     unsigned char *out = moot_call_output(call, bytes != NULL ? (size_t)*bytes : 0);
-    if (out == NULL || bytes == NULL)
+    if (out == NULL || bytes == NULL) {
         return MOOT_ERR_NO_MEMORY;
-    for (uint64_t i = 0; i < *bytes; i++)
+    }
+    for (uint64_t i = 0; i < *bytes; i++) {
         out[i] = (unsigned char)(i * 31 + i / 251);
+    }
     return MOOT_OK;
 }
 
@@ -107,8 +112,9 @@ static inline int gate(moot_call *call, void *user)
 {
     (void)user;
     gates_standing++;
-    while (!gate_open)
+    while (!gate_open) {
         nap_ms(1);
+    }
     gates_standing--;
     return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
@@ -132,18 +138,21 @@ static inline int tree(moot_call *call, void *user)
                                     &child);
         const void *data;
         size_t size;
-        if (error == MOOT_OK)
+        if (error == MOOT_OK) {
             error = moot_call_wait(call, child, &data, &size);
-        if (error != MOOT_OK)
+        }
+        if (error != MOOT_OK) {
             return moot_call_fail(call, error,
                                   moot_last_error(moot_call_context(call)));
+        }
         uint64_t below;
         memcpy(&below, data, sizeof(below));
         count += below;
     }
     uint64_t *out = moot_call_output(call, sizeof(*out));
-    if (out == NULL)
+    if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *out = count;
     return MOOT_OK;
 }
@@ -153,8 +162,9 @@ static inline int loser(moot_call *call, void *user)
 {
     const moot_kernel_id *self = user;
     const uint64_t *depth = moot_call_args(call, NULL);
-    if (depth == NULL || *depth == 0)
+    if (depth == NULL || *depth == 0) {
         return moot_call_fail(call, 7, "the pump is dry");
+    }
     uint64_t below = *depth - 1;
     moot_task_spec spec = {.kernel = *self, .args = &below, .args_size = sizeof(below)};
     moot_task child;
@@ -176,11 +186,13 @@ static inline int relay(moot_call *call, void *user)
     moot_task child;
     const void *data = NULL;
     int error = moot_call_spawn(call, &spec, &child);
-    if (error == MOOT_OK)
+    if (error == MOOT_OK) {
         error = moot_call_wait(call, child, &data, NULL);
+    }
     uint64_t *out = moot_call_output(call, sizeof(*out));
-    if (error != MOOT_OK || out == NULL)
+    if (error != MOOT_OK || out == NULL) {
         return error;
+    }
     memcpy(out, data, sizeof(*out));
     return MOOT_OK;
 }
@@ -200,8 +212,9 @@ static inline int forger(moot_call *call, void *user)
     const void *data;
     size_t size;
     int *code = moot_call_output(call, sizeof(*code));
-    if (code == NULL)
+    if (code == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *code = moot_call_wait(call, foreign_child, &data, &size);
     return MOOT_OK;
 }
@@ -299,8 +312,9 @@ static inline uint64_t fetch_u64(struct seat *seat, moot_task task)
     EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, &size), MOOT_OK);
     uint64_t value = 0;
     CHECK(seat, size == sizeof(value));
-    if (data != NULL && size == sizeof(value))
+    if (data != NULL && size == sizeof(value)) {
         memcpy(&value, data, sizeof(value));
+    }
     return value;
 }
 

@@ -3,7 +3,7 @@
  *
  * The program is linked with --wrap=pthread_create.
  */
-#include "kernels.h"
+#include "tests/conformance/kernels.h"
 #include <errno.h>
 
 static atomic_bool refuses; /* every thread but so many */
@@ -61,7 +61,7 @@ static moot_task spawn_here(struct seat *seat, uint64_t x)
 {
     moot_task_spec spec = {.kernel = seat->kernels[SQUARE],
                            .args = &x,
-                           .args_size = sizeof x,
+                           .args_size = sizeof(x),
                            .owner = MOOT_ON(seat->rank)};
     moot_task task = {0};
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
@@ -78,17 +78,20 @@ static void no_stand_in(struct seat *seat)
         moot_task task = spawn_here(seat, 6);
         refuses = true;
         EXPECT(seat, moot_park(seat->m), MOOT_OK);
-        while (refused < 3)
+        while (refused < 3) {
             nap_ms(1);
+        }
         EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
         CHECK(seat, square_runs == 0 && fetch_u64(seat, task) == 36);
         task = spawn_here(seat, 7);
         EXPECT(seat, moot_park(seat->m), MOOT_OK);
-        while (refused < 6)
+        while (refused < 6) {
             nap_ms(1);
+        }
         refuses = false;
-        while (square_runs < 2)
+        while (square_runs < 2) {
             nap_ms(1);
+        }
         EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
         CHECK(seat, fetch_u64(seat, task) == 49);
     }
@@ -100,7 +103,8 @@ int main(int argc, char **argv)
     static const struct scene scenes[] = {SCENE(no_stand_in, .sizes = {2})};
     alarm(300);
     scene_name = "no_worker";
-    for (int so_many = 0; so_many < 3; so_many++)
+    for (int so_many = 0; so_many < 3; so_many++) {
         no_worker(so_many);
+    }
     return play_all(scenes, 1, argc, argv);
 }

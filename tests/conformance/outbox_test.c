@@ -1,10 +1,10 @@
 /* outbox_test.c - what does not leave at once: to a peer that reads nothing, over a
  * wire that fails, and over one that goes on when all has ended.
  */
-#include "kernels.h"
 #include "node/context.h"
 #include "node/engine.h"
 #include "node/outbox.h"
+#include "tests/conformance/kernels.h"
 
 enum { FRAMES = 40 }; /* more than the outbox gives a wire that takes none */
 
@@ -47,8 +47,9 @@ static void who_cannot_send_is_not_in_the_way(struct seat *seat)
     meet(seat);
     if (seat->rank == 0) {
         pthread_create(&thread, NULL, wait_for_it, seat);
-        while (!anybody_waits(seat))
+        while (!anybody_waits(seat)) {
             nap_ms(1);
+        }
         engine_lock(seat->m);
         for (int i = 0; i < FRAMES; i++) {
             add_one(seat, 1);
@@ -62,13 +63,15 @@ static void who_cannot_send_is_not_in_the_way(struct seat *seat)
         }
         went_on = true;
     }
-    for (int i = 0; seat->rank == 1 && i < 1000 && !went_on; i++)
+    for (int i = 0; seat->rank == 1 && i < 1000 && !went_on; i++) {
         nap_ms(10);
+    }
     CHECK(seat, went_on);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         pthread_join(thread, NULL);
-    else
+    } else {
         (void)spawn_u64(seat, SQUARE, 90); /* and serves it when it closes */
+    }
 }
 
 /* --- A wire that fails ------------------------------------------------------------ */
@@ -79,8 +82,9 @@ static const struct transport_ops *real_ops;
 static int send_but_not_there(struct transport *t, uint64_t to_uid, void *bytes,
                               size_t size)
 {
-    if (to_uid != unreachable)
+    if (to_uid != unreachable) {
         return real_ops->send(t, to_uid, bytes, size);
+    }
     unreachable = 0;
     free(bytes);
     return MOOT_ERR_TRANSPORT;
@@ -99,8 +103,9 @@ static void a_failure_is_told_to_all(struct seat *seat)
         seat->m->transport->ops = &ops;
         unreachable = seat->m->group.uids[seat->size - 1];
         outbox_flush(seat->m);
-        for (int to = 1; to < seat->size; to++)
+        for (int to = 1; to < seat->size; to++) {
             add_one(seat, (uint32_t)to);
+        }
         outbox_flush(seat->m);
         CHECK(seat, seat->m->fatal == MOOT_ERR_TRANSPORT);
         engine_unlock(seat->m);
@@ -159,24 +164,27 @@ static void what_is_under_way_stays_in_memory(struct seat *seat)
     const uint64_t bytes = LARGE_BYTES;
     const moot_task_spec spec = {.kernel = seat->kernels[BIG],
                                  .args = &bytes,
-                                 .args_size = sizeof bytes,
+                                 .args_size = sizeof(bytes),
                                  .owner = MOOT_ON(0)};
     moot_task task;
     const void *data;
     int code = MOOT_ERR_TIMEOUT;
     under_way[seat->rank] = NULL;
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         real_ops = seat->m->transport->ops;
+    }
     meet(seat);
     go_on_for_ever(seat);
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
-    while (seat->rank == 1 && under_way[1] == NULL && code == MOOT_ERR_TIMEOUT)
+    while (seat->rank == 1 && under_way[1] == NULL && code == MOOT_ERR_TIMEOUT) {
         code =
             moot_task_fetch(seat->m, task, MOOT_MILLISECONDS(10), &data, &(size_t){0});
+    }
     if (seat->rank == 0) {
         EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
-        while (under_way[0] == NULL)
+        while (under_way[0] == NULL) {
             nap_ms(1);
+        }
     }
     meet(seat);
     engine_lock(seat->m);
@@ -189,8 +197,9 @@ static void can_be_touched(struct seat *seat)
 {
     CHECK(seat, seat->close_code == MOOT_ERR_TRANSPORT);
     volatile unsigned char *bytes = under_way[seat->rank];
-    for (size_t i = 0; bytes != NULL && i < LARGE_BYTES; i++)
+    for (size_t i = 0; bytes != NULL && i < LARGE_BYTES; i++) {
         bytes[i] = (unsigned char)(bytes[i] + 1);
+    }
     CHECK(seat, bytes != NULL);
 }
 

@@ -5,8 +5,8 @@
 #ifndef TESTS_CONFORMANCE_PARTY_H
 #define TESTS_CONFORMANCE_PARTY_H
 
-#include "limits.h"
 #include "node/transport/inproc.h"
+#include "proto/limits.h"
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -66,8 +66,9 @@ struct load {
 static uint32_t rank_of(const struct party *p, uint64_t uid)
 {
     uint32_t rank = 0;
-    while (rank < p->group.size && p->group.uids[rank] != uid)
+    while (rank < p->group.size && p->group.uids[rank] != uid) {
         rank++;
+    }
     CHECK(p, rank < p->group.size && rank != p->group.rank);
     return rank < p->group.size ? rank : 0;
 }
@@ -80,16 +81,19 @@ static unsigned char pattern(uint32_t from, uint64_t number, size_t offset)
 
 static void fill(unsigned char *bytes, size_t size, uint32_t from, uint64_t number)
 {
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++) {
         bytes[i] = pattern(from, number, i);
+    }
 }
 
 static bool intact(const unsigned char *bytes, size_t size, uint32_t from,
                    uint64_t number)
 {
-    for (size_t i = 0; i < size; i++)
-        if (bytes[i] != pattern(from, number, i))
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != pattern(from, number, i)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -101,14 +105,17 @@ static void load_free(struct load *x)
 
 static struct load *load_new(uint32_t from, size_t size, uint64_t number)
 {
-    struct load *x = malloc(sizeof *x);
-    if (!x)
+    struct load *x = malloc(sizeof(*x));
+    if (!x) {
         abort();
+    }
     *x = (struct load){.size = size, .number = number, .bytes = malloc(size + 1)};
-    if (!x->bytes)
+    if (!x->bytes) {
         abort();
-    if (from != INCOMING)
+    }
+    if (from != INCOMING) {
         fill(x->bytes, size, from, number);
+    }
     return x;
 }
 
@@ -120,7 +127,7 @@ static void take_frame(struct party *p, uint64_t from_uid, void *bytes, size_t s
         CHECK(p, intact(bytes, size, from, p->got[from]));
     } else {
         uint64_t header[2];
-        memcpy(header, bytes, sizeof header);
+        memcpy(header, bytes, sizeof(header));
         CHECK(p, header[0] == p->got[from]); /* in the order sent */
         CHECK(p, intact((unsigned char *)bytes + HEADER_BYTES, size - HEADER_BYTES,
                         from, header[0]));
@@ -141,16 +148,18 @@ static void on_lent(void *context, uint64_t from_uid, const void *bytes, size_t 
 {
     struct party *p = context;
     CHECK(p, p->lent_count < LENT_MAX);
-    if (p->lent_count < LENT_MAX)
+    if (p->lent_count < LENT_MAX) {
         p->lent[p->lent_count++] = (struct lent_frame){from_uid, bytes, size};
+    }
 }
 
 static void take_lent(struct party *p)
 {
     for (size_t i = 0; i < p->lent_count; i++) {
         void *copy = malloc(p->lent[i].size);
-        if (!copy)
+        if (!copy) {
             abort();
+        }
         memcpy(copy, p->lent[i].bytes, p->lent[i].size);
         take_frame(p, p->lent[i].from_uid, copy, p->lent[i].size);
     }
@@ -172,11 +181,13 @@ static void on_bulk(void *context, uint64_t from_uid, void *cookie)
     CHECK(p, intact(x->bytes, x->size, from, x->number));
     p->bulk_got[from]++;
     struct load **link = &p->incoming[from];
-    while (*link && *link != x)
+    while (*link && *link != x) {
         link = &(*link)->older;
+    }
     CHECK(p, *link == x);
-    if (*link)
+    if (*link) {
         *link = x->older;
+    }
     load_free(x);
 }
 
@@ -196,8 +207,9 @@ static int poll_some(struct party *p, int frames_max)
                                                 lends ? on_lent : NULL};
     const int calls = p->t->ops->poll(p->t, &receiver, frames_max);
     take_lent(p);
-    if (calls == 0)
+    if (calls == 0) {
         sched_yield();
+    }
     return calls;
 }
 
@@ -213,21 +225,23 @@ static int poll_some(struct party *p, int frames_max)
 static int send_frame(struct party *p, uint32_t to, size_t size, uint64_t announced)
 {
     unsigned char *bytes = malloc(size);
-    if (!bytes)
+    if (!bytes) {
         abort();
+    }
     const uint64_t number = p->sent[to]++, header[2] = {number, announced};
     if (size < HEADER_BYTES) {
         fill(bytes, size, p->group.rank, number);
     } else {
-        memcpy(bytes, header, sizeof header);
+        memcpy(bytes, header, sizeof(header));
         fill(bytes + HEADER_BYTES, size - HEADER_BYTES, p->group.rank, number);
     }
     p->frame_bytes_sent += size;
     const struct transport_ops *ops = p->t->ops;
     void *place =
         ops->place && number % 3 > 0 ? ops->place(p->t, p->group.uids[to], size) : NULL;
-    if (!place)
+    if (!place) {
         return ops->send(p->t, p->group.uids[to], bytes, size);
+    }
     memcpy(place, bytes, size);
     free(bytes);
     ops->placed(p->t, p->group.uids[to], size);
@@ -247,8 +261,9 @@ static void send_bulk(struct party *p, uint32_t to, size_t size)
 static uint64_t sum(const uint64_t counts[RANKS_MAX])
 {
     uint64_t total = 0;
-    for (int i = 0; i < RANKS_MAX; i++)
+    for (int i = 0; i < RANKS_MAX; i++) {
         total += counts[i];
+    }
     return total;
 }
 
@@ -260,9 +275,11 @@ static uint32_t right_of(const struct party *p)
 /* Returns when all have called it. */
 static void meet(struct party *p)
 {
-    for (uint32_t to = 0; to < p->group.size; to++)
-        if (to != p->group.rank)
+    for (uint32_t to = 0; to < p->group.size; to++) {
+        if (to != p->group.rank) {
             CHECK(p, send_frame(p, to, 32, 0) == MOOT_OK);
+        }
+    }
     POLL_UNTIL(p, sum(p->got) == p->group.size - 1 && p->t->ops->flushed(p->t));
 }
 

@@ -4,11 +4,11 @@
  * Every rank spawns large tasks for each rank.  Their owner lets go of its own while
  * the others hold them, so that nothing can go; then all let go.
  */
-#include "kernels.h"
 #include "node/context.h"
 #include "node/engine.h"
 #include "node/progress.h"
 #include "node/window.h"
+#include "tests/conformance/kernels.h"
 
 enum { HALF = 3, EACH = 2 * HALF, RANKS_MAX = 3 };
 #define BYTES (WINDOW_RESULT_BYTES / HALF + 1) /* half of them are too much */
@@ -61,8 +61,9 @@ static struct pressed look(struct seat *seat, uint64_t in_vain_bytes)
 
 static void release_some(struct seat *seat, const moot_task *tasks, int count)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
+    }
 }
 
 static void wait_until_it_goes(struct seat *seat)
@@ -89,11 +90,14 @@ static bool forgets_what_was_in_vain(struct seat *seat)
 static void only_what_may_go_is_pressed_for(struct seat *seat)
 {
     moot_task tasks[RANKS_MAX][EACH], *own = tasks[seat->rank];
-    for (int rank = 0; rank < seat->size; rank++)
-        for (int i = 0; i < EACH; i++)
+    for (int rank = 0; rank < seat->size; rank++) {
+        for (int i = 0; i < EACH; i++) {
             tasks[rank][i] = spawn_big(seat, rank, i);
-    for (int i = 0; i < EACH; i++)
+        }
+    }
+    for (int i = 0; i < EACH; i++) {
         EXPECT(seat, moot_task_wait(seat->m, own[i], MOOT_FOREVER), MOOT_OK);
+    }
     CHECK(seat, let_go_bytes(seat) == 0); /* of what is held */
     release_some(seat, own, HALF);
     const size_t half = let_go_bytes(seat), one = half / HALF;
@@ -109,9 +113,11 @@ static void only_what_may_go_is_pressed_for(struct seat *seat)
     release_some(seat, own + HALF, HALF);
     CHECK(seat, look(seat, half).now); /* as much has come to it */
     meet(seat);
-    for (int rank = 0; rank < seat->size; rank++)
-        if (rank != seat->rank)
+    for (int rank = 0; rank < seat->size; rank++) {
+        if (rank != seat->rank) {
             release_some(seat, tasks[rank], EACH);
+        }
+    }
     wait_until_it_goes(seat);
     CHECK(seat, forgets_what_was_in_vain(seat)); /* some has gone */
     const size_t rest = let_go_bytes(seat);
@@ -134,5 +140,5 @@ int main(int argc, char **argv)
          closes_well,
          {2, RANKS_MAX}},
     };
-    return play_all(scenes, sizeof scenes / sizeof scenes[0], argc, argv);
+    return play_all(scenes, sizeof(scenes) / sizeof(scenes[0]), argc, argv);
 }

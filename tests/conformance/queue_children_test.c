@@ -1,7 +1,7 @@
 /* queue_children_test.c - what running tasks spawn goes through queues like those that
  * they were spawned through themselves, among ranks of one process.
  */
-#include "queue_marks.h"
+#include "tests/conformance/queue_marks.h"
 
 /* --- Kernels --------------------------------------------------------------------- */
 
@@ -14,9 +14,10 @@ static int family(moot_call *call, void *user)
     const uint64_t *args = moot_call_args(call, NULL);
     moot *m = moot_call_context(call);
     int error = MOOT_OK;
-    if (args[2] == EXPLICIT_BULK || args[2] == OWN_CHAIN)
+    if (args[2] == EXPLICIT_BULK || args[2] == OWN_CHAIN) {
         error = moot_queue_open(m, args[2] == OWN_CHAIN ? MOOT_QUEUE_SEQUENTIAL
                                                         : MOOT_QUEUE_BULK);
+    }
     moot_task child = {0};
     for (uint64_t i = 0; i < args[1] && error == MOOT_OK; i++) {
         const uint64_t numbers[2] = {args[0] + i, (i + 1) % 2};
@@ -33,13 +34,15 @@ static int family(moot_call *call, void *user)
         EXPECT(seat, moot_queue_close(m), MOOT_OK);
         EXPECT(seat, moot_queue_close(m), MOOT_ERR_STATE);
     }
-    if (error == MOOT_OK && args[2] != PLAIN)
+    if (error == MOOT_OK && args[2] != PLAIN) {
         error = moot_call_wait(call, child, NULL, NULL);
+    }
     const struct note *last = &notes[args[0] + args[1] - 1];
     CHECK(seat, args[2] == PLAIN || last->runs == 1);
     int *seen = moot_call_output(call, sizeof(*seen));
-    if (seen == NULL)
+    if (seen == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *seen = last->runs;
     return error;
 }
@@ -61,9 +64,11 @@ static moot_task spawn_family(struct seat *seat, uint64_t first, uint64_t count,
 
 static bool in_chain(int first, int count)
 {
-    for (int i = first; i + 1 < first + count; i++)
-        if (!before(i, i + 1))
+    for (int i = first; i + 1 < first + count; i++) {
+        if (!before(i, i + 1)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -82,8 +87,9 @@ static void chains_of_children(struct seat *seat)
     wait_for(seat, tasks, 4);
     CHECK(seat, in_chain(0, 10));
     moot_task rest[10];
-    for (uint64_t i = 0; i < 10; i++) /* the ranks hold no handle of these */
+    for (uint64_t i = 0; i < 10; i++) { /* the ranks hold no handle of these */
         rest[i] = spawn_mark(seat, 100 + i);
+    }
     wait_for(seat, rest, 10);
 }
 
@@ -135,8 +141,9 @@ static int tag_submit(moot_queue *queue, moot_ticket *const *tickets, size_t cou
 {
     tagged += (int)count;
     int error = MOOT_OK;
-    for (size_t i = 0; i < count && error == MOOT_OK; i++)
+    for (size_t i = 0; i < count && error == MOOT_OK; i++) {
         error = moot_ticket_label(tickets[i], state);
+    }
     return error == MOOT_OK ? moot_queue_up(queue, tickets, count) : error;
 }
 
@@ -184,19 +191,23 @@ static int ancestor(moot_call *call, void *user)
     int error = MOOT_OK;
     if (*depth > 0) {
         error = moot_queue_open(m, MOOT_QUEUE_BULK);
-        if (error == MOOT_OK)
+        if (error == MOOT_OK) {
             error = moot_queue_open(m, MOOT_QUEUE_SEQUENTIAL);
-        if (error == MOOT_OK)
+        }
+        if (error == MOOT_OK) {
             error = moot_call_spawn(call,
                                     &(moot_task_spec){.kernel = seat->kernels[ANCESTOR],
                                                       .args = &below,
                                                       .args_size = sizeof(below)},
                                     &child);
-        if (error == MOOT_OK)
+        }
+        if (error == MOOT_OK) {
             error = moot_queue_close(m); /* the other one as it returns */
+        }
     }
-    if (error == MOOT_OK && moot_call_output(call, 0) == NULL)
+    if (error == MOOT_OK && moot_call_output(call, 0) == NULL) {
         error = MOOT_ERR_NO_MEMORY;
+    }
     return error;
 }
 

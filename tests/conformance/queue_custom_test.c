@@ -1,7 +1,7 @@
 /* queue_custom_test.c - task queues of a program's own, what tickets keep, and every
  * misuse, among ranks of one process.
  */
-#include "queue_marks.h"
+#include "tests/conformance/queue_marks.h"
 
 enum { KEPT_MAX = 64 };
 
@@ -18,8 +18,9 @@ static int turner_pass(moot_queue *queue, struct turner *turner)
 {
     moot_ticket *turned[KEPT_MAX];
     size_t count = turner->count;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         turned[i] = turner->kept[count - 1 - i];
+    }
     turner->count = 0;
     return moot_queue_up(queue, turned, count);
 }
@@ -37,8 +38,9 @@ static int turner_submit(moot_queue *queue, moot_ticket *const *tickets, size_t 
                          void *state)
 {
     struct turner *turner = state;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         turner->kept[turner->count++] = tickets[i];
+    }
     return turner->count >= turner->size ? turner_pass(queue, turner) : MOOT_OK;
 }
 
@@ -70,8 +72,9 @@ static void turned(struct seat *seat)
     begin(seat);
     open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
     EXPECT(seat, moot_queue_open_custom(seat->m, &custom), MOOT_OK);
-    for (uint64_t i = 0; i < 8; i++)
+    for (uint64_t i = 0; i < 8; i++) {
         tasks[i] = spawn_mark(seat, i);
+    }
     CHECK(seat, turner.count == 2 && turner.opened == 1);
     EXPECT(seat, moot_task_wait(seat->m, tasks[6], MOOT_FOREVER), MOOT_OK);
     CHECK(seat, turner.count == 0 && turner.flushed == 1);
@@ -84,9 +87,11 @@ static void turned(struct seat *seat)
     wait_for(seat, &last, 1);
     meet(seat);
     CHECK(seat, ran(0, 10));
-    for (int i = 0; i < 3; i++)
-        for (int k = 3; k < 6; k++)
+    for (int i = 0; i < 3; i++) {
+        for (int k = 3; k < 6; k++) {
             CHECK(seat, before(i, k) && before(k, 6) && before(k, 7));
+        }
+    }
     CHECK(seat, before(6, 8) && before(7, 8) && before(8, 9));
 }
 
@@ -104,27 +109,36 @@ static int clerk_submit(moot_queue *queue, moot_ticket *const *tickets, size_t c
     for (size_t i = 0; i < count; i++) {
         moot_ticket_view view;
         int error = moot_ticket_look(tickets[i], &view);
-        if (error == MOOT_OK && strcmp(view.kernel, "mark") != 0)
+        if (error == MOOT_OK && strcmp(view.kernel, "mark") != 0) {
             return MOOT_ERR_INVALID;
+        }
         clerk->seen++;
-        if (strcmp(view.label, "refuse") == 0)
+        if (strcmp(view.label, "refuse") == 0) {
             return MOOT_ERR_LIMIT;
-        if (error == MOOT_OK && clerk->last.id != 0)
+        }
+        if (error == MOOT_OK && clerk->last.id != 0) {
             error = moot_ticket_after(tickets[i], &clerk->last, 1);
-        if (error == MOOT_OK)
+        }
+        if (error == MOOT_OK) {
             error = moot_ticket_label(tickets[i], "seen");
-        if (error == MOOT_OK)
+        }
+        if (error == MOOT_OK) {
             error = moot_ticket_priority(tickets[i], view.priority + 1);
+        }
         moot_task task;
-        if (error == MOOT_OK)
+        if (error == MOOT_OK) {
             error = moot_ticket_task(tickets[i], &task);
-        if (error == MOOT_OK && clerk->last.id != 0)
+        }
+        if (error == MOOT_OK && clerk->last.id != 0) {
             error = moot_task_release(clerk->m, clerk->last);
+        }
         clerk->last = task;
-        if (error == MOOT_OK)
+        if (error == MOOT_OK) {
             error = moot_queue_up(queue, &tickets[i], 1);
-        if (error != MOOT_OK)
+        }
+        if (error != MOOT_OK) {
             return error;
+        }
     }
     return MOOT_OK;
 }
@@ -138,8 +152,9 @@ static void rewritten(struct seat *seat)
     begin(seat);
     EXPECT(seat, moot_queue_open_custom(seat->m, &custom), MOOT_OK);
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (uint64_t i = 0; i < 4; i++)
+    for (uint64_t i = 0; i < 4; i++) {
         tasks[i] = spawn_mark(seat, i);
+    }
     close_queue(seat);
     uint64_t args[2] = {4, 0};
     moot_task none = {77};
@@ -158,8 +173,9 @@ static void rewritten(struct seat *seat)
     EXPECT(seat, moot_task_info(seat->m, tasks[2], &info), MOOT_OK);
     CHECK(seat, strcmp(info.label, "seen") == 0);
     CHECK(seat, clerk.seen == 6 && ran(0, 5));
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         CHECK(seat, before(i, i + 1));
+    }
 }
 
 /* --- What cannot be -------------------------------------------------------------- */
@@ -218,11 +234,13 @@ static void misuse(struct seat *seat)
     EXPECT(seat, moot_queue_close(NULL), MOOT_ERR_INVALID);
     EXPECT(seat, moot_queue_close(m), MOOT_ERR_STATE);
     CHECK(seat, told(seat, "this thread has no queue open"));
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 64; i++) {
         open_kind(seat, i % 2 == 0 ? MOOT_QUEUE_SEQUENTIAL : MOOT_QUEUE_BULK);
+    }
     EXPECT(seat, moot_queue_open(m, MOOT_QUEUE_BULK), MOOT_ERR_LIMIT);
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 64; i++) {
         close_queue(seat);
+    }
     EXPECT(seat, moot_queue_open_custom(m, &custom), MOOT_OK);
     moot_task task = spawn_mark(seat, 6);
     EXPECT(seat, moot_queue_up(prober.queue, &prober.ticket, 1), MOOT_ERR_STATE);
@@ -240,8 +258,9 @@ static void declined(struct seat *seat)
     moot_task tasks[3];
     begin(seat);
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (uint64_t i = 0; i < 3; i++)
+    for (uint64_t i = 0; i < 3; i++) {
         tasks[i] = spawn_mark(seat, i);
+    }
     moot_task_info info;
     EXPECT(seat, moot_task_info(seat->m, tasks[1], &info), MOOT_OK);
     moot_hash hash = info.hash;
@@ -361,11 +380,13 @@ static void needed_yet(struct seat *seat)
     }
     /* From here on handles keep them: once they have run no ticket does. */
     moot_task sums[COUNT];
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         EXPECT(seat, moot_task_find(seat->m, &hashes[i], &sums[i]), MOOT_OK);
+    }
     close_queue(seat);
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         CHECK(seat, fetch_u64(seat, sums[i]) == (100 + i) * (100 + i));
+    }
 }
 
 /* What is cancelled before it is submitted never runs, nor does what comes after it. */
@@ -400,16 +421,18 @@ static void groups(struct seat *seat)
     EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
     open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (uint64_t i = 0; i < 20; i++)
+    for (uint64_t i = 0; i < 20; i++) {
         EXPECT(seat, moot_task_release(seat->m, spawn_mark(seat, i)), MOOT_OK);
+    }
     EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_ERR_STATE);
     close_queue(seat);
     EXPECT(seat, moot_task_release(seat->m, spawn_mark(seat, 20)), MOOT_OK);
     close_queue(seat);
     EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
     CHECK(seat, ran(0, 21));
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) {
         CHECK(seat, before(i, 20));
+    }
 }
 
 /* Scopes may end before the tasks in them are submitted. */

@@ -6,7 +6,7 @@
 #ifndef TESTS_CONFORMANCE_QUEUE_MARKS_H
 #define TESTS_CONFORMANCE_QUEUE_MARKS_H
 
-#include "kernels.h"
+#include "tests/conformance/kernels.h"
 
 enum { MARK = RELAY + 1, FAMILY, ANCESTOR, MARKS_MAX = 512 };
 
@@ -24,8 +24,9 @@ static inline int mark(moot_call *call, void *user)
     struct note *note = &notes[args[0]];
     note->runs++;
     note->started = ++now;
-    if (args[1] > 0)
+    if (args[1] > 0) {
         nap_ms((long)args[1]);
+    }
     note->ended = ++now;
     return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
@@ -67,9 +68,11 @@ static inline bool before(int a, int b) { return notes[a].ended < notes[b].start
 /* All of first .. first + count - 1 ran once. */
 static inline bool ran(int first, int count)
 {
-    for (int i = first; i < first + count; i++)
-        if (notes[i].runs != 1)
+    for (int i = first; i < first + count; i++) {
+        if (notes[i].runs != 1) {
             return false;
+        }
+    }
     return true;
 }
 

@@ -5,9 +5,9 @@
  * Each allocation fails in turn that the queues of a program make, that of a kernel's
  * inherited ones included, alone or with all behind it, until there is none left.
  */
-#include "failing_thread.h"
-#include "handles_in_use.h"
-#include "queue_marks.h"
+#include "tests/conformance/failing_thread.h"
+#include "tests/conformance/handles_in_use.h"
+#include "tests/conformance/queue_marks.h"
 
 enum { TASKS = 8, AGAIN = TASKS };
 
@@ -47,18 +47,20 @@ static void spawn(struct seat *seat, struct attempt *attempt, int which, int num
 {
     const uint64_t args[2] = {(uint64_t)number, 1};
     moot_task_spec spec = {
-        .kernel = seat->kernels[MARK], .args = args, .args_size = sizeof args};
+        .kernel = seat->kernels[MARK], .args = args, .args_size = sizeof(args)};
     moot_task task = {0};
-    if (goes_well(seat, moot_task_spawn(seat->m, &spec, &task)))
+    if (goes_well(seat, moot_task_spawn(seat->m, &spec, &task))) {
         attempt->tasks[which] = task;
-    else
+    } else {
         CHECK(seat, task.id == 0);
+    }
 }
 
 static void close_one(struct seat *seat, struct attempt *attempt, bool is_open)
 {
-    if (is_open && !goes_well(seat, moot_queue_close(seat->m)))
+    if (is_open && !goes_well(seat, moot_queue_close(seat->m))) {
         attempt->lost = true;
+    }
 }
 
 static int keep(moot_queue *queue, moot_ticket *const *tickets, size_t count,
@@ -87,8 +89,9 @@ static struct attempt spawn_all(struct seat *seat, int first)
     spawn(seat, &attempt, 4, first + 4);
     bool custom = goes_well(seat, moot_queue_open_custom(m, &keeper));
     spawn(seat, &attempt, 5, first + 5);
-    if (attempt.tasks[1].id != 0)
+    if (attempt.tasks[1].id != 0) {
         spawn(seat, &attempt, AGAIN, first + 1);
+    }
     close_one(seat, &attempt, custom);
     spawn(seat, &attempt, 6, first + 6);
     close_one(seat, &attempt, attempt.chained);
@@ -107,24 +110,29 @@ static void check_tasks(struct seat *seat, const struct attempt *attempt, int fi
             continue;
         }
         int code = moot_task_wait(seat->m, attempt->tasks[i], MOOT_FOREVER);
-        if (code == MOOT_ERR_TASK_FAILED && !for_good)
+        if (code == MOOT_ERR_TASK_FAILED && !for_good) {
             CHECK(seat, attempt->lost || told(seat, "no memory"));
-        else if (code != MOOT_OK && code != MOOT_ERR_TASK_FAILED)
+        } else if (code != MOOT_OK && code != MOOT_ERR_TASK_FAILED) {
             EXPECT(seat, code, attempt->lost ? MOOT_ERR_NOT_HELD : MOOT_OK);
+        }
         CHECK(seat, notes[first + i].runs == (code == MOOT_OK));
         bool beside = i == 3 || i == 7; /* of the one before, or of all */
-        if (code == MOOT_OK && attempt->chained && last >= 0 && !beside)
+        if (code == MOOT_OK && attempt->chained && last >= 0 && !beside) {
             CHECK(seat, before(first + last, first + i));
-        if (code == MOOT_OK)
+        }
+        if (code == MOOT_OK) {
             last = i;
+        }
     }
 }
 
 static void release_all(struct seat *seat, const struct attempt *attempt)
 {
-    for (int i = 0; i <= AGAIN; i++)
-        if (attempt->tasks[i].id != 0)
+    for (int i = 0; i <= AGAIN; i++) {
+        if (attempt->tasks[i].id != 0) {
             EXPECT(seat, moot_task_release(seat->m, attempt->tasks[i]), MOOT_OK);
+        }
+    }
 }
 
 /* Where the core itself had none the moot is over, as its next step finds. */
@@ -172,15 +180,17 @@ static int parent(moot_call *call, void *user)
     for (uint64_t i = 0; i < 2; i++) {
         const uint64_t args[2] = {i, 20};
         const moot_task_spec spec = {
-            .kernel = seat->kernels[MARK], .args = args, .args_size = sizeof args};
+            .kernel = seat->kernels[MARK], .args = args, .args_size = sizeof(args)};
         moot_task child;
-        if (i == 0)
+        if (i == 0) {
             fail_from(nth);
+        }
         int code = moot_call_spawn(call, &spec, &child);
         fail_no_more();
         CHECK(seat, code == MOOT_OK || (i == 0 && code == MOOT_ERR_NO_MEMORY));
-        if (code != MOOT_OK)
+        if (code != MOOT_OK) {
             EXPECT(seat, moot_call_spawn(call, &spec, &child), MOOT_OK);
+        }
     }
     return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
@@ -196,8 +206,9 @@ static void in_a_kernel_that_inherits(struct seat *seat)
     EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_SEQUENTIAL), MOOT_OK);
     EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         close_queue(seat);
+    }
     EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
     CHECK(seat, ran(0, 2) && before(0, 1));
 }
@@ -248,10 +259,11 @@ int main(void)
                                            closes_well,
                                            {0}}};
     alarm(300);
-    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
+    for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++) {
         for (int all = 0; all < 2; all++) {
             for_good = all;
             failures += play_until_none_fails(&scenes[i]) < 4;
         }
+    }
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

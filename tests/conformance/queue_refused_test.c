@@ -1,8 +1,8 @@
 /* queue_refused_test.c - what a task queue could not pass on was not spawned, and holds
  * nothing back and nothing in memory; what was spawned before keeps its place.
  */
-#include "handles_in_use.h"
-#include "queue_marks.h"
+#include "tests/conformance/handles_in_use.h"
+#include "tests/conformance/queue_marks.h"
 
 static moot_task_spec mark_spec(struct seat *seat, const uint64_t args[2])
 {
@@ -36,10 +36,12 @@ static int usher_submit(moot_queue *queue, moot_ticket *const *tickets, size_t c
 {
     const struct usher *usher = state;
     moot_ticket_view view;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (moot_ticket_look(tickets[i], &view) != MOOT_OK ||
-            strcmp(view.label, "refuse") == 0)
+            strcmp(view.label, "refuse") == 0) {
             return MOOT_ERR_LIMIT;
+        }
+    }
     return usher->keeps ? MOOT_OK : moot_queue_up(queue, tickets, count);
 }
 
@@ -88,24 +90,27 @@ static void by_the_order(struct seat *seat)
     enum { MOST = 4096 };
     begin(seat);
     struct usher usher = {.keeps = false};
-    moot_task first = spawn_mark(seat, 0), *after = calloc(MOST, sizeof *after);
-    for (size_t i = 0; after != NULL && i < MOST; i++)
+    moot_task first = spawn_mark(seat, 0), *after = calloc(MOST, sizeof(*after));
+    for (size_t i = 0; after != NULL && i < MOST; i++) {
         after[i] = first;
+    }
     const uint64_t args[2] = {3, 0};
     moot_task_spec spec = mark_spec(seat, args);
     spec.after = after;
     spec.after_count = MOST;
     for (int direct = 0; direct < 2; direct++) {
-        if (direct == 0)
+        if (direct == 0) {
             open_usher(seat, &usher);
+        }
         open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
         moot_task tasks[2] = {
             spawn_mark_with(seat, 4 + 2 * (uint64_t)direct, 30, (moot_task_spec){0})};
         refused(seat, &spec, MOOT_ERR_LIMIT);
         tasks[1] = spawn_mark(seat, 5 + 2 * (uint64_t)direct);
         close_queue(seat);
-        if (direct == 0)
+        if (direct == 0) {
             close_queue(seat);
+        }
         wait_for(seat, tasks, 2);
         CHECK(seat, before(4 + 2 * direct, 5 + 2 * direct));
     }
@@ -200,8 +205,9 @@ static void before_a_queue_that_keeps(struct seat *seat)
     const moot_task_spec gate_spec = {.kernel = seat->kernels[GATE]};
     moot_task gates[2], kept, next;
     EXPECT(seat, moot_task_spawn(seat->m, &gate_spec, &gates[0]), MOOT_OK);
-    while (gates_standing == 0) /* a worker has it, not the wait below */
+    while (gates_standing == 0) { /* a worker has it, not the wait below */
         nap_ms(1);
+    }
     open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
     open_usher(seat, &usher);
     kept = spawn_mark(seat, 0);

@@ -1,8 +1,8 @@
 /* queue_test.c - task queues among ranks of one process: order and batches, ranks that
  * differ, what goes past queues and what is left open.
  */
-#include "handles_in_use.h"
-#include "queue_marks.h"
+#include "tests/conformance/handles_in_use.h"
+#include "tests/conformance/queue_marks.h"
 
 /* --- Order ---------------------------------------------------------------------- */
 
@@ -12,12 +12,14 @@ static void in_order(struct seat *seat)
     moot_task tasks[COUNT];
     begin(seat);
     open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         tasks[i] = spawn_mark_with(seat, i, i % 8 == 0, (moot_task_spec){0});
+    }
     close_queue(seat);
     wait_for(seat, tasks, COUNT);
-    for (int i = 0; i + 1 < COUNT; i++)
+    for (int i = 0; i + 1 < COUNT; i++) {
         CHECK(seat, before(i, i + 1));
+    }
     CHECK(seat, ran(0, COUNT));
     CHECK(seat, stats_of(seat).votes == 0);
 }
@@ -28,8 +30,9 @@ static void not_before_the_close(struct seat *seat)
     moot_task tasks[COUNT];
     begin(seat);
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         tasks[i] = spawn_mark(seat, i);
+    }
     moot_task_info info;
     EXPECT(seat, moot_task_info(seat->m, tasks[3], &info), MOOT_OK);
     CHECK(seat, info.state == MOOT_TASK_WAITING && strstr(info.site, "queue_marks.h"));
@@ -58,24 +61,29 @@ static void batches_in_order(struct seat *seat)
     size_t count = 0;
     for (int i = 0; i < BATCHES; i++) {
         open_kind(seat, MOOT_QUEUE_BULK);
-        for (int k = 0; k < SIZE; k++, count++)
+        for (int k = 0; k < SIZE; k++, count++) {
             tasks[count] = spawn_mark(seat, count);
+        }
         close_queue(seat);
     }
     tasks[count] = spawn_mark(seat, count);
     count++;
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (int k = 0; k < 2; k++, count++)
+    for (int k = 0; k < 2; k++, count++) {
         tasks[count] = spawn_mark(seat, count);
+    }
     close_queue(seat);
     close_queue(seat);
     wait_for(seat, tasks, count);
     CHECK(seat, ran(0, (int)count));
-    for (int i = 0; i < (BATCHES - 1) * SIZE; i++)
-        for (int k = (i / SIZE + 1) * SIZE; k < (i / SIZE + 2) * SIZE; k++)
+    for (int i = 0; i < (BATCHES - 1) * SIZE; i++) {
+        for (int k = (i / SIZE + 1) * SIZE; k < (i / SIZE + 2) * SIZE; k++) {
             CHECK(seat, before(i, k));
-    for (int i = 0; i < SIZE; i++)
+        }
+    }
+    for (int i = 0; i < SIZE; i++) {
         CHECK(seat, before((BATCHES - 1) * SIZE + i, BATCHES * SIZE));
+    }
     CHECK(seat, before(BATCHES * SIZE, BATCHES * SIZE + 1));
     CHECK(seat, before(BATCHES * SIZE, BATCHES * SIZE + 2));
     CHECK(seat, stats_of(seat).votes == 0);
@@ -207,11 +215,13 @@ static void nothing_is_kept_for_good(struct seat *seat)
     open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
     tasks[4] = spawn_mark(seat, 0);
     tasks[5] = spawn_mark(seat, 3);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         close_queue(seat);
+    }
     wait_for(seat, tasks, 6);
-    for (int i = 1; i < 6; i++)
+    for (int i = 1; i < 6; i++) {
         EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
+    }
     CHECK(seat, handles_in_use(seat) == in_use);
     meet(seat);
 }
@@ -258,12 +268,15 @@ static void other_queues(struct seat *seat)
     moot_task tasks[COUNT];
     begin(seat);
     bool queues = seat->rank != 1;
-    if (queues)
+    if (queues) {
         open_kind(seat, seat->rank % 2 == 0 ? MOOT_QUEUE_BULK : MOOT_QUEUE_SEQUENTIAL);
-    for (uint64_t i = 0; i < COUNT; i++)
+    }
+    for (uint64_t i = 0; i < COUNT; i++) {
         tasks[i] = spawn_mark(seat, i);
-    if (queues)
+    }
+    if (queues) {
         close_queue(seat);
+    }
     wait_for(seat, tasks, COUNT);
     CHECK(seat, ran(0, COUNT));
     meet(seat);
@@ -281,8 +294,9 @@ static void diverging(struct seat *seat)
         open_kind(seat, MOOT_QUEUE_BULK);
         for (int k = 0; k < SIZE; k++) {
             bool lacks = seat->rank == 0 && k % 3 == 0 && seat->size > 1;
-            if (!lacks)
+            if (!lacks) {
                 tasks[count++] = spawn_mark(seat, (uint64_t)(i * SIZE + k));
+            }
         }
         close_queue(seat);
     }
@@ -345,8 +359,9 @@ static void *leave_open(void *argument)
     struct seat *seat = argument;
     open_kind(seat, MOOT_QUEUE_SEQUENTIAL);
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (uint64_t i = 0; i < 5; i++)
+    for (uint64_t i = 0; i < 5; i++) {
         (void)spawn_mark(seat, i);
+    }
     return NULL;
 }
 
@@ -361,8 +376,9 @@ static void left_open(struct seat *seat)
     moot_task fourth = spawn_mark(seat, 3);
     wait_for(seat, &fourth, 1);
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (uint64_t i = 5; i < 8; i++)
+    for (uint64_t i = 5; i < 8; i++) {
         (void)spawn_mark(seat, i);
+    }
 }
 
 static void left_open_after(struct seat *seat)

@@ -8,8 +8,8 @@
 #ifndef TESTS_CONFORMANCE_RANKS_H
 #define TESTS_CONFORMANCE_RANKS_H
 
-#include "moot.h"
 #include "node/context_open.h"
+#include "node/moot.h"
 #include "node/transport/inproc.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -77,8 +77,9 @@ static inline void keep_report(void *user, const char *text)
     size_t used = strlen(seat->report);
     snprintf(seat->report + used, REPORT_BYTES - used, "%s", text);
     pthread_mutex_unlock(&seat->report_lock);
-    if (getenv("MOOT_TEST_SHOW") != NULL)
+    if (getenv("MOOT_TEST_SHOW") != NULL) {
         fputs(text, stderr);
+    }
 }
 
 static inline bool reported(struct seat *seat, const char *words)
@@ -129,14 +130,17 @@ static inline void *seat_main(void *argument)
         failures++;
         return NULL;
     }
-    if (seat->scene->register_kernels != NULL)
+    if (seat->scene->register_kernels != NULL) {
         seat->scene->register_kernels(seat);
+    }
     seat->scene->program(seat);
-    if (seat->m != NULL)
+    if (seat->m != NULL) {
         seat->close_code = moot_close(seat->m);
+    }
     seat->m = NULL;
-    if (seat->scene->after != NULL)
+    if (seat->scene->after != NULL) {
         seat->scene->after(seat);
+    }
     return NULL;
 }
 
@@ -174,14 +178,16 @@ static inline int play_all(const struct scene *scenes, size_t count, int argc,
     alarm(300);
     for (size_t i = 0; i < count; i++) {
         const struct scene *scene = &scenes[i];
-        if (argc > 1 && strstr(scene->name, argv[1]) == NULL)
+        if (argc > 1 && strstr(scene->name, argv[1]) == NULL) {
             continue;
+        }
         scene_name = scene->name;
         const int *sizes = scene->sizes[0] != 0 ? scene->sizes : all_sizes;
         int before = failures;
         double begin = now_s();
-        for (int k = 0; k < 4 && sizes[k] != 0; k++)
+        for (int k = 0; k < 4 && sizes[k] != 0; k++) {
             play(scene, sizes[k], scene->knobs != NULL ? scene->knobs : plain);
+        }
         printf("%s %s (%.2f s)\n", failures == before ? "ok" : "FAILED", scene->name,
                now_s() - begin);
         fflush(stdout);

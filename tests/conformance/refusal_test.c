@@ -1,7 +1,7 @@
 /* refusal_test.c - bad input, kernels that fail and calls out of place: a clear error
  * each, and nothing lost.
  */
-#include "kernels.h"
+#include "tests/conformance/kernels.h"
 
 #include <errno.h>
 
@@ -15,8 +15,9 @@ enum { ALLOCATIONS_CAN_FAIL = 0 };
 enum { ALLOCATIONS_CAN_FAIL = 1 };
 int posix_memalign(void **out, size_t align, size_t size)
 {
-    if (too_much != 0 && size >= too_much)
+    if (too_much != 0 && size >= too_much) {
         return ENOMEM;
+    }
     *out = aligned_alloc(align, (size + align - 1) / align * align);
     return *out != NULL ? 0 : ENOMEM;
 }
@@ -26,8 +27,9 @@ static void not_a_child(struct seat *seat)
 {
     moot_task other = spawn_u64(seat, SQUARE, 2);
     meet(seat);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         foreign_child = other;
+    }
     meet(seat);
     moot_task task;
     int key = 1;
@@ -175,9 +177,10 @@ static void bad_input(struct seat *seat)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int code = moot_task_spawn(m, &rows[i].spec, &out);
-        if (code != rows[i].code)
+        if (code != rows[i].code) {
             fprintf(stderr, "row %zu: %s: %s\n", i, moot_err_name(code),
                     moot_last_error(m));
+        }
         CHECK(seat, code == rows[i].code);
         CHECK(seat, out.id == 42 && moot_last_error(m)[0] != '\0');
     }
@@ -208,9 +211,10 @@ static void bad_input(struct seat *seat)
         {{.name = "k", .fn = square, .flags = 1024}, MOOT_ERR_INVALID},
         {{.name = "square", .fn = square}, MOOT_ERR_KERNEL_EXISTS},
     };
-    for (size_t i = 0; i < sizeof(kernel_rows) / sizeof(kernel_rows[0]); i++)
+    for (size_t i = 0; i < sizeof(kernel_rows) / sizeof(kernel_rows[0]); i++) {
         EXPECT(seat, moot_kernel_register(m, &kernel_rows[i].kernel, &id),
                kernel_rows[i].code);
+    }
     CHECK(seat, fetch_u64(seat, good) == 25); /* nothing was lost */
 }
 
@@ -231,8 +235,9 @@ static void no_memory(struct seat *seat)
            MOOT_OK);
     EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
     meet(seat);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         too_much = ALLOCATIONS_CAN_FAIL ? 1000000 : 0;
+    }
     meet(seat);
     bool fails = seat->rank != 0 && ALLOCATIONS_CAN_FAIL;
     EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, &size),
@@ -259,8 +264,9 @@ static void mismatched_kernel(struct seat *seat)
     while (code == MOOT_OK && now_s() - begin < 20) { /* until each has heard */
         x++;
         code = moot_task_spawn(seat->m, &spec, &task);
-        if (code == MOOT_OK)
+        if (code == MOOT_OK) {
             code = moot_task_wait(seat->m, task, MOOT_FOREVER);
+        }
     }
     bool odd_one_out = seat->rank == 1 || seat->rank == 0;
     if (odd_one_out || code != MOOT_OK) {

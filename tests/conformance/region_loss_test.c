@@ -2,7 +2,7 @@
  * what is lost or forgotten meanwhile: ranks, contexts, tasks; and memory, which is
  * not.
  */
-#include "region_marks.h"
+#include "tests/conformance/region_marks.h"
 
 #include <malloc.h>
 
@@ -15,8 +15,9 @@ static atomic_bool lost;
 /* Until this rank goes on without the last. */
 static void wait_for_loss(struct seat *seat)
 {
-    while (!reported(seat, "go on in view 2") && !lost)
+    while (!reported(seat, "go on in view 2") && !lost) {
         nap_ms(1);
+    }
     lost = true;
     nap_ms(50);
 }
@@ -29,11 +30,13 @@ static void loses_an_owner(struct seat *seat)
     moot_task before_it[4], tasks[8];
     lost = false;
     start(seat);
-    for (uint64_t i = 0; i < 4; i++)
+    for (uint64_t i = 0; i < 4; i++) {
         before_it[i] = spawn_mark_with(seat, i, 0, theirs);
+    }
     wait_for(seat, before_it, 4);
-    for (uint64_t i = 0; i < 4; i++)
+    for (uint64_t i = 0; i < 4; i++) {
         EXPECT(seat, moot_task_release(seat->m, before_it[i]), MOOT_OK);
+    }
     if (seat->rank == 2) {
         moot_task never =
             spawn_mark_with(seat, 50, 0, (moot_task_spec){.owner = MOOT_ON(0)});
@@ -41,8 +44,9 @@ static void loses_an_owner(struct seat *seat)
         return;
     }
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (uint64_t i = 0; i < 8; i++)
+    for (uint64_t i = 0; i < 8; i++) {
         tasks[i] = spawn_mark_with(seat, i, 0, i < 6 ? theirs : (moot_task_spec){0});
+    }
     CHECK(seat, collects(seat, 8));
     wait_for_loss(seat);
     CHECK(seat, collects(seat, 8));
@@ -51,8 +55,9 @@ static void loses_an_owner(struct seat *seat)
     wait_for(seat, tasks, 4);
     wait_for(seat, tasks + 6, 2);
     EXPECT(seat, moot_task_wait(seat->m, tasks[4], MOOT_FOREVER), MOOT_ERR_NOT_HELD);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
+    }
 }
 
 static void loses_an_owner_after(struct seat *seat)
@@ -95,7 +100,7 @@ static void runs_for_the_lost(struct seat *seat)
     lost = false;
     start(seat);
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (uint64_t i = 0; i < KINS; i++)
+    for (uint64_t i = 0; i < KINS; i++) {
         EXPECT(seat,
                moot_task_spawn(seat->m,
                                &(moot_task_spec){.kernel = seat->kernels[KIN],
@@ -103,10 +108,12 @@ static void runs_for_the_lost(struct seat *seat)
                                                  .args_size = sizeof(i)},
                                &tasks[i]),
                MOOT_OK);
+    }
     CHECK(seat, collects(seat, KINS));
     if (seat->rank == 2) {
-        while (!lost)
+        while (!lost) {
             nap_ms(1);
+        }
         moot_task never = spawn_mark_with(
             seat, 50, 0,
             (moot_task_spec){.owner = MOOT_ON(0), .flags = MOOT_TASK_NO_QUEUE});
@@ -114,13 +121,15 @@ static void runs_for_the_lost(struct seat *seat)
         return;
     }
     moot_task_info info;
-    if (seat->rank == 0) /* with tickets there, without on rank 1 */
+    if (seat->rank == 0) { /* with tickets there, without on rank 1 */
         EXPECT(seat, moot_task_info(seat->m, tasks[0], &info), MOOT_OK);
+    }
     close_queue(seat);
     wait_for_loss(seat);
     wait_for(seat, tasks, KINS);
-    for (int i = 0; i < KINS; i++)
+    for (int i = 0; i < KINS; i++) {
         CHECK(seat, notes[i].runs == 1 && notes[i].ended == 0);
+    }
 }
 
 static void runs_for_the_lost_after(struct seat *seat)
@@ -156,8 +165,9 @@ static void ended_by_another(struct seat *seat)
     }
     open_with(seat, tasks, 0, 5);
     double begin = now_s();
-    while (!has_ended(seat) && now_s() - begin < 20)
+    while (!has_ended(seat) && now_s() - begin < 20) {
         nap_ms(1);
+    }
     CHECK(seat, collects(seat, 5));
     EXPECT(seat, moot_queue_close(seat->m), MOOT_ERR_STALLED);
     EXPECT(seat, moot_task_wait(seat->m, tasks[4], MOOT_FOREVER), MOOT_ERR_STALLED);
@@ -167,8 +177,9 @@ static void ended_by_another(struct seat *seat)
 static void ended_by_another_after(struct seat *seat)
 {
     CHECK(seat, seat->close_code == MOOT_ERR_STALLED);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 5; i++) {
         CHECK(seat, notes[i].runs == 0);
+    }
 }
 
 static const char *const with_trust[] = {"MOOT_DIVERGENCE=trust", "MOOT_STALL=300ms",
@@ -212,8 +223,9 @@ static void closes_over_after(struct seat *seat)
     pthread_barrier_wait(&stayer->both);
     pthread_join(stayer->thread, NULL);
     pthread_barrier_destroy(&stayer->both);
-    for (int i = 0; i < 70; i++)
+    for (int i = 0; i < 70; i++) {
         CHECK(seat, notes[i].runs == 0);
+    }
 }
 
 /* --- Many of them ---------------------------------------------------------------- */
@@ -229,8 +241,9 @@ static void one_after_the_other(struct seat *seat)
         open_with(seat, tasks, 0, SIZE);
         close_queue(seat);
         wait_for(seat, tasks, SIZE);
-        for (int k = 0; k < SIZE; k++)
+        for (int k = 0; k < SIZE; k++) {
             EXPECT(seat, moot_task_release(seat->m, tasks[k]), MOOT_OK);
+        }
         if (i == REGIONS / 4) {
             meet(seat);
             held = mallinfo2().uordblks;
@@ -252,18 +265,21 @@ static void forgotten_meanwhile(struct seat *seat)
     uint64_t us = turn++ * 1370 % 30000;
     for (int i = 0; i < 4; i++) {
         open_kind(seat, MOOT_QUEUE_BULK);
-        for (uint64_t k = 0; k < SIZE; k++)
+        for (uint64_t k = 0; k < SIZE; k++) {
             tasks[k] = spawn_u64(seat, SQUARE, k);
+        }
         struct timespec time = {.tv_nsec = (long)us * 1000};
         nanosleep(&time, NULL);
         moot_task_info info;
         EXPECT(seat, moot_task_info(seat->m, tasks[0], &info), MOOT_OK);
         nanosleep(&time, NULL);
         close_queue(seat);
-        for (uint64_t k = 0; k < SIZE; k++)
+        for (uint64_t k = 0; k < SIZE; k++) {
             CHECK(seat, fetch_u64(seat, tasks[k]) == k * k);
-        for (int k = 0; k < SIZE; k++)
+        }
+        for (int k = 0; k < SIZE; k++) {
             EXPECT(seat, moot_task_release(seat->m, tasks[k]), MOOT_OK);
+        }
     }
 }
 
@@ -283,7 +299,10 @@ static void region_kernels(struct seat *seat)
 
 #define LOSSES(fn, plan)                                                               \
     {                                                                                  \
-#fn, fn, region_kernels, plan, fn##_after, { 3 }                               \
+#fn, fn, region_kernels, plan, fn##_after,                                     \
+        {                                                                              \
+            3                                                                          \
+        }                                                                              \
     }
 
 static const struct scene scenes[] = {

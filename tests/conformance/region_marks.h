@@ -3,7 +3,7 @@
 #ifndef TESTS_CONFORMANCE_REGION_MARKS_H
 #define TESTS_CONFORMANCE_REGION_MARKS_H
 
-#include "queue_marks.h"
+#include "tests/conformance/queue_marks.h"
 
 #include "hashing/identity.h"
 #include "node/context.h"
@@ -30,8 +30,9 @@ static inline void open_with(struct seat *seat, moot_task *tasks, uint64_t first
                              uint64_t count)
 {
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; i < count; i++) {
         tasks[i] = spawn_mark(seat, first + i);
+    }
     CHECK(seat, collects(seat, (uint32_t)count));
 }
 

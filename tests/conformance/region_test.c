@@ -2,7 +2,8 @@
  * tickets (node/region.h), among ranks of one process: nothing tells it from what has
  * tickets.
  */
-#include "region_marks.h"
+#include "tests/conformance/region_marks.h"
+#include "tests/conformance/region_probe.h"
 
 enum { REGION_MAX = 200, PARENT = ANCESTOR + 1 };
 
@@ -38,16 +39,18 @@ static void while_peers_work(struct seat *seat)
 {
     moot_task ahead[20], tasks[20];
     start(seat);
-    for (uint64_t i = 0; i < 20; i++)
+    for (uint64_t i = 0; i < 20; i++) {
         ahead[i] = spawn_mark_with(seat, 100 + i, 1, (moot_task_spec){0});
+    }
     open_with(seat, tasks, 0, 20);
     if (seat->rank == 0 && seat->size > 1) {
         wait_for(seat, ahead, 20);
         CHECK(seat, collects(seat, 0));
     }
     meet(seat);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) {
         CHECK(seat, notes[i].runs == 0);
+    }
     CHECK(seat, collects(seat, seat->rank == 0 && seat->size > 1 ? 0 : 20));
     meet(seat);
     close_queue(seat);
@@ -65,8 +68,9 @@ static void in_a_row(struct seat *seat)
     start(seat);
     tasks[0] = spawn_sum(seat, NULL, 0, 1);
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (size_t i = 1; i < COUNT; i++)
+    for (size_t i = 1; i < COUNT; i++) {
         tasks[i] = spawn_sum(seat, &tasks[i - 1], 1, 1);
+    }
     close_queue(seat);
     CHECK(seat, fetch_u64(seat, tasks[COUNT - 1]) == COUNT);
     CHECK(seat, stats_of(seat).votes == 0);
@@ -125,131 +129,19 @@ static void in_the_midst(struct seat *seat)
         }
         nap_ms(2);
         meet(seat);
-        for (size_t i = 0; i < SIZE; i++)
+        for (size_t i = 0; i < SIZE; i++) {
             CHECK(seat, notes[row * SIZE + i].runs == 0 || (row == 7 && i == at));
+        }
         meet(seat);
         close_queue(seat);
         wait_for(seat, tasks, SIZE);
-        for (size_t i = 0; i < SIZE; i++)
+        for (size_t i = 0; i < SIZE; i++) {
             CHECK(seat, notes[row * SIZE + i].runs == 1 || (row == 9 && i == at));
+        }
     }
 }
 
 /* --- Calls while it is open ------------------------------------------------------ */
-
-static int count_marks(void *user, const moot_task_info *info)
-{
-    *(int *)user += strcmp(info->kernel, "mark") == 0;
-    return 0;
-}
-
-struct probe {
-    struct seat *seat;
-    moot_task input, tasks[4]; /* that is kept; the last takes `input` */
-    moot_hash hash;            /* of the second */
-    moot_task made[2];
-};
-
-enum { LOOKS = 7, CALLS = 15 };
-
-/* What each call says of a task that a queue keeps; `own`: of this thread. */
-static void look(struct probe *probe, int which, bool own)
-{
-    struct seat *seat = probe->seat;
-    moot *m = seat->m;
-    int wait_code = own ? MOOT_ERR_STATE : MOOT_ERR_TIMEOUT;
-    moot_task_info info;
-    const void *data;
-    size_t first;
-    int count = 0;
-    switch (which) {
-    case 0:
-        EXPECT(seat, moot_task_info(m, probe->tasks[1], &info), MOOT_OK);
-        CHECK(seat,
-              info.state == MOOT_TASK_WAITING && strstr(info.site, "queue_marks.h"));
-        CHECK(seat, memcmp(&info.hash, &probe->hash, sizeof(info.hash)) == 0);
-        break;
-    case 1:
-        EXPECT(seat, moot_task_wait(m, probe->tasks[1], 0), wait_code);
-        break;
-    case 2:
-        EXPECT(seat, moot_task_wait_all(m, probe->tasks, 3, 1000), wait_code);
-        break;
-    case 3:
-        EXPECT(seat, moot_task_wait_any(m, probe->tasks, 4, 1000, &first), wait_code);
-        break;
-    case 4:
-        EXPECT(seat, moot_task_fetch(m, probe->tasks[2], 1000, &data, NULL), wait_code);
-        break;
-    case 5:
-        EXPECT(seat, moot_task_find(m, &probe->hash, &probe->made[0]), MOOT_OK);
-        EXPECT(seat, moot_task_info(m, probe->made[0], &info), MOOT_OK);
-        CHECK(seat,
-              info.state == MOOT_TASK_WAITING && strcmp(info.kernel, "mark") == 0);
-        break;
-    case 6:
-        EXPECT(seat, moot_tasks_each(m, NULL, count_marks, &count), MOOT_OK);
-        CHECK(seat, count >= 4);
-        break;
-    default:
-        break;
-    }
-}
-
-/* What goes on beside it, or lets go of it. */
-static void work_beside(struct probe *probe, int which)
-{
-    struct seat *seat = probe->seat;
-    moot *m = seat->m;
-    switch (which) {
-    case 7: /* its inputs are the task's own reference then */
-        EXPECT(seat, moot_task_release(m, probe->input), MOOT_OK);
-        break;
-    case 8:
-        EXPECT(seat, moot_task_release(m, probe->tasks[2]), MOOT_OK);
-        EXPECT(seat, moot_task_wait(m, probe->tasks[2], 0), MOOT_ERR_STALE);
-        break;
-    case 9:
-        EXPECT(seat, moot_queue_open(m, MOOT_QUEUE_SEQUENTIAL), MOOT_OK);
-        probe->made[0] = spawn_mark(seat, 300);
-        probe->made[1] = spawn_mark(seat, 301);
-        EXPECT(seat, moot_queue_close(m), MOOT_OK);
-        break;
-    case 10:
-        EXPECT(seat, moot_scope_open(m, "inside"), MOOT_OK);
-        probe->made[0] = spawn_mark(seat, 300);
-        EXPECT(seat, moot_scope_close(m), MOOT_OK);
-        break;
-    case 11:
-        EXPECT(seat, moot_group_open(m), MOOT_OK);
-        EXPECT(seat, moot_group_close(m, MOOT_FOREVER), MOOT_OK);
-        break;
-    case 12:
-        EXPECT(seat, moot_park(m), MOOT_OK);
-        EXPECT(seat, moot_unpark(m), MOOT_OK);
-        break;
-    case 13:
-        EXPECT(seat,
-               moot_task_then(m, probe->tasks[1],
-                              &(moot_task_spec){.kernel = seat->kernels[SUM]},
-                              &probe->made[0]),
-               MOOT_OK);
-        EXPECT(seat, moot_task_release(m, probe->made[0]), MOOT_OK);
-        break;
-    default: /* it takes one that is kept */
-        probe->made[0] = spawn_mark_with(
-            seat, 300, 0, (moot_task_spec){.inputs = probe->tasks, .input_count = 4});
-        break;
-    }
-}
-
-static void call_one(struct probe *probe, int which, bool own)
-{
-    if (which < LOOKS)
-        look(probe, which, own);
-    else
-        work_beside(probe, which);
-}
 
 struct looker {
     struct probe *probe;
@@ -293,21 +185,25 @@ static void looked_at(struct seat *seat, bool own)
         }
         CHECK(seat, collects(seat, 0));
         meet(seat);
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 4; i++) {
             CHECK(seat, notes[first + (uint64_t)i].runs == 0);
+        }
         meet(seat);
         close_queue(seat);
         wait_for(seat, probe.tasks, 2);
         wait_for(seat, &probe.tasks[3], 1);
-        for (int i = 0; i < 2 && probe.made[i].id != 0 && which != 13; i++)
+        for (int i = 0; i < 2 && probe.made[i].id != 0 && which != 13; i++) {
             wait_for(seat, &probe.made[i], 1);
+        }
         CHECK(seat, which != 9 || before(300, 301));
         meet(seat);
-        if (seat->rank == 0)
+        if (seat->rank == 0) {
             notes[300].runs = 0;
+        }
         EXPECT(seat, moot_park(seat->m), MOOT_OK);
-        while (notes[first + 2].runs == 0)
+        while (notes[first + 2].runs == 0) {
             nap_ms(1);
+        }
         EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
     }
     CHECK(seat, ran(0, 4 * CALLS) && stats_of(seat).votes == 0);
@@ -362,8 +258,9 @@ static void in_a_scope_or_group(struct seat *seat)
     start(seat);
     EXPECT(seat, moot_scope_open(seat->m, "phase"), MOOT_OK);
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         tasks[i] = spawn_mark(seat, i);
+    }
     CHECK(seat, collects(seat, 0));
     close_queue(seat);
     EXPECT(seat, moot_spec_hash(seat->m, &spec, &hash), MOOT_OK);
@@ -373,8 +270,9 @@ static void in_a_scope_or_group(struct seat *seat)
     EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
     EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
     open_kind(seat, MOOT_QUEUE_BULK);
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         (void)spawn_mark(seat, 100 + i);
+    }
     CHECK(seat, collects(seat, 0));
     close_queue(seat);
     EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
@@ -398,8 +296,9 @@ static void *same_region(void *argument)
     open_kind(seat, MOOT_QUEUE_BULK);
     pthread_barrier_wait(other->both);
     pthread_barrier_wait(other->both);
-    for (uint64_t i = 0; i < 40; i++)
+    for (uint64_t i = 0; i < 40; i++) {
         other->tasks[i] = spawn_mark(seat, 20 + i);
+    }
     pthread_barrier_wait(other->both);
     pthread_barrier_wait(other->both);
     close_queue(seat);
@@ -417,21 +316,24 @@ static void equal_specs(struct seat *seat)
     start(seat);
     pthread_t thread;
     pthread_create(&thread, NULL, same_region, &other);
-    for (uint64_t i = 0; i < 5; i++)
+    for (uint64_t i = 0; i < 5; i++) {
         ahead[i] = spawn_mark(seat, i);
+    }
     EXPECT(seat, moot_task_release(seat->m, ahead[0]), MOOT_OK);
     EXPECT(seat, moot_park(seat->m), MOOT_OK);
     pthread_barrier_wait(&both);
     EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
     open_kind(seat, MOOT_QUEUE_BULK);
     pthread_barrier_wait(&both);
-    for (uint64_t i = 0; i < 80; i++)
+    for (uint64_t i = 0; i < 80; i++) {
         tasks[i] = spawn_mark(seat, i / 2);
+    }
     pthread_barrier_wait(&both);
     CHECK(seat, collects(seat, 120));
     meet(seat);
-    for (int i = 5; i < 60; i++)
+    for (int i = 5; i < 60; i++) {
         CHECK(seat, notes[i].runs == 0);
+    }
     meet(seat);
     close_queue(seat);
     CHECK(seat, collects(seat, 40));
@@ -442,8 +344,9 @@ static void equal_specs(struct seat *seat)
     EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
     meet(seat);
     CHECK(seat, ran(0, 60));
-    for (int i = 0; i < 80; i++)
+    for (int i = 0; i < 80; i++) {
         EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
+    }
     pthread_barrier_destroy(&both);
 }
 
@@ -454,14 +357,16 @@ static void anew(struct seat *seat)
     moot_task ahead[COUNT], tasks[COUNT], more[COUNT];
     moot_task_info info;
     start(seat);
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         ahead[i] = spawn_mark(seat, i);
+    }
     wait_for(seat, ahead, COUNT);
     open_with(seat, tasks, 0, COUNT);
     EXPECT(seat, moot_task_info(seat->m, tasks[COUNT - 1], &info), MOOT_OK);
     CHECK(seat, info.state == MOOT_TASK_DONE);
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         more[i] = spawn_mark(seat, 100 + i / 2);
+    }
     CHECK(seat, collects(seat, COUNT));
     EXPECT(seat, moot_task_info(seat->m, more[0], &info), MOOT_OK);
     CHECK(seat, info.state == MOOT_TASK_WAITING);
@@ -497,19 +402,22 @@ static void takes_others(struct seat *seat)
                                        .args_size = sizeof(k),
                                        .inputs = &inputs[i],
                                        .input_count = 1};
-                if (k > 0)
+                if (k > 0) {
                     spec.owner = MOOT_ON(i);
+                }
                 EXPECT(seat, moot_task_spawn(seat->m, &spec, &sums[i][k]), MOOT_OK);
             }
         }
         CHECK(seat, collects(seat, 3 * (uint32_t)seat->size));
-        if (row == 0)
+        if (row == 0) {
             EXPECT(seat, moot_task_info(seat->m, sums[0][0], &info), MOOT_OK);
+        }
         close_queue(seat);
         for (int i = 0; i < seat->size; i++) {
             uint64_t value = 10 * row + (uint64_t)i;
-            for (uint64_t k = 0; k < 3; k++)
+            for (uint64_t k = 0; k < 3; k++) {
                 CHECK(seat, fetch_u64(seat, sums[i][k]) == value * value + k);
+            }
         }
     }
     CHECK(seat, stats_of(seat).votes == 0);
@@ -618,14 +526,17 @@ static int parent(moot_call *call, void *user)
                                                   .args = &value,
                                                   .args_size = sizeof(value)},
                                 &child);
-    if (error == MOOT_OK)
+    if (error == MOOT_OK) {
         error = moot_call_wait(call, child, NULL, NULL);
+    }
     child_of[seat->rank] = child;
     told_child[seat->rank] = true;
-    while (!child_taken[seat->rank])
+    while (!child_taken[seat->rank]) {
         nap_ms(1);
-    if (moot_call_output(call, 0) == NULL)
+    }
+    if (moot_call_output(call, 0) == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     return error;
 }
 
@@ -644,8 +555,9 @@ static void takes_a_child(struct seat *seat)
                                              .owner = MOOT_ON(seat->rank)},
                            &task),
            MOOT_OK);
-    while (!told_child[seat->rank])
+    while (!told_child[seat->rank]) {
         nap_ms(1);
+    }
     open_kind(seat, MOOT_QUEUE_BULK);
     sums[0] = spawn_sum(seat, &child_of[seat->rank], 1, number); /* another on each */
     CHECK(seat, collects(seat, 1));

@@ -5,11 +5,11 @@
  * for want of memory, and all are counted.
  */
 #include "hashing/placement.h"
-#include "kernels.h"
 #include "node/context.h"
 #include "node/early.h"
 #include "node/engine.h"
 #include "node/spawn.h"
+#include "tests/conformance/kernels.h"
 
 enum { PORTABLE = RELAY + 1, CLASHING, CARRIED, CARRIED_ONCE, LATE };
 
@@ -164,7 +164,7 @@ static moot_task spawn_for_0(struct seat *seat, moot_task_spec spec,
     uint64_t value = 0;
     for (info->chair = -1; info->chair != 0 && value < 1000; value++) {
         spec.args = &value;
-        spec.args_size = sizeof value;
+        spec.args_size = sizeof(value);
         EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
         EXPECT(seat, moot_task_info(seat->m, task, info), MOOT_OK);
     }
@@ -217,8 +217,9 @@ static bool was_asked(struct seat *seat)
 static void late_at_0(struct seat *seat)
 {
     kernels(seat);
-    while (seat->rank == 0 && !was_asked(seat))
+    while (seat->rank == 0 && !was_asked(seat)) {
         nap_ms(1);
+    }
     add_kernel(seat, CARRIED, "carried", sum, MOOT_KERNEL_PORTABLE);
 }
 
@@ -267,7 +268,7 @@ static void keep_early(struct seat *seat, size_t which, uint64_t views_ago)
     const struct message_spec spec = {.kernel_name = "late",
                                       .kernel_version = 1,
                                       .args = &of_rank_1[which].x,
-                                      .args_size = sizeof of_rank_1[which].x};
+                                      .args_size = sizeof(of_rank_1[which].x)};
     struct message motion = {.type = MESSAGE_MOTION, .hash = of_rank_1[which].hash};
     motion.u.motion.spec = &spec;
     engine_lock(seat->m);
@@ -281,24 +282,30 @@ static void keep_early(struct seat *seat, size_t which, uint64_t views_ago)
 static void specs_before_their_kernel_take_no_place_in_vain(struct seat *seat)
 {
     enum { AGAIN, FIRST, SECOND, THIRD, DECLINED, OLD = DECLINED + OF_A_KIND };
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         find_those_of_rank_1(seat);
+    }
     meet(seat);
     if (seat->rank == 1) {
-        for (size_t i = 0; i < OF_A_KIND; i++)
+        for (size_t i = 0; i < OF_A_KIND; i++) {
             keep_early(seat, AGAIN, i == 0);
+        }
         keep_early(seat, FIRST, 0);
-        for (size_t i = DECLINED; i < DECLINED + OF_A_KIND; i++)
+        for (size_t i = DECLINED; i < DECLINED + OF_A_KIND; i++) {
             keep_early(seat, i, 0);
-        for (size_t i = DECLINED; i < DECLINED + OF_A_KIND; i++)
+        }
+        for (size_t i = DECLINED; i < DECLINED + OF_A_KIND; i++) {
             EXPECT(seat, moot_decline(seat->m, &of_rank_1[i].hash), MOOT_OK);
+        }
         keep_early(seat, SECOND, 0);
-        for (size_t i = OLD; i < OLD + OF_A_KIND; i++)
+        for (size_t i = OLD; i < OLD + OF_A_KIND; i++) {
             keep_early(seat, i, 1);
+        }
         keep_early(seat, THIRD, 0);
         add_kernel(seat, LATE, "late", square, MOOT_KERNEL_PORTABLE);
-        for (size_t i = 0; i < ALL_EARLY; i++)
+        for (size_t i = 0; i < ALL_EARLY; i++) {
             CHECK(seat, is_adopted(seat, &of_rank_1[i].hash) == (i < DECLINED));
+        }
     }
     meet(seat);
 }
@@ -306,15 +313,19 @@ static void specs_before_their_kernel_take_no_place_in_vain(struct seat *seat)
 static void late_at_1(struct seat *seat)
 {
     kernels(seat);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         add_kernel(seat, LATE, "late", square, MOOT_KERNEL_PORTABLE);
+    }
 }
 
 static const char *const with_a_worker[] = {"MOOT_THREADS=1", NULL};
 
 #define ALONE(name)                                                                    \
     {                                                                                  \
-#name, name, portable_kernels, NULL, closes_well, { 1 }                        \
+#name, name, portable_kernels, NULL, closes_well,                              \
+        {                                                                              \
+            1                                                                          \
+        }                                                                              \
     }
 
 int main(int argc, char **argv)
@@ -343,5 +354,5 @@ int main(int argc, char **argv)
          closes_well,
          {2}},
     };
-    return play_all(scenes, sizeof scenes / sizeof scenes[0], argc, argv);
+    return play_all(scenes, sizeof(scenes) / sizeof(scenes[0]), argc, argv);
 }

@@ -1,9 +1,9 @@
 /* retry_test.c - many tasks whose kernels have failed, and which rest before they are
  * tried again: in which order that is, and what so many cost.
  */
-#include "kernels.h"
 #include "node/context.h"
 #include "node/engine.h"
+#include "tests/conformance/kernels.h"
 #include <time.h>
 
 enum { SHORT = RELAY + 1, MIDDLE, LONG };
@@ -43,8 +43,9 @@ static size_t resting(struct seat *seat)
 /* Runs all there are, until so many rest. */
 static void bring_to_rest(struct seat *seat, moot_task any, size_t count)
 {
-    while (resting(seat) < count)
+    while (resting(seat) < count) {
         (void)moot_task_wait(seat->m, any, MOOT_MILLISECONDS(1));
+    }
 }
 
 static double processor_s(void)
@@ -68,9 +69,10 @@ static void check_order(struct seat *seat, size_t left)
         const uint64_t due_ns = m->resting.items[0].due_ns;
         const struct task *first = m->resting.items[0].task;
         const size_t count = m->resting.count;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             CHECK(seat, m->resting.items[i].due_ns >= due_ns &&
                             m->resting.items[i].task->seldom->rest_at == i);
+        }
         CHECK(seat, due_ns >= last_ns && first->stage == TASK_RESTING);
         m->now_ns = last_ns = due_ns;
         retry_wake(m);
@@ -85,11 +87,13 @@ static void those_due_first_come_first(struct seat *seat)
 {
     static moot_task tasks[SOME];
     size_t left = SOME;
-    for (size_t i = 0; i < SOME; i++)
+    for (size_t i = 0; i < SOME; i++) {
         tasks[i] = spawn_u64(seat, SHORT + (int)(i * 7 % 11 % 3), i);
+    }
     bring_to_rest(seat, tasks[0], SOME);
-    for (size_t i = 0; i < SOME; i += 3, left--)
+    for (size_t i = 0; i < SOME; i += 3, left--) {
         EXPECT(seat, moot_task_cancel(seat->m, tasks[i * 7 % SOME]), MOOT_OK);
+    }
     engine_lock(seat->m);
     check_order(seat, left);
     engine_unlock(seat->m);
@@ -107,16 +111,19 @@ enum { FEW = 10000, MANY = 16 * FEW };
  * cancelled, the last first. */
 static double cost_of(struct seat *seat, size_t count, uint64_t salt)
 {
-    moot_task *tasks = calloc(count, sizeof *tasks);
+    moot_task *tasks = calloc(count, sizeof(*tasks));
     const double begin = processor_s();
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         tasks[i] = spawn_u64(seat, SHORT, salt + i);
+    }
     bring_to_rest(seat, tasks[0], count);
-    for (size_t i = count; i-- > 0;)
+    for (size_t i = count; i-- > 0;) {
         EXPECT(seat, moot_task_cancel(seat->m, tasks[i]), MOOT_OK);
+    }
     const double cost = processor_s() - begin;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
+    }
     free(tasks);
     return cost;
 }
@@ -126,8 +133,9 @@ static void many_may_rest(struct seat *seat)
 {
     const double few = cost_of(seat, FEW, 1000000);
     const double many = cost_of(seat, MANY, 2000000);
-    if (many > 64 * few)
+    if (many > 64 * few) {
         fprintf(stderr, "%d tasks took %.3f s, %d took %.3f s\n", FEW, few, MANY, many);
+    }
     CHECK(seat, many <= 64 * few);
 }
 

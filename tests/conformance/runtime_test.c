@@ -6,7 +6,7 @@
  * runs under mpirun, and these programs are the ones that run under the sanitizers.
  */
 #include "hashing/identity.h"
-#include "kernels.h"
+#include "tests/conformance/kernels.h"
 
 /* --- Agreeing ------------------------------------------------------------------- */
 
@@ -21,13 +21,16 @@ static void squares(struct seat *seat)
 {
     enum { COUNT = 200 };
     moot_task tasks[COUNT];
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         square_runs = 0;
+    }
     meet(seat);
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         tasks[i] = spawn_u64(seat, SQUARE, i);
-    for (uint64_t i = 0; i < COUNT; i++)
+    }
+    for (uint64_t i = 0; i < COUNT; i++) {
         CHECK(seat, fetch_u64(seat, tasks[i]) == i * i);
+    }
     moot_stats stats = stats_of(seat);
     CHECK(seat, stats.votes == 0);
     CHECK(seat, seat->size == 1 || stats.results_pushed > stats.results_answered);
@@ -39,8 +42,9 @@ static void chain(struct seat *seat)
 {
     enum { LENGTH = 300 };
     moot_task last = spawn_u64(seat, SQUARE, 1);
-    for (uint64_t i = 0; i < LENGTH; i++)
+    for (uint64_t i = 0; i < LENGTH; i++) {
         last = spawn_sum(seat, &last, 1, i);
+    }
     CHECK(seat, fetch_u64(seat, last) == 1 + LENGTH * (LENGTH - 1) / 2);
 }
 
@@ -57,8 +61,9 @@ static void large_results(struct seat *seat)
         data = place;
         CHECK(seat, size == sizes[i] && (uintptr_t)place % 64 == 0);
         bool same = data != NULL;
-        for (uint64_t k = 0; same && k < size; k++)
+        for (uint64_t k = 0; same && k < size; k++) {
             same = data[k] == (unsigned char)(k * 31 + k / 251);
+        }
         CHECK(seat, same);
         EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
     }
@@ -158,11 +163,13 @@ static void owners(struct seat *seat)
 
 static void unwaited(struct seat *seat)
 {
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         square_runs = 0;
+    }
     meet(seat);
-    for (uint64_t i = 0; i < 50; i++)
+    for (uint64_t i = 0; i < 50; i++) {
         spawn_u64(seat, SQUARE, 1000 + i);
+    }
 }
 
 static void unwaited_after(struct seat *seat)
@@ -192,8 +199,9 @@ static void timeouts(struct seat *seat)
                MOOT_ERR_TIMEOUT);
         CHECK(seat, now_s() - begin < 5);
         int code;
-        while ((code = moot_task_wait(seat->m, task, 0)) == MOOT_ERR_TIMEOUT)
+        while ((code = moot_task_wait(seat->m, task, 0)) == MOOT_ERR_TIMEOUT) {
             nap_ms(1);
+        }
         CHECK(seat, code == MOOT_OK);
     }
     EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
@@ -255,19 +263,22 @@ static void any_and_all(struct seat *seat)
 {
     moot_task tasks[40];
     bool seen[40] = {false};
-    for (uint64_t i = 0; i < 40; i++)
+    for (uint64_t i = 0; i < 40; i++) {
         tasks[i] = spawn_u64(seat, SQUARE, 9000 + i);
+    }
     size_t left = 40;
     size_t index[40];
-    for (size_t i = 0; i < 40; i++)
+    for (size_t i = 0; i < 40; i++) {
         index[i] = i;
+    }
     while (left > 20) {
         size_t which = 99;
         EXPECT(seat, moot_task_wait_any(seat->m, tasks, left, MOOT_FOREVER, &which),
                MOOT_OK);
         CHECK(seat, which < left && !seen[index[which]]);
-        if (which >= left)
+        if (which >= left) {
             return;
+        }
         seen[index[which]] = true;
         left--;
         tasks[which] = tasks[left];
@@ -314,9 +325,10 @@ static void cancels(struct seat *seat)
     if (seat->rank == seat->size - 1) {
         for (int i = 0; i < 2; i++) {
             EXPECT(seat, moot_task_cancel(seat->m, victims[i]), MOOT_OK);
-            if (seat->size > 1) /* its owner ends it while the blocker runs */
+            if (seat->size > 1) { /* its owner ends it while the blocker runs */
                 EXPECT(seat, moot_task_wait(seat->m, victims[i], MOOT_FOREVER),
                        MOOT_ERR_CANCELLED);
+            }
         }
         gate_open = true;
     }
@@ -353,16 +365,18 @@ static void scopes(struct seat *seat)
     CHECK(seat, memcmp(&in_a, &in_b, sizeof(in_a)) != 0);
     EXPECT(seat, moot_scope_open(seat->m, ""), MOOT_ERR_INVALID);
     char name[2] = "A";
-    for (int i = 0; i < 32; i++, name[0]++)
+    for (int i = 0; i < 32; i++, name[0]++) {
         EXPECT(seat, moot_scope_open(seat->m, name), MOOT_OK);
+    }
     EXPECT(seat, moot_scope_open(seat->m, "deeper"), MOOT_ERR_LIMIT);
-    for (int i = 0; i < 32; i++)
+    for (int i = 0; i < 32; i++) {
         EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
+    }
 }
 
 static int is_it(void *hash, const moot_task_info *info)
 {
-    return memcmp(hash, &info->hash, sizeof info->hash) == 0;
+    return memcmp(hash, &info->hash, sizeof(info->hash)) == 0;
 }
 
 /* Of a scope that has ended on every rank nothing is to be found. */
@@ -456,8 +470,9 @@ static void causes_from_below(struct seat *seat)
     EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
     const char *story = moot_last_error(seat->m);
     unsigned told = 0;
-    for (const char *at = story; (at = strstr(at, "child failed:")) != NULL; at++)
+    for (const char *at = story; (at = strstr(at, "child failed:")) != NULL; at++) {
         told++;
+    }
     CHECK(seat, told == 2);
     CHECK(seat, strstr(story, "kernels.h:") != NULL);
     CHECK(seat, strstr(story, "failed with code 7: the pump is dry") != NULL);
@@ -515,8 +530,9 @@ static void goes_on_while_parked(struct seat *seat)
     }
     moot_task source_task = spawn_u64(seat, SQUARE, eight);
     CHECK(seat, fetch_u64(seat, relay_task) == 64);
-    if (seat->rank != 0)
+    if (seat->rank != 0) {
         meet(seat);
+    }
     CHECK(seat, fetch_u64(seat, source_task) == 64);
 }
 
@@ -526,8 +542,9 @@ static void many_waiters(struct seat *seat)
     enum { COUNT = 600 };
     moot_task chain_of[COUNT];
     chain_of[0] = spawn_relay(seat, hash_u64(seat, SQUARE, 3));
-    for (int i = 1; i < COUNT; i++)
+    for (int i = 1; i < COUNT; i++) {
         chain_of[i] = spawn_relay(seat, hash_of_task(seat, chain_of[i - 1]));
+    }
     moot_task last = spawn_u64(seat, SQUARE, 3);
     CHECK(seat, fetch_u64(seat, chain_of[COUNT - 1]) == 9);
     CHECK(seat, fetch_u64(seat, last) == 9);
@@ -539,11 +556,12 @@ static void spawns_ahead_and(struct seat *seat, bool looks)
     /* With small_window so many may be unfinished, and the others have no hash yet. */
     enum { EACH = 50, AHEAD = 512 / 256 + 1 + IDENTITY_TOGETHER_MAX - 1 };
     moot_task last = {0};
-    for (uint64_t i = 0; i < EACH; i++)
+    for (uint64_t i = 0; i < EACH; i++) {
         for (int rank = 0; rank < seat->size; rank++) {
             uint64_t args[] = {i, (uint64_t)rank};
-            if (last.id != 0)
+            if (last.id != 0) {
                 EXPECT(seat, moot_task_release(seat->m, last), MOOT_OK);
+            }
             EXPECT(seat,
                    moot_task_spawn(seat->m,
                                    &(moot_task_spec){.kernel = seat->kernels[EMPTY],
@@ -552,9 +570,11 @@ static void spawns_ahead_and(struct seat *seat, bool looks)
                                                      .owner = MOOT_ON(rank)},
                                    &last),
                    MOOT_OK);
-            if (looks)
+            if (looks) {
                 (void)hash_of_task(seat, last);
+            }
         }
+    }
     CHECK(seat, stats_of(seat).tasks_run + AHEAD >= EACH);
     EXPECT(seat, moot_task_wait(seat->m, last, MOOT_FOREVER), MOOT_OK);
 }
@@ -568,7 +588,7 @@ static void spawns_what_all_wait_for_last(struct seat *seat)
 {
     moot_hash source = hash_u64(seat, SQUARE, 3);
     moot_task sums[40];
-    for (uint64_t i = 0; i < 40; i++)
+    for (uint64_t i = 0; i < 40; i++) {
         EXPECT(seat,
                moot_task_spawn(seat->m,
                                &(moot_task_spec){.kernel = seat->kernels[SUM],
@@ -578,9 +598,11 @@ static void spawns_what_all_wait_for_last(struct seat *seat)
                                                  .input_hash_count = 1},
                                &sums[i]),
                MOOT_OK);
+    }
     moot_task last = spawn_u64(seat, SQUARE, 3);
-    for (uint64_t i = 0; i < 40; i++)
+    for (uint64_t i = 0; i < 40; i++) {
         CHECK(seat, fetch_u64(seat, sums[i]) == 9 + i);
+    }
     EXPECT(seat, moot_task_release(seat->m, last), MOOT_OK);
 }
 
@@ -589,8 +611,9 @@ static void runs_what_it_waits_for(struct seat *seat)
 {
     enum { COUNT = 100 };
     moot_task tasks[COUNT];
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         tasks[i] = spawn_u64(seat, SQUARE, 7000 + i);
+    }
     for (uint64_t i = 0; i < COUNT; i += 10) {
         EXPECT(seat, moot_task_wait(seat->m, tasks[i], MOOT_FOREVER), MOOT_OK);
         CHECK(seat, stats_of(seat).tasks_run == i + 1);

@@ -2,7 +2,7 @@
  * takes a longer one that makes no use of what is new, refuses it otherwise, and fills
  * no more than there is.
  */
-#include "kernels.h"
+#include "tests/conformance/kernels.h"
 #include <assert.h>
 
 /* A struct as a later release has it. */
@@ -17,8 +17,9 @@ static void expect_taken(struct seat *seat, const int codes[3], const char *call
     static const int wanted[] = {MOOT_OK, MOOT_ERR_INVALID, MOOT_ERR_INVALID};
     static const char *const cases[] = {"longer", "longer, and used", "cut"};
     for (int i = 0; i < 3; i++) {
-        if (codes[i] == wanted[i])
+        if (codes[i] == wanted[i]) {
             continue;
+        }
         fprintf(stderr, "rank %d of %d: %s: %s gave %s\n", seat->rank, seat->size,
                 cases[i], call, moot_err_name(codes[i]));
         CHECK(seat, codes[i] == wanted[i]);
@@ -98,17 +99,19 @@ static void expect_filled(struct seat *seat, const unsigned char *bytes, size_t 
                           const char *call)
 {
     const bool filled = bytes[size] == 0 && bytes[size + 7] == 0;
-    if (!filled || bytes[size + 8] != UNTOUCHED)
+    if (!filled || bytes[size + 8] != UNTOUCHED) {
         fprintf(stderr, "rank %d of %d: %s\n", seat->rank, seat->size, call);
+    }
     CHECK(seat, filled && bytes[size + 8] == UNTOUCHED);
 }
 
 /* What it returned for a size too small, and for one that is more than there is. */
 static void expect_codes(struct seat *seat, int cut, int longer, const char *call)
 {
-    if (cut != MOOT_ERR_INVALID || longer != MOOT_OK)
+    if (cut != MOOT_ERR_INVALID || longer != MOOT_OK) {
         fprintf(stderr, "rank %d of %d: %s gave %s and %s\n", seat->rank, seat->size,
                 call, moot_err_name(cut), moot_err_name(longer));
+    }
     CHECK(seat, cut == MOOT_ERR_INVALID && longer == MOOT_OK);
 }
 
@@ -144,9 +147,10 @@ static void several_outputs(struct seat *seat)
     EXPECT(seat,
            moot_task_info_all_sized(seat->m, tasks, 2, &infos[0].now, sizeof(infos[0])),
            MOOT_OK);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         CHECK(seat, infos[i].later == 0 && infos[i].now.state == MOOT_TASK_DONE &&
                         strcmp(infos[i].now.kernel, "square") == 0);
+    }
 }
 
 /* --- What is shown ---------------------------------------------------------------- */

@@ -1,11 +1,11 @@
 /* threads_test.c - threads of one rank that use each other's handles, and that end or
  * are called back while another closes the context.
  */
-#include "kernels.h"
-#include "moot_watch.h"
 #include "node/context.h"
 #include "node/engine.h"
+#include "node/moot_watch.h"
 #include "node/report.h"
+#include "tests/conformance/kernels.h"
 
 /* --- A handle that is released while another thread waits with it ----------------- */
 
@@ -55,15 +55,17 @@ static void released_while_it_is_waited_for(struct seat *seat)
     gate_open = false;
     const moot_task_spec gate_spec = {.kernel = seat->kernels[GATE]};
     EXPECT(seat, moot_task_spawn(seat->m, &gate_spec, &waiter.tasks[0]), MOOT_OK);
-    while (gates_standing == 0) /* the worker has it */
+    while (gates_standing == 0) { /* the worker has it */
         nap_ms(1);
+    }
     waiter.tasks[1] = failed;
     pthread_create(&waiter.thread, NULL, wait_for_both, &waiter);
     until_waited_for(seat);
     EXPECT(seat, moot_task_release(seat->m, failed), MOOT_OK);
     until_forgotten(seat, hash);
-    for (uint64_t i = 0; i < OTHERS; i++) /* whose records could be its own */
+    for (uint64_t i = 0; i < OTHERS; i++) { /* whose records could be its own */
         CHECK(seat, fetch_u64(seat, spawn_u64(seat, SQUARE, i)) == i * i);
+    }
     gate_open = true;
     pthread_join(waiter.thread, NULL);
     CHECK(seat, waiter.code == MOOT_ERR_TASK_FAILED);
@@ -83,8 +85,9 @@ static void take_long(void)
 
 static void until_called(void)
 {
-    while (!called)
+    while (!called) {
         nap_ms(1);
+    }
 }
 
 static void has_returned(struct seat *seat)
@@ -183,19 +186,22 @@ static int patient(moot_call *call, void *user)
     uint64_t x = 9;
     const moot_task_spec past = {.kernel = seat->kernels[SQUARE],
                                  .args = &x,
-                                 .args_size = sizeof x,
+                                 .args_size = sizeof(x),
                                  .flags = MOOT_TASK_NO_QUEUE};
     const moot_task_spec kept = {.kernel = seat->kernels[EMPTY]};
     moot_task child;
     int error = moot_queue_open_custom(seat->m, &custom);
-    if (error == MOOT_OK)
+    if (error == MOOT_OK) {
         error = moot_call_spawn(call, &past, &delay.child);
-    if (error == MOOT_OK)
+    }
+    if (error == MOOT_OK) {
         error = moot_call_spawn(call, &kept, &child);
+    }
     nap_ms(100);
-    if (error == MOOT_OK)
+    if (error == MOOT_OK) {
         error = moot_queue_close(seat->m);
-    bool *results = moot_call_output(call, 3 * sizeof *results);
+    }
+    bool *results = moot_call_output(call, 3 * sizeof(*results));
     results[0] = error == MOOT_ERR_KERNEL_CODE;
     results[1] = strstr(moot_last_error(seat->m), "'patient'") != NULL;
     results[2] = gettid() != self;
@@ -213,19 +219,22 @@ static void a_queue_comes_back_on_another_thread(struct seat *seat)
     EXPECT(seat, moot_kernel_register(seat->m, &kernel, &seat->kernels[PATIENT]),
            MOOT_OK);
     EXPECT(seat, moot_task_spawn(seat->m, &gate_spec, &gate), MOOT_OK);
-    while (gates_standing == 0) /* the worker has it */
+    while (gates_standing == 0) { /* the worker has it */
         nap_ms(1);
+    }
     const moot_task_spec spec = {.kernel = seat->kernels[PATIENT]};
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
     EXPECT(seat, moot_task_wait(seat->m, task, MOOT_MILLISECONDS(20)),
            MOOT_ERR_TIMEOUT);
     gate_open = true;
-    while (!patient_is_over)
+    while (!patient_is_over) {
         nap_ms(1);
+    }
     CHECK(seat, told(seat, "timeout")); /* this thread's last error is its own */
     EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, NULL), MOOT_OK);
-    for (int i = 0; data != NULL && i < 3; i++)
+    for (int i = 0; data != NULL && i < 3; i++) {
         CHECK(seat, ((const bool *)data)[i]);
+    }
 }
 
 /* --- All at once ------------------------------------------------------------------ */
@@ -268,10 +277,12 @@ static void check_code(struct seat *seat, int code)
                                MOOT_ERR_SCOPE_CLOSED,
                                MOOT_ERR_NOT_HELD};
     size_t i = 0;
-    while (i < sizeof fine / sizeof *fine && fine[i] != code)
+    while (i < sizeof(fine) / sizeof(*fine) && fine[i] != code) {
         i++;
-    if (i == sizeof fine / sizeof *fine)
+    }
+    if (i == sizeof(fine) / sizeof(*fine)) {
         EXPECT(seat, code, MOOT_OK);
+    }
 }
 
 static void put(struct mate *mate, moot_task task)
@@ -285,18 +296,19 @@ static void spawn_one(struct mate *mate)
 {
     static const int kinds[] = {SQUARE, SUM, SUM, BIG, SLOW, FAIL, TREE};
     struct seat *seat = mate->seat;
-    int kind = kinds[draw(mate, sizeof kinds / sizeof *kinds)];
+    int kind = kinds[draw(mate, sizeof(kinds) / sizeof(*kinds))];
     moot_task inputs[2] = {any_task(mate), any_task(mate)}, task;
     uint64_t value = draw(mate, kind == BIG ? 100000 : kind == SQUARE ? 64 : 3);
     const moot_task_spec spec = {.kernel = seat->kernels[kind],
                                  .args = &value,
-                                 .args_size = sizeof value,
+                                 .args_size = sizeof(value),
                                  .inputs = inputs,
                                  .input_count = kind == SUM ? draw(mate, 3) : 0};
     int code = moot_task_spawn(seat->m, &spec, &task);
     check_code(seat, code);
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         put(mate, task);
+    }
 }
 
 static void wait_for_some(struct mate *mate)
@@ -329,21 +341,23 @@ static void spawn_in_region(struct mate *mate)
 {
     struct seat *seat = mate->seat;
     char name[32];
-    snprintf(name, sizeof name, "%016llx", (unsigned long long)mate->random);
+    snprintf(name, sizeof(name), "%016llx", (unsigned long long)mate->random);
     uint64_t kind = draw(mate, 3);
     EXPECT(seat,
            kind == 0   ? moot_scope_open(seat->m, name)
            : kind == 1 ? moot_group_open(seat->m)
                        : moot_queue_open(seat->m, MOOT_QUEUE_BULK),
            MOOT_OK);
-    for (uint64_t i = draw(mate, 6); i > 0; i--)
+    for (uint64_t i = draw(mate, 6); i > 0; i--) {
         spawn_one(mate);
+    }
     int code = kind == 0   ? moot_scope_close(seat->m)
                : kind == 1 ? moot_group_close(seat->m, MOOT_MILLISECONDS(1))
                            : moot_queue_close(seat->m);
     check_code(seat, code);
-    if (kind == 1 && code == MOOT_ERR_TIMEOUT)
+    if (kind == 1 && code == MOOT_ERR_TIMEOUT) {
         check_code(seat, moot_group_close(seat->m, MOOT_FOREVER));
+    }
 }
 
 static void one_step(struct mate *mate)
@@ -382,13 +396,15 @@ static void *use_all(void *argument)
     struct seat *seat = mate->seat;
     moot_hash nobodys = hash_u64(seat, SQUARE, 1000);
     moot_task never;
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < STEPS; i++) {
         one_step(mate);
+    }
     EXPECT(seat, moot_task_find(seat->m, &nobodys, &never), MOOT_OK);
     at_the_end[seat->rank]++;
     int code = moot_task_wait(seat->m, never, MOOT_FOREVER);
-    if (code != MOOT_ERR_NOT_HELD)
+    if (code != MOOT_ERR_NOT_HELD) {
         EXPECT(seat, code, MOOT_ERR_CLOSED);
+    }
     return NULL;
 }
 
@@ -398,23 +414,26 @@ static void handles_are_shared(struct seat *seat)
     const char *seed = getenv("MOOT_TEST_SEED");
     struct mate *own = mates[seat->rank];
     at_the_end[seat->rank] = 0;
-    for (int i = 0; i < SLOTS; i++)
+    for (int i = 0; i < SLOTS; i++) {
         slots[seat->rank][i] = 0;
+    }
     for (int i = 0; i < MATES; i++) {
         uint64_t number = (uint64_t)(seat->rank * MATES + i + 1) +
                           (seed != NULL ? (uint64_t)atoll(seed) * 1000 : 0);
         own[i] = (struct mate){.seat = seat, .random = number * 0x9e3779b97f4a7c15u};
         pthread_create(&own[i].thread, NULL, use_all, &own[i]);
     }
-    while (at_the_end[seat->rank] < MATES)
+    while (at_the_end[seat->rank] < MATES) {
         nap_ms(1);
+    }
     nap_ms(20);
 }
 
 static void all_have_ended(struct seat *seat)
 {
-    for (int i = 0; i < MATES; i++)
+    for (int i = 0; i < MATES; i++) {
         pthread_join(mates[seat->rank][i].thread, NULL);
+    }
     closes_well(seat);
 }
 

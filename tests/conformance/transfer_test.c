@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include "limits.h"
 #include "node/transport/transfer.h"
+#include "proto/limits.h"
 #include <cmocka.h>
 
 static const size_t piece_bytes = LIMIT_BULK_PIECE_BYTES;
@@ -34,13 +34,14 @@ static void a_transfer_is_cut_into_pieces(void **state)
         {3 * piece_bytes, 3, piece_bytes},
         {3 * piece_bytes - 1, 3, piece_bytes - 1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct stream stream = {0};
         struct transfer *transfer = push(&stream, rows[i].size);
         struct piece piece;
         size_t pieces = 0, bytes = 0;
-        for (; stream_start(&stream, 100, &piece); pieces++)
+        for (; stream_start(&stream, 100, &piece); pieces++) {
             bytes += piece.size;
+        }
         assert_int_equal(pieces, rows[i].pieces);
         assert_int_equal(piece.size, rows[i].last);
         assert_int_equal(bytes, rows[i].size);

@@ -9,7 +9,7 @@
  * PATIENCE_SECONDS has failed.  MOOT_TEST_HUGE=1 adds a transfer above 2 GiB.
  */
 #include "node/transport/mpi.h"
-#include "party.h"
+#include "tests/conformance/party.h"
 #include <mpi.h>
 #include <pthread.h>
 
@@ -24,8 +24,9 @@ static void ranks_see_one_group(struct party *p)
     for (uint32_t r = 0; r < g->size; r++) {
         CHECK(p, g->uids[r] != 0);
         CHECK(p, g->hosts[r] == g->hosts[0]); /* the suite runs on one host */
-        for (uint32_t s = 0; s < r; s++)
+        for (uint32_t s = 0; s < r; s++) {
             CHECK(p, g->uids[r] != g->uids[s]);
+        }
     }
     CHECK(p, p->t->ops->name && p->t->ops->flushed(p->t));
 }
@@ -39,11 +40,14 @@ static void frames_keep_their_order(struct party *p)
     enum { FRAMES = 700 };
     const uint64_t all = (uint64_t)FRAMES * (p->group.size - 1);
     for (int i = 0; i < FRAMES; i++) {
-        for (uint32_t to = 0; to < p->group.size; to++)
-            if (to != p->group.rank)
+        for (uint32_t to = 0; to < p->group.size; to++) {
+            if (to != p->group.rank) {
                 CHECK(p, send_frame(p, to, sizes[i % 9], 0) == MOOT_OK);
-        if (i % 3 == 0)
+            }
+        }
+        if (i % 3 == 0) {
             CHECK(p, poll_some(p, PLENTY) >= 0);
+        }
     }
     POLL_UNTIL(p, sum(p->got) == all && p->t->ops->flushed(p->t));
     struct transport_stats stats;
@@ -51,8 +55,9 @@ static void frames_keep_their_order(struct party *p)
     CHECK(p, stats.frames_sent == all && stats.frames_received == all);
     CHECK(p, stats.bytes_sent == p->frame_bytes_sent);
     CHECK(p, stats.bytes_received == p->frame_bytes_got);
-    if (p->t->ops->place && p->group.size > 1)
+    if (p->t->ops->place && p->group.size > 1) {
         CHECK(p, (p->placed > 0) == !plain);
+    }
 }
 
 /* Far more than a ring holds, of lengths that fill it up to every place, to a peer that
@@ -61,12 +66,14 @@ static void frames_wait_for_who_does_not_look(struct party *p)
 {
     enum { FRAMES = 3000, LOOKS = 97 };
     const uint32_t right = right_of(p);
-    if (p->group.size == 1)
+    if (p->group.size == 1) {
         return;
+    }
     for (size_t i = 0; i < FRAMES; i++) {
         CHECK(p, send_frame(p, right, HEADER_BYTES + i * 53 % 2900, 0) == MOOT_OK);
-        if (i % LOOKS == 0)
+        if (i % LOOKS == 0) {
             CHECK(p, poll_some(p, PLENTY) >= 0);
+        }
     }
     POLL_UNTIL(p, sum(p->got) == FRAMES && p->t->ops->flushed(p->t));
 }
@@ -76,13 +83,15 @@ static void frames_wait_for_who_does_not_look(struct party *p)
 static void frames_keep_their_order_where_their_way_changes(struct party *p)
 {
     static const size_t edges[] = {2048, 4000, 4096, 8192, 16384};
-    enum { EDGES = sizeof edges / sizeof *edges, ROUNDS = 20, AROUND = 9 };
-    if (p->group.size == 1)
+    enum { EDGES = sizeof(edges) / sizeof(*edges), ROUNDS = 20, AROUND = 9 };
+    if (p->group.size == 1) {
         return;
+    }
     for (size_t i = 0; i < (size_t)ROUNDS * EDGES; i++) {
-        for (size_t k = 0; k < AROUND; k++)
+        for (size_t k = 0; k < AROUND; k++) {
             CHECK(p, send_frame(p, right_of(p), edges[i % EDGES] + k - AROUND / 2, 0) ==
                          MOOT_OK);
+        }
         CHECK(p, send_frame(p, right_of(p), HEADER_BYTES, 0) == MOOT_OK);
         CHECK(p, poll_some(p, PLENTY) >= 0);
     }
@@ -93,8 +102,9 @@ static void frames_keep_their_order_where_their_way_changes(struct party *p)
 /* Nobody polls before everything is sent: a wire that blocks would never get there. */
 static void large_frames_cross_without_blocking(struct party *p)
 {
-    if (p->group.size == 1)
+    if (p->group.size == 1) {
         return;
+    }
     for (int i = 0; i < 5; i++) {
         CHECK(p, send_frame(p, right_of(p), LIMIT_FRAME_BYTES, 0) == MOOT_OK);
         CHECK(p, send_frame(p, right_of(p), 20, 0) == MOOT_OK); /* must not overtake */
@@ -107,15 +117,18 @@ static void large_frames_cross_without_blocking(struct party *p)
 
 static void poll_hands_over_at_most_what_it_is_asked_for(struct party *p)
 {
-    if (p->group.size == 1)
+    if (p->group.size == 1) {
         return;
-    for (int i = 0; i < 50; i++)
+    }
+    for (int i = 0; i < 50; i++) {
         CHECK(p, send_frame(p, right_of(p), 32, 0) == MOOT_OK);
+    }
     CHECK(p, poll_some(p, 0) == 0);
     while (sum(p->got) < 50) {
         const uint64_t before = sum(p->got);
-        if (poll_some(p, 3) < 0)
+        if (poll_some(p, 3) < 0) {
             break;
+        }
         CHECK(p, sum(p->got) - before <= 3);
     }
     POLL_UNTIL(p, sum(p->got) == 50 && p->t->ops->flushed(p->t));
@@ -149,11 +162,13 @@ static void what_cannot_be_sent_is_refused(struct party *p)
 static void bulk_transfers_of_any_size_arrive(struct party *p)
 {
     static const size_t sizes[] = {0, 1, 4095, 100000, 0, 9000000};
-    if (p->group.size == 1)
+    if (p->group.size == 1) {
         return;
+    }
     p->announces = true;
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6; i++) {
         send_bulk(p, right_of(p), sizes[i]);
+    }
     CHECK(p, !p->t->ops->flushed(p->t));
     POLL_UNTIL(p, sum(p->bulk_got) == 6 && sum(p->bulk_sent) == 6);
     POLL_UNTIL(p, p->t->ops->flushed(p->t));
@@ -166,10 +181,13 @@ static void many_bulk_transfers_are_paired_in_order(struct party *p)
 {
     enum { EACH = 150 };
     p->announces = true;
-    for (int i = 0; i < EACH; i++)
-        for (uint32_t to = 0; to < p->group.size; to++)
-            if (to != p->group.rank)
+    for (int i = 0; i < EACH; i++) {
+        for (uint32_t to = 0; to < p->group.size; to++) {
+            if (to != p->group.rank) {
                 send_bulk(p, to, (size_t)(i * 7919) % 60000);
+            }
+        }
+    }
     const uint64_t all = (uint64_t)EACH * (p->group.size - 1);
     POLL_UNTIL(p, sum(p->bulk_got) == all && sum(p->bulk_sent) == all);
     POLL_UNTIL(p, p->t->ops->flushed(p->t));
@@ -180,8 +198,9 @@ static void send_one(struct party *p, size_t size)
 {
     const uint32_t last = p->group.size - 1;
     p->announces = true;
-    if (last > 0 && p->group.rank == 0)
+    if (last > 0 && p->group.rank == 0) {
         send_bulk(p, last, size);
+    }
     const bool receives = last > 0 && p->group.rank == last;
     POLL_UNTIL(p, p->t->ops->flushed(p->t) && sum(p->bulk_got) == receives);
 }
@@ -193,8 +212,9 @@ static void a_large_transfer_arrives(struct party *p)
 
 static void a_transfer_above_2_gib_arrives(struct party *p)
 {
-    if (getenv("MOOT_TEST_HUGE"))
+    if (getenv("MOOT_TEST_HUGE")) {
         send_one(p, (size_t)2300 << 20);
+    }
 }
 
 static void on_any(void *context, uint64_t uid, void *cookie)
@@ -204,16 +224,18 @@ static void on_any(void *context, uint64_t uid, void *cookie)
 
 static void a_wrong_size_is_found(struct party *p)
 {
-    if (p->group.size == 1)
+    if (p->group.size == 1) {
         return;
+    }
     const uint32_t left = (p->group.rank + p->group.size - 1) % p->group.size;
     static const char data[100];
     int code = p->t->ops->bulk_send(p->t, p->group.uids[right_of(p)], data, 100, NULL);
     CHECK(p, code == MOOT_OK);
     code = p->t->ops->bulk_receive(p->t, p->group.uids[left], p->scratch, 200, NULL);
     const struct transport_receiver nothing = {p, on_frame, on_any, on_any, NULL};
-    for (int i = 0; i < 1000000 && code >= 0; i++)
+    for (int i = 0; i < 1000000 && code >= 0; i++) {
         code = p->t->ops->poll(p->t, &nothing, PLENTY);
+    }
     CHECK(p, code == MOOT_ERR_TRANSPORT);
     CHECK(p, strstr(p->t->ops->story(p->t), "size"));
     meet(p->twin); /* nobody leaves before all have seen it */
@@ -224,8 +246,9 @@ static void a_forgotten_peer_is_a_stranger(struct party *p)
 {
     const struct transport_ops *ops = p->t->ops;
     const uint32_t size = p->group.size, last = size - 1, me = p->group.rank;
-    if (size == 1)
+    if (size == 1) {
         return;
+    }
     if (me != last) {
         /* Left unmatched, and must not keep this rank from being flushed. */
         CHECK(p, ops->bulk_receive(p->t, p->group.uids[last], p->scratch, 64, NULL) ==
@@ -237,28 +260,35 @@ static void a_forgotten_peer_is_a_stranger(struct party *p)
         CHECK(p, ops->flushed(p->t));
     }
     meet(p->twin);
-    for (uint32_t to = 0; to < last; to++)
-        if (to != me)
+    for (uint32_t to = 0; to < last; to++) {
+        if (to != me) {
             CHECK(p, send_frame(p, to, 32, 0) == MOOT_OK);
-    for (int i = 0; i < 3000; i++)
+        }
+    }
+    for (int i = 0; i < 3000; i++) {
         CHECK(p, poll_some(p, PLENTY) >= 0);
-    if (me != last)
+    }
+    if (me != last) {
         POLL_UNTIL(p, sum(p->got) == last - 1);
+    }
     CHECK(p, p->got[last] == 0);
-    for (uint32_t r = 0; me == last && r < last; r++)
+    for (uint32_t r = 0; me == last && r < last; r++) {
         ops->forget(p->t, p->group.uids[r]);
+    }
     POLL_UNTIL(p, ops->flushed(p->t));
 }
 
 static void a_held_pair_waits(struct party *p)
 {
-    if (!p->hub || p->group.size == 1)
+    if (!p->hub || p->group.size == 1) {
         return;
+    }
     if (p->group.rank == 0) {
         inproc_hub_hold(p->hub, 0, 1, true);
         CHECK(p, send_frame(p, 1, 32, 0) == MOOT_OK);
-        for (int i = 0; i < 100; i++)
+        for (int i = 0; i < 100; i++) {
             poll_some(p, PLENTY);
+        }
         CHECK(p, p->t->ops->backlog(p->t, p->group.uids[1]) == 1);
         inproc_hub_hold(p->hub, 0, 1, false);
         POLL_UNTIL(p, p->t->ops->flushed(p->t));
@@ -269,12 +299,14 @@ static void a_held_pair_waits(struct party *p)
 
 static void two_groups_do_not_mix(struct party *p)
 {
-    if (p->group.size == 1)
+    if (p->group.size == 1) {
         return;
+    }
     for (int i = 0; i < 200; i++) {
         CHECK(p, send_frame(p, right_of(p), 100, 0) == MOOT_OK);
-        if (i % 2)
+        if (i % 2) {
             CHECK(p, send_frame(p->twin, right_of(p->twin), 3000, 0) == MOOT_OK);
+        }
         CHECK(p, poll_some(p->twin, PLENTY) >= 0 && poll_some(p, PLENTY) >= 0);
     }
     POLL_UNTIL(p->twin, sum(p->twin->got) == 100);
@@ -308,7 +340,7 @@ static const struct test_case {
     CASE(a_wrong_size_is_found),
 #undef CASE
 };
-enum { CASES = sizeof cases / sizeof cases[0] };
+enum { CASES = sizeof(cases) / sizeof(cases[0]) };
 
 /* --- Running them ----------------------------------------------------------------- */
 
@@ -316,14 +348,16 @@ static bool party_open(struct party *p, uint32_t rank, transport_open_fn open,
                        void *arg)
 {
     char blob[8], story[256] = "";
-    snprintf(blob, sizeof blob, "blob %u", rank % 10);
+    snprintf(blob, sizeof(blob), "blob %u", rank % 10);
     const int code =
-        open(arg, blob, 7, &p->group, &p->t, story, sizeof story); /* with the NUL */
-    if (code != MOOT_OK)
+        open(arg, blob, 7, &p->group, &p->t, story, sizeof(story)); /* with the NUL */
+    if (code != MOOT_OK) {
         fprintf(stderr, "open: error %d: %s\n", code, story);
+    }
     CHECK(p, code == MOOT_OK);
-    if (code == MOOT_OK && plain)
+    if (code == MOOT_OK && plain) {
         p->t->ops->go_plain(p->t);
+    }
     return code == MOOT_OK;
 }
 
@@ -339,8 +373,9 @@ static void take_part(const struct test_case *test, uint32_t rank,
                       struct inproc_hub *hub)
 {
     struct party twin = {0}, p = {.hub = hub, .twin = &twin};
-    if (!party_open(&p, rank, open, arg))
+    if (!party_open(&p, rank, open, arg)) {
         return;
+    }
     if (party_open(&twin, rank, open, twin_arg)) {
         test->run(&p);
         party_close(&twin);
@@ -366,20 +401,23 @@ static void run_threads(const struct test_case *test, uint32_t size)
 {
     struct inproc_hub *hub = inproc_hub_new(size), *twin = inproc_hub_new(size);
     struct thread_rank ranks[RANKS_MAX];
-    if (!hub || !twin)
+    if (!hub || !twin) {
         abort();
+    }
     for (uint32_t r = 0; r < size; r++) {
         ranks[r] = (struct thread_rank){test, {hub, r}, {twin, r}, 0};
-        if (pthread_create(&ranks[r].thread, NULL, thread_main, &ranks[r]))
+        if (pthread_create(&ranks[r].thread, NULL, thread_main, &ranks[r])) {
             abort();
+        }
     }
-    for (uint32_t r = 0; r < size; r++)
+    for (uint32_t r = 0; r < size; r++) {
         pthread_join(ranks[r].thread, NULL);
+    }
     struct transport_group group;
     struct transport *t;
     char story[100] = "";
     const int again = transport_inproc_open(&ranks[0].options, "", 0, &group, &t, story,
-                                            sizeof story);
+                                            sizeof(story));
     if (again != MOOT_ERR_INVALID || !*story) {
         fprintf(stderr, "an end was opened twice\n");
         failures++;
@@ -418,7 +456,7 @@ static int open_refuses(const void *comm)
     struct transport *t;
     char story[200] = "";
     const int code =
-        transport_mpi_open(&options, "", 0, &group, &t, story, sizeof story);
+        transport_mpi_open(&options, "", 0, &group, &t, story, sizeof(story));
     return code == MOOT_ERR_INVALID && *story;
 }
 
@@ -427,8 +465,9 @@ static bool bad_communicators_are_refused(int rank, int size)
 {
     const MPI_Comm none = MPI_COMM_NULL;
     bool ok = open_refuses(&none);
-    if (size == 1)
+    if (size == 1) {
         return ok;
+    }
     MPI_Comm half, inter;
     const int side = rank % 2;
     MPI_Comm_split(MPI_COMM_WORLD, side, rank, &half);
@@ -449,29 +488,34 @@ static bool late_transfers_find_no_place(int rank, int size)
     struct transport_mpi_options world = {NULL};
     struct party p = {0};
     bool ok = true, left = rank != 0;
-    if (size == 1)
+    if (size == 1) {
         return true;
-    if (!party_open(&p, (uint32_t)rank, transport_mpi_open, &world))
+    }
+    if (!party_open(&p, (uint32_t)rank, transport_mpi_open, &world)) {
         return false;
+    }
     const struct transport_ops *ops = p.t->ops;
-    memset(bytes, rank, sizeof bytes);
-    if (rank == 1)
-        ok =
-            ops->bulk_receive(p.t, p.group.uids[0], bytes, sizeof bytes, &p) == MOOT_OK;
+    memset(bytes, rank, sizeof(bytes));
+    if (rank == 1) {
+        ok = ops->bulk_receive(p.t, p.group.uids[0], bytes, sizeof(bytes), &p) ==
+             MOOT_OK;
+    }
     ops->go_alone(p.t);
     ok = (!left || ops->free(p.t)) && ok;
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
-        struct load *x = load_new(0, sizeof bytes, 1);
+        struct load *x = load_new(0, sizeof(bytes), 1);
         ok = ops->bulk_send(p.t, p.group.uids[1], x->bytes, x->size, x) == MOOT_OK;
         POLL_UNTIL(&p, ops->flushed(p.t));
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; i < LOOKS; i++)
+    for (int i = 0; i < LOOKS; i++) {
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &(int){0},
                    MPI_STATUS_IGNORE);
-    for (size_t i = 0; i < sizeof bytes; i++)
+    }
+    for (size_t i = 0; i < sizeof(bytes); i++) {
         ok = ok && bytes[i] == rank;
+    }
     ok = (left || ops->free(p.t)) && ok;
     transport_group_release(&p.group);
     return ok;
@@ -500,8 +544,9 @@ static int main_mpi(int argc, char **argv)
     int late = !late_transfers_find_no_place(rank, size);
     MPI_Allreduce(MPI_IN_PLACE, &late, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     failed += late;
-    if (rank == 0)
+    if (rank == 0) {
         report(CASES + 2 - failed, failed, (uint32_t)size);
+    }
     MPI_Comm_free(&reversed);
     MPI_Finalize();
     return failed > 0;
@@ -510,7 +555,8 @@ static int main_mpi(int argc, char **argv)
 int main(int argc, char **argv)
 {
     plain = argc > 2 && strcmp(argv[2], "plain") == 0;
-    if (argc > 1 && strcmp(argv[1], "mpi") == 0)
+    if (argc > 1 && strcmp(argv[1], "mpi") == 0) {
         return main_mpi(argc, argv);
+    }
     return main_inproc();
 }

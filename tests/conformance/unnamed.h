@@ -4,11 +4,11 @@
 #ifndef TESTS_CONFORMANCE_UNNAMED_H
 #define TESTS_CONFORMANCE_UNNAMED_H
 
-#include "kernels.h"
 #include "node/clock.h"
 #include "node/context.h"
 #include "node/engine.h"
 #include "node/progress.h"
+#include "tests/conformance/kernels.h"
 
 /* How many wait now. */
 static inline unsigned unnamed(struct seat *seat)
@@ -56,8 +56,9 @@ static inline unsigned still_unnamed(unsigned spawned)
 static inline void check_unnamed(struct seat *seat, unsigned count, int line)
 {
     unsigned found = unnamed(seat);
-    if (found == count || identity_together() == 0)
+    if (found == count || identity_together() == 0) {
         return;
+    }
     failures++;
     fprintf(stderr, "%s: rank %d of %d: line %d: %u tasks wait, not %u\n", scene_name,
             seat->rank, seat->size, line, found, count);

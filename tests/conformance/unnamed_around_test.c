@@ -1,7 +1,7 @@
 /* unnamed_around_test.c - tasks that wait for their hash, and what is around them:
  * other threads, a program that computes or closes, ranks that are gone, and who looks.
  */
-#include "unnamed.h"
+#include "tests/conformance/unnamed.h"
 
 /* --- Threads --------------------------------------------------------------------- */
 
@@ -30,11 +30,12 @@ static void *use(void *argument)
         release(seat, guest->tasks[1]);
         EXPECT(seat, moot_task_release(seat->m, guest->tasks[1]), MOOT_ERR_STALE);
     }
-    if (x % 2 == 0)
+    if (x % 2 == 0) {
         EXPECT(seat, moot_task_wait(seat->m, guest->tasks[0], MOOT_FOREVER), MOOT_OK);
+    }
     EXPECT(seat, moot_task_info(seat->m, guest->tasks[2], &info), MOOT_OK);
     const moot_hash hash = hash_u64(seat, SQUARE, x + 2);
-    CHECK(seat, memcmp(&hash, &info.hash, sizeof hash) == 0);
+    CHECK(seat, memcmp(&hash, &info.hash, sizeof(hash)) == 0);
     guest->tasks[3] = spawn_sum(seat, &guest->tasks[2], 1, 1);
     CHECK(seat, fetch_u64(seat, guest->tasks[3]) == (x + 2) * (x + 2) + 1);
     return NULL;
@@ -46,8 +47,9 @@ static void used_by_another_thread(struct seat *seat)
     for (uint64_t i = 0; i < 12; i++) {
         struct guest guest = {.seat = seat, .number = 200 + 10 * i};
         hold_still(seat);
-        for (uint64_t k = 0; k < 3; k++)
+        for (uint64_t k = 0; k < 3; k++) {
             guest.tasks[k] = spawn_u64(seat, SQUARE, guest.number + k);
+        }
         WAIT_UNNAMED(seat, 3);
         in_thread(seat, use, &guest);
         EXPECT(seat, moot_task_wait(seat->m, guest.tasks[1], MOOT_FOREVER),
@@ -65,17 +67,19 @@ static void *take_turns(void *argument)
     for (uint64_t i = 0; i < TURNS; i++) {
         pthread_barrier_wait(guest->turns);
         if (i % 2 == guest->number) {
-            for (uint64_t k = 0; k <= i % 5; k++)
+            for (uint64_t k = 0; k <= i % 5; k++) {
                 last = k % 2 ? spawn_sum(guest->seat, &last, 1, i)
                              : spawn_u64(guest->seat, SQUARE,
                                          1000 * (guest->number + 1) + 10 * i + k);
+            }
             guest->tasks[i % 4] = last;
         }
         pthread_barrier_wait(guest->turns);
-        if (i % 2 != guest->number && i % 3 == 0) /* the other's */
+        if (i % 2 != guest->number && i % 3 == 0) { /* the other's */
             CHECK(guest->seat,
                   hash_of(guest->seat, guest[guest->number ? -1 : 1].tasks[i % 4])
                           .bytes[15] != 255);
+        }
     }
     EXPECT(guest->seat, moot_task_wait(guest->seat->m, last, MOOT_FOREVER), MOOT_OK);
     return NULL;
@@ -132,11 +136,13 @@ static void two_threads(struct seat *seat)
     pthread_barrier_wait(&turns);
     pthread_join(thread, NULL);
     pthread_barrier_destroy(&turns);
-    for (uint64_t k = 0; k < 4; k++)
+    for (uint64_t k = 0; k < 4; k++) {
         CHECK(seat, fetch_u64(seat, guest.tasks[k]) == (230 + k) * (230 + k));
-    for (uint64_t k = 1; k < 4; k++)
+    }
+    for (uint64_t k = 1; k < 4; k++) {
         CHECK(seat,
               place_of(seat, guest.tasks[k]) > place_of(seat, guest.tasks[k - 1]));
+    }
 }
 
 static void *collect(void *argument)
@@ -167,12 +173,12 @@ static void an_input_in_a_queue(struct seat *seat)
     uint64_t more = 7;
     moot_task_spec spec = {.kernel = seat->kernels[SUM],
                            .args = &more,
-                           .args_size = sizeof more,
+                           .args_size = sizeof(more),
                            .inputs = &guest.tasks[0],
                            .input_count = 1};
     moot_hash wanted, hash = hash_of(seat, task);
     EXPECT(seat, moot_spec_hash(seat->m, &spec, &wanted), MOOT_OK);
-    CHECK(seat, memcmp(&hash, &wanted, sizeof hash) == 0);
+    CHECK(seat, memcmp(&hash, &wanted, sizeof(hash)) == 0);
     pthread_barrier_wait(&turns);
     pthread_join(thread, NULL);
     pthread_barrier_destroy(&turns);
@@ -193,8 +199,9 @@ static void beside_a_wait(struct seat *seat)
     struct guest guest = {.seat = seat};
     moot_task_spec spec = {.kernel = seat->kernels[GATE],
                            .owner = MOOT_ON(seat->size - 1)};
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         gate_open = false;
+    }
     meet(seat);
     begin(seat);
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &guest.tasks[0]), MOOT_OK);
@@ -217,8 +224,9 @@ static void *spawn_and_end(void *argument)
 {
     struct guest *guest = argument;
     begin(guest->seat);
-    for (uint64_t k = 0; k < 3; k++)
+    for (uint64_t k = 0; k < 3; k++) {
         guest->tasks[k] = spawn_u64(guest->seat, SQUARE, guest->number + k);
+    }
     WAIT_UNNAMED(guest->seat, 3);
     return NULL;
 }
@@ -247,8 +255,9 @@ static void a_program_that_computes(struct seat *seat)
     begin(seat);
     for (uint64_t count = 1; count < 4; count++) {
         meet_serving(seat);
-        if (seat->rank == 0)
+        if (seat->rank == 0) {
             before = square_runs;
+        }
         meet_serving(seat);
         hold_still(seat);
         for (uint64_t k = 0; k < count; k++) {
@@ -256,8 +265,9 @@ static void a_program_that_computes(struct seat *seat)
             WAIT_UNNAMED(seat, 0);
         }
         int wanted = before + (int)count;
-        for (int ms = 0; ms < 20000 && square_runs < wanted; ms++)
+        for (int ms = 0; ms < 20000 && square_runs < wanted; ms++) {
             nap_ms(1);
+        }
         CHECK(seat, square_runs >= wanted);
         stats_of(seat);
     }
@@ -280,13 +290,15 @@ static void counting(struct seat *seat)
 
 static void closed_at_once(struct seat *seat)
 {
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         closed_runs = 0;
+    }
     begin(seat);
     meet_serving(seat);
     hold_still(seat);
-    for (uint64_t k = 0; k < 3; k++)
+    for (uint64_t k = 0; k < 3; k++) {
         spawn_u64(seat, RELAY + 1, k);
+    }
     WAIT_UNNAMED(seat, 3);
 }
 
@@ -346,8 +358,9 @@ static void owners_that_are_gone(struct seat *seat)
         code = moot_task_wait(seat->m, spawn_u64(seat, SQUARE, i), MOOT_FOREVER);
         nap_ms(1);
     }
-    if (seat->rank == last)
+    if (seat->rank == last) {
         return;
+    }
     EXPECT(seat, code, MOOT_OK);
     hold_still(seat);
     tasks[0] = spawn_on(seat, 0, NULL, 0, 1000);
@@ -355,7 +368,7 @@ static void owners_that_are_gone(struct seat *seat)
     uint64_t number = 3;
     moot_task_spec spec = {.kernel = seat->kernels[SUM],
                            .args = &number,
-                           .args_size = sizeof number,
+                           .args_size = sizeof(number),
                            .owner = MOOT_ON(last)};
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &tasks[2]), MOOT_ERR_NO_CANDIDATE);
     WAIT_UNNAMED(seat, 0);
@@ -398,8 +411,9 @@ static void declined(struct seat *seat)
 {
     begin(seat);
     moot_hash hashes[3];
-    for (uint64_t k = 0; k < 3; k++)
+    for (uint64_t k = 0; k < 3; k++) {
         hashes[k] = hash_u64(seat, SQUARE, 600 + k);
+    }
     hold_still(seat);
     moot_task task = spawn_u64(seat, SQUARE, 600);
     WAIT_UNNAMED(seat, 1);
@@ -410,7 +424,7 @@ static void declined(struct seat *seat)
     EXPECT(seat, moot_decline(seat->m, &hashes[1]), MOOT_OK);
     uint64_t number = 601;
     moot_task_spec spec = {
-        .kernel = seat->kernels[SQUARE], .args = &number, .args_size = sizeof number};
+        .kernel = seat->kernels[SQUARE], .args = &number, .args_size = sizeof(number)};
     moot_task none;
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &none), MOOT_ERR_DECLINED);
     hold_still(seat);

@@ -5,7 +5,7 @@
  */
 #include "hashing/identity.h"
 #include "node/task_handle.h"
-#include "unnamed.h"
+#include "tests/conformance/unnamed.h"
 
 /* --- Many owners ----------------------------------------------------------------- */
 
@@ -19,7 +19,7 @@ static void owners_beyond_a_word(struct seat *seat)
         uint64_t number = (uint64_t)owner;
         moot_task_spec spec = {.kernel = seat->kernels[SUM],
                                .args = &number,
-                               .args_size = sizeof number,
+                               .args_size = sizeof(number),
                                .owner = MOOT_ON(owner)};
         moot_task_info info = {.size = 0};
         moot_hash wanted;
@@ -29,7 +29,7 @@ static void owners_beyond_a_word(struct seat *seat)
         EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
         WAIT_UNNAMED(seat, owner < IDENTITY_OWNERS);
         EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
-        CHECK(seat, memcmp(&info.hash, &wanted, sizeof wanted) == 0);
+        CHECK(seat, memcmp(&info.hash, &wanted, sizeof(wanted)) == 0);
         CHECK(seat, fetch_u64(seat, task) == number);
         EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
         CHECK(seat, info.owner == owner);
@@ -47,8 +47,9 @@ static atomic_bool holds_lock; /* the rank that is asked */
 static bool turn_until(struct seat *seat, int rank, bool (*is_so)(struct seat *seat))
 {
     static atomic_bool found;
-    if (seat->rank == rank)
+    if (seat->rank == rank) {
         found = false;
+    }
     meet(seat);
     for (int turn = 0; turn < TURNS_MAX * seat->size && !found; turn++) {
         meet(seat);
@@ -59,8 +60,9 @@ static bool turn_until(struct seat *seat, int rank, bool (*is_so)(struct seat *s
             progress_drive_free(seat->m);
             engine_unlock(seat->m);
         }
-        if (seat->rank == rank)
+        if (seat->rank == rank) {
             found = is_so(seat);
+        }
         meet(seat);
     }
     CHECK(seat, found);
@@ -90,14 +92,17 @@ static void come_and_go(struct seat *seat)
 {
     moot_task tasks[FEW] = {{0}};
     begin(seat);
-    for (uint64_t i = 0; i < FEW; i++)
+    for (uint64_t i = 0; i < FEW; i++) {
         tasks[i] = spawn_u64(seat, SQUARE, 100 + i);
-    for (uint64_t i = 0; i < FEW && is_last(seat); i++)
+    }
+    for (uint64_t i = 0; i < FEW && is_last(seat); i++) {
         square_hashes[i] = hash_of(seat, tasks[i]);
+    }
     EXPECT(seat, moot_task_wait_all(seat->m, tasks, FEW, MOOT_FOREVER), MOOT_OK);
     meet_serving(seat);
-    for (uint64_t i = 0; i < FEW; i++)
+    for (uint64_t i = 0; i < FEW; i++) {
         release(seat, tasks[i]);
+    }
 }
 
 /* The last rank has agreed to forget a task, and does not know yet whether it will: to
@@ -106,11 +111,13 @@ static void spawned_while_it_leaves(struct seat *seat)
 {
     come_and_go(seat);
     turn_until(seat, seat->size - 1, one_is_leaving);
-    if (is_last(seat))
+    if (is_last(seat)) {
         hold_still(seat);
+    }
     moot_task again = spawn_u64(seat, SQUARE, leaving);
-    if (is_last(seat))
+    if (is_last(seat)) {
         WAIT_UNNAMED(seat, 0);
+    }
     CHECK(seat, fetch_u64(seat, again) == leaving * leaving);
 }
 
@@ -123,7 +130,7 @@ static void taken_while_it_leaves(struct seat *seat)
     uint64_t more = 5;
     const moot_task_spec spec = {.kernel = seat->kernels[SUM],
                                  .args = &more,
-                                 .args_size = sizeof more,
+                                 .args_size = sizeof(more),
                                  .input_hashes = &square_hashes[leaving - 100],
                                  .input_hash_count = 1};
     moot_task taker;
@@ -141,21 +148,25 @@ static void collected_before_it_leaves(struct seat *seat, bool looks)
     if (is_last(seat)) {
         hold_still(seat);
         EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_BULK), MOOT_OK);
-        for (uint64_t i = 0; i < FEW; i++)
+        for (uint64_t i = 0; i < FEW; i++) {
             tasks[i] = spawn_u64(seat, SQUARE, 100 + i);
+        }
         CHECK(seat, seat->m->unnamed.in_regions == FEW || identity_together() == 0);
     }
     turn_until(seat, seat->size - 1, one_is_leaving);
     if (!is_last(seat)) {
-        for (uint64_t i = 0; i < FEW; i++)
+        for (uint64_t i = 0; i < FEW; i++) {
             tasks[i] = spawn_u64(seat, SQUARE, 100 + i);
+        }
     } else {
-        if (looks)
+        if (looks) {
             hash_of(seat, tasks[0]);
+        }
         EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
     }
-    for (uint64_t i = 0; i < FEW; i++)
+    for (uint64_t i = 0; i < FEW; i++) {
         CHECK(seat, fetch_u64(seat, tasks[i]) == (100 + i) * (100 + i));
+    }
 }
 
 static void closed_while_it_leaves(struct seat *seat)
@@ -216,18 +227,23 @@ static moot_task take_and_go(struct seat *seat)
     moot_task tasks[2 * FEW] = {{0}};
     begin(seat);
     moot_task input = spawn_u64(seat, SQUARE, INPUT);
-    for (uint64_t i = 0; i < FEW; i++)
+    for (uint64_t i = 0; i < FEW; i++) {
         tasks[i] = spawn_on(seat, seat->size - 1, &input, 1, 100 + i);
-    for (uint64_t i = FEW; i < 2 * FEW; i++)
+    }
+    for (uint64_t i = FEW; i < 2 * FEW; i++) {
         tasks[i] = spawn_u64(seat, SQUARE, 200 + i);
-    for (uint64_t i = 0; i < FEW && is_last(seat); i++)
+    }
+    for (uint64_t i = 0; i < FEW && is_last(seat); i++) {
         square_hashes[i] = hash_of(seat, tasks[i]);
+    }
     EXPECT(seat, moot_task_wait_all(seat->m, tasks, 2 * FEW, MOOT_FOREVER), MOOT_OK);
     meet_serving(seat);
-    for (uint64_t i = 0; i < FEW; i++)
+    for (uint64_t i = 0; i < FEW; i++) {
         release(seat, tasks[i]);
-    if (!is_last(seat))
+    }
+    if (!is_last(seat)) {
         release(seat, input);
+    }
     return input;
 }
 
@@ -235,8 +251,9 @@ static void until_it_sleeps(struct seat *seat)
 {
     for (;; nap_ms(1)) {
         pthread_mutex_lock(&seat->m->bond->lock);
-        if (seat->m->sleepers > 0)
+        if (seat->m->sleepers > 0) {
             return; /* with the lock */
+        }
         pthread_mutex_unlock(&seat->m->bond->lock);
     }
 }
@@ -253,8 +270,9 @@ static void an_input_goes_while_its_taker_leaves(struct seat *seat)
     struct late_spawn late = {.seat = seat, .input = take_and_go(seat)};
     pthread_t thread;
     moot_hash hash;
-    if (is_last(seat))
+    if (is_last(seat)) {
         input_hash = hash_u64(seat, SQUARE, INPUT);
+    }
     turn_until(seat, seat->size - 1, one_is_leaving);
     if (is_last(seat)) {
         seat->m->driven = true; /* by this thread, which holds the lock from then on */
@@ -267,7 +285,7 @@ static void an_input_goes_while_its_taker_leaves(struct seat *seat)
     turn_until(seat, seat->size - 1, input_is_gone);
     if (is_last(seat)) {
         for (uint64_t i = 0; i < NAMES; i++) {
-            hash = digest_bytes(&i, sizeof i);
+            hash = digest_bytes(&i, sizeof(i));
             hash.bytes[MOOT_HASH_BYTES - 1] = 0;
             CHECK(seat, task_enter(seat->m, &hash) != NULL);
         }
@@ -277,8 +295,9 @@ static void an_input_goes_while_its_taker_leaves(struct seat *seat)
     }
     meet(seat);
     moot_task input = spawn_u64(seat, SQUARE, INPUT);
-    if (!is_last(seat))
+    if (!is_last(seat)) {
         late.task = spawn_on(seat, seat->size - 1, &input, 1, leaving);
+    }
     EXPECT(seat, moot_task_wait(seat->m, late.task, MOOT_SECONDS(20)), MOOT_OK);
     CHECK(seat, fetch_u64(seat, late.task) == INPUT * INPUT + leaving);
 }
@@ -293,13 +312,16 @@ static void forget_once(struct seat *seat, const moot_hash *hash)
     bool all = false;
     for (uint64_t round = 0; round < ROUNDS_MAX && !all; round++) {
         moot_task tasks[FEW] = {{0}};
-        for (uint64_t i = 0; i < FEW; i++)
+        for (uint64_t i = 0; i < FEW; i++) {
             tasks[i] = spawn_u64(seat, SQUARE, 1000 + round * FEW + i);
+        }
         EXPECT(seat, moot_task_wait_all(seat->m, tasks, FEW, MOOT_FOREVER), MOOT_OK);
-        for (uint64_t i = 0; i < FEW; i++)
+        for (uint64_t i = 0; i < FEW; i++) {
             release(seat, tasks[i]);
-        if (seat->rank == 0)
+        }
+        if (seat->rank == 0) {
             lost = 0;
+        }
         meet_serving(seat);
         pthread_mutex_lock(&seat->m->bond->lock);
         lost += core_lost(seat->m->core, hash);
@@ -317,7 +339,7 @@ static void takes_what_is_forgotten(struct seat *seat)
     moot_task task, found;
     begin(seat);
     moot_task_spec spec = {
-        .kernel = seat->kernels[ONCE], .key = "one", .key_size = sizeof "one"};
+        .kernel = seat->kernels[ONCE], .key = "one", .key_size = sizeof("one")};
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
     const moot_hash hash = hash_of(seat, task);
     EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
@@ -367,8 +389,9 @@ static void spawned_by_a_closing_queue(struct seat *seat)
     begin(seat);
     EXPECT(seat, moot_queue_open_custom(seat->m, &custom), MOOT_OK);
     moot_task kept[2];
-    for (uint64_t i = 0; i < 2; i++)
+    for (uint64_t i = 0; i < 2; i++) {
         kept[i] = spawn_u64(seat, SQUARE, 400 + i);
+    }
     EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
     CHECK(seat, place_of(seat, adder.made) + 1 == place_of(seat, kept[0]));
     CHECK(seat, place_of(seat, kept[0]) + 1 == place_of(seat, kept[1]));
@@ -382,18 +405,21 @@ static void kept_with_inputs_of_others(struct seat *seat)
     moot_queue_custom custom = {.name = "keeper", .submit = keep};
     moot_task inputs[SEATS_MAX] = {{0}}, takers[SEATS_MAX] = {{0}};
     begin(seat);
-    for (int owner = 0; owner < seat->size; owner++)
+    for (int owner = 0; owner < seat->size; owner++) {
         inputs[owner] = spawn_on(seat, owner, NULL, 0, 600 + (uint64_t)owner);
+    }
     EXPECT(seat, moot_queue_open_custom(seat->m, &custom), MOOT_OK);
-    for (int owner = 0; owner < seat->size; owner++)
+    for (int owner = 0; owner < seat->size; owner++) {
         takers[owner] = spawn_on(seat, owner, &inputs[owner], 1, 7);
+    }
     for (int owner = 0; owner < seat->size; owner++) {
         hash_of(seat, inputs[owner]);
         release(seat, inputs[owner]);
     }
     EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
-    for (int owner = 0; owner < seat->size; owner++)
+    for (int owner = 0; owner < seat->size; owner++) {
         CHECK(seat, fetch_u64(seat, takers[owner]) == 607 + (uint64_t)owner);
+    }
 }
 
 /* Tasks of other ranks, which this one may come to run: what they spawn goes through
@@ -414,8 +440,9 @@ static void behind_many_kinds_of_queues(struct seat *seat)
     }
     EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_BULK), MOOT_OK);
     moot_task tasks[SEATS_MAX] = {{0}};
-    for (int owner = 0; owner < seat->size; owner++)
+    for (int owner = 0; owner < seat->size; owner++) {
         tasks[owner] = spawn_on(seat, owner, NULL, 0, 500);
+    }
     EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
     for (int owner = 0; owner < seat->size; owner++) {
         const moot_hash hash = hash_of(seat, tasks[owner]);

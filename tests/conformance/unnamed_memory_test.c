@@ -4,9 +4,9 @@
  * Rank 0 spawns while one allocation of its thread fails, the first or a later one, or
  * all from then on; the others wait for what it owns.
  */
-#include "failing_thread.h"
-#include "handles_in_use.h"
-#include "unnamed.h"
+#include "tests/conformance/failing_thread.h"
+#include "tests/conformance/handles_in_use.h"
+#include "tests/conformance/unnamed.h"
 
 enum { SPAWNS_MAX = 250 };
 
@@ -21,7 +21,7 @@ static int spawn_until_one_fails(struct seat *seat, moot_task *tasks, int count)
         uint64_t number = (uint64_t)count;
         moot_task_spec spec = {.kernel = seat->kernels[SUM],
                                .args = &number,
-                               .args_size = sizeof number,
+                               .args_size = sizeof(number),
                                .inputs = &tasks[count - 1],
                                .input_count = count % 3 == 1,
                                .owner = MOOT_ON(count % 7 % seat->size)};
@@ -35,8 +35,9 @@ static int spawn_until_one_fails(struct seat *seat, moot_task *tasks, int count)
             (void)moot_task_release(seat->m, tasks[count]);
             tasks[count] = tasks[count - 1];
         }
-        if (count % 11 == 0)
+        if (count % 11 == 0) {
             (void)moot_stats_get(seat->m, &stats);
+        }
     }
     return count;
 }
@@ -73,8 +74,9 @@ static void without_memory(struct seat *seat)
     static const moot_task none;
     begin(seat);
     moot_task never = {0};
-    if (seat->rank != 0)
+    if (seat->rank != 0) {
         never = spawn_on(seat, 0, NULL, 0, 1u << 30);
+    }
     meet(seat);
     if (seat->rank != 0) {
         int code = moot_task_wait(seat->m, never, MOOT_FOREVER);
@@ -83,13 +85,15 @@ static void without_memory(struct seat *seat)
         EXPECT(seat, moot_task_spawn(seat->m, &spec, &never), code);
         return;
     }
-    moot_task *tasks = calloc(SPAWNS_MAX, sizeof *tasks);
-    if (tasks == NULL)
+    moot_task *tasks = calloc(SPAWNS_MAX, sizeof(*tasks));
+    if (tasks == NULL) {
         abort();
+    }
     int count = 1;
     tasks[0] = spawn_on(seat, 0, NULL, 0, 0);
-    for (; count <= before; count++)
+    for (; count <= before; count++) {
         tasks[count] = spawn_on(seat, count, &tasks[count - 1], 1, 1);
+    }
     hold_still(seat);
     made = 0;
     fail_all = for_good;
@@ -103,22 +107,27 @@ static void without_memory(struct seat *seat)
         uint64_t number = 1u << 30;
         moot_task_spec spec = {.kernel = seat->kernels[SUM],
                                .args = &number,
-                               .args_size = sizeof number,
+                               .args_size = sizeof(number),
                                .owner = MOOT_ON(0)};
         failed = moot_task_spawn(seat->m, &spec, &never) != MOOT_OK;
         free(tasks);
         return;
     }
     CHECK(seat, seat->m->fatal == MOOT_ERR_NO_MEMORY);
-    for (int i = 0; i < count; i++)
-        if (tasks[i].id != none.id)
+    for (int i = 0; i < count; i++) {
+        if (tasks[i].id != none.id) {
             check_end(seat, tasks[i]);
-    for (int i = count > 5 ? count - 5 : 0; i < count; i++)
+        }
+    }
+    for (int i = count > 5 ? count - 5 : 0; i < count; i++) {
         LACKS_MEMORY_AT_MOST(seat, moot_task_cancel(seat->m, tasks[i]));
-    for (int i = 0; i < count; i++) /* some stand there twice */
+    }
+    for (int i = 0; i < count; i++) { /* some stand there twice */
         (void)moot_task_release(seat->m, tasks[i]);
-    for (int i = 0; i < count; i++)
+    }
+    for (int i = 0; i < count; i++) {
         EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_ERR_STALE);
+    }
     EXPECT(seat,
            moot_task_spawn(seat->m, &(moot_task_spec){.kernel = seat->kernels[EMPTY]},
                            &never),
@@ -150,8 +159,9 @@ int main(void)
         }
         printf("%d ranks: of 30, %d failed while they were registered\n", size,
                (int)at_settling);
-        if (at_settling == 0)
+        if (at_settling == 0) {
             failures++;
+        }
     }
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,7 +1,7 @@
 /* unnamed_release_test.c - releases while tasks wait for their hash: of one of these,
  * of an input of one, and of a task that one of these is once more.
  */
-#include "unnamed.h"
+#include "tests/conformance/unnamed.h"
 
 enum what { BYTES, LINGERS, LET_GO };
 
@@ -22,25 +22,29 @@ static bool is(struct seat *seat, const moot_hash *hash, enum what what)
 static void released_unnamed(struct seat *seat)
 {
     enum { ROUNDS = 40 };
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         square_runs = 0;
+    }
     meet_serving(seat);
     begin(seat);
     for (uint64_t i = 0; i < ROUNDS; i++) {
         moot_task tasks[3];
         moot_hash hashes[3];
-        for (uint64_t k = 0; k < 3; k++)
+        for (uint64_t k = 0; k < 3; k++) {
             hashes[k] = hash_u64(seat, SQUARE, 3 * i + k);
+        }
         hold_still(seat);
-        for (uint64_t k = 0; k < 3; k++)
+        for (uint64_t k = 0; k < 3; k++) {
             tasks[k] = spawn_u64(seat, SQUARE, 3 * i + k);
+        }
         WAIT_UNNAMED(seat, 3);
         uint64_t gone = i % 3;
         release(seat, tasks[gone]);
         WAIT_UNNAMED(seat, 3);
         EXPECT(seat, moot_task_release(seat->m, tasks[gone]), MOOT_ERR_STALE);
-        for (uint64_t k = 0; k < 3; k++)
+        for (uint64_t k = 0; k < 3; k++) {
             CHECK(seat, is(seat, &hashes[k], LET_GO) == (k == gone));
+        }
         moot_task_spec spec = {
             .kernel = seat->kernels[SUM], .inputs = &tasks[gone], .input_count = 1};
         moot_task task;
@@ -53,9 +57,10 @@ static void released_unnamed(struct seat *seat)
         uint64_t x = 3 * i;
         CHECK(seat,
               fetch_u64(seat, task) == x * x + (x + 1) * (x + 1) + (x + 2) * (x + 2));
-        for (uint64_t k = 0; k < 3; k++)
+        for (uint64_t k = 0; k < 3; k++) {
             EXPECT(seat, moot_task_release(seat->m, tasks[k]),
                    k == gone ? MOOT_ERR_STALE : MOOT_OK);
+        }
         release(seat, task);
     }
     meet_serving(seat);
@@ -73,13 +78,15 @@ static void inputs_released(struct seat *seat)
     CHECK(seat, fetch_u64(seat, input) == 5);
     meet_serving(seat);
     hold_still(seat);
-    for (int rank = 0; rank < count; rank++)
+    for (int rank = 0; rank < count; rank++) {
         takers[rank] = spawn_on(seat, rank, &input, 1, (uint64_t)rank);
+    }
     WAIT_UNNAMED(seat, (unsigned)count);
     release(seat, input);
     CHECK(seat, seat->rank >= count || is(seat, &hash, BYTES));
-    for (int rank = 0; rank < count; rank++)
+    for (int rank = 0; rank < count; rank++) {
         CHECK(seat, fetch_u64(seat, takers[rank]) == 5 + (uint64_t)rank);
+    }
     EXPECT(seat, moot_task_wait(seat->m, input, 0), MOOT_ERR_STALE);
 }
 
@@ -89,8 +96,9 @@ static void a_table_that_moves(struct seat *seat)
 {
     begin(seat);
     moot_task input = spawn_on(seat, 0, NULL, 0, 1);
-    while (seat->m->handles.count + 2 < seat->m->handles.room)
+    while (seat->m->handles.count + 2 < seat->m->handles.room) {
         spawn_on(seat, 0, NULL, 0, seat->m->handles.count);
+    }
     hold_still(seat);
     moot_task gone = spawn_on(seat, 0, NULL, 0, 2);
     moot_task taker = spawn_on(seat, 0, &input, 1, 3);
@@ -112,7 +120,7 @@ static void where_it_was_spawned(struct seat *seat)
     moot_task_spec spec = {.kernel = seat->kernels[EMPTY]};
     EXPECT(seat, moot_task_spawn_at(seat->m, &spec, &task, site), MOOT_OK);
     WAIT_UNNAMED(seat, 1);
-    memset(site, 'x', sizeof site - 1);
+    memset(site, 'x', sizeof(site) - 1);
     EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
     CHECK(seat, strcmp(info.site, "here.c:17") == 0);
 }
@@ -144,8 +152,9 @@ static void found_and_spawned(struct seat *seat)
     begin(seat);
     moot_task found, last = spawn_on(seat, seat->size - 1, NULL, 0, 8);
     moot_hash hash = hash_u64(seat, SUM, 9);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         spawn_u64(seat, SUM, 9);
+    }
     EXPECT(seat, moot_task_find(seat->m, &hash, &found), MOOT_OK);
     CHECK(seat, fetch_u64(seat, found) == 9);
     CHECK(seat, fetch_u64(seat, last) == 8);
@@ -166,8 +175,9 @@ static void polled_and_spawned_again(struct seat *seat)
     moot_task_spec spec = {.kernel = seat->kernels[GATE],
                            .owner = MOOT_ON(seat->size - 1)};
     moot_task first, again;
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         gate_open = false;
+    }
     meet(seat);
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &first), MOOT_OK);
     if (seat->rank != seat->size - 1) {
@@ -204,8 +214,9 @@ static void equal_specs(struct seat *seat)
                 }
                 moot_task gone = tasks[which == 0 ? first : second];
                 moot_task stays = tasks[which == 0 ? second : first];
-                if (which < 2)
+                if (which < 2) {
                     release(seat, gone);
+                }
                 CHECK(seat, stats_of(seat).tasks_spawned == entered + 3);
                 CHECK(seat, fetch_u64(seat, stays) == (base + first) * (base + first));
                 EXPECT(seat, moot_task_release(seat->m, gone),
@@ -227,8 +238,9 @@ static void equal_specs_unnamed(struct seat *seat)
         moot_task b = spawn_u64(seat, SQUARE, 50 + which);
         WAIT_UNNAMED(seat, 2);
         release(seat, which % 2 ? a : b);
-        if (which > 3)
+        if (which > 3) {
             spawn_u64(seat, SQUARE, 70 + which);
+        }
         WAIT_UNNAMED(seat, which > 3 ? 3 : 2);
         CHECK(seat, fetch_u64(seat, which % 2 ? b : a) == (50 + which) * (50 + which));
         CHECK(seat, stats_of(seat).tasks_spawned == entered + 1 + (which > 3));

@@ -4,7 +4,7 @@
  * wait (node/unnamed.h), and then does what a program, another thread or a peer can do
  * before they are registered.
  */
-#include "unnamed.h"
+#include "tests/conformance/unnamed.h"
 
 /* --- When they are registered ---------------------------------------------------- */
 
@@ -40,20 +40,21 @@ static bool call_on(struct seat *seat, enum call which, moot_task task)
     moot_data data;
     size_t number;
     const void *bytes;
-    if (which == ON_INFO)
+    if (which == ON_INFO) {
         EXPECT(seat, moot_task_info(m, task, &info), MOOT_OK);
-    else if (which == ON_WAIT)
+    } else if (which == ON_WAIT) {
         CHECK(seat, moot_task_wait(m, task, 0) != MOOT_ERR_STALE);
-    else if (which == ON_WAIT_ANY)
+    } else if (which == ON_WAIT_ANY) {
         CHECK(seat, moot_task_wait_any(m, &task, 1, 0, &number) != MOOT_ERR_STALE);
-    else if (which == ON_FETCH)
+    } else if (which == ON_FETCH) {
         EXPECT(seat, moot_task_fetch(m, task, MOOT_FOREVER, &bytes, &number), MOOT_OK);
-    else if (which == ON_THEN)
+    } else if (which == ON_THEN) {
         EXPECT(seat, moot_task_then(m, task, &spec, &task), MOOT_OK);
-    else if (which == ON_DATA)
+    } else if (which == ON_DATA) {
         EXPECT(seat, moot_data_new(m, task, &data), MOOT_OK);
-    else if (which == ON_CANCEL)
+    } else if (which == ON_CANCEL) {
         EXPECT(seat, moot_task_cancel(m, task), MOOT_OK);
+    }
     return which <= ON_CANCEL;
 }
 
@@ -66,38 +67,43 @@ static void call_beside(struct seat *seat, enum call which)
     moot_task task;
     moot_kernel kernel = {.name = "later", .version = 1, .fn = empty};
     moot_task_spec spec = {.kernel = seat->kernels[EMPTY]};
-    if (which == STATS)
+    if (which == STATS) {
         EXPECT(seat, moot_stats_get(m, &stats), MOOT_OK);
-    else if (which == HASH)
+    } else if (which == HASH) {
         EXPECT(seat, moot_spec_hash(m, &spec, &made), MOOT_OK);
-    else if (which == NO_SCOPE)
+    } else if (which == NO_SCOPE) {
         EXPECT(seat, moot_scope_close(m), MOOT_ERR_STATE);
-    else if (which == GROUP)
+    } else if (which == GROUP) {
         EXPECT(seat, moot_group_open(m), MOOT_OK);
-    else if (which == PARK)
+    } else if (which == PARK) {
         EXPECT(seat, moot_park(m), MOOT_OK);
-    else if (which == QUEUE)
+    } else if (which == QUEUE) {
         EXPECT(seat, moot_queue_open(m, MOOT_QUEUE_BULK), MOOT_OK);
-    else if (which == KERNEL)
+    } else if (which == KERNEL) {
         EXPECT(seat, moot_kernel_register(m, &kernel, &spec.kernel), MOOT_OK);
-    else if (which == FIND)
+    } else if (which == FIND) {
         EXPECT(seat, moot_task_find(m, &hash, &task), MOOT_OK);
-    else if (which == SCOPE)
+    } else if (which == SCOPE) {
         EXPECT(seat, moot_scope_open(m, "scope"), MOOT_OK);
-    else if (which == DECLINE)
+    } else if (which == DECLINE) {
         EXPECT(seat, moot_decline(m, &hash), MOOT_OK);
+    }
 }
 
 static void end_call(struct seat *seat, enum call which)
 {
-    if (which == SCOPE)
+    if (which == SCOPE) {
         EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
-    if (which == GROUP)
+    }
+    if (which == GROUP) {
         EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
-    if (which == PARK)
+    }
+    if (which == PARK) {
         EXPECT(seat, moot_unpark(seat->m), MOOT_OK);
-    if (which == QUEUE)
+    }
+    if (which == QUEUE) {
         EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
+    }
 }
 
 /* The last of as many as are hashed together, an input of another, and any other call.
@@ -122,8 +128,9 @@ static void settled_in_time(struct seat *seat)
         begin(seat);
         moot_task task = spawn_u64(seat, SQUARE, 100 + (uint64_t)which);
         WAIT_UNNAMED(seat, 1);
-        if (!call_on(seat, which, task))
+        if (!call_on(seat, which, task)) {
             call_beside(seat, which);
+        }
         WAIT_UNNAMED(seat, 0);
         end_call(seat, which);
     }
@@ -135,8 +142,9 @@ static void settled_in_time(struct seat *seat)
 /* Spawns alone turn the loop, and run what is there. */
 static void nothing_but_spawns(struct seat *seat)
 {
-    for (uint64_t i = 0; i < 5000; i++)
+    for (uint64_t i = 0; i < 5000; i++) {
         release(seat, spawn_u64(seat, SQUARE, i));
+    }
     CHECK(seat, stats_of(seat).tasks_run > 500 / (uint64_t)seat->size);
 }
 
@@ -209,10 +217,11 @@ static void draw_plain(struct seat *seat, enum kind kind, uint64_t number,
     moot_task_spec *spec = &draft->spec;
     spec->kernel = seat->kernels[SUM];
     spec->args = draft->args;
-    spec->args_size = sizeof number;
+    spec->args_size = sizeof(number);
     draft->args[0] = number;
-    if (kind == OWNED)
+    if (kind == OWNED) {
         spec->owner = MOOT_ON((int)(number % (uint64_t)seat->size));
+    }
     if (kind == NEWEST || kind == OLD_ONES || kind == NINE) {
         spec->inputs = draft->nine + (kind == OLD_ONES ? 6 : 0);
         spec->input_count = kind == NEWEST ? 1 : kind == OLD_ONES ? 3 : 9;
@@ -229,14 +238,16 @@ static void draw_rest(struct seat *seat, enum kind kind, struct draft *draft)
         spec->key = kind == KEY_ONCE ? (const void *)draft->args : "key";
         spec->key_size = kind == KEY_ONCE ? 8 : kind == KEYED ? 3 : 0;
     }
-    if (kind == KEY_ONCE || kind == PORTABLE)
+    if (kind == KEY_ONCE || kind == PORTABLE) {
         spec->kernel = seat->kernels[kind == KEY_ONCE ? ONCE : RELAY + 1];
+    }
     if (kind == AFTER) {
         spec->after = draft->nine;
         spec->after_count = 2;
     }
-    if (kind == LARGE)
-        spec->args_size = sizeof draft->args;
+    if (kind == LARGE) {
+        spec->args_size = sizeof(draft->args);
+    }
     if (kind == BY_HASH) {
         draft->hash = hash_of(seat, draft->nine[0]);
         spec->input_hashes = &draft->hash;
@@ -251,23 +262,29 @@ static void draw_rest(struct seat *seat, enum kind kind, struct draft *draft)
 static void open_around(struct seat *seat, enum kind kind, uint64_t number)
 {
     char name[32];
-    (void)snprintf(name, sizeof name, "mixed %d", (int)number);
-    if (kind == IN_SCOPE)
+    (void)snprintf(name, sizeof(name), "mixed %d", (int)number);
+    if (kind == IN_SCOPE) {
         EXPECT(seat, moot_scope_open(seat->m, name), MOOT_OK);
-    if (kind == IN_GROUP)
+    }
+    if (kind == IN_GROUP) {
         EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
-    if (kind == IN_QUEUE)
+    }
+    if (kind == IN_QUEUE) {
         EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_BULK), MOOT_OK);
+    }
 }
 
 static void close_around(struct seat *seat, enum kind kind)
 {
-    if (kind == IN_SCOPE)
+    if (kind == IN_SCOPE) {
         EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
-    if (kind == IN_GROUP)
+    }
+    if (kind == IN_GROUP) {
         EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
-    if (kind == IN_QUEUE)
+    }
+    if (kind == IN_QUEUE) {
         EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
+    }
 }
 
 /* `before`: behind the newest task; a bare one needs none. */
@@ -276,14 +293,16 @@ static moot_task spawn_kind(struct seat *seat, enum kind kind, uint64_t number,
 {
     struct draft draft = {.ends = {0}};
     moot_task task = {0};
-    for (int i = 0; kind != BARE && i < 9; i++)
+    for (int i = 0; kind != BARE && i < 9; i++) {
         draft.nine[i] = before[-1 - i];
+    }
     draw_plain(seat, kind, number, &draft);
     draw_rest(seat, kind, &draft);
     open_around(seat, kind, number);
     EXPECT(seat, moot_task_spawn(seat->m, &draft.spec, &task), MOOT_OK);
-    if (kind >= LABELLED)
+    if (kind >= LABELLED) {
         WAIT_UNNAMED(seat, 0);
+    }
     close_around(seat, kind);
     return task;
 }
@@ -306,24 +325,29 @@ static void in_the_order_of_the_spawns(struct seat *seat)
             draw = draw * 1103515245 + 12345;
             kind = (draw >> 18) % ((draw >> 16) % 2 ? LABELLED : KINDS);
         }
-        if (kind == IN_SCOPE || i == MIXED) /* once one has ended none waits */
+        if (kind == IN_SCOPE || i == MIXED) { /* once one has ended none waits */
             kind = i >= MIXED ? IN_SCOPE : BARE;
+        }
         /* A once task has no bytes to add. */
         tasks[i] =
             spawn_kind(seat, kind == KEY_ONCE ? BARE : kind, (uint64_t)i, tasks + i);
-        if (kind == KEY_ONCE)
+        if (kind == KEY_ONCE) {
             spawn_kind(seat, kind, (uint64_t)i, tasks + i);
+        }
         other = other * 1103515245 + 12345;
-        if ((other >> 16) % 7 == 0)
+        if ((other >> 16) % 7 == 0) {
             hold_still(seat);
+        }
     }
-    for (int i = 0; i < MIXED; i++)
+    for (int i = 0; i < MIXED; i++) {
         places[seat->rank][i] = place_of(seat, tasks[9 + i]);
-    for (int i = 1; i < MIXED; i++)
+    }
+    for (int i = 1; i < MIXED; i++) {
         CHECK(seat, places[seat->rank][i] > places[seat->rank][i - 1]);
+    }
     EXPECT(seat, moot_task_wait_all(seat->m, tasks, 9 + MIXED, MOOT_FOREVER), MOOT_OK);
     meet_serving(seat);
-    CHECK(seat, memcmp(places[0], places[seat->rank], sizeof places[0]) == 0);
+    CHECK(seat, memcmp(places[0], places[seat->rank], sizeof(places[0])) == 0);
     CHECK(seat, stats_of(seat).votes - stats_of(seat).votes_by[2] == 0);
     CHECK(seat, stats_of(seat).violations == 0);
 }
@@ -358,7 +382,7 @@ static void refused(struct seat *seat)
         {{.kernel = {0}}, MOOT_ERR_UNKNOWN_KERNEL},
         {{.kernel = seat->kernels[ONCE]}, MOOT_ERR_NO_KEY},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         hold_still(seat);
         moot_task task = spawn_u64(seat, SQUARE, 10 + i);
         WAIT_UNNAMED(seat, 1);
@@ -405,7 +429,7 @@ static void a_stub_of_several(struct seat *seat)
             WAIT_UNNAMED(seat, still_unnamed(4));
             const moot_hash hash = hash_of(seat, tasks[2]);
             const moot_hash wanted = hash_of(seat, from), found = input_of(seat, &hash);
-            CHECK(seat, memcmp(&found, &wanted, sizeof found) == 0);
+            CHECK(seat, memcmp(&found, &wanted, sizeof(found)) == 0);
             release(seat, from);
             for (uint64_t k = 0; k < 4; k++) {
                 CHECK(seat,
@@ -427,26 +451,31 @@ static void stubs_that_become_records(struct seat *seat)
     for (uint64_t i = 0; i < 200; i++) {
         int on = (int)i % seat->size;
         moot_task from[4], takers[4];
-        for (uint64_t k = 0; k < 4; k++)
+        for (uint64_t k = 0; k < 4; k++) {
             from[k] = spawn_on(seat, on + 1, NULL, 0, 100 * i + k);
+        }
         hold_still(seat);
         const moot_task both[] = {from[0], from[1], from[0]};
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 4; k++) {
             takers[k] = spawn_on(seat, on + k % 2 + (k == 2), both, 3,
                                  100 * i + 50 + (uint64_t)k);
+        }
         WAIT_UNNAMED(seat, still_unnamed(4));
         hold_still(seat);
         takers[0] = spawn_on(seat, on, &from[2], 1, 100 * i + 60);
         takers[1] = spawn_on(seat, on + 1, &from[2], 1, 100 * i + 61);
         takers[2] = spawn_on(seat, on + 2, &from[2], 1, 100 * i + 62);
-        if (i % 3 == 0)
+        if (i % 3 == 0) {
             EXPECT(seat, moot_task_wait(seat->m, from[2], MOOT_FOREVER), MOOT_OK);
+        }
         release(seat, from[2]);
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
             CHECK(seat, fetch_u64(seat, takers[k]) == 200 * i + 62 + (uint64_t)k);
+        }
         for (int k = 0; k < 4; k++) {
-            if (k != 2)
+            if (k != 2) {
                 release(seat, from[k]);
+            }
             release(seat, takers[k]);
         }
     }
@@ -487,8 +516,9 @@ static void raised_before_its_spawn(struct seat *seat)
         tasks[3] = spawn_on(seat, on, inputs, 1, 1);
         CHECK(seat, fetch_u64(seat, tasks[1]) == 4 * number + 1);
         CHECK(seat, fetch_u64(seat, tasks[3]) == number + 1);
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 4; k++) {
             release(seat, tasks[k]);
+        }
         release(seat, inputs[0]);
         release(seat, inputs[2]);
     }

@@ -1,9 +1,9 @@
 /* verify_test.c - tasks that are run twice (MOOT_VERIFY): equal results are passed, and
  * other ones told; everybody has the owner's value, and keeps it no longer for that. */
-#include "kernels.h"
 #include "node/context.h"
 #include "node/engine.h"
 #include "node/task_list.h"
+#include "tests/conformance/kernels.h"
 
 enum { ALARM_S = 20 };
 
@@ -22,9 +22,10 @@ static atomic_ullong verified_at[SEATS_MAX], different_at[SEATS_MAX];
 static int varies(moot_call *call, void *user)
 {
     (void)user;
-    uint64_t *out = moot_call_output(call, sizeof *out);
-    if (out == NULL)
+    uint64_t *out = moot_call_output(call, sizeof(*out));
+    if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *out = 1 + varied_runs++;
     return MOOT_OK;
 }
@@ -47,8 +48,9 @@ static void await_checks(struct seat *seat, uint64_t verified, uint64_t differen
             sums[0] += verified_at[rank];
             sums[1] += different_at[rank];
         }
-        if (sums[0] == verified && sums[1] == different)
+        if (sums[0] == verified && sums[1] == different) {
             return;
+        }
         nap_ms(1);
     }
     CHECK(seat, !"the checks must be made");
@@ -60,8 +62,9 @@ static void begin_verifying(struct seat *seat)
     verified_at[seat->rank] = different_at[seat->rank] = 0;
     if (seat->rank == 0) {
         varied_runs = 0;
-        for (int i = 0; i < VARIED; i++)
+        for (int i = 0; i < VARIED; i++) {
             varied_values[i] = 0;
+        }
     }
     meet(seat);
 }
@@ -70,9 +73,10 @@ static void equal_results_are_passed(struct seat *seat)
 {
     begin_verifying(seat);
     moot_task tasks[SAME];
-    for (uint64_t i = 0; i < SAME; i++)
+    for (uint64_t i = 0; i < SAME; i++) {
         tasks[i] =
             i == 0 ? spawn_u64(seat, SQUARE, 7) : spawn_sum(seat, &tasks[i - 1], 1, i);
+    }
     CHECK(seat, fetch_u64(seat, tasks[SAME - 1]) == 49 + SAME * (SAME - 1) / 2);
     CHECK(seat, fetch_u64(seat, spawn_u64(seat, TREE, 3)) == 15); /* it spawns */
     await_checks(seat, SAME, 0);
@@ -85,12 +89,14 @@ static void other_results_are_told(struct seat *seat)
 {
     begin_verifying(seat);
     moot_task tasks[VARIED];
-    for (uint64_t i = 0; i < VARIED; i++)
+    for (uint64_t i = 0; i < VARIED; i++) {
         tasks[i] = spawn_u64(seat, VARIES, i);
+    }
     for (int i = 0; i < VARIED; i++) {
         unsigned long long before = 0, value = fetch_u64(seat, tasks[i]);
-        if (!atomic_compare_exchange_strong(&varied_values[i], &before, value))
+        if (!atomic_compare_exchange_strong(&varied_values[i], &before, value)) {
             CHECK(seat, before == value);
+        }
     }
     await_checks(seat, VARIED, VARIED);
     uint64_t here = 0;
@@ -140,8 +146,9 @@ static void no_copies_are_kept(struct seat *seat)
 static void checks_end_before_the_moot(struct seat *seat)
 {
     begin_verifying(seat);
-    for (uint64_t i = 0; i < VARIED; i++)
+    for (uint64_t i = 0; i < VARIED; i++) {
         (void)spawn_u64(seat, VARIES, i);
+    }
 }
 
 static void all_were_checked(struct seat *seat)
@@ -181,5 +188,5 @@ int main(int argc, char **argv)
          all_were_checked,
          {0}},
     };
-    return play_all(scenes, sizeof scenes / sizeof scenes[0], argc, argv);
+    return play_all(scenes, sizeof(scenes) / sizeof(scenes[0]), argc, argv);
 }

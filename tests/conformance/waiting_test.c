@@ -2,9 +2,9 @@
  * of a rank whose wait is over.
  */
 #include "hashing/identity.h"
-#include "kernels.h"
 #include "node/context.h"
 #include "node/engine.h"
+#include "tests/conformance/kernels.h"
 
 /* A task that nobody spawns, by its hash. */
 static moot_task find_u64(struct seat *seat, uint64_t x)
@@ -58,7 +58,7 @@ static void polls_leave_one_need(struct seat *seat)
     const uint64_t x = 76;
     const moot_task_spec spec = {.kernel = seat->kernels[SQUARE],
                                  .args = &x,
-                                 .args_size = sizeof x,
+                                 .args_size = sizeof(x),
                                  .owner = MOOT_ON(0)};
     const void *data = NULL;
     size_t size;
@@ -79,8 +79,9 @@ static void polls_leave_one_need(struct seat *seat)
             code = moot_task_fetch(seat->m, task, 0, &data, &size);
             EXPECT(seat, moot_task_fetch(seat->m, never, 0, &data, &size),
                    MOOT_ERR_TIMEOUT);
-            if (code == MOOT_OK)
+            if (code == MOOT_OK) {
                 break;
+            }
             nap_ms(1);
         }
         EXPECT(seat, code, MOOT_OK);
@@ -99,20 +100,24 @@ static void many_are_polled_for(struct seat *seat)
     enum { MANY = 5, ROUNDS = 40 };
     moot_task tasks[MANY];
     uint64_t random = 88172645463325252u;
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < MANY; i++) {
         tasks[i] = find_u64(seat, 80 + (uint64_t)i);
+    }
     for (int round = 0; round < ROUNDS; round++) {
         random ^= random << 13; /* xorshift64 (Marsaglia, 2003) */
         random ^= random >> 7;
         random ^= random << 17;
-        for (int i = 0; i < MANY; i++)
-            if ((random >> i & 1) != 0)
+        for (int i = 0; i < MANY; i++) {
+            if ((random >> i & 1) != 0) {
                 (void)moot_task_wait(seat->m, tasks[i], 0);
+            }
+        }
         EXPECT(seat, moot_task_wait(seat->m, tasks[random >> 32 & 3], MOOT_FOREVER),
                MOOT_ERR_NOT_HELD);
     }
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < MANY; i++) {
         EXPECT(seat, moot_task_release(seat->m, tasks[i]), MOOT_OK);
+    }
     CHECK(seat, !any_lingers(seat));
 }
 
@@ -125,8 +130,9 @@ static void the_one_that_has_ended_is_told(struct seat *seat)
         moot_task tasks[3];
         size_t which = 77, done = 77, ended[3] = {77, 77, 77};
         EXPECT(seat, moot_task_spawn(seat->m, &gate_spec, &tasks[0]), MOOT_OK);
-        while (gates_standing == 0) /* a worker has it, not the wait below */
+        while (gates_standing == 0) { /* a worker has it, not the wait below */
             nap_ms(1);
+        }
         tasks[1] = spawn_u64(seat, fails ? FAIL : SQUARE, 74);
         int code = fails ? MOOT_ERR_TASK_FAILED : MOOT_OK;
         EXPECT(seat, moot_task_wait_any(seat->m, tasks, 2, MOOT_FOREVER, &which), code);

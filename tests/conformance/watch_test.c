@@ -1,6 +1,6 @@
 /* watch_test.c - what a program is told and shown of its tasks.
  */
-#include "kernels.h"
+#include "tests/conformance/kernels.h"
 #include <assert.h>
 
 enum { TALE_MAX = 4096 };
@@ -19,17 +19,19 @@ struct tale {
 static void note(void *user, const moot_event *event)
 {
     struct tale *tale = user;
-    if (tale->inside++ != 0)
+    if (tale->inside++ != 0) {
         tale->overlapped = true;
+    }
     int at = tale->count;
     if (at < TALE_MAX) {
         tale->events[at] = *event;
-        snprintf(tale->labels[at], sizeof tale->labels[at], "%s", event->label);
-        snprintf(tale->whys[at], sizeof tale->whys[at], "%s", event->why);
+        snprintf(tale->labels[at], sizeof(tale->labels[at]), "%s", event->label);
+        snprintf(tale->whys[at], sizeof(tale->whys[at]), "%s", event->why);
         tale->named[at] = strcmp(event->kernel, "square") == 0 &&
                           strstr(event->site, "watch_test.c:") != NULL;
-        if (at > 0 && event->sequence <= tale->events[at - 1].sequence)
+        if (at > 0 && event->sequence <= tale->events[at - 1].sequence) {
             tale->unordered = true;
+        }
         tale->count = at + 1;
     }
     tale->inside--;
@@ -38,7 +40,7 @@ static void note(void *user, const moot_event *event)
 static struct tale *tale_new(struct seat *seat, uint32_t kinds, const char *prefix,
                              moot_watch_id *id)
 {
-    struct tale *tale = calloc(1, sizeof *tale);
+    struct tale *tale = calloc(1, sizeof(*tale));
     moot_watch_id unused;
     tale->seat = seat;
     EXPECT(seat,
@@ -56,10 +58,12 @@ static int place_of(const struct tale *tale, const moot_hash *hash,
                     enum moot_event_kind kind)
 {
     int place = -1;
-    for (int i = 0; i < tale->count; i++)
+    for (int i = 0; i < tale->count; i++) {
         if (tale->events[i].kind == kind &&
-            memcmp(&tale->events[i].hash, hash, sizeof *hash) == 0)
+            memcmp(&tale->events[i].hash, hash, sizeof(*hash)) == 0) {
             place = place == -1 ? i : -2;
+        }
+    }
     return place;
 }
 
@@ -71,7 +75,7 @@ static moot_task spawn_labelled(struct seat *seat, int kernel, uint64_t value,
            moot_task_spawn(seat->m,
                            &(moot_task_spec){.kernel = seat->kernels[kernel],
                                              .args = &value,
-                                             .args_size = sizeof value,
+                                             .args_size = sizeof(value),
                                              .label = label,
                                              .flags = flags},
                            &task),
@@ -110,8 +114,9 @@ static void a_life(struct seat *seat)
             CHECK(seat, strcmp(tale->labels[done], "mine.square") == 0);
         }
     }
-    for (int i = 0; i < tale->count; i++)
+    for (int i = 0; i < tale->count; i++) {
         CHECK(seat, strcmp(tale->labels[i], "other") != 0);
+    }
     CHECK(seat, !tale->overlapped && !tale->unordered);
     free(tale); /* nobody calls any more */
 }
@@ -123,8 +128,9 @@ static void other_ends(struct seat *seat)
                                  MOOT_EVENT_FAILED | MOOT_EVENT_CANCELLED |
                                      MOOT_EVENT_BLOCKED | MOOT_EVENT_RUNNING,
                                  NULL, NULL);
-    if (seat->rank == 0)
+    if (seat->rank == 0) {
         gate_open = false;
+    }
     meet(seat);
     moot_task_spec spec = {.kernel = seat->kernels[FAIL], .label = "fails"};
     moot_task failing, gated, late;
@@ -165,16 +171,18 @@ static bool is_first(const struct tale *tale, int at)
 {
     int i = 0;
     while (i < at && memcmp(&tale->events[i].hash, &tale->events[at].hash,
-                            sizeof tale->events[i].hash) != 0)
+                            sizeof(tale->events[i].hash)) != 0) {
         i++;
+    }
     return i == at;
 }
 
 static int distinct_of(const struct tale *tale)
 {
     int distinct = 0;
-    for (int i = 0; i < tale->count; i++)
+    for (int i = 0; i < tale->count; i++) {
         distinct += is_first(tale, i);
+    }
     return distinct;
 }
 
@@ -182,8 +190,9 @@ static int distinct_of(const struct tale *tale)
  */
 static bool tells_of(const struct tale *tale, int count)
 {
-    for (int ms = 0; ms < 20000 && distinct_of(tale) < count; ms++)
+    for (int ms = 0; ms < 20000 && distinct_of(tale) < count; ms++) {
         nap_ms(1);
+    }
     return distinct_of(tale) == count;
 }
 
@@ -196,28 +205,32 @@ static void votes(struct seat *seat)
     struct tale *tale = tale_new(seat, MOOT_EVENT_VOTED, NULL, NULL);
     cast[seat->rank] = 0;
     meet(seat);
-    for (uint64_t i = 0; seat->rank == 0 && i < COUNT; i++)
+    for (uint64_t i = 0; seat->rank == 0 && i < COUNT; i++) {
         EXPECT(
             seat,
             moot_task_wait(seat->m,
                            spawn_labelled(seat, SQUARE, i, NULL, MOOT_TASK_CONDITIONAL),
                            MOOT_FOREVER),
             MOOT_OK);
+    }
     meet(seat); /* the helper thread of each rank votes meanwhile */
     moot_stats stats = stats_of(seat);
     CHECK(seat, seat->rank == 0 || tells_of(tale, (int)stats.votes));
     CHECK(seat, seat->rank == 0 || (uint64_t)tale->count == stats.votes);
-    for (int i = 0; seat->rank != 0 && i < tale->count; i++)
+    for (int i = 0; seat->rank != 0 && i < tale->count; i++) {
         CHECK(seat, tale->events[i].rank == 0 && strcmp(tale->whys[i], "hint") == 0);
+    }
     cast[seat->rank] = seat->rank != 0 ? (int)tale->count : 0;
     meet(seat);
     int all = 0;
-    for (int rank = 1; rank < seat->size; rank++)
+    for (int rank = 1; rank < seat->size; rank++) {
         all += cast[rank];
+    }
     if (seat->rank == 0) {
         CHECK(seat, all > 0 && tells_of(tale, all));
-        for (int i = 0; i < tale->count; i++)
+        for (int i = 0; i < tale->count; i++) {
             CHECK(seat, tale->events[i].rank > 0);
+        }
     }
     EXPECT(seat, moot_close(seat->m), MOOT_OK);
     seat->m = NULL;
@@ -261,19 +274,21 @@ static void meddle(void *user, const moot_event *event)
         moot_park(m),
         moot_unpark(m),
     };
-    static_assert(sizeof refused == sizeof meddler->refused, "each of them");
-    memcpy(meddler->refused, refused, sizeof refused);
+    static_assert(sizeof(refused) == sizeof(meddler->refused), "each of them");
+    memcpy(meddler->refused, refused, sizeof(refused));
     int calls = meddler->calls + 1;
-    if (calls == 2 && moot_watch_remove(m, meddler->self) != MOOT_OK)
+    if (calls == 2 && moot_watch_remove(m, meddler->self) != MOOT_OK) {
         calls = -1000;
+    }
     meddler->calls = calls;
 }
 
 static void check_meddler(struct seat *seat, const struct meddler *meddler)
 {
     CHECK(seat, meddler->look == MOOT_OK && meddler->find == MOOT_OK);
-    for (int i = 0; i < REFUSED; i++)
+    for (int i = 0; i < REFUSED; i++) {
         CHECK(seat, meddler->refused[i] == MOOT_ERR_STATE);
+    }
 }
 
 static void a_function_that_meddles(struct seat *seat)
@@ -289,8 +304,9 @@ static void a_function_that_meddles(struct seat *seat)
            MOOT_OK);
     EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_SEQUENTIAL), MOOT_OK);
     EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
-    for (uint64_t i = 2; i < 9; i++)
+    for (uint64_t i = 2; i < 9; i++) {
         spawn_u64(seat, SQUARE, i);
+    }
     CHECK(seat, meddler.calls == 2);
     check_meddler(seat, &meddler);
     EXPECT(seat, moot_group_close(seat->m, MOOT_FOREVER), MOOT_OK);
@@ -309,13 +325,14 @@ static void a_helper_that_meddles(struct seat *seat)
                         .user = &meddler};
     EXPECT(seat, moot_watch_add(seat->m, &watch, &meddler.self), MOOT_OK);
     moot_task pushed[2];
-    if (seat->rank != 0) /* nothing ends while rank 0 still calls the moot */
+    if (seat->rank != 0) { /* nothing ends while rank 0 still calls the moot */
         pthread_barrier_wait(seat->barrier);
+    }
     for (uint64_t i = 0; i < 2; i++) {
         uint64_t x = 100 + i;
         moot_task_spec spec = {.kernel = seat->kernels[SQUARE],
                                .args = &x,
-                               .args_size = sizeof x,
+                               .args_size = sizeof(x),
                                .owner = MOOT_ON(1),
                                .label = "theirs"};
         EXPECT(seat, moot_task_spawn(seat->m, &spec, &pushed[i]), MOOT_OK);
@@ -329,8 +346,9 @@ static void a_helper_that_meddles(struct seat *seat)
     if (seat->rank == 0) {
         pthread_barrier_wait(seat->barrier);
         double give_up_s = now_s() + 20;
-        while (meddler.calls >= 0 && meddler.calls < 2 && now_s() < give_up_s)
+        while (meddler.calls >= 0 && meddler.calls < 2 && now_s() < give_up_s) {
             nap_ms(1);
+        }
         CHECK(seat, meddler.calls == 2);
         CHECK(seat, !pthread_equal(meddler.thread, pthread_self()));
         check_meddler(seat, &meddler);
@@ -366,13 +384,16 @@ static void no_watch(struct seat *seat)
     moot_watch good = {.fn = note}, bad[] = {{.fn = NULL},
                                              {.fn = note, .kinds = 256},
                                              {.fn = note, .size = 3}};
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
         EXPECT(seat, moot_watch_add(seat->m, &bad[i], &more), MOOT_ERR_INVALID);
-    for (int i = 0; i < 64; i++)
+    }
+    for (int i = 0; i < 64; i++) {
         EXPECT(seat, moot_watch_add(seat->m, &good, &ids[i]), MOOT_OK);
+    }
     EXPECT(seat, moot_watch_add(seat->m, &good, &more), MOOT_ERR_LIMIT);
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 64; i++) {
         EXPECT(seat, moot_watch_remove(seat->m, ids[i]), MOOT_OK);
+    }
     EXPECT(seat, moot_watch_remove(seat->m, ids[3]), MOOT_ERR_STALE);
     EXPECT(seat, moot_watch_remove(seat->m, (moot_watch_id){0}), MOOT_ERR_STALE);
 }
@@ -409,8 +430,9 @@ static void listings(struct seat *seat)
     moot_task_info infos[COUNT];
     moot_task_spec fails = {.kernel = seat->kernels[FAIL], .label = "b.fails"};
     moot_task failing;
-    for (uint64_t i = 0; i < COUNT; i++)
+    for (uint64_t i = 0; i < COUNT; i++) {
         tasks[i] = spawn_labelled(seat, SQUARE, i, i < 5 ? "a.few" : "b.many", 0);
+    }
     EXPECT(seat, moot_task_spawn(seat->m, &fails, &failing), MOOT_OK);
     EXPECT(seat, moot_task_wait_all(seat->m, tasks, COUNT, MOOT_FOREVER), MOOT_OK);
     EXPECT(seat, moot_task_wait(seat->m, failing, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
@@ -430,9 +452,10 @@ static void listings(struct seat *seat)
     EXPECT(seat, moot_tasks_each(seat->m, &(moot_task_filter){.size = 1}, list, seat),
            MOOT_ERR_INVALID);
     EXPECT(seat, moot_task_info_all(seat->m, tasks, COUNT, infos), MOOT_OK);
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < COUNT; i++) {
         CHECK(seat, infos[i].state == MOOT_TASK_DONE &&
                         strcmp(infos[i].kernel, "square") == 0);
+    }
     EXPECT(seat, moot_task_release(seat->m, tasks[7]), MOOT_OK);
     infos[0].status = 5;
     EXPECT(seat, moot_task_info_all(seat->m, tasks, COUNT, infos), MOOT_ERR_STALE);

@@ -17,8 +17,9 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 static void require(bool true_or_found)
 {
-    if (!true_or_found)
+    if (!true_or_found) {
         abort();
+    }
 }
 
 /* JSON goes to the standard output. */
@@ -57,11 +58,14 @@ static void check_text(const Moot__Picture *picture)
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
     Moot__Picture *picture = state_picture_read(data, size);
-    if (picture == NULL)
+    if (picture == NULL) {
         return 0;
-    for (size_t i = 0; i < picture->n_seats; i++)
-        if (picture->seats[i]->account != NULL)
+    }
+    for (size_t i = 0; i < picture->n_seats; i++) {
+        if (picture->seats[i]->account != NULL) {
             check_account(picture->seats[i]->account);
+        }
+    }
     check_text(picture);
     state_json(&picture->base);
     moot__picture__free_unpacked(picture, NULL);

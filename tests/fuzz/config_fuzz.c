@@ -21,8 +21,9 @@ enum { PARTS = 4, STORY_BYTES = 96 };
 
 static void require(bool true_or_found)
 {
-    if (!true_or_found)
+    if (!true_or_found) {
         abort();
+    }
 }
 
 /* A file without a disk, which MOOT_CONFIG names. */
@@ -30,11 +31,12 @@ static int config_file(void)
 {
     static int file = -1;
     char path[64];
-    if (file >= 0)
+    if (file >= 0) {
         return file;
+    }
     file = memfd_create("moot.conf", MFD_CLOEXEC);
     require(file >= 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     require(setenv("MOOT_CONFIG", path, 1) == 0);
     require(setenv("XDG_CONFIG_HOME", "/nowhere", 1) == 0);
     return file;
@@ -57,10 +59,11 @@ static bool same_values(const struct knobs *a, const struct knobs *b)
 {
     char first[KNOB_TEXT_BYTES], second[KNOB_TEXT_BYTES];
     for (int knob = 0; knob < KNOB_COUNT; knob++) {
-        knobs_format(a, (enum knob)knob, first, sizeof first);
-        knobs_format(b, (enum knob)knob, second, sizeof second);
-        if (strcmp(first, second) != 0)
+        knobs_format(a, (enum knob)knob, first, sizeof(first));
+        knobs_format(b, (enum knob)knob, second, sizeof(second));
+        if (strcmp(first, second) != 0) {
             return false;
+        }
     }
     return true;
 }
@@ -71,10 +74,11 @@ static void check_words(const struct knobs *knobs)
     char text[KNOB_TEXT_BYTES], story[STORY_BYTES];
     knobs_default(&again);
     for (int knob = 0; knob < KNOB_COUNT; knob++) {
-        knobs_format(knobs, (enum knob)knob, text, sizeof text);
-        if (text[0] != '\0')
+        knobs_format(knobs, (enum knob)knob, text, sizeof(text));
+        if (text[0] != '\0') {
             require(knobs_set(&again, knob_table[knob].name, text, knobs->origins[knob],
-                              story, sizeof story) == MOOT_OK);
+                              story, sizeof(story)) == MOOT_OK);
+        }
         knobs_origin(knobs, (enum knob)knob, text, 8);
         require(memchr(text, '\0', 8) != NULL);
     }
@@ -86,8 +90,8 @@ static void check_bytes(const struct knobs *knobs)
     char blob[KNOBS_BLOB_BYTES], story[STORY_BYTES];
     struct knobs again;
     size_t size = knobs_encode(knobs, blob);
-    require(size <= sizeof blob);
-    require(knobs_decode(&again, blob, size, story, sizeof story) == MOOT_OK);
+    require(size <= sizeof(blob));
+    require(knobs_decode(&again, blob, size, story, sizeof(story)) == MOOT_OK);
     require(same_values(knobs, &again));
 }
 
@@ -96,22 +100,22 @@ static void check_load(const char *option)
     const char *overrides[] = {option, NULL};
     char story[STORY_BYTES] = "";
     struct knobs knobs, before;
-    memset(&knobs, 0x5a, sizeof knobs);
+    memset(&knobs, 0x5a, sizeof(knobs));
     before = knobs;
     int code =
-        knobs_load(&knobs, option != NULL ? overrides : NULL, story, sizeof story);
+        knobs_load(&knobs, option != NULL ? overrides : NULL, story, sizeof(story));
     if (code == MOOT_OK) {
         check_words(&knobs);
         check_bytes(&knobs);
         return;
     }
     require(code == MOOT_ERR_CONFIG);
-    require(memcmp(&knobs, &before, sizeof knobs) == 0);
+    require(memcmp(&knobs, &before, sizeof(knobs)) == 0);
     check_story(story);
     char blob[KNOBS_BLOB_BYTES], told[STORY_BYTES];
     size_t size = knobs_encode_failure(story, blob);
-    require(size <= sizeof blob);
-    require(knobs_decode(&knobs, blob, size, told, sizeof told) == MOOT_ERR_CONFIG);
+    require(size <= sizeof(blob));
+    require(knobs_decode(&knobs, blob, size, told, sizeof(told)) == MOOT_ERR_CONFIG);
     check_story(told);
 }
 
@@ -119,8 +123,9 @@ static void check_decode(const char *bytes, size_t size)
 {
     char story[STORY_BYTES] = "";
     struct knobs knobs;
-    if (knobs_decode(&knobs, bytes, size, story, sizeof story) == MOOT_OK)
+    if (knobs_decode(&knobs, bytes, size, story, sizeof(story)) == MOOT_OK) {
         check_bytes(&knobs);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
@@ -143,8 +148,9 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     write_file(parts[0], sizes[0]);
     check_load(sizes[2] > 0 ? parts[2] : NULL);
     check_decode(parts[3], sizes[3]);
-    if (name != NULL)
+    if (name != NULL) {
         unsetenv(name);
+    }
     free(text);
     return 0;
 }

@@ -14,7 +14,7 @@
  *
  * Invariants and the hosts stand in events_world.h.
  */
-#include "events_lies.h"
+#include "tests/fuzz/events_lies.h"
 
 #include "consensus/mutant.h"
 #include "proto/wire.h"
@@ -37,9 +37,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     };
     const char *name = getenv("MOOT_MUTANT");
     (void)argc, (void)argv;
-    for (int i = 0; i < MUTANT_END; i++)
-        if (name != NULL && strcmp(name, names[i]) == 0)
+    for (int i = 0; i < MUTANT_END; i++) {
+        if (name != NULL && strcmp(name, names[i]) == 0) {
             mutant_on = (enum mutant)i;
+        }
+    }
     return 0;
 }
 #endif
@@ -52,10 +54,12 @@ static struct host *draw_host(void) { return host_of(draw(world.size)); }
 static bool may_register(const struct host *host, uint32_t task, uint32_t lane)
 {
     int parent = specs[task].parent;
-    if (host->tasks[task].held || host->tasks[task].declined)
+    if (host->tasks[task].held || host->tasks[task].declined) {
         return false;
-    if (host->epoch == 0)
+    }
+    if (host->epoch == 0) {
         return false; /* a newcomer that nobody has let in */
+    }
     return parent >= 0 ? host->tasks[parent].running && !host->tasks[parent].cancelled
                        : !host->closed && host->lanes[lane].state == CORE_LANE_RUNNING;
 }
@@ -65,10 +69,12 @@ static void do_register(struct host *host)
     uint32_t task = draw(TASKS), lane = draw(LANES);
     moot_hash inputs[2];
     struct rankset candidates = {.low = specs[task].candidates};
-    if (!may_register(host, task, lane))
+    if (!may_register(host, task, lane)) {
         return;
-    for (uint32_t i = 0; i < specs[task].input_count; i++)
+    }
+    for (uint32_t i = 0; i < specs[task].input_count; i++) {
         inputs[i] = world.hashes[specs[task].inputs[i]];
+    }
     struct core_register reg = {
         .lane = lane,
         .flags = specs[task].flags,
@@ -80,8 +86,9 @@ static void do_register(struct host *host)
         .user = &host->tasks[task],
         .host_size = sizeof(void *),
     };
-    if (specs[task].parent >= 0)
+    if (specs[task].parent >= 0) {
         reg.parent = world.hashes[specs[task].parent];
+    }
     struct core_event event = {
         .type = CORE_EV_REGISTER, .hash = world.hashes[task], .u.reg = &reg};
     void *stub = core_prune(host->core, &world.hashes[task], &reg);
@@ -93,8 +100,9 @@ static void do_register(struct host *host)
     }
     host->tasks[task].held = true;
     int code = step(host, &event);
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         host->tasks[task].held = false;
+    }
     require(code == MOOT_OK || code == MOOT_ERR_NO_CANDIDATE);
 }
 
@@ -102,38 +110,43 @@ static void do_wait(struct host *host, bool timed)
 {
     uint32_t task = draw(TASKS), lane = draw(LANES);
     if (host->closed || host->lanes[lane].state != CORE_LANE_RUNNING ||
-        host->no_quorum || host->epoch == 0)
+        host->no_quorum || host->epoch == 0) {
         return;
+    }
     struct core_event event = {.type = CORE_EV_NEED, .hash = world.hashes[task]};
     event.u.need.lane = lane;
     event.u.need.want = draw_bool() ? WANT_DATA : WANT_DONE;
     host->lanes[lane].task = task;
     host->lanes[lane].want = event.u.need.want;
     require(step(host, &event) == MOOT_OK);
-    if (is_live(host) && host->lanes[lane].task == task)
+    if (is_live(host) && host->lanes[lane].task == task) {
         set_lane(host, lane, timed ? CORE_LANE_TIMED : CORE_LANE_BLOCKED);
+    }
 }
 
 static void do_lapse(struct host *host, uint32_t lane)
 {
-    if (host->lanes[lane].state == CORE_LANE_TIMED)
+    if (host->lanes[lane].state == CORE_LANE_TIMED) {
         end_wait(host, lane);
-    else if (host->lanes[lane].state == CORE_LANE_PARKED)
+    } else if (host->lanes[lane].state == CORE_LANE_PARKED) {
         set_lane(host, lane, CORE_LANE_RUNNING);
+    }
 }
 
 static void do_park(struct host *host)
 {
     uint32_t lane = draw(LANES);
-    if (!host->closed && host->lanes[lane].state == CORE_LANE_RUNNING)
+    if (!host->closed && host->lanes[lane].state == CORE_LANE_RUNNING) {
         set_lane(host, lane, CORE_LANE_PARKED);
+    }
 }
 
 static void do_end(struct host *host, uint32_t task)
 {
     struct core_event event = {.type = CORE_EV_DONE, .hash = world.hashes[task]};
-    if (!host->tasks[task].running)
+    if (!host->tasks[task].running) {
         return;
+    }
     event.u.done.status = host->tasks[task].cancelled ? MOOT_ERR_CANCELLED : MOOT_OK;
     event.u.done.size = specs[task].size;
     host->tasks[task].running = false;
@@ -144,8 +157,9 @@ static void do_end(struct host *host, uint32_t task)
 
 static void do_decline(struct host *host, uint32_t task)
 {
-    if (host->tasks[task].held || specs[task].parent >= 0)
+    if (host->tasks[task].held || specs[task].parent >= 0) {
         return;
+    }
     host->tasks[task].declined = true;
     require(step(host, &(struct core_event){.type = CORE_EV_DECLINE,
                                             .hash = world.hashes[task]}) == MOOT_OK);
@@ -154,18 +168,22 @@ static void do_decline(struct host *host, uint32_t task)
 /* The core says whether its bytes may go. */
 static void do_release(struct host *host, uint32_t task)
 {
-    if (core_release(host->core, &world.hashes[task], NULL, 0) && is_live(host))
+    if (core_release(host->core, &world.hashes[task], NULL, 0) && is_live(host)) {
         host->tasks[task].kept = false;
+    }
 }
 
 static void do_close(struct host *host)
 {
-    for (uint32_t lane = 0; lane < LANES; lane++)
+    for (uint32_t lane = 0; lane < LANES; lane++) {
         if (host->lanes[lane].task != NO_TASK ||
-            host->lanes[lane].state == CORE_LANE_PARKED)
+            host->lanes[lane].state == CORE_LANE_PARKED) {
             return;
-    if (host->closed || host->epoch == 0)
+        }
+    }
+    if (host->closed || host->epoch == 0) {
         return;
+    }
     host->closed = true;
     require(step(host, &(struct core_event){.type = CORE_EV_CLOSE}) == MOOT_OK);
 }
@@ -180,8 +198,9 @@ static void do_crash(struct host *host)
     for (uint32_t i = 0; certified && i < world.size; i++) {
         struct core_event event = {.type = CORE_EV_DEAD};
         event.u.dead.rank = host->rank;
-        if (is_live(host_of(i)))
+        if (is_live(host_of(i))) {
             (void)step(host_of(i), &event); /* INVALID: not one that it knows */
+        }
     }
 }
 
@@ -196,8 +215,9 @@ static void receive(struct host *host, uint32_t from, const struct message *mess
 
 static void deliver_first(uint32_t from, uint32_t to)
 {
-    if (world.links[from][to].count == 0)
+    if (world.links[from][to].count == 0) {
         return;
+    }
     struct message *message = link_take(&world.links[from][to], 0);
     receive(host_of(to), from, message);
     message_copy_free(message);
@@ -213,19 +233,22 @@ static void do_deliver(struct host *host)
     }
     uint32_t at = draw(256);
     bool again = draw(4) == 0;
-    if (link->count == 0)
+    if (link->count == 0) {
         return;
+    }
     struct message *message = link_take(link, at % link->count);
-    if (again)
+    if (again) {
         link_add(link, message);
+    }
     receive(host, from, message);
     message_copy_free(message);
 }
 
 static void tick(struct host *host)
 {
-    if (is_live(host))
+    if (is_live(host)) {
         require(step(host, &(struct core_event){.type = CORE_EV_TICK}) == MOOT_OK);
+    }
 }
 
 static bool takes_part(const struct host *host)
@@ -248,18 +271,23 @@ static uint64_t next_deadline_ns(void)
  * pauses hears and does nothing. */
 static void do_round(void)
 {
-    for (uint32_t from = 0; from < world.size; from++)
-        for (uint32_t to = 0; to < world.size; to++)
+    for (uint32_t from = 0; from < world.size; from++) {
+        for (uint32_t to = 0; to < world.size; to++) {
             for (size_t n = world.links[from][to].count;
-                 n > 0 && host_of(to)->pause_rounds == 0; n--)
+                 n > 0 && host_of(to)->pause_rounds == 0; n--) {
                 deliver_first(from, to);
+            }
+        }
+    }
     uint64_t due_ns = next_deadline_ns();
-    if (due_ns != CORE_NEVER)
+    if (due_ns != CORE_NEVER) {
         world.now_ns = due_ns > world.now_ns ? due_ns : world.now_ns + US;
+    }
     for (uint32_t i = 0; i < world.size; i++) {
         struct host *host = host_of(i);
-        if (takes_part(host) && core_deadline(host->core) <= world.now_ns)
+        if (takes_part(host) && core_deadline(host->core) <= world.now_ns) {
             tick(host);
+        }
         host->pause_rounds -= host->pause_rounds > 0;
     }
 }
@@ -282,9 +310,11 @@ static void through_the_wire(struct host *host, uint32_t from,
     require(writer != NULL);
     if (wire_writer_add(writer, message) == MOOT_OK &&
         wire_writer_finish(writer, &envelope, &bytes, &size) == MOOT_OK &&
-        wire_frame_decode(bytes, size, &frame, &why) == MOOT_OK)
-        for (size_t i = 0; i < frame.count; i++)
+        wire_frame_decode(bytes, size, &frame, &why) == MOOT_OK) {
+        for (size_t i = 0; i < frame.count; i++) {
             receive(host, from, &frame.messages[i]);
+        }
+    }
     wire_frame_release(&frame);
     free(bytes);
     wire_writer_free(writer);
@@ -295,8 +325,9 @@ static void do_lie(struct host *host)
     struct message_view view;
     uint32_t from = world.size - 1;
     uint64_t epoch, view_id;
-    if (!world.hostile || host->rank == from)
+    if (!world.hostile || host->rank == from) {
         return;
+    }
     core_view(host->core, &epoch, &view_id);
     struct message message = draw_lie(epoch, view_id, &view);
     through_the_wire(host, from, &message);
@@ -332,10 +363,12 @@ static void open_world(void)
                                    .notes = (shape >> 7 & 1) != 0 ? CORE_NOTES_ALL : 0};
     world.repairs = options.mode == CORE_REPAIR;
     name_tasks();
-    for (uint32_t rank = 0; rank < world.size; rank++)
+    for (uint32_t rank = 0; rank < world.size; rank++) {
         world.uids[rank] = 1000 + rank;
-    for (uint32_t rank = 0; rank < world.size - world.hostile; rank++)
+    }
+    for (uint32_t rank = 0; rank < world.size - world.hostile; rank++) {
         host_open(rank, &options);
+    }
 }
 
 static void do_of_rank(uint32_t what, struct host *host)
@@ -372,12 +405,14 @@ static void do_of_rank(uint32_t what, struct host *host)
                                               .hash = world.hashes[draw(TASKS)]});
         break;
     case 11:
-        if (draw(4) == 0)
+        if (draw(4) == 0) {
             do_close(host);
+        }
         break;
     case 12:
-        if (world.detection && draw(2) == 0)
+        if (world.detection && draw(2) == 0) {
             do_crash(host);
+        }
         break;
     default:
         tick(host);
@@ -391,18 +426,21 @@ static void do_next(void)
     uint32_t what = draw(32);
     struct host *host = draw_host();
     if (what < 14) {
-        if (is_live(host))
+        if (is_live(host)) {
             do_of_rank(what, host);
+        }
     } else if (what < 20) {
         do_deliver(host);
     } else if (what < 22) {
-        if (is_live(host))
+        if (is_live(host)) {
             do_lie(host);
+        }
     } else if (what < 24) {
         host->pause_rounds = 1 + draw(64);
     } else if (what < 31) {
-        for (uint32_t rounds = 1 + draw(32); rounds > 0; rounds--)
+        for (uint32_t rounds = 1 + draw(32); rounds > 0; rounds--) {
             do_round();
+        }
     } else {
         world.now_ns += spans_ns[draw(7)];
     }
@@ -413,15 +451,18 @@ static void do_next(void)
 /* Kernels, timed waits and foreign code end; so does a lane that waits for nothing. */
 static bool finish(struct host *host)
 {
-    for (uint32_t task = 0; task < TASKS && is_live(host); task++)
+    for (uint32_t task = 0; task < TASKS && is_live(host); task++) {
         do_end(host, task);
+    }
     for (uint32_t lane = 0; lane < LANES && is_live(host); lane++) {
         do_lapse(host, lane);
-        if (is_live(host) && host->lanes[lane].state == CORE_LANE_RUNNING)
+        if (is_live(host) && host->lanes[lane].state == CORE_LANE_RUNNING) {
             set_lane(host, lane, CORE_LANE_ENDED);
+        }
     }
-    if (is_live(host))
+    if (is_live(host)) {
         do_close(host);
+    }
     return !is_live(host) || host->epoch == 0 || (host->closed && host->no_quorum);
 }
 
@@ -431,16 +472,19 @@ static void tell_host(const struct host *host)
             is_live(host) ? "" : " over", host->closed ? " closed" : "",
             host->no_quorum ? " no-quorum" : "", host->adjourned ? " adjourned" : "",
             (unsigned)host->epoch, (unsigned)host->members);
-    for (uint32_t lane = 0; lane < LANES; lane++)
+    for (uint32_t lane = 0; lane < LANES; lane++) {
         fprintf(stderr, " lane %u: state %d waits %u", lane,
                 (int)host->lanes[lane].state, host->lanes[lane].task);
-    for (uint32_t task = 0; task < TASKS; task++)
+    }
+    for (uint32_t task = 0; task < TASKS; task++) {
         fprintf(stderr, " %s%s%s%s", host->tasks[task].held ? "h" : "-",
                 host->tasks[task].ran ? "r" : "", host->tasks[task].kept ? "k" : "",
                 host->tasks[task].declined ? "d" : "");
-    if (is_live(host))
+    }
+    if (is_live(host)) {
         fprintf(stderr, " now %llu, due %llu ns", (unsigned long long)world.now_ns,
                 (unsigned long long)core_deadline(host->core));
+    }
     fprintf(stderr, "\n");
 }
 
@@ -449,14 +493,17 @@ static void finish_all(void)
     enum { ROUNDS_MAX = 20000 };
     for (int round = 0; round < ROUNDS_MAX; round++) {
         bool all = true;
-        for (uint32_t i = 0; i < world.size; i++)
+        for (uint32_t i = 0; i < world.size; i++) {
             all &= finish(host_of(i));
-        if (all)
+        }
+        if (all) {
             return;
+        }
         do_round();
     }
-    for (uint32_t i = 0; i < world.size; i++)
+    for (uint32_t i = 0; i < world.size; i++) {
         tell_host(host_of(i));
+    }
     abort(); /* P1: a wait does not end, or the ranks do not adjourn */
 }
 
@@ -466,10 +513,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     input.data = data;
     input.left = size < 600 ? size : 600;
     open_world();
-    while (input.left > 0)
+    while (input.left > 0) {
         do_next();
-    if (!world.rough && !world.hostile && world.repairs)
+    }
+    if (!world.rough && !world.hostile && world.repairs) {
         finish_all();
+    }
     world_close();
     return 0;
 }

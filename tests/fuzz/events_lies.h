@@ -6,7 +6,7 @@
 #ifndef TESTS_FUZZ_EVENTS_LIES_H
 #define TESTS_FUZZ_EVENTS_LIES_H
 
-#include "events_world.h"
+#include "tests/fuzz/events_world.h"
 
 /* --- The input -------------------------------------------------------------------- */
 
@@ -17,8 +17,9 @@ static struct {
 
 static inline uint32_t draw(uint32_t below)
 {
-    if (input.left == 0)
+    if (input.left == 0) {
         return 0;
+    }
     input.left--;
     return *input.data++ % below;
 }
@@ -58,9 +59,10 @@ static inline void say_of_tasks(struct message *message)
         message->u.motion.candidates = draw(4) == 0 ? &said_set : NULL;
         break;
     case MESSAGE_DECISION:
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
             askers[i] =
                 (struct message_asker){draw(8), (enum want)draw(3), draw_word()};
+        }
         message->u.decision = (struct message_decision){
             .evidence = (enum evidence)(1 + draw(EVIDENCE_END - 1)),
             .askers = askers,
@@ -228,12 +230,13 @@ static inline struct message draw_lie(uint64_t epoch, uint64_t view_id,
     said_set.low = 1 + draw(31);
     said_hashes[0] = *draw_hash();
     said_hashes[1] = *draw_hash();
-    if (message.type >= MESSAGE_HEARTBEAT)
+    if (message.type >= MESSAGE_HEARTBEAT) {
         say_of_views(&message, view);
-    else if (message.type >= MESSAGE_ROLL && message.type <= MESSAGE_POLLR)
+    } else if (message.type >= MESSAGE_ROLL && message.type <= MESSAGE_POLLR) {
         say_of_rolls(&message);
-    else
+    } else {
         say_of_tasks(&message);
+    }
     return message;
 }
 

@@ -118,8 +118,9 @@ static inline bool is_live(const struct host *host)
 static inline uint32_t task_of(const moot_hash *hash)
 {
     uint32_t task = 0;
-    while (task < TASKS && !hash_equal(&world.hashes[task], hash))
+    while (task < TASKS && !hash_equal(&world.hashes[task], hash)) {
         task++;
+    }
     return task;
 }
 
@@ -145,8 +146,9 @@ static inline void check_task(uint32_t task, uint64_t counting)
     uint32_t ran = 0;
     for (uint32_t i = 0; i < world.size; i++) {
         const struct host *host = host_of(i);
-        if ((counting >> i & 1) == 0)
+        if ((counting >> i & 1) == 0) {
             continue;
+        }
         ran += host->tasks[task].ran;
         if (host->tasks[task].kept) {
             require(owner_uid == 0 || owner_uid == host->tasks[task].owner_uid);
@@ -161,14 +163,17 @@ static inline void check_task(uint32_t task, uint64_t counting)
 
 static inline void check_world(void)
 {
-    if (world.hostile)
+    if (world.hostile) {
         return;
+    }
     uint64_t counting = counting_ranks();
-    for (uint32_t task = 0; task < TASKS; task++)
+    for (uint32_t task = 0; task < TASKS; task++) {
         check_task(task, counting);
-    for (uint32_t i = 0; i < world.size; i++)
+    }
+    for (uint32_t i = 0; i < world.size; i++) {
         require(host_of(i)->core == NULL ||
                 core_stats(host_of(i)->core)->violations == 0);
+    }
 }
 
 /* --- The wire --------------------------------------------------------------------- */
@@ -177,11 +182,12 @@ static inline void link_add(struct link *link, const struct message *message)
 {
     struct message *copy = message_copy(message);
     require(copy != NULL);
-    if (message->type == MESSAGE_RESULT) /* nobody looks at bytes here */
+    if (message->type == MESSAGE_RESULT) { /* nobody looks at bytes here */
         copy->u.result.data = message->u.result.data;
+    }
     if (link->count == link->room) {
         link->room = link->room == 0 ? 16 : 2 * link->room;
-        link->items = realloc(link->items, link->room * sizeof *link->items);
+        link->items = realloc(link->items, link->room * sizeof(*link->items));
         require(link->items != NULL);
     }
     link->items[link->count++] = copy;
@@ -191,7 +197,7 @@ static inline struct message *link_take(struct link *link, size_t at)
 {
     struct message *message = link->items[at];
     memmove(link->items + at, link->items + at + 1,
-            (--link->count - at) * sizeof *link->items);
+            (--link->count - at) * sizeof(*link->items));
     return message;
 }
 
@@ -203,8 +209,9 @@ static inline void carry_result(struct host *host, const struct core_output *out
 {
     uint32_t task = task_of(&output->hash);
     const struct message_result *result = &output->u.result;
-    if (task == NO_TASK)
+    if (task == NO_TASK) {
         return;
+    }
     if (result->data != RESULT_BARE) {
         host->tasks[task].kept = true;
         host->tasks[task].owner_uid = result->owner_uid;
@@ -228,11 +235,13 @@ static inline void carry_run(struct host *host, const struct core_output *output
 static inline void wake(struct host *host, const moot_hash *hash, bool data, bool all)
 {
     uint32_t task = task_of(hash);
-    for (uint32_t i = 0; i < LANES; i++)
+    for (uint32_t i = 0; i < LANES; i++) {
         if (host->lanes[i].task != NO_TASK &&
             (all || (host->lanes[i].task == task &&
-                     (data || host->lanes[i].want == WANT_DONE))))
+                     (data || host->lanes[i].want == WANT_DONE)))) {
             host->lanes[i].woken = true;
+        }
+    }
 }
 
 static inline void carry(struct host *host, const struct core_output *output)
@@ -307,20 +316,24 @@ static inline void end_wait(struct host *host, uint32_t lane)
 
 static inline void wake_lanes(struct host *host)
 {
-    for (uint32_t i = 0; i < LANES && is_live(host); i++)
-        if (host->lanes[i].woken)
+    for (uint32_t i = 0; i < LANES && is_live(host); i++) {
+        if (host->lanes[i].woken) {
             end_wait(host, i);
+        }
+    }
 }
 
 static inline int step(struct host *host, const struct core_event *event)
 {
     struct core_outputs out = {0};
-    if (!is_live(host))
+    if (!is_live(host)) {
         return MOOT_OK;
+    }
     int code = core_step(host->core, event, world.now_ns, &out);
     require(code != MOOT_ERR_NO_MEMORY); /* a broken core */
-    for (size_t i = 0; i < out.count; i++)
+    for (size_t i = 0; i < out.count; i++) {
         carry(host, &out.items[i]);
+    }
     check_world();
     wake_lanes(host);
     return code;
@@ -332,7 +345,7 @@ static inline void name_tasks(void)
 {
     for (uint32_t task = 0; task < TASKS; task++) {
         moot_hash *hash = &world.hashes[task];
-        *hash = digest_bytes(&task, sizeof task);
+        *hash = digest_bytes(&task, sizeof(task));
         hash->bytes[MOOT_HASH_BYTES - 1] &= (uint8_t)~MOOT_HASH_FACTS;
         hash->bytes[MOOT_HASH_BYTES - 1] |= (uint8_t)specs[task].facts;
     }
@@ -354,12 +367,14 @@ static inline void host_open(uint32_t rank, const struct core_options *common)
         options.join_uid = world.uids[rank];
     }
     host->rank = rank;
-    for (uint32_t i = 0; i < LANES; i++)
+    for (uint32_t i = 0; i < LANES; i++) {
         host->lanes[i].task = NO_TASK;
+    }
     host->core = core_new(&options);
     require(host->core != NULL);
-    for (uint32_t i = 0; i < LANES; i++)
+    for (uint32_t i = 0; i < LANES; i++) {
         set_lane(host, i, CORE_LANE_RUNNING);
+    }
 }
 
 static inline void world_close(void)
@@ -368,12 +383,13 @@ static inline void world_close(void)
         core_free(world.hosts[i].core);
         for (uint32_t j = 0; j < RANKS_MAX; j++) {
             struct link *link = &world.links[i][j];
-            while (link->count > 0)
+            while (link->count > 0) {
                 message_copy_free(link->items[--link->count]);
+            }
             free(link->items);
         }
     }
-    memset(&world, 0, sizeof world);
+    memset(&world, 0, sizeof(world));
 }
 
 #endif

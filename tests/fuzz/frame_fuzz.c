@@ -8,8 +8,8 @@
  */
 #include "tests/unit/wire_same.h"
 
-#include "moot_error.h"
 #include "proto/limits.h"
+#include "proto/moot_error.h"
 #include "proto/wire_private.h"
 
 #include <stdlib.h>
@@ -25,16 +25,18 @@ struct bytes {
 
 static void require(bool true_or_found)
 {
-    if (!true_or_found)
+    if (!true_or_found) {
         abort();
+    }
 }
 
 static struct bytes write_again(const struct wire_frame *frame)
 {
     struct wire_writer *writer = wire_writer_new();
     struct bytes bytes;
-    for (size_t i = 0; i < frame->count; i++)
+    for (size_t i = 0; i < frame->count; i++) {
         require(wire_writer_add(writer, &frame->messages[i]) == MOOT_OK);
+    }
     require(wire_writer_finish(writer, &frame->envelope, &bytes.at, &bytes.size) ==
             MOOT_OK);
     wire_writer_free(writer);
@@ -52,8 +54,9 @@ static void check(const void *bytes, size_t size)
     struct bytes once = write_again(&first);
     require(wire_frame_decode(once.at, once.size, &second, &why) == MOOT_OK);
     require(first.count == second.count);
-    for (size_t i = 0; i < first.count; i++)
+    for (size_t i = 0; i < first.count; i++) {
         require(message_same(&first.messages[i], &second.messages[i]));
+    }
     struct bytes twice = write_again(&second);
     require(once.size == twice.size && memcmp(once.at, twice.at, once.size) == 0);
     free(once.at);
@@ -66,33 +69,37 @@ static void check_flat(const unsigned char *data, size_t size)
 {
     const unsigned char payload[LIMIT_EAGER_BYTES] = {0};
     const struct wire_piece piece = {data, size};
-    struct reader flat = {.payload = payload, .payload_bytes = sizeof payload};
+    struct reader flat = {.payload = payload, .payload_bytes = sizeof(payload)};
     struct reader general = flat;
     struct message by_flat = {.type = MESSAGE_NONE}, by_general = by_flat;
     uint8_t bytes[WIRE_FLAT_BYTES_MAX];
     general.arena.held_max = LIMIT_FRAME_BYTES;
-    if (!wire_flat_get(&flat, &piece, &by_flat))
+    if (!wire_flat_get(&flat, &piece, &by_flat)) {
         return;
+    }
     require(wire_piece_read(&general, &piece, &by_general));
     require(message_same(&by_flat, &by_general));
     require(flat.payload_bytes == general.payload_bytes);
-    if (message_check(&by_flat) == NULL)
+    if (message_check(&by_flat) == NULL) {
         require(wire_flat_put(&by_flat, bytes) == size &&
                 memcmp(bytes, data, size) == 0);
+    }
     arena_free(general.arena.blocks);
 }
 
 static void set_u32(unsigned char *at, size_t value)
 {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         at[i] = (unsigned char)(value >> (8 * i));
+    }
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
     check(data, size);
-    if (size < WIRE_ENVELOPE_BYTES)
+    if (size < WIRE_ENVELOPE_BYTES) {
         return 0;
+    }
     unsigned char *fitting = malloc(size);
     size_t rest = size - WIRE_ENVELOPE_BYTES;
     size_t payload = data[AT_PAYLOAD_BYTES] + ((size_t)data[AT_PAYLOAD_BYTES + 1] << 8);
@@ -104,7 +111,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     set_u32(fitting + AT_PAYLOAD_BYTES, payload);
     check(fitting, size);
     free(fitting);
-    for (size_t skip = 0; skip < 4 && skip < rest; skip++)
+    for (size_t skip = 0; skip < 4 && skip < rest; skip++) {
         check_flat(data + WIRE_ENVELOPE_BYTES + skip, rest - skip);
+    }
     return 0;
 }

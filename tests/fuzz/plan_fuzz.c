@@ -15,8 +15,9 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 static void require(bool true_or_found)
 {
-    if (!true_or_found)
+    if (!true_or_found) {
         abort();
+    }
 }
 
 static struct plan_hits no_hits;
@@ -48,9 +49,9 @@ static void check_error(const char *text, const struct plan_error *error)
     require(error->length >= 1 &&
             error->column - 1 + error->length <= strlen(text) + 1);
     require(error->wrong[0] != '\0');
-    require(memchr(error->wrong, '\0', sizeof error->wrong) != NULL);
-    require(memchr(error->allowed, '\0', sizeof error->allowed) != NULL);
-    size_t length = plan_error_format(text, error, out, sizeof out);
+    require(memchr(error->wrong, '\0', sizeof(error->wrong)) != NULL);
+    require(memchr(error->allowed, '\0', sizeof(error->allowed)) != NULL);
+    size_t length = plan_error_format(text, error, out, sizeof(out));
     whole = malloc(length + 1);
     require(whole != NULL);
     require(plan_error_format(text, error, whole, length + 1) == length);
@@ -61,7 +62,7 @@ static void check_error(const char *text, const struct plan_error *error)
 static void let_loose(const struct plan *plan)
 {
     static struct plan_rank state;
-    memset(&state, 0, sizeof state);
+    memset(&state, 0, sizeof(state));
     plan_rules outside = plan->rule_count < 64 ? ~(PLAN_RULE(plan->rule_count) - 1) : 0;
     for (unsigned i = 1; i < 64; i++) {
         enum core_point point = (enum core_point)(i % CORE_POINT_END);
@@ -102,10 +103,12 @@ static void check(const char *text)
     free(canonical);
     plan_free(again);
     free(written(1, plan));
-    if (plan->rule_count > 0)
+    if (plan->rule_count > 0) {
         free(written(2, plan));
-    if (plan_check_ranks(plan, 4, &error) != MOOT_OK)
+    }
+    if (plan_check_ranks(plan, 4, &error) != MOOT_OK) {
         check_error(text, &error);
+    }
     let_loose(plan);
     plan_free(plan);
 }

@@ -4,7 +4,7 @@
  *
  * The rows stand in refusals/.
  */
-#include "refusals/rows.h"
+#include "tests/mpi/refusals/rows.h"
 
 enum { ROW_DEADLINE_S = 60 };
 
@@ -13,7 +13,7 @@ int main(int argc, char **argv)
     static const struct refusal_row *const tables[] = {
         refusals_of_calls, refusals_of_kernels, refusals_of_states};
     harness_open(&argc, &argv, "bad_input");
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         for (const struct refusal_row *row = tables[i]; row->name != NULL; row++) {
             if (harness_size() < row->ranks_min) {
                 harness_case_skip(row->name, "it takes more ranks");
@@ -23,5 +23,6 @@ int main(int argc, char **argv)
             row->run();
             harness_case_end();
         }
+    }
     return harness_close();
 }

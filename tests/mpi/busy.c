@@ -27,14 +27,17 @@ static int spin(moot_call *call, void *user)
     const unsigned *task = moot_call_args(call, &(size_t){0});
     const unsigned *ms_max = user;
     unsigned word = *task * 2654435761u >> 8, ms = MS_MIN + word % MS_MIN;
-    if (word % 8 == 0)
+    if (word % 8 == 0) {
         ms = MS_MIN + word / 8 % (*ms_max - MS_MIN + 1);
+    }
     double until = seconds_now() + ms / 1e3;
-    while (seconds_now() < until)
+    while (seconds_now() < until) {
         ;
-    unsigned *out = moot_call_output(call, sizeof *out);
-    if (out == NULL)
+    }
+    unsigned *out = moot_call_output(call, sizeof(*out));
+    if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *out = *task + 1;
     return MOOT_OK;
 }
@@ -49,25 +52,28 @@ static int fail(const moot *m, const char *what)
 static int round_play(moot *m, moot_kernel_id kernel, unsigned first)
 {
     int count = moot_size(m) * TASKS_PER_RANK;
-    moot_task *tasks = calloc((size_t)count, sizeof *tasks);
+    moot_task *tasks = calloc((size_t)count, sizeof(*tasks));
     int bad = tasks == NULL;
     for (int i = 0; i < count && !bad; i++) {
         unsigned task = first + (unsigned)i;
         if (moot_task_spawn(m,
                             &(moot_task_spec){.kernel = kernel,
                                               .args = &task,
-                                              .args_size = sizeof task},
-                            &tasks[i]) != MOOT_OK)
+                                              .args_size = sizeof(task)},
+                            &tasks[i]) != MOOT_OK) {
             bad = fail(m, "spawn");
+        }
     }
     for (int i = 0; i < count && !bad; i++) {
         const void *data;
-        if (moot_task_fetch(m, tasks[i], MOOT_FOREVER, &data, &(size_t){0}) != MOOT_OK)
+        if (moot_task_fetch(m, tasks[i], MOOT_FOREVER, &data, &(size_t){0}) !=
+            MOOT_OK) {
             bad = fail(m, "fetch");
-        else if (*(const unsigned *)data != first + (unsigned)i + 1)
+        } else if (*(const unsigned *)data != first + (unsigned)i + 1) {
             bad = fail(m, "a WRONG result");
-        else
+        } else {
             moot_task_release(m, tasks[i]);
+        }
     }
     free(tasks);
     return bad;
@@ -81,8 +87,9 @@ int main(int argc, char **argv)
     moot_kernel_id kernel;
     moot_stats stats;
     int bad = moot_open(NULL, &m) != MOOT_OK;
-    if (bad)
+    if (bad) {
         return 1;
+    }
     moot_kernel_register(m, &(moot_kernel){.name = "spin", .fn = spin, .user = &ms_max},
                          &kernel);
     double until = seconds_now() + seconds;
@@ -93,8 +100,9 @@ int main(int argc, char **argv)
         go_on = seconds_now() < until;
     }
     moot_stats_get(m, &stats);
-    if (stats.ranks_lost > 0)
+    if (stats.ranks_lost > 0) {
         bad = fail(m, "ranks were taken for dead");
+    }
     int code = moot_close(m);
     return bad || code != MOOT_OK;
 }

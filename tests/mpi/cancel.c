@@ -70,13 +70,15 @@ static int victim_kernel(moot_call *call, void *user)
     size_t size;
     const struct args *args = moot_call_args(call, &size);
     struct play *play = user;
-    uint64_t *out = moot_call_output(call, sizeof *out);
-    if (out == NULL || size != sizeof *args)
+    uint64_t *out = moot_call_output(call, sizeof(*out));
+    if (out == NULL || size != sizeof(*args)) {
         return moot_call_fail(call, 1, "wrong arguments");
+    }
     ledger->starts[args->victim][play->rank]++;
     for (int ms = 0; args->moment == RUNNING && ms < PATIENCE_MS; ms++) {
-        if (moot_call_cancelled(call))
+        if (moot_call_cancelled(call)) {
             return MOOT_ERR_CANCELLED;
+        }
         nap_ms(1);
     }
     *out = args->victim;
@@ -89,9 +91,10 @@ static int dependent_kernel(moot_call *call, void *user)
     (void)user;
     size_t size;
     const uint64_t *in = moot_call_input(call, 0, &size);
-    uint64_t *out = moot_call_output(call, sizeof *out);
-    if (out == NULL || (moot_call_input_count(call) > 0 && in == NULL))
+    uint64_t *out = moot_call_output(call, sizeof(*out));
+    if (out == NULL || (moot_call_input_count(call) > 0 && in == NULL)) {
         return moot_call_fail(call, 2, "no input");
+    }
     nap_ms(in == NULL ? 3 : 0); /* what others come after */
     *out = in != NULL ? 2 * *in : 0;
     return MOOT_OK;
@@ -119,8 +122,9 @@ static moot_task find(struct play *play, const moot_task_spec *spec, int *chair)
     moot_task_info info;
     if (moot_spec_hash(play->m, spec, &hash) != MOOT_OK ||
         moot_task_find(play->m, &hash, &task) != MOOT_OK ||
-        moot_task_info(play->m, task, &info) != MOOT_OK)
+        moot_task_info(play->m, task, &info) != MOOT_OK) {
         exit(1);
+    }
     *chair = info.chair;
     return task;
 }
@@ -129,15 +133,18 @@ static moot_task find(struct play *play, const moot_task_spec *spec, int *chair)
 static void await(const atomic_uint *counts, int many)
 {
     unsigned sum = 0;
-    for (int ms = 0; sum == 0 && ms < PATIENCE_MS; ms++, nap_ms(1))
-        for (int i = 0; i < many; i++)
+    for (int ms = 0; sum == 0 && ms < PATIENCE_MS; ms++, nap_ms(1)) {
+        for (int i = 0; i < many; i++) {
             sum += counts[i];
+        }
+    }
 }
 
 static void cancel(struct play *play, moot_task task)
 {
-    if (moot_task_cancel(play->m, task) != MOOT_OK)
+    if (moot_task_cancel(play->m, task) != MOOT_OK) {
         exit(1);
+    }
 }
 
 static enum end wait_end(struct play *play, moot_task task)
@@ -163,9 +170,9 @@ static void play_victim(struct play *play, uint32_t number)
     const uint64_t blocker_args[2] = {play->seed, number};
     moot_task_spec blocker_spec = {.kernel = play->dependent,
                                    .args = blocker_args,
-                                   .args_size = sizeof blocker_args};
+                                   .args_size = sizeof(blocker_args)};
     moot_task_spec spec = {
-        .kernel = play->victim, .args = &args, .args_size = sizeof args};
+        .kernel = play->victim, .args = &args, .args_size = sizeof(args)};
     int chair;
     moot_task task = find(play, &spec, &chair);
     bool mine = play->rank == (chair + (int)(number / MOMENTS % 2)) % play->size;
@@ -175,25 +182,32 @@ static void play_victim(struct play *play, uint32_t number)
         spec.after = &blocker;
         spec.after_count = 1;
     }
-    if (mine && args.moment == UNSPAWNED)
+    if (mine && args.moment == UNSPAWNED) {
         cancel(play, task);
-    if (holds)
+    }
+    if (holds) {
         task = spawn(play, &spec);
-    if (mine && (args.moment == WAITING || args.moment == VOTED))
+    }
+    if (mine && (args.moment == WAITING || args.moment == VOTED)) {
         cancel(play, task);
+    }
     moot_task dependent = spawn(play, &(moot_task_spec){.kernel = play->dependent,
                                                         .args = &args,
-                                                        .args_size = sizeof args,
+                                                        .args_size = sizeof(args),
                                                         .inputs = &task,
                                                         .input_count = 1});
-    if (mine && args.moment == RUNNING)
+    if (mine && args.moment == RUNNING) {
         await(ledger->starts[number], RANKS_MAX);
-    if (mine && args.moment == IN_FLIGHT)
+    }
+    if (mine && args.moment == IN_FLIGHT) {
         await(&ledger->ended[number], 1);
-    if (mine && args.moment == OVER)
+    }
+    if (mine && args.moment == OVER) {
         (void)wait_end(play, task);
-    if (mine && args.moment >= RUNNING)
+    }
+    if (mine && args.moment >= RUNNING) {
         cancel(play, task);
+    }
     ledger->victim_ends[number][play->rank] = wait_end(play, task);
     ledger->dependent_ends[number][play->rank] = wait_end(play, dependent);
 }
@@ -203,10 +217,11 @@ static void play_victim(struct play *play, uint32_t number)
 static int complain(uint32_t number, const char *what)
 {
     printf("victim %u (%s): %s:", number, moment_names[number % MOMENTS], what);
-    for (unsigned rank = 0; rank < ledger->size; rank++)
+    for (unsigned rank = 0; rank < ledger->size; rank++) {
         printf(" rank %u%s: starts %u, end %u, dependent %u;", rank,
                ledger->finished[rank] ? "" : " (dead)", ledger->starts[number][rank],
                ledger->victim_ends[number][rank], ledger->dependent_ends[number][rank]);
+    }
     printf("\n");
     return 1;
 }
@@ -215,24 +230,30 @@ static int check_victim(uint32_t number, unsigned ends[MOMENTS][2])
 {
     unsigned end = END_NONE, starts = 0;
     for (unsigned rank = 0; rank < ledger->size; rank++) {
-        if (!ledger->finished[rank])
+        if (!ledger->finished[rank]) {
             continue;
+        }
         unsigned here = ledger->victim_ends[number][rank];
         unsigned dependent = ledger->dependent_ends[number][rank];
         starts += ledger->starts[number][rank];
-        if (here != END_WELL && here != END_CANCELLED)
+        if (here != END_WELL && here != END_CANCELLED) {
             return complain(number, "it has neither end");
-        if (end != END_NONE && here != end)
+        }
+        if (end != END_NONE && here != end) {
             return complain(number, "ranks see different ends");
-        if ((here == END_WELL) != (dependent == END_WELL))
+        }
+        if ((here == END_WELL) != (dependent == END_WELL)) {
             return complain(number, "the dependent does not follow");
+        }
         end = here;
     }
-    if (end == END_CANCELLED && starts > 0 && number % MOMENTS != RUNNING)
+    if (end == END_CANCELLED && starts > 0 && number % MOMENTS != RUNNING) {
         return complain(number, "it ran, and is cancelled");
+    }
     if (end == END_CANCELLED && number % MOMENTS == OVER &&
-        ledger->finished_count == ledger->size)
+        ledger->finished_count == ledger->size) {
         return complain(number, "it had ended before");
+    }
     ends[number % MOMENTS][end == END_CANCELLED]++;
     return 0;
 }
@@ -241,11 +262,13 @@ static int check(void)
 {
     unsigned ends[MOMENTS][2] = {{0}};
     int status = 0;
-    for (uint32_t number = 0; number < VICTIMS; number++)
+    for (uint32_t number = 0; number < VICTIMS; number++) {
         status |= check_victim(number, ends);
-    for (int moment = 0; moment < MOMENTS && status == 0; moment++)
+    }
+    for (int moment = 0; moment < MOMENTS && status == 0; moment++) {
         printf("%-12s %u cancelled, %u too late\n", moment_names[moment],
                ends[moment][1], ends[moment][0]);
+    }
     return status;
 }
 
@@ -256,8 +279,9 @@ static int run(uint64_t seed)
     static const char *const knobs[] = {"MOOT_THREADS=1", NULL};
     const moot_options options = {.knobs = knobs};
     struct play play = {.seed = seed};
-    if (moot_open(&options, &play.m) != MOOT_OK)
+    if (moot_open(&options, &play.m) != MOOT_OK) {
         return 1;
+    }
     play.rank = moot_rank(play.m);
     play.size = moot_size(play.m);
     ledger->size = (unsigned)play.size;
@@ -267,22 +291,26 @@ static int run(uint64_t seed)
             &play.victim) != MOOT_OK ||
         moot_kernel_register(
             play.m, &(moot_kernel){.name = "dependent", .fn = dependent_kernel},
-            &play.dependent) != MOOT_OK)
+            &play.dependent) != MOOT_OK) {
         return 1;
-    for (uint32_t number = 0; number < VICTIMS; number++)
+    }
+    for (uint32_t number = 0; number < VICTIMS; number++) {
         play_victim(&play, number);
+    }
     int code = moot_close(play.m);
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         ledger->finished[play.rank] = 1;
+    }
     return code == MOOT_OK ? 0 : code == MOOT_ERR_FENCED ? EXIT_REMOVED : 1;
 }
 
 static bool ledger_open(const char *path)
 {
     int file = open(path, O_RDWR | O_CREAT, 0600);
-    if (file < 0 || ftruncate(file, sizeof *ledger) != 0)
+    if (file < 0 || ftruncate(file, sizeof(*ledger)) != 0) {
         return false;
-    ledger = mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    }
+    ledger = mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     return ledger != MAP_FAILED;
 }
@@ -293,20 +321,23 @@ int main(int argc, char **argv)
     const char *path = checks ? argv[2] : argc == 3 ? argv[1] : NULL;
     char own[64];
     if (argc == 1) { /* the launcher's process, which all ranks have in common */
-        snprintf(own, sizeof own, "/tmp/cancel-%d", (int)getppid());
+        snprintf(own, sizeof(own), "/tmp/cancel-%d", (int)getppid());
         path = own;
     }
     if (path == NULL || !ledger_open(path)) {
         fprintf(stderr, "usage: cancel [--check] FILE SEED\n");
         return 2;
     }
-    if (checks)
+    if (checks) {
         return check();
+    }
     int status = run(argc == 3 ? strtoull(argv[2], NULL, 10) : 1);
     bool last = ++ledger->finished_count == ledger->size;
-    if (argc == 1 && last && status == 0)
+    if (argc == 1 && last && status == 0) {
         status = check();
-    if (argc == 1 && last)
+    }
+    if (argc == 1 && last) {
         unlink(path);
+    }
     return status;
 }

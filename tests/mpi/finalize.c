@@ -3,7 +3,7 @@
  *
  *   mpirun -n 4 finalize
  */
-#include "moot_mpi.h"
+#include "node/moot_mpi.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +12,10 @@
 static int give_one(moot_call *call, void *user)
 {
     (void)user;
-    int *one = moot_call_output(call, sizeof *one);
-    if (one == NULL)
+    int *one = moot_call_output(call, sizeof(*one));
+    if (one == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *one = 1;
     return MOOT_OK;
 }
@@ -23,9 +24,10 @@ static void drop_report(void *user, const char *text) { (void)user, (void)text; 
 
 static int is(int got, int wanted, const char *what)
 {
-    if (got != wanted)
+    if (got != wanted) {
         (void)fprintf(stderr, "FAIL %s: %s, not %s\n", what, moot_err_name(got),
                       moot_err_name(wanted));
+    }
     return got != wanted;
 }
 
@@ -37,8 +39,9 @@ int main(void)
     const moot_options options = {.report = drop_report};
     (void)alarm(30); /* instead of a hang */
     int failed = is(moot_open(&options, &m), MOOT_OK, "moot_open");
-    if (failed)
+    if (failed) {
         return 1;
+    }
     const moot_kernel kernel = {.name = "give-one", .fn = give_one};
     failed += is(moot_kernel_register(m, &kernel, &spec.kernel), MOOT_OK, "register");
     failed += is(moot_task_spawn(m, &spec, &task), MOOT_OK, "spawn");
@@ -48,8 +51,9 @@ int main(void)
     spec.label = "late";
     spec.key = "late", spec.key_size = 4;
     int late = moot_task_spawn(m, &spec, &task);
-    if (late == MOOT_OK) /* nobody has looked at the transport since */
+    if (late == MOOT_OK) { /* nobody has looked at the transport since */
         late = moot_task_wait(m, task, MOOT_FOREVER);
+    }
     failed += is(late, MOOT_ERR_TRANSPORT, "a late spawn and wait");
     failed += is(moot_close(m), MOOT_ERR_TRANSPORT, "moot_close");
     if (strstr(moot_last_error(NULL), "MPI_Finalize") == NULL) {

@@ -10,8 +10,8 @@
  *
  * Skips under a sanitizer or valgrind, whose allocators take more.
  */
-#include "support/harness.h"
-#include "support/memory.h"
+#include "tests/mpi/support/harness.h"
+#include "tests/mpi/support/memory.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -48,10 +48,12 @@ static void spawn_all(moot *m, moot_kernel_id kernel)
     for (int64_t number = 0; number < TASKS && harness_case_is_good(); number += ROW) {
         moot_task *before = rows[number / ROW % 2], *now = rows[1 - number / ROW % 2];
         before[ROW] = before[0];
-        for (int64_t i = 0; i < ROW; i++)
+        for (int64_t i = 0; i < ROW; i++) {
             now[i] = spawn(m, kernel, number + i, &before[i], number > 0 ? 2 : 0);
-        for (int64_t i = 0; i < ROW && number > 0; i++)
+        }
+        for (int64_t i = 0; i < ROW && number > 0; i++) {
             CHECK_OK(moot_task_release(m, before[i]));
+        }
     }
 }
 

@@ -15,8 +15,8 @@
  * on.
  */
 #include "node/moot.h"
-#include "support/memory.h"
-#include "support/must.h"
+#include "tests/mpi/support/memory.h"
+#include "tests/mpi/support/must.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,20 +36,22 @@ static int kernel(moot_call *call, void *user)
     struct place place;
     size_t size = 0;
     (void)user;
-    memcpy(&place, moot_call_args(call, &size), sizeof place);
+    memcpy(&place, moot_call_args(call, &size), sizeof(place));
     if (moot_call_input_count(call) > 0) {
         uint64_t before;
         const char *input = moot_call_input(call, 0, &size);
-        memcpy(&before, input + size - sizeof before, sizeof before);
-        if (before + 1 != place.number)
+        memcpy(&before, input + size - sizeof(before), sizeof(before));
+        if (before + 1 != place.number) {
             return moot_call_fail(call, MOOT_ERR_INVALID, "an input is WRONG");
+        }
     }
     char *output = moot_call_output(call, place.bytes);
-    if (output == NULL)
+    if (output == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     memset(output, (int)place.number, place.bytes);
-    memcpy(output + place.bytes - sizeof place.number, &place.number,
-           sizeof place.number);
+    memcpy(output + place.bytes - sizeof(place.number), &place.number,
+           sizeof(place.number));
     return MOOT_OK;
 }
 
@@ -61,7 +63,7 @@ static moot_task spawn(moot *m, moot_kernel_id id, struct place place,
          moot_task_spawn(m,
                          &(moot_task_spec){.kernel = id,
                                            .args = &place,
-                                           .args_size = sizeof place,
+                                           .args_size = sizeof(place),
                                            .inputs = before,
                                            .input_count = before != NULL},
                          &task),
@@ -72,16 +74,18 @@ static moot_task spawn(moot *m, moot_kernel_id id, struct place place,
 static bool is_right(const struct place *place, const char *data, size_t size)
 {
     return size == place->bytes &&
-           memcmp(data + size - sizeof place->number, &place->number,
-                  sizeof place->number) == 0 &&
+           memcmp(data + size - sizeof(place->number), &place->number,
+                  sizeof(place->number)) == 0 &&
            data[0] == (char)place->number && data[size / 2] == (char)place->number;
 }
 
 static bool somebody_died(moot *m)
 {
-    for (int rank = 0; rank < moot_size(m); rank++)
-        if (!moot_present(m, rank))
+    for (int rank = 0; rank < moot_size(m); rank++) {
+        if (!moot_present(m, rank)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -116,10 +120,12 @@ static uint64_t run(moot *m, uint64_t count, uint64_t bytes, bool ahead)
     for (uint64_t i = 0; i < count; i++) {
         struct place place = {i, bytes, 0};
         task = spawn(m, id, place, i > 0 ? &before : NULL);
-        if (i > 0)
+        if (i > 0) {
             must(m, moot_task_release(m, before), "release");
-        if (!ahead || i + 1 == count)
+        }
+        if (!ahead || i + 1 == count) {
             look(m, id, place, &task);
+        }
         uint64_t now = resident_bytes();
         most = now > most ? now : most;
         before = task;
@@ -133,18 +139,21 @@ int main(int argc, char **argv)
     uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 96;
     uint64_t bytes = (argc > 2 ? strtoull(argv[2], NULL, 10) : 8) << 20;
     moot *m = NULL;
-    if (moot_open(NULL, &m) != MOOT_OK)
+    if (moot_open(NULL, &m) != MOOT_OK) {
         return 1;
+    }
     int rank = moot_rank(m), size = moot_size(m);
     uint64_t grew = run(m, count, bytes, argc > 3);
     uint64_t bound = HELD_BYTES_MAX + PIECES_BYTES + HELD_MAX * bytes;
     bool small = grew <= bound || somebody_died(m);
-    if (rank == 0 || !small)
+    if (rank == 0 || !small) {
         printf("heavy: rank %d of %d: at most %.0f MB more, of %.0f in all%s\n", rank,
                size, (double)grew / 1e6, (double)(count * bytes) / 1e6,
                small ? "" : ": TOO MUCH");
+    }
     int code = moot_close(m);
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         fprintf(stderr, "heavy: rank %d: close: %s\n", rank, moot_err_name(code));
+    }
     return code == MOOT_OK && small ? 0 : 1;
 }

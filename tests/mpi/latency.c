@@ -11,7 +11,7 @@
  * What fails the test is only a median above half a second: that rank did not answer.
  * (With many more runnable threads than cores a p99 says nothing about moot.)
  */
-#include "support/scene.h"
+#include "tests/mpi/support/scene.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,16 +26,19 @@ static int compute_long(moot_call *call, void *user)
     struct scene *scene = user;
     size_t size = 0;
     uint64_t args[2];
-    memcpy(args, moot_call_args(call, &size), sizeof args);
+    memcpy(args, moot_call_args(call, &size), sizeof(args));
     scene_count_run(scene, (uint32_t)args[0]);
     uint64_t end_ns = harness_now_ns() + args[1];
-    double *sum = moot_call_output(call, sizeof *sum);
-    if (sum == NULL)
+    double *sum = moot_call_output(call, sizeof(*sum));
+    if (sum == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *sum = 0;
-    while (harness_now_ns() < end_ns)
-        for (int i = 1; i < 10000; i++)
+    while (harness_now_ns() < end_ns) {
+        for (int i = 1; i < 10000; i++) {
             *sum += 1.0 / i;
+        }
+    }
     return MOOT_OK;
 }
 
@@ -51,7 +54,7 @@ static moot_task spawn_long(struct scene *scene, uint64_t seconds)
     CHECK_OK(moot_task_spawn(scene->m,
                              &(moot_task_spec){.kernel = kernel,
                                                .args = args,
-                                               .args_size = sizeof args,
+                                               .args_size = sizeof(args),
                                                .owner = MOOT_ON(0)},
                              &task));
     return task;
@@ -80,9 +83,10 @@ static uint32_t ask(struct scene *scene, uint32_t first, moot_task busy,
 
 static void print_latencies(uint64_t *took_us, uint32_t count)
 {
-    if (count == 0)
+    if (count == 0) {
         return;
-    qsort(took_us, count, sizeof *took_us, compare);
+    }
+    qsort(took_us, count, sizeof(*took_us), compare);
     uint64_t p99 = took_us[(uint64_t)count * 99 / 100];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     printf("  %u motions to a rank in a kernel, %ld cores: p50 %llu us, p99 %llu us, "
@@ -98,23 +102,27 @@ static void measure(uint64_t seconds)
     static uint64_t took_us[ASKS_MAX];
     struct scene *scene = scene_open(NULL);
     uint32_t first = scene->job_count, asked = 0;
-    for (uint32_t i = 0; i < ASKS_MAX; i++)
+    for (uint32_t i = 0; i < ASKS_MAX; i++) {
         scene_job(scene, &(struct job_spec){.chair = 0,
                                             .holders = BIT(1),
                                             .flags = MOOT_TASK_CONDITIONAL});
+    }
     moot_task busy = spawn_long(scene, seconds);
-    if (scene->rank == 1)
+    if (scene->rank == 1) {
         asked = ask(scene, first, busy, took_us);
+    }
     CHECK_OK(moot_task_wait(scene->m, busy, MOOT_FOREVER));
     uint64_t done = asked;
     CHECK_OK(moot_park(scene->m));
     harness_sum(&done, 1);
     CHECK_OK(moot_unpark(scene->m));
-    for (uint32_t i = 0; i < ASKS_MAX; i++)
+    for (uint32_t i = 0; i < ASKS_MAX; i++) {
         scene->jobs[first + i].runs_expected = i < done;
+    }
     CHECK(done > 0, "rank 0 was never asked while it computed");
-    if (scene->rank == 1)
+    if (scene->rank == 1) {
         print_latencies(took_us, asked);
+    }
     scene_close(scene);
 }
 
@@ -122,8 +130,9 @@ int main(int argc, char **argv)
 {
     uint64_t seconds = 3;
     harness_open(&argc, &argv, "latency");
-    if (argc == 3 && strcmp(argv[1], "--seconds") == 0)
+    if (argc == 3 && strcmp(argv[1], "--seconds") == 0) {
         seconds = strtoull(argv[2], NULL, 10);
+    }
     const char *name = "motions to a rank that is inside a long kernel";
     if (harness_size() < 2) {
         harness_case_skip(name, "it takes two ranks");

@@ -6,7 +6,7 @@
  *
  * The rows stand in divergence/; rows.h says what each of them claims.
  */
-#include "divergence/rows.h"
+#include "tests/mpi/divergence/rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,16 +18,18 @@ static const struct row *const tables[] = {rows_holders, rows_order, rows_eviden
 
 static bool is_chosen(const char *name, int count, char **names)
 {
-    for (int i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
+    for (int i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0) {
             return true;
+        }
+    }
     return count == 0;
 }
 
 static void run_row(const struct row *row)
 {
     char name[160];
-    (void)snprintf(name, sizeof name, "%-22s %s", row->name, row->claim);
+    (void)snprintf(name, sizeof(name), "%-22s %s", row->name, row->claim);
     if (harness_size() < row->ranks_min) {
         harness_case_skip(name, "it takes more ranks");
         return;
@@ -41,9 +43,10 @@ int main(int argc, char **argv)
 {
     bool list = argc == 2 && strcmp(argv[1], "--list") == 0;
     int chosen = 0;
-    if (!list)
+    if (!list) {
         harness_open(&argc, &argv, "matrix");
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+    }
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         for (const struct row *row = tables[i]; row->name != NULL; row++) {
             if (list) {
                 printf("%-22s %s\n", row->name, row->claim);
@@ -52,10 +55,13 @@ int main(int argc, char **argv)
                 chosen++;
             }
         }
-    if (list)
+    }
+    if (list) {
         return 0;
-    if (chosen == 0)
+    }
+    if (chosen == 0) {
         harness_check(false, "matrix", "there is no such row");
+    }
     int status = harness_close();
     return chosen == 0 ? 2 : status;
 }

@@ -2,7 +2,7 @@
  *
  *   mpirun -n 4 modes
  */
-#include "support/scene.h"
+#include "tests/mpi/support/scene.h"
 
 #include "hashing/identity.h"
 
@@ -28,7 +28,7 @@ static void catch_report(void *user, const char *text)
     struct reports *reports = user;
     (void)pthread_mutex_lock(&reports->lock);
     reports->count++;
-    size_t length = strlen(text), room = sizeof reports->text - reports->used - 1;
+    size_t length = strlen(text), room = sizeof(reports->text) - reports->used - 1;
     length = length < room ? length : room;
     memcpy(reports->text + reports->used, text, length);
     reports->used += length;
@@ -57,8 +57,9 @@ static unsigned count_reports(struct reports *reports)
         (void)pthread_mutex_lock(&reports->lock);
         count = reports->count;
         (void)pthread_mutex_unlock(&reports->lock);
-        if (count == 0)
+        if (count == 0) {
             harness_sleep_us(2000);
+        }
     }
     return count;
 }
@@ -67,8 +68,8 @@ static unsigned count_reports(struct reports *reports)
 static bool stand_beside(struct reports *reports, char mark, int left, int right)
 {
     char site[32], text[128];
-    (void)snprintf(site, sizeof site, "%s:%d", __FILE__, left);
-    (void)snprintf(text, sizeof text, "\n%c %-47s | %s:%d\n", mark, site, __FILE__,
+    (void)snprintf(site, sizeof(site), "%s:%d", __FILE__, left);
+    (void)snprintf(text, sizeof(text), "\n%c %-47s | %s:%d\n", mark, site, __FILE__,
                    right);
     return report_has(reports, text);
 }
@@ -76,9 +77,10 @@ static bool stand_beside(struct reports *reports, char mark, int left, int right
 static int give_one(moot_call *call, void *user)
 {
     (void)user;
-    uint64_t *result = moot_call_output(call, sizeof *result);
-    if (result == NULL)
+    uint64_t *result = moot_call_output(call, sizeof(*result));
+    if (result == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *result = 1;
     return MOOT_OK;
 }
@@ -115,17 +117,20 @@ static moot_task spawn_apart(moot *m, moot_kernel_id kernel, int lines[2], int *
     moot_task task = {0};
     uint64_t number = 0;
     moot_task_spec spec = {
-        .kernel = kernel, .args = &number, .args_size = sizeof number};
+        .kernel = kernel, .args = &number, .args_size = sizeof(number)};
     *before = __LINE__ + 2;
-    for (; number < 20; number++)
+    for (; number < 20; number++) {
         CHECK_OK(moot_task_spawn(m, &spec, &task));
+    }
     number = 100 + (uint64_t)(moot_rank(m) == 0);
     lines[0] = __LINE__ + 2;
-    if (moot_rank(m) == 0)
+    if (moot_rank(m) == 0) {
         (void)moot_task_spawn(m, &spec, &task);
+    }
     lines[1] = __LINE__ + 2;
-    if (moot_rank(m) != 0)
+    if (moot_rank(m) != 0) {
         (void)moot_task_spawn(m, &spec, &task);
+    }
     return task;
 }
 
@@ -143,7 +148,7 @@ static void strict_diverging(void)
     moot_hash other;
     uint64_t number = moot_rank(m) == 0 ? 100 : 101;
     moot_task_spec spec = {
-        .kernel = kernel, .args = &number, .args_size = sizeof number};
+        .kernel = kernel, .args = &number, .args_size = sizeof(number)};
     CHECK_OK(moot_spec_hash(m, &spec, &other));
     int code = moot_task_wait(m, task, MOOT_FOREVER);
     CHECK(code == MOOT_OK || code == MOOT_ERR_DIVERGED, "the wait gave %s",
@@ -152,8 +157,9 @@ static void strict_diverging(void)
         harness_sleep_us(1000);
         number++;
         code = moot_task_spawn(m, &spec, &task);
-        if (code == MOOT_OK)
+        if (code == MOOT_OK) {
             code = moot_task_wait(m, task, MOOT_FOREVER);
+        }
     }
     CHECK_CODE(code, MOOT_ERR_DIVERGED);
     CHECK(*moot_last_error(m) != '\0', "there is no story");
@@ -183,13 +189,14 @@ static void strict_other_order(void)
     uint64_t number = 0;
     moot_task task = {0};
     moot_task_spec spec = {
-        .kernel = kernel, .args = &number, .args_size = sizeof number};
+        .kernel = kernel, .args = &number, .args_size = sizeof(number)};
     int code = MOOT_OK;
     for (uint64_t i = 0; i < 10000 && code == MOOT_OK; i++) {
         number = moot_rank(m) == 0 ? i ^ 1 : i; /* pairs swapped */
         code = moot_task_spawn(m, &spec, &task);
-        if (code == MOOT_OK)
+        if (code == MOOT_OK) {
             code = moot_task_wait(m, task, MOOT_FOREVER);
+        }
     }
     CHECK_CODE(code, MOOT_ERR_DIVERGED);
     CHECK(count_reports(reports) == 1, "%u reports", reports->count);
@@ -203,11 +210,12 @@ static void strict_agreeing(void)
 {
     struct scene *scene = scene_open((const char *[]){"MOOT_DIVERGENCE=strict", NULL});
     uint32_t last = 0;
-    for (uint32_t i = 0; i < 600; i++)
+    for (uint32_t i = 0; i < 600; i++) {
         last = scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY,
                                                    .holders = EVERYBODY,
                                                    .inputs = &last,
                                                    .input_count = i % 4 != 0});
+    }
     scene_spawn_mine(scene);
     scene_expect_all(scene);
     scene_settle(scene);
@@ -229,7 +237,7 @@ static void trust_stalls(void)
                            &kernel);
     uint64_t number = 0;
     moot_task_spec spec = {
-        .kernel = kernel, .args = &number, .args_size = sizeof number};
+        .kernel = kernel, .args = &number, .args_size = sizeof(number)};
     moot_hash hash;
     moot_task task = {0};
     moot_task_info info = {.chair = -1};
@@ -239,8 +247,9 @@ static void trust_stalls(void)
         CHECK_OK(moot_task_find(m, &hash, &task));
         CHECK_OK(moot_task_info(m, task, &info));
     }
-    if (moot_rank(m) != 0)
+    if (moot_rank(m) != 0) {
         CHECK_OK(moot_task_spawn(m, &spec, &task));
+    }
     CHECK_CODE(moot_task_wait(m, task, MOOT_FOREVER), MOOT_ERR_STALLED);
     moot_stats stats;
     CHECK_OK(moot_stats_get(m, &stats));
@@ -277,8 +286,9 @@ static void report_on_signal(void)
     CHECK_OK(moot_spec_hash(m, &spec, &hash));
     CHECK_OK(moot_task_find(m, &hash, &task));
     if (spawner) {
-        for (int rank = 0; rank < moot_size(m) - 1; rank++)
+        for (int rank = 0; rank < moot_size(m) - 1; rank++) {
             harness_token_wait(rank);
+        }
         CHECK_OK(moot_task_spawn(m, &spec, &task));
     } else {
         char digits[MOOT_HASH_TEXT_BYTES];
@@ -287,8 +297,9 @@ static void report_on_signal(void)
         CHECK_CODE(moot_task_wait(m, task, MOOT_MILLISECONDS(20)), MOOT_ERR_TIMEOUT);
         (void)raise(SIGUSR1);
         /* Polling is a wait too. */
-        for (int i = 0; i < 500 && !report_has(reports, digits); i++)
+        for (int i = 0; i < 500 && !report_has(reports, digits); i++) {
             CHECK_CODE(moot_task_wait(m, task, MOOT_MILLISECONDS(5)), MOOT_ERR_TIMEOUT);
+        }
         check_report(reports, digits);
         harness_token_send(moot_size(m) - 1);
     }
@@ -305,11 +316,12 @@ static void report_on_signal(void)
 static void run_half(const char *const *knobs)
 {
     struct scene *scene = scene_open(knobs);
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < 60; i++) {
         scene_job(scene, &(struct job_spec){
                              .chair = CHAIR_ANY,
                              .holders = BIT(i % scene->size) | BIT(i / 2 % scene->size),
                              .kernel = i % 5 == 0 ? MOOT_KERNEL_ONCE : 0});
+    }
     scene_spawn_mine(scene);
     scene_expect_all(scene);
     scene_close_at_once(scene);
@@ -345,8 +357,9 @@ static void vote_timeout(void)
         scene_expect_decided(scene, id, "timeout");
         harness_token_send(0);
     }
-    if (scene->rank == 0)
+    if (scene->rank == 0) {
         harness_token_wait(scene->size - 1);
+    }
     scene_expect(scene, id);
     scene_close(scene);
 }
@@ -374,10 +387,11 @@ static void mpi_around(void)
     int size = harness_size(), sum = size * (size - 1) / 2;
     add_ranks(sum);
     struct scene *scene = scene_open(NULL);
-    for (int i = 0; i < 4 * size; i++)
+    for (int i = 0; i < 4 * size; i++) {
         scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY,
                                             .holders = BIT(i % size),
                                             .pause_us = 300});
+    }
     for (int i = 0; i < 4; i++) {
         uint32_t first = (uint32_t)(i * size);
         scene_spawn_range(scene, first, first + (uint32_t)size);
@@ -386,8 +400,9 @@ static void mpi_around(void)
         MPI_Barrier(MPI_COMM_WORLD);
         add_ranks(sum);
         CHECK_OK(moot_unpark(scene->m));
-        for (uint32_t id = first; id < first + (uint32_t)size; id++)
+        for (uint32_t id = first; id < first + (uint32_t)size; id++) {
             scene_expect(scene, id);
+        }
     }
     scene_close(scene);
     exchange_around_the_ring(0);
@@ -397,12 +412,14 @@ static void mpi_around(void)
 static void fill_and_check(struct scene *scene, int jobs)
 {
     uint32_t first = scene->job_count;
-    for (int i = 0; i < jobs; i++)
+    for (int i = 0; i < jobs; i++) {
         scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY,
                                             .holders = BIT(i % scene->size)});
+    }
     scene_spawn_range(scene, first, scene->job_count);
-    for (uint32_t id = first; id < scene->job_count; id++)
+    for (uint32_t id = first; id < scene->job_count; id++) {
         scene_expect(scene, id);
+    }
 }
 
 /* The ranks of the world are split into two moots, in reverse order. */
@@ -418,8 +435,9 @@ static void two_halves(void)
           scene->rank);
     fill_and_check(scene, 40);
     CHECK_OK(moot_close(scene->m));
-    for (uint32_t id = 0; id < scene->job_count; id++) /* once in each half */
+    for (uint32_t id = 0; id < scene->job_count; id++) { /* once in each half */
         scene->jobs[id].runs_expected = harness_size() > 1 ? 2 : 1;
+    }
     scene_free(scene);
 }
 
@@ -435,8 +453,9 @@ static void two_moots(void)
     }
     CHECK_OK(moot_close(part->m));
     fill_and_check(world, 12);
-    for (uint32_t id = 0; id < part->job_count; id++)
+    for (uint32_t id = 0; id < part->job_count; id++) {
         part->jobs[id].runs_expected = harness_size() > 1 ? 2 : 1;
+    }
     scene_free(part);
     harness_explain_with(world->m);
     scene_close(world);
@@ -481,9 +500,10 @@ static const struct {
 int main(int argc, char **argv)
 {
     harness_open(&argc, &argv, "modes");
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (argc == 2 && strstr(rows[i].name, argv[1]) == NULL)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (argc == 2 && strstr(rows[i].name, argv[1]) == NULL) {
             continue;
+        }
         if (harness_size() < rows[i].ranks_min) {
             harness_case_skip(rows[i].name, "it takes more ranks");
             continue;

@@ -23,8 +23,8 @@
  * core sit idle while others have it.  So MOOT_ASK_DELAY is raised to a minute here:
  * what is counted is the protocol, not the scheduler.
  */
-#include "support/play.h"
-#include "support/scene.h"
+#include "tests/mpi/support/play.h"
+#include "tests/mpi/support/scene.h"
 
 #include "hashing/rollsum.h"
 
@@ -40,8 +40,9 @@ static const char *const KNOBS[] = {"MOOT_ASK_DELAY=1m", NULL};
 static uint32_t count_bits(uint64_t word)
 {
     uint32_t count = 0;
-    for (; word != 0; word &= word - 1)
+    for (; word != 0; word &= word - 1) {
         count++;
+    }
     return count;
 }
 
@@ -79,13 +80,16 @@ static bool waits_are_alike(const struct program *program)
     const struct program_script *first = program_script(program, 0, 0);
     for (uint32_t rank = 1; rank < program->rank_count; rank++) {
         const struct program_script *script = program_script(program, rank, 0);
-        if (script->count != first->count)
+        if (script->count != first->count) {
             return false;
-        for (uint32_t i = 0; i < script->count; i++)
+        }
+        for (uint32_t i = 0; i < script->count; i++) {
             if (script->steps[i].op != first->steps[i].op ||
                 (first->steps[i].tasks.count > 0 &&
-                 script->steps[i].tasks.items[0] != first->steps[i].tasks.items[0]))
+                 script->steps[i].tasks.items[0] != first->steps[i].tasks.items[0])) {
                 return false;
+            }
+        }
     }
     return true;
 }
@@ -94,16 +98,19 @@ static bool waits_are_alike(const struct program *program)
  * may run as late as in moot_close, after the counting. */
 static bool all_is_waited_for(const struct program *program)
 {
-    bool *waited = harness_alloc(program->task_count, sizeof *waited);
+    bool *waited = harness_alloc(program->task_count, sizeof(*waited));
     const struct program_script *script = program_script(program, 0, 0);
-    for (uint32_t i = 0; i < script->count; i++)
-        if (script->steps[i].op == PROGRAM_FETCH)
+    for (uint32_t i = 0; i < script->count; i++) {
+        if (script->steps[i].op == PROGRAM_FETCH) {
             waited[script->steps[i].tasks.items[0]] = true;
+        }
+    }
     bool all = true;
     for (uint32_t i = program->task_count; i-- > 0;) {
         all = all && waited[i];
-        for (uint32_t k = 0; k < program->tasks[i].inputs.count; k++)
+        for (uint32_t k = 0; k < program->tasks[i].inputs.count; k++) {
             waited[program->tasks[i].inputs.items[k]] |= waited[i];
+        }
     }
     free(waited);
     return all;
@@ -113,16 +120,21 @@ static uint64_t count_pairs(const struct play *play)
 {
     const struct program *program = play->program;
     uint64_t all = UINT64_MAX >> (64 - program->rank_count), pairs = 0;
-    uint64_t *told = harness_alloc(program->task_count, sizeof *told);
-    for (uint32_t i = 0; i < program->task_count; i++)
-        for (uint32_t k = 0; k < program->tasks[i].inputs.count; k++)
+    uint64_t *told = harness_alloc(program->task_count, sizeof(*told));
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        for (uint32_t k = 0; k < program->tasks[i].inputs.count; k++) {
             told[program->tasks[i].inputs.items[k]] |= BIT(play_chair(play, i));
+        }
+    }
     const struct program_script *script = program_script(program, 0, 0);
-    for (uint32_t i = 0; i < script->count; i++)
-        if (script->steps[i].op == PROGRAM_FETCH)
+    for (uint32_t i = 0; i < script->count; i++) {
+        if (script->steps[i].op == PROGRAM_FETCH) {
             told[script->steps[i].tasks.items[0]] = all;
-    for (uint32_t i = 0; i < program->task_count; i++)
+        }
+    }
+    for (uint32_t i = 0; i < program->task_count; i++) {
         pairs += count_bits(told[i] & ~BIT(play_chair(play, i)));
+    }
     free(told);
     return pairs;
 }
@@ -130,8 +142,9 @@ static uint64_t count_pairs(const struct play *play)
 static void look_at_program(struct play *play)
 {
     uint64_t chunks = 0;
-    for (uint32_t i = 0; i < play->program->task_count; i++)
+    for (uint32_t i = 0; i < play->program->task_count; i++) {
         chunks += rollsum_ends_chunk(&play->hashes[i]);
+    }
     check_counts(&play->stats, count_pairs(play), chunks,
                  harness_now_ns() - play->begun_ns);
 }
@@ -151,7 +164,7 @@ static void run_seed(uint64_t seed)
     struct program *program = agreeing_program(seed);
     if (waits_are_alike(program) && all_is_waited_for(program)) {
         char name[160];
-        (void)snprintf(name, sizeof name, "agreeing program %llu",
+        (void)snprintf(name, sizeof(name), "agreeing program %llu",
                        (unsigned long long)seed);
         harness_case_begin(name, DEADLINE_S);
         play_program(program, KNOBS, true, look_at_program);
@@ -169,20 +182,24 @@ static void wavefront(void)
     struct scene *scene = scene_open(KNOBS);
     uint32_t tiles[TILES][TILES];
     uint64_t told[TILES * TILES] = {0}, pairs = 0, chunks = 0;
-    for (uint32_t i = 0; i < TILES; i++)
+    for (uint32_t i = 0; i < TILES; i++) {
         for (uint32_t k = 0; k < TILES; k++) {
             uint32_t inputs[2], count = 0;
-            if (i > 0)
+            if (i > 0) {
                 inputs[count++] = tiles[i - 1][k];
-            if (k > 0)
+            }
+            if (k > 0) {
                 inputs[count++] = tiles[i][k - 1];
+            }
             tiles[i][k] = scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY,
                                                               .holders = EVERYBODY,
                                                               .inputs = inputs,
                                                               .input_count = count});
-            for (uint32_t n = 0; n < count; n++)
+            for (uint32_t n = 0; n < count; n++) {
                 told[inputs[n]] |= BIT(scene->jobs[tiles[i][k]].chair);
+            }
         }
+    }
     uint32_t last = tiles[TILES - 1][TILES - 1];
     told[last] = UINT64_MAX >> (64 - scene->size);
     for (uint32_t id = 0; id < scene->job_count; id++) {
@@ -203,14 +220,16 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
         char *end = NULL;
         first = last = strtoull(argv[2], &end, 10);
-        if (strncmp(end, "..", 2) == 0)
+        if (strncmp(end, "..", 2) == 0) {
             last = strtoull(end + 2, NULL, 10);
+        }
     }
     harness_case_begin("a wavefront of tiles", DEADLINE_S);
     wavefront();
     harness_case_end();
     harness_quiet();
-    for (uint64_t seed = first; seed <= last; seed++)
+    for (uint64_t seed = first; seed <= last; seed++) {
         run_seed(seed);
+    }
     return harness_close();
 }

@@ -25,14 +25,16 @@ static const char *doom = ""; /* where rank MORTAL ends */
 
 static void die_in(const char *place)
 {
-    if (strcmp(doom, place) == 0)
+    if (strcmp(doom, place) == 0) {
         (void)raise(SIGKILL);
+    }
 }
 
 static int check(int code, const char *what)
 {
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         return 0;
+    }
     (void)fprintf(stderr, "FAIL %s: %s: %s\n", what, moot_err_name(code),
                   moot_last_error(NULL));
     return 1;
@@ -48,10 +50,11 @@ struct stage {
 static int run(moot_call *call, void *user)
 {
     int owner = -1;
-    memcpy(&owner, moot_call_args(call, NULL), sizeof owner);
+    memcpy(&owner, moot_call_args(call, NULL), sizeof(owner));
     const struct stage *stage = user;
-    if (moot_rank(stage->m) == MORTAL && owner == MORTAL)
+    if (moot_rank(stage->m) == MORTAL && owner == MORTAL) {
         die_in(stage->name);
+    }
     return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
@@ -67,14 +70,17 @@ static int run_tasks(struct stage *stage, const char *name)
     for (int i = -TASKS; i < moot_size(m) && failed == 0; i++) {
         moot_task task;
         spec.args = &i;
-        spec.args_size = sizeof i;
-        if (i >= 0)
+        spec.args_size = sizeof(i);
+        if (i >= 0) {
             spec.owner = MOOT_ON(i);
+        }
         int code = moot_task_spawn(m, &spec, &task);
-        if (code == MOOT_OK)
+        if (code == MOOT_OK) {
             code = moot_task_wait(m, task, MOOT_FOREVER);
-        if (code != MOOT_OK && !(i == MORTAL && *doom != '\0'))
+        }
+        if (code != MOOT_OK && !(i == MORTAL && *doom != '\0')) {
             failed += check(code, "a task");
+        }
     }
     return failed;
 }
@@ -87,8 +93,9 @@ static int fork_children(void)
         const pid_t child = fork();
         int status = -1;
         if (child == 0) {
-            if (i > 0)
+            if (i > 0) {
                 execlp("true", "true", (char *)NULL);
+            }
             _exit(i);
         }
         if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
@@ -104,8 +111,9 @@ static int run_stage(const char *name)
 {
     struct stage stage = {.name = name};
     int failed = check(moot_open(NULL, &stage.m), "moot_open");
-    if (failed > 0)
+    if (failed > 0) {
         return failed;
+    }
     failed = run_tasks(&stage, name) + fork_children() + run_tasks(&stage, "later");
     if (strcmp(doom, name) == 0) {
         const struct timespec time = {.tv_sec = LONG_S};
@@ -128,14 +136,17 @@ int main(int argc, char **argv)
     const bool mortal = is_mortal();
     int level = 0;
     doom = argc > 1 ? argv[1] : "";
-    if (mortal)
+    if (mortal) {
         die_in("start");
+    }
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
-    if (mortal)
+    if (mortal) {
         die_in("init");
+    }
     int failed = run_stage("first");
     failed += run_stage("second");
-    if (*doom == '\0')
+    if (*doom == '\0') {
         MPI_Finalize();
+    }
     return failed != 0;
 }

@@ -8,7 +8,7 @@
  * looked at through one call.
  */
 #include "node/context.h"
-#include "support/harness.h"
+#include "tests/mpi/support/harness.h"
 
 #include <string.h>
 
@@ -31,8 +31,9 @@ static int add_up(moot_call *call, void *user)
         sum += word;
     }
     void *out = moot_call_output(call, sizeof(sum));
-    if (out == NULL)
+    if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     memcpy(out, &sum, sizeof(sum));
     return MOOT_OK;
 }
@@ -68,8 +69,9 @@ static void gives(moot_task task, int64_t value)
     const void *data;
     size_t bytes;
     int64_t got;
-    if (!CHECK_OK(moot_task_fetch(m, task, MOOT_FOREVER, &data, &bytes)))
+    if (!CHECK_OK(moot_task_fetch(m, task, MOOT_FOREVER, &data, &bytes))) {
         return;
+    }
     memcpy(&got, data, sizeof(got));
     CHECK(bytes == sizeof(got) && got == value, "%lld instead of %lld", (long long)got,
           (long long)value);
@@ -93,13 +95,15 @@ static void waited_for(void)
 {
     moot_task tasks[WIDTH];
     size_t which;
-    for (int i = 0; i < WIDTH; i++)
+    for (int i = 0; i < WIDTH; i++) {
         tasks[i] = spawn(i, NULL, 0);
+    }
     CHECK_OK(moot_task_wait_any(m, tasks, WIDTH, MOOT_FOREVER, &which));
     CHECK(which < WIDTH, "task %zu", which);
     CHECK_OK(moot_task_wait_all(m, tasks, WIDTH, MOOT_FOREVER));
-    for (int i = 0; i < WIDTH; i++)
+    for (int i = 0; i < WIDTH; i++) {
         release(tasks[i]);
+    }
 }
 
 /* Each rank has a task that takes others' results, one of them twice. */
@@ -107,14 +111,16 @@ static void taken(void)
 {
     moot_task first[WIDTH], second[WIDTH];
     int64_t value = next_number;
-    for (int i = 0; i < WIDTH; i++)
+    for (int i = 0; i < WIDTH; i++) {
         first[i] = spawn(i, NULL, 0);
+    }
     for (int i = 0; i < WIDTH; i++) {
         const moot_task inputs[] = {first[i], first[(i + 1) % WIDTH], first[i]};
         second[i] = spawn(i + 1, inputs, 3);
     }
-    for (int i = 0; i < WIDTH; i++)
+    for (int i = 0; i < WIDTH; i++) {
         release(first[i]);
+    }
     for (int i = 0; i < WIDTH; i++) {
         gives(second[i], value + WIDTH + i + 2 * (value + i) + value + (i + 1) % WIDTH);
         release(second[i]);
@@ -217,10 +223,12 @@ static void described(void)
 static void cancelled(void)
 {
     moot_task tasks[WIDTH];
-    for (int i = 0; i < WIDTH; i++)
+    for (int i = 0; i < WIDTH; i++) {
         tasks[i] = spawn(i, NULL, 0);
-    if (harness_rank() == 0)
+    }
+    if (harness_rank() == 0) {
         CHECK_OK(moot_task_cancel_all(m, tasks, WIDTH));
+    }
     for (int i = 0; i < WIDTH; i++) {
         int code = moot_task_wait(m, tasks[i], MOOT_FOREVER);
         CHECK(code == MOOT_OK || code == MOOT_ERR_CANCELLED, "%d", code);
@@ -248,12 +256,14 @@ static void grouped(void)
 {
     moot_task before = spawn(1, NULL, 0), tasks[WIDTH];
     CHECK_OK(moot_group_open(m));
-    for (int i = 0; i < WIDTH; i++)
+    for (int i = 0; i < WIDTH; i++) {
         tasks[i] = spawn(i, &before, 1);
+    }
     CHECK_OK(moot_group_close(m, MOOT_FOREVER));
     release(before);
-    for (int i = 0; i < WIDTH; i++)
+    for (int i = 0; i < WIDTH; i++) {
         release(tasks[i]);
+    }
 }
 
 static void in_a_scope(void)
@@ -295,22 +305,26 @@ static void dropped(void)
     int64_t first = next_number, sums[WIDTH];
     for (int phase = 0; phase < PHASES; phase++) {
         moot_task *now = rows[phase % 2], *before = rows[1 - phase % 2];
-        for (int i = 0; i < WIDTH; i++)
+        for (int i = 0; i < WIDTH; i++) {
             now[i] = spawn(i * size / WIDTH, phase > 0 ? &before[i] : NULL, phase > 0);
-        for (int i = 0; i < WIDTH && phase > 0; i++)
+        }
+        for (int i = 0; i < WIDTH && phase > 0; i++) {
             release(before[i]);
+        }
     }
     for (int i = 0; i < WIDTH; i++) {
         sums[i] = 0;
-        for (int64_t phase = 0; phase < PHASES; phase++)
+        for (int64_t phase = 0; phase < PHASES; phase++) {
             sums[i] += first + phase * WIDTH + i;
+        }
         gives(rows[(PHASES - 1) % 2][i], sums[i]);
     }
     end = spawn(0, rows[(PHASES - 1) % 2], WIDTH);
     CHECK_OK(moot_task_wait(m, end, MOOT_FOREVER));
     release(end);
-    for (int i = 0; i < WIDTH; i++)
+    for (int i = 0; i < WIDTH; i++) {
         release(rows[(PHASES - 1) % 2][i]);
+    }
 }
 
 struct scene {
@@ -358,8 +372,9 @@ int main(int argc, char **argv)
     uint64_t pruned = 0;
     harness_open(&argc, &argv, "pruned");
     size = harness_size();
-    for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++)
+    for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
         pruned += play(&scenes[i]);
+    }
     harness_case_begin("there were some", 60);
     CHECK(size == 1 || pruned >= PHASES, "%llu tasks", (unsigned long long)pruned);
     harness_case_end();

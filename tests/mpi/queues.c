@@ -10,9 +10,9 @@
  * host, so clocks compare), and every rank checks all of them: a task that ran on rank
  * r starts after what r's own program, which may lack tasks, put just before it.
  */
-#include "support/harness.h"
+#include "tests/mpi/support/harness.h"
 
-#include "regions/region.h"
+#include "tests/mpi/regions/region.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +35,9 @@ static int work(moot_call *call, void *user)
 {
     (void)user;
     struct span *span = moot_call_output(call, sizeof(*span));
-    if (span == NULL)
+    if (span == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     span->rank = (uint64_t)moot_rank(moot_call_context(call));
     span->begun_ns = harness_now_ns();
     span->ended_ns = harness_now_ns();
@@ -99,11 +100,12 @@ static void open_queue(struct world *world, char kind)
                                                .open = pairs_open,
                                                .submit = pairs_submit,
                                                .close = pairs_close};
-    if (kind == 'P')
+    if (kind == 'P') {
         CHECK_OK(moot_queue_open_custom(world->m, &in_pairs));
-    else
+    } else {
         CHECK_OK(moot_queue_open(world->m, kind == 'S' ? MOOT_QUEUE_SEQUENTIAL
                                                        : MOOT_QUEUE_BULK));
+    }
 }
 
 /* --- One nesting ----------------------------------------------------------------- */
@@ -143,11 +145,11 @@ static void spawn_text(struct world *world, const char *text, uint64_t holds,
     for (const char *at = text; *at != '\0'; at++) {
         const uint64_t args[2] = {world->row, (uint64_t)region_task(*at)};
         moot_task_spec spec = spec_of(world, args);
-        if (*at == ')')
+        if (*at == ')') {
             CHECK_OK(moot_queue_close(world->m));
-        else if (at[1] == '(')
+        } else if (at[1] == '(') {
             open_queue(world, kind_of(*at, world->rank, difference));
-        else if (region_task(*at) >= 0 && (holds >> args[1] & 1) != 0) {
+        } else if (region_task(*at) >= 0 && (holds >> args[1] & 1) != 0) {
             CHECK_OK(moot_task_spawn(world->m, &spec, &task));
             CHECK_OK(moot_task_release(world->m, task));
         }
@@ -158,8 +160,9 @@ static void gather(struct world *world, uint64_t tasks,
                    struct span spans[REGION_TASKS_MAX])
 {
     for (uint64_t i = 0; i < REGION_TASKS_MAX; i++) {
-        if ((tasks >> i & 1) == 0)
+        if ((tasks >> i & 1) == 0) {
             continue;
+        }
         const uint64_t args[2] = {world->row, i};
         moot_task_spec spec = spec_of(world, args);
         moot_hash hash;
@@ -168,8 +171,9 @@ static void gather(struct world *world, uint64_t tasks,
         CHECK_OK(moot_spec_hash(world->m, &spec, &hash));
         CHECK_OK(moot_task_find(world->m, &hash, &task));
         CHECK_OK(moot_task_fetch(world->m, task, MOOT_FOREVER, &data, NULL));
-        if (data != NULL)
+        if (data != NULL) {
             memcpy(&spans[i], data, sizeof(spans[i]));
+        }
         CHECK_OK(moot_task_release(world->m, task));
     }
 }
@@ -184,15 +188,18 @@ static struct region_order declared_order(const struct world *world, const char 
     char turned[REGION_TEXT_BYTES];
     size_t length = strlen(text);
     for (int rank = 0; rank < world->size; rank++) {
-        for (size_t i = 0; i <= length; i++)
+        for (size_t i = 0; i <= length; i++) {
             turned[i] = text[i] != '\0' && text[i + 1] == '('
                             ? kind_of(text[i], rank, difference)
                             : text[i];
+        }
         CHECK(region_order_of(turned, held_by(world, rank, difference), &own),
               "'%s' is no nesting", turned);
-        for (int task = 0; task < REGION_TASKS_MAX; task++)
-            if (spans[task].rank == (uint64_t)rank)
+        for (int task = 0; task < REGION_TASKS_MAX; task++) {
+            if (spans[task].rank == (uint64_t)rank) {
                 all.before[task] = own.before[task];
+            }
+        }
     }
     region_order_close(&all);
     return all;
@@ -203,13 +210,15 @@ static void check_order(const struct world *world, const char *text,
                         const struct span spans[REGION_TASKS_MAX])
 {
     struct region_order order = declared_order(world, text, difference, spans);
-    for (int b = 0; b < REGION_TASKS_MAX; b++)
-        for (int a = 0; a < REGION_TASKS_MAX; a++)
+    for (int b = 0; b < REGION_TASKS_MAX; b++) {
+        for (int a = 0; a < REGION_TASKS_MAX; a++) {
             CHECK((order.before[b] >> a & 1) == 0 ||
                       spans[a].ended_ns <= spans[b].begun_ns,
                   "%s: %c, on rank %d, began before %c, on rank %d, had ended", text,
                   region_letter(b), (int)spans[b].rank, region_letter(a),
                   (int)spans[a].rank);
+        }
+    }
 }
 
 static void run_text(struct world *world, const char *text, enum difference difference)
@@ -269,9 +278,11 @@ static const struct {
 /* Adds "a<b a<c" to the pairs. */
 static void read_pairs(const char *text, struct region_order *order)
 {
-    for (const char *at = text; *at != '\0'; at++)
-        if (*at == '<')
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at == '<') {
             order->before[region_task(at[1])] |= UINT64_C(1) << region_task(at[-1]);
+        }
+    }
     region_order_close(order);
 }
 
@@ -282,14 +293,16 @@ static void check_written(const char *text, const char *pairs)
     CHECK(region_order_of(text, UINT64_MAX, &worked_out), "'%s'", text);
     region_order_close(&worked_out);
     if (strcmp(pairs, "BATCHES") == 0) { /* ten, ten and one */
-        for (int task = 10; task < 21; task++)
+        for (int task = 10; task < 21; task++) {
             wanted.before[task] = task < 20 ? 0x3ff : 0xfffff;
+        }
     } else {
         read_pairs(pairs, &wanted);
     }
-    for (int task = 0; task < REGION_TASKS_MAX; task++)
+    for (int task = 0; task < REGION_TASKS_MAX; task++) {
         CHECK(worked_out.before[task] == wanted.before[task], "'%s': what is before %c",
               text, region_letter(task));
+    }
 }
 
 static void run_written(enum difference difference)
@@ -309,12 +322,14 @@ static void run_all(enum difference difference)
     struct world world = open_world();
     for (int depth = 1; depth <= DEPTH_MAX; depth++) {
         int count = 1;
-        for (int i = 0; i < depth; i++)
+        for (int i = 0; i < depth; i++) {
             count *= 3;
+        }
         for (int number = 0; number < count; number++) {
             char kinds[DEPTH_MAX + 1] = "", text[REGION_TEXT_BYTES];
-            for (int i = 0, rest = number; i < depth; i++, rest /= 3)
+            for (int i = 0, rest = number; i < depth; i++, rest /= 3) {
                 kinds[i] = "SBP"[rest % 3];
+            }
             region_write(kinds, text);
             run_text(&world, text, difference);
         }
@@ -338,9 +353,10 @@ static const struct {
 int main(int argc, char **argv)
 {
     harness_open(&argc, &argv, "queues");
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (argc == 2 && strstr(cases[i].name, argv[1]) == NULL)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (argc == 2 && strstr(cases[i].name, argv[1]) == NULL) {
             continue;
+        }
         harness_case_begin(cases[i].name, DEADLINE_S);
         cases[i].run(cases[i].difference);
         harness_case_end();

@@ -11,7 +11,7 @@
  * sequential.  --features takes a mask of enum program_feature: leaving bits
  * out makes a failing program smaller.
  */
-#include "support/play.h"
+#include "tests/mpi/support/play.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,11 +36,13 @@ static bool parse_number(const char *text, uint64_t *out, char **end)
 static bool parse_seeds(const char *text, struct job *job)
 {
     char *end = NULL;
-    if (!parse_number(text, &job->first, &end))
+    if (!parse_number(text, &job->first, &end)) {
         return false;
+    }
     job->last = job->first;
-    if (strncmp(end, "..", 2) == 0 && !parse_number(end + 2, &job->last, &end))
+    if (strncmp(end, "..", 2) == 0 && !parse_number(end + 2, &job->last, &end)) {
         return false;
+    }
     return *end == '\0' && job->last >= job->first;
 }
 
@@ -55,12 +57,15 @@ static bool parse_u32(const char *text, uint32_t *out)
 
 static bool parse_option(struct job *job, const char *option, const char *value)
 {
-    if (strcmp(option, "--seed") == 0 || strcmp(option, "--seeds") == 0)
+    if (strcmp(option, "--seed") == 0 || strcmp(option, "--seeds") == 0) {
         return parse_seeds(value, job);
-    if (strcmp(option, "--tasks") == 0)
+    }
+    if (strcmp(option, "--tasks") == 0) {
         return parse_u32(value, &job->tasks);
-    if (strcmp(option, "--features") == 0)
+    }
+    if (strcmp(option, "--features") == 0) {
         return parse_u32(value, &job->features);
+    }
     if (strcmp(option, "--knob") == 0 && job->knob_count < KNOBS_MAX) {
         job->knobs[job->knob_count++] = value;
         return true;
@@ -71,16 +76,17 @@ static bool parse_option(struct job *job, const char *option, const char *value)
 static bool parse(struct job *job, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--agree") == 0)
+        if (strcmp(argv[i], "--agree") == 0) {
             job->agree = true;
-        else if (strcmp(argv[i], "--print") == 0)
+        } else if (strcmp(argv[i], "--print") == 0) {
             job->print = true;
-        else if (strcmp(argv[i], "--regions") == 0)
+        } else if (strcmp(argv[i], "--regions") == 0) {
             job->regions = true;
-        else if (i + 1 >= argc || !parse_option(job, argv[i], argv[i + 1]))
+        } else if (i + 1 >= argc || !parse_option(job, argv[i], argv[i + 1])) {
             return false;
-        else
+        } else {
             i++;
+        }
     }
     return job->first > 0;
 }
@@ -90,16 +96,21 @@ static void describe(const struct job *job, uint64_t seed, char *text, size_t si
     int at = snprintf(
         text, size, "replay: mpirun --oversubscribe -n %d random_programs --seed %llu",
         harness_size(), (unsigned long long)seed);
-    if (job->tasks != 0)
+    if (job->tasks != 0) {
         at += snprintf(text + at, size - (size_t)at, " --tasks %u", job->tasks);
-    if (job->features != 0)
+    }
+    if (job->features != 0) {
         at += snprintf(text + at, size - (size_t)at, " --features %u", job->features);
-    if (job->agree)
+    }
+    if (job->agree) {
         at += snprintf(text + at, size - (size_t)at, " --agree");
-    if (job->regions)
+    }
+    if (job->regions) {
         at += snprintf(text + at, size - (size_t)at, " --regions");
-    for (int i = 0; i < job->knob_count && (size_t)at + 1 < size; i++)
+    }
+    for (int i = 0; i < job->knob_count && (size_t)at + 1 < size; i++) {
         at += snprintf(text + at, size - (size_t)at, " --knob %.20s", job->knobs[i]);
+    }
 }
 
 /* Every third seed with regions draws from fewer, unless told what from. */
@@ -114,23 +125,26 @@ static uint32_t features_of(const struct job *job, uint64_t seed)
 static void run_seed(const struct job *job, uint64_t seed)
 {
     char name[160];
-    describe(job, seed, name, sizeof name);
+    describe(job, seed, name, sizeof(name));
     struct program *program =
         program_new(&(struct program_options){.seed = seed,
                                               .ranks = (uint32_t)harness_size(),
                                               .tasks = job->tasks,
                                               .features = features_of(job, seed),
                                               .agree = job->agree});
-    if (program == NULL)
+    if (program == NULL) {
         MPI_Abort(MPI_COMM_WORLD, 2);
-    if (job->print && harness_rank() == 0)
+    }
+    if (job->print && harness_rank() == 0) {
         program_print(program, stdout);
+    }
     harness_case_begin(name, SEED_DEADLINE_S);
     const char *const *knobs = job->knob_count > 0 ? job->knobs : NULL;
-    if (job->regions)
+    if (job->regions) {
         play_program_in_regions(program, knobs);
-    else
+    } else {
         play_program(program, knobs, false, NULL);
+    }
     harness_case_end();
     program_free(program);
 }
@@ -140,16 +154,19 @@ int main(int argc, char **argv)
     struct job job = {0};
     harness_open(&argc, &argv, "random_programs");
     if (!parse(&job, argc, argv)) {
-        if (harness_rank() == 0)
+        if (harness_rank() == 0) {
             (void)fprintf(stderr, "usage: random_programs --seeds A..B | --seed S "
                                   "[--tasks N] [--features MASK] [--agree] "
                                   "[--knob NAME=VALUE]... [--print] [--regions]\n");
+        }
         (void)harness_close();
         return 2;
     }
-    if (job.last > job.first)
+    if (job.last > job.first) {
         harness_quiet();
-    for (uint64_t seed = job.first; seed <= job.last; seed++)
+    }
+    for (uint64_t seed = job.first; seed <= job.last; seed++) {
         run_seed(&job, seed);
+    }
     return harness_close();
 }

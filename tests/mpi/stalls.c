@@ -45,8 +45,9 @@ static void stand_still(const struct scene *scene)
         sleep_ms(STILL_MS);
         return;
     }
-    for (int ms = 0; ms < FILE_MS_MAX && access(scene->until, F_OK) != 0; ms += 10)
+    for (int ms = 0; ms < FILE_MS_MAX && access(scene->until, F_OK) != 0; ms += 10) {
         sleep_ms(10);
+    }
 }
 
 static int do_work(moot_call *call, void *user)
@@ -54,13 +55,15 @@ static int do_work(moot_call *call, void *user)
     const struct scene *scene = user;
     struct work work;
     size_t size = 0;
-    memcpy(&work, moot_call_args(call, &size), sizeof work);
-    if ((int)work.slow_rank == scene->rank)
+    memcpy(&work, moot_call_args(call, &size), sizeof(work));
+    if ((int)work.slow_rank == scene->rank) {
         sleep_ms(work.ms);
-    void *output = moot_call_output(call, sizeof work.number);
-    if (output == NULL)
+    }
+    void *output = moot_call_output(call, sizeof(work.number));
+    if (output == NULL) {
         return MOOT_ERR_NO_MEMORY;
-    memcpy(output, &work.number, sizeof work.number);
+    }
+    memcpy(output, &work.number, sizeof(work.number));
     return MOOT_OK;
 }
 
@@ -73,13 +76,15 @@ static int do_parent(moot_call *call, void *user)
     int error = moot_call_spawn(call,
                                 &(moot_task_spec){.kernel = scene->work,
                                                   .args = &work,
-                                                  .args_size = sizeof work,
+                                                  .args_size = sizeof(work),
                                                   .label = "child"},
                                 &child);
-    if (error == MOOT_OK)
+    if (error == MOOT_OK) {
         error = moot_call_wait(call, child, NULL, NULL);
-    if (error != MOOT_OK)
+    }
+    if (error != MOOT_OK) {
         return error;
+    }
     return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
@@ -96,8 +101,9 @@ static int do_frail(moot_call *call, void *user)
 
 static void must(const struct scene *scene, int code, int wanted, const char *what)
 {
-    if (code == wanted)
+    if (code == wanted) {
         return;
+    }
     (void)fprintf(stderr, "rank %d: %s gave %s: %s\n", scene->rank, what,
                   moot_err_name(code), moot_last_error(scene->m));
     exit(1);
@@ -118,7 +124,7 @@ static void give_chair(struct scene *scene, struct work *work, moot_kernel_id ke
         MUST(moot_spec_hash(scene->m,
                             &(moot_task_spec){.kernel = kernel,
                                               .args = work,
-                                              .args_size = sizeof *work,
+                                              .args_size = sizeof(*work),
                                               .key = "k",
                                               .key_size = 1},
                             hash),
@@ -137,7 +143,7 @@ static moot_task spawn(struct scene *scene, moot_kernel_id kernel,
     MUST(moot_task_spawn(scene->m,
                          &(moot_task_spec){.kernel = kernel,
                                            .args = work,
-                                           .args_size = sizeof *work,
+                                           .args_size = sizeof(*work),
                                            .inputs = input,
                                            .input_count = input != NULL,
                                            .key = "k",
@@ -158,8 +164,9 @@ static void wait_for(struct scene *scene, moot_task task, int code)
 static void none(struct scene *scene)
 {
     struct work work = {.slow_rank = NOBODY};
-    for (work.number = 0; work.number < 200; work.number++)
+    for (work.number = 0; work.number < 200; work.number++) {
         wait_for(scene, spawn(scene, scene->work, &work, "quick", NULL), MOOT_OK);
+    }
 }
 
 /* Ranks 0 and 1 declare two tasks in opposite order. */
@@ -168,12 +175,12 @@ static void circle(struct scene *scene)
     struct work first = {.number = 1, .slow_rank = NOBODY}, second = {.number = 2};
     moot_task_spec a = {.kernel = scene->work,
                         .args = &first,
-                        .args_size = sizeof first,
+                        .args_size = sizeof(first),
                         .owner = MOOT_ON(0),
                         .label = "first"};
     moot_task_spec b = {.kernel = scene->work,
                         .args = &second,
-                        .args_size = sizeof second,
+                        .args_size = sizeof(second),
                         .owner = MOOT_ON(1),
                         .label = "second"};
     moot_task tasks[2];
@@ -190,17 +197,19 @@ static void circle(struct scene *scene)
         MUST(moot_task_spawn(scene->m, &b, &tasks[1]), MOOT_OK);
     }
     int code = moot_task_wait(scene->m, tasks[scene->rank], MOOT_FOREVER);
-    if (code != MOOT_ERR_CYCLE && code != MOOT_ERR_TASK_FAILED && code != MOOT_OK)
+    if (code != MOOT_ERR_CYCLE && code != MOOT_ERR_TASK_FAILED && code != MOOT_OK) {
         must(scene, code, MOOT_ERR_CYCLE, "the wait");
+    }
 }
 
 /* The moot would end the circle at once if rank 2 did not go on. */
 static void cycle(struct scene *scene)
 {
-    if (scene->rank < 2)
+    if (scene->rank < 2) {
         circle(scene);
-    else
+    } else {
         stand_still(scene);
+    }
 }
 
 /* The chair is busy with something else; the others hold the task. */
@@ -211,10 +220,11 @@ static void undecided(struct scene *scene)
     other.number = 7;
     (void)spawn(scene, scene->work, &other, "before", NULL);
     give_chair(scene, &work, scene->work, 2, &hash);
-    if (scene->rank == 2)
+    if (scene->rank == 2) {
         stand_still(scene);
-    else
+    } else {
         wait_for(scene, spawn(scene, scene->work, &work, "wanted", NULL), MOOT_OK);
+    }
 }
 
 /* The same of more tasks than a rank tells of. */
@@ -226,8 +236,9 @@ static void many(struct scene *scene)
         stand_still(scene);
         return;
     }
-    for (work.number = 0; work.number < MANY; work.number++)
+    for (work.number = 0; work.number < MANY; work.number++) {
         tasks[work.number] = spawn(scene, scene->work, &work, "of many", NULL);
+    }
     MUST(moot_task_wait_all(scene->m, tasks, MANY, MOOT_FOREVER), MOOT_OK);
 }
 
@@ -288,10 +299,11 @@ static void motion(struct scene *scene)
     other.number = 7;
     (void)spawn(scene, scene->work, &other, "before", NULL);
     give_chair(scene, &work, scene->work, 1, &hash);
-    if (scene->rank == 1)
+    if (scene->rank == 1) {
         stand_still(scene);
-    else
+    } else {
         wait_for(scene, spawn(scene, scene->work, &work, "unasked", NULL), MOOT_OK);
+    }
 }
 
 /* Rank 1 has the result, and what it says to rank 0 is lost. */
@@ -311,8 +323,9 @@ static void silent(struct scene *scene)
     moot_hash hash;
     give_chair(scene, &work, scene->work, 1, &hash);
     moot_task task = spawn(scene, scene->work, &work, "unheard", NULL);
-    if (scene->rank == 1)
+    if (scene->rank == 1) {
         stand_still(scene);
+    }
     wait_for(scene, task, MOOT_OK);
 }
 
@@ -342,7 +355,7 @@ static void barred(struct scene *scene)
     MUST(moot_task_spawn(scene->m,
                          &(moot_task_spec){.kernel = scene->work,
                                            .args = &work,
-                                           .args_size = sizeof work,
+                                           .args_size = sizeof(work),
                                            .owner = MOOT_ON(1),
                                            .label = "of rank 1"},
                          &task),
@@ -361,13 +374,15 @@ static void orphaned(struct scene *scene)
         stand_still(scene);
         return;
     }
-    if (scene->rank == 1)
+    if (scene->rank == 1) {
         (void)spawn(scene, scene->work, &work, "orphan", NULL);
+    }
     MUST(moot_task_find(scene->m, &hash, &task), MOOT_OK);
     wait_for(scene, task, MOOT_ERR_NOT_HELD);
     if (strstr(moot_last_error(scene->m), "; rank 1, which died, may have held it") ==
-        NULL)
+        NULL) {
         must(scene, MOOT_ERR_NOT_HELD, MOOT_OK, "a story without the dead");
+    }
 }
 
 /* Rank 1 owns a task that is ready, and its program comes back late to run it. */
@@ -377,8 +392,9 @@ static void away(struct scene *scene)
     moot_hash hash;
     give_chair(scene, &work, scene->work, 1, &hash);
     moot_task task = spawn(scene, scene->work, &work, "ready", NULL);
-    if (scene->rank == 1)
+    if (scene->rank == 1) {
         stand_still(scene);
+    }
     wait_for(scene, task, MOOT_OK);
 }
 
@@ -387,8 +403,9 @@ static void late_close(struct scene *scene)
 {
     struct work work = {.number = 1, .slow_rank = NOBODY};
     wait_for(scene, spawn(scene, scene->work, &work, "all", NULL), MOOT_OK);
-    if (scene->rank == 1)
+    if (scene->rank == 1) {
         stand_still(scene);
+    }
 }
 
 /* Three tasks in a row, at three ranks; the first is undecided. */
@@ -490,7 +507,7 @@ static const struct {
     {"many", many, MOOT_OK},           {"orphaned", orphaned, MOOT_OK},
     {"barred", barred, MOOT_OK},
 };
-enum { CASES = sizeof cases / sizeof cases[0] };
+enum { CASES = sizeof(cases) / sizeof(cases[0]) };
 
 static void kernel_add(struct scene *scene, const moot_kernel *kernel,
                        moot_kernel_id *out)
@@ -505,8 +522,9 @@ int main(int argc, char **argv)
     struct scene all = {0}, *scene = &all;
     const char *name = argc > 1 ? argv[1] : "none";
     int at = 0;
-    while (at < CASES && strcmp(cases[at].name, name) != 0)
+    while (at < CASES && strcmp(cases[at].name, name) != 0) {
         at++;
+    }
     if (at == CASES) {
         (void)fprintf(stderr, "stalls: there is no case %s\n", name);
         return 2;
@@ -530,8 +548,9 @@ int main(int argc, char **argv)
     cases[at].run(scene);
     moot_stats stats;
     MUST(moot_stats_get(scene->m, &stats), MOOT_OK);
-    if (strcmp(name, "none") == 0 && stats.stalls > 0)
+    if (strcmp(name, "none") == 0 && stats.stalls > 0) {
         must(scene, MOOT_ERR_STALLED, MOOT_OK, "nothing");
+    }
     must(scene, moot_close(scene->m), cases[at].close_code, "moot_close");
     return 0;
 }

@@ -17,8 +17,8 @@
  * no call of MPI's here: after a death none is relied on.
  */
 #include "node/moot.h"
-#include "support/memory.h"
-#include "support/must.h"
+#include "tests/mpi/support/memory.h"
+#include "tests/mpi/support/must.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,16 +31,17 @@ static int add_up(moot_call *call, void *user)
     (void)user;
     size_t size = 0;
     uint64_t sum = 0, word;
-    memcpy(&word, moot_call_args(call, &size), sizeof word);
+    memcpy(&word, moot_call_args(call, &size), sizeof(word));
     sum += word;
     for (size_t i = 0; i < moot_call_input_count(call); i++) {
-        memcpy(&word, moot_call_input(call, i, &size), sizeof word);
+        memcpy(&word, moot_call_input(call, i, &size), sizeof(word));
         sum = sum * 31 + word;
     }
-    void *output = moot_call_output(call, sizeof sum);
-    if (output == NULL)
+    void *output = moot_call_output(call, sizeof(sum));
+    if (output == NULL) {
         return MOOT_ERR_NO_MEMORY;
-    memcpy(output, &sum, sizeof sum);
+    }
+    memcpy(output, &sum, sizeof(sum));
     return MOOT_OK;
 }
 
@@ -48,8 +49,9 @@ static int add_up(moot_call *call, void *user)
 static uint64_t expected(uint64_t phase, uint64_t before)
 {
     uint64_t sum = phase;
-    for (uint64_t i = 0; i < WIDTH; i++)
+    for (uint64_t i = 0; i < WIDTH; i++) {
         sum = sum * 31 + (phase > 0 ? (phase * WIDTH + i) * 31 + before : i);
+    }
     return sum;
 }
 
@@ -61,7 +63,7 @@ static moot_task spawn(moot *m, moot_kernel_id kernel, uint64_t number,
          moot_task_spawn(m,
                          &(moot_task_spec){.kernel = kernel,
                                            .args = &number,
-                                           .args_size = sizeof number,
+                                           .args_size = sizeof(number),
                                            .inputs = inputs,
                                            .input_count = count},
                          &task),
@@ -75,29 +77,32 @@ static void run_phase(moot *m, moot_kernel_id kernel, uint64_t phase, moot_task 
 {
     static moot_task tasks[WIDTH];
     const moot_task before = *last;
-    for (uint64_t i = 0; i < WIDTH; i++)
+    for (uint64_t i = 0; i < WIDTH; i++) {
         tasks[i] = spawn(m, kernel, phase * WIDTH + i, last, phase > 0);
+    }
     *last = spawn(m, kernel, phase, tasks, WIDTH);
     const void *data = NULL;
     size_t size = 0;
     must(m, moot_task_fetch(m, *last, MOOT_FOREVER, &data, &size), "fetch");
     *sum = expected(phase, *sum);
-    if (size != sizeof *sum || memcmp(data, sum, size) != 0) {
+    if (size != sizeof(*sum) || memcmp(data, sum, size) != 0) {
         fprintf(stderr, "steady: rank %d: phase %llu is wrong\n", moot_rank(m),
                 (unsigned long long)phase);
         exit(1);
     }
-    for (uint64_t i = 0; i < WIDTH; i++)
+    for (uint64_t i = 0; i < WIDTH; i++) {
         must(m, moot_task_release(m, tasks[i]), "release");
-    if (phase > 0)
+    }
+    if (phase > 0) {
         must(m, moot_task_release(m, before), "release");
+    }
 }
 
 static void run_scope(moot *m, moot_kernel_id kernel, uint64_t phase, moot_task *last,
                       uint64_t *sum)
 {
     char name[32];
-    (void)snprintf(name, sizeof name, "phase %llu", (unsigned long long)phase);
+    (void)snprintf(name, sizeof(name), "phase %llu", (unsigned long long)phase);
     must(m, moot_scope_open(m, name), "scope");
     run_phase(m, kernel, phase, last, sum);
     must(m, moot_scope_close(m), "scope");
@@ -114,8 +119,9 @@ static moot_stats stats_of(moot *m)
 static bool is_silent(moot *m)
 {
     const unsigned long long votes = stats_of(m).votes;
-    if (votes > 0)
+    if (votes > 0) {
         fprintf(stderr, "steady: rank %d cast %llu votes\n", moot_rank(m), votes);
+    }
     return votes == 0;
 }
 
@@ -129,8 +135,9 @@ int main(int argc, char **argv)
     moot *m = NULL;
     moot_kernel_id kernel = {0};
     moot_task last = {0};
-    if (moot_open(NULL, &m) != MOOT_OK)
+    if (moot_open(NULL, &m) != MOOT_OK) {
         return 1;
+    }
     must(m,
          moot_kernel_register(m, &(moot_kernel){.name = "add-up", .fn = add_up},
                               &kernel),

@@ -70,16 +70,18 @@ static uint64_t mix(uint64_t word) /* Vigna's splitmix64 */
 static uint64_t combine(uint32_t task, const uint64_t *inputs, size_t count)
 {
     uint64_t value = mix(task);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         value = mix(value ^ inputs[i]);
+    }
     return value;
 }
 
 static uint64_t count_bits(uint64_t set)
 {
     uint64_t count = 0;
-    for (; set != 0; set &= set - 1)
+    for (; set != 0; set &= set - 1) {
         count++;
+    }
     return count;
 }
 
@@ -94,8 +96,9 @@ static void draw_recipe(uint32_t task, uint64_t seed, uint32_t size)
         inputs[i] = recipes[recipe->inputs[i]].value;
     }
     recipe->holders = mix(word ^ 1) & ((UINT64_C(1) << size) - 1);
-    for (uint64_t more = word; count_bits(recipe->holders) < least;)
+    for (uint64_t more = word; count_bits(recipe->holders) < least;) {
         recipe->holders |= UINT64_C(1) << ((more = mix(more)) % size);
+    }
     recipe->once = mix(word ^ 2) % 6 == 0;
     recipe->hint = mix(word ^ 3) % 6 == 0;
     recipe->kernel_us = (uint32_t)(mix(word ^ 4) % KERNEL_US_MAX);
@@ -107,10 +110,11 @@ static void draw_recipe(uint32_t task, uint64_t seed, uint32_t size)
 static bool ledger_open(const char *path)
 {
     int file = open(path, O_RDWR | O_CREAT, 0600);
-    if (file < 0 || ftruncate(file, sizeof *ledger) != 0)
+    if (file < 0 || ftruncate(file, sizeof(*ledger)) != 0) {
         return false;
+    }
     void *place =
-        mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     ledger = place;
     return place != MAP_FAILED;
@@ -126,8 +130,9 @@ static int ledger_check(uint64_t seed)
 {
     uint32_t size = ledger->size, finished = 0, maybe = 0;
     int bad = 0;
-    for (uint32_t task = 0; task < TASKS; task++)
+    for (uint32_t task = 0; task < TASKS; task++) {
         draw_recipe(task, seed, size);
+    }
     for (uint32_t rank = 0; rank < size; rank++) {
         finished += ledger->finished[rank];
         maybe += ledger->maybe[rank];
@@ -138,17 +143,22 @@ static int ledger_check(uint64_t seed)
             all += ledger->starts[task][rank];
             living += ledger->finished[rank] ? ledger->starts[task][rank] : 0;
         }
-        if (recipes[task].once && all > 1)
+        if (recipes[task].once && all > 1) {
             bad = wrong("may start once, and was started twice", task);
-        if (living > 1)
+        }
+        if (living > 1) {
             bad = wrong("was started twice by ranks that finished", task);
-        if (finished == size && maybe == 0 && all != 1)
+        }
+        if (finished == size && maybe == 0 && all != 1) {
             bad = wrong("was not started once, though no rank was lost", task);
+        }
     }
-    if (finished == 0)
+    if (finished == 0) {
         bad = wrong("or other: no rank finished", 0);
-    if (finished == size && maybe > 0)
+    }
+    if (finished == size && maybe > 0) {
         bad = wrong("or other ended with MAYBE_RAN, though no rank was lost", 0);
+    }
     return bad;
 }
 
@@ -161,13 +171,15 @@ static int kernel(moot_call *call, void *user)
     size_t count = moot_call_input_count(call);
     (void)user;
     ledger->starts[*task][self]++;
-    for (size_t i = 0; i < count; i++)
-        memcpy(&inputs[i], moot_call_input(call, i, &(size_t){0}), sizeof inputs[i]);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&inputs[i], moot_call_input(call, i, &(size_t){0}), sizeof(inputs[i]));
+    }
     const struct timespec work = {.tv_nsec = recipes[*task].kernel_us * 1000L};
     nanosleep(&work, NULL);
-    uint64_t *value = moot_call_output(call, sizeof *value);
-    if (value == NULL)
+    uint64_t *value = moot_call_output(call, sizeof(*value));
+    if (value == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *value = combine(*task, inputs, count);
     return MOOT_OK;
 }
@@ -205,31 +217,35 @@ static void meet(struct play *play, uint32_t task)
     const struct recipe *recipe = &recipes[task];
     moot_task inputs[INPUTS_MAX];
     moot_hash hash;
-    for (uint32_t i = 0; i < recipe->input_count; i++)
+    for (uint32_t i = 0; i < recipe->input_count; i++) {
         inputs[i] = play->handles[recipe->inputs[i]];
+    }
     const moot_task_spec spec = {.kernel = recipe->once ? play->once : play->pure,
                                  .args = &task,
-                                 .args_size = sizeof task,
+                                 .args_size = sizeof(task),
                                  .inputs = inputs,
                                  .input_count = recipe->input_count,
                                  .key = &task,
-                                 .key_size = sizeof task,
+                                 .key_size = sizeof(task),
                                  .flags = recipe->hint ? MOOT_TASK_CONDITIONAL : 0u};
     int code = recipe->holders >> self & 1
                    ? moot_task_spawn(play->m, &spec, &play->handles[task])
                    : moot_spec_hash(play->m, &spec, &hash);
-    if (code == MOOT_OK && !(recipe->holders >> self & 1))
+    if (code == MOOT_OK && !(recipe->holders >> self & 1)) {
         code = moot_task_find(play->m, &hash, &play->handles[task]);
-    if (code != MOOT_OK)
+    }
+    if (code != MOOT_OK) {
         give_up(play, "spawning", task, code);
+    }
 }
 
 static bool may_fail(const struct play *play, uint32_t task)
 {
     const struct recipe *recipe = &recipes[task];
     bool may = recipe->once;
-    for (uint32_t i = 0; i < recipe->input_count; i++)
+    for (uint32_t i = 0; i < recipe->input_count; i++) {
         may = may || may_fail(play, recipe->inputs[i]);
+    }
     return may;
 }
 
@@ -245,23 +261,27 @@ static void look(struct play *play, uint32_t task)
         ledger->maybe[self]++;
         return;
     }
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         give_up(play, "waiting for", task, code);
-    memcpy(&value, data, sizeof value);
-    if (value != recipes[task].value)
+    }
+    memcpy(&value, data, sizeof(value));
+    if (value != recipes[task].value) {
         give_up(play, "a WRONG result of", task, MOOT_ERR_INVALID);
+    }
 }
 
 static int run(uint64_t seed)
 {
     struct play play = {0};
     int code = moot_open(NULL, &play.m);
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         return 1;
+    }
     self = moot_rank(play.m);
     ledger->size = (unsigned)moot_size(play.m);
-    for (uint32_t task = 0; task < TASKS; task++)
+    for (uint32_t task = 0; task < TASKS; task++) {
         draw_recipe(task, seed, ledger->size);
+    }
     moot_kernel_register(play.m, &(moot_kernel){.name = "pure", .fn = kernel},
                          &play.pure);
     moot_kernel_register(
@@ -276,14 +296,17 @@ static int run(uint64_t seed)
     for (uint32_t task = 0; task < TASKS; task++) {
         uint64_t word = mix(seed ^ mix(task * RANKS_MAX + (uint32_t)self));
         meet(&play, task);
-        if (word % 4 == 0) /* in the middle, for any before */
+        if (word % 4 == 0) { /* in the middle, for any before */
             look(&play, (uint32_t)(mix(word) % (task + 1)));
+        }
     }
-    for (uint32_t task = 0; task < TASKS; task++)
+    for (uint32_t task = 0; task < TASKS; task++) {
         look(&play, task);
+    }
     code = moot_group_close(play.m, MOOT_FOREVER);
-    if (code != MOOT_OK && ledger->maybe[self] == 0)
+    if (code != MOOT_OK && ledger->maybe[self] == 0) {
         give_up(&play, "closing the group with", 0, code);
+    }
     moot_stats stats = {0};
     moot_stats_get(play.m, &stats);
     code = moot_close(play.m);
@@ -295,10 +318,11 @@ static int run(uint64_t seed)
                 told_wrong);
         return 1;
     }
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         ledger->finished[self] = 1;
-    else
+    } else {
         fprintf(stderr, "survivors: rank %d: close: %s\n", self, moot_err_name(code));
+    }
     return code == MOOT_OK ? 0 : code == MOOT_ERR_FENCED ? EXIT_REMOVED : 1;
 }
 
@@ -308,17 +332,19 @@ int main(int argc, char **argv)
     const char *path = check ? argv[2] : argc == 3 ? argv[1] : "/dev/shm";
     char own[64];
     if (argc == 1) { /* the launcher's process, which all ranks have in common */
-        snprintf(own, sizeof own, "/tmp/survivors-%d", (int)getppid());
+        snprintf(own, sizeof(own), "/tmp/survivors-%d", (int)getppid());
         path = own;
     }
     if ((argc != 1 && argc != 3 && !check) || !ledger_open(path)) {
         fprintf(stderr, "usage: survivors [--check] FILE SEED\n");
         return 2;
     }
-    if (check)
+    if (check) {
         return ledger_check(strtoull(argv[3], NULL, 10));
+    }
     int status = run(argc == 3 ? strtoull(argv[2], NULL, 10) : 1);
-    if (argc == 1)
+    if (argc == 1) {
         unlink(path);
+    }
     return status;
 }

@@ -37,9 +37,10 @@ static int square(moot_call *call, void *user)
 {
     (void)user;
     const uint64_t *x = moot_call_args(call, NULL);
-    uint64_t *y = moot_call_output(call, sizeof *y);
-    if (y == NULL)
+    uint64_t *y = moot_call_output(call, sizeof(*y));
+    if (y == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *y = *x * *x;
     return MOOT_OK;
 }
@@ -49,16 +50,18 @@ static int place(moot_call *call, void *user)
 {
     const moot *const *m = user;
     char *out = moot_call_output(call, LARGE_BYTES);
-    if (out == NULL)
+    if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     memset(out, moot_rank(*m), LARGE_BYTES);
     return MOOT_OK;
 }
 
 static void expect(int code, const char *what, const moot *m)
 {
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         return;
+    }
     fprintf(stderr, "verify: %s: %s: %s\n", what, moot_err_name(code),
             moot_last_error(m));
     exit(1);
@@ -75,15 +78,17 @@ static void run_equal(moot *m)
            "register", m);
     for (uint64_t i = 0; i < SQUARES; i++) {
         moot_task task;
-        expect(moot_task_spawn(m,
-                               &(moot_task_spec){
-                                   .kernel = kernel, .args = &i, .args_size = sizeof i},
-                               &task),
-               "spawn", m);
+        expect(
+            moot_task_spawn(
+                m,
+                &(moot_task_spec){.kernel = kernel, .args = &i, .args_size = sizeof(i)},
+                &task),
+            "spawn", m);
         expect(moot_task_wait(m, task, MOOT_FOREVER), "wait", m);
     }
-    for (int ms = 0; stats.tasks_verified == 0 && ms < PATIENCE_MS; ms++, nap_ms(1))
+    for (int ms = 0; stats.tasks_verified == 0 && ms < PATIENCE_MS; ms++, nap_ms(1)) {
         expect(moot_stats_get(m, &stats), "stats", m);
+    }
     if (stats.tasks_verified == 0 || stats.tasks_nondeterministic > 0 || told > 0) {
         fprintf(stderr, "verify: rank %d: %llu verified, %llu differ\n", moot_rank(m),
                 (unsigned long long)stats.tasks_verified,
@@ -99,7 +104,7 @@ static moot_task spawn_at_0(moot *m, moot_kernel_id kernel)
 {
     for (uint64_t salt = 0;; salt++) {
         const moot_task_spec spec = {
-            .kernel = kernel, .args = &salt, .args_size = sizeof salt};
+            .kernel = kernel, .args = &salt, .args_size = sizeof(salt)};
         moot_hash hash;
         moot_task task;
         moot_task_info info;
@@ -107,8 +112,9 @@ static moot_task spawn_at_0(moot *m, moot_kernel_id kernel)
         expect(moot_task_find(m, &hash, &task), "find", m);
         expect(moot_task_info(m, task, &info), "info", m);
         expect(moot_task_release(m, task), "release", m);
-        if (info.chair != 0)
+        if (info.chair != 0) {
             continue;
+        }
         expect(moot_task_spawn(m, &spec, &task), "spawn", m);
         return task;
     }
@@ -123,17 +129,20 @@ static void run_death(moot *m)
                m, &(moot_kernel){.name = "place", .fn = place, .user = &m}, &kernel),
            "register", m);
     moot_task task = spawn_at_0(m, kernel);
-    if (moot_rank(m) < 2)
+    if (moot_rank(m) < 2) {
         expect(moot_task_wait(m, task, MOOT_FOREVER), "wait", m);
+    }
     if (moot_rank(m) == 0) { /* until the other has heard of it */
         moot_park(m);
-        for (int i = 0; i < 100; i++)
+        for (int i = 0; i < 100; i++) {
             nap_ms(100);
+        }
         moot_unpark(m);
         return;
     }
-    for (int ms = 0; moot_present(m, 0) == 1 && ms < PATIENCE_MS; ms++)
+    for (int ms = 0; moot_present(m, 0) == 1 && ms < PATIENCE_MS; ms++) {
         nap_ms(1);
+    }
     expect(moot_task_fetch(m, task, MOOT_FOREVER, &data, NULL), "fetch", m);
     expect(moot_task_info(m, task, &info), "info", m);
     if (*(const char *)data != info.owner || info.owner == 0) {
@@ -156,11 +165,13 @@ int main(int argc, char **argv)
     const moot_options options = {.report = hear, .knobs = knobs};
     moot *m;
     int code = moot_open(&options, &m);
-    if (code != MOOT_OK)
+    if (code != MOOT_OK) {
         return 1;
-    if (died)
+    }
+    if (died) {
         run_death(m);
-    else
+    } else {
         run_equal(m);
+    }
     return moot_close(m) == MOOT_OK ? 0 : 1;
 }

@@ -24,8 +24,8 @@
  * than a chunk of the roll has, and kept, they would take HUGE_TASKS * HUGE_BYTES among
  * the ranks.
  */
-#include "support/harness.h"
-#include "support/memory.h"
+#include "tests/mpi/support/harness.h"
+#include "tests/mpi/support/memory.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -59,15 +59,17 @@ static int kernel(moot_call *call, void *user)
     const size_t *bytes = user;
     uint64_t place[2], inputs[2] = {0, 0};
     size_t size = 0;
-    memcpy(place, moot_call_args(call, &size), sizeof place);
-    for (size_t i = 0; i < moot_call_input_count(call); i++)
-        memcpy(&inputs[i], moot_call_input(call, i, &size), sizeof inputs[i]);
+    memcpy(place, moot_call_args(call, &size), sizeof(place));
+    for (size_t i = 0; i < moot_call_input_count(call); i++) {
+        memcpy(&inputs[i], moot_call_input(call, i, &size), sizeof(inputs[i]));
+    }
     uint64_t sum = mix(place[0], place[1], inputs[0], inputs[1]);
     void *output = moot_call_output(call, *bytes);
-    if (output == NULL)
+    if (output == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     memset(output, 1, *bytes);
-    memcpy(output, &sum, sizeof sum);
+    memcpy(output, &sum, sizeof(sum));
     return MOOT_OK;
 }
 
@@ -87,12 +89,13 @@ static void spawn_row(moot *m, moot_kernel_id id, struct rows *rows, uint64_t ro
         const moot_task inputs[2] = {before[i], before[(i + 1) % WIDTH]};
         int block = (int)(i * (uint64_t)moot_size(m) / WIDTH);
         moot_place owner = {0};
-        if (bound)
+        if (bound) {
             owner = MOOT_ON(block);
+        }
         CHECK_OK(moot_task_spawn(m,
                                  &(moot_task_spec){.kernel = id,
                                                    .args = place,
-                                                   .args_size = sizeof place,
+                                                   .args_size = sizeof(place),
                                                    .inputs = inputs,
                                                    .input_count = row > 0 ? 2 : 0,
                                                    .owner = owner},
@@ -100,8 +103,9 @@ static void spawn_row(moot *m, moot_kernel_id id, struct rows *rows, uint64_t ro
         rows->expected[row % 2][i] =
             row > 0 ? mix(row, i, left[i], left[(i + 1) % WIDTH]) : mix(row, i, 0, 0);
     }
-    for (uint64_t i = 0; row > 0 && i < WIDTH; i++)
+    for (uint64_t i = 0; row > 0 && i < WIDTH; i++) {
         CHECK_OK(moot_task_release(m, before[i]));
+    }
 }
 
 static void check_row(moot *m, const struct rows *rows, uint64_t row, size_t bytes)
@@ -129,8 +133,9 @@ static void go_on(moot *m, moot_kernel_id id, struct rows *rows, uint64_t row,
                   uint64_t count, size_t bytes, uint64_t every)
 {
     spawn_row(m, id, rows, row);
-    if ((every > 0 && row % every == 0) || row + 1 == count)
+    if ((every > 0 && row % every == 0) || row + 1 == count) {
         check_row(m, rows, row, bytes);
+    }
 }
 
 /* Ties this thread, and those that it starts, to the core that it is on, and so many
@@ -140,13 +145,14 @@ static void share_core(uint64_t spinners)
     cpu_set_t core;
     CPU_ZERO(&core);
     CPU_SET((size_t)sched_getcpu(), &core);
-    CHECK(sched_setaffinity(0, sizeof core, &core) == 0, "no core to share");
+    CHECK(sched_setaffinity(0, sizeof(core), &core) == 0, "no core to share");
     for (uint64_t i = 0; i < spinners; i++) {
         pid_t pid = fork();
         CHECK(pid >= 0, "no process to share it with");
         if (pid == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0) {
-            for (volatile uint64_t turns = 0;; turns++)
+            for (volatile uint64_t turns = 0;; turns++) {
                 ;
+            }
         }
     }
 }
@@ -157,14 +163,16 @@ static void run(uint64_t tasks, uint64_t spinners)
     size_t bytes = sizeof(uint64_t);
     uint64_t count = tasks / WIDTH, base = 0, begun_ns = harness_now_ns();
     moot_kernel_id id = {0};
-    if (spinners > 0 && harness_rank() == 0)
+    if (spinners > 0 && harness_rank() == 0) {
         share_core(spinners);
+    }
     bound = spinners > 0;
     moot *m = begin(&bytes, &id);
     for (uint64_t row = 0; row < count && harness_case_is_good(); row++) {
         go_on(m, id, &rows, row, count, bytes, spinners > 0 ? 0 : CHECK_ROWS);
-        if (row == EARLY_TASKS / WIDTH)
+        if (row == EARLY_TASKS / WIDTH) {
             base = resident_bytes();
+        }
     }
     uint64_t most[3] = {resident_bytes(), 0, harness_now_ns() - begun_ns};
     most[1] = base > 0 && most[0] > base ? most[0] - base : 0;
@@ -173,11 +181,12 @@ static void run(uint64_t tasks, uint64_t spinners)
     harness_explain_with(NULL);
     CHECK_OK(moot_close(m));
     harness_maximum(most, 3);
-    if (harness_rank() == 0)
+    if (harness_rank() == 0) {
         printf("window: %llu tasks in %.1f s, at most %.1f MB a rank, of which %.2f MB "
                "came after the first %d tasks\n",
                (unsigned long long)(count * WIDTH), (double)most[2] / 1e9,
                (double)most[0] / 1e6, (double)most[1] / 1e6, EARLY_TASKS);
+    }
 }
 
 static void run_large(void)
@@ -196,9 +205,10 @@ static void run_large(void)
     harness_explain_with(NULL);
     CHECK_OK(moot_close(m));
     harness_maximum(&most, 1);
-    if (harness_rank() == 0)
+    if (harness_rank() == 0) {
         printf("window: at most %.0f MB a rank with large results\n",
                (double)most / 1e6);
+    }
 }
 
 /* One after the other: each is let go when the next has been spawned, and so goes. */
@@ -214,12 +224,13 @@ static void run_huge(void)
         CHECK_OK(moot_task_spawn(m,
                                  &(moot_task_spec){.kernel = id,
                                                    .args = place,
-                                                   .args_size = sizeof place,
+                                                   .args_size = sizeof(place),
                                                    .inputs = &before,
                                                    .input_count = i > 0},
                                  &task));
-        if (i > 0)
+        if (i > 0) {
             CHECK_OK(moot_task_release(m, before));
+        }
         const void *data = NULL;
         CHECK_OK(moot_task_fetch(m, task, MOOT_FOREVER, &data, &size));
         uint64_t now = resident_bytes();
@@ -233,8 +244,9 @@ static void run_huge(void)
     CHECK_OK(moot_close(m));
     most -= base;
     harness_maximum(&most, 1);
-    if (harness_rank() == 0)
+    if (harness_rank() == 0) {
         printf("window: at most %.0f MB more with huge results\n", (double)most / 1e6);
+    }
 }
 
 int main(int argc, char **argv)
@@ -245,14 +257,16 @@ int main(int argc, char **argv)
         uint64_t *option = strcmp(argv[i], "--tasks") == 0    ? &tasks
                            : strcmp(argv[i], "--beside") == 0 ? &spinners
                                                               : NULL;
-        if (option != NULL)
+        if (option != NULL) {
             *option = strtoull(argv[i + 1], NULL, 10);
+        }
     }
     harness_case_begin("what is released as one goes is dropped", DEADLINE_S);
     run(tasks, spinners);
     harness_case_end();
-    if (spinners > 0)
+    if (spinners > 0) {
         return harness_close();
+    }
     harness_case_begin("large results that are released are dropped", DEADLINE_S);
     run_large();
     harness_case_end();

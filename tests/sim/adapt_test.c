@@ -80,14 +80,15 @@ static const struct cluster {
      true,
      "kill:r5@50ms"},
 };
-enum { CLUSTERS = sizeof clusters / sizeof *clusters };
+enum { CLUSTERS = sizeof(clusters) / sizeof(*clusters) };
 
 static bool failed;
 
 static void expect(bool good, const char *where, const char *what)
 {
-    if (good)
+    if (good) {
         return;
+    }
     failed = true;
     printf("FAILED %s: %s\n", where, what);
 }
@@ -109,11 +110,13 @@ static void trial_make(const struct cluster *cluster, const char *workload,
                           .faults = TRIAL_PLAN,
                           .plan = plan,
                           .steady = true};
-    if (!workload_parse(workload, &out->workload, &error))
+    if (!workload_parse(workload, &out->workload, &error)) {
         abort();
+    }
     for (int i = 0; i < SETTINGS_MAX && cluster->set[i].setting + cluster->set[i].value;
-         i++)
+         i++) {
         set(out, cluster->set[i].setting, cluster->set[i].value);
+    }
     set(out, TRIAL_HEARTBEAT, cluster->heartbeat_ns);
     set(out, TRIAL_LEASE, 4 * cluster->heartbeat_ns);
     set(out, TRIAL_SUSPECT, 6 * cluster->heartbeat_ns);
@@ -138,9 +141,10 @@ static void run_seeds(const struct trial *trial, uint64_t seeds, struct outcome 
                       strcmp(result.report.check, "quorum lost") == 0;
         out->removed += !good && unfair;
         out->broken += !good && !unfair;
-        if (!good && !unfair)
+        if (!good && !unfair) {
             printf("seed %" PRIu64 ": %s: %s\n", seed, result.report.check,
                    result.report.why);
+        }
         free(result.report.dump);
     }
 }
@@ -163,8 +167,8 @@ static void row_print(const struct cluster *cluster, enum trial_setting setting,
 {
     char text[32], p99[32];
     const struct tally *tally = &outcome->tally;
-    trial_setting_format(setting, value, text, sizeof text);
-    tally_time_format(tally_percentile_ns(&tally->waits, 990), p99, sizeof p99);
+    trial_setting_format(setting, value, text, sizeof(text));
+    tally_time_format(tally_percentile_ns(&tally->waits, 990), p99, sizeof(p99));
     printf("%-15s %-10s %-7s %10.3f %9s %7" PRIu64 " %6" PRIu64 " %9" PRIu64
            " %8" PRIu64 "\n",
            cluster->name, trial_setting_name(setting), text, mean_ms(outcome), p99,
@@ -185,19 +189,23 @@ static void compare(const struct cluster *cluster, const struct trial *base,
     for (int i = 0; i < VALUES_MAX && values[i] != 0; i++) {
         set(&trial, setting, values[i]);
         run(&trial, &outcome);
-        if (outcome.removed > removed_most)
+        if (outcome.removed > removed_most) {
             removed_most = outcome.removed;
-        if (outcome.removed == 0 && (best_ms <= 0 || mean_ms(&outcome) < best_ms))
+        }
+        if (outcome.removed == 0 && (best_ms <= 0 || mean_ms(&outcome) < best_ms)) {
             best_ms = mean_ms(&outcome);
-        if (table)
+        }
+        if (table) {
             row_print(cluster, setting, values[i], &outcome);
+        }
         expect(outcome.broken == 0, cluster->name, "a check failed");
     }
     trial = *base;
     set(&trial, setting, TRIAL_AUTO);
     run(&trial, &outcome);
-    if (table)
+    if (table) {
         row_print(cluster, setting, TRIAL_AUTO, &outcome);
+    }
     printf("%s, %s: %.2f times the best\n", cluster->name, trial_setting_name(setting),
            mean_ms(&outcome) / best_ms);
     expect(outcome.broken == 0, cluster->name, "a check failed");
@@ -263,8 +271,9 @@ static struct plan *plan_of(const char *text)
 {
     struct plan *plan;
     struct plan_error error;
-    if (plan_parse(text, &plan, &error) != MOOT_OK)
+    if (plan_parse(text, &plan, &error) != MOOT_OK) {
         abort();
+    }
     return plan;
 }
 
@@ -272,9 +281,10 @@ int main(int argc, char **argv)
 {
     bool table = argc > 1 && strcmp(argv[1], "--table") == 0;
     struct plan *calm = plan_of("seed:0");
-    if (table)
+    if (table) {
         printf("%-15s %-10s %-7s %10s %9s %7s %6s %9s %8s\n", "cluster", "timer",
                "value", "wait, ms", "p99", "asks", "votes", "needless", "removed");
+    }
     for (int i = 0; i < CLUSTERS; i++) {
         struct plan *death = plan_of(clusters[i].death);
         compare_asks(&clusters[i], calm, table);

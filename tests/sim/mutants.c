@@ -16,7 +16,7 @@
  * survive, and a fault of the simulator's own must be caught.  Prints what killed each,
  * with the line that shows it again, and "N passed, N failed": a survivor is a failure.
  */
-#include "mutant_killers.h"
+#include "tests/sim/mutant_killers.h"
 
 #include "consensus/sim/scenes.h"
 #include <inttypes.h>
@@ -60,19 +60,21 @@ static bool bench_fails(const char *test, enum mutant mutant)
     fflush(stdout); /* once, not by the child as well */
     pid_t child = fork();
     if (child == 0) {
-        char path[sizeof tests_unit + 64];
-        (void)snprintf(path, sizeof path, "%s/%s", tests_unit, test);
+        char path[sizeof(tests_unit) + 64];
+        (void)snprintf(path, sizeof(path), "%s/%s", tests_unit, test);
         if (setenv("MOOT_MUTANT", names[mutant], 1) != 0 ||
             freopen("/dev/null", "w", stdout) == NULL ||
-            freopen("/dev/null", "w", stderr) == NULL)
+            freopen("/dev/null", "w", stderr) == NULL) {
             _exit(127);
+        }
         alarm(BENCH_SECONDS); /* who hangs is killed, too */
         execl(path, path, (char *)NULL);
         _exit(127);
     }
     int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child)
+    if (child < 0 || waitpid(child, &status, 0) != child) {
         abort();
+    }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
         printf("mutants: cannot run %s/%s\n", tests_unit, test);
         exit(2);
@@ -84,7 +86,7 @@ static void hunt_on_bench(enum mutant mutant, const char *test, struct hunt *hun
 {
     hunt->bench = test;
     if (bench_fails(test, mutant)) {
-        (void)snprintf(hunt->check, sizeof hunt->check, "the bench");
+        (void)snprintf(hunt->check, sizeof(hunt->check), "the bench");
         hunt->tree_is_broken = bench_fails(test, MUTANT_NONE);
         _exit(KILLED);
     }
@@ -99,8 +101,9 @@ static bool run_seed(enum mutant mutant, const struct swarm_job *job, uint64_t s
     bool good = swarm_run(job, seed, NULL, &report);
     mutant_on = MUTANT_NONE;
     free(report.dump);
-    if (!good)
-        memcpy(check, report.check, sizeof report.check);
+    if (!good) {
+        memcpy(check, report.check, sizeof(report.check));
+    }
     return good;
 }
 
@@ -110,8 +113,9 @@ static void hunt_in_seed(enum mutant mutant, const struct swarm_job *job, uint64
     char check[32];
     hunt->job = *job;
     hunt->seed = seed;
-    if (run_seed(mutant, job, seed, hunt->check))
+    if (run_seed(mutant, job, seed, hunt->check)) {
         return;
+    }
     hunt->tree_is_broken = !run_seed(MUTANT_NONE, job, seed, check);
     _exit(KILLED);
 }
@@ -123,8 +127,9 @@ static char *tell(size_t scene)
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
     struct sim_report report;
-    if (to == NULL)
+    if (to == NULL) {
         abort();
+    }
     (void)scene_tell(scene, to, &report);
     free(report.dump);
     fclose(to);
@@ -143,7 +148,7 @@ static void hunt_in_scenes(enum mutant mutant, struct hunt *hunt)
         free(before);
         free(after);
         if (!same) {
-            (void)snprintf(hunt->check, sizeof hunt->check, "transcript");
+            (void)snprintf(hunt->check, sizeof(hunt->check), "transcript");
             _exit(KILLED);
         }
     }
@@ -154,23 +159,27 @@ static void hunt_in_scenes(enum mutant mutant, struct hunt *hunt)
 
 static bool has_row(enum mutant mutant)
 {
-    for (size_t i = 0; i < sizeof killers / sizeof killers[0]; i++)
-        if (killers[i].mutant == mutant)
+    for (size_t i = 0; i < sizeof(killers) / sizeof(killers[0]); i++) {
+        if (killers[i].mutant == mutant) {
             return true;
+        }
+    }
     return false;
 }
 
 static void hunt_the_known(enum mutant mutant, struct hunt *hunt)
 {
     hunt->known = true;
-    for (size_t i = 0; i < sizeof killers / sizeof killers[0]; i++) {
+    for (size_t i = 0; i < sizeof(killers) / sizeof(killers[0]); i++) {
         const struct killer *killer = &killers[i];
-        if (killer->mutant != mutant)
+        if (killer->mutant != mutant) {
             continue;
-        if (killer->bench != NULL)
+        }
+        if (killer->bench != NULL) {
             hunt_on_bench(mutant, killer->bench, hunt);
-        else
+        } else {
             hunt_in_seed(mutant, &killer->job, killer->seed, hunt);
+        }
     }
     hunt->known = false;
 }
@@ -179,50 +188,60 @@ static void search(enum mutant mutant, struct hunt *hunt)
 {
     bool views = mutant >= MUTANT_STALEDEC;
     const struct swarm_job *jobs = views ? storms : grounds;
-    size_t count =
-        views ? sizeof storms / sizeof storms[0] : sizeof grounds / sizeof grounds[0];
-    for (uint64_t seed = 1; seed <= (views ? STORM_SEEDS : SWARM_SEEDS); seed++)
-        for (size_t i = 0; i < count; i++)
+    size_t count = views ? sizeof(storms) / sizeof(storms[0])
+                         : sizeof(grounds) / sizeof(grounds[0]);
+    for (uint64_t seed = 1; seed <= (views ? STORM_SEEDS : SWARM_SEEDS); seed++) {
+        for (size_t i = 0; i < count; i++) {
             hunt_in_seed(mutant, &jobs[i], seed, hunt);
+        }
+    }
 }
 
 static void hunt_down(enum mutant mutant, bool anew, struct hunt *hunt)
 {
-    if (!anew)
+    if (!anew) {
         hunt_the_known(mutant, hunt);
-    else
+    } else {
         search(mutant, hunt);
-    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
+    }
+    for (size_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++) {
         hunt_on_bench(mutant, benches[i], hunt);
+    }
     hunt_in_scenes(mutant, hunt);
-    if (!anew)
+    if (!anew) {
         search(mutant, hunt);
+    }
 }
 
 /* True if it was killed; says by what in `hunt`. */
 static bool run_hunt(enum mutant mutant, bool anew, struct hunt *hunt)
 {
-    struct hunt *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
+    struct hunt *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
+    if (shared == MAP_FAILED) {
         abort();
+    }
     fflush(stdout); /* once, not by the child as well */
     pid_t child = fork();
     if (child == 0) {
-        if (freopen("/dev/null", "w", stderr) == NULL) /* assertions speak */
+        if (freopen("/dev/null", "w", stderr) == NULL) { /* assertions speak */
             _exit(2);
+        }
         hunt_down(mutant, anew, shared);
         _exit(SURVIVED);
     }
     int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child)
+    if (child < 0 || waitpid(child, &status, 0) != child) {
         abort();
-    if (WIFEXITED(status) && WEXITSTATUS(status) > KILLED)
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) > KILLED) {
         exit(2); /* it has said why */
-    if (!WIFEXITED(status))
-        (void)snprintf(shared->check, sizeof shared->check, "an assertion");
+    }
+    if (!WIFEXITED(status)) {
+        (void)snprintf(shared->check, sizeof(shared->check), "an assertion");
+    }
     *hunt = *shared;
-    munmap(shared, sizeof *shared);
+    munmap(shared, sizeof(*shared));
     return !WIFEXITED(status) || WEXITSTATUS(status) != SURVIVED;
 }
 
@@ -231,38 +250,45 @@ static bool run_hunt(enum mutant mutant, bool anew, struct hunt *hunt)
 static void print_killer(enum mutant mutant, const struct hunt *hunt)
 {
     printf("%s killed by %s: ", names[mutant], hunt->check);
-    if (hunt->scene != NULL)
+    if (hunt->scene != NULL) {
         printf("transcript_test %s\n", hunt->scene);
-    else if (hunt->bench != NULL)
+    } else if (hunt->bench != NULL) {
         printf("MOOT_MUTANT=%s tests/unit/%s\n", names[mutant], hunt->bench);
-    else
+    } else {
         swarm_print_replay(&hunt->job, hunt->seed, stdout);
+    }
 }
 
 static void print_row(enum mutant mutant, const struct hunt *hunt)
 {
     const struct swarm_job *job = &hunt->job;
-    if (hunt->scene != NULL)
+    if (hunt->scene != NULL) {
         return;
+    }
     if (hunt->bench != NULL) {
         printf("    {MUTANT_%s, .bench = \"%s\"},\n", names[mutant], hunt->bench);
         return;
     }
     printf("    {MUTANT_%s, {.ranks = %" PRIu32 ", .tasks = %" PRIu32, names[mutant],
            job->ranks, job->tasks);
-    if (job->features != 0)
+    if (job->features != 0) {
         printf(", .features = %" PRIu32, job->features);
+    }
     printf("%s%s%s%s", job->presses ? ", .presses = true" : "",
            job->agree ? ", .agree = true" : "", job->calm ? ", .calm = true" : "",
            job->storm ? ", .storm = true" : "");
-    if (job->drops)
+    if (job->drops) {
         printf(", .drops = true");
-    if (job->cancels)
+    }
+    if (job->cancels) {
         printf(", .cancels = true");
-    if (job->newcomers != 0)
+    }
+    if (job->newcomers != 0) {
         printf(", .newcomers = %" PRIu32, job->newcomers);
-    if (job->direct_max != 0)
+    }
+    if (job->direct_max != 0) {
         printf(", .direct_max = %" PRIu32, job->direct_max);
+    }
     printf("}, .seed = %" PRIu64 "},\n", hunt->seed);
 }
 
@@ -273,14 +299,17 @@ static bool run_mutant(enum mutant mutant, bool anew)
         printf("%s SURVIVES\n", names[mutant]);
         return false;
     }
-    if (anew)
+    if (anew) {
         print_row(mutant, &hunt);
-    else
+    } else {
         print_killer(mutant, &hunt);
-    if (!anew && !hunt.known && has_row(mutant))
+    }
+    if (!anew && !hunt.known && has_row(mutant)) {
         printf("%s is killed no more by its row in mutant_killers.h\n", names[mutant]);
-    if (hunt.tree_is_broken)
+    }
+    if (hunt.tree_is_broken) {
         printf("FAILED %s: and so it does without the mutant\n", names[mutant]);
+    }
     return !hunt.tree_is_broken;
 }
 
@@ -291,7 +320,7 @@ static bool the_unbroken_survives(void)
 {
     struct hunt hunt;
     char check[32];
-    for (size_t i = 0; i < sizeof killers / sizeof killers[0]; i++) {
+    for (size_t i = 0; i < sizeof(killers) / sizeof(killers[0]); i++) {
         const struct killer *killer = &killers[i];
         if (killer->bench == NULL &&
             !run_seed(MUTANT_NONE, &killer->job, killer->seed, check)) {
@@ -300,11 +329,12 @@ static bool the_unbroken_survives(void)
             return false;
         }
     }
-    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
+    for (size_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++) {
         if (bench_fails(benches[i], MUTANT_NONE)) {
             printf("FAILED canary: %s fails without a mutant\n", benches[i]);
             return false;
         }
+    }
     (void)hunt;
     return true;
 }
@@ -314,9 +344,11 @@ static bool a_broken_harness_is_caught(void)
     char check[32] = "";
     const struct swarm_job job = {
         .ranks = 4, .tasks = 40, .storm = true, .canary = SIM_CANARY_RUN_TWICE};
-    for (uint64_t seed = 1; seed <= 60; seed++)
-        if (!run_seed(MUTANT_NONE, &job, seed, check))
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        if (!run_seed(MUTANT_NONE, &job, seed, check)) {
             return strcmp(check, sim_canary_check(SIM_CANARY_RUN_TWICE)) == 0;
+        }
+    }
     printf("FAILED canary: nobody sees a task that runs twice\n");
     return false;
 }
@@ -326,13 +358,15 @@ int main(int argc, char **argv)
     bool anew = argc > 1 && strcmp(argv[1], "--table") == 0;
     int first = anew ? 2 : 1;
     uint32_t passed = 0, failed = 0;
-    (void)snprintf(tests_unit, sizeof tests_unit, "%s/../unit", dirname(argv[0]));
+    (void)snprintf(tests_unit, sizeof(tests_unit), "%s/../unit", dirname(argv[0]));
     for (int mutant = 1; mutant < MUTANT_END; mutant++) {
         bool named = argc == first;
-        for (int i = first; i < argc; i++)
+        for (int i = first; i < argc; i++) {
             named |= strcmp(argv[i], names[mutant]) == 0;
-        if (!named)
+        }
+        if (!named) {
             continue;
+        }
         bool killed = run_mutant((enum mutant)mutant, anew);
         passed += killed;
         failed += !killed;

@@ -74,11 +74,12 @@ static void run_here(struct run *run)
     }
     static struct tally tally;
     struct trial_result result;
-    memset(&tally, 0, sizeof tally);
+    memset(&tally, 0, sizeof(tally));
     run->good = trial_run(&trial, 1, NULL, &tally, &result);
-    if (!run->good)
+    if (!run->good) {
         printf("FAILED %s: %s\n%s\n", result.report.check, result.report.why,
                result.report.dump != NULL ? result.report.dump : "");
+    }
     free(result.report.dump);
     judge(&tally, run);
     struct rusage usage;
@@ -92,17 +93,18 @@ static void run_one(struct run *run)
 {
     int ends[2];
     fflush(stdout);
-    if (pipe(ends) != 0)
+    if (pipe(ends) != 0) {
         abort();
+    }
     pid_t child = fork();
     if (child == 0) {
         run_here(run);
         fflush(stdout);
-        _exit(write(ends[1], run, sizeof *run) == (ssize_t)sizeof *run ? 0 : 1);
+        _exit(write(ends[1], run, sizeof(*run)) == (ssize_t)sizeof(*run) ? 0 : 1);
     }
     close(ends[1]);
-    run->good = child > 0 && read(ends[0], run, sizeof *run) == (ssize_t)sizeof *run &&
-                run->good;
+    run->good = child > 0 &&
+                read(ends[0], run, sizeof(*run)) == (ssize_t)sizeof(*run) && run->good;
     close(ends[0]);
     waitpid(child, NULL, 0);
 }
@@ -121,8 +123,9 @@ static void print_head(void)
 static void print_run(const struct run *run)
 {
     char vote[32] = "-";
-    if (run->votes > 0)
-        (void)snprintf(vote, sizeof vote, "%.2f", run->vote_messages);
+    if (run->votes > 0) {
+        (void)snprintf(vote, sizeof(vote), "%.2f", run->vote_messages);
+    }
     printf("| %" PRIu32 " | %" PRIu32 " | %s | %" PRIu64
            " | %s | %.0f | %.0f | %.1f kB | %.1f B | %.4f B | %.0f | %.1f |\n",
            run->ranks, run->tasks, run->workload, run->votes, vote, run->messages,
@@ -148,7 +151,7 @@ static int table(void)
     };
     bool good = true;
     print_head();
-    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
         run_one(&runs[i]);
         print_run(&runs[i]);
         good = good && runs[i].good;
@@ -173,8 +176,9 @@ static const struct {
 static uint32_t complain(const struct run *run, const char *what, double value,
                          double bound)
 {
-    if (value <= bound)
+    if (value <= bound) {
         return 0;
+    }
     printf("%s %" PRIu32 " ranks, %s: %s is %.3f, more than %.3f\n",
            run->direct_max != 0 ? "broken, as it has to be:" : "FAILED", run->ranks,
            run->workload, what, value, bound);
@@ -224,8 +228,9 @@ static int quick(void)
         run_one(&skip);
         print_run(&skip);
         wrong += check_agreeing(&agree) + check_diverging(&skip);
-        if (sizes[i].ranks > 64)
+        if (sizes[i].ranks > 64) {
             wrong += check_growth(&agree) + check_growth(&skip);
+        }
         checked += 2;
     }
     /* The bounds are worth what they catch: here everyone tells everyone. */
@@ -243,10 +248,12 @@ static int quick(void)
 
 int main(int argc, char **argv)
 {
-    if (argc == 1)
+    if (argc == 1) {
         return quick();
-    if (argc == 2 && strcmp(argv[1], "--table") == 0)
+    }
+    if (argc == 2 && strcmp(argv[1], "--table") == 0) {
         return table();
+    }
     if (argc >= 5 && strcmp(argv[1], "--run") == 0) {
         struct run run = {.ranks = (uint32_t)strtoul(argv[2], NULL, 10),
                           .tasks = (uint32_t)strtoul(argv[3], NULL, 10),

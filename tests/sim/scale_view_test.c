@@ -68,8 +68,9 @@ static bool run(uint32_t ranks, const char *faults, struct seen *seen)
     struct plan *given = NULL, plan;
     struct program *program =
         workload_program(&workload, 1, ranks, TASKS, &script_error);
-    if (program == NULL || plan_parse(faults, &given, &error) != MOOT_OK)
+    if (program == NULL || plan_parse(faults, &given, &error) != MOOT_OK) {
         abort();
+    }
     struct sim_weather weather = {.latency_ns = LATENCY_NS,
                                   .poll_ns = 1,
                                   .step_ns = 1000,
@@ -93,8 +94,9 @@ static bool run(uint32_t ranks, const char *faults, struct seen *seen)
                                         .watcher_count = 1};
     struct sim_report report;
     bool good = sim_run(&options, &report);
-    if (!good)
+    if (!good) {
         printf("FAILED %s: %s\n", report.check, report.why);
+    }
     free(report.dump);
     storm_release(&storm);
     plan_free(given);
@@ -117,25 +119,29 @@ static bool check(uint32_t ranks, const char *faults, const struct seen *seen,
                  steps(seen->first_ns, seen->settled_ns) <= 5 * depth + 4;
     bool cheap = seen->messages <= (uint64_t)MESSAGES_PER_MEMBER * ranks;
     bool good = all && (deaths > 1 || (quick && cheap));
-    if (!good)
+    if (!good) {
         printf("FAILED %" PRIu32 " ranks, %s: %" PRIu64 " died, %" PRIu32
                " entered view %" PRIu64 ", after %.1f steps, settled after %.1f, by "
                "%.1f messages a rank\n",
                ranks, faults, seen->crashes, seen->entered, seen->epoch,
                steps(seen->first_ns, seen->last_ns),
                steps(seen->first_ns, seen->settled_ns), (double)seen->messages / ranks);
+    }
     return good;
 }
 
 static uint32_t an_elector(uint32_t ranks)
 {
     struct rankset members = {0}, electors = {0};
-    uint32_t *machines = calloc(ranks, sizeof *machines);
-    for (uint32_t rank = 0; rank < ranks; rank++)
-        if (machines == NULL || !rankset_add(&members, rank))
+    uint32_t *machines = calloc(ranks, sizeof(*machines));
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        if (machines == NULL || !rankset_add(&members, rank)) {
             abort();
-    if (!electorate_of(&members, machines, 64, &electors))
+        }
+    }
+    if (!electorate_of(&members, machines, 64, &electors)) {
         abort();
+    }
     uint32_t elector = rankset_next(&electors, 1);
     rankset_release(&members);
     rankset_release(&electors);
@@ -157,12 +163,12 @@ static void print_row(uint32_t ranks, const char *faults, const struct seen *see
 static bool run_size(uint32_t ranks, bool table)
 {
     char plans[5][64];
-    (void)snprintf(plans[0], sizeof plans[0], "kill:r%" PRIu32 "@100us", ranks - 1);
-    (void)snprintf(plans[1], sizeof plans[1], "kill:r1@100us");
-    (void)snprintf(plans[2], sizeof plans[2], "kill:r0@100us");
-    (void)snprintf(plans[3], sizeof plans[3], "kill:r%" PRIu32 "@100us",
+    (void)snprintf(plans[0], sizeof(plans[0]), "kill:r%" PRIu32 "@100us", ranks - 1);
+    (void)snprintf(plans[1], sizeof(plans[1]), "kill:r1@100us");
+    (void)snprintf(plans[2], sizeof(plans[2]), "kill:r0@100us");
+    (void)snprintf(plans[3], sizeof(plans[3]), "kill:r%" PRIu32 "@100us",
                    an_elector(ranks));
-    (void)snprintf(plans[4], sizeof plans[4],
+    (void)snprintf(plans[4], sizeof(plans[4]),
                    "kill:r%" PRIu32 "@100us,kill:r1@view.enter", ranks - 1);
     bool good = true;
     for (int i = 0; i < (table ? 2 : 5); i++) {
@@ -170,9 +176,10 @@ static bool run_size(uint32_t ranks, bool table)
         clock_t start = clock();
         bool ran = run(ranks, plans[i], &seen);
         good &= ran && check(ranks, plans[i], &seen, i == 4 ? 2 : 1);
-        if (table)
+        if (table) {
             print_row(ranks, plans[i], &seen,
                       (double)(clock() - start) / CLOCKS_PER_SEC);
+        }
     }
     return good;
 }
@@ -182,14 +189,17 @@ int main(int argc, char **argv)
     bool table = argc == 2 && strcmp(argv[1], "--table") == 0;
     static const uint32_t quick[] = {80, 200, 512}, large[] = {512, 1000, 4096};
     uint32_t passed = 0;
-    if (!hashing_init() || (argc > 1 && !table))
+    if (!hashing_init() || (argc > 1 && !table)) {
         return 2;
-    if (table)
+    }
+    if (table) {
         printf("| ranks | death | ms to the first entry | steps to the last | steps "
                "until all settled | messages per rank | seconds |\n"
                "|---|---|---|---|---|---|---|\n");
-    for (int i = 0; i < 3; i++)
+    }
+    for (int i = 0; i < 3; i++) {
         passed += run_size(table ? large[i] : quick[i], table);
+    }
     printf("%" PRIu32 " passed, %" PRIu32 " failed\n", passed, 3 - passed);
     return passed == 3 ? 0 : 1;
 }

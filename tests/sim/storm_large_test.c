@@ -30,8 +30,9 @@ static struct trial trial_of(const char *workload, uint32_t ranks, uint32_t newc
     struct plan_error error;
     struct trial trial = {
         .ranks = ranks - newcomers, .newcomers = newcomers, .tasks = tasks};
-    if (!workload_parse(workload, &trial.workload, &error))
+    if (!workload_parse(workload, &trial.workload, &error)) {
         abort();
+    }
     return trial;
 }
 
@@ -50,8 +51,9 @@ static bool run_row(size_t row, struct tally *tally)
                                   rows[row].newcomers, rows[row].tasks);
     for (uint64_t seed = 1; seed <= rows[row].seeds; seed++) {
         static struct trial_result result;
-        if (run(&trial, seed, tally, &result))
+        if (run(&trial, seed, tally, &result)) {
             continue;
+        }
         good = false;
         printf("FAILED %s: %s\n  replay: moot sim --ranks %" PRIu32
                " --newcomers %" PRIu32 " --seed %" PRIu64
@@ -72,8 +74,9 @@ static bool canary_is_seen(enum sim_canary canary)
         struct trial trial = trial_of("once:0.1", 128, 0, 12);
         trial.canary = canary;
         if (!run(&trial, seed, &tally, &result) &&
-            strcmp(result.report.check, wanted) == 0)
+            strcmp(result.report.check, wanted) == 0) {
             return true;
+        }
     }
     printf("FAILED canary %s: the check \"%s\" does not see it among 128 ranks\n",
            sim_canary_name(canary), wanted);
@@ -85,10 +88,11 @@ static bool something_happened(const struct tally *tally)
 {
     bool good = tally->views >= 10 && tally->deaths >= 5 && tally->joined >= 3 &&
                 tally->fired[PLAN_PART] > 0 && tally->fired[PLAN_DROP] > 0;
-    if (!good)
+    if (!good) {
         printf("FAILED: %" PRIu64 " views, %" PRIu64 " deaths, %" PRIu64
                " joined: that is not a storm\n",
                tally->views, tally->deaths, tally->joined);
+    }
     return good;
 }
 
@@ -101,14 +105,15 @@ int main(void)
         SIM_CANARY_NEEDLESS_VIEW, SIM_CANARY_OTHER_VIEW,     SIM_CANARY_LOSE_ACK,
         SIM_CANARY_LATE_RESULT};
     uint32_t passed = 0, failed = 0;
-    if (!hashing_init())
+    if (!hashing_init()) {
         return 2;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         bool good = run_row(i, &tally);
         passed += good;
         failed += !good;
     }
-    for (size_t i = 0; i < sizeof canaries / sizeof canaries[0]; i++) {
+    for (size_t i = 0; i < sizeof(canaries) / sizeof(canaries[0]); i++) {
         bool good = canary_is_seen(canaries[i]);
         passed += good;
         failed += !good;

@@ -47,8 +47,9 @@ static void add_hits(struct tally *tally, const struct batch *batch, uint64_t se
 {
     struct plan plan;
     swarm_plan(&batch->job, seed, &plan);
-    for (uint32_t i = 0; i < plan.rule_count; i++)
+    for (uint32_t i = 0; i < plan.rule_count; i++) {
         tally->fired[plan.rules[i].fault] += hits->fired[i];
+    }
 }
 
 static void print_counts(const struct sim_counts *counts)
@@ -63,9 +64,10 @@ static void print_counts(const struct sim_counts *counts)
 static void print_fired(const struct tally *tally)
 {
     printf("fired:");
-    for (int fault = 0; fault < PLAN_FAULT_END; fault++)
+    for (int fault = 0; fault < PLAN_FAULT_END; fault++) {
         printf(" %s %" PRIu64, plan_fault_name((enum plan_fault)fault),
                tally->fired[fault]);
+    }
     printf("\ndigest: %016" PRIx64 "\n", tally->digest);
 }
 
@@ -76,21 +78,24 @@ static void run_seed(const struct batch *batch, uint64_t seed, struct tally *tal
     if (good && seed % 64 == 0) {
         (void)swarm_run(&batch->job, seed, NULL, &again);
         free(again.dump);
-        if (memcmp(report.digest, again.digest, sizeof report.digest) != 0) {
+        if (memcmp(report.digest, again.digest, sizeof(report.digest)) != 0) {
             good = false;
-            (void)snprintf(report.check, sizeof report.check, "digest");
-            (void)snprintf(report.why, sizeof report.why, "a second run differs");
+            (void)snprintf(report.check, sizeof(report.check), "digest");
+            (void)snprintf(report.why, sizeof(report.why), "a second run differs");
         }
     }
     tally->passed += good;
     tally->failed += !good;
     add_counts(&tally->counts, &report.counts);
-    for (size_t i = 0; i < sizeof report.digest; i++)
+    for (size_t i = 0; i < sizeof(report.digest); i++) {
         tally->digest = (tally->digest ^ report.digest[i]) * UINT64_C(0x100000001b3);
-    if (batch->summary)
+    }
+    if (batch->summary) {
         add_hits(tally, batch, seed, &report.hits);
-    if (batch->verbose)
+    }
+    if (batch->verbose) {
         print_counts(&report.counts);
+    }
     if (!good) {
         printf("FAILED %s: %s\n%s  replay: ", report.check, report.why,
                report.dump != NULL ? report.dump : "");
@@ -102,8 +107,9 @@ static void run_seed(const struct batch *batch, uint64_t seed, struct tally *tal
 
 static void run_batch(const struct batch *batch, struct tally *tally)
 {
-    for (uint64_t seed = batch->seed_first; seed <= batch->seed_last; seed++)
+    for (uint64_t seed = batch->seed_first; seed <= batch->seed_last; seed++) {
         run_seed(batch, seed, tally);
+    }
     if (batch->summary) {
         print_counts(&tally->counts);
         print_fired(tally);
@@ -116,8 +122,9 @@ static void run_canaries(struct tally *tally)
 {
     for (int canary = 1; canary < SIM_CANARY_END; canary++) {
         const char *wanted = sim_canary_check((enum sim_canary)canary);
-        if (canary == SIM_CANARY_VOTE || canary == SIM_CANARY_SECOND_RESULT)
+        if (canary == SIM_CANARY_VOTE || canary == SIM_CANARY_SECOND_RESULT) {
             continue;
+        }
         bool caught = false;
         for (uint64_t seed = 1; seed <= 60 && !caught; seed++) {
             struct swarm_job job = {.ranks = 4,
@@ -130,9 +137,10 @@ static void run_canaries(struct tally *tally)
                      strcmp(report.check, wanted) == 0;
             free(report.dump);
         }
-        if (!caught)
+        if (!caught) {
             printf("FAILED canary %s: the check \"%s\" does not see it\n",
                    sim_canary_name((enum sim_canary)canary), wanted);
+        }
         tally->passed += caught;
         tally->failed += !caught;
     }
@@ -308,16 +316,17 @@ static const struct {
 
 static void run_kept(struct tally *tally)
 {
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
         struct plan *plan = NULL;
-        if (plan_parse(kept[i].plan, &plan, NULL) != MOOT_OK)
+        if (plan_parse(kept[i].plan, &plan, NULL) != MOOT_OK) {
             abort();
+        }
         struct batch batch = {.job = kept[i].job};
         batch.job.plan = plan;
         run_seed(&batch, kept[i].seed, tally);
         plan_free(plan);
     }
-    for (size_t i = 0; i < sizeof kept_leaves / sizeof kept_leaves[0]; i++) {
+    for (size_t i = 0; i < sizeof(kept_leaves) / sizeof(kept_leaves[0]); i++) {
         struct batch batch = {.job = kept_leaves[i].job};
         run_seed(&batch, kept_leaves[i].seed, tally);
     }
@@ -327,7 +336,7 @@ static void run_quick_set(struct tally *tally)
 {
     run_canaries(tally);
     run_kept(tally);
-    for (size_t i = 0; i < sizeof quick_set / sizeof quick_set[0]; i++)
+    for (size_t i = 0; i < sizeof(quick_set) / sizeof(quick_set[0]); i++) {
         for (uint32_t ranks = quick_set[i].ranks_first;
              ranks <= quick_set[i].ranks_last; ranks++) {
             struct batch batch = {
@@ -338,6 +347,7 @@ static void run_quick_set(struct tally *tally)
             batch.job.ranks = ranks;
             run_batch(&batch, tally);
         }
+    }
 }
 
 /* --- Arguments -------------------------------------------------------------------- */
@@ -351,12 +361,14 @@ static bool parse_number(const char *text, uint64_t max, uint64_t *out, char **e
 static bool parse_seeds(const char *text, struct batch *batch)
 {
     char *end;
-    if (!parse_number(text, UINT64_MAX, &batch->seed_first, &end))
+    if (!parse_number(text, UINT64_MAX, &batch->seed_first, &end)) {
         return false;
+    }
     batch->seed_last = batch->seed_first;
     if (strncmp(end, "..", 2) == 0 &&
-        !parse_number(end + 2, UINT64_MAX, &batch->seed_last, &end))
+        !parse_number(end + 2, UINT64_MAX, &batch->seed_last, &end)) {
         return false;
+    }
     return *end == '\0' && batch->seed_last >= batch->seed_first;
 }
 
@@ -364,28 +376,36 @@ static bool parse_count(const char *text, uint64_t max, uint32_t *out)
 {
     char *end;
     uint64_t number;
-    if (!parse_number(text, max, &number, &end) || *end != '\0')
+    if (!parse_number(text, max, &number, &end) || *end != '\0') {
         return false;
+    }
     *out = (uint32_t)number;
     return true;
 }
 
 static bool parse_flag(const char *word, struct batch *batch)
 {
-    if (strcmp(word, "--drops") == 0)
+    if (strcmp(word, "--drops") == 0) {
         return batch->job.drops = true;
-    if (strcmp(word, "--presses") == 0)
+    }
+    if (strcmp(word, "--presses") == 0) {
         return batch->job.presses = true;
-    if (strcmp(word, "--cancels") == 0)
+    }
+    if (strcmp(word, "--cancels") == 0) {
         return batch->job.cancels = true;
-    if (strcmp(word, "--calm") == 0)
+    }
+    if (strcmp(word, "--calm") == 0) {
         return batch->job.calm = true;
-    if (strcmp(word, "--leaves") == 0)
+    }
+    if (strcmp(word, "--leaves") == 0) {
         return batch->job.leaves = true;
-    if (strcmp(word, "--verbose") == 0)
+    }
+    if (strcmp(word, "--verbose") == 0) {
         return batch->verbose = true;
-    if (strcmp(word, "--summary") == 0)
+    }
+    if (strcmp(word, "--summary") == 0) {
         return batch->summary = true;
+    }
     return false;
 }
 
@@ -398,7 +418,7 @@ static bool parse_faults(const char *text, struct batch *batch)
         return true;
     }
     char story[PLAN_ALLOWED_BYTES + 1024];
-    plan_error_format(text, &error, story, sizeof story);
+    plan_error_format(text, &error, story, sizeof(story));
     fprintf(stderr, "%s", story);
     return false;
 }
@@ -406,28 +426,36 @@ static bool parse_faults(const char *text, struct batch *batch)
 static bool parse_value(const char *word, const char *value, struct batch *batch)
 {
     struct swarm_job *job = &batch->job;
-    if (strcmp(word, "--ranks") == 0)
+    if (strcmp(word, "--ranks") == 0) {
         return parse_count(value, PROGRAM_RANKS_MAX, &job->ranks) && job->ranks > 0;
-    if (strcmp(word, "--tasks") == 0)
+    }
+    if (strcmp(word, "--tasks") == 0) {
         return parse_count(value, 100000, &job->tasks);
-    if (strcmp(word, "--features") == 0)
+    }
+    if (strcmp(word, "--features") == 0) {
         return parse_count(value, PROGRAM_ALL, &job->features);
-    if (strcmp(word, "--faults") == 0)
+    }
+    if (strcmp(word, "--faults") == 0) {
         return parse_faults(value, batch);
-    if (strcmp(word, "--newcomers") == 0)
+    }
+    if (strcmp(word, "--newcomers") == 0) {
         return parse_count(value, 4, &job->newcomers);
-    if (strcmp(word, "--direct-max") == 0)
+    }
+    if (strcmp(word, "--direct-max") == 0) {
         return parse_count(value, 64, &job->direct_max);
-    if (strcmp(word, "--seed") == 0 || strcmp(word, "--seeds") == 0)
+    }
+    if (strcmp(word, "--seed") == 0 || strcmp(word, "--seeds") == 0) {
         return parse_seeds(value, batch);
+    }
     return false;
 }
 
 static bool parse(int count, char **words, struct batch *batch)
 {
     for (int i = 1; i < count; i++) {
-        if (parse_flag(words[i], batch))
+        if (parse_flag(words[i], batch)) {
             continue;
+        }
         if (i + 1 == count || !parse_value(words[i], words[i + 1], batch)) {
             fprintf(stderr, "storm_test: cannot use \"%s\"\n", words[i]);
             return false;
@@ -443,12 +471,14 @@ int main(int argc, char **argv)
     struct batch batch = {.job = {.ranks = 4, .tasks = 20, .storm = true},
                           .seed_first = 1,
                           .seed_last = 1};
-    if (!parse(argc, argv, &batch))
+    if (!parse(argc, argv, &batch)) {
         return 2;
-    if (argc == 1)
+    }
+    if (argc == 1) {
         run_quick_set(&tally);
-    else
+    } else {
         run_batch(&batch, &tally);
+    }
     printf("%" PRIu64 " passed, %" PRIu64 " failed\n", tally.passed, tally.failed);
     return tally.failed == 0 ? 0 : 1;
 }

@@ -32,14 +32,18 @@ static void print_counts(const struct sim_report *report)
 {
     printf("%.3f ms, %" PRIu64 " events;", (double)report->end_ns / 1e6,
            report->counts.events);
-    for (int i = 0; i < MESSAGE_TYPE_END; i++)
-        if (report->counts.sent[i] != 0)
+    for (int i = 0; i < MESSAGE_TYPE_END; i++) {
+        if (report->counts.sent[i] != 0) {
             printf(" %s %" PRIu64, message_type_name((enum message_type)i),
                    report->counts.sent[i]);
-    for (int i = 0; i < EVIDENCE_END; i++)
-        if (report->counts.yields[i] != 0)
+        }
+    }
+    for (int i = 0; i < EVIDENCE_END; i++) {
+        if (report->counts.yields[i] != 0) {
             printf(" %s-votes %" PRIu64, evidence_name((enum evidence)i),
                    report->counts.yields[i]);
+        }
+    }
     printf("\n");
 }
 
@@ -50,14 +54,15 @@ static void run_seed(const struct batch *batch, uint64_t seed, struct tally *tal
     if (good && seed % 64 == 0) {
         good = swarm_run(&batch->job, seed, NULL, &again);
         free(again.dump);
-        if (memcmp(report.digest, again.digest, sizeof report.digest) != 0) {
+        if (memcmp(report.digest, again.digest, sizeof(report.digest)) != 0) {
             good = false;
-            (void)snprintf(report.check, sizeof report.check, "digest");
-            (void)snprintf(report.why, sizeof report.why, "a second run differs");
+            (void)snprintf(report.check, sizeof(report.check), "digest");
+            (void)snprintf(report.why, sizeof(report.why), "a second run differs");
         }
     }
-    if (batch->verbose)
+    if (batch->verbose) {
         print_counts(&report);
+    }
     tally->passed += good;
     tally->failed += !good;
     if (!good) {
@@ -70,8 +75,9 @@ static void run_seed(const struct batch *batch, uint64_t seed, struct tally *tal
 
 static void run_batch(const struct batch *batch, struct tally *tally)
 {
-    for (uint64_t seed = batch->seed_first; seed <= batch->seed_last; seed++)
+    for (uint64_t seed = batch->seed_first; seed <= batch->seed_last; seed++) {
         run_seed(batch, seed, tally);
+    }
 }
 
 /* --- Canaries --------------------------------------------------------------------- */
@@ -95,9 +101,10 @@ static void run_canaries(struct tally *tally)
                      strcmp(report.check, wanted) == 0;
             free(report.dump);
         }
-        if (!caught)
+        if (!caught) {
             printf("FAILED canary %s: the check \"%s\" does not see it\n",
                    sim_canary_name((enum sim_canary)canary), wanted);
+        }
         tally->passed += caught;
         tally->failed += !caught;
     }
@@ -130,7 +137,7 @@ static const struct {
 static void run_quick_set(struct tally *tally)
 {
     run_canaries(tally);
-    for (size_t i = 0; i < sizeof quick_set / sizeof quick_set[0]; i++)
+    for (size_t i = 0; i < sizeof(quick_set) / sizeof(quick_set[0]); i++) {
         for (uint32_t ranks = 1; ranks <= 8; ranks++) {
             struct batch batch = {
                 .job = quick_set[i].job,
@@ -140,6 +147,7 @@ static void run_quick_set(struct tally *tally)
             batch.job.ranks = ranks;
             run_batch(&batch, tally);
         }
+    }
 }
 
 /* --- Arguments -------------------------------------------------------------------- */
@@ -153,22 +161,25 @@ static bool parse_number(const char *text, uint64_t max, uint64_t *out, char **e
 static bool parse_seeds(const char *text, struct batch *batch)
 {
     char *end;
-    if (!parse_number(text, UINT64_MAX, &batch->seed_first, &end))
+    if (!parse_number(text, UINT64_MAX, &batch->seed_first, &end)) {
         return false;
+    }
     batch->seed_last = batch->seed_first;
     if (strncmp(end, "..", 2) == 0 &&
-        !parse_number(end + 2, UINT64_MAX, &batch->seed_last, &end))
+        !parse_number(end + 2, UINT64_MAX, &batch->seed_last, &end)) {
         return false;
+    }
     return *end == '\0' && batch->seed_last >= batch->seed_first;
 }
 
 static bool parse_canary(const char *text, struct swarm_job *job)
 {
-    for (int canary = 1; canary < SIM_CANARY_END; canary++)
+    for (int canary = 1; canary < SIM_CANARY_END; canary++) {
         if (strcmp(text, sim_canary_name((enum sim_canary)canary)) == 0) {
             job->canary = (enum sim_canary)canary;
             return true;
         }
+    }
     return false;
 }
 
@@ -176,8 +187,9 @@ static bool parse_count(const char *text, uint64_t max, uint32_t *out)
 {
     char *end;
     uint64_t number;
-    if (!parse_number(text, max, &number, &end) || *end != '\0')
+    if (!parse_number(text, max, &number, &end) || *end != '\0') {
         return false;
+    }
     *out = (uint32_t)number;
     return true;
 }
@@ -189,30 +201,31 @@ static bool parse(int count, char **words, struct batch *batch)
         const char *word = words[i];
         const char *value = i + 1 < count ? words[i + 1] : "";
         bool good = false, flag = false;
-        if (strcmp(word, "--agree") == 0)
+        if (strcmp(word, "--agree") == 0) {
             good = flag = job->agree = true;
-        else if (strcmp(word, "--drops") == 0)
+        } else if (strcmp(word, "--drops") == 0) {
             good = flag = job->drops = true;
-        else if (strcmp(word, "--presses") == 0)
+        } else if (strcmp(word, "--presses") == 0) {
             good = flag = job->presses = true;
-        else if (strcmp(word, "--cancels") == 0)
+        } else if (strcmp(word, "--cancels") == 0) {
             good = flag = job->cancels = true;
-        else if (strcmp(word, "--calm") == 0)
+        } else if (strcmp(word, "--calm") == 0) {
             good = flag = job->calm = true;
-        else if (strcmp(word, "--direct-max") == 0)
+        } else if (strcmp(word, "--direct-max") == 0) {
             good = parse_count(value, 64, &job->direct_max);
-        else if (strcmp(word, "--verbose") == 0)
+        } else if (strcmp(word, "--verbose") == 0) {
             good = flag = batch->verbose = true;
-        else if (strcmp(word, "--ranks") == 0)
+        } else if (strcmp(word, "--ranks") == 0) {
             good = parse_count(value, PROGRAM_RANKS_MAX, &job->ranks) && job->ranks > 0;
-        else if (strcmp(word, "--tasks") == 0)
+        } else if (strcmp(word, "--tasks") == 0) {
             good = parse_count(value, 100000, &job->tasks);
-        else if (strcmp(word, "--features") == 0)
+        } else if (strcmp(word, "--features") == 0) {
             good = parse_count(value, PROGRAM_ALL, &job->features);
-        else if (strcmp(word, "--seed") == 0 || strcmp(word, "--seeds") == 0)
+        } else if (strcmp(word, "--seed") == 0 || strcmp(word, "--seeds") == 0) {
             good = parse_seeds(value, batch);
-        else if (strcmp(word, "--canary") == 0)
+        } else if (strcmp(word, "--canary") == 0) {
             good = parse_canary(value, job);
+        }
         if (!good) {
             fprintf(stderr, "swarm_test: cannot use \"%s %s\"\n", word, value);
             return false;
@@ -226,12 +239,14 @@ int main(int argc, char **argv)
 {
     struct tally tally = {0};
     struct batch batch = {.job = {.ranks = 4}, .seed_first = 1, .seed_last = 1};
-    if (!parse(argc, argv, &batch))
+    if (!parse(argc, argv, &batch)) {
         return 2;
-    if (argc == 1)
+    }
+    if (argc == 1) {
         run_quick_set(&tally);
-    else
+    } else {
         run_batch(&batch, &tally);
+    }
     printf("%" PRIu64 " passed, %" PRIu64 " failed\n", tally.passed, tally.failed);
     return tally.failed == 0 ? 0 : 1;
 }

@@ -8,7 +8,7 @@
 #ifndef TESTS_SIM_TRACE_RULES_H
 #define TESTS_SIM_TRACE_RULES_H
 
-#include "trace_state.h"
+#include "tests/sim/trace_state.h"
 
 static inline void reject(struct trace *trace, const char *rule, uint32_t rank,
                           uint32_t task, const char *why)
@@ -31,9 +31,11 @@ static inline void reject(struct trace *trace, const char *rule, uint32_t rank,
 
 static inline bool is_listed(const struct program_list *list, uint32_t task)
 {
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->items[i] == task)
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->items[i] == task) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -53,21 +55,23 @@ static inline void lower_bound(struct trace *trace, uint32_t rank, uint32_t task
                                uint64_t bound)
 {
     struct place *place = place_of(trace, rank, task);
-    if (bound >= place->bound)
+    if (bound >= place->bound) {
         return;
+    }
     place->bound = bound;
-    for (uint32_t i = 0; i < task && place->own == OWN_WAIT; i++)
+    for (uint32_t i = 0; i < task && place->own == OWN_WAIT; i++) {
         if (is_missing(trace, rank, task, i)) {
             uint64_t position = place_of(trace, rank, i)->position;
             lower_bound(trace, rank, i, position < bound ? position : bound);
         }
+    }
 }
 
 static inline void own_begins(struct trace *trace, uint32_t rank, uint32_t task)
 {
     struct place *place = place_of(trace, rank, task);
     place->own = OWN_WAIT;
-    for (uint32_t i = 0; i < task; i++)
+    for (uint32_t i = 0; i < task; i++) {
         if (is_missing(trace, rank, task, i)) {
             struct place *input = place_of(trace, rank, i);
             uint64_t bound =
@@ -77,15 +81,18 @@ static inline void own_begins(struct trace *trace, uint32_t rank, uint32_t task)
                 place->unsure || trace->program->tasks[task].cancellers != 0;
             lower_bound(trace, rank, i, bound);
         }
+    }
 }
 
 /* --- Evidence (T5; yield.pml: EVIDENCE) ------------------------------------------ */
 
 static inline bool is_blocked(const struct party *party)
 {
-    for (int i = 0; i < TRACE_LANES_MAX; i++)
-        if (party->lanes[i] == CORE_LANE_RUNNING)
+    for (int i = 0; i < TRACE_LANES_MAX; i++) {
+        if (party->lanes[i] == CORE_LANE_RUNNING) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -97,8 +104,9 @@ static inline uint32_t grounds_of(const struct trace *trace, uint32_t rank,
     const struct party *party = &trace->parties[rank];
     const struct place *place = &party->places[task];
     uint64_t need = place->need;
-    if (place->local_ask && place->bound < need)
+    if (place->local_ask && place->bound < need) {
         need = place->bound;
+    }
     uint32_t grounds = 1u << EVIDENCE_TIMEOUT | 1u << EVIDENCE_QUIET;
     grounds |= (uint32_t)(trace->program->tasks[task].parent != PROGRAM_NONE)
                << EVIDENCE_NESTED;
@@ -119,8 +127,9 @@ static inline void rule_register(struct trace *trace, uint32_t rank, uint32_t ta
     struct place *place = &party->places[task];
     trace->counts[RULE_REGISTER]++;
     place->holds = true;
-    if (on_roll && place->position == 0)
+    if (on_roll && place->position == 0) {
         place->position = ++party->roll_length;
+    }
 }
 
 /* A running kernel that waits for its child passes its own demand on, and so does a
@@ -131,14 +140,17 @@ static inline uint64_t bound_of(const struct trace *trace, uint32_t rank, uint32
     uint64_t bound = places[task].bound;
     for (int32_t parent = trace->program->tasks[task].parent;
          parent != PROGRAM_NONE && places[parent].own == OWN_RUN;
-         parent = trace->program->tasks[parent].parent)
-        if (places[parent].bound < bound)
+         parent = trace->program->tasks[parent].parent) {
+        if (places[parent].bound < bound) {
             bound = places[parent].bound;
-    for (uint32_t user = task + 1; user < trace->program->task_count; user++)
+        }
+    }
+    for (uint32_t user = task + 1; user < trace->program->task_count; user++) {
         if (places[user].own == OWN_WAIT && is_missing(trace, rank, user, task)) {
             uint64_t of_user = bound_of(trace, rank, user);
             bound = of_user < bound ? of_user : bound;
         }
+    }
     return bound;
 }
 
@@ -168,8 +180,9 @@ static inline bool may_pick(struct trace *trace, uint32_t rank, uint32_t task,
                       : place->frozen                     ? "the key is frozen (I8)"
                       : place->rec != REC_NONE            ? "the record is written (I4)"
                                                           : NULL;
-    if (why != NULL)
+    if (why != NULL) {
         reject(trace, rule, rank, task, why);
+    }
     return why == NULL;
 }
 
@@ -198,8 +211,9 @@ static inline void rule_propose(struct trace *trace, uint32_t rank, uint32_t tas
     trace->counts[RULE_PROPOSE]++;
     GUARD(chair_at(trace, task, rank) == rank, "T8", "proposes, and is not the chair");
     if (place->rec == REC_NONE && winner != REC_MAYBE) {
-        if (!may_pick(trace, rank, task, "T8"))
+        if (!may_pick(trace, rank, task, "T8")) {
             return;
+        }
         GUARD(HAS(members_at(trace, rank), winner) &&
                   place_of(trace, (uint32_t)winner, task)->holds,
               "T8", "proposes one that does not hold it");
@@ -234,8 +248,9 @@ static inline void rule_pick(struct trace *trace, uint32_t rank, uint32_t task,
     bool claims = evidence == EVIDENCE_CLAIM;
     const char *rule = claims ? "T2" : "T5";
     trace->counts[claims ? RULE_CLAIM : RULE_YIELD]++;
-    if (!may_pick(trace, rank, task, rule))
+    if (!may_pick(trace, rank, task, rule)) {
         return;
+    }
     if (is_once(trace, task)) {
         rule_propose(trace, rank, task, (int)owner);
         GUARD(place->prop == (int)owner && is_accepted(trace, rank, task), "T8",
@@ -320,8 +335,9 @@ static inline void rule_consume(struct trace *trace, uint32_t rank, uint32_t tas
     GUARD(place->res == REC_NONE || place->res == owner, "consume",
           "a second owner's result (I1)");
     place->res = owner;
-    if (place->have != HAVE_DATA)
+    if (place->have != HAVE_DATA) {
         place->have = bare ? HAVE_BARE : HAVE_DATA;
+    }
 }
 
 /* OWNERS_RESULT and SERVED_RESULT, where they are sent. */
@@ -332,8 +348,9 @@ static inline void rule_result(struct trace *trace, uint32_t rank, uint32_t task
     GUARD(place->res != REC_NONE &&
               sim_uid(trace->sim, (uint32_t)place->res) == owner_uid,
           "RESULT", "sends a result that it has not got");
-    if (place->own == OWN_DONE)
+    if (place->own == OWN_DONE) {
         return;
+    }
     bool chair = chair_at(trace, task, rank) == rank && place->rec == place->res &&
                  has_left(trace, rank, place->rec);
     trace->counts[RULE_SERVE]++;

@@ -135,8 +135,9 @@ struct trace {
 static inline void *trace_alloc(size_t count, size_t size)
 {
     void *memory = calloc(count == 0 ? 1 : count, size);
-    if (memory == NULL)
+    if (memory == NULL) {
         abort();
+    }
     return memory;
 }
 
@@ -186,15 +187,18 @@ static inline uint64_t voters_in(const struct trace *trace, uint32_t task,
     const struct storm *storm = sim_storm(trace->sim);
     struct rankset members = {.low = members_of(trace, epoch)};
     uint32_t hosts[TRACE_RANKS_MAX] = {0}, voters[LIMIT_VOTERS];
-    for (uint32_t i = 0; i < sim_rank_count(trace->sim); i++)
-        if (storm != NULL && storm->hosts != NULL)
+    for (uint32_t i = 0; i < sim_rank_count(trace->sim); i++) {
+        if (storm != NULL && storm->hosts != NULL) {
             hosts[i] = storm->hosts[sim_role(trace->sim, i)];
+        }
+    }
     uint32_t count =
         placement_voters(sim_hash(trace->sim, task), chair_in(trace, task, epoch),
                          &members, hosts, sim_voters(trace->sim), voters);
     uint64_t set = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         set |= BIT(voters[i]);
+    }
     *quorum = count / 2 + 1;
     return set;
 }
@@ -209,9 +213,11 @@ static inline bool is_moved(const struct trace *trace, uint32_t rank, uint32_t t
 {
     const struct party *party = &trace->parties[rank];
     uint32_t chair = chair_at(trace, task, rank);
-    for (uint32_t i = 0; i < party->past.count; i++)
-        if (chair_in(trace, task, party->past.epochs[i]) != chair)
+    for (uint32_t i = 0; i < party->past.count; i++) {
+        if (chair_in(trace, task, party->past.epochs[i]) != chair) {
             return true;
+        }
+    }
     return false;
 }
 

@@ -17,7 +17,7 @@
  */
 #include "consensus/mutant.h"
 #include "consensus/sim/swarm.h"
-#include "trace_watch.h"
+#include "tests/sim/trace_watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,17 +46,19 @@ static void print_replay(const struct swarm_job *job, uint64_t seed)
 static bool run_seed(const struct swarm_job *asked, uint64_t seed, struct tally *tally,
                      bool verbose)
 {
-    struct trace *trace = trace_alloc(1, sizeof *trace);
+    struct trace *trace = trace_alloc(1, sizeof(*trace));
     struct sim_watcher watcher = {trace_see, trace};
     struct swarm_job job = *asked;
     struct sim_report report;
-    if (job.features == 0)
+    if (job.features == 0) {
         job.features = PROGRAM_ALL & ~PROGRAM_SCOPES; /* the model has none */
+    }
     job.witness = &watcher;
     (void)swarm_run(&job, seed, verbose ? stdout : NULL, &report);
     bool good = !trace->rejected;
-    for (int i = 0; i < RULE_END; i++)
+    for (int i = 0; i < RULE_END; i++) {
         tally->counts[i] += trace->counts[i];
+    }
     tally->passed += good;
     tally->failed += !good;
     if (!good) {
@@ -77,8 +79,9 @@ struct batch {
 
 static void run_batch(const struct batch *batch, struct tally *tally)
 {
-    for (uint64_t seed = batch->seed_first; seed <= batch->seed_last; seed++)
+    for (uint64_t seed = batch->seed_first; seed <= batch->seed_last; seed++) {
         (void)run_seed(&batch->job, seed, tally, batch->verbose);
+    }
 }
 
 /* Each on 2 to 8 ranks, seeds 1..seeds. */
@@ -101,13 +104,14 @@ static void print_rules(const struct tally *tally)
         TRACE_RULES(X)
 #undef X
     };
-    for (int i = 0; i < RULE_END; i++)
+    for (int i = 0; i < RULE_END; i++) {
         printf("%12" PRIu64 "  %s\n", tally->counts[i], texts[i]);
+    }
 }
 
 static void run_quick_set(struct tally *tally)
 {
-    for (size_t i = 0; i < sizeof quick_set / sizeof quick_set[0]; i++)
+    for (size_t i = 0; i < sizeof(quick_set) / sizeof(quick_set[0]); i++) {
         for (uint32_t ranks = 2; ranks <= 8; ranks++) {
             struct batch batch = {.job = quick_set[i].job,
                                   .seed_first = 1,
@@ -115,12 +119,14 @@ static void run_quick_set(struct tally *tally)
             batch.job.ranks = ranks;
             run_batch(&batch, tally);
         }
+    }
     print_rules(tally);
-    for (int i = 0; i < RULE_END; i++)
+    for (int i = 0; i < RULE_END; i++) {
         if (tally->counts[i] == 0) {
             printf("FAILED rule number %d was never judged\n", i);
             tally->failed++;
         }
+    }
 }
 
 /* --- Mutants --------------------------------------------------------------------- */
@@ -154,12 +160,14 @@ static const struct swarm_job grounds[] = {
 static void hunt(void)
 {
     struct tally tally = {0};
-    for (uint64_t seed = 1; seed <= 400; seed++)
-        for (size_t i = 0; i < sizeof grounds / sizeof grounds[0]; i++)
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        for (size_t i = 0; i < sizeof(grounds) / sizeof(grounds[0]); i++) {
             if (!run_seed(&grounds[i], seed, &tally, false)) {
                 fflush(stdout);
                 _exit(1);
             }
+        }
+    }
     _exit(0);
 }
 
@@ -173,24 +181,28 @@ static bool is_rejected(enum mutant mutant)
         hunt();
     }
     int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child)
+    if (child < 0 || waitpid(child, &status, 0) != child) {
         abort();
-    if (WIFSIGNALED(status))
+    }
+    if (WIFSIGNALED(status)) {
         printf("an assertion of the core ends it first\n");
-    else if (WEXITSTATUS(status) == 0)
+    } else if (WEXITSTATUS(status) == 0) {
         printf("ACCEPTED\n");
+    }
     return WIFEXITED(status) && WEXITSTATUS(status) == 1;
 }
 
 static int run_mutants(int count, char **names)
 {
     struct tally tally = {0};
-    for (size_t i = 0; i < sizeof hunted / sizeof hunted[0]; i++) {
+    for (size_t i = 0; i < sizeof(hunted) / sizeof(hunted[0]); i++) {
         bool named = count == 0;
-        for (int n = 0; n < count; n++)
+        for (int n = 0; n < count; n++) {
             named |= strcmp(names[n], mutant_names[hunted[i]]) == 0;
-        if (!named)
+        }
+        if (!named) {
             continue;
+        }
         bool rejected = is_rejected(hunted[i]);
         tally.passed += rejected;
         tally.failed += !rejected;
@@ -221,24 +233,30 @@ static bool parse_number(const char *text, uint64_t *out, char **end)
 static bool parse_seeds(const char *text, struct batch *batch)
 {
     char *end;
-    if (!parse_number(text, &batch->seed_first, &end))
+    if (!parse_number(text, &batch->seed_first, &end)) {
         return false;
+    }
     batch->seed_last = batch->seed_first;
-    if (strncmp(end, "..", 2) == 0 && !parse_number(end + 2, &batch->seed_last, &end))
+    if (strncmp(end, "..", 2) == 0 && !parse_number(end + 2, &batch->seed_last, &end)) {
         return false;
+    }
     return *end == '\0' && batch->seed_last >= batch->seed_first;
 }
 
 static bool parse_flag(const char *word, struct batch *batch)
 {
-    if (strcmp(word, "--storm") == 0)
+    if (strcmp(word, "--storm") == 0) {
         return batch->job.storm = true;
-    if (strcmp(word, "--agree") == 0)
+    }
+    if (strcmp(word, "--agree") == 0) {
         return batch->job.agree = true;
-    if (strcmp(word, "--verbose") == 0)
+    }
+    if (strcmp(word, "--verbose") == 0) {
         return batch->verbose = true;
-    if (strcmp(word, "--summary") == 0)
+    }
+    if (strcmp(word, "--summary") == 0) {
         return batch->summary = true;
+    }
     return false;
 }
 
@@ -251,16 +269,19 @@ static bool parse_value(const char *word, const char *value, struct batch *batch
     } numbers[] = {{"--ranks", &batch->job.ranks, 16},
                    {"--tasks", &batch->job.tasks, 1000},
                    {"--newcomers", &batch->job.newcomers, 4}};
-    if (strcmp(word, "--seed") == 0 || strcmp(word, "--seeds") == 0)
+    if (strcmp(word, "--seed") == 0 || strcmp(word, "--seeds") == 0) {
         return parse_seeds(value, batch);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    }
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         char *end;
         uint64_t number;
-        if (strcmp(word, numbers[i].word) != 0)
+        if (strcmp(word, numbers[i].word) != 0) {
             continue;
+        }
         if (!parse_number(value, &number, &end) || *end != '\0' ||
-            number > numbers[i].max)
+            number > numbers[i].max) {
             return false;
+        }
         *numbers[i].out = (uint32_t)number;
         return true;
     }
@@ -270,8 +291,9 @@ static bool parse_value(const char *word, const char *value, struct batch *batch
 static bool parse(int count, char **words, struct batch *batch)
 {
     for (int i = 1; i < count; i++) {
-        if (parse_flag(words[i], batch))
+        if (parse_flag(words[i], batch)) {
             continue;
+        }
         if (i + 1 == count || !parse_value(words[i], words[i + 1], batch)) {
             fprintf(stderr, "trace_test: cannot use \"%s\"\n", words[i]);
             return false;
@@ -286,16 +308,20 @@ int main(int argc, char **argv)
     struct tally tally = {0};
     struct batch batch = {
         .job = {.ranks = 4, .tasks = 20}, .seed_first = 1, .seed_last = 1};
-    if (argc > 1 && strcmp(argv[1], "--mutants") == 0)
+    if (argc > 1 && strcmp(argv[1], "--mutants") == 0) {
         return run_mutants(argc - 2, argv + 2);
-    if (!parse(argc, argv, &batch))
+    }
+    if (!parse(argc, argv, &batch)) {
         return 2;
-    if (argc == 1)
+    }
+    if (argc == 1) {
         run_quick_set(&tally);
-    else
+    } else {
         run_batch(&batch, &tally);
-    if (batch.summary)
+    }
+    if (batch.summary) {
         print_rules(&tally);
+    }
     printf("%" PRIu64 " passed, %" PRIu64 " failed\n", tally.passed, tally.failed);
     return tally.failed == 0 ? 0 : 1;
 }

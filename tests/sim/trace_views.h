@@ -6,7 +6,7 @@
 #ifndef TESTS_SIM_TRACE_VIEWS_H
 #define TESTS_SIM_TRACE_VIEWS_H
 
-#include "trace_rules.h"
+#include "tests/sim/trace_rules.h"
 
 /* What the REPORTs of the view just entered must say of the key. */
 static inline void owe_report(struct trace *trace, uint32_t rank, uint32_t task)
@@ -41,8 +41,9 @@ static inline void gather(struct trace *trace, uint32_t rank, uint32_t from,
         GUARD(place->rep_res == REC_NONE || place->rep_res == (int)entry->owner,
               "Entering", "results of two owners are reported (I7)");
         place->rep_res = (int)entry->owner;
-        if (entry->has_payload)
+        if (entry->has_payload) {
             place->rep_at |= BIT(from);
+        }
         break;
     case REPORT_ACCEPTED:
     case REPORT_MAYBE:
@@ -64,8 +65,9 @@ static inline void gather_own(struct trace *trace, uint32_t rank, uint32_t task)
 {
     const struct place *place = place_of(trace, rank, task);
     struct message_entry entry = {.owner = rank, .what = REPORT_OWN};
-    if (place->owes_own)
+    if (place->owes_own) {
         gather(trace, rank, rank, task, &entry);
+    }
     if (place->owes_result) {
         entry.what = REPORT_RESULT;
         entry.owner = (uint32_t)place->owed_res;
@@ -92,8 +94,9 @@ static inline bool is_conclusive(const struct trace *trace, uint32_t rank,
         uint64_t voters = voters_in(trace, task, epoch, &quorum);
         if (epoch > party->places[task].rep_acc_epoch &&
             !HAS(members, chair_in(trace, task, epoch)) &&
-            count_of(voters & ~members) >= quorum)
+            count_of(voters & ~members) >= quorum) {
             return false;
+        }
     }
     return true;
 }
@@ -103,15 +106,19 @@ static inline int read_key(const struct trace *trace, uint32_t rank, uint32_t ta
 {
     const struct place *place = &trace->parties[rank].places[task];
     if (place->rep_res != REC_NONE &&
-        (place->rep_at != 0 || !has_left(trace, rank, place->rep_res)))
+        (place->rep_at != 0 || !has_left(trace, rank, place->rep_res))) {
         return place->rep_res;
-    if (place->rep_res == REC_NONE && place->rep_own != REC_NONE)
+    }
+    if (place->rep_res == REC_NONE && place->rep_own != REC_NONE) {
         return place->rep_own;
-    if (!is_once(trace, task))
+    }
+    if (!is_once(trace, task)) {
         return REC_NONE; /* with all payloads lost it is run again */
+    }
     if (place->rep_res != REC_NONE || place->rep_maybe ||
-        has_left(trace, rank, place->rep_acc) || !is_conclusive(trace, rank, task))
+        has_left(trace, rank, place->rep_acc) || !is_conclusive(trace, rank, task)) {
         return REC_MAYBE;
+    }
     return REC_NONE;
 }
 
@@ -148,11 +155,13 @@ static inline void rule_settle(struct trace *trace, uint32_t rank)
     GUARD(party->read, "Entering", "settles, and a REPORT is missing");
     for (task = 0; task < trace->tasks; task++) {
         struct place *place = &party->places[task];
-        if (!is_modelled(trace, task) || chair_at(trace, task, rank) != rank)
+        if (!is_modelled(trace, task) || chair_at(trace, task, rank) != rank) {
             continue;
+        }
         place->frozen = false;
-        if (!is_once(trace, task) || place->rec == REC_NONE || is_mere_silence(place))
+        if (!is_once(trace, task) || place->rec == REC_NONE || is_mere_silence(place)) {
             continue;
+        }
         GUARD(is_accepted(trace, rank, task), "Entering",
               "settles, and the record is not accepted again");
         place->prop = place->acc =
@@ -190,16 +199,19 @@ static inline void enter_place(struct trace *trace, uint32_t rank, uint32_t task
     const struct party *party = &trace->parties[rank];
     enter_key(trace, rank, task);
     owe_report(trace, rank, task);
-    if (is_modelled(trace, task) && chair_at(trace, task, rank) == rank)
+    if (is_modelled(trace, task) && chair_at(trace, task, rank) == rank) {
         gather_own(trace, rank, task);
+    }
     if (place->have == HAVE_BARE && has_left(trace, rank, place->res)) {
         place->have = HAVE_NOTHING; /* the bytes went with it */
         place->res = REC_NONE;
     }
     place->local_ask = place->waits > 0;
-    for (uint32_t i = task + 1; i < trace->tasks; i++)
-        if (party->places[i].own == OWN_WAIT && is_missing(trace, rank, i, task))
+    for (uint32_t i = task + 1; i < trace->tasks; i++) {
+        if (party->places[i].own == OWN_WAIT && is_missing(trace, rank, i, task)) {
             place->local_ask = true;
+        }
+    }
 }
 
 static inline void rule_enter(struct trace *trace, uint32_t rank, uint64_t epoch,
@@ -217,16 +229,18 @@ static inline void rule_enter(struct trace *trace, uint32_t rank, uint64_t epoch
     if (party->offer_epoch == epoch) {
         party->past = party->offer;
     } else { /* decided without anybody to tell: its own value */
-        if ((members_at(trace, rank) & ~party->told_settled) == 0)
+        if ((members_at(trace, rank) & ~party->told_settled) == 0) {
             party->past.count = 0;
+        }
         party->past.epochs[party->past.count++] = party->epoch;
     }
     party->epoch = epoch;
     party->reported = BIT(rank);
     party->told_settled = 0;
     party->read = party->settled = false;
-    for (task = 0; task < trace->tasks; task++)
+    for (task = 0; task < trace->tasks; task++) {
         enter_place(trace, rank, task);
+    }
     if (members == BIT(rank)) {
         rule_read(trace, rank);
         rule_settle(trace, rank);
@@ -245,8 +259,9 @@ static inline void rule_hist(struct trace *trace, uint32_t rank,
     GUARD(value->history > 0 && value->past[value->history - 1].epoch == party->epoch,
           "V1", "a past that does not end with the present view");
     while (kept < value->history - 1 && kept < party->past.count &&
-           value->past[kept].epoch == party->past.epochs[kept])
+           value->past[kept].epoch == party->past.epochs[kept]) {
         kept++;
+    }
     bool whole = kept == value->history - 1 && kept == party->past.count;
     bool all = (members_at(trace, rank) & ~trace->views[party->epoch].settled) == 0;
     GUARD(whole || (value->history == 1 && all), "V1",
@@ -261,8 +276,9 @@ static inline void rule_report(struct trace *trace, uint32_t rank, uint32_t to,
     for (uint32_t i = 0; i < report->count; i++) {
         const struct message_entry *entry = &report->entry[i];
         task = sim_task(trace->sim, &entry->hash);
-        if (!is_modelled(trace, task))
+        if (!is_modelled(trace, task)) {
             continue;
+        }
         const struct place *place = place_of(trace, rank, task);
         GUARD(chair_at(trace, task, rank) == to, "Entering",
               "reports to one that is not the chair");
@@ -285,13 +301,15 @@ static inline void rule_report_whole(struct trace *trace, uint32_t rank, uint32_
     uint32_t task;
     for (task = 0; task < trace->tasks; task++) {
         const struct place *place = place_of(trace, rank, task);
-        if (!is_modelled(trace, task) || chair_at(trace, task, rank) != to)
+        if (!is_modelled(trace, task) || chair_at(trace, task, rank) != to) {
             continue;
+        }
         bool own = false, result = false, acceptance = false;
         for (uint32_t i = 0; i < report->count; i++) {
             const struct message_entry *entry = &report->entry[i];
-            if (sim_task(trace->sim, &entry->hash) != task)
+            if (sim_task(trace->sim, &entry->hash) != task) {
                 continue;
+            }
             own |= entry->what == REPORT_OWN;
             result |= entry->what == REPORT_RESULT;
             acceptance |= entry->what == REPORT_ACCEPTED || entry->what == REPORT_MAYBE;

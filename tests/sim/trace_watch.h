@@ -7,18 +7,20 @@
 #ifndef TESTS_SIM_TRACE_WATCH_H
 #define TESTS_SIM_TRACE_WATCH_H
 
-#include "trace_views.h"
+#include "tests/sim/trace_views.h"
 
 /* --- Beginning and ending -------------------------------------------------------- */
 
 static inline void open_party(struct trace *trace, uint32_t rank)
 {
     struct party *party = &trace->parties[rank];
-    party->places = trace_alloc(trace->tasks, sizeof *party->places);
-    for (uint32_t task = 0; task < trace->tasks; task++)
+    party->places = trace_alloc(trace->tasks, sizeof(*party->places));
+    for (uint32_t task = 0; task < trace->tasks; task++) {
         place_init(&party->places[task]);
-    for (int lane = 0; lane < TRACE_LANES_MAX; lane++)
+    }
+    for (int lane = 0; lane < TRACE_LANES_MAX; lane++) {
         party->lanes[lane] = lane == 0 ? CORE_LANE_RUNNING : CORE_LANE_ENDED;
+    }
 }
 
 static inline void open_trace(struct trace *trace, struct sim *sim)
@@ -28,15 +30,17 @@ static inline void open_trace(struct trace *trace, struct sim *sim)
     trace->program = sim_program(sim);
     trace->tasks = trace->program->task_count;
     trace->ranks = sim_rank_limit(sim);
-    if (trace->ranks > TRACE_RANKS_MAX)
+    if (trace->ranks > TRACE_RANKS_MAX) {
         abort();
-    trace->starts = trace_alloc(trace->tasks, sizeof *trace->starts);
+    }
+    trace->starts = trace_alloc(trace->tasks, sizeof(*trace->starts));
     uint32_t first = storm != NULL ? storm->first : trace->program->rank_count;
     uint64_t members = UINT64_MAX >> (64 - first);
     trace->views[1].known = true;
     trace->views[1].members = trace->views[1].settled = members;
-    for (uint32_t rank = 0; rank < trace->ranks; rank++)
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         open_party(trace, rank);
+    }
     for (uint32_t rank = 0; rank < first; rank++) {
         struct party *party = &trace->parties[rank];
         party->epoch = 1;
@@ -68,28 +72,34 @@ static inline void take_report(struct trace *trace, uint32_t rank, uint32_t from
     struct party *party = &trace->parties[rank];
     for (uint32_t i = 0; i < report->count; i++) {
         uint32_t task = sim_task(trace->sim, &report->entry[i].hash);
-        if (is_modelled(trace, task))
+        if (is_modelled(trace, task)) {
             gather(trace, rank, from, task, &report->entry[i]);
+        }
     }
-    if (!report->last || party->read)
+    if (!report->last || party->read) {
         return;
+    }
     party->reported |= BIT(from);
-    if ((members_at(trace, rank) & ~party->reported) == 0)
+    if ((members_at(trace, rank) & ~party->reported) == 0) {
         rule_read(trace, rank);
+    }
 }
 
 static inline void take_motion(struct trace *trace, uint32_t rank, uint32_t from,
                                uint32_t task, const struct message_motion *motion)
 {
     struct place *place = place_of(trace, rank, task);
-    if (motion->final)
+    if (motion->final) {
         return;
+    }
     place->asked |= BIT(from);
     place->hinted |= motion->holds && motion->hint;
-    if (motion->want == WANT_NOTHING)
+    if (motion->want == WANT_NOTHING) {
         return;
-    if (motion->need < place->need)
+    }
+    if (motion->need < place->need) {
         place->need = motion->need;
+    }
     lower_bound(trace, rank, task, motion->need);
 }
 
@@ -97,8 +107,9 @@ static inline void take_decision(struct trace *trace, uint32_t rank, uint32_t ta
                                  const struct message_decision *decision)
 {
     place_of(trace, rank, task)->decided = true;
-    for (size_t i = 0; i < decision->asker_count; i++)
+    for (size_t i = 0; i < decision->asker_count; i++) {
         lower_bound(trace, rank, task, decision->askers[i].need);
+    }
 }
 
 /* A message of the view that the rank is in, from a member. */
@@ -115,12 +126,14 @@ static inline void take(struct trace *trace, uint32_t rank, uint32_t from,
         trace->parties[rank].told_settled |= BIT(from);
         break;
     case MESSAGE_MOTION:
-        if (place != NULL)
+        if (place != NULL) {
             take_motion(trace, rank, from, task, &message->u.motion);
+        }
         break;
     case MESSAGE_DECISION:
-        if (place != NULL)
+        if (place != NULL) {
             take_decision(trace, rank, task, &message->u.decision);
+        }
         break;
     case MESSAGE_ACCEPT:
         if (place != NULL) {
@@ -130,8 +143,9 @@ static inline void take(struct trace *trace, uint32_t rank, uint32_t from,
         }
         break;
     case MESSAGE_ACK:
-        if (place != NULL)
+        if (place != NULL) {
             place->acked |= BIT(from);
+        }
         break;
     default:
         break;
@@ -141,13 +155,15 @@ static inline void take(struct trace *trace, uint32_t rank, uint32_t from,
 static inline void hold(struct trace *trace, uint32_t rank, uint32_t from,
                         const struct message *message)
 {
-    struct letter *letter = trace_alloc(1, sizeof *letter);
+    struct letter *letter = trace_alloc(1, sizeof(*letter));
     struct letter **last = &trace->parties[rank].held;
     *letter = (struct letter){.from = from, .message = message_copy(message)};
-    if (letter->message == NULL)
+    if (letter->message == NULL) {
         abort();
-    while (*last != NULL)
+    }
+    while (*last != NULL) {
         last = &(*last)->next;
+    }
     *last = letter;
 }
 
@@ -162,8 +178,9 @@ static inline void take_held(struct trace *trace, uint32_t rank)
             continue;
         }
         if (letter->message->epoch == party->epoch &&
-            HAS(members_at(trace, rank), letter->from))
+            HAS(members_at(trace, rank), letter->from)) {
             take(trace, rank, letter->from, letter->message);
+        }
         *link = letter->next;
         message_copy_free(letter->message);
         free(letter);
@@ -192,11 +209,13 @@ static inline void see_receive(struct trace *trace, const struct sight *sight)
 {
     const struct message *message = sight->message;
     struct party *party = &trace->parties[sight->rank];
-    if (message->type == MESSAGE_RESULT)
+    if (message->type == MESSAGE_RESULT) {
         party->result_epoch = message->epoch;
+    }
     if (message->type == MESSAGE_VIEW) {
-        if (message->u.view.epoch > party->epoch)
+        if (message->u.view.epoch > party->epoch) {
             note_value(trace, sight->rank, &message->u.view);
+        }
     } else if (message->epoch > party->epoch) {
         hold(trace, sight->rank, sight->peer, message);
     } else if (message->epoch == party->epoch && party->epoch > 0 &&
@@ -213,22 +232,26 @@ static inline void see_send_of_views(struct trace *trace, const struct sight *si
     struct party *party = &trace->parties[sight->rank];
     switch ((int)message->type) {
     case MESSAGE_PROPOSE:
-        if (message->u.paxos.accepted == 0)
+        if (message->u.paxos.accepted == 0) {
             rule_hist(trace, sight->rank, message->u.paxos.value);
+        }
         note_value(trace, sight->rank, message->u.paxos.value);
         break;
     case MESSAGE_VIEW:
-        if (message->u.view.epoch > party->epoch)
+        if (message->u.view.epoch > party->epoch) {
             note_value(trace, sight->rank, &message->u.view);
+        }
         break;
     case MESSAGE_REPORT:
         rule_report(trace, sight->rank, sight->peer, &message->u.report);
-        if (message->u.report.last)
+        if (message->u.report.last) {
             rule_report_whole(trace, sight->rank, sight->peer, &message->u.report);
+        }
         break;
     case MESSAGE_SETTLED:
-        if (!party->settled)
+        if (!party->settled) {
             rule_settle(trace, sight->rank);
+        }
         break;
     default:
         break;
@@ -239,12 +262,14 @@ static inline void see_send(struct trace *trace, const struct sight *sight)
 {
     const struct message *message = sight->message;
     uint32_t rank = sight->rank, task = sight->task;
-    if (message->type != MESSAGE_JOIN && message->epoch != trace->parties[rank].epoch)
+    if (message->type != MESSAGE_JOIN && message->epoch != trace->parties[rank].epoch) {
         reject(trace, "Rule E", rank, task, "speaks of a view that it is not in");
-    else if (message->type >= MESSAGE_HEARTBEAT)
+    } else if (message->type >= MESSAGE_HEARTBEAT) {
         see_send_of_views(trace, sight);
-    if (!is_modelled(trace, task))
+    }
+    if (!is_modelled(trace, task)) {
         return;
+    }
     switch ((int)message->type) {
     case MESSAGE_MOTION:
         rule_motion(trace, rank, task, sight->peer, &message->u.motion);
@@ -264,8 +289,9 @@ static inline void see_send(struct trace *trace, const struct sight *sight)
         rule_accept(trace, rank, task, sight->peer);
         break;
     case MESSAGE_VERDICT:
-        if (message->u.verdict.code == MOOT_ERR_MAYBE_RAN)
+        if (message->u.verdict.code == MOOT_ERR_MAYBE_RAN) {
             rule_maybe(trace, rank, task);
+        }
         break;
     default:
         break;
@@ -277,31 +303,36 @@ static inline void see_send(struct trace *trace, const struct sight *sight)
 /* Of a key that is not modelled, who owns it still matters for what its inputs need. */
 static inline void pass_ownership(struct trace *trace, const struct sight *sight)
 {
-    if (place_of(trace, sight->rank, sight->task)->own == OWN_NOT)
+    if (place_of(trace, sight->rank, sight->task)->own == OWN_NOT) {
         own_begins(trace, sight->rank, sight->task);
+    }
 }
 
 static inline void see_note(struct trace *trace, const struct sight *sight)
 {
     if (sight->task < trace->tasks && !is_modelled(trace, sight->task)) {
         if (sight->point == CORE_POINT_CLAIM ||
-            sight->point == CORE_POINT_DECISION_RECV)
+            sight->point == CORE_POINT_DECISION_RECV) {
             pass_ownership(trace, sight);
+        }
         return;
     }
-    if (sight->point == CORE_POINT_CLAIM)
+    if (sight->point == CORE_POINT_CLAIM) {
         rule_pick(trace, sight->rank, sight->task, sight->rank, EVIDENCE_CLAIM);
-    else if (sight->point == CORE_POINT_VOTE_CAST)
+    } else if (sight->point == CORE_POINT_VOTE_CAST) {
         rule_pick(trace, sight->rank, sight->task, sight->peer, sight->evidence);
-    else if (sight->point == CORE_POINT_DECISION_RECV)
+    } else if (sight->point == CORE_POINT_DECISION_RECV) {
         rule_own(trace, sight->rank, sight->task);
+    }
 }
 
 static inline int rank_of_uid(const struct trace *trace, uint64_t uid)
 {
-    for (uint32_t rank = 0; rank < sim_rank_count(trace->sim); rank++)
-        if (sim_uid(trace->sim, rank) == uid)
+    for (uint32_t rank = 0; rank < sim_rank_count(trace->sim); rank++) {
+        if (sim_uid(trace->sim, rank) == uid) {
             return (int)rank;
+        }
+    }
     return REC_NONE;
 }
 
@@ -314,9 +345,10 @@ static inline void see_keep(struct trace *trace, const struct sight *sight)
     int owner = rank_of_uid(trace, result->owner_uid);
     bool held = sight->peer == UINT32_MAX; /* and so of this view: see_receive */
     if (!held && (!HAS(members_at(trace, sight->rank), sight->peer) ||
-                  (party->result_epoch < party->epoch && owner != (int)sight->peer)))
+                  (party->result_epoch < party->epoch && owner != (int)sight->peer))) {
         reject(trace, "Rule E", sight->rank, sight->task,
                "keeps what it must not take");
+    }
     rule_consume(trace, sight->rank, sight->task, owner, result->data == RESULT_BARE);
 }
 
@@ -333,8 +365,9 @@ static inline void see_lane(struct trace *trace, const struct sight *sight)
         place->waits++;
         place->local_ask = true;
         place->unsure |= place->have == HAVE_BARE; /* that may be all it waits for */
-        if (place->have != HAVE_DATA)
+        if (place->have != HAVE_DATA) {
             lower_bound(trace, sight->rank, sight->task, place->position);
+        }
         break;
     case SIGHT_WAITED:
     case SIGHT_LAPSED:
@@ -342,8 +375,9 @@ static inline void see_lane(struct trace *trace, const struct sight *sight)
         break;
     case SIGHT_CLOSE:
         party->closed = true;
-        for (int lane = 0; lane < TRACE_LANES_MAX; lane++)
+        for (int lane = 0; lane < TRACE_LANES_MAX; lane++) {
             party->lanes[lane] = CORE_LANE_ENDED;
+        }
         break;
     default:
         break;
@@ -369,20 +403,23 @@ static inline void see_task(struct trace *trace, const struct sight *sight)
         place->declined = true;
         break;
     case SIGHT_RUN:
-        if (is_modelled(trace, task))
+        if (is_modelled(trace, task)) {
             rule_run(trace, rank, task);
+        }
         place->own = OWN_RUN;
         break;
     case SIGHT_START:
         rule_start(trace, rank, task);
         break;
     case SIGHT_END:
-        if (is_modelled(trace, task))
+        if (is_modelled(trace, task)) {
             rule_end(trace, rank, task);
+        }
         break;
     case SIGHT_KEEP:
-        if (is_modelled(trace, task))
+        if (is_modelled(trace, task)) {
             see_keep(trace, sight);
+        }
         break;
     default:
         break;
@@ -392,10 +429,12 @@ static inline void see_task(struct trace *trace, const struct sight *sight)
 static inline void trace_see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct trace *trace = context;
-    if (trace->sim == NULL)
+    if (trace->sim == NULL) {
         open_trace(trace, sim);
-    if (trace->rejected)
+    }
+    if (trace->rejected) {
         return;
+    }
     switch ((int)sight->type) {
     case SIGHT_SEND:
         see_send(trace, sight);
@@ -418,8 +457,9 @@ static inline void trace_see(void *context, struct sim *sim, const struct sight 
         see_lane(trace, sight);
         break;
     default:
-        if (sight->task < trace->tasks)
+        if (sight->task < trace->tasks) {
             see_task(trace, sight);
+        }
     }
 }
 

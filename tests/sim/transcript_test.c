@@ -26,8 +26,9 @@ static void golden_path(const char *name, char *path, size_t size)
 static bool write_golden(const char *path, const char *text)
 {
     FILE *file = fopen(path, "w");
-    if (file == NULL)
+    if (file == NULL) {
         return false;
+    }
     bool good = fputs(text, file) >= 0;
     return fclose(file) == 0 && good;
 }
@@ -37,8 +38,9 @@ static bool compare_golden(const char *path, const char *text)
 {
     char *golden = calloc(1, TRANSCRIPT_BYTES_MAX);
     FILE *file = fopen(path, "r");
-    if (golden == NULL)
+    if (golden == NULL) {
         abort();
+    }
     if (file != NULL) {
         (void)fread(golden, 1, TRANSCRIPT_BYTES_MAX - 1, file);
         fclose(file);
@@ -46,11 +48,14 @@ static bool compare_golden(const char *path, const char *text)
     bool same = strcmp(golden, text) == 0;
     if (!same) {
         size_t at = 0, line = 0;
-        for (size_t i = 0; golden[i] != '\0' && golden[i] == text[i]; i++)
-            if (golden[i] == '\n')
+        for (size_t i = 0; golden[i] != '\0' && golden[i] == text[i]; i++) {
+            if (golden[i] == '\n') {
                 at = i + 1;
-        for (size_t i = 0; i < at; i++)
+            }
+        }
+        for (size_t i = 0; i < at; i++) {
             line += golden[i] == '\n';
+        }
         printf("  %s:%zu\n  - %.*s\n  + %.*s\n", path, line + 1,
                (int)strcspn(golden + at, "\n"), golden + at,
                (int)strcspn(text + at, "\n"), text + at);
@@ -64,21 +69,25 @@ static bool run_scene(size_t scene, bool update, bool print)
     char *text = NULL, path[512];
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
-    if (to == NULL)
+    if (to == NULL) {
         abort();
+    }
     struct sim_report report;
     bool good = scene_tell(scene, to, &report);
     fclose(to);
-    golden_path(scene_name(scene), path, sizeof path);
-    if (!good)
+    golden_path(scene_name(scene), path, sizeof(path));
+    if (!good) {
         printf("  %s: %s\n%s", report.check, report.why,
                report.dump != NULL ? report.dump : "");
-    if (print)
+    }
+    if (print) {
         fputs(text, stdout);
-    else
+    } else {
         good = good && (update ? write_golden(path, text) : compare_golden(path, text));
-    if (!good)
+    }
+    if (!good) {
         printf("FAILED %s\n", scene_name(scene));
+    }
     free(report.dump);
     free(text);
     return good;
@@ -89,8 +98,9 @@ int main(int argc, char **argv)
     const char *update = getenv("MOOT_UPDATE_GOLDEN");
     uint32_t passed = 0, failed = 0;
     for (size_t i = 0; i < scene_count(); i++) {
-        if (argc > 1 && strcmp(argv[1], scene_name(i)) != 0)
+        if (argc > 1 && strcmp(argv[1], scene_name(i)) != 0) {
             continue;
+        }
         bool good = run_scene(i, update != NULL && *update == '1', argc > 1);
         passed += good;
         failed += !good;

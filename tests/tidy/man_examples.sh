@@ -33,7 +33,7 @@ for page in deploy/man/*.3; do
         continue
     fi
     # shellcheck disable=SC2046,SC2086 # flags are meant to split
-    if ! gcc -std=c11 -Wall -Wextra -Werror ${MAN_CFLAGS-} -Ihashing -iquote proto -Inode \
+    if ! gcc -std=c11 -Wall -Wextra -Werror ${MAN_CFLAGS-} -I"$build/include" \
         $(mpicc --showme:compile) "$scratch/$name.c" -o "$scratch/$name" \
         -L"$build" -lmoot -Wl,-rpath,"$(realpath "$build")" $(mpicc --showme:link); then
         complain "$page: the example does not compile"

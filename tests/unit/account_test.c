@@ -5,7 +5,7 @@
  * node/cli/state.h), and what is sound can be diagnosed and told without harm, whatever
  * its texts hold: a terminal is shown nothing that it would obey.
  */
-#include "pictures.h"
+#include "tests/unit/pictures.h"
 
 #include "node/cli/state.h"
 
@@ -69,24 +69,27 @@ static void half_a_word(struct kit *kit) { kit->ranks[1].account.members.len = 4
 static void more_lanes(struct kit *kit)
 {
     static Moot__Account__Lane *lanes[LIMIT_ACCOUNT_LANES + 1];
-    for (size_t i = 0; i < LIMIT_ACCOUNT_LANES + 1; i++)
+    for (size_t i = 0; i < LIMIT_ACCOUNT_LANES + 1; i++) {
         lanes[i] = &kit->ranks[1].lane;
+    }
     kit->ranks[1].account.lanes = lanes;
     kit->ranks[1].account.n_lanes = LIMIT_ACCOUNT_LANES + 1;
 }
 static void more_tasks(struct kit *kit)
 {
     static Moot__Account__Task *tasks[LIMIT_ACCOUNT_TASKS + 1];
-    for (size_t i = 0; i < LIMIT_ACCOUNT_TASKS + 1; i++)
+    for (size_t i = 0; i < LIMIT_ACCOUNT_TASKS + 1; i++) {
         tasks[i] = &kit->ranks[1].task[0];
+    }
     kit->ranks[1].account.tasks = tasks;
     kit->ranks[1].account.n_tasks = LIMIT_ACCOUNT_TASKS + 1;
 }
 static void more_timers(struct kit *kit)
 {
     static Moot__Account__Number *timers[LIMIT_ACCOUNT_NUMBERS + 1];
-    for (size_t i = 0; i < LIMIT_ACCOUNT_NUMBERS + 1; i++)
+    for (size_t i = 0; i < LIMIT_ACCOUNT_NUMBERS + 1; i++) {
         timers[i] = &kit->ranks[1].number;
+    }
     kit->ranks[1].account.timers = timers;
     kit->ranks[1].account.n_timers = LIMIT_ACCOUNT_NUMBERS + 1;
 }
@@ -162,11 +165,12 @@ static void an_account_is_sound_or_refused(void **state)
         {"member's state", no_such_member, false},
         {"wait's hash", short_wait, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct kit *kit = kit_full();
         rows[i].spoil(kit);
-        if (account_passes(&kit->ranks[1].account) != rows[i].passes)
+        if (account_passes(&kit->ranks[1].account) != rows[i].passes) {
             fail_msg("%s", rows[i].name);
+        }
         free(kit);
     }
 }
@@ -199,8 +203,9 @@ static char *tell(const uint8_t *bytes, size_t size)
 {
     Moot__Picture *picture = state_picture_read(bytes, size);
     struct text text = {0};
-    if (picture == NULL)
+    if (picture == NULL) {
         return NULL;
+    }
     state_text(&text, picture);
     moot__picture__free_unpacked(picture, NULL);
     return text.bytes;
@@ -247,7 +252,7 @@ static void a_picture_is_sound_or_refused(void **state)
         {"seat beyond", seat_beyond, false},    {"another's", seat_of_another, false},
         {"size", size_differs, false},          {"rank", rank_differs, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct kit *kit = kit_full();
         struct told told;
         size_t size;
@@ -255,8 +260,9 @@ static void a_picture_is_sound_or_refused(void **state)
         rows[i].spoil(&told);
         uint8_t *bytes = pack(&told, &size);
         char *text = tell(bytes, size);
-        if ((text != NULL) != rows[i].passes)
+        if ((text != NULL) != rows[i].passes) {
             fail_msg("%s", rows[i].name);
+        }
         free(text);
         free(bytes);
         free(kit);
@@ -270,8 +276,9 @@ static bool obeys(const char *text)
     for (const char *at = text; *at != '\0'; at++) {
         unsigned char here = (unsigned char)at[0], next = (unsigned char)at[1];
         if ((here < 0x20 && here != '\n') || here == 0x7f ||
-            (here == 0xc2 && next >= 0x80 && next < 0xa0))
+            (here == 0xc2 && next >= 0x80 && next < 0xa0)) {
             return true;
+        }
     }
     return false;
 }
@@ -281,7 +288,7 @@ static void a_terminal_is_shown_nothing_that_it_would_obey(void **state)
     (void)state;
     static const char evil[] = "\033[2J\a\xc2\x9b"
                                "31m\r\n\x7fz";
-    const ProtobufCBinaryData told_evil = {sizeof evil, /* and its NUL */
+    const ProtobufCBinaryData told_evil = {sizeof(evil), /* and its NUL */
                                            (uint8_t *)(uintptr_t)evil};
     struct kit *kit = kit_full();
     struct told told;
@@ -303,8 +310,9 @@ static void a_terminal_is_shown_nothing_that_it_would_obey(void **state)
     assert_non_null(strstr(text, "[lost]"));
     const char *shown = text;
     int places = 0;
-    for (; (shown = strstr(shown, "?[2J??31m???z?")) != NULL; shown++)
+    for (; (shown = strstr(shown, "?[2J??31m???z?")) != NULL; shown++) {
         places++;
+    }
     assert_int_equal(places, 9); /* job, plan, kernel, label, site, lanes, 3 timers */
     assert_false(obeys(text));
     free(text);

@@ -1,5 +1,5 @@
 /* asking_test.c - when a motion that was held back goes out (T3a). */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 enum { DELAY_US = 1000, BUSY_DELAYS = 100 }; /* bench.h's ask delay; PROTOCOL.md */
 

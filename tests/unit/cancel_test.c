@@ -1,5 +1,5 @@
 /* cancel_test.c - a cancel reaches whoever decides, and what has been seen stays. */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 static void cancel(uint32_t rank, moot_hash hash)
 {

@@ -1,7 +1,7 @@
 /* copy_test.c - a copy says what the message said, and needs nothing of it. */
 #include "proto/copy.h"
-#include "wire_same.h"
-#include "wire_samples.h"
+#include "tests/unit/wire_same.h"
+#include "tests/unit/wire_samples.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,9 +60,10 @@ static void a_copy_outlives_its_frame(void **state)
             expected = as_copied(&sample);
             expected.epoch = 17;
             expected.view_id = 18;
-            if (!message_same(&expected, copy))
+            if (!message_same(&expected, copy)) {
                 fail_msg("%s, level %d: not the same", message_type_name(copy->type),
                          level);
+            }
             message_copy_free(copy);
         }
     }
@@ -88,7 +89,7 @@ static void a_copied_result_is_an_offer(void **state)
 {
     (void)state;
     static const enum result_data ways[] = {RESULT_BARE, RESULT_EAGER, RESULT_BULK};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
         struct message message;
         sample_message(MESSAGE_RESULT, TYPICAL, &message);
         message.u.result.data = ways[i];
@@ -141,8 +142,9 @@ static void a_set_is_copied_as_far_as_it_goes(void **state)
 static int setup(void **state)
 {
     (void)state;
-    if (!hashing_init())
+    if (!hashing_init()) {
         return -1;
+    }
     samples_init();
     return 0;
 }

@@ -3,8 +3,8 @@
  * Whatever allocation fails: the step, and all behind it, return MOOT_ERR_NO_MEMORY,
  * and the core can be freed.
  */
-#include "bench.h"
-#include "failing_alloc.h"
+#include "tests/unit/bench.h"
+#include "tests/unit/failing_alloc.h"
 
 /* The n-th allocation of the step fails, and perhaps all behind it; 0: none. */
 static int step_short(uint32_t rank, const struct core_event *event, long fail_at,

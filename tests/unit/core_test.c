@@ -1,6 +1,6 @@
 /* core_test.c - the rules of PROTOCOL.md sections 3 to 4, one core against another. */
-#include "bench.h"
 #include "proto/limits.h"
+#include "tests/unit/bench.h"
 
 #include <stdalign.h>
 

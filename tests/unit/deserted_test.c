@@ -1,6 +1,6 @@
 /* deserted_test.c - those who are ready to leave when others die (PROTOCOL.md,
  * "Leaving"), on the bench. */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 #define HEARTBEAT_NS (10 * (uint64_t)MS)
 

@@ -26,7 +26,7 @@ passed=0 failed=0
 # compile FILE
 compile() {
     # shellcheck disable=SC2086 # the compiler may be several words
-    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -w -I. -Ihashing -iquoteproto -Inode -iquotenode \
+    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -w -I. \
         -I"$build/gen" -c "$1" -o "$scratch/broken.o"
 }
 # link PROGRAM: with the broken object in the place of the library's

@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_DIAGNOSIS_SCENES_H
 #define TESTS_UNIT_DIAGNOSIS_SCENES_H
 
-#include "pictures.h"
+#include "tests/unit/pictures.h"
 
 enum { NOBODY = -1, A = 0, B = 1, C = 2, D = 3 };
 
@@ -440,8 +440,9 @@ static void dead_after_another_was_removed(struct kit *kit)
 
 static void closing(struct kit *kit)
 {
-    for (uint32_t rank = 0; rank < kit->picture.size; rank++)
+    for (uint32_t rank = 0; rank < kit->picture.size; rank++) {
         kit->ranks[rank].account.closing_ns = 1000000000;
+    }
 }
 
 static void one_has_not_closed(struct kit *kit)
@@ -613,9 +614,10 @@ static void two_without_a_lease(struct kit *kit)
 static void long_chain(struct kit *kit)
 {
     kit_wait(kit, 0, 0);
-    for (int task = 0; task <= CHAIN_MAX; task++)
+    for (int task = 0; task <= CHAIN_MAX; task++) {
         kit_own(kit, 1, task, CORE_OWN_WAIT, TASK_IDLE)->input =
             kit_hash(kit, task + 1);
+    }
 }
 
 /* It has ended since the asker spoke. */

@@ -6,7 +6,7 @@
  * some of these are hard to bring about; diagnosis_mutants.sh breaks the rules one by
  * one, and a row here must see each.
  */
-#include "diagnosis_scenes.h"
+#include "tests/unit/diagnosis_scenes.h"
 
 #include "node/stall.h"
 
@@ -248,9 +248,10 @@ static void name_causes(const struct diagnosis *diagnosis, char *out, size_t roo
 {
     size_t length = 0;
     out[0] = '\0';
-    for (uint32_t i = 0; i < diagnosis->finding_count; i++)
+    for (uint32_t i = 0; i < diagnosis->finding_count; i++) {
         length += (size_t)snprintf(out + length, room - length, "%s%s", i ? " " : "",
                                    cause_name(diagnosis->findings[i].cause));
+    }
 }
 
 static bool row_holds(const struct row *row)
@@ -261,15 +262,17 @@ static bool row_holds(const struct row *row)
     row->build(kit);
     struct diagnosis *diagnosis = diagnosis_new(&kit->picture);
     stall_compose(&text, &kit->picture, diagnosis);
-    name_causes(diagnosis, causes, sizeof causes);
+    name_causes(diagnosis, causes, sizeof(causes));
     uint32_t culprit = diagnosis->finding_count > 0 ? diagnosis->findings[0].culprit
                                                     : PLACEMENT_NOBODY;
     bool good = strcmp(causes, row->causes) == 0 && culprit == (uint32_t)row->culprit;
-    for (int i = 0; i < 4 && row->words[i] != NULL; i++)
+    for (int i = 0; i < 4 && row->words[i] != NULL; i++) {
         good &= strstr(text_get(&text), row->words[i]) != NULL;
-    if (!good)
+    }
+    if (!good) {
         (void)fprintf(stderr, "%s: '%s', culprit %d\n%s", row->name, causes,
                       (int)culprit, text_get(&text));
+    }
     diagnosis_free(diagnosis);
     text_release(&text);
     free(kit);
@@ -280,8 +283,9 @@ static void the_cause_is_the_one_built_in(void **state)
 {
     (void)state;
     int wrong = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         wrong += !row_holds(&rows[i]);
+    }
     assert_int_equal(wrong, 0);
 }
 
@@ -310,11 +314,12 @@ static void a_long_list_of_ranks_is_counted(void **state)
         {33, 2,
          "ranks 0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38,40 and 12 more"},
     };
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         struct rankset ranks = {0};
         struct text text = {0};
-        for (uint32_t rank = 0; rank < lists[i].ranks; rank++)
+        for (uint32_t rank = 0; rank < lists[i].ranks; rank++) {
             assert_true(rankset_add(&ranks, rank * lists[i].apart));
+        }
         stall_add_few_ranks(&text, &ranks);
         assert_string_equal(text_get(&text), lists[i].text);
         text_release(&text);

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_DROP_BENCH_H
 #define TESTS_UNIT_DROP_BENCH_H
 
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 /* A chunk ends with a hash whose first byte has none of the bits of bench.h's mask. */
 static inline moot_hash hash_of(int number, uint32_t chair, unsigned facts)

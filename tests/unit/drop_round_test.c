@@ -1,6 +1,6 @@
 /* drop_round_test.c - between a chunk's offer and its outcome (G5): what is named,
  * asked for or cut meanwhile. */
-#include "drop_bench.h"
+#include "tests/unit/drop_bench.h"
 
 static void open_all_released(uint32_t size, int count)
 {

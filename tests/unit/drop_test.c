@@ -1,5 +1,5 @@
 /* drop_test.c - what all members have released leaves before its scope ends (G5). */
-#include "drop_bench.h"
+#include "tests/unit/drop_bench.h"
 
 enum { TASKS = 48 };
 

@@ -1,5 +1,5 @@
 /* drop_view_test.c - what is dropped before its scope ends, and new views (G5). */
-#include "drop_bench.h"
+#include "tests/unit/drop_bench.h"
 
 static void open_with_views(void)
 {

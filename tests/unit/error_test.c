@@ -42,7 +42,7 @@ static void unknown_codes_are_named_so(void **state)
 {
     (void)state;
     static const int codes[] = {1, -1000, INT_MIN, INT_MAX, -34};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
         assert_string_equal(error_name(codes[i]), "MOOT_ERR_?");
         assert_string_equal(error_text(codes[i]), "unknown error");
         assert_false(error_known(codes[i]));
@@ -57,8 +57,9 @@ static void types_and_evidence_have_names(void **state)
     assert_string_equal(message_type_name(MESSAGE_NONE), "?");
     assert_string_equal(message_type_name(MESSAGE_TYPE_END), "?");
     assert_string_equal(message_type_name((enum message_type)1000), "?");
-    for (int type = MESSAGE_NONE + 1; type < MESSAGE_TYPE_END; type++)
+    for (int type = MESSAGE_NONE + 1; type < MESSAGE_TYPE_END; type++) {
         assert_true(strlen(message_type_name((enum message_type)type)) >= 3);
+    }
     assert_string_equal(evidence_name(EVIDENCE_CLAIM), "claim");
     assert_string_equal(evidence_name(EVIDENCE_QUIET), "quiet");
     assert_string_equal(evidence_name(EVIDENCE_NONE), "none");

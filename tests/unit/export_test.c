@@ -81,8 +81,9 @@ static void labels_stay_within_their_quotes(void **state)
                                     .tasks = &task,
                                     .task_count = 1};
         char *text = exported(rows[i].export, &trace);
-        if (strstr(text, rows[i].wanted) == NULL)
+        if (strstr(text, rows[i].wanted) == NULL) {
             fail_msg("row %zu: no %s in\n%s", i, rows[i].wanted, text);
+        }
         free(text);
     }
 }
@@ -124,9 +125,9 @@ static void the_page_names_what_it_draws(void **state)
                               .command = "",
                               .transport = "",
                               .last_ns = 9000};
-    struct trace_task *tasks = calloc(TASKS, sizeof *tasks);
+    struct trace_task *tasks = calloc(TASKS, sizeof(*tasks));
     assert_non_null(tasks);
-    for (int i = 0; i < TASKS; i++)
+    for (int i = 0; i < TASKS; i++) {
         tasks[i] = (struct trace_task){.kernel = i == DRAWN ? "drawn" : "other",
                                        .site = "a.c:1",
                                        .label = "",
@@ -135,6 +136,7 @@ static void the_page_names_what_it_draws(void **state)
                                        .spawned_ns = 1,
                                        .asked_ns = TRACE_NEVER,
                                        .voted_ns = TRACE_NEVER};
+    }
     const struct trace trace = {.ranks = &rank,
                                 .rank_count = 1,
                                 .present_count = 1,

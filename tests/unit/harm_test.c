@@ -6,7 +6,7 @@
  */
 #include "consensus/sim/checker.h"
 #include "consensus/sim/storm_checker.h"
-#include "plan_parsed.h"
+#include "tests/unit/plan_parsed.h"
 
 enum { US = 1000, MS = 1000 * US, LINKS = 31, RANKS_MAX = 12 };
 
@@ -42,12 +42,14 @@ static bool is_a_beat(const struct message *message)
 
 static void note_beat(struct seen *seen, const struct message *message)
 {
-    if (message->type != MESSAGE_HEARTBEAT)
+    if (message->type != MESSAGE_HEARTBEAT) {
         return;
+    }
     seen->beats_heard++;
     seen->beats_late += message->u.heartbeat.token < seen->newest_beat;
-    if (message->u.heartbeat.token > seen->newest_beat)
+    if (message->u.heartbeat.token > seen->newest_beat) {
         seen->newest_beat = message->u.heartbeat.token;
+    }
 }
 
 static void note_messages(struct seen *seen, const struct sight *sight)
@@ -59,11 +61,13 @@ static void note_messages(struct seen *seen, const struct sight *sight)
     } else if (sight->type == SIGHT_RECEIVE) {
         seen->received += !is_a_beat(sight->message);
         uint64_t turn_ns = sight->time_ns - seen->turn_ns;
-        if (seen->turn_ns != 0 && turn_ns > seen->longest_turn_ns)
+        if (seen->turn_ns != 0 && turn_ns > seen->longest_turn_ns) {
             seen->longest_turn_ns = turn_ns;
+        }
         seen->turn_ns = sight->time_ns;
-        if (sight->rank < 2 && sight->peer < 2 && scene.crossed_first_ns == 0)
+        if (sight->rank < 2 && sight->peer < 2 && scene.crossed_first_ns == 0) {
             scene.crossed_first_ns = sight->time_ns;
+        }
         note_beat(seen, sight->message);
     }
 }
@@ -71,8 +75,9 @@ static void note_messages(struct seen *seen, const struct sight *sight)
 static void witness(void *context, struct sim *sim, const struct sight *sight)
 {
     (void)context;
-    if (sight->type == SIGHT_FAULT)
+    if (sight->type == SIGHT_FAULT) {
         return; /* done to the rank, not by it */
+    }
     assert_true(sight->rank < RANKS_MAX);
     struct seen *seen = &scene.seen[sight->rank];
     note_messages(seen, sight);
@@ -84,17 +89,20 @@ static void witness(void *context, struct sim *sim, const struct sight *sight)
     seen->last_ns = sight->time_ns;
     seen->clock_ns = sim_clock_ns(sim, sight->rank);
     seen->role = (int)sim_role(sim, sight->rank);
-    if (sight->type == SIGHT_CRASH)
+    if (sight->type == SIGHT_CRASH) {
         seen->died_ns = sight->time_ns;
+    }
     if (sight->type == SIGHT_NOTE) {
         seen->point = sight->point;
         seen->point_ns = sight->time_ns;
     }
-    if (sight->type == SIGHT_START)
+    if (sight->type == SIGHT_START) {
         seen->started_ns = sight->time_ns;
+    }
     if (sight->type == SIGHT_END &&
-        sight->time_ns - seen->started_ns > seen->longest_ns)
+        sight->time_ns - seen->started_ns > seen->longest_ns) {
         seen->longest_ns = sight->time_ns - seen->started_ns;
+    }
 }
 
 static struct program *chain(uint32_t ranks)
@@ -102,18 +110,22 @@ static struct program *chain(uint32_t ranks)
     struct program *program = program_blank(1, ranks, 1);
     for (uint32_t i = 0; i < LINKS; i++) {
         char name[PROGRAM_NAME_BYTES];
-        (void)snprintf(name, sizeof name, "t%u", (unsigned)i);
+        (void)snprintf(name, sizeof(name), "t%u", (unsigned)i);
         uint32_t task = program_add_task(program, name, PROGRAM_NONE);
         program->tasks[task].work_us = 100;
-        if (i > 0)
+        if (i > 0) {
             program_list_add(&program->tasks[task].inputs, i - 1);
-        while (sim_chair_of(program, task) != i % ranks)
+        }
+        while (sim_chair_of(program, task) != i % ranks) {
             program->tasks[task].salt++;
-        for (uint32_t rank = 0; rank < ranks; rank++)
+        }
+        for (uint32_t rank = 0; rank < ranks; rank++) {
             program_add_step(program, rank, 0, PROGRAM_SPAWN, task);
+        }
     }
-    for (uint32_t rank = 0; rank < ranks; rank++)
+    for (uint32_t rank = 0; rank < ranks; rank++) {
         program_add_step(program, rank, 0, PROGRAM_FETCH, LINKS - 1);
+    }
     program_finish(program);
     return program;
 }
@@ -128,7 +140,7 @@ static void run(const char *plan, uint32_t ranks, bool storms, struct program *p
                                   .gossip_period_ns = 1 * MS,
                                   .vote_timeout_ns = CORE_NEVER,
                                   .voters = 3};
-    memset(&scene, 0, sizeof scene);
+    memset(&scene, 0, sizeof(scene));
     scene.plan = parse(plan);
     assert_int_equal(plan_check_ranks(scene.plan, ranks, NULL), MOOT_OK);
     scene.program = program != NULL ? program : chain(ranks);
@@ -146,10 +158,11 @@ static void run(const char *plan, uint32_t ranks, bool storms, struct program *p
                                         .watcher_count = 1};
     scene.good = storms ? storm_checker_run(&options, &scene.report)
                         : checker_run(&options, &scene.report);
-    if (!scene.good)
+    if (!scene.good) {
         print_message("under %s: %s: %s\n%s", plan, scene.report.check,
                       scene.report.why,
                       scene.report.dump != NULL ? scene.report.dump : "");
+    }
     storm_release(&storm);
 }
 
@@ -211,7 +224,7 @@ static void links_put_right_what_a_plan_harms(void **state)
         "part:0/1@1ms+3ms",
         "drop:0.2,dup:0.2,reorder:0.2:x2,delay:0.2:exp:200us",
     };
-    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+    for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++) {
         runs_well(plans[i], 2, false);
         uint64_t sent, received;
         count_messages(&sent, &received);
@@ -308,13 +321,14 @@ static void a_kill_strikes_at_every_point(void **state)
 {
     (void)state;
     bool struck[CORE_POINT_END] = {false};
-    for (uint64_t seed = 1; seed <= 40; seed++)
+    for (uint64_t seed = 1; seed <= 40; seed++) {
         for (unsigned point = 0; point < CORE_POINT_END; point++) {
             char plan[64];
-            (void)snprintf(plan, sizeof plan, "kill:r1@%s,kill:r3@1ms",
+            (void)snprintf(plan, sizeof(plan), "kill:r1@%s,kill:r3@1ms",
                            core_point_name((enum core_point)point));
-            if (struck[point])
+            if (struck[point]) {
                 continue;
+            }
             run(plan, 5, true,
                 program_new(&(struct program_options){
                     .seed = seed, .ranks = 5, .tasks = 60, .features = PROGRAM_PLAIN}));
@@ -325,13 +339,17 @@ static void a_kill_strikes_at_every_point(void **state)
                 assert_int_equal(seen->point, point);
                 assert_int_equal(seen->point_ns, seen->died_ns);
             }
-            if (struck[point])
+            if (struck[point]) {
                 assert_true(seen->last_sent_ns <= seen->died_ns);
+            }
             done();
         }
-    for (unsigned point = 0; point < CORE_POINT_END; point++)
-        if (!struck[point])
+    }
+    for (unsigned point = 0; point < CORE_POINT_END; point++) {
+        if (!struck[point]) {
             fail_msg("no kill at %s", core_point_name((enum core_point)point));
+        }
+    }
 }
 
 static void a_restarted_rank_comes_back_under_a_new_number(void **state)
@@ -431,13 +449,15 @@ static void a_drawn_plan_can_be_written_down(void **state)
         struct plan plan;
         sim_weather_draw(seed, request.ranks, &weather);
         storm_draw(seed, &request, &weather, &plan, &storm);
-        assert_true(plan_format(&plan, text, sizeof text) < sizeof text);
+        assert_true(plan_format(&plan, text, sizeof(text)) < sizeof(text));
         struct plan *again = parse(text);
-        if (!plan_equal(&plan, again))
+        if (!plan_equal(&plan, again)) {
             fail_msg("seed %u draws what %s does not say", (unsigned)seed, text);
+        }
         assert_int_equal(plan_check_ranks(&plan, request.ranks, NULL), MOOT_OK);
-        for (uint32_t i = 0; i < plan.rule_count; i++)
+        for (uint32_t i = 0; i < plan.rule_count; i++) {
             kinds |= 1u << plan.rules[i].fault;
+        }
         plan_free(again);
         storm_release(&storm);
     }

@@ -39,7 +39,7 @@ static struct transport_group group_of(struct world *world, uint32_t rank,
 static void world_make(struct world *world, const struct process_name *all)
 {
     static uint64_t uid = 0x6d6f6f7400000000u;
-    memset(world, 0, sizeof *world);
+    memset(world, 0, sizeof(*world));
     uid += (uint64_t)getpid() << 8;
     for (uint32_t rank = 0; rank < RANKS_MAX; rank++) {
         world->uids[rank] = uid++;
@@ -51,7 +51,7 @@ static void world_make(struct world *world, const struct process_name *all)
 static bool has_a_place(const struct world *world)
 {
     char path[64];
-    snprintf(path, sizeof path, "/dev/shm/moot-%016" PRIx64, world->uids[0]);
+    snprintf(path, sizeof(path), "/dev/shm/moot-%016" PRIx64, world->uids[0]);
     return access(path, F_OK) == 0;
 }
 
@@ -66,8 +66,9 @@ struct maker {
 static void meet(int wire)
 {
     char byte = 'm';
-    if (write(wire, &byte, 1) != 1 || read(wire, &byte, 1) != 1)
+    if (write(wire, &byte, 1) != 1 || read(wire, &byte, 1) != 1) {
         _exit(2);
+    }
 }
 
 static bool say(struct host_rings *rings, uint32_t rank, const char *text)
@@ -98,11 +99,13 @@ static void make(struct world *world, int wire)
     world->processes[0] = process_self();
     const struct transport_group group = group_of(world, 0, 2);
     if (!host_rings_make(&rings, &group) ||
-        write(wire, world, sizeof *world) != (ssize_t)sizeof *world)
+        write(wire, world, sizeof(*world)) != (ssize_t)sizeof(*world)) {
         _exit(3);
+    }
     meet(wire);
-    if (!host_rings_map(&rings, &group) || !say(&rings, 1, "to the younger"))
+    if (!host_rings_map(&rings, &group) || !say(&rings, 1, "to the younger")) {
         _exit(4);
+    }
     meet(wire);
     host_rings_hide(&rings);
     meet(wire);
@@ -123,8 +126,9 @@ static void maker_begin(struct maker *maker)
     }
     close(ends[1]);
     maker->wire = ends[0];
-    assert_int_equal(recv(maker->wire, &maker->world, sizeof maker->world, MSG_WAITALL),
-                     sizeof maker->world);
+    assert_int_equal(
+        recv(maker->wire, &maker->world, sizeof(maker->world), MSG_WAITALL),
+        sizeof(maker->world));
 }
 
 static void maker_end(struct maker *maker, int expected)
@@ -171,11 +175,13 @@ static void of_a_maker_that_is_killed_nothing_is_left(void **state)
         maker_begin(&maker);
         const struct transport_group group = group_of(&maker.world, 1, 2);
         assert_true(host_rings_make(&rings, &group));
-        if (meetings > 0)
+        if (meetings > 0) {
             meet(maker.wire);
+        }
         const bool mapped = meetings > 0 && host_rings_map(&rings, &group);
-        if (meetings > 1)
+        if (meetings > 1) {
             meet(maker.wire);
+        }
         kill(maker.pid, SIGKILL);
         maker_end(&maker, SIGKILL);
         assert_true(mapped == (meetings > 0));
@@ -220,8 +226,9 @@ static void alone_or_among_too_many_there_is_nothing_to_map(void **state)
     struct transport_group group = group_of(&world, 63, RANKS_MAX);
     assert_false(host_rings_make(&rings, &group));
     host_rings_close(&rings);
-    for (uint32_t rank = 0; rank < RANKS_MAX; rank++)
+    for (uint32_t rank = 0; rank < RANKS_MAX; rank++) {
         world.hosts[rank] = rank;
+    }
     assert_true(host_rings_make(&rings, &group) && host_rings_map(&rings, &group));
     assert_null(host_rings_near(&rings, 0));
     host_rings_hide(&rings);

@@ -29,29 +29,32 @@ static FILE *open_table(void)
 {
     const char *root = getenv("MOOT_TEST_ROOT");
     char path[LINE_BYTES_MAX];
-    snprintf(path, sizeof path, "%s/tests/golden/identity.txt",
+    snprintf(path, sizeof(path), "%s/tests/golden/identity.txt",
              root != NULL ? root : ".");
     FILE *table = fopen(path, "r");
-    if (table == NULL)
+    if (table == NULL) {
         fail_msg("cannot read %s", path);
+    }
     return table;
 }
 
 static bool next_row(FILE *table, struct row *row)
 {
-    while (fgets(row->text, sizeof row->text, table) != NULL) {
+    while (fgets(row->text, sizeof(row->text), table) != NULL) {
         char *rest = NULL;
         row->line++;
         row->count = 0;
-        if (row->text[0] == '#')
+        if (row->text[0] == '#') {
             continue;
+        }
         for (char *word = strtok_r(row->text, " \n", &rest); word != NULL;
              word = strtok_r(NULL, " \n", &rest)) {
             assert_true(row->count < FIELDS_MAX);
             row->field[row->count++] = word;
         }
-        if (row->count > 0)
+        if (row->count > 0) {
             return true;
+        }
     }
     return false;
 }
@@ -61,8 +64,9 @@ static unsigned char *parse_bytes(const char *text, size_t *size)
 {
     size_t digits = strcspn(text, "*");
     size_t times = text[digits] == '*' ? strtoul(text + digits + 1, NULL, 10) : 1;
-    if (strcmp(text, "-") == 0 || strcmp(text, "empty") == 0)
+    if (strcmp(text, "-") == 0 || strcmp(text, "empty") == 0) {
         digits = 0;
+    }
     unsigned char *bytes = malloc(digits / 2 * times + 1);
     assert_non_null(bytes);
     *size = 0;
@@ -79,8 +83,9 @@ static unsigned char *parse_bytes(const char *text, size_t *size)
 static moot_hash parse_hash(const char *text)
 {
     moot_hash hash = {{0}};
-    if (strcmp(text, "-") != 0)
+    if (strcmp(text, "-") != 0) {
         assert_true(hash_parse(text, &hash));
+    }
     return hash;
 }
 
@@ -88,8 +93,9 @@ static size_t parse_hashes(char *text, moot_hash *hashes)
 {
     size_t count = 0;
     char *rest = NULL;
-    if (strcmp(text, "-") == 0)
+    if (strcmp(text, "-") == 0) {
         return 0;
+    }
     for (char *word = strtok_r(text, ",", &rest); word != NULL;
          word = strtok_r(NULL, ",", &rest)) {
         assert_true(count < INPUTS_MAX);
@@ -102,8 +108,9 @@ static void parse_candidates(char *text, struct rankset *set)
 {
     char *rest = NULL;
     for (char *word = strtok_r(text, ",", &rest); word != NULL;
-         word = strtok_r(NULL, ",", &rest))
+         word = strtok_r(NULL, ",", &rest)) {
         assert_true(rankset_add(set, (uint32_t)strtoul(word, NULL, 10)));
+    }
 }
 
 static moot_hash hash_task_row(struct row *row)
@@ -121,8 +128,9 @@ static moot_hash hash_task_row(struct row *row)
     spec.args = args;
     spec.input_count = parse_hashes(row->field[4], inputs);
     spec.inputs = inputs;
-    if (strcmp(row->field[5], "none") != 0)
+    if (strcmp(row->field[5], "none") != 0) {
         spec.key = key = parse_bytes(row->field[5], &spec.key_size);
+    }
     if (strcmp(row->field[8], "all") != 0) {
         parse_candidates(row->field[8], &candidates);
         spec.candidates = &candidates;
@@ -169,9 +177,10 @@ static void hashes_are_the_golden_ones(void **state)
         const char *golden = row.field[row.count - 1];
         moot_hash hash = hash_row(&row);
         rows++;
-        if (strcmp(hash_format(&hash, text), golden) != 0)
+        if (strcmp(hash_format(&hash, text), golden) != 0) {
             fail_msg("identity.txt:%d: %s is %s, not %s", row.line, row.field[0], text,
                      golden);
+        }
     }
     assert_true(rows >= 30);
     fclose(table);
@@ -186,9 +195,10 @@ struct encoding {
 
 static void encode(struct encoding *to, const void *bytes, size_t size)
 {
-    assert_true(size <= sizeof to->bytes - to->size);
-    if (size > 0)
+    assert_true(size <= sizeof(to->bytes) - to->size);
+    if (size > 0) {
         memcpy(to->bytes + to->size, bytes, size);
+    }
     to->size += size;
 }
 
@@ -225,23 +235,29 @@ static moot_hash hash_of_encoding(const struct identity *spec)
     encode(&all, &(unsigned char){(unsigned char)facts}, 1);
     encode_number(&all, spec->args_size);
     encode_number(&all, spec->input_count);
-    if (spec->key != NULL)
+    if (spec->key != NULL) {
         encode_number(&all, spec->key_size);
-    if (spec->candidates != NULL)
+    }
+    if (spec->candidates != NULL) {
         encode_number(&all, rankset_count(spec->candidates));
+    }
     encode(&all, spec->args, spec->args_size);
     encode(&all, spec->inputs, spec->input_count * MOOT_HASH_BYTES);
     encode(&all, spec->key, spec->key_size);
-    for (uint32_t rank = 0; spec->candidates != NULL && rank < 1024; rank++)
-        if (rankset_has(spec->candidates, rank))
+    for (uint32_t rank = 0; spec->candidates != NULL && rank < 1024; rank++) {
+        if (rankset_has(spec->candidates, rank)) {
             encode_number(&all, rank);
-    if (!hash_is_zero(&spec->scope))
+        }
+    }
+    if (!hash_is_zero(&spec->scope)) {
         encode(&all, spec->scope.bytes, MOOT_HASH_BYTES);
+    }
     moot_hash hash;
     blake2b(&all, salt, "moot task 3", hash.bytes);
     hash.bytes[MOOT_HASH_BYTES - 1] &= (uint8_t)~MOOT_HASH_FACTS;
-    if (spec->candidates != NULL)
+    if (spec->candidates != NULL) {
         hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_CANDIDATES;
+    }
     return hash;
 }
 
@@ -254,8 +270,9 @@ static void every_size_is_encoded_whole(void **state)
     struct rankset candidates = {0};
     struct identity_kernel kernel;
     identity_kernel_init(&kernel, "k", 3);
-    for (size_t i = 0; i < sizeof bytes; i++)
+    for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] = (unsigned char)(i * 7 + i / 256);
+    }
     for (size_t size = 0; size <= 1100; size++) {
         struct identity spec = {.kernel_name = "k",
                                 .kernel_version = 3,
@@ -265,8 +282,9 @@ static void every_size_is_encoded_whole(void **state)
                                 .input_count = counts[size % 7],
                                 .key = size % 3 != 0 ? bytes + size / 2 : NULL,
                                 .key_size = size % 3 != 0 ? size / 3 : 0};
-        if (size % 5 == 0 && size < 1000)
+        if (size % 5 == 0 && size < 1000) {
             assert_true(rankset_add(&candidates, (uint32_t)size));
+        }
         spec.candidates = size % 2 == 0 ? &candidates : NULL;
         moot_hash expected = hash_of_encoding(&spec), hash = identity_hash(&spec);
         assert_true(hash_equal(&hash, &expected));
@@ -283,8 +301,9 @@ static void digests_in_lanes_are_the_librarys(void **state)
 {
     (void)state;
     static const unsigned char salt[16] = "salt of a kernel";
-    if (blake2b_best_way() == BLAKE2B_ALONE)
+    if (blake2b_best_way() == BLAKE2B_ALONE) {
         skip(); /* this processor has no lanes */
+    }
     for (enum blake2b_way way = BLAKE2B_FOUR_AVX2; way <= blake2b_best_way(); way++) {
         const size_t lanes = blake2b_lanes(way);
         for (size_t size = 0; size <= BLAKE2B_BLOCK_BYTES; size++) {
@@ -296,8 +315,9 @@ static void digests_in_lanes_are_the_librarys(void **state)
                 unsigned char personal[16] = {(unsigned char)('a' + i)};
                 memset(texts[i].bytes, 0, BLAKE2B_BLOCK_BYTES);
                 texts[i].size = (size + 37 * i) % (BLAKE2B_BLOCK_BYTES + 1);
-                for (size_t k = 0; k < texts[i].size; k++)
+                for (size_t k = 0; k < texts[i].size; k++) {
                     texts[i].bytes[k] = (unsigned char)(31 * k + 7 * i + size);
+                }
                 starts[i] = blake2b_start(salt, personal);
                 messages[i] =
                     (struct blake2b_message){&starts[i], texts[i].bytes, texts[i].size};
@@ -307,7 +327,7 @@ static void digests_in_lanes_are_the_librarys(void **state)
             for (size_t i = 0; i < lanes; i++) {
                 unsigned char library[16];
                 blake2b(&texts[i], salt, (const char[2]){(char)('a' + i)}, library);
-                assert_memory_equal(out[i], library, sizeof library);
+                assert_memory_equal(out[i], library, sizeof(library));
             }
         }
     }
@@ -333,7 +353,7 @@ static bool fill_plain(struct plain *plain, const struct identity_kernel *kernel
                           .inputs = (const moot_hash *)(bytes + args),
                           .input_count = inputs,
                           .candidates = owner_plus_one > 0 ? &plain->owner : NULL};
-    memset(&plain->block, 0xaa, sizeof plain->block);
+    memset(&plain->block, 0xaa, sizeof(plain->block));
     unsigned char *to = identity_block_fill(&plain->block, kernel, plain->spec.args,
                                             args, inputs, owner_plus_one);
     if (to != NULL) {
@@ -354,8 +374,9 @@ static void specs_hashed_together_are_hashed_alone(void **state)
     identity_together_init();
     identity_kernel_init(&kernels[0], "k", 3);
     identity_kernel_init(&kernels[1], "another", 70000);
-    for (size_t i = 0; i < sizeof bytes; i++)
+    for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] = (unsigned char)(i * 11 + i / 256);
+    }
     for (unsigned i = 0; i < 130 * 10 * 66; i++) {
         size_t args = i % 130, inputs = i / 130 % 10;
         unsigned owner_plus_one = i / 1300 % 66 < IDENTITY_OWNERS ? i / 1300 % 66 : 0;
@@ -365,12 +386,14 @@ static void specs_hashed_together_are_hashed_alone(void **state)
         assert_int_equal(fits, size <= BLAKE2B_BLOCK_BYTES);
         too_long += !fits;
         waiting += fits;
-        if (waiting < 1 + i % IDENTITY_TOGETHER_MAX)
+        if (waiting < 1 + i % IDENTITY_TOGETHER_MAX) {
             continue;
+        }
         const struct identity_block *all[IDENTITY_TOGETHER_MAX];
         moot_hash hashes[IDENTITY_TOGETHER_MAX];
-        for (size_t k = 0; k < waiting; k++)
+        for (size_t k = 0; k < waiting; k++) {
             all[k] = &plain[k].block;
+        }
         identity_hash_together(all, waiting, hashes);
         for (size_t k = 0; k < waiting; k++) {
             plain[k].spec.candidates = plain[k].owner.low != 0 ? &plain[k].owner : NULL;
@@ -417,13 +440,15 @@ static void every_field_counts(void **state)
         {BASE, .args_size = 4, .scope = {{1}}},
     };
 #undef BASE
-    enum { COUNT = sizeof specs / sizeof *specs };
+    enum { COUNT = sizeof(specs) / sizeof(*specs) };
     moot_hash hashes[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         hashes[i] = identity_hash(&specs[i]);
-        for (size_t j = 0; j < i; j++)
-            if (hash_equal(&hashes[i], &hashes[j]))
+        for (size_t j = 0; j < i; j++) {
+            if (hash_equal(&hashes[i], &hashes[j])) {
                 fail_msg("specs %zu and %zu have the same hash", i, j);
+            }
+        }
     }
 }
 
@@ -476,7 +501,7 @@ static void a_scope_is_scoped_and_in_no_other(void **state)
     moot_hash top = {{0}};
     for (int i = 0; i < 64; i++) {
         char name[16];
-        snprintf(name, sizeof name, "phase %d", i);
+        snprintf(name, sizeof(name), "phase %d", i);
         moot_hash scope = identity_scope(&top, name);
         assert_int_equal(scope.bytes[15] & MOOT_HASH_FACTS, MOOT_HASH_SCOPED);
         moot_hash inner = identity_scope(&scope, name);
@@ -505,7 +530,7 @@ static void text_goes_there_and_back(void **state)
                                         "00112233445566778899aabbccddeefg",
                                         "0x112233445566778899aabbccddeeff",
                                         " 0112233445566778899aabbccddeeff"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         assert_false(hash_parse(wrong[i], &back));
         assert_string_equal(hash_format(&back, text),
                             "00112233445566778899aabbccddeeff");
@@ -522,8 +547,9 @@ static void hashes_have_an_order_and_a_word(void **state)
     assert_true(hash_compare(&zero, &last) < 0);
     assert_true(hash_compare(&first, &last) > 0);
     moot_hash counted;
-    for (int i = 0; i < MOOT_HASH_BYTES; i++)
+    for (int i = 0; i < MOOT_HASH_BYTES; i++) {
         counted.bytes[i] = (uint8_t)i;
+    }
     assert_true(hash_word(&counted) == UINT64_C(0x0706050403020100));
 }
 

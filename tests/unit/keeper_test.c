@@ -1,6 +1,6 @@
 /* keeper_test.c - tasks of which no candidate is a member any more (PROTOCOL.md, "Facts
  * in the hash"), on the bench. */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 #define HEARTBEAT_NS (10 * (uint64_t)MS)
 

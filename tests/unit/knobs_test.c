@@ -100,7 +100,7 @@ static void values_are_read_and_written_back(void **state)
         {KNOB_STATE, "0", NULL},
         {KNOB_FAULTS, "1", "1"}, /* no path: the plan's reader refuses it */
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct knobs knobs, before;
         char story[256] = "", text[KNOB_TEXT_BYTES];
         const struct knob_origin origin = {KNOB_FROM_ENVIRONMENT, 0};
@@ -108,15 +108,16 @@ static void values_are_read_and_written_back(void **state)
         before = knobs;
         const char *name = knob_table[rows[i].knob].name;
         const int code =
-            knobs_set(&knobs, name, rows[i].text, origin, story, sizeof story);
-        if (code != (rows[i].back ? MOOT_OK : MOOT_ERR_CONFIG))
+            knobs_set(&knobs, name, rows[i].text, origin, story, sizeof(story));
+        if (code != (rows[i].back ? MOOT_OK : MOOT_ERR_CONFIG)) {
             fail_msg("%s=%s gives %d", name, rows[i].text, code);
+        }
         if (rows[i].back) {
-            knobs_format(&knobs, rows[i].knob, text, sizeof text);
+            knobs_format(&knobs, rows[i].knob, text, sizeof(text));
             assert_string_equal(text, rows[i].back);
             assert_int_equal(knobs.origins[rows[i].knob].source, KNOB_FROM_ENVIRONMENT);
         } else {
-            assert_memory_equal(&knobs, &before, sizeof knobs);
+            assert_memory_equal(&knobs, &before, sizeof(knobs));
             assert_non_null(strstr(story, name));
             assert_non_null(strstr(story, "may be"));
         }
@@ -131,10 +132,10 @@ static void every_default_is_a_value_of_its_knob(void **state)
     knobs_default(&knobs);
     for (int i = 0; i < KNOB_COUNT; i++) {
         const struct knob_row *row = &knob_table[i];
-        assert_string_equal(knobs_format(&knobs, (enum knob)i, text, sizeof text),
+        assert_string_equal(knobs_format(&knobs, (enum knob)i, text, sizeof(text)),
                             row->fallback);
         assert_int_equal(knobs_set(&knobs, row->name, row->fallback,
-                                   (struct knob_origin){0}, story, sizeof story),
+                                   (struct knob_origin){0}, story, sizeof(story)),
                          MOOT_OK);
         assert_true(strlen(row->meaning) > 10);
     }
@@ -149,14 +150,15 @@ static void a_long_text_is_refused_and_not_cut(void **state)
     struct knobs knobs;
     char story[256], text[KNOB_TEXT_BYTES + 1];
     knobs_default(&knobs);
-    memset(text, 'x', sizeof text);
+    memset(text, 'x', sizeof(text));
     text[KNOB_TEXT_BYTES] = '\0';
     const struct knob_origin none = {0};
-    assert_int_equal(knobs_set(&knobs, "MOOT_SUMMARY", text, none, story, sizeof story),
-                     MOOT_ERR_CONFIG);
+    assert_int_equal(
+        knobs_set(&knobs, "MOOT_SUMMARY", text, none, story, sizeof(story)),
+        MOOT_ERR_CONFIG);
     text[KNOB_TEXT_BYTES - 1] = '\0';
-    assert_int_equal(knobs_set(&knobs, "MOOT_SUMMARY", text, none, story, sizeof story),
-                     MOOT_OK);
+    assert_int_equal(
+        knobs_set(&knobs, "MOOT_SUMMARY", text, none, story, sizeof(story)), MOOT_OK);
 }
 
 /* --- Sources ---------------------------------------------------------------------- */
@@ -164,7 +166,7 @@ static void a_long_text_is_refused_and_not_cut(void **state)
 static void write_file(const char *name, const char *text)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fputs(text, file);
@@ -175,10 +177,11 @@ static int clear(void **state)
 {
     (void)state;
     char path[256];
-    snprintf(path, sizeof path, "%s/moot/moot.conf", directory);
+    snprintf(path, sizeof(path), "%s/moot/moot.conf", directory);
     unlink(path);
-    for (int i = 0; i < KNOB_COUNT; i++)
+    for (int i = 0; i < KNOB_COUNT; i++) {
         unsetenv(knob_table[i].name);
+    }
     unsetenv("MOOT_CONFIG");
     unsetenv("MOOT_VOTRES");
     return setenv("XDG_CONFIG_HOME", directory, 1);
@@ -194,28 +197,28 @@ static void the_strongest_source_wins(void **state)
                                  "MOOT_THREADS = 1\nMOOT_PROGRESS = caller\n"
                                  "MOOT_SUMMARY = /a#b # not that\n");
     write_file("named.conf", "MOOT_STALL=4s\r\nMOOT_THREADS = 2\nMOOT_VOTERS=9");
-    snprintf(config, sizeof config, "%s/named.conf", directory);
+    snprintf(config, sizeof(config), "%s/named.conf", directory);
     setenv("MOOT_CONFIG", config, 1);
     setenv("MOOT_THREADS", "3", 1);
     setenv("MOOT_VOTERS", "4", 1);
     setenv("MOOT_DIVERGENCE", "", 1); /* empty is unset */
-    assert_int_equal(knobs_load(&knobs, overrides, story, sizeof story), MOOT_OK);
+    assert_int_equal(knobs_load(&knobs, overrides, story, sizeof(story)), MOOT_OK);
     assert_int_equal(knobs.voters, 5);
     assert_int_equal(knobs.threads, 3);
     assert_int_equal(knobs.stall_ns, 4 * SECOND);
     assert_int_equal(knobs.progress, KNOB_PROGRESS_CALLER);
     assert_string_equal(knobs.summary, "/a#b");
     assert_int_equal(knobs.divergence, KNOB_DIVERGENCE_REPAIR);
-    assert_string_equal(knobs_origin(&knobs, KNOB_VOTERS, text, sizeof text),
+    assert_string_equal(knobs_origin(&knobs, KNOB_VOTERS, text, sizeof(text)),
                         "options");
-    assert_string_equal(knobs_origin(&knobs, KNOB_THREADS, text, sizeof text),
+    assert_string_equal(knobs_origin(&knobs, KNOB_THREADS, text, sizeof(text)),
                         "environment");
-    assert_string_equal(knobs_origin(&knobs, KNOB_DIVERGENCE, text, sizeof text),
+    assert_string_equal(knobs_origin(&knobs, KNOB_DIVERGENCE, text, sizeof(text)),
                         "default");
-    snprintf(story, sizeof story, "%s:1", config);
-    assert_string_equal(knobs_origin(&knobs, KNOB_STALL, text, sizeof text), story);
-    snprintf(story, sizeof story, "%s/moot/moot.conf:6", directory);
-    assert_string_equal(knobs_origin(&knobs, KNOB_PROGRESS, text, sizeof text), story);
+    snprintf(story, sizeof(story), "%s:1", config);
+    assert_string_equal(knobs_origin(&knobs, KNOB_STALL, text, sizeof(text)), story);
+    snprintf(story, sizeof(story), "%s/moot/moot.conf:6", directory);
+    assert_string_equal(knobs_origin(&knobs, KNOB_PROGRESS, text, sizeof(text)), story);
 }
 
 static void the_options_may_name_the_file(void **state)
@@ -223,11 +226,11 @@ static void the_options_may_name_the_file(void **state)
     (void)state;
     struct knobs knobs;
     char story[512] = "", option[256];
-    snprintf(option, sizeof option, "MOOT_CONFIG=%s/other.conf", directory);
+    snprintf(option, sizeof(option), "MOOT_CONFIG=%s/other.conf", directory);
     write_file("other.conf", "MOOT_THREADS=6\n");
     setenv("MOOT_CONFIG", "/nowhere/at/all", 1);
     const char *overrides[] = {option, NULL};
-    assert_int_equal(knobs_load(&knobs, overrides, story, sizeof story), MOOT_OK);
+    assert_int_equal(knobs_load(&knobs, overrides, story, sizeof(story)), MOOT_OK);
     assert_int_equal(knobs.threads, 6);
 }
 
@@ -262,21 +265,23 @@ static void a_mistake_is_told_with_its_place(void **state)
         {"", NULL, NULL, "MOOT_THREADS", "'MOOT_THREADS'", "MOOT_NAME=value"},
         {"", NULL, NULL, "", "''", "MOOT_NAME=value"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct knobs knobs, before;
         char story[512] = "";
         const char *overrides[] = {rows[i].option, NULL};
         clear(NULL);
         write_file("moot/moot.conf", rows[i].file);
-        if (rows[i].variable)
+        if (rows[i].variable) {
             setenv(rows[i].variable, rows[i].value, 1);
-        memset(&knobs, 0x5a, sizeof knobs);
+        }
+        memset(&knobs, 0x5a, sizeof(knobs));
         before = knobs;
-        assert_int_equal(knobs_load(&knobs, overrides, story, sizeof story),
+        assert_int_equal(knobs_load(&knobs, overrides, story, sizeof(story)),
                          MOOT_ERR_CONFIG);
-        assert_memory_equal(&knobs, &before, sizeof knobs);
-        if (!strstr(story, rows[i].place) || !strstr(story, rows[i].what))
+        assert_memory_equal(&knobs, &before, sizeof(knobs));
+        if (!strstr(story, rows[i].place) || !strstr(story, rows[i].what)) {
             fail_msg("row %zu says: %s", i, story);
+        }
     }
 }
 
@@ -314,7 +319,7 @@ static void contradictions_are_told_with_their_units(void **state)
          "MOOT_LEASE is 3s (environment)"},
     };
     const struct knob_origin origin = {KNOB_FROM_ENVIRONMENT, 0};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct knobs knobs;
         char story[512] = "";
         const char *const values[][2] = {{"MOOT_HEARTBEAT", rows[i].heartbeat},
@@ -322,14 +327,16 @@ static void contradictions_are_told_with_their_units(void **state)
                                          {"MOOT_SUSPECT", rows[i].suspect},
                                          {"MOOT_PROGRESS", rows[i].progress}};
         knobs_default(&knobs);
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 4; k++) {
             assert_int_equal(knobs_set(&knobs, values[k][0], values[k][1], origin,
-                                       story, sizeof story),
+                                       story, sizeof(story)),
                              MOOT_OK);
-        const int code = knobs_agree(&knobs, true, story, sizeof story);
+        }
+        const int code = knobs_agree(&knobs, true, story, sizeof(story));
         if (code != (rows[i].story ? MOOT_ERR_CONFIG : MOOT_OK) ||
-            strcmp(story, rows[i].story ? rows[i].story : "") != 0)
+            strcmp(story, rows[i].story ? rows[i].story : "") != 0) {
             fail_msg("row %zu gives %d: %s", i, code, story);
+        }
     }
 }
 
@@ -338,11 +345,11 @@ static void a_line_too_long_is_refused(void **state)
     (void)state;
     struct knobs knobs;
     char story[512] = "", text[3000];
-    memset(text, ' ', sizeof text);
-    text[sizeof text - 1] = '\0';
+    memset(text, ' ', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
     memcpy(text, "MOOT_VOTERS=3", 13);
     write_file("moot/moot.conf", text);
-    assert_int_equal(knobs_load(&knobs, NULL, story, sizeof story), MOOT_ERR_CONFIG);
+    assert_int_equal(knobs_load(&knobs, NULL, story, sizeof(story)), MOOT_ERR_CONFIG);
     assert_non_null(strstr(story, "too long"));
 }
 
@@ -354,15 +361,15 @@ static void a_file_that_is_no_text_is_refused(void **state)
     static const char text[] = "MOOT_VOTERS=3\0MOOT_STALL=soon\n";
     struct knobs knobs;
     char story[512] = "", path[256];
-    snprintf(path, sizeof path, "%s/no_text.conf", directory);
+    snprintf(path, sizeof(path), "%s/no_text.conf", directory);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, sizeof text - 1, file), sizeof text - 1);
+    assert_int_equal(fwrite(text, 1, sizeof(text) - 1, file), sizeof(text) - 1);
     assert_int_equal(fclose(file), 0);
     for (int endless = 0; endless < 2; endless++) {
         setenv("MOOT_CONFIG", endless ? "/dev/zero" : path, 1);
         alarm(10);
-        assert_int_equal(knobs_load(&knobs, NULL, story, sizeof story),
+        assert_int_equal(knobs_load(&knobs, NULL, story, sizeof(story)),
                          MOOT_ERR_CONFIG);
         alarm(0);
         assert_non_null(strstr(story, ":1: a byte of 0"));
@@ -371,8 +378,9 @@ static void a_file_that_is_no_text_is_refused(void **state)
 
 static void see(void *context, const char *name)
 {
-    if (strcmp(name, "MOOT_VOTRES") == 0)
+    if (strcmp(name, "MOOT_VOTRES") == 0) {
         ++*(int *)context;
+    }
     assert_string_not_equal(name, "MOOT_VOTERS");
     assert_string_not_equal(name, "MOOT_CONFIG");
 }
@@ -387,7 +395,7 @@ static void a_stranger_in_the_environment_is_seen(void **state)
     setenv("MOOT_VOTRES", "5", 1);
     knobs_each_stranger(see, &strangers);
     assert_int_equal(strangers, 1);
-    assert_int_equal(knobs_load(&knobs, NULL, story, sizeof story), MOOT_OK);
+    assert_int_equal(knobs_load(&knobs, NULL, story, sizeof(story)), MOOT_OK);
 }
 
 /* --- Between ranks ---------------------------------------------------------------- */
@@ -397,20 +405,21 @@ static void everyone_gets_the_values_and_origins_of_rank_0(void **state)
     (void)state;
     struct knobs knobs, copy;
     char story[512] = "", blob[KNOBS_BLOB_BYTES], summary[KNOB_TEXT_BYTES];
-    memset(summary, '=', sizeof summary - 1);
-    summary[sizeof summary - 1] = '\0';
+    memset(summary, '=', sizeof(summary) - 1);
+    summary[sizeof(summary) - 1] = '\0';
     setenv("MOOT_SUMMARY", summary, 1);
     setenv("MOOT_VOTE_TIMEOUT", "7us", 1);
     write_file("moot/moot.conf", "\n\nMOOT_STALL = never\n");
-    assert_int_equal(knobs_load(&knobs, NULL, story, sizeof story), MOOT_OK);
+    assert_int_equal(knobs_load(&knobs, NULL, story, sizeof(story)), MOOT_OK);
     const size_t size = knobs_encode(&knobs, blob);
     assert_true(size < KNOBS_BLOB_BYTES);
-    assert_int_equal(knobs_decode(&copy, blob, size, story, sizeof story), MOOT_OK);
-    assert_memory_equal(&copy, &knobs, sizeof knobs);
+    assert_int_equal(knobs_decode(&copy, blob, size, story, sizeof(story)), MOOT_OK);
+    assert_memory_equal(&copy, &knobs, sizeof(knobs));
     assert_int_equal(copy.origins[KNOB_STALL].line, 3);
-    for (size_t cut = 0; cut < size; cut++) /* never read past the end */
-        knobs_decode(&copy, blob, cut, story, sizeof story);
-    assert_int_equal(knobs_decode(&copy, blob, size - 1, story, sizeof story),
+    for (size_t cut = 0; cut < size; cut++) { /* never read past the end */
+        knobs_decode(&copy, blob, cut, story, sizeof(story));
+    }
+    assert_int_equal(knobs_decode(&copy, blob, size - 1, story, sizeof(story)),
                      MOOT_ERR_PROTOCOL);
 }
 
@@ -420,7 +429,7 @@ static void a_failure_of_rank_0_is_everyones(void **state)
     struct knobs knobs;
     char story[100] = "", blob[KNOBS_BLOB_BYTES];
     const size_t size = knobs_encode_failure("environment: no", blob);
-    assert_int_equal(knobs_decode(&knobs, blob, size, story, sizeof story),
+    assert_int_equal(knobs_decode(&knobs, blob, size, story, sizeof(story)),
                      MOOT_ERR_CONFIG);
     assert_string_equal(story, "environment: no");
     static const char *const bad[] = {"",
@@ -429,10 +438,11 @@ static void a_failure_of_rank_0_is_everyones(void **state)
                                       "moot knobs 1\n0 0 MOOT_VOTERS=99\n",
                                       "moot knobs 1\n9 0 MOOT_VOTERS=3\n",
                                       "moot knobs 1\n0 0 MOOT_VOTERS\n"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_int_equal(
-            knobs_decode(&knobs, bad[i], strlen(bad[i]), story, sizeof story),
+            knobs_decode(&knobs, bad[i], strlen(bad[i]), story, sizeof(story)),
             MOOT_ERR_PROTOCOL);
+    }
 }
 
 int main(void)
@@ -452,15 +462,16 @@ int main(void)
         cmocka_unit_test_setup(everyone_gets_the_values_and_origins_of_rank_0, clear),
         cmocka_unit_test_setup(a_failure_of_rank_0_is_everyones, clear),
     };
-    if (!mkdtemp(directory))
+    if (!mkdtemp(directory)) {
         return 1;
-    snprintf(path, sizeof path, "%s/moot", directory);
+    }
+    snprintf(path, sizeof(path), "%s/moot", directory);
     mkdir(path, 0700);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     static const char *const left[] = {"moot/moot.conf", "named.conf", "other.conf",
                                        "no_text.conf",   "moot",       ""};
-    for (size_t i = 0; i < sizeof left / sizeof left[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", directory, left[i]);
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", directory, left[i]);
         remove(path);
     }
     return failed;

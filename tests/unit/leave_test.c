@@ -1,5 +1,5 @@
 /* leave_test.c - going in good order (PROTOCOL.md, "Leaving"), on the bench. */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 #define HEARTBEAT_NS (10 * (uint64_t)MS)
 

@@ -16,7 +16,7 @@ static void *failing_calloc(size_t count, size_t size);
 #undef malloc
 #undef calloc
 
-#include "link_world.h"
+#include "tests/unit/link_world.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -52,24 +52,27 @@ static const struct {
     {"slower than the first timeout", {50, 50, 90 * MS, 60 * MS}, 3000, 1},
     {"mixed", {200, 200, 1 * MS, 4 * MS}, 200, 200},
 };
-enum { STORMS = sizeof storms / sizeof *storms };
+enum { STORMS = sizeof(storms) / sizeof(*storms) };
 
 static void frames_arrive_once_and_in_order(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < STORMS; i++)
+    for (size_t i = 0; i < STORMS; i++) {
         for (int seed = 1; seed <= storms[i].seeds; seed++) {
             struct world world;
             const char *why = world_run(&world, &storms[i].weather, (uint64_t)seed,
                                         storms[i].messages);
-            if (why != NULL)
+            if (why != NULL) {
                 fail_msg("%s, seed %d: %s", storms[i].name, seed, why);
-            if (storms[i].seeds == 1)
+            }
+            if (storms[i].seeds == 1) {
                 print_message("%s: %" PRIu64 " s, %.2f transmissions a frame\n",
                               storms[i].name, world.now_ns / MS / 1000,
                               (double)world.transmissions /
                                   (double)(storms[i].messages * 9 / 8));
+            }
         }
+    }
 }
 
 static void a_seed_says_it_all(void **state)
@@ -93,13 +96,14 @@ static void broken_links_are_noticed(void **state)
         LINK_MUTANTS(X)
 #undef X
     };
-    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
+    for (size_t i = 0; i < sizeof(mutants) / sizeof(*mutants); i++) {
         struct world world;
         mutant_on = mutants[i].mutant;
         const char *why = world_run(&world, &storms[4].weather, 1, 1000);
         mutant_on = MUTANT_NONE;
-        if (why == NULL)
+        if (why == NULL) {
             fail_msg("nothing notices %s", mutants[i].name);
+        }
         print_message("%s: %s\n", mutants[i].name, why);
     }
 }
@@ -116,7 +120,7 @@ static void hand_release(void *context, void *frame)
 {
     assert_ptr_equal(context, &hand);
     assert_true((char *)frame >= hand.frame &&
-                (char *)frame < hand.frame + sizeof hand.frame);
+                (char *)frame < hand.frame + sizeof(hand.frame));
     hand.released++;
 }
 
@@ -140,8 +144,9 @@ static struct link *link_by_hand(void)
 static int drain(struct link *link, uint64_t now_ns, struct link_transmission *out)
 {
     int count = 0;
-    while (link_next(link, now_ns, out))
+    while (link_next(link, now_ns, out)) {
         count++;
+    }
     assert_true(link_deadline_ns(link) > now_ns);
     return count;
 }
@@ -183,8 +188,9 @@ static void every_answer_starts_the_timer_anew(void **state)
 {
     (void)state;
     struct link *link = link_by_hand();
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         send_one(link, 0);
+    }
     link_receive(link, 50 * MS, 0, 1, NULL);
     assert_int_equal(link_deadline_ns(link), 50 * MS + link_stats(link)->rto_ns);
     link_receive(link, 60 * MS, 0, 1, NULL); /* the same once more is none */
@@ -200,7 +206,7 @@ static void each_timeout_doubles_up_to_a_bound(void **state)
     uint64_t now_ns = 0;
     static const uint64_t waits_ms[] = {100, 200, 400, 800, 1000, 1000, 1000};
     send_one(link, now_ns);
-    for (size_t i = 0; i < sizeof waits_ms / sizeof *waits_ms; i++) {
+    for (size_t i = 0; i < sizeof(waits_ms) / sizeof(*waits_ms); i++) {
         assert_int_equal(link_deadline_ns(link), now_ns + waits_ms[i] * MS);
         now_ns = link_deadline_ns(link);
         assert_int_equal(drain(link, now_ns - 1, &out), 0);
@@ -246,8 +252,9 @@ static void a_timeout_that_is_too_short_grows(void **state)
     for (uint64_t i = 1; i <= 40; i++) {
         uint64_t answer_ns = now_ns + (i < 20 ? 4 * MS : 200 * MS);
         send_one(link, now_ns);
-        while ((now_ns = link_deadline_ns(link)) < answer_ns)
+        while ((now_ns = link_deadline_ns(link)) < answer_ns) {
             assert_int_equal(drain(link, now_ns, &out), 1);
+        }
         now_ns = answer_ns;
         link_receive(link, now_ns, 0, i, NULL);
         resent = i <= 21 ? link_stats(link)->resent : resent;
@@ -262,8 +269,9 @@ static void several_losses_cost_one_timeout(void **state)
     (void)state;
     struct link *link = link_by_hand();
     struct link_transmission out;
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         send_one(link, 0);
+    }
     assert_int_equal(drain(link, 100 * MS, &out), 1); /* 1, 4 and 9 were lost */
     assert_int_equal(out.sequence, 1);
     link_receive(link, 110 * MS, 0, 3, NULL);
@@ -346,8 +354,9 @@ static void no_more_than_a_window_is_on_its_way(void **state)
     (void)state;
     struct link *link = link_by_hand();
     struct link_transmission out;
-    for (uint64_t i = 1; i <= 3 * LINK_WINDOW; i++)
+    for (uint64_t i = 1; i <= 3 * LINK_WINDOW; i++) {
         assert_int_equal(link_send(link, &hand.frame[i]), i);
+    }
     assert_int_equal(drain(link, 0, &out), LINK_WINDOW);
     assert_int_equal(out.sequence, LINK_WINDOW);
     assert_int_equal(link_backlog(link), 3 * LINK_WINDOW);
@@ -364,16 +373,19 @@ static void what_is_too_far_ahead_is_dropped(void **state)
     (void)state;
     struct link *link = link_by_hand();
     static const uint64_t far[] = {LINK_WINDOW + 1, LINK_WINDOW + 2, UINT64_MAX};
-    for (size_t i = 0; i < sizeof far / sizeof *far; i++)
+    for (size_t i = 0; i < sizeof(far) / sizeof(*far); i++) {
         link_receive(link, 0, far[i], 0, hand.frame);
+    }
     assert_int_equal(link_stats(link)->beyond, 3);
     assert_int_equal(hand.released, 3);
-    for (uint64_t i = LINK_WINDOW; i > 0; i--)
+    for (uint64_t i = LINK_WINDOW; i > 0; i--) {
         link_receive(link, 0, i, 0, &hand.frame[i]);
+    }
     link_receive(link, 0, LINK_WINDOW + 1, 0, hand.frame); /* before any is taken */
     assert_int_equal(link_stats(link)->beyond, 4);
-    for (uint64_t i = 1; i <= LINK_WINDOW; i++)
+    for (uint64_t i = 1; i <= LINK_WINDOW; i++) {
         assert_ptr_equal(link_take(link), &hand.frame[i]);
+    }
     assert_null(link_take(link));
     assert_int_equal(link_stats(link)->delivered, LINK_WINDOW);
     link_free(link);
@@ -398,8 +410,9 @@ static void a_forgotten_peer_is_neither_heard_nor_told(void **state)
     (void)state;
     struct link *link = link_by_hand();
     struct link_transmission out;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         assert_true(link_send(link, hand.frame) > 0);
+    }
     assert_int_equal(drain(link, 0, &out), 3);
     link_receive(link, 1 * MS, 1, 1, hand.frame);
     link_receive(link, 1 * MS, 3, 0, hand.frame);
@@ -442,8 +455,9 @@ static void a_long_queue_is_not_kept_at_rest(void **state)
     struct link *link = link_by_hand();
     struct link_transmission out;
     uint64_t sent = 0;
-    for (int i = 0; i < 100 * LINK_WINDOW; i++)
+    for (int i = 0; i < 100 * LINK_WINDOW; i++) {
         assert_true(link_send(link, hand.frame) > 0);
+    }
     for (int count; (count = drain(link, 0, &out)) > 0;) {
         sent += (uint64_t)count;
         link_receive(link, 0, 0, sent, NULL);

@@ -48,12 +48,14 @@ static const uint64_t steps_max = 3 * 1000 * 1000;
 
 static void *frame_new(struct world *world, uint64_t number)
 {
-    uint64_t *frame = malloc(sizeof *frame);
-    if (frame == NULL)
+    uint64_t *frame = malloc(sizeof(*frame));
+    if (frame == NULL) {
         abort();
+    }
     *frame = number;
-    if (++world->frames > world->frames_max)
+    if (++world->frames > world->frames_max) {
         world->frames_max = world->frames;
+    }
     return frame;
 }
 
@@ -76,13 +78,16 @@ static void flight_add(struct world *world, struct flight flight)
     if (world->flight_count == world->flight_room) {
         world->flight_room = world->flight_room * 2 + 64;
         world->flights =
-            realloc(world->flights, world->flight_room * sizeof *world->flights);
-        if (world->flights == NULL)
+            realloc(world->flights, world->flight_room * sizeof(*world->flights));
+        if (world->flights == NULL) {
             abort();
+        }
     }
     size_t at = world->flight_count++;
-    for (; at > 0 && sooner(&flight, &world->flights[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && sooner(&flight, &world->flights[(at - 1) / 2]);
+         at = (at - 1) / 2) {
         world->flights[at] = world->flights[(at - 1) / 2];
+    }
     world->flights[at] = flight;
 }
 
@@ -93,13 +98,16 @@ static struct flight flight_take(struct world *world)
     size_t at = 0;
     for (;;) {
         size_t child = 2 * at + 1;
-        if (child >= world->flight_count)
+        if (child >= world->flight_count) {
             break;
+        }
         if (child + 1 < world->flight_count &&
-            sooner(&world->flights[child + 1], &world->flights[child]))
+            sooner(&world->flights[child + 1], &world->flights[child])) {
             child++;
-        if (!sooner(&world->flights[child], &last))
+        }
+        if (!sooner(&world->flights[child], &last)) {
             break;
+        }
         world->flights[at] = world->flights[child];
         at = child;
     }
@@ -115,8 +123,9 @@ static void transmit_to(struct world *world, int to,
     int copies = random_chance(&world->random, weather->twice) ? 2 : 1;
     for (; copies > 0; copies--) {
         world->transmissions++;
-        if (random_chance(&world->random, weather->loss))
+        if (random_chance(&world->random, weather->loss)) {
             continue;
+        }
         flight_add(world,
                    (struct flight){
                        .due_ns = world->now_ns + weather->delay_ns +
@@ -143,8 +152,9 @@ static void talk(struct world *world, struct end *end)
     uint64_t burst = random_between(&world->random, 1, BURST_MAX);
     for (; burst > 0 && talks_next_ns(end) != LINK_NEVER; burst--) {
         end->said++;
-        if (link_send(end->link, frame_new(world, end->said)) != end->said)
+        if (link_send(end->link, frame_new(world, end->said)) != end->said) {
             abort();
+        }
     }
     end->talk_ns = world->now_ns + random_below(&world->random, 200 * US);
 }
@@ -152,8 +162,9 @@ static void talk(struct world *world, struct end *end)
 static void pump(struct world *world, int side)
 {
     struct link_transmission out;
-    while (link_next(world->end[side].link, world->now_ns, &out))
+    while (link_next(world->end[side].link, world->now_ns, &out)) {
         transmit_to(world, 1 - side, &out);
+    }
 }
 
 static const char *land(struct world *world)
@@ -165,8 +176,9 @@ static const char *land(struct world *world)
     uint64_t *frame;
     const char *why = NULL;
     while ((frame = link_take(end->link)) != NULL) {
-        if (*frame != ++end->heard)
+        if (*frame != ++end->heard) {
             why = "a frame came twice, out of order, or not at all";
+        }
         frame_free(world, frame);
     }
     return why;
@@ -189,14 +201,17 @@ static const char *step(struct world *world)
 {
     const char *why = NULL;
     uint64_t next_ns = next_event_ns(world);
-    if (next_ns > world->now_ns)
+    if (next_ns > world->now_ns) {
         world->now_ns = next_ns;
+    }
     while (why == NULL && world->flight_count > 0 &&
-           world->flights[0].due_ns <= world->now_ns)
+           world->flights[0].due_ns <= world->now_ns) {
         why = land(world);
+    }
     for (int side = 0; side < 2; side++) {
-        if (talks_next_ns(&world->end[side]) <= world->now_ns)
+        if (talks_next_ns(&world->end[side]) <= world->now_ns) {
             talk(world, &world->end[side]);
+        }
         pump(world, side);
     }
     return why;
@@ -207,15 +222,19 @@ static const char *at_rest(const struct world *world)
 {
     for (int side = 0; side < 2; side++) {
         const struct end *end = &world->end[side];
-        if (world->end[1 - side].heard != end->to_say)
+        if (world->end[1 - side].heard != end->to_say) {
             return "a frame never came";
-        if (link_backlog(end->link) != 0)
+        }
+        if (link_backlog(end->link) != 0) {
             return "a frame was never acknowledged";
-        if (link_stats(end->link)->sent != end->to_say)
+        }
+        if (link_stats(end->link)->sent != end->to_say) {
             return "the figures are wrong";
+        }
     }
-    if (world->frames_max > 2 * (BACKLOG_MAX + LINK_WINDOW))
+    if (world->frames_max > 2 * (BACKLOG_MAX + LINK_WINDOW)) {
         return "the links held too much";
+    }
     return NULL;
 }
 
@@ -234,15 +253,20 @@ static const char *world_run(struct world *world, const struct weather *weather,
     for (int side = 0; side < 2; side++) {
         world->end[side].to_say = side == 0 ? messages : messages / 8;
         world->end[side].link = link_new(&options);
-        if (world->end[side].link == NULL)
+        if (world->end[side].link == NULL) {
             abort();
+        }
     }
-    for (uint64_t steps = 0; why == NULL && next_event_ns(world) != LINK_NEVER; steps++)
+    for (uint64_t steps = 0; why == NULL && next_event_ns(world) != LINK_NEVER;
+         steps++) {
         why = steps < steps_max ? step(world) : "it goes on for ever";
-    if (why == NULL)
+    }
+    if (why == NULL) {
         why = at_rest(world);
-    for (int side = 0; side < 2; side++)
+    }
+    for (int side = 0; side < 2; side++) {
         link_free(world->end[side].link);
+    }
     free(world->flights);
     return why == NULL && world->frames != 0 ? "a frame was not released" : why;
 }

@@ -1,5 +1,5 @@
 /* lost_test.c - a result that is lost is made again, unless that would give another. */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 static void spawn_flagged(uint32_t rank, moot_hash hash, uint32_t flags)
 {

@@ -31,14 +31,16 @@ struct told {
 
 static int begin(void **state)
 {
-    struct told *told = calloc(1, sizeof *told);
+    struct told *told = calloc(1, sizeof(*told));
     told->program = program_blank(1, RANKS, 1);
-    for (int i = 0; i < TASKS; i++)
+    for (int i = 0; i < TASKS; i++) {
         (void)program_add_task(told->program, "t", PROGRAM_NONE);
+    }
     program_finish(told->program);
     told->storm = (struct storm){.first = 3};
-    for (uint32_t rank = 0; rank < RANKS; rank++)
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
         told->uids[rank] = 100 + rank;
+    }
     told->sim = (struct sim){
         .program = told->program, .report = &told->report, .uids = told->uids};
     sim_identify(&told->sim);
@@ -85,12 +87,15 @@ static void pass(struct told *told, enum sight_type type, uint32_t from, uint32_
                  uint32_t task, struct message message)
 {
     bool sends = type == SIGHT_SEND;
-    if (task < TASKS)
+    if (task < TASKS) {
         message.hash = *sim_hash(&told->sim, task);
-    if (message.view_id == 0)
+    }
+    if (message.view_id == 0) {
         message.view_id = 1000 + message.epoch;
-    if (type != SIGHT_KEEP)
+    }
+    if (type != SIGHT_KEEP) {
         told->now_ns++;
+    }
     see(told, (struct sight){.type = type,
                              .rank = sends ? from : to,
                              .peer = sends ? to : from,
@@ -141,8 +146,9 @@ static uint32_t task_of(struct told *told, uint32_t rank, bool before)
     for (uint32_t task = 0; task < TASKS; task++) {
         const moot_hash *hash = sim_hash(&told->sim, task);
         bool was = placement_chair(hash, &told->all, NULL) == rank;
-        if (placement_chair(hash, &told->two, NULL) == rank && was == before)
+        if (placement_chair(hash, &told->two, NULL) == rank && was == before) {
             return task;
+        }
     }
     fail_msg("no such task among so many");
     return TASKS;
@@ -297,7 +303,7 @@ static void nothing_is_said_twice(void **state)
                 {MESSAGE_REPORT, true, TASKS},
                 {MESSAGE_SEEK, false, 5},
                 {MESSAGE_ACCEPT, false, 5}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         void *again;
         (void)begin(&again);
         struct told *told = again;

@@ -22,24 +22,27 @@ static long task_bench_sets(enum pattern pattern, long width)
 {
     static const long LOG2_CEILING[] = {0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4,
                                         4, 4, 4, 4, 4, 4, 5, 5, 5, 5};
-    if (pattern == PATTERN_fft)
+    if (pattern == PATTERN_fft) {
         return LOG2_CEILING[width];
+    }
     return pattern == PATTERN_spread || pattern == PATTERN_random_nearest ? 3 : 1;
 }
 
 static long task_bench_set(enum pattern pattern, long width, long step)
 {
     long sets = task_bench_sets(pattern, width);
-    if (sets <= 1)
+    if (sets <= 1) {
         return 0;
+    }
     return pattern == PATTERN_fft ? (step + sets - 1) % sets : step % sets;
 }
 
 /* Adds first .. last, of those that are points. */
 static void add(bool *takes, long width, long first, long last)
 {
-    for (long i = most(0, first); i <= least(last, width - 1); i++)
+    for (long i = most(0, first); i <= least(last, width - 1); i++) {
         takes[i] = true;
+    }
 }
 
 static void task_bench_inputs(enum pattern pattern, long width, long set, long point,
@@ -50,10 +53,12 @@ static void task_bench_inputs(enum pattern pattern, long width, long set, long p
         add(takes, width, point, point);
         break;
     case PATTERN_stencil_1d_periodic:
-        if (point - 1 < 0)
+        if (point - 1 < 0) {
             add(takes, width, width - 1, width - 1);
-        if (point + 1 >= width)
+        }
+        if (point + 1 >= width) {
             add(takes, width, 0, 0);
+        }
         add(takes, width, point - 1, point + 1);
         break;
     case PATTERN_stencil_1d:
@@ -90,11 +95,13 @@ static void task_bench_inputs(enum pattern pattern, long width, long set, long p
 
 static struct row task_bench_row(enum pattern pattern, long width, long step)
 {
-    if (pattern == PATTERN_dom)
+    if (pattern == PATTERN_dom) {
         return (struct row){most(0, step + width - STEPS),
                             least(width, least(step + 1, STEPS - step))};
-    if (pattern == PATTERN_tree)
+    }
+    if (pattern == PATTERN_tree) {
         return (struct row){0, least(width, 1L << step)};
+    }
     return (struct row){0, width};
 }
 
@@ -111,21 +118,26 @@ static void compare_step(enum pattern pattern, long width, long step)
     for (long point = row.first; point < row.first + row.count; point++) {
         bool takes[WIDTH_MAX] = {false};
         task_bench_inputs(pattern, width, set, point, takes);
-        for (long input = 0; input < width; input++)
-            if (pattern_connects(pattern, width, set, point, input) != takes[input])
+        for (long input = 0; input < width; input++) {
+            if (pattern_connects(pattern, width, set, point, input) != takes[input]) {
                 fail_msg("%s, width %ld, step %ld: (%ld, %ld)", pattern_name(pattern),
                          width, step, point, input);
+            }
+        }
     }
 }
 
 static void inputs_are_those_of_task_bench(void **state)
 {
     (void)state;
-    for (int pattern = 0; pattern < PATTERN_END; pattern++)
-        for (long width = 1; width <= WIDTH_MAX; width++)
+    for (int pattern = 0; pattern < PATTERN_END; pattern++) {
+        for (long width = 1; width <= WIDTH_MAX; width++) {
             for (long step = 0; step < STEPS && pattern != PATTERN_random_nearest;
-                 step++)
+                 step++) {
                 compare_step((enum pattern)pattern, width, step);
+            }
+        }
+    }
 }
 
 static void random_nearest_takes_itself_and_some_neighbours(void **state)
@@ -133,19 +145,22 @@ static void random_nearest_takes_itself_and_some_neighbours(void **state)
     enum { WIDTH = 256 };
     long neighbours = 0;
     (void)state;
-    for (long set = 0; set < 3; set++)
-        for (long point = 0; point < WIDTH; point++)
+    for (long set = 0; set < 3; set++) {
+        for (long point = 0; point < WIDTH; point++) {
             for (long input = 0; input < WIDTH; input++) {
                 bool takes =
                     pattern_connects(PATTERN_random_nearest, WIDTH, set, point, input);
                 long apart = input - point;
-                if (apart == 0)
+                if (apart == 0) {
                     assert_true(takes);
-                else if (apart < -1 || apart > 1)
+                } else if (apart < -1 || apart > 1) {
                     assert_false(takes);
-                else
+                } else {
                     neighbours += takes;
+                }
             }
+        }
+    }
     /* A quarter of 1530: 382, and four deviations of 17. */
     assert_in_range(neighbours, 382 - 68, 382 + 68);
 }

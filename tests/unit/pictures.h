@@ -44,8 +44,8 @@ static inline ProtobufCBinaryData kit_text(const char *text)
 static inline ProtobufCBinaryData kit_hash(struct kit *kit, int task)
 {
     moot_hash *hash = &kit->hashes[task];
-    memset(hash, task + 1, sizeof *hash);
-    return (ProtobufCBinaryData){sizeof *hash, hash->bytes};
+    memset(hash, task + 1, sizeof(*hash));
+    return (ProtobufCBinaryData){sizeof(*hash), hash->bytes};
 }
 
 /* A set of ranks, as bits. */
@@ -53,12 +53,12 @@ static inline ProtobufCBinaryData kit_ranks(struct kit *kit, uint64_t ranks)
 {
     uint64_t *set = &kit->sets[kit->set_count++];
     *set = ranks;
-    return (ProtobufCBinaryData){sizeof *set, (uint8_t *)set};
+    return (ProtobufCBinaryData){sizeof(*set), (uint8_t *)set};
 }
 
 static inline struct kit *kit_new(uint32_t size)
 {
-    struct kit *kit = calloc(1, sizeof *kit);
+    struct kit *kit = calloc(1, sizeof(*kit));
     kit->picture = (struct picture){.rank = 0, .size = size, .seats = kit->seats};
     for (uint32_t rank = 0; rank < size; rank++) {
         struct kit_rank *at = &kit->ranks[rank];
@@ -109,9 +109,11 @@ static inline Moot__Account__Wait *kit_wait(struct kit *kit, uint32_t rank, int 
 static inline Moot__Account__Task *kit_task(struct kit *kit, uint32_t rank, int task)
 {
     struct kit_rank *at = &kit->ranks[rank];
-    for (size_t i = 0; i < at->account.n_tasks; i++)
-        if (at->task[i].hash.data == kit->hashes[task].bytes)
+    for (size_t i = 0; i < at->account.n_tasks; i++) {
+        if (at->task[i].hash.data == kit->hashes[task].bytes) {
             return &at->task[i];
+        }
+    }
     size_t n = at->account.n_tasks++;
     Moot__Account__Task *to = at->tasks[n] = &at->task[n];
     moot__account__task__init(to);
@@ -128,8 +130,9 @@ static inline Moot__Account__Task *kit_task(struct kit *kit, uint32_t rank, int 
 static inline Moot__Account__Task *kit_own(struct kit *kit, uint32_t owner, int task,
                                            enum core_own own, enum task_stage stage)
 {
-    for (uint32_t rank = 0; rank < kit->picture.size; rank++)
+    for (uint32_t rank = 0; rank < kit->picture.size; rank++) {
         kit_task(kit, rank, task)->owner = owner;
+    }
     Moot__Account__Task *to = kit_task(kit, owner, task);
     to->own = own;
     to->stage = stage;
@@ -141,9 +144,11 @@ static inline Moot__Account__Task *kit_own(struct kit *kit, uint32_t owner, int 
 static inline Moot__Account__Peer *kit_peer(struct kit *kit, uint32_t rank, uint32_t of)
 {
     struct kit_rank *at = &kit->ranks[rank];
-    for (size_t i = 0; i < at->account.n_peers; i++)
-        if (at->peer[i].rank == of)
+    for (size_t i = 0; i < at->account.n_peers; i++) {
+        if (at->peer[i].rank == of) {
             return &at->peer[i];
+        }
+    }
     size_t n = at->account.n_peers++;
     Moot__Account__Peer *peer = at->peers[n] = &at->peer[n];
     moot__account__peer__init(peer);

@@ -17,14 +17,15 @@ static moot_hash nth(uint32_t n)
 {
     uint8_t bytes[4] = {(uint8_t)n, (uint8_t)(n >> 8), (uint8_t)(n >> 16),
                         (uint8_t)(n >> 24)};
-    return digest_bytes(bytes, sizeof bytes);
+    return digest_bytes(bytes, sizeof(bytes));
 }
 
 static struct rankset first_ranks(uint32_t count)
 {
     struct rankset set = {0};
-    for (uint32_t rank = 0; rank < count; rank++)
+    for (uint32_t rank = 0; rank < count; rank++) {
         assert_true(rankset_add(&set, rank));
+    }
     return set;
 }
 
@@ -32,7 +33,7 @@ static struct rankset first_ranks(uint32_t count)
 static void count_chairs(const struct rankset *members, uint32_t tasks,
                          uint32_t *counts)
 {
-    memset(counts, 0, RANKS_MAX * sizeof *counts);
+    memset(counts, 0, RANKS_MAX * sizeof(*counts));
     for (uint32_t i = 0; i < tasks; i++) {
         moot_hash hash = nth(i);
         uint32_t chair = placement_chair(&hash, members, NULL);
@@ -48,8 +49,9 @@ static void chairs_are_balanced(void **state)
     struct rankset members = first_ranks(64);
     uint32_t most = 0;
     count_chairs(&members, TASKS, counts);
-    for (uint32_t rank = 0; rank < 64; rank++)
+    for (uint32_t rank = 0; rank < 64; rank++) {
         most = counts[rank] > most ? counts[rank] : most;
+    }
     assert_true(most * 64.0 / TASKS <= 1.2);
 }
 
@@ -64,19 +66,23 @@ static void no_shape_of_the_members_favours_anyone(void **state)
     } shapes[] = {{3, 1, 0},    {5, 1, 100},   {65, 1, 0},      {100, 1, 0},
                   {200, 7, 0},  {64, 1, 9999}, {9999, 64, 0},   {127, 1, 0},
                   {1000, 1, 0}, {2, 1, 64},    {9999, 1111, 1}, {500, 3, 501}};
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
         struct rankset members = {0};
-        for (uint32_t rank = 0; rank < shapes[i].ranks; rank += shapes[i].stride)
+        for (uint32_t rank = 0; rank < shapes[i].ranks; rank += shapes[i].stride) {
             rankset_add(&members, rank);
-        if (shapes[i].extra > 0)
+        }
+        if (shapes[i].extra > 0) {
             rankset_add(&members, shapes[i].extra);
+        }
         count_chairs(&members, 2 * TASKS, counts);
         double n = rankset_count(&members), mean = 2 * TASKS / n, chi = 0;
         for (uint32_t rank = rankset_next(&members, 0); rank != UINT32_MAX;
-             rank = rankset_next(&members, rank + 1))
+             rank = rankset_next(&members, rank + 1)) {
             chi += (counts[rank] - mean) * (counts[rank] - mean) / mean;
-        if (chi > n - 1 + 5 * sqrt(2 * (n - 1)) + 5)
+        }
+        if (chi > n - 1 + 5 * sqrt(2 * (n - 1)) + 5) {
             fail_msg("shape %zu: chi-square %.1f over %.0f ranks", i, chi, n);
+        }
         rankset_release(&members);
     }
 }
@@ -88,7 +94,7 @@ static void a_leaving_member_moves_its_own_tasks_alone(void **state)
         uint32_t ranks, leaves;
     } rows[] = {{2, 0},  {2, 1},     {4, 2},    {64, 0},     {64, 63},  {65, 64},
                 {65, 0}, {128, 127}, {129, 64}, {1000, 999}, {1000, 0}, {10000, 5000}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct rankset before = first_ranks(rows[i].ranks);
         struct rankset after = first_ranks(rows[i].ranks);
         rankset_remove(&after, rows[i].leaves);
@@ -98,9 +104,10 @@ static void a_leaving_member_moves_its_own_tasks_alone(void **state)
             uint32_t old = placement_chair(&hash, &before, NULL);
             uint32_t new = placement_chair(&hash, &after, NULL);
             moved += old == rows[i].leaves;
-            if (old != new &&old != rows[i].leaves)
+            if (old != new &&old != rows[i].leaves) {
                 fail_msg("%u leaves %u ranks, and task %u moves from %u to %u",
                          rows[i].leaves, rows[i].ranks, task, old, new);
+            }
             assert_int_not_equal(new, rows[i].leaves);
         }
         assert_true(rows[i].ranks > 1000 || moved > 0);
@@ -119,8 +126,9 @@ static void a_chair_of_many_is_the_chair_of_fewer(void **state)
         moot_hash hash = nth(task);
         uint32_t chair = placement_chair(&hash, &many, NULL);
         struct rankset few = {0};
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 4; i++) {
             rankset_add(&few, nth(task * 7 + 1).bytes[i]);
+        }
         rankset_add(&few, chair);
         assert_int_equal(placement_chair(&hash, &few, NULL), chair);
         assert_int_equal(placement_chair(&hash, &many, &few), chair);
@@ -170,8 +178,9 @@ static double arrival(uint64_t seed, uint32_t rank)
         uint64_t block = (UINT64_C(1) << (32 - level)) + (rank >> level);
         uint64_t x = splitmix(seed + block * UINT64_C(0x9e3779b97f4a7c15));
         bool upper = (rank >> (level - 1) & 1) != 0;
-        if (upper != ((x & 1) != 0))
+        if (upper != ((x & 1) != 0)) {
             time += -log2(ldexp((double)x, -64)) / (double)(1 << (level - 1));
+        }
     }
     return time;
 }
@@ -179,8 +188,9 @@ static double arrival(uint64_t seed, uint32_t rank)
 static uint64_t word_at(const moot_hash *hash, int at)
 {
     uint64_t word = 0;
-    for (int i = 7; i >= 0; i--)
+    for (int i = 7; i >= 0; i--) {
         word = word << 8 | hash->bytes[at + i];
+    }
     return word;
 }
 
@@ -190,8 +200,9 @@ static void the_search_finds_the_earliest_of_all(void **state)
     struct rankset members = {0};
     uint32_t other = 0;
     enum { ROUNDS = 2000 };
-    for (uint32_t rank = 0; rank < 400; rank += 1 + rank % 5)
+    for (uint32_t rank = 0; rank < 400; rank += 1 + rank % 5) {
         rankset_add(&members, rank);
+    }
     rankset_add(&members, 9999);
     for (uint32_t task = 0; task < ROUNDS; task++) {
         moot_hash hash = nth(task);
@@ -222,13 +233,14 @@ static void chairs_are_the_golden_ones(void **state)
         {0, 0, 0, 0, 0, 4260},  {1, 2, 7, 29, 97, 7827}, {0, 0, 0, 0, 94, 1782},
         {0, 0, 6, 6, 74, 5323}, {1, 2, 7, 22, 80, 3827},
     };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         struct rankset members = first_ranks(sizes[i]);
-        for (uint32_t task = 0; task < sizeof golden / sizeof *golden; task++) {
+        for (uint32_t task = 0; task < sizeof(golden) / sizeof(*golden); task++) {
             moot_hash hash = nth(task);
-            if (placement_chair(&hash, &members, NULL) != golden[task][i])
+            if (placement_chair(&hash, &members, NULL) != golden[task][i]) {
                 fail_msg("task %u among %u: chair %u, not %u", task, sizes[i],
                          placement_chair(&hash, &members, NULL), golden[task][i]);
+            }
         }
         rankset_release(&members);
     }
@@ -257,7 +269,7 @@ static void voters_are_distinct_members_behind_their_chair(void **state)
             rankset_remove(&rest, voters[i]);
         }
         assert_int_equal(placement_voters(&hash, chair, &members, NULL, 3, fewer), 3);
-        assert_memory_equal(fewer, voters, 3 * sizeof *voters);
+        assert_memory_equal(fewer, voters, 3 * sizeof(*voters));
         rankset_release(&rest);
     }
     rankset_release(&members);

@@ -16,8 +16,9 @@ static void a_chance_is_as_likely_as_it_says(void **state)
     for (size_t i = 0; i < 4; i++) {
         struct plan *plan = parse(texts[i]);
         uint64_t seed = 1, hits = 0;
-        for (int draw = 0; draw < DRAWS; draw++)
+        for (int draw = 0; draw < DRAWS; draw++) {
             hits += plan_chance(&plan->rules[0], next_word(&seed));
+        }
         uint64_t edge = plan->rules[0].chance_ppb;
         assert_false(edge < PLAN_CERTAIN_PPB && plan_chance(&plan->rules[0], edge));
         assert_true(edge == 0 || plan_chance(&plan->rules[0], edge - 1));
@@ -54,21 +55,23 @@ static void a_spread_has_its_distribution(void **state)
     };
     enum { DRAWS = 100000 };
     static uint64_t draws[DRAWS];
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct plan *plan = parse(rows[i].text);
         uint64_t seed = 7;
-        for (int draw = 0; draw < DRAWS; draw++)
+        for (int draw = 0; draw < DRAWS; draw++) {
             draws[draw] = plan_spread_ns(&plan->rules[0].spread, next_word(&seed));
-        qsort(draws, DRAWS, sizeof *draws, by_size);
+        }
+        qsort(draws, DRAWS, sizeof(*draws), by_size);
         const double expected[] = {rows[i].least, rows[i].quarter, rows[i].half,
                                    rows[i].three, rows[i].most};
         for (size_t q = 0; q < 5; q++) {
             double got = (double)draws[q == 4 ? DRAWS - 1 : DRAWS / 4 * q] / 1000;
             double slack = q == 0 || q == 4 ? 0.001 : 0.02;
             if (expected[q] > 0 &&
-                (got < expected[q] * (1 - slack) || got > expected[q] * (1 + slack)))
+                (got < expected[q] * (1 - slack) || got > expected[q] * (1 + slack))) {
                 fail_msg("%s: quartile %zu is %g, not %g", rows[i].text, q, got,
                          expected[q]);
+            }
         }
         plan_free(plan);
     }
@@ -95,12 +98,13 @@ static void draws_are_exact(void **state)
         {"delay:5ms+-2ms", 4000000, 7000000},
         {"delay:5ms+-2ms", 4000001, 3000000},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct plan *plan = parse(rows[i].text);
         uint64_t ns = plan_spread_ns(&plan->rules[0].spread, rows[i].word);
-        if (ns != rows[i].ns)
+        if (ns != rows[i].ns) {
             fail_msg("%s of %llx is %llu", rows[i].text,
                      (unsigned long long)rows[i].word, (unsigned long long)ns);
+        }
         plan_free(plan);
     }
 }
@@ -119,7 +123,7 @@ static void a_slow_kernel_takes_longer(void **state)
         {"slow:x1000", 1000000 * SECOND, 999000000 * SECOND},
         {"slow:x1000", UINT64_MAX - 5, 4},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct plan *plan = parse(rows[i].text);
         assert_int_equal(plan_slow_ns(&plan->rules[0], rows[i].took_ns, 1),
                          rows[i].longer_ns);
@@ -148,7 +152,7 @@ static void a_clock_runs_at_its_rate(void **state)
         {"clock:x0.5@1s+2s,clock:x10@2s+2s", 0, 4000, 16500},
         {"clock:x0.5@1s+2s,clock:x10@2s+2s", 0, 5000, 17500},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct plan *plan = parse(rows[i].text);
         assert_int_equal(plan_clock_ns(plan, rows[i].rank, rows[i].true_ms * MS),
                          rows[i].clock_ms * MS);

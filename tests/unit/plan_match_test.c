@@ -74,12 +74,13 @@ static void a_rule_matches_types_and_links(void **state)
         {"slow:x2", MESSAGE_POLL, 0, 1, false},
         {"kill:r0@1s", MESSAGE_POLL, 0, 1, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct stage stage = set(rows[i].rule);
         plan_rules got = send(&stage, rows[i].type, rows[i].from, rows[i].to, 0);
-        if ((got != 0) != rows[i].matches)
+        if ((got != 0) != rows[i].matches) {
             fail_msg("%s on %s %u to %u", rows[i].rule, message_type_name(rows[i].type),
                      rows[i].from, rows[i].to);
+        }
         assert_int_equal(arrive(&stage, rows[i].type, rows[i].from, rows[i].to, 0), 0);
         plan_free(stage.plan);
     }
@@ -88,8 +89,9 @@ static void a_rule_matches_types_and_links(void **state)
 static void every_type_has_a_group(void **state)
 {
     (void)state;
-    for (unsigned type = 1; type < MESSAGE_TYPE_END; type++)
+    for (unsigned type = 1; type < MESSAGE_TYPE_END; type++) {
         assert_true(plan_group((enum message_type)type) < PLAN_GROUP_END);
+    }
     assert_int_equal(plan_group(MESSAGE_NONE), PLAN_GROUP_END);
     assert_int_equal(plan_group((enum message_type)1000), PLAN_GROUP_END);
     assert_string_equal(plan_fault_name(PLAN_GAP), "gap");
@@ -140,9 +142,10 @@ static void a_count_picks_messages(void **state)
         {MESSAGE_MOTION, 1, 2 * SECOND, PLAN_RULE(2) | PLAN_RULE(3)},
         {MESSAGE_MOTION, 1, 2 * SECOND, PLAN_RULE(2)},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         assert_int_equal(send(&stage, rows[i].type, 0, rows[i].to, rows[i].now_ns),
                          rows[i].expected);
+    }
     plan_free(stage.plan);
 }
 
@@ -167,7 +170,7 @@ static void a_point_strikes_the_rank_that_passes_it(void **state)
         {CORE_POINT_SPAWN, 0},
         {CORE_POINT_CLOSE, PLAN_RULE(2)},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         assert_int_equal(plan_pass(two.plan, &two.rank, 2, rows[i].point, i),
                          rows[i].expected);
         assert_int_equal(plan_pass(one.plan, &one.rank, 1, rows[i].point, i),
@@ -239,7 +242,7 @@ static void what_must_fire_and_did_not_is_known(void **state)
     more.fired[4] = 12;
     plan_hits_add(&hits, &more);
     assert_int_equal(plan_unfired(plan, &hits), PLAN_RULE(1));
-    plan_hits_format(plan, &hits, text, sizeof text);
+    plan_hits_format(plan, &hits, text, sizeof(text));
     assert_string_equal(text, "drop:0.1: never fired\n"
                               "drop: never fired, and it should have\n"
                               "kill:r1@1s: fired once\n"
@@ -247,7 +250,7 @@ static void what_must_fire_and_did_not_is_known(void **state)
                               "pause:r1@1s+1s: fired 12 times\n");
     plan_free(plan);
     plan = parse("none");
-    assert_int_equal(plan_hits_format(plan, &hits, text, sizeof text), 0);
+    assert_int_equal(plan_hits_format(plan, &hits, text, sizeof(text)), 0);
     assert_string_equal(text, "");
     plan_free(plan);
 }
@@ -263,7 +266,7 @@ static void the_wire_is_harmed_by_messages_and_parts(void **state)
         {"kill:r1@1s,drop", true}, {"dup:0.1", true},
         {"reorder", true},         {"delay:1ms", true},
         {"part:0", true}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct plan *plan = parse(rows[i].text);
         assert_int_equal(plan_harms_wire(plan), rows[i].harms);
         plan_free(plan);

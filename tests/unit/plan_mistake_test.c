@@ -130,18 +130,20 @@ static const struct {
 static void a_mistake_is_found_where_it_stands(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    for (size_t i = 0; i < sizeof(mistakes) / sizeof(*mistakes); i++) {
         struct plan *plan = (struct plan *)&state, *before = plan;
         struct plan_error error;
-        memset(&error, 0x55, sizeof error);
-        if (plan_parse(mistakes[i].text, &plan, &error) != MOOT_ERR_CONFIG)
+        memset(&error, 0x55, sizeof(error));
+        if (plan_parse(mistakes[i].text, &plan, &error) != MOOT_ERR_CONFIG) {
             fail_msg("%s is accepted", mistakes[i].text);
+        }
         assert_ptr_equal(plan, before);
         assert_int_equal(plan_parse(mistakes[i].text, &plan, NULL), MOOT_ERR_CONFIG);
         if (strcmp(error.wrong, mistakes[i].wrong) != 0 ||
-            error.column != mistakes[i].column || error.length != mistakes[i].length)
+            error.column != mistakes[i].column || error.length != mistakes[i].length) {
             fail_msg("%s: at %u+%u: %s", mistakes[i].text, error.column, error.length,
                      error.wrong);
+        }
     }
 }
 
@@ -151,8 +153,9 @@ static void limits_are_kept(void **state)
     static char text[PLAN_TEXT_BYTES_MAX + 16];
     struct plan_error error;
     struct plan *plan;
-    for (size_t i = 0; i < PLAN_RULES_MAX + 1; i++)
+    for (size_t i = 0; i < PLAN_RULES_MAX + 1; i++) {
         memcpy(text + 5 * i, "drop,", 5);
+    }
     text[5 * PLAN_RULES_MAX + 4] = '\0';
     assert_int_equal(plan_parse(text, &plan, &error), MOOT_ERR_CONFIG);
     assert_int_equal(error.column, 5 * PLAN_RULES_MAX + 1);
@@ -162,7 +165,7 @@ static void limits_are_kept(void **state)
     assert_int_equal(plan->rule_count, PLAN_RULES_MAX);
     plan_free(plan);
 
-    memset(text, '0', sizeof text);
+    memset(text, '0', sizeof(text));
     memcpy(text, "drop:", 5);
     text[PLAN_TEXT_BYTES_MAX] = '\0';
     plan_free(parse(text));
@@ -179,7 +182,7 @@ static void the_caret_stands_under_the_mistake(void **state)
     struct plan *plan;
     static const char first[] = "drop:0.1/vote,dleay:5ms";
     assert_int_equal(plan_parse(first, &plan, &error), MOOT_ERR_CONFIG);
-    plan_error_format(first, &error, text, sizeof text);
+    plan_error_format(first, &error, text, sizeof(text));
     assert_string_equal(
         text, "drop:0.1/vote,dleay:5ms\n"
               "              ^~~~~\n"
@@ -188,7 +191,7 @@ static void the_caret_stands_under_the_mistake(void **state)
               "slow, gap, seed\n");
     static const char bytes[] = "drop\x1b[2J:1";
     assert_int_equal(plan_parse(bytes, &plan, &error), MOOT_ERR_CONFIG);
-    plan_error_format(bytes, &error, text, sizeof text);
+    plan_error_format(bytes, &error, text, sizeof(text));
     assert_string_equal(
         text, "drop?[2J:1\n"
               "    ^\n"
@@ -198,7 +201,7 @@ static void the_caret_stands_under_the_mistake(void **state)
         "drop:0.1/vote,drop:0.1/vote,drop:0.1/vote,drop:0.1/vote,drop:2/vote,"
         "drop:0.1/vote,drop:0.1/vote,drop:0.1/vote";
     assert_int_equal(plan_parse(lengthy, &plan, &error), MOOT_ERR_CONFIG);
-    plan_error_format(lengthy, &error, text, sizeof text);
+    plan_error_format(lengthy, &error, text, sizeof(text));
     assert_string_equal(text, "...1/vote,drop:0.1/vote,drop:0.1/vote,drop:2/vote,"
                               "drop:0.1/vote,drop:0.1/vo...\n"
                               "                                           ^\n"
@@ -216,7 +219,7 @@ static void where_a_time_may_stand_it_is_allowed(void **state)
         {"kill:r1@", "report.sent, close, or a time, 20ms"},
         {"delay:gauss:5ms", "exp, pareto, or a time, 5ms or 5ms+-2ms"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct plan *plan = NULL;
         struct plan_error error;
         assert_int_equal(plan_parse(rows[i].text, &plan, &error), MOOT_ERR_CONFIG);
@@ -242,7 +245,7 @@ static void ranks_are_checked_against_the_job(void **state)
         {"drop,part:0-3@1s", 4, 6, 11, "the whole job is on one side of this part"},
         {"part:0-2@1s", 4, 0, 0, ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct plan *plan = parse(rows[i].text);
         struct plan_error error = {0, 0, "", ""};
         int code = plan_check_ranks(plan, rows[i].size, &error);

@@ -18,8 +18,9 @@ static inline struct plan *parse(const char *text)
 {
     struct plan *plan = NULL;
     struct plan_error error;
-    if (plan_parse(text, &plan, &error) != MOOT_OK)
+    if (plan_parse(text, &plan, &error) != MOOT_OK) {
         fail_msg("\"%s\" is refused at %u: %s", text, error.column, error.wrong);
+    }
     return plan;
 }
 

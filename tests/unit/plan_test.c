@@ -149,15 +149,16 @@ static const struct {
 static void a_plan_has_one_canonical_word(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         const char *expected = words[i].canonical ? words[i].canonical : words[i].text;
         struct plan *plan = parse(words[i].text);
         char *text = format(plan);
         assert_string_equal(text, expected);
         struct plan *again = parse(text);
         assert_true(plan_equal(plan, again));
-        for (const char *c = text; *c != '\0'; c++)
+        for (const char *c = text; *c != '\0'; c++) {
             assert_null(strchr(" \t\n'\"\\$`&|;<>()[]{}*?!~", *c)); /* to a shell */
+        }
         plan_free(again);
         free(text);
         plan_free(plan);
@@ -202,16 +203,21 @@ static void different_words_are_different_plans(void **state)
                                         "drop@spawn#2",
                                         "drop@spawn#2-3",
                                         "delay:pareto:2ms:2"};
-    enum { COUNT = sizeof texts / sizeof *texts };
+    enum { COUNT = sizeof(texts) / sizeof(*texts) };
     struct plan *plans[COUNT];
-    for (size_t i = 0; i < COUNT; i++)
+    for (size_t i = 0; i < COUNT; i++) {
         plans[i] = parse(texts[i]);
-    for (size_t i = 0; i < COUNT; i++)
-        for (size_t j = 0; j < COUNT; j++)
-            if (plan_equal(plans[i], plans[j]) != (i == j))
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        for (size_t j = 0; j < COUNT; j++) {
+            if (plan_equal(plans[i], plans[j]) != (i == j)) {
                 fail_msg("%s and %s", texts[i], texts[j]);
-    for (size_t i = 0; i < COUNT; i++)
+            }
+        }
+    }
+    for (size_t i = 0; i < COUNT; i++) {
         plan_free(plans[i]);
+    }
 }
 
 /* --- English --------------------------------------------------------------------- */
@@ -274,7 +280,7 @@ static void a_plan_reads_as_english(void **state)
 {
     (void)state;
     char text[2048], expected[2048];
-    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+    for (size_t i = 0; i < sizeof(sentences) / sizeof(*sentences); i++) {
         struct plan *plan = NULL;
         if (sentences[i].sentence == NULL) {
             assert_int_equal(plan_parse(sentences[i].text, &plan, NULL),
@@ -282,10 +288,10 @@ static void a_plan_reads_as_english(void **state)
             continue;
         }
         plan = parse(sentences[i].text);
-        size_t length = plan_explain(plan, text, sizeof text);
+        size_t length = plan_explain(plan, text, sizeof(text));
         assert_int_equal(length, strlen(text));
         bool timed = strpbrk(sentences[i].text, "@#") != NULL;
-        snprintf(expected, sizeof expected, "This plan has 1 rule.%s\n1. %s\n",
+        snprintf(expected, sizeof(expected), "This plan has 1 rule.%s\n1. %s\n",
                  timed ? "  Times and counts begin when moot_open ends." : "",
                  sentences[i].sentence);
         assert_string_equal(text, expected);
@@ -306,9 +312,9 @@ static void the_opening_counts_the_rules(void **state)
          "1. Each message is lost.\n2. Each message arrives twice.\n"},
     };
     char text[512];
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct plan *plan = parse(rows[i].text);
-        plan_explain(plan, text, sizeof text);
+        plan_explain(plan, text, sizeof(text));
         assert_string_equal(text, rows[i].whole);
         plan_free(plan);
     }
@@ -345,9 +351,10 @@ static size_t random_rule(uint64_t *seed, char *to, size_t size)
                                          "slow:x3/r1#3",
                                          "slow:0.5:exp:1s@1s+1s",
                                          "gap:0.001:7ms/r2-3@close"};
-#define PICK(list) list[below(seed, sizeof list / sizeof *list)]
-    if (below(seed, 3) == 0)
+#define PICK(list) list[below(seed, sizeof(list) / sizeof(*list))]
+    if (below(seed, 3) == 0) {
         return (size_t)snprintf(to, size, "%s", PICK(others));
+    }
     return (size_t)snprintf(to, size, "%s%s%s%s", PICK(heads), PICK(kinds), PICK(links),
                             PICK(whens));
 #undef PICK
@@ -361,9 +368,10 @@ static void random_plans_survive_the_way_there_and_back(void **state)
         uint64_t seed = i;
         size_t length = 0, rules = below(&seed, PLAN_RULES_MAX) + 1;
         for (size_t rule = 0; rule < rules; rule++) {
-            if (rule > 0)
+            if (rule > 0) {
                 text[length++] = ',';
-            length += random_rule(&seed, text + length, sizeof text - length);
+            }
+            length += random_rule(&seed, text + length, sizeof(text) - length);
         }
         struct plan *plan = parse(text);
         assert_int_equal(plan->rule_count, rules);
@@ -372,7 +380,7 @@ static void random_plans_survive_the_way_there_and_back(void **state)
         char *twice = format(again);
         assert_true(plan_equal(plan, again));
         assert_string_equal(canonical, twice);
-        assert_true(plan_explain(plan, english, sizeof english) < sizeof english);
+        assert_true(plan_explain(plan, english, sizeof(english)) < sizeof(english));
         plan_free(plan);
         plan_free(again);
         free(canonical);
@@ -398,14 +406,17 @@ static void the_longest_plan_fits(void **state)
                                .nth_first = UINT64_MAX - 2,
                                .nth_last = UINT64_MAX - 1,
                                .lasts_ns = PLAN_TIME_MAX_NS - 1};
-    for (unsigned type = 1; type < MESSAGE_TYPE_END; type++)
+    for (unsigned type = 1; type < MESSAGE_TYPE_END; type++) {
         rule->types |= PLAN_TYPE(type);
-    for (uint32_t i = 0; i < PLAN_SPANS_MAX; i++)
+    }
+    for (uint32_t i = 0; i < PLAN_SPANS_MAX; i++) {
         rule->ranks.span[i] = (struct plan_span){10000 + 10 * i, 10005 + 10 * i};
+    }
     rule->ranks.count = PLAN_SPANS_MAX;
     rule->others = rule->ranks;
-    for (uint32_t i = 1; i < PLAN_RULES_MAX; i++)
+    for (uint32_t i = 1; i < PLAN_RULES_MAX; i++) {
         plan.rules[i] = *rule;
+    }
     plan.rule_count = PLAN_RULES_MAX;
     plan.seeded = true;
     plan.seed = UINT64_MAX;
@@ -428,26 +439,27 @@ static void a_cut_text_stays_in_its_buffer(void **state)
     for (int what = 0; what < 4; what++) {
         char whole[1024], cut[1024];
         size_t length = 0;
-        for (size_t size = sizeof cut + 1; size-- > 0;) {
-            memset(cut, 'x', sizeof cut);
+        for (size_t size = sizeof(cut) + 1; size-- > 0;) {
+            memset(cut, 'x', sizeof(cut));
             size_t got = what == 0   ? plan_format(plan, cut, size)
                          : what == 1 ? plan_explain(plan, cut, size)
                          : what == 2
                              ? plan_hits_format(plan, &hits, cut, size)
                              : plan_error_format("drop,dorp", &error, cut, size);
-            if (size == sizeof cut) {
+            if (size == sizeof(cut)) {
                 length = got;
-                memcpy(whole, cut, sizeof whole);
+                memcpy(whole, cut, sizeof(whole));
                 assert_int_equal(strlen(whole), length);
             }
             assert_true(length == 0 || got == length);
             size_t end = size == 0 ? 0 : (got < size ? got : size - 1);
-            if (size > 0 && size < sizeof cut) {
+            if (size > 0 && size < sizeof(cut)) {
                 assert_memory_equal(cut, whole, end);
                 assert_int_equal(cut[end], '\0');
             }
-            if (size < sizeof cut)
+            if (size < sizeof(cut)) {
                 assert_int_equal(cut[size], 'x');
+            }
         }
     }
     plan_free(plan);

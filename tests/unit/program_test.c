@@ -32,9 +32,11 @@ static void for_each_program(void (*check)(const struct program *program))
 
 static bool list_has(const struct program_list *list, uint32_t item)
 {
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->items[i] == item)
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->items[i] == item) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -55,8 +57,9 @@ static char *print(const struct program *program, size_t *size)
         size_t bytes;
         const uint8_t *result = program_result(program, i, &bytes);
         fprintf(to, "%zu", bytes);
-        for (size_t k = 0; k < bytes; k++)
+        for (size_t k = 0; k < bytes; k++) {
             fprintf(to, " %02x", result[k]);
+        }
     }
     fclose(to);
     return text;
@@ -70,8 +73,9 @@ static void a_seed_is_one_program(void **state)
         struct program *programs[3] = {make(seed, false), make(seed, false),
                                        make(seed + 8 * 90, false)};
         char *texts[3];
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             texts[i] = print(programs[i], &sizes[i]);
+        }
         assert_string_equal(texts[0], texts[1]);
         assert_string_not_equal(texts[0], texts[2]);
         for (int i = 0; i < 3; i++) {
@@ -102,14 +106,17 @@ static void check_graph(const struct program *program)
 {
     for (uint32_t i = 0; i < program->task_count; i++) {
         const struct program_task *task = &program->tasks[i];
-        for (uint32_t k = 0; k < task->inputs.count; k++)
+        for (uint32_t k = 0; k < task->inputs.count; k++) {
             assert_true(task->inputs.items[k] < i);
-        for (uint32_t k = 0; k < task->after.count; k++)
+        }
+        for (uint32_t k = 0; k < task->after.count; k++) {
             assert_true(task->after.items[k] < i);
+        }
         if (task->parent == PROGRAM_NONE) {
-            for (uint32_t k = 0; k < task->inputs.count; k++)
+            for (uint32_t k = 0; k < task->inputs.count; k++) {
                 assert_int_equal(program->tasks[task->inputs.items[k]].parent,
                                  PROGRAM_NONE);
+            }
             continue;
         }
         const struct program_task *parent = &program->tasks[task->parent];
@@ -117,8 +124,9 @@ static void check_graph(const struct program *program)
         assert_true(task->depth <= PROGRAM_NEST_MAX && rankset_empty(&task->holders));
         assert_true(list_has(&parent->children, i) && !parent->fails);
         uint32_t top = (uint32_t)task->parent;
-        while (program->tasks[top].parent != PROGRAM_NONE)
+        while (program->tasks[top].parent != PROGRAM_NONE) {
             top = (uint32_t)program->tasks[top].parent;
+        }
         for (uint32_t k = 0; k < task->inputs.count; k++) {
             uint32_t input = task->inputs.items[k];
             assert_true(list_has(&parent->inputs, input) ||
@@ -141,8 +149,9 @@ static void check_holders(const struct program *program)
         assert_true((task->holders.low & task->decliners.low) == 0);
         assert_true((task->holders.low >> (program->rank_count - 1)) <= 1);
         if (task->parent == PROGRAM_NONE && !program_ghost(program, i) &&
-            task->candidates != 0)
+            task->candidates != 0) {
             assert_true((task->holders.low & task->candidates) != 0);
+        }
     }
 }
 
@@ -152,10 +161,12 @@ static void check_cancelled(const struct program *program)
         const struct program_task *task = &program->tasks[i];
         assert_true((task->cancellers & ~task->holders.low) == 0);
         assert_true(task->cancellers == 0 || task->children.count == 0);
-        for (uint32_t k = 0; k < task->inputs.count; k++)
+        for (uint32_t k = 0; k < task->inputs.count; k++) {
             assert_true(program->tasks[task->inputs.items[k]].cancellers == 0);
-        for (uint32_t k = 0; k < task->after.count; k++)
+        }
+        for (uint32_t k = 0; k < task->after.count; k++) {
             assert_true(program->tasks[task->after.items[k]].cancellers == 0);
+        }
     }
 }
 
@@ -183,10 +194,12 @@ static void check_wait(const struct reader *reader, uint32_t task)
 {
     const struct program *program = reader->program;
     bool ghostly = program->outcomes[task].ghostly;
-    for (uint32_t i = 0; i < program->task_count; i++)
+    for (uint32_t i = 0; i < program->task_count; i++) {
         if (holds(program, reader->rank, i) && program->tasks[i].lane == reader->lane &&
-            (i <= task || ghostly))
+            (i <= task || ghostly)) {
             assert_true(reader->spawned[i]);
+        }
+    }
 }
 
 static void check_spawn(const struct reader *reader, uint32_t index)
@@ -198,8 +211,9 @@ static void check_spawn(const struct reader *reader, uint32_t index)
     for (uint32_t i = 0; i < task->inputs.count; i++) {
         uint32_t input = task->inputs.items[i];
         if (holds(reader->program, reader->rank, input) &&
-            reader->program->tasks[input].lane == reader->lane)
+            reader->program->tasks[input].lane == reader->lane) {
             assert_true(reader->spawned[input]);
+        }
     }
     reader->spawned[index] = true;
 }
@@ -213,24 +227,27 @@ static void check_step(const struct reader *reader, const struct program_step *s
     } else if (step->op == PROGRAM_WAIT_ALL || step->op == PROGRAM_WAIT_ANY ||
                step->op == PROGRAM_FETCH) {
         assert_true(step->tasks.count > 0);
-        for (uint32_t i = 0; i < step->tasks.count; i++)
+        for (uint32_t i = 0; i < step->tasks.count; i++) {
             check_wait(reader, step->tasks.items[i]);
+        }
     }
 }
 
 static void check_scripts(const struct program *program)
 {
-    bool *spawned = calloc(program->task_count, sizeof *spawned);
+    bool *spawned = calloc(program->task_count, sizeof(*spawned));
     for (uint32_t rank = 0; rank < program->rank_count; rank++) {
-        memset(spawned, 0, program->task_count * sizeof *spawned);
+        memset(spawned, 0, program->task_count * sizeof(*spawned));
         for (uint32_t lane = 0; lane < program->lane_count; lane++) {
             const struct reader reader = {program, rank, lane, spawned};
             const struct program_script *script = program_script(program, rank, lane);
-            for (uint32_t i = 0; i < script->count; i++)
+            for (uint32_t i = 0; i < script->count; i++) {
                 check_step(&reader, &script->steps[i]);
+            }
         }
-        for (uint32_t i = 0; i < program->task_count; i++)
+        for (uint32_t i = 0; i < program->task_count; i++) {
             assert_int_equal(spawned[i], holds(program, rank, i));
+        }
     }
     free(spawned);
 }
@@ -245,8 +262,9 @@ static void waits_come_after_what_they_need(void **state)
 
 static uint32_t next_spawn(const struct program_script *script, uint32_t at)
 {
-    while (at < script->count && script->steps[at].op != PROGRAM_SPAWN)
+    while (at < script->count && script->steps[at].op != PROGRAM_SPAWN) {
         at++;
+    }
     return at;
 }
 
@@ -281,12 +299,12 @@ static void arguments_name_their_task(void **state)
     uint8_t args[PROGRAM_ARGS_BYTES];
     for (uint32_t i = 0; i < program->task_count; i++) {
         program_args(program, i, args);
-        assert_int_equal(program_args_task(program, args, sizeof args), i);
+        assert_int_equal(program_args_task(program, args, sizeof(args)), i);
     }
-    assert_int_equal(program_args_task(program, args, sizeof args - 1),
+    assert_int_equal(program_args_task(program, args, sizeof(args) - 1),
                      program->task_count);
     args[0] ^= 1;
-    assert_int_equal(program_args_task(program, args, sizeof args),
+    assert_int_equal(program_args_task(program, args, sizeof(args)),
                      program->task_count);
     program_free(program);
 }
@@ -300,12 +318,15 @@ static void results_depend_on_every_input(void **state)
     const struct program_bytes parts[][2] = {
         {{"x", 1}, {"y", 1}}, {{"y", 1}, {"x", 1}}, {{"xy", 2}, {"", 0}}};
     uint8_t results[4][8];
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         program_compute(program, task, parts[i], 2, results[i]);
+    }
     program_compute(program, task, parts[0], 1, results[3]);
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < i; k++)
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < i; k++) {
             assert_memory_not_equal(results[i], results[k], 8);
+        }
+    }
     program_free(program);
 }
 
@@ -320,8 +341,9 @@ static void failures_spread_to_dependents(void **state)
     uint32_t c = program_add_task(program, "c", PROGRAM_NONE);
     uint32_t ghost = program_add_task(program, "ghost", PROGRAM_NONE);
     uint32_t child = program_add_task(program, "b.child", (int32_t)b);
-    for (uint32_t task = a; task <= c; task++)
+    for (uint32_t task = a; task <= c; task++) {
         program_add_step(program, 0, 0, PROGRAM_SPAWN, task);
+    }
     program_finish(program);
     assert_true(program_runs(program, a) && program_fails(program, a));
     assert_true(!program_runs(program, b) && program_fails(program, b));

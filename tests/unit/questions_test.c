@@ -34,9 +34,9 @@ struct job {
 
 static ProtobufCBinaryData name(moot_hash *hash, uint32_t number)
 {
-    memset(hash, 0x5a, sizeof *hash);
-    memcpy(hash, &number, sizeof number);
-    return (ProtobufCBinaryData){sizeof *hash, hash->bytes};
+    memset(hash, 0x5a, sizeof(*hash));
+    memcpy(hash, &number, sizeof(number));
+    return (ProtobufCBinaryData){sizeof(*hash), hash->bytes};
 }
 
 static void teller_fill(struct teller *teller, uint32_t rank, uint32_t size,
@@ -66,7 +66,7 @@ static void teller_fill(struct teller *teller, uint32_t rank, uint32_t size,
 
 static struct job *job_new(uint32_t size, uint32_t waits, uint32_t tasks)
 {
-    struct job *job = calloc(1, sizeof *job);
+    struct job *job = calloc(1, sizeof(*job));
     assert_non_null(job);
     job->picture = (struct picture){.rank = 0, .size = size, .seats = job->seats};
     for (uint32_t rank = 0; rank < size; rank++) {
@@ -90,7 +90,7 @@ static uint32_t number_of(const struct question *question, uint32_t i)
 {
     uint32_t number;
     assert_true(i < question->count);
-    memcpy(&number, &question->hashes[i], sizeof number);
+    memcpy(&number, &question->hashes[i], sizeof(number));
     return number;
 }
 

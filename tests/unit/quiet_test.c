@@ -1,7 +1,7 @@
 /* quiet_test.c - when nothing moves any more (PROTOCOL.md, QUIET): which wait ends, and
  * which go on. */
-#include "bench.h"
 #include "proto/limits.h"
+#include "tests/unit/bench.h"
 
 enum { MISSING = 1, LATE = 2, OTHER = 3 };
 

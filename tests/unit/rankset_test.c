@@ -1,6 +1,6 @@
 /* rankset_test.c - sets of ranks against a plain table of flags (hashing/rankset.h). */
-#include "failing_alloc.h"
 #include "hashing/rankset.h"
+#include "tests/unit/failing_alloc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,16 +44,18 @@ static void a_set_holds_what_was_added_and_not_removed(void **state)
     for (int step = 0; step < 4000; step++) {
         uint32_t rank = (uint32_t)(random_next(&seed) % RANKS);
         flags[rank] = random_next(&seed) % 3 != 0;
-        if (flags[rank])
+        if (flags[rank]) {
             assert_true(rankset_add(&set, rank));
-        else
+        } else {
             rankset_remove(&set, rank);
-        if (step % 500 == 0)
+        }
+        if (step % 500 == 0) {
             check_against(&set, flags);
+        }
     }
     check_against(&set, flags);
     rankset_release(&set);
-    memset(flags, 0, sizeof flags);
+    memset(flags, 0, sizeof(flags));
     check_against(&set, flags);
 }
 
@@ -61,10 +63,11 @@ static void sizes_around_a_word_are_right(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {0, 1, 63, 64, 65, 127, 128, 129, RANKS};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         struct rankset set = {0};
-        for (uint32_t rank = 0; rank < sizes[i]; rank++)
+        for (uint32_t rank = 0; rank < sizes[i]; rank++) {
             assert_true(rankset_add(&set, rank));
+        }
         assert_int_equal(rankset_count(&set), sizes[i]);
         assert_int_equal(rankset_empty(&set), sizes[i] == 0);
         assert_int_equal(rankset_words(&set), (sizes[i] + 63) / 64);
@@ -148,11 +151,12 @@ static void without_memory_nothing_changes(void **state)
 static void expect_text(const struct rankset *set, size_t size, const char *expected)
 {
     char text[64];
-    memset(text, 'x', sizeof text);
+    memset(text, 'x', sizeof(text));
     assert_int_equal(rankset_format(set, text, size), strlen(expected));
     assert_string_equal(text, expected);
-    for (size_t i = size; i < sizeof text; i++)
+    for (size_t i = size; i < sizeof(text); i++) {
         assert_int_equal(text[i], 'x');
+    }
 }
 
 static void text_names_runs_and_is_cut_between_them(void **state)
@@ -162,8 +166,9 @@ static void text_names_runs_and_is_cut_between_them(void **state)
     expect_text(&set, 64, "none");
     expect_text(&set, 3, "no");
     static const uint32_t ranks[] = {0, 1, 2, 5, 7, 8, 9, 63, 64, 65, 9999};
-    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
+    for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++) {
         rankset_add(&set, ranks[i]);
+    }
     expect_text(&set, 64, "0-2,5,7-9,63-65,9999");
     expect_text(&set, 21, "0-2,5,7-9,63-65,9999");
     expect_text(&set, 20, "0-2,5,7-9,63-65,...");

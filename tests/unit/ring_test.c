@@ -70,23 +70,26 @@ static enum ring_kind kind_of(uint64_t n) { return n % 5 ? RING_FRAME : RING_NOT
 static void fill(unsigned char *bytes, uint64_t n)
 {
     const size_t size = size_of(n);
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++) {
         bytes[i] = (unsigned char)(n * 31 + i * 7 + i / 251);
+    }
 }
 
 static bool is_whole(const unsigned char *bytes, size_t size, uint64_t n)
 {
     bool same = size == size_of(n);
-    for (size_t i = 0; same && i < size; i++)
+    for (size_t i = 0; same && i < size; i++) {
         same = bytes[i] == (unsigned char)(n * 31 + i * 7 + i / 251);
+    }
     return same;
 }
 
 static bool show_next(struct pair *pair)
 {
     void *place = ring_place(&pair->out, size_of(pair->shown));
-    if (!place)
+    if (!place) {
         return false;
+    }
     fill(place, pair->shown);
     ring_show(&pair->out, size_of(pair->shown), kind_of(pair->shown));
     pair->shown++;
@@ -97,10 +100,12 @@ static const unsigned char *take_next(struct pair *pair, size_t *size)
 {
     enum ring_kind kind;
     const unsigned char *bytes = ring_take(&pair->in, size, &kind);
-    if (bytes && (kind != kind_of(pair->seen) || !is_whole(bytes, *size, pair->seen)))
+    if (bytes && (kind != kind_of(pair->seen) || !is_whole(bytes, *size, pair->seen))) {
         abort(); /* also on a thread that cmocka does not know */
-    if (!bytes && kind != RING_NOTHING)
+    }
+    if (!bytes && kind != RING_NOTHING) {
         abort();
+    }
     pair->seen += bytes != NULL;
     return bytes;
 }
@@ -117,8 +122,9 @@ static void give_back(struct pair *pair, struct held *held)
 {
     for (size_t i = 0; i < held->count; i++) {
         const uint64_t n = pair->seen - held->count + i;
-        if (!is_whole(held->bytes[i], size_of(n), n))
+        if (!is_whole(held->bytes[i], size_of(n), n)) {
             abort();
+        }
     }
     held->count = 0;
     ring_return(&pair->in);
@@ -128,8 +134,9 @@ static void take_some(struct pair *pair, struct held *held, size_t most)
 {
     size_t size;
     while (held->count < most &&
-           (held->bytes[held->count] = take_next(pair, &size)) != NULL)
+           (held->bytes[held->count] = take_next(pair, &size)) != NULL) {
         held->count++;
+    }
 }
 
 static void frames_come_whole_in_order_and_stay_until_returned(void **state)
@@ -140,11 +147,13 @@ static void frames_come_whole_in_order_and_stay_until_returned(void **state)
     uint64_t chance = 42;
     pair_open(&pair);
     for (int turn = 0; turn < TURNS; turn++) {
-        for (uint64_t burst = draw(&chance) % 8; burst > 0 && show_next(&pair);)
+        for (uint64_t burst = draw(&chance) % 8; burst > 0 && show_next(&pair);) {
             burst--;
+        }
         take_some(&pair, &held, draw(&chance) % (HELD_MAX + 1));
-        if (draw(&chance) % 2)
+        if (draw(&chance) % 2) {
             give_back(&pair, &held);
+        }
     }
     give_back(&pair, &held);
     take_some(&pair, &held, HELD_MAX);
@@ -159,11 +168,13 @@ static void a_full_ring_takes_no_more_until_some_is_returned(void **state)
     size_t size;
     pair_open(&pair);
     for (int round = 0; round < 2000; round++) {
-        while (show_next(&pair))
+        while (show_next(&pair)) {
             ;
+        }
         assert_non_null(take_next(&pair, &size));
-        while (round % 2 == 0 && take_next(&pair, &size))
+        while (round % 2 == 0 && take_next(&pair, &size)) {
             ;
+        }
         assert_false(show_next(&pair)); /* taken is not returned */
         ring_return(&pair.in);
     }
@@ -199,9 +210,11 @@ static void an_empty_ring_takes_the_longest_frame_wherever_it_stands(void **stat
 static void *write_all(void *context)
 {
     struct pair *pair = context;
-    while (pair->shown < STREAMED)
-        if (!show_next(pair))
+    while (pair->shown < STREAMED) {
+        if (!show_next(pair)) {
             sched_yield();
+        }
+    }
     return NULL;
 }
 
@@ -218,8 +231,9 @@ static void two_threads_need_no_lock(void **state)
     assert_int_equal(pthread_create(&writer, NULL, write_all, &writes), 0);
     while (reads.seen < STREAMED) {
         take_some(&reads, &held, 1 + draw(&chance) % HELD_MAX);
-        if (held.count == 0)
+        if (held.count == 0) {
             sched_yield();
+        }
         give_back(&reads, &held);
     }
     assert_int_equal(pthread_join(writer, NULL), 0);
@@ -263,15 +277,16 @@ static void lies_lead_no_end_outside(void **state)
         struct ring *ring = pair.out.ring;
         for (size_t at = 0; at < CAPACITY; at += RING_LINE_BYTES) {
             const uint64_t word = lie(&chance);
-            memcpy(ring->bytes + at, &word, sizeof word);
+            memcpy(ring->bytes + at, &word, sizeof(word));
         }
         pair.in.taken = draw(&chance) / RING_LINE_BYTES * RING_LINE_BYTES;
         size_t size = 0;
         enum ring_kind kind;
         for (int i = 0; i < 64; i++) {
             const unsigned char *bytes = ring_take(&pair.in, &size, &kind);
-            if (!bytes)
+            if (!bytes) {
                 break;
+            }
             assert_true(kind == RING_FRAME || kind == RING_NOTICE);
             assert_true(is_inside(&pair, bytes, size));
         }
@@ -294,8 +309,9 @@ static void nobody_returns_more_than_was_written(void **state)
     struct pair pair;
     pair_open(&pair);
     atomic_store(&pair.out.ring->returned, UINT64_MAX / 2);
-    while (show_next(&pair))
+    while (show_next(&pair)) {
         assert_true(pair.shown < CAPACITY);
+    }
     assert_true(pair.out.written <= CAPACITY);
     pair_close(&pair);
 }
@@ -306,12 +322,12 @@ static void what_makes_no_sense_is_said_to(void **state)
     static const uint64_t senseless[] = {
         4 << 2 | RING_NOTHING, 4 << 2 | RING_SKIP, RING_SKIP /* at the beginning */,
         (RING_BYTES_MIN / 4 + 1) << 2 | RING_FRAME, UINT64_MAX << 2 | RING_NOTICE};
-    for (size_t i = 0; i < sizeof senseless / sizeof *senseless; i++) {
+    for (size_t i = 0; i < sizeof(senseless) / sizeof(*senseless); i++) {
         struct pair pair;
         size_t size = 0;
         enum ring_kind kind = RING_FRAME;
         pair_open(&pair);
-        memcpy(pair.in.ring->bytes, &senseless[i], sizeof *senseless);
+        memcpy(pair.in.ring->bytes, &senseless[i], sizeof(*senseless));
         assert_null(ring_take(&pair.in, &size, &kind));
         assert_int_equal(kind, RING_SKIP);
         pair_close(&pair);

@@ -11,13 +11,14 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-static moot_hash nth(uint32_t n) { return digest_bytes(&n, sizeof n); }
+static moot_hash nth(uint32_t n) { return digest_bytes(&n, sizeof(n)); }
 
 static wide wide_of(const moot_hash *hash)
 {
     wide value = 0;
-    for (int i = MOOT_HASH_BYTES - 1; i >= 0; i--)
+    for (int i = MOOT_HASH_BYTES - 1; i >= 0; i--) {
         value = value << 8 | hash->bytes[i];
+    }
     return value;
 }
 
@@ -49,7 +50,7 @@ static void carries_and_borrows_cross_the_words(void **state)
 {
     (void)state;
     moot_hash one = {{1}}, ones;
-    memset(ones.bytes, 0xff, sizeof ones.bytes);
+    memset(ones.bytes, 0xff, sizeof(ones.bytes));
     struct rollsum sum = {UINT64_MAX, 0};
     rollsum_add(&sum, &one);
     assert_true(is(&sum, (wide)1 << 64));

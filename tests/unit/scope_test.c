@@ -1,5 +1,5 @@
 /* scope_test.c - scopes end when no rank needs them any more, and are forgotten. */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 #include <stdio.h>
 
@@ -7,7 +7,7 @@ static moot_hash phase(uint32_t number)
 {
     moot_hash top = {{0}};
     char name[32];
-    (void)snprintf(name, sizeof name, "phase %u", (unsigned)number);
+    (void)snprintf(name, sizeof(name), "phase %u", (unsigned)number);
     return identity_scope(&top, name);
 }
 
@@ -451,7 +451,7 @@ static void spawn_chunk(const moot_hash *scope, int count, int kept)
 {
     static uint64_t salt;
     for (int i = 0; i < count; i++) {
-        moot_hash hash = digest_bytes(&salt, sizeof salt);
+        moot_hash hash = digest_bytes(&salt, sizeof(salt));
         salt++;
         hash.bytes[15] &= (uint8_t)~MOOT_HASH_FACTS;
         hash.bytes[0] = i + 1 == count ? 8 : 1;

@@ -15,8 +15,9 @@ static struct program *make(const char *text, uint32_t ranks)
     struct script *script = script_parse(text, strlen(text), &error);
     struct program *program =
         script != NULL ? script_program(script, 1, ranks, &error) : NULL;
-    if (program == NULL)
+    if (program == NULL) {
         print_error("%u:%u: %s\n", error.line, error.column, error.wrong);
+    }
     assert_non_null(program);
     script_free(script);
     return program;
@@ -124,15 +125,17 @@ static void chances_and_orders_differ_by_rank(void **state)
                                    "on all lane 1\ncompute exp:1ms\n",
                                    3);
     uint32_t held = 0;
-    for (uint32_t i = 0; i < 200; i++)
+    for (uint32_t i = 0; i < 200; i++) {
         held += rankset_count(&program->tasks[i].holders);
+    }
     assert_in_range(held, 200, 400);
     assert_int_equal(program->lane_count, 2);
     const struct program_script *first = program_script(program, 0, 0);
     const struct program_script *second = program_script(program, 1, 0);
     uint32_t same = 0;
-    for (uint32_t i = 0; i < first->count && i < second->count; i++)
+    for (uint32_t i = 0; i < first->count && i < second->count; i++) {
         same += first->steps[i].tasks.items[0] == second->steps[i].tasks.items[0];
+    }
     assert_in_range(same, 0, 20);
     program_free(program);
 }
@@ -203,7 +206,7 @@ static const struct {
 static void mistakes_are_shown_where_they_are(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    for (size_t i = 0; i < sizeof(mistakes) / sizeof(*mistakes); i++) {
         struct script_error error = {0};
         const char *text = mistakes[i].text;
         struct script *script = script_parse(text, strlen(text), &error);
@@ -211,9 +214,10 @@ static void mistakes_are_shown_where_they_are(void **state)
             script != NULL ? script_program(script, 1, 3, &error) : NULL;
         if (program != NULL || strcmp(error.wrong, mistakes[i].wrong) != 0 ||
             error.line != mistakes[i].line || error.column != mistakes[i].column ||
-            error.length != mistakes[i].length)
+            error.length != mistakes[i].length) {
             fail_msg("%s\n... gives %u:%u+%u: %s", text, error.line, error.column,
                      error.length, error.wrong);
+        }
         script_free(script);
     }
 }
@@ -225,8 +229,8 @@ static void a_mistake_has_a_caret(void **state)
     char told[400];
     struct script_error error;
     assert_null(script_parse(text, strlen(text), &error));
-    size_t length =
-        script_error_format("wave.moot", text, strlen(text), &error, told, sizeof told);
+    size_t length = script_error_format("wave.moot", text, strlen(text), &error, told,
+                                        sizeof(told));
     assert_int_equal(length, strlen(told));
     assert_string_equal(told, "wave.moot:3:9: unknown task \"tiel\"; did you mean "
                               "\"tile\"?\n"

@@ -23,8 +23,9 @@ static bool has_kind(const struct plan *plan, char kind, const struct need *need
             (kind == 'k' && rule->fault == PLAN_KILL) ||
             (kind == 'u' && rule->fault == PLAN_DUP) ||
             (kind == 'p' && rule->fault == PLAN_PAUSE &&
-             rule->lasts_ns >= need->lasts_ns))
+             rule->lasts_ns >= need->lasts_ns)) {
             return true;
+        }
     }
     return false;
 }
@@ -33,9 +34,11 @@ static bool fails(void *context, const struct trial *trial)
 {
     struct need *need = context;
     need->asked++;
-    for (const char *kind = need->kinds; *kind != '\0'; kind++)
-        if (trial->plan == NULL || !has_kind(trial->plan, *kind, need))
+    for (const char *kind = need->kinds; *kind != '\0'; kind++) {
+        if (trial->plan == NULL || !has_kind(trial->plan, *kind, need)) {
             return false;
+        }
+    }
     return trial->ranks >= need->ranks && trial->tasks >= need->tasks &&
            trial->newcomers >= need->newcomers;
 }
@@ -59,7 +62,7 @@ static const struct {
 static void what_a_failure_needs_is_left(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct need need = rows[i].need;
         struct plan *plan = NULL;
         assert_int_equal(plan_parse(all, &plan, NULL), MOOT_OK);
@@ -79,9 +82,10 @@ static void what_a_failure_needs_is_left(void **state)
         assert_int_equal(shrink.tries + 1, need.asked);
         assert_in_range(shrink.tries, 1, 300);
         char word[256];
-        plan_format(plan, word, sizeof word);
-        if (rows[i].left != NULL)
+        plan_format(plan, word, sizeof(word));
+        if (rows[i].left != NULL) {
             assert_string_equal(word, rows[i].left);
+        }
         plan_free(plan);
     }
 }

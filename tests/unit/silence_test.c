@@ -1,5 +1,5 @@
 /* silence_test.c - what a chair makes of a once task that nobody knows the owner of. */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 #define HEARTBEAT_NS (10 * (uint64_t)MS)
 

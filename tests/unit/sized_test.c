@@ -52,13 +52,14 @@ static const struct {
 static void a_struct_of_another_release_is_taken_for_what_it_says(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct second room;
-        memset(&room, 0xee, sizeof room);
+        memset(&room, 0xee, sizeof(room));
         void *given = bytes_of(&rows[i].given, rows[i].room);
         const struct second *taken = sized_second(given, &room);
-        if ((taken != NULL) != rows[i].taken)
+        if ((taken != NULL) != rows[i].taken) {
             fail_msg("%s: %s", rows[i].name, rows[i].taken ? "refused" : "taken");
+        }
         if (taken != NULL) {
             assert_int_equal(taken->a, 1);
             assert_int_equal(taken->b, rows[i].b);
@@ -70,7 +71,7 @@ static void a_struct_of_another_release_is_taken_for_what_it_says(void **state)
 static void an_equal_one_is_not_copied(void **state)
 {
     (void)state;
-    const struct second given = {.size = sizeof given};
+    const struct second given = {.size = sizeof(given)};
     struct second room;
     assert_ptr_equal(sized_second(&given, &room), &given);
 }
@@ -81,11 +82,11 @@ static void a_program_gets_what_it_has_room_for(void **state)
     const struct second full = {.size = 1, .a = 2, .b = 3};
     struct third more = {.c = 9};
     void *less = bytes_of(&more, sizeof(struct first));
-    sized_give(less, sizeof(struct first), &full, sizeof full);
+    sized_give(less, sizeof(struct first), &full, sizeof(full));
     assert_memory_equal(less, &full, sizeof(struct first));
     free(less);
-    sized_give(&more, sizeof more, &full, sizeof full);
-    assert_memory_equal(&more, &full, sizeof full);
+    sized_give(&more, sizeof(more), &full, sizeof(full));
+    assert_memory_equal(&more, &full, sizeof(full));
     assert_int_equal(more.c, 0);
 }
 

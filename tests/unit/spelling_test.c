@@ -33,7 +33,7 @@ static void slips_are_mended_and_other_words_are_not(void **state)
         {"", NULL},
         {"--no-progress--no-progress--no-progress--no-progress", NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *meant = spelling_closest(rows[i].word, names, 5);
         if (rows[i].meant == NULL) {
             assert_null(meant);

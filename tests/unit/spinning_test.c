@@ -1,8 +1,8 @@
 /* spinning_test.c - who waits, or spawns far ahead, gives its processor up or keeps it
  * (node/transport/processors.h, node/progress.c). */
-#include "moot.h"
 #include "node/clock.h"
 #include "node/context_open.h"
+#include "node/moot.h"
 #include "node/transport/hello.h"
 #include "node/transport/inproc.h"
 

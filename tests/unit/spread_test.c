@@ -3,7 +3,7 @@
  * same with random programs (swarm_test --direct-max 1); here single rules are looked
  * at.
  */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 enum { TASKS = 6 };
 

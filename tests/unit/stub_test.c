@@ -1,5 +1,5 @@
 /* stub_test.c - tasks that a rank neither runs nor feeds, which are kept as stubs. */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 enum { TASKS = 48, SOME = 24 };
 

@@ -17,10 +17,11 @@ struct told {
 
 static int begin(void **state)
 {
-    struct told *told = calloc(1, sizeof *told);
+    struct told *told = calloc(1, sizeof(*told));
     told->program = program_blank(1, 2, 1);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         (void)program_add_task(told->program, "t", PROGRAM_NONE);
+    }
     program_finish(told->program);
     told->watch = tally_watch_new(told->program);
     *state = told;
@@ -146,8 +147,9 @@ static void a_vote_is_needless_if_its_chair_spawns_the_task_later(void **state)
 static void gossip_is_told_by_task_and_peer(void **state)
 {
     struct told *told = *state;
-    for (uint32_t task = 0; task < 3; task++)
+    for (uint32_t task = 0; task < 3; task++) {
         see_at(told, SIGHT_SPAWN, 10, task % 2, task, NULL);
+    }
     see_gossip(told, 0);
     see_gossip(told, 1);
     see_motion(told, 100, 0, 0, WANT_DATA);
@@ -170,10 +172,11 @@ static void sums_add_up(void **state)
     struct told *told = *state;
     see_motion(told, 0, 0, 0, WANT_DATA);
     see_at(told, SIGHT_KEEP, 70, 0, 0, "data");
-    struct tally *sum = calloc(1, sizeof *sum);
+    struct tally *sum = calloc(1, sizeof(*sum));
     const struct tally *tally = finish(told);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         tally_add(sum, tally);
+    }
     assert_int_equal(sum->runs, 3);
     assert_int_equal(sum->time_ns, 15000);
     assert_int_equal(sum->asks.count, 3);
@@ -187,7 +190,7 @@ static void sums_add_up(void **state)
 static void percentiles_are_exact_to_a_sixteenth(void **state)
 {
     struct told *told = *state;
-    struct tally *none = calloc(1, sizeof *none);
+    struct tally *none = calloc(1, sizeof(*none));
     assert_int_equal(tally_percentile_ns(&none->asks, 500), 0);
     for (uint64_t ns = 1; ns <= 1000; ns++) {
         see_motion(told, 0, (uint32_t)ns, 1, WANT_DATA);
@@ -227,9 +230,9 @@ static void times_are_told_in_the_unit_that_fits(void **state)
     } rows[] = {
         {0, "0 ns"},         {999, "999 ns"},        {1500, "1.5 us"},
         {20000000, "20 ms"}, {1250000000, "1.25 s"}, {UINT64_C(7200000000000), "2 h"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char text[32];
-        tally_time_format(rows[i].ns, text, sizeof text);
+        tally_time_format(rows[i].ns, text, sizeof(text));
         assert_string_equal(text, rows[i].text);
     }
 }

@@ -1,5 +1,5 @@
 /* timers_test.c - what is learnt, and which of a core's timers follow it. */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 #include "consensus/internal.h"
 
@@ -40,7 +40,7 @@ static void quantiles_are_no_less_and_little_more(void **state)
         quantiles_add(&q, i * 1000);
     }
     static const uint32_t rows[] = {1, 10, 500, 900, 999, 1000};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         uint64_t exact_ns = rows[i] * UINT64_C(1000);
         assert_in_range(quantiles_at_ns(&q, rows[i]), exact_ns, exact_ns * 5 / 4);
     }

@@ -87,8 +87,9 @@ static struct trace read_back(void)
 {
     struct trace trace;
     char story[256] = "";
-    if (!trace_read(directory, &trace, story, sizeof(story)))
+    if (!trace_read(directory, &trace, story, sizeof(story))) {
         fail_msg("%s", story);
+    }
     return trace;
 }
 
@@ -195,8 +196,9 @@ static void a_torn_end_is_skipped(void **state)
     char path[128];
     struct trace_file file = file_begin(0, 0, 1000);
     for (int i = 0; i <= RECORDS; i++) {
-        if (i > 0)
+        if (i > 0) {
             heard(&file, 1, 1000000 + i, 2000 + i);
+        }
         ends[i] = (long)file.used;
     }
     trace_file_close(&file);
@@ -205,8 +207,9 @@ static void a_torn_end_is_skipped(void **state)
         assert_int_equal(truncate(path, size), 0);
         struct trace trace = read_back();
         size_t whole = 0;
-        while (whole < RECORDS && ends[whole + 1] <= size)
+        while (whole < RECORDS && ends[whole + 1] <= size) {
             whole++;
+        }
         assert_int_equal(trace.ranks[0].event_count, whole);
         assert_int_equal(trace.ranks[0].torn_bytes, size - ends[whole]);
         trace_release(&trace);

@@ -58,7 +58,7 @@ static void the_root_reaches_every_member_once(void **state)
     } sets[] = {{1, 0, 1},   {1, 130, 1}, {2, 0, 1},   {5, 3, 1},    {6, 60, 2},
                 {21, 0, 1},  {22, 7, 3},  {64, 0, 1},  {65, 1, 1},   {85, 40, 7},
                 {128, 0, 1}, {341, 5, 8}, {512, 0, 3}, {RANKS, 0, 1}};
-    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
         struct rankset members =
             members_of(sets[i].count, sets[i].first, sets[i].stride);
         uint32_t step = sets[i].count / 8 + 1;
@@ -77,7 +77,7 @@ static void the_depth_is_the_logarithm(void **state)
         uint32_t members, depth;
     } rows[] = {{1, 0},  {2, 1},  {5, 1},   {6, 2},   {21, 2},   {22, 3},
                 {85, 3}, {86, 4}, {341, 4}, {342, 5}, {4096, 6}, {10000, 7}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(tree_depth(rows[i].members), rows[i].depth);
     }
 }

@@ -22,8 +22,9 @@ static void samples_are_counted_from_above(void **state)
     struct samples samples = {0};
     assert_int_equal(samples_at(&samples, 9900), 0);
     assert_int_equal(samples_beyond(&samples, 0), 0);
-    for (int64_t i = 1000; i > 0; i--)
+    for (int64_t i = 1000; i > 0; i--) {
         samples_add(&samples, i);
+    }
     samples_sort(&samples);
     assert_int_equal(samples_at(&samples, 5000), 500);
     assert_int_equal(samples_at(&samples, 9990), 999);
@@ -48,7 +49,7 @@ static void a_share_is_bounded_by_what_the_sample_supports(void **state)
         {1, 300, 0.01, 0.02},   {30, 300, 0.12, 0.14}, /* 0.131 by the exact binomial */
         {300, 300, 0.99, 1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         double share = tune_share_most(rows[i].events, rows[i].trials);
         assert_true(share >= rows[i].least && share <= rows[i].most + 1e-12);
     }
@@ -76,8 +77,9 @@ static void happen(uint32_t rank, int64_t at_ns, Moot__Record__Kind kind, uint32
     assert_true(r->event_count < EVENTS_MAX);
     r->events[r->event_count++] = (struct trace_event){
         .at_ns = at_ns, .kind = kind, .task = task, .parent = TRACE_NONE, .lane = lane};
-    if (kind == KIND(SPAWN) && at_ns < run.tasks[task].spawned_ns)
+    if (kind == KIND(SPAWN) && at_ns < run.tasks[task].spawned_ns) {
         run.tasks[task].spawned_ns = at_ns;
+    }
 }
 
 static void spawn(uint32_t rank, int64_t at_ns, uint32_t task)
@@ -88,12 +90,13 @@ static void spawn(uint32_t rank, int64_t at_ns, uint32_t task)
 
 static void run_open(void)
 {
-    memset(&run, 0, sizeof run);
-    for (uint32_t r = 0; r < RANKS; r++)
+    memset(&run, 0, sizeof(run));
+    for (uint32_t r = 0; r < RANKS; r++) {
         run.ranks[r] = (struct trace_rank){.present = true,
                                            .ready_ns = MS(1),
                                            .close_ns = MS(1000),
                                            .events = run.events[r]};
+    }
     for (uint32_t t = 0; t < TASKS; t++) {
         run.tasks[t] = (struct trace_task){.kernel = "mix",
                                            .site = "",
@@ -129,8 +132,9 @@ static void run_open(void)
 
 static void run_close(void)
 {
-    for (uint32_t t = 0; t < TASKS; t++)
+    for (uint32_t t = 0; t < TASKS; t++) {
         rankset_release(&run.tasks[t].spawners);
+    }
 }
 
 static void it_is_measured_who_was_late(void **state)
@@ -191,8 +195,9 @@ static uint64_t own_us_before(const struct program *program, uint32_t rank,
     uint64_t us = 0;
     for (uint32_t i = 0; i < script->count; i++) {
         const struct program_step *step = &script->steps[i];
-        if (step->op == op && step->tasks.items[0] == task)
+        if (step->op == op && step->tasks.items[0] == task) {
             return us;
+        }
         us += step->op == PROGRAM_COMPUTE ? step->pause_us : 0;
     }
     return UINT64_MAX;
@@ -215,8 +220,9 @@ static void a_run_becomes_a_program(void **state)
     assert_int_equal(program->tasks[0].work_us, 4000); /* 2 to 4 ms: 3 in the mean */
     assert_true(rankset_has(&program->tasks[2].holders, 0));
     assert_false(rankset_has(&program->tasks[2].holders, 2));
-    for (uint32_t i = 0; i < program->task_count; i++)
+    for (uint32_t i = 0; i < program->task_count; i++) {
         assert_int_equal(sim_chair_of(program, i), tune_chair(&run.trace, i));
+    }
     assert_int_equal(sim_chair_of(program, 2), 2);
     for (uint32_t r = 0; r < RANKS; r++) { /* as late as it was, from 1 ms on */
         assert_int_equal(own_us_before(program, r, PROGRAM_SPAWN, 0), 1000 * (1 + r));
@@ -262,7 +268,7 @@ static void a_suspicion_that_auto_has_is_left_to_it(void **state)
         const char *line;
     } rows[] = {{(uint64_t)MS(3000), "\nMOOT_SUSPECT = auto\n"},
                 {(uint64_t)MS(10000), "\nMOOT_SUSPECT = 10s\n"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char *text = NULL;
         size_t size;
         const struct tune_measures measures = {.runs = 1, .hosts = 1};
@@ -291,7 +297,7 @@ static void what_was_never_seen_has_no_latest(void **state)
     static const char *const reasons[] = {" late chair (none was seen).\n",
                                           " late chair (2 ms, of 1).\n",
                                           " late chair (3 ms, of 2).\n"};
-    for (size_t i = 0; i < sizeof chairs / sizeof *chairs; i++) {
+    for (size_t i = 0; i < sizeof(chairs) / sizeof(*chairs); i++) {
         char *text = NULL;
         size_t size;
         const struct tune_measures measures = {
@@ -320,7 +326,7 @@ static void what_was_seen_once_is_not_several_times(void **state)
     (void)state;
     static const char *const words[] = {"\n0 times, and", "\n1 time, and",
                                         "\n2 times, and"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         char *text = NULL;
         size_t size;
         const struct tune_measures measures = {

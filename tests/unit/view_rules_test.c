@@ -4,7 +4,7 @@
  * halves go on, a task runs twice, or never.  The mutants (tests/sim/mutants.c) break
  * the rules and run these tests.
  */
-#include "bench.h"
+#include "tests/unit/bench.h"
 
 #define HEARTBEAT_NS (10 * (uint64_t)MS)
 #define SUSPECTED_NS                                                                   \

@@ -1,6 +1,6 @@
 /* view_test.c - the rules of PROTOCOL.md sections 5 and 6, on the bench. */
-#include "bench.h"
 #include "proto/limits.h"
+#include "tests/unit/bench.h"
 
 #define HEARTBEAT_NS (10 * (uint64_t)MS)
 

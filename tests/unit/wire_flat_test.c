@@ -7,8 +7,8 @@
  * text, a set or a spec in it must be left to the general way, and of bytes that were
  * bent the short cut may take only what means the same the general way.
  */
-#include "wire_frames.h"
-#include "wire_same.h"
+#include "tests/unit/wire_frames.h"
+#include "tests/unit/wire_same.h"
 
 #include "proto/wire_private.h"
 
@@ -22,7 +22,7 @@ static const enum message_type flat_types[] = {
     MESSAGE_SEEK,      MESSAGE_ACK,    MESSAGE_CANCEL,   MESSAGE_SETTLED,
     MESSAGE_DECISION,
 };
-enum { FLAT_TYPES = sizeof flat_types / sizeof *flat_types };
+enum { FLAT_TYPES = sizeof(flat_types) / sizeof(*flat_types) };
 
 static uint64_t drawn = 88172645463325252u;
 
@@ -64,10 +64,12 @@ static ProtobufCBinaryData draw_bytes(const char *name, uint8_t *bytes, bool oth
 {
     bool hash = ends_with(name, "hash") || ends_with(name, "scope");
     ProtobufCBinaryData none = {0, NULL};
-    if ((!hash && !others) || draw() % 4 == 0)
+    if ((!hash && !others) || draw() % 4 == 0) {
         return none;
-    for (int i = 0; i < MOOT_HASH_BYTES; i++)
+    }
+    for (int i = 0; i < MOOT_HASH_BYTES; i++) {
         bytes[i] = (uint8_t)(draw() % 255 + 1);
+    }
     return (ProtobufCBinaryData){hash ? MOOT_HASH_BYTES : 8, bytes};
 }
 
@@ -86,16 +88,18 @@ static bool draw_list(const ProtobufCFieldDescriptor *field, ProtobufCMessage *m
 {
     static uint64_t numbers[8][LIST_MAX];
     uint64_t *to = numbers[field->id % 8];
-    if (count > 0 && draw() % 16 == 0)
+    if (count > 0 && draw() % 16 == 0) {
         count--;
+    }
     for (size_t i = 0; i < count; i++) {
         uint64_t number = ends_with(field->name, "wants") ? draw() % 3 : draw_number();
-        if (field->type == PROTOBUF_C_TYPE_FIXED64)
+        if (field->type == PROTOBUF_C_TYPE_FIXED64) {
             to[i] = number;
-        else if (field->type == PROTOBUF_C_TYPE_UINT32)
+        } else if (field->type == PROTOBUF_C_TYPE_UINT32) {
             ((uint32_t *)to)[i] = (uint32_t)number;
-        else
+        } else {
             fail_msg("%s is a list that this test cannot draw", field->name);
+        }
     }
     *(size_t *)(void *)((uint8_t *)message + field->quantifier_offset) = count;
     *(void **)(void *)((uint8_t *)message + field->offset) = count > 0 ? to : NULL;
@@ -148,8 +152,9 @@ static const ProtobufCFieldDescriptor *body_of(enum message_type type)
 {
     char name[32];
     size_t i = 0;
-    for (const char *from = message_type_name(type); from[i] != '\0'; i++)
+    for (const char *from = message_type_name(type); from[i] != '\0'; i++) {
         name[i] = (char)(from[i] - 'A' + 'a');
+    }
     name[i] = '\0';
     return protobuf_c_message_descriptor_get_field_by_name(&moot__message__descriptor,
                                                            name);
@@ -213,7 +218,7 @@ static void take_flat(struct way *way, const struct wire_piece *piece)
     way_begin(way);
     way->taken = wire_flat_get(&way->reader, piece, &way->message);
     if (!way->taken) {
-        assert_memory_equal(&way->message, &untouched, sizeof untouched);
+        assert_memory_equal(&way->message, &untouched, sizeof(untouched));
         assert_int_equal(way->reader.payload_bytes, PAYLOAD_BYTES);
     }
     way->taken = way->taken && message_check(&way->message) == NULL;
@@ -221,8 +226,9 @@ static void take_flat(struct way *way, const struct wire_piece *piece)
 
 static void expect_same(const struct way *general, const struct way *flat)
 {
-    if (!message_same(&general->message, &flat->message))
+    if (!message_same(&general->message, &flat->message)) {
         fail_msg("%s: not the same", message_type_name(general->message.type));
+    }
     assert_int_equal(general->reader.payload_bytes, flat->reader.payload_bytes);
 }
 
@@ -253,8 +259,9 @@ static bool try_drawn(enum message_type type, bool others)
         }
     } else {
         assert_false(flat.taken);
-        if (taken)
+        if (taken) {
             assert_int_equal(wire_flat_put(&general.message, put), 0);
+        }
     }
     way_release(&general);
     way_release(&flat);
@@ -266,20 +273,24 @@ static void the_short_cut_writes_and_reads_protobufs_bytes(void **state)
     (void)state;
     for (int i = 0; i < FLAT_TYPES; i++) {
         int taken = 0;
-        for (int round = 0; round < ROUNDS; round++)
+        for (int round = 0; round < ROUNDS; round++) {
             taken += try_drawn(flat_types[i], false);
-        if (taken < ROUNDS / 20)
+        }
+        if (taken < ROUNDS / 20) {
             fail_msg("%s: only %d of %d were messages",
                      message_type_name(flat_types[i]), taken, ROUNDS);
+        }
     }
 }
 
 static void what_has_more_than_numbers_takes_the_general_way(void **state)
 {
     (void)state;
-    for (int i = 0; i < FLAT_TYPES; i++)
-        for (int round = 0; round < ROUNDS; round++)
+    for (int i = 0; i < FLAT_TYPES; i++) {
+        for (int round = 0; round < ROUNDS; round++) {
             try_drawn(flat_types[i], true);
+        }
+    }
 }
 
 static void other_types_take_the_general_way(void **state)
@@ -289,11 +300,13 @@ static void other_types_take_the_general_way(void **state)
         uint8_t put[WIRE_FLAT_BYTES_MAX];
         struct message message;
         bool listed = false;
-        for (int i = 0; i < FLAT_TYPES; i++)
+        for (int i = 0; i < FLAT_TYPES; i++) {
             listed = listed || flat_types[i] == (enum message_type)type;
+        }
         sample_message((enum message_type)type, LEAST, &message);
-        if ((wire_flat_put(&message, put) > 0) != listed)
+        if ((wire_flat_put(&message, put) > 0) != listed) {
             fail_msg("%s", message_type_name(message.type));
+        }
     }
 }
 
@@ -410,7 +423,7 @@ static void odd_spellings_are_left_to_the_general_way(void **state)
         {"0817aa0109090000000000000000", false},
     };
 #undef H
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         size_t size = strlen(rows[i].hex) / 2;
         uint8_t *bytes = malloc(size); /* so that AddressSanitizer sees its end */
         for (size_t j = 0; j < size; j++) {
@@ -420,8 +433,9 @@ static void odd_spellings_are_left_to_the_general_way(void **state)
         struct way flat;
         const struct wire_piece piece = {bytes, size};
         take_flat(&flat, &piece);
-        if (flat.taken != rows[i].plain)
+        if (flat.taken != rows[i].plain) {
             fail_msg("row %zu", i);
+        }
         way_release(&flat);
         free(bytes);
     }

@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_WIRE_FRAMES_H
 #define TESTS_UNIT_WIRE_FRAMES_H
 
-#include "wire_samples.h"
+#include "tests/unit/wire_samples.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,10 +49,11 @@ static inline int decode(const void *bytes, size_t size)
     struct wire_frame frame;
     const char *why = NULL;
     int code = wire_frame_decode(bytes, size, &frame, &why);
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         wire_frame_release(&frame);
-    else
+    } else {
         assert_true(why != NULL && why[0] != '\0');
+    }
     return code;
 }
 
@@ -78,8 +79,9 @@ static inline struct bytes fill(const struct message *message, size_t *count)
 
 static inline void set_u32(void *frame, size_t at, size_t value)
 {
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++) {
         ((unsigned char *)frame)[at + i] = (unsigned char)(value >> (8 * i));
+    }
 }
 
 /* A frame around a body written by hand.  The caller frees. */
@@ -91,16 +93,18 @@ static inline struct bytes frame_of(const unsigned char *body, size_t size)
     memcpy(frame.at, "MOOT", 4);
     ((unsigned char *)frame.at)[4] = WIRE_VERSION;
     set_u32(frame.at, AT_BODY_BYTES, size);
-    if (size > 0)
+    if (size > 0) {
         memcpy((unsigned char *)frame.at + WIRE_ENVELOPE_BYTES, body, size);
+    }
     return frame;
 }
 
 static int setup(void **state)
 {
     (void)state;
-    if (!hashing_init())
+    if (!hashing_init()) {
         return -1;
+    }
     samples_init();
     return 0;
 }

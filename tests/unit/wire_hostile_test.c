@@ -3,7 +3,7 @@
  * A frame is good as a whole or refused as a whole, by name, with nothing held and
  * nothing read beyond its end (proto/wire.h).
  */
-#include "wire_frames.h"
+#include "tests/unit/wire_frames.h"
 
 #include <stdio.h>
 
@@ -24,8 +24,9 @@ static size_t put_hex(const char *hex, unsigned char *to)
 static size_t put_varint(size_t value, unsigned char *to)
 {
     size_t size = 0;
-    for (; value >= 0x80; value >>= 7)
+    for (; value >= 0x80; value >>= 7) {
         to[size++] = (unsigned char)(value | 0x80);
+    }
     to[size++] = (unsigned char)value;
     return size;
 }
@@ -91,8 +92,9 @@ static void a_flipped_bit_decodes_to_something_sound_or_fails(void **state)
         const char *why = NULL;
         bytes[bit / 8] ^= (unsigned char)(1u << (bit % 8));
         if (wire_frame_decode(bytes, frame.size, &out, &why) == MOOT_OK) {
-            for (size_t i = 0; i < out.count; i++)
+            for (size_t i = 0; i < out.count; i++) {
                 assert_int_equal(wire_writer_add(writer, &out.messages[i]), MOOT_OK);
+            }
             void *again;
             size_t size;
             assert_int_equal(wire_writer_finish(writer, &out.envelope, &again, &size),
@@ -129,7 +131,7 @@ static void flags_that_do_not_exist_are_refused(void **state)
     static const size_t places[] = {5, 6, 7};
     struct bytes frame = frame_at(TYPICAL);
     unsigned char *bytes = frame.at;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
         bytes[places[i]] = 1;
         assert_int_equal(decode(bytes, frame.size), MOOT_ERR_INVALID);
         bytes[places[i]] = 0;
@@ -371,7 +373,7 @@ static const struct {
 static void what_no_writer_writes_is_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+    for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++) {
         unsigned char body[2 + BODY_BYTES_MAX] = {0x0a};
         size_t size = put_hex(hostile[i].hex, body + 2);
         assert_true(size < 128);
@@ -405,7 +407,7 @@ static const struct {
 static void what_is_too_long_is_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof too_long / sizeof *too_long; i++) {
+    for (size_t i = 0; i < sizeof(too_long) / sizeof(*too_long); i++) {
         size_t field = too_long[i].size, size = 0;
         unsigned char *content = malloc(field + BODY_BYTES_MAX);
         unsigned char *body = malloc(field + BODY_BYTES_MAX);
@@ -413,8 +415,9 @@ static void what_is_too_long_is_refused(void **state)
         size += put_hex(too_long[i].key, content + size);
         size += put_varint(field, content + size);
         memset(content + size, too_long[i].filling, field);
-        if (too_long[i].filling == 0) /* one site with its end */
+        if (too_long[i].filling == 0) { /* one site with its end */
             memset(content + size, 's', field - 1);
+        }
         size += field;
 
         unsigned char head[BODY_BYTES_MAX];
@@ -437,7 +440,7 @@ static void what_is_no_message_is_refused(void **state)
     static const char *const bodies[] = {
         "\x0a", "\x12\x00", "\x08\x01", "\x0a\x01",
         "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"};
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
         size_t size = i == 1 ? 2 : strlen(bodies[i]);
         struct bytes frame = frame_of((const unsigned char *)bodies[i], size);
         assert_int_equal(decode(frame.at, frame.size), MOOT_ERR_INVALID);

@@ -3,7 +3,7 @@
  * A frame that is as full as a writer makes it can be decoded: no sender needs to know
  * how much memory that takes (proto/wire.h).
  */
-#include "wire_frames.h"
+#include "tests/unit/wire_frames.h"
 
 static struct message *next_row(struct message *rows, size_t *count,
                                 enum message_type type)
@@ -15,20 +15,23 @@ static struct message *next_row(struct message *rows, size_t *count,
 
 static void fill_entries(struct message_entry *entries, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         entries[i].hash = samples.hashes[0];
+    }
 }
 
 static void fill_newcomers(struct message_newcomer *newcomers, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         newcomers[i] = (struct message_newcomer){.rank = i, .uid = 1};
+    }
 }
 
 static void fill_past(struct message_past *past, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         past[i] = (struct message_past){i + 1, &samples.sets[LEAST]};
+    }
 }
 
 static void what_breaks_a_limit_is_refused_for_good(void **state)
@@ -124,10 +127,12 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
 #undef ROW
 
     struct wire_writer *writer = wire_writer_new();
-    assert_true(n <= sizeof m / sizeof *m);
-    for (size_t i = 0; i < n; i++)
-        if (wire_writer_add(writer, &m[i]) != MOOT_ERR_INVALID)
+    assert_true(n <= sizeof(m) / sizeof(*m));
+    for (size_t i = 0; i < n; i++) {
+        if (wire_writer_add(writer, &m[i]) != MOOT_ERR_INVALID) {
             fail_msg("row %zu (%s) was not refused", i, message_type_name(m[i].type));
+        }
+    }
     assert_int_equal(wire_writer_count(writer), 0);
     assert_int_equal(wire_writer_size(writer), WIRE_ENVELOPE_BYTES);
     wire_writer_free(writer);
@@ -138,7 +143,7 @@ static void texts_for_people_are_cut(void **state)
 {
     (void)state;
     static char site[LIMIT_SITE_BYTES + 50];
-    memset(site, 's', sizeof site - 1);
+    memset(site, 's', sizeof(site) - 1);
     struct message_spec spec = samples.specs[TYPICAL];
     spec.label = spec.site = site;
     struct message message;
@@ -166,7 +171,7 @@ static void a_full_frame_says_so_and_is_good(void **state)
                                               MESSAGE_VIEW,   MESSAGE_REPORT};
     struct message message;
     size_t count;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         sample_message(types[i], MOST, &message);
         struct bytes frame = fill(&message, &count);
         assert_true(count > 1 && frame.size <= LIMIT_FRAME_BYTES);
@@ -199,7 +204,7 @@ static void a_full_frame_of_short_things_is_good(void **state)
         1, 1, 8, 16, 24, 32, LIMIT_PAST_VIEWS, LIMIT_PAST_VIEWS};
     fill_newcomers(newcomers, LIMIT_NEWCOMERS);
     fill_past(past, LIMIT_PAST_VIEWS);
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
         struct message_view view = {.epoch = lengths[i] + 1,
                                     .members = &samples.sets[LEAST],
                                     .newcomers = i % 2 == 0 ? lengths[i] : 0,

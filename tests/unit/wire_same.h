@@ -25,13 +25,14 @@ static bool same_bytes(const void *a, size_t a_size, const void *b, size_t b_siz
 static bool same_hashes(const moot_hash *a, size_t a_count, const moot_hash *b,
                         size_t b_count)
 {
-    return same_bytes(a, a_count * sizeof *a, b, b_count * sizeof *b);
+    return same_bytes(a, a_count * sizeof(*a), b, b_count * sizeof(*b));
 }
 
 static bool same_spec(const struct message_spec *a, const struct message_spec *b)
 {
-    if (a == NULL || b == NULL)
+    if (a == NULL || b == NULL) {
         return a == b;
+    }
     return same_text(a->kernel_name, b->kernel_name) &&
            a->kernel_version == b->kernel_version && a->flags == b->flags &&
            same_bytes(a->args, a->args_size, b->args, b->args_size) &&
@@ -57,10 +58,11 @@ static bool same_decision(const struct message_decision *a,
     bool same = a->evidence == b->evidence && a->asker_count == b->asker_count &&
                 a->cancelled_by == b->cancelled_by && a->priority == b->priority &&
                 a->seen == b->seen;
-    for (size_t i = 0; same && i < a->asker_count; i++)
+    for (size_t i = 0; same && i < a->asker_count; i++) {
         same = a->askers[i].rank == b->askers[i].rank &&
                a->askers[i].want == b->askers[i].want &&
                a->askers[i].need == b->askers[i].need;
+    }
     return same;
 }
 
@@ -96,8 +98,9 @@ static bool same_hash_list(const struct message_hashes *a,
     bool same = a->lane == b->lane && a->first == b->first &&
                 same_hashes(a->hashes, a->count, b->hashes, b->count) &&
                 (a->sites == NULL) == (b->sites == NULL);
-    for (uint32_t i = 0; same && a->sites != NULL && i < a->count; i++)
+    for (uint32_t i = 0; same && a->sites != NULL && i < a->count; i++) {
         same = same_text(a->sites[i], b->sites[i]);
+    }
     return same;
 }
 
@@ -124,27 +127,31 @@ static bool same_diverged(const struct message_diverged *a,
 {
     bool same =
         a->lane == b->lane && a->position == b->position && a->sides == b->sides;
-    for (uint32_t i = 0; same && i < a->sides; i++)
+    for (uint32_t i = 0; same && i < a->sides; i++) {
         same = hash_equal(&a->side[i].hash, &b->side[i].hash) &&
                same_text(a->side[i].site, b->side[i].site) &&
                same_set(a->side[i].ranks, b->side[i].ranks);
+    }
     return same;
 }
 
 static bool same_view(const struct message_view *a, const struct message_view *b)
 {
-    if (a == NULL || b == NULL)
+    if (a == NULL || b == NULL) {
         return a == b;
+    }
     bool same = a->epoch == b->epoch && same_set(a->members, b->members) &&
                 same_set(a->left, b->left) && a->newcomers == b->newcomers &&
                 a->history == b->history;
-    for (uint32_t i = 0; same && i < a->newcomers; i++)
+    for (uint32_t i = 0; same && i < a->newcomers; i++) {
         same = a->newcomer[i].rank == b->newcomer[i].rank &&
                a->newcomer[i].host == b->newcomer[i].host &&
                a->newcomer[i].uid == b->newcomer[i].uid;
-    for (uint32_t i = 0; same && i < a->history; i++)
+    }
+    for (uint32_t i = 0; same && i < a->history; i++) {
         same = a->past[i].epoch == b->past[i].epoch &&
                same_set(a->past[i].members, b->past[i].members);
+    }
     return same;
 }
 
@@ -158,13 +165,14 @@ static bool same_paxos(const struct message_paxos *a, const struct message_paxos
 static bool same_report(const struct message_report *a, const struct message_report *b)
 {
     bool same = a->last == b->last && a->count == b->count;
-    for (uint32_t i = 0; same && i < a->count; i++)
+    for (uint32_t i = 0; same && i < a->count; i++) {
         same = hash_equal(&a->entry[i].hash, &b->entry[i].hash) &&
                a->entry[i].what == b->entry[i].what &&
                a->entry[i].owner == b->entry[i].owner &&
                a->entry[i].epoch == b->entry[i].epoch &&
                a->entry[i].has_payload == b->entry[i].has_payload &&
                a->entry[i].evidence == b->entry[i].evidence;
+    }
     return same;
 }
 
@@ -173,107 +181,141 @@ static bool same_census(const struct message_census *a, const struct message_cen
     bool same = a->ask == b->ask && a->last == b->last && a->alike == b->alike &&
                 a->ranks == b->ranks && a->tasks == b->tasks &&
                 rollsum_equal(&a->sum, &b->sum) && a->count == b->count;
-    for (uint32_t i = 0; same && i < a->count; i++)
+    for (uint32_t i = 0; same && i < a->count; i++) {
         same = hash_equal(&a->entry[i].hash, &b->entry[i].hash) &&
                a->entry[i].witness == b->entry[i].witness &&
                a->entry[i].holders == b->entry[i].holders &&
                a->entry[i].claimed == b->entry[i].claimed;
+    }
     return same;
 }
 
 /* The types with one or two plain fields. */
 static bool same_small(const struct message *a, const struct message *b)
 {
-    if (a->type == MESSAGE_REFER)
+    if (a->type == MESSAGE_REFER) {
         return same_set(a->u.refer.candidates, b->u.refer.candidates);
-    if (a->type == MESSAGE_ACCEPT)
+    }
+    if (a->type == MESSAGE_ACCEPT) {
         return a->u.accept.maybe == b->u.accept.maybe &&
                a->u.accept.winner == b->u.accept.winner &&
                a->u.accept.winner_uid == b->u.accept.winner_uid;
-    if (a->type == MESSAGE_CANCEL)
+    }
+    if (a->type == MESSAGE_CANCEL) {
         return a->u.cancel.by == b->u.cancel.by;
-    if (a->type == MESSAGE_VERDICT)
+    }
+    if (a->type == MESSAGE_VERDICT) {
         return a->u.verdict.code == b->u.verdict.code;
-    if (a->type == MESSAGE_WANT)
+    }
+    if (a->type == MESSAGE_WANT) {
         return a->u.want.lane == b->u.want.lane && a->u.want.first == b->u.want.first &&
                a->u.want.count == b->u.want.count;
-    if (a->type == MESSAGE_POLL)
+    }
+    if (a->type == MESSAGE_POLL) {
         return a->u.poll.round == b->u.poll.round;
-    if (a->type == MESSAGE_RESOLVE)
+    }
+    if (a->type == MESSAGE_RESOLVE) {
         return a->u.resolve.what == b->u.resolve.what;
-    if (a->type == MESSAGE_CHASE)
+    }
+    if (a->type == MESSAGE_CHASE) {
         return same_hashes(a->u.chase.path, a->u.chase.path_count, b->u.chase.path,
                            b->u.chase.path_count) &&
                a->u.chase.hops == b->u.chase.hops &&
                hash_equal(&a->u.chase.mark, &b->u.chase.mark);
-    if (a->type == MESSAGE_FAMILY)
+    }
+    if (a->type == MESSAGE_FAMILY) {
         return a->u.family.first == b->u.family.first &&
                same_hashes(a->u.family.children, a->u.family.count,
                            b->u.family.children, b->u.family.count);
-    if (a->type == MESSAGE_ADJOURN)
+    }
+    if (a->type == MESSAGE_ADJOURN) {
         return a->u.adjourn.exit_code == b->u.adjourn.exit_code;
-    if (a->type == MESSAGE_KERNEL)
+    }
+    if (a->type == MESSAGE_KERNEL) {
         return same_text(a->u.kernel.name, b->u.kernel.name) &&
                a->u.kernel.version == b->u.kernel.version &&
                a->u.kernel.flags == b->u.kernel.flags;
-    if (a->type == MESSAGE_INQUIRY)
+    }
+    if (a->type == MESSAGE_INQUIRY) {
         return a->u.inquiry.number == b->u.inquiry.number &&
                same_hashes(a->u.inquiry.hashes, a->u.inquiry.count, b->u.inquiry.hashes,
                            b->u.inquiry.count);
-    if (a->type == MESSAGE_ACCOUNT)
+    }
+    if (a->type == MESSAGE_ACCOUNT) {
         return a->u.account.number == b->u.account.number &&
                same_bytes(a->u.account.bytes, a->u.account.size, b->u.account.bytes,
                           b->u.account.size);
-    if (a->type == MESSAGE_HEARTBEAT)
+    }
+    if (a->type == MESSAGE_HEARTBEAT) {
         return a->u.heartbeat.token == b->u.heartbeat.token &&
                a->u.heartbeat.load == b->u.heartbeat.load &&
                same_set(a->u.heartbeat.suspects, b->u.heartbeat.suspects) &&
                same_set(a->u.heartbeat.dead, b->u.heartbeat.dead);
-    if (a->type == MESSAGE_GRANT)
+    }
+    if (a->type == MESSAGE_GRANT) {
         return a->u.grant.token == b->u.grant.token;
-    if (a->type == MESSAGE_FENCED)
+    }
+    if (a->type == MESSAGE_FENCED) {
         return a->u.fenced.epoch == b->u.fenced.epoch &&
                a->u.fenced.refused == b->u.fenced.refused;
-    if (a->type == MESSAGE_TALLY)
+    }
+    if (a->type == MESSAGE_TALLY) {
         return a->u.tally.what == b->u.tally.what;
-    if (a->type == MESSAGE_LEAVE)
+    }
+    if (a->type == MESSAGE_LEAVE) {
         return a->u.leave.what == b->u.leave.what;
-    if (a->type == MESSAGE_JOIN)
+    }
+    if (a->type == MESSAGE_JOIN) {
         return a->u.join.uid == b->u.join.uid && a->u.join.host == b->u.join.host;
+    }
     return true; /* without a body: the type and the hash say it all */
 }
 
 static bool message_same(const struct message *a, const struct message *b)
 {
     if (a->type != b->type || a->epoch != b->epoch || a->view_id != b->view_id ||
-        !hash_equal(&a->hash, &b->hash))
+        !hash_equal(&a->hash, &b->hash)) {
         return false;
-    if (a->type == MESSAGE_MOTION)
+    }
+    if (a->type == MESSAGE_MOTION) {
         return same_motion(&a->u.motion, &b->u.motion);
-    if (a->type == MESSAGE_DECISION)
+    }
+    if (a->type == MESSAGE_DECISION) {
         return same_decision(&a->u.decision, &b->u.decision);
-    if (a->type == MESSAGE_RESULT)
+    }
+    if (a->type == MESSAGE_RESULT) {
         return same_result(&a->u.result, &b->u.result);
-    if (a->type == MESSAGE_ROLL)
+    }
+    if (a->type == MESSAGE_ROLL) {
         return same_roll(&a->u.roll, &b->u.roll);
-    if (a->type == MESSAGE_HASHES)
+    }
+    if (a->type == MESSAGE_HASHES) {
         return same_hash_list(&a->u.hashes, &b->u.hashes);
-    if (a->type == MESSAGE_STATE)
+    }
+    if (a->type == MESSAGE_STATE) {
         return same_state(&a->u.state, &b->u.state);
-    if (a->type == MESSAGE_POLLR)
+    }
+    if (a->type == MESSAGE_POLLR) {
         return same_pollr(&a->u.pollr, &b->u.pollr);
-    if (a->type == MESSAGE_DIVERGED)
+    }
+    if (a->type == MESSAGE_DIVERGED) {
         return same_diverged(&a->u.diverged, &b->u.diverged);
-    if (a->type >= MESSAGE_PREPARE && a->type <= MESSAGE_REJECT)
+    }
+    if (a->type >= MESSAGE_PREPARE && a->type <= MESSAGE_REJECT) {
         return same_paxos(&a->u.paxos, &b->u.paxos);
-    if (a->type == MESSAGE_VIEW)
+    }
+    if (a->type == MESSAGE_VIEW) {
         return same_view(&a->u.view, &b->u.view);
-    if (a->type == MESSAGE_RELEASED)
+    }
+    if (a->type == MESSAGE_RELEASED) {
         return same_released(&a->u.released, &b->u.released);
-    if (a->type == MESSAGE_REPORT || a->type == MESSAGE_HANDOVER)
+    }
+    if (a->type == MESSAGE_REPORT || a->type == MESSAGE_HANDOVER) {
         return same_report(&a->u.report, &b->u.report);
-    if (a->type == MESSAGE_CENSUS)
+    }
+    if (a->type == MESSAGE_CENSUS) {
         return same_census(&a->u.census, &b->u.census);
+    }
     return same_small(a, b);
 }
 

@@ -8,8 +8,8 @@
 #define TESTS_UNIT_WIRE_SAMPLES_H
 
 #include "hashing/identity.h"
-#include "moot_error.h"
 #include "proto/limits.h"
+#include "proto/moot_error.h"
 #include "proto/wire.h"
 
 #include <stdlib.h>
@@ -83,17 +83,19 @@ static void samples_init_views(void)
 {
     static const uint32_t newcomers[LEVELS] = {0, 2, LIMIT_NEWCOMERS};
     static const uint32_t history[LEVELS] = {1, 3, LIMIT_PAST_VIEWS};
-    for (uint32_t i = 0; i < LIMIT_NEWCOMERS; i++)
+    for (uint32_t i = 0; i < LIMIT_NEWCOMERS; i++) {
         samples.newcomers[i] = (struct message_newcomer){
             .rank = i == LIMIT_NEWCOMERS - 1 ? LIMIT_RANKS - 1 : 200 * i,
             .host = sample_u32[i % LEVELS],
             .uid = UINT64_MAX - i};
+    }
     for (int level = LEAST; level < LEVELS; level++) {
         uint64_t epoch = level == MOST ? UINT64_MAX : history[level] + 1;
-        for (uint32_t i = 0; i < history[level]; i++)
+        for (uint32_t i = 0; i < history[level]; i++) {
             samples.past[level][i] = (struct message_past){
                 .epoch = epoch - history[level] + i,
                 .members = &samples.sets[i == 1 && level == TYPICAL ? LEAST : level]};
+        }
         samples.views[level] = (struct message_view){
             .epoch = epoch,
             .members = &samples.sets[level],
@@ -104,39 +106,43 @@ static void samples_init_views(void)
             .past = samples.past[level],
         };
     }
-    for (uint32_t i = 0; i < LIMIT_REPORT_ENTRIES; i++)
+    for (uint32_t i = 0; i < LIMIT_REPORT_ENTRIES; i++) {
         samples.entries[i] = (struct message_entry){
-            .hash = digest_bytes(&i, sizeof i),
+            .hash = digest_bytes(&i, sizeof(i)),
             .what = (enum report_what)(i % (REPORT_SEEN + 1)),
             .owner = LIMIT_RANKS - 1 - i,
             .epoch = UINT64_MAX - i,
             .has_payload = i % 2 == 0,
             .evidence = (enum evidence)(i % EVIDENCE_END),
         };
-    for (uint32_t i = 0; i < LIMIT_CENSUS_ENTRIES; i++)
+    }
+    for (uint32_t i = 0; i < LIMIT_CENSUS_ENTRIES; i++) {
         samples.counted[i] = (struct message_counted){
-            .hash = digest_bytes(&i, sizeof i),
+            .hash = digest_bytes(&i, sizeof(i)),
             .witness = LIMIT_RANKS - 1 - i,
             .holders = LIMIT_RANKS - i,
             .claimed = i % 2 == 0,
         };
+    }
 }
 
 static void samples_init(void)
 {
     static const char *const sites[] = {"", "a.c:1", samples.site};
     for (uint32_t i = 0; i < LIMIT_ROLL_HASHES; i++) {
-        samples.hashes[i] = digest_bytes(&i, sizeof i);
+        samples.hashes[i] = digest_bytes(&i, sizeof(i));
         samples.sites[i] = sites[i % 3];
     }
-    for (uint32_t i = 0; i < LIMIT_ASKERS; i++)
+    for (uint32_t i = 0; i < LIMIT_ASKERS; i++) {
         samples.askers[i] = (struct message_asker){
             .rank = i, .want = (enum want)(i % 3), .need = sample_u64[i / 3 % LEVELS]};
-    for (size_t i = 0; i < sizeof samples.args; i++)
+    }
+    for (size_t i = 0; i < sizeof(samples.args); i++) {
         samples.args[i] = (unsigned char)(i * 7 + i / 256);
-    memcpy(samples.payload, samples.args, sizeof samples.payload);
+    }
+    memcpy(samples.payload, samples.args, sizeof(samples.payload));
     samples.name[LEAST][0] = 'k';
-    memcpy(samples.name[TYPICAL], "square", sizeof "square");
+    memcpy(samples.name[TYPICAL], "square", sizeof("square"));
     memset(samples.name[MOST], 'n', LIMIT_KERNEL_NAME_BYTES);
     memset(samples.label, 'l', LIMIT_LABEL_BYTES);
     memset(samples.site, 's', LIMIT_SITE_BYTES);
@@ -144,16 +150,18 @@ static void samples_init(void)
     rankset_add(&samples.left, 77);
     rankset_add(&samples.sets[TYPICAL], 1);
     rankset_add(&samples.sets[TYPICAL], 200);
-    for (uint32_t rank = 0; rank < LIMIT_RANKS; rank++)
+    for (uint32_t rank = 0; rank < LIMIT_RANKS; rank++) {
         rankset_add(&samples.sets[MOST], rank);
+    }
     samples_init_specs();
     samples_init_views();
 }
 
 static void samples_free(void)
 {
-    for (int level = LEAST; level < LEVELS; level++)
+    for (int level = LEAST; level < LEVELS; level++) {
         rankset_release(&samples.sets[level]);
+    }
 }
 
 static void sample_motion(enum level level, struct message_motion *motion)
@@ -263,35 +271,35 @@ static void sample_view_message(enum message_type type, enum level level,
                                 struct message *m)
 {
     static const uint32_t entries[LEVELS] = {0, 5, LIMIT_REPORT_ENTRIES};
-    if (type == MESSAGE_HEARTBEAT)
+    if (type == MESSAGE_HEARTBEAT) {
         m->u.heartbeat =
             (struct message_heartbeat){sample_u64[level], sample_u32[level],
                                        level == LEAST ? NULL : &samples.sets[level],
                                        level == LEAST ? NULL : &samples.sets[TYPICAL]};
-    else if (type == MESSAGE_GRANT)
+    } else if (type == MESSAGE_GRANT) {
         m->u.grant.token = sample_u64[level];
-    else if (type >= MESSAGE_PREPARE && type <= MESSAGE_REJECT)
+    } else if (type >= MESSAGE_PREPARE && type <= MESSAGE_REJECT) {
         sample_paxos(type, level, &m->u.paxos);
-    else if (type == MESSAGE_VIEW)
+    } else if (type == MESSAGE_VIEW) {
         m->u.view = samples.views[level];
-    else if (type == MESSAGE_LEAVE)
+    } else if (type == MESSAGE_LEAVE) {
         m->u.leave.what = (enum leave_what)(level * LEAVE_READY / MOST);
-    else if (type == MESSAGE_REPORT || type == MESSAGE_HANDOVER)
+    } else if (type == MESSAGE_REPORT || type == MESSAGE_HANDOVER) {
         m->u.report = (struct message_report){level != TYPICAL, entries[level],
                                               level == LEAST ? NULL : samples.entries};
-    else if (type == MESSAGE_FENCED)
+    } else if (type == MESSAGE_FENCED) {
         m->u.fenced = (struct message_fenced){sample_first[level], level != LEAST};
-    else if (type == MESSAGE_CENSUS)
+    } else if (type == MESSAGE_CENSUS) {
         m->u.census = (struct message_census){
             level == TYPICAL,  level != TYPICAL,
             level == MOST,     sample_rank[level],
             sample_u64[level], {~sample_u64[level], 7},
             entries[level],    level == LEAST ? NULL : samples.counted};
-    else if (type == MESSAGE_JOIN)
+    } else if (type == MESSAGE_JOIN) {
         m->u.join = (struct message_join){sample_first[level], sample_u32[level]};
-    else if (type == MESSAGE_TALLY)
+    } else if (type == MESSAGE_TALLY) {
         m->u.tally.what = level == LEAST ? TALLY_TAKEN : TALLY_SETTLED;
-    else if (type == MESSAGE_RELEASED)
+    } else if (type == MESSAGE_RELEASED) {
         m->u.released = (struct message_released){
             .what = (enum released_what)(level * RELEASED_DROP / MOST),
             .rests = level == TYPICAL,
@@ -304,6 +312,7 @@ static void sample_view_message(enum message_type type, enum level level,
             .sent = sample_u64[level],
             .received = sample_u64[level],
         };
+    }
 }
 
 /* Epoch and view stay 0. */
@@ -318,9 +327,9 @@ static void sample_message(enum message_type type, enum level level,
     static const int32_t codes[LEVELS] = {MOOT_ERR_INVALID, MOOT_ERR_NOT_HELD,
                                           MOOT_ERR_UNSUPPORTED};
     struct message m = {.type = type, .hash = samples.hashes[0]};
-    if (type == MESSAGE_MOTION)
+    if (type == MESSAGE_MOTION) {
         sample_motion(level, &m.u.motion);
-    else if (type == MESSAGE_DECISION)
+    } else if (type == MESSAGE_DECISION) {
         m.u.decision =
             (struct message_decision){(enum evidence)(level * (EVIDENCE_END - 1) / 2),
                                       samples.askers,
@@ -328,18 +337,18 @@ static void sample_message(enum message_type type, enum level level,
                                       level == MOST ? LIMIT_RANKS : sample_rank[level],
                                       sample_i32[level],
                                       level == MOST};
-    else if (type == MESSAGE_RESULT)
+    } else if (type == MESSAGE_RESULT) {
         sample_result(level, &m.u.result);
-    else if (type == MESSAGE_REFER)
+    } else if (type == MESSAGE_REFER) {
         m.u.refer.candidates = &samples.sets[level];
-    else if (type == MESSAGE_ACCEPT)
+    } else if (type == MESSAGE_ACCEPT) {
         m.u.accept = (struct message_accept){level == LEAST, sample_rank[level],
                                              sample_u64[level]};
-    else if (type == MESSAGE_CANCEL)
+    } else if (type == MESSAGE_CANCEL) {
         m.u.cancel.by = sample_rank[level];
-    else if (type == MESSAGE_VERDICT)
+    } else if (type == MESSAGE_VERDICT) {
         m.u.verdict.code = codes[level];
-    else if (type == MESSAGE_ROLL)
+    } else if (type == MESSAGE_ROLL) {
         m.u.roll = (struct message_roll){sample_lane[level],
                                          sample_first[level],
                                          sample_count[level],
@@ -348,45 +357,46 @@ static void sample_message(enum message_type type, enum level level,
                                          sample_rank[level],
                                          sample_u64[level],
                                          level != LEAST};
-    else if (type == MESSAGE_WANT)
+    } else if (type == MESSAGE_WANT) {
         m.u.want = (struct message_want){sample_lane[level], sample_first[level],
                                          sample_count[level]};
-    else if (type == MESSAGE_HASHES)
+    } else if (type == MESSAGE_HASHES) {
         m.u.hashes = (struct message_hashes){
             sample_lane[level], sample_first[level], samples.hashes,
             level == LEAST ? NULL : samples.sites, sample_count[level]};
-    else if (type == MESSAGE_STATE)
+    } else if (type == MESSAGE_STATE) {
         sample_state(level, &m.u.state);
-    else if (type == MESSAGE_POLL)
+    } else if (type == MESSAGE_POLL) {
         m.u.poll.round = sample_u64[level];
-    else if (type == MESSAGE_POLLR)
+    } else if (type == MESSAGE_POLLR) {
         sample_pollr(level, &m.u.pollr);
-    else if (type == MESSAGE_RESOLVE)
+    } else if (type == MESSAGE_RESOLVE) {
         m.u.resolve.what = level == LEAST  ? RESOLVE_NOT_HELD
                            : level == MOST ? RESOLVE_TELL
                                            : RESOLVE_YIELD;
-    else if (type == MESSAGE_CHASE)
+    } else if (type == MESSAGE_CHASE) {
         m.u.chase = (struct message_chase){
             samples.hashes, hops[level], sample_u64[level],
             level == MOST ? samples.hashes[1] : (moot_hash){{0}}};
-    else if (type == MESSAGE_FAMILY)
+    } else if (type == MESSAGE_FAMILY) {
         m.u.family = (struct message_family){level == MOST ? LIMIT_TASKS : level,
                                              samples.hashes, children[level]};
-    else if (type == MESSAGE_DIVERGED)
+    } else if (type == MESSAGE_DIVERGED) {
         sample_diverged(level, &m.u.diverged);
-    else if (type == MESSAGE_ADJOURN)
+    } else if (type == MESSAGE_ADJOURN) {
         m.u.adjourn.exit_code = sample_i32[level];
-    else if (type == MESSAGE_KERNEL)
+    } else if (type == MESSAGE_KERNEL) {
         m.u.kernel = (struct message_kernel){samples.name[level], sample_u32[level],
                                              sample_u32[level]};
-    else if (type == MESSAGE_INQUIRY)
+    } else if (type == MESSAGE_INQUIRY) {
         m.u.inquiry =
             (struct message_inquiry){sample_u64[level], samples.hashes, asked[level]};
-    else if (type == MESSAGE_ACCOUNT)
+    } else if (type == MESSAGE_ACCOUNT) {
         m.u.account =
             (struct message_account){sample_u64[level], samples.args, told[level]};
-    else
+    } else {
         sample_view_message(type, level, &m);
+    }
     *out = m;
 }
 

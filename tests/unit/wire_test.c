@@ -3,9 +3,9 @@
  * What may not go out is wire_limits_test.c's subject, what else may come in
  * wire_hostile_test.c's.
  */
-#include "failing_alloc.h"
-#include "wire_frames.h"
-#include "wire_same.h"
+#include "tests/unit/failing_alloc.h"
+#include "tests/unit/wire_frames.h"
+#include "tests/unit/wire_same.h"
 
 #include <stdio.h>
 
@@ -21,17 +21,20 @@ static void every_message_comes_back_as_it_was(void **state)
             struct wire_frame frame;
             const char *why = "";
             sample_message((enum message_type)type, (enum level)level, &message);
-            if (wire_writer_add(writer, &message) != MOOT_OK)
+            if (wire_writer_add(writer, &message) != MOOT_OK) {
                 fail_msg("%s, level %d: refused", message_type_name(message.type),
                          level);
+            }
             struct bytes bytes = finish(writer);
-            if (wire_frame_decode(bytes.at, bytes.size, &frame, &why) != MOOT_OK)
+            if (wire_frame_decode(bytes.at, bytes.size, &frame, &why) != MOOT_OK) {
                 fail_msg("%s, level %d: %s", message_type_name(message.type), level,
                          why);
+            }
             assert_int_equal(frame.count, 1);
-            if (!message_same(&message, &frame.messages[0]))
+            if (!message_same(&message, &frame.messages[0])) {
                 fail_msg("%s, level %d: not the same", message_type_name(message.type),
                          level);
+            }
             wire_frame_release(&frame);
             free(bytes.at);
         }
@@ -101,7 +104,7 @@ static void the_envelope_comes_back_even_alone(void **state)
     assert_int_equal(bytes.size, WIRE_ENVELOPE_BYTES);
     assert_int_equal(wire_frame_decode(bytes.at, bytes.size, &frame, &why), MOOT_OK);
     assert_int_equal(frame.count, 0);
-    assert_memory_equal(&frame.envelope, &envelope, sizeof envelope);
+    assert_memory_equal(&frame.envelope, &envelope, sizeof(envelope));
     wire_frame_release(&frame);
     free(bytes.at);
     wire_writer_free(writer);
@@ -158,17 +161,19 @@ static void bytes_on_the_wire_never_change(void **state)
         static unsigned char golden[LIMIT_FRAME_BYTES];
         char path[4096];
         struct bytes frame = i == 0 ? frame_of(NULL, 0) : frame_at((enum level)(i - 1));
-        snprintf(path, sizeof path, "%s/tests/fuzz/frame_fuzz.corpus/%s.frame",
+        snprintf(path, sizeof(path), "%s/tests/fuzz/frame_fuzz.corpus/%s.frame",
                  root != NULL ? root : ".", names[i]);
         bool write = getenv("MOOT_TEST_WRITE") != NULL;
         FILE *file = fopen(path, write ? "wb" : "rb");
-        if (file == NULL)
+        if (file == NULL) {
             fail_msg("cannot open %s", path);
-        if (write)
+        }
+        if (write) {
             fwrite(frame.at, 1, frame.size, file);
-        else if (fread(golden, 1, sizeof golden, file) != frame.size ||
-                 memcmp(golden, frame.at, frame.size) != 0)
+        } else if (fread(golden, 1, sizeof(golden), file) != frame.size ||
+                   memcmp(golden, frame.at, frame.size) != 0) {
             fail_msg("%s has other bytes", path);
+        }
         fclose(file);
         free(frame.at);
     }
@@ -251,10 +256,12 @@ static int there_and_back(enum level level)
         code = wire_writer_add(writer, &message);
         assert_true(code == MOOT_OK || wire_writer_size(writer) == before);
     }
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         code = wire_writer_finish(writer, &some_envelope, &bytes, &size);
-    if (code == MOOT_OK)
+    }
+    if (code == MOOT_OK) {
         code = decode(bytes, size);
+    }
     wire_writer_free(writer);
     free(bytes);
     return code;

@@ -6,9 +6,9 @@
  * evidence.  With any bit of it turned the short cut takes only what means the same the
  * general way; and what is not quite usual it leaves alone.
  */
-#include "wire_same.h"
+#include "tests/unit/wire_same.h"
 
-#include "moot_error.h"
+#include "proto/moot_error.h"
 #include "proto/wire_private.h"
 
 #include <setjmp.h>
@@ -18,13 +18,14 @@
 
 static const uint8_t payload[LIMIT_EAGER_BYTES + 1];
 static const uint64_t sizes[] = {1, 2, 63, 64, 127, 128, 129, 255, 256, 8191, 8192};
-enum { SIZES = sizeof sizes / sizeof *sizes };
+enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
 
 static struct message result(enum evidence evidence, uint64_t size)
 {
     struct message message = {.type = MESSAGE_RESULT};
-    for (int i = 0; i < MOOT_HASH_BYTES; i++)
+    for (int i = 0; i < MOOT_HASH_BYTES; i++) {
         message.hash.bytes[i] = (uint8_t)(i * 17 + 1);
+    }
     message.u.result = (struct message_result){.owner_uid = 0x8877665544332211,
                                                .evidence = evidence,
                                                .data = RESULT_EAGER,
@@ -61,11 +62,12 @@ static void take(struct way *way, const struct wire_piece *piece, bool usual)
     *way = (struct way){.reader = {.arena = {.held_max = LIMIT_FRAME_BYTES},
                                    .payload = payload,
                                    .payload_bytes = LIMIT_EAGER_BYTES}};
-    if (usual)
+    if (usual) {
         way->taken = wire_usual_get(&way->reader, piece, &way->message);
-    else
+    } else {
         way->taken = wire_piece_read(&way->reader, piece, &way->message) &&
                      message_check(&way->message) == NULL;
+    }
 }
 
 /* Returns whether the short cut took it. */
@@ -116,7 +118,7 @@ static void a_good_result_goes_the_short_way_both_ways(void **state)
 static const uint64_t needs[] = {1, 127, 128, 1u << 20, UINT64_MAX - 1, NEED_NONE};
 static const uint64_t lens[] = {1,     127,     128,     16383,
                                 16384, 2097151, 2097152, (1u << 28) - 1};
-enum { NEEDS = sizeof needs / sizeof *needs, LENS = sizeof lens / sizeof *lens };
+enum { NEEDS = sizeof(needs) / sizeof(*needs), LENS = sizeof(lens) / sizeof(*lens) };
 
 static void a_holders_motion_goes_the_short_way_both_ways(void **state)
 {
@@ -147,14 +149,16 @@ static void bend(const struct message *message, unsigned *taken, unsigned *left)
     const size_t size = goes_the_short_way_both_ways(message, bytes);
     for (size_t bit = 0; bit < 8 * size; bit++) {
         bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        if (both_agree(bytes, size))
+        if (both_agree(bytes, size)) {
             ++*taken;
-        else
+        } else {
             ++*left;
+        }
         bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
-    for (size_t cut = 0; cut < size; cut++)
+    for (size_t cut = 0; cut < size; cut++) {
         assert_false(both_agree(bytes, cut));
+    }
     bytes[size] = 0x38; /* another field */
     bytes[size + 1] = 1;
     assert_false(both_agree(bytes, size + 2));
@@ -210,12 +214,15 @@ static void another_result_takes_another_way(void **state)
         it->digest = i == 6;
         it->evidence = i == 7 ? EVIDENCE_NONE : i == 8 ? EVIDENCE_END : EVIDENCE_CLAIM;
         it->owner_uid = i != 9;
-        if (i == 10)
+        if (i == 10) {
             message.hash = (moot_hash){{0}};
-        if (i == 11)
+        }
+        if (i == 11) {
             message.type = MESSAGE_ACK;
-        if (wire_usual_put(&message, bytes) != 0)
+        }
+        if (wire_usual_put(&message, bytes) != 0) {
             fail_msg("number %d was written the short way", i);
+        }
     }
 }
 
@@ -239,8 +246,9 @@ static void another_motion_takes_another_way(void **state)
         it->spec = i == 9 ? &spec : NULL;
         it->scope.bytes[5] = i == 10;
         it->priority = i == 11 ? -1 : 0;
-        if (wire_usual_put(&message, bytes) != 0)
+        if (wire_usual_put(&message, bytes) != 0) {
             fail_msg("number %d was written the short way", i);
+        }
     }
 }
 
@@ -259,8 +267,9 @@ static void another_decision_takes_another_way(void **state)
         it->cancelled_by = i == 3;
         it->priority = i == 4;
         it->seen = i == 5;
-        if (wire_usual_put(&message, bytes) != 0)
+        if (wire_usual_put(&message, bytes) != 0) {
             fail_msg("number %d was written the short way", i);
+        }
     }
 }
 

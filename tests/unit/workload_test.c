@@ -27,7 +27,7 @@ static struct program *make(const char *word, uint64_t seed, uint32_t ranks,
 
 static const char *const words[] = {"agree", "skip", "shuffle", "branch",  "tree",
                                     "chain", "once", "hint",    "skip:20%"};
-enum { WORDS = sizeof words / sizeof *words };
+enum { WORDS = sizeof(words) / sizeof(*words) };
 
 static void words_are_read(void **state)
 {
@@ -45,7 +45,7 @@ static void words_are_read(void **state)
         {"skip:1%x", "a workload ends behind its rate"},
         {"", "a workload is missing here"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct workload workload = {.kind = WORKLOAD_CHAIN};
         struct plan_error error;
         assert_false(workload_parse(rows[i].word, &workload, &error));
@@ -59,33 +59,38 @@ static void holders_hold_inputs(void **state)
 {
     (void)state;
     static const uint32_t ranks[] = {1, 2, 5, 64, 65, 200};
-    for (int word = 0; word < WORDS; word++)
-        for (size_t r = 0; r < sizeof ranks / sizeof *ranks; r++) {
+    for (int word = 0; word < WORDS; word++) {
+        for (size_t r = 0; r < sizeof(ranks) / sizeof(*ranks); r++) {
             struct program *program = make(words[word], 7 + r, ranks[r], 100);
             assert_in_range(program->task_count, 100, 140);
             for (uint32_t i = 0; i < program->task_count; i++) {
                 const struct program_task *task = &program->tasks[i];
                 assert_true(rankset_empty(&task->holders) ==
                             (task->parent != PROGRAM_NONE));
-                for (uint32_t k = 0; k < task->inputs.count; k++)
+                for (uint32_t k = 0; k < task->inputs.count; k++) {
                     for (uint32_t rank = rankset_next(&task->holders, 0);
                          rank != UINT32_MAX;
-                         rank = rankset_next(&task->holders, rank + 1))
+                         rank = rankset_next(&task->holders, rank + 1)) {
                         assert_true(rankset_has(
                             &program->tasks[task->inputs.items[k]].holders, rank));
-                if (program->agree && task->parent == PROGRAM_NONE)
+                    }
+                }
+                if (program->agree && task->parent == PROGRAM_NONE) {
                     assert_int_equal(rankset_count(&task->holders), ranks[r]);
+                }
                 assert_true(program_runs(program, i));
             }
             program_free(program);
         }
+    }
 }
 
 static uint32_t missing_spawns(const struct program *program)
 {
     uint32_t missing = 0;
-    for (uint32_t i = 0; i < program->task_count; i++)
+    for (uint32_t i = 0; i < program->task_count; i++) {
         missing += program->rank_count - rankset_count(&program->tasks[i].holders);
+    }
     return missing;
 }
 
@@ -97,8 +102,9 @@ static void rates_are_kept(void **state)
     program_free(program);
     program = make("branch:0.25", 3, 100, 4000);
     uint32_t single = 0;
-    for (uint32_t i = 0; i < program->task_count; i++)
+    for (uint32_t i = 0; i < program->task_count; i++) {
         single += rankset_count(&program->tasks[i].holders) == 1;
+    }
     assert_in_range(single, 650, 1100); /* of 3500 leaves */
     program_free(program);
 }
@@ -107,9 +113,11 @@ static bool same_spawns(const struct program *program, uint32_t a, uint32_t b)
 {
     const struct program_script *first = program_script(program, a, 0);
     const struct program_script *second = program_script(program, b, 0);
-    for (uint32_t i = 0; i < first->count && i < second->count; i++)
-        if (first->steps[i].tasks.items[0] != second->steps[i].tasks.items[0])
+    for (uint32_t i = 0; i < first->count && i < second->count; i++) {
+        if (first->steps[i].tasks.items[0] != second->steps[i].tasks.items[0]) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -142,8 +150,9 @@ static void a_seed_is_one_program(void **state)
         }
         assert_string_equal(texts[0], texts[1]);
         assert_string_not_equal(texts[0], texts[2]);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             free(texts[i]);
+        }
     }
 }
 

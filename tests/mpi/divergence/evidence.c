@@ -3,7 +3,7 @@
  * Where a row says that the chair is in its own code, it waits for a token of the
  * program's without park: the moot cannot know that it will not spawn.
  */
-#include "rows.h"
+#include "tests/mpi/divergence/rows.h"
 
 #include "hashing/identity.h"
 
@@ -11,8 +11,9 @@
 static void chair_in_close(void)
 {
     struct scene *scene = scene_open(NULL);
-    for (int rank = 1; rank < scene->size; rank++)
+    for (int rank = 1; rank < scene->size; rank++) {
         scene_job(scene, &(struct job_spec){.chair = 0, .holders = BIT(rank)});
+    }
     if (scene->rank == 0) {
         harness_token_send_all();
     } else {
@@ -31,13 +32,15 @@ static void hint(void)
 {
     struct scene *scene = scene_open(NULL);
     int last = scene->size - 1;
-    for (int rank = 1; rank < scene->size; rank++)
+    for (int rank = 1; rank < scene->size; rank++) {
         scene_job(scene, &(struct job_spec){.chair = 0,
                                             .holders = BIT(rank),
                                             .flags = MOOT_TASK_CONDITIONAL});
+    }
     if (scene->rank == 0) {
-        for (int rank = 1; rank <= last; rank++)
+        for (int rank = 1; rank <= last; rank++) {
             harness_token_wait(rank);
+        }
     } else {
         uint32_t mine = (uint32_t)scene->rank - 1;
         scene_spawn(scene, mine);
@@ -56,10 +59,11 @@ static void hint(void)
 static void hint_idle(void)
 {
     struct scene *scene = scene_open(NULL);
-    for (int i = 0; i < 50; i++)
+    for (int i = 0; i < 50; i++) {
         scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY,
                                             .holders = EVERYBODY,
                                             .flags = MOOT_TASK_CONDITIONAL});
+    }
     scene_spawn_mine(scene);
     scene_expect_all(scene);
     scene_close(scene);
@@ -69,13 +73,16 @@ static void hint_idle(void)
 static void declined(void)
 {
     struct scene *scene = scene_open(NULL);
-    for (int rank = 1; rank < scene->size; rank++)
+    for (int rank = 1; rank < scene->size; rank++) {
         scene_job(scene, &(struct job_spec){.chair = 0, .holders = BIT(rank)});
+    }
     if (scene->rank == 0) {
-        for (uint32_t id = 0; id < scene->job_count; id++)
+        for (uint32_t id = 0; id < scene->job_count; id++) {
             CHECK_OK(moot_decline(scene->m, &scene->jobs[id].hash));
-        for (int rank = 1; rank < scene->size; rank++)
+        }
+        for (int rank = 1; rank < scene->size; rank++) {
             harness_token_wait(rank);
+        }
     } else {
         uint32_t mine = (uint32_t)scene->rank - 1;
         scene_spawn(scene, mine);
@@ -101,16 +108,20 @@ static void candidates(void)
         scene_job(scene, &(struct job_spec){
                              .chair = last, .holders = ~BIT(last), .candidates = two});
     }
-    for (uint32_t id = 0; scene->size == 1 && id < scene->job_count; id++)
+    for (uint32_t id = 0; scene->size == 1 && id < scene->job_count; id++) {
         scene->jobs[id].runs_expected = scene_holds(scene, id);
+    }
     scene_spawn_mine(scene);
-    for (uint32_t id = 0; id < scene->job_count; id++)
-        if (scene->jobs[id].runs_expected > 0)
+    for (uint32_t id = 0; id < scene->job_count; id++) {
+        if (scene->jobs[id].runs_expected > 0) {
             scene_expect(scene, id);
+        }
+    }
     scene_settle(scene);
-    for (uint32_t id = 0; id < scene->job_count; id++)
+    for (uint32_t id = 0; id < scene->job_count; id++) {
         CHECK(scene->runs[id] == 0 || (two >> scene->rank & 1),
               "job %u ran on rank %d, which is no candidate", id, scene->rank);
+    }
     scene_close(scene);
 }
 
@@ -165,8 +176,9 @@ static void not_held_by_closed(void)
 {
     struct scene *scene = scene_open(NULL);
     uint32_t ghost = scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY});
-    if (scene->rank == scene->size - 1)
+    if (scene->rank == scene->size - 1) {
         expect_not_held(scene, ghost);
+    }
     scene_close_at_once(scene);
 }
 

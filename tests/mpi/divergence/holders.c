@@ -1,5 +1,5 @@
 /* holders.c - rows of the matrix: who holds a task. */
-#include "rows.h"
+#include "tests/mpi/divergence/rows.h"
 
 #include <stdlib.h>
 
@@ -22,34 +22,39 @@ static void finish(struct scene *scene)
 static void everybody(void)
 {
     struct scene *scene = scene_open(NULL);
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 100; i++) {
         scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY, .holders = EVERYBODY});
+    }
     finish(scene);
 }
 
 static void chair_skips(void)
 {
     struct scene *scene = scene_open(NULL);
-    for (int rank = 0; rank < scene->size; rank++)
+    for (int rank = 0; rank < scene->size; rank++) {
         scene_job(scene, &(struct job_spec){.chair = rank, .holders = ~BIT(rank)});
+    }
     finish(scene);
 }
 
 static void one_spawns(void)
 {
     struct scene *scene = scene_open(NULL);
-    for (int rank = 0; rank < scene->size; rank++)
+    for (int rank = 0; rank < scene->size; rank++) {
         scene_job(scene, &(struct job_spec){.chair = (rank + 1) % scene->size,
                                             .holders = BIT(rank)});
+    }
     finish(scene);
 }
 
 static void all_but_one(void)
 {
     struct scene *scene = scene_open(NULL);
-    for (int rank = 0; rank < scene->size; rank++)
-        for (int chair = 0; chair < scene->size; chair++)
+    for (int rank = 0; rank < scene->size; rank++) {
+        for (int chair = 0; chair < scene->size; chair++) {
             scene_job(scene, &(struct job_spec){.chair = chair, .holders = ~BIT(rank)});
+        }
+    }
     finish(scene);
 }
 
@@ -57,9 +62,10 @@ static void half(void)
 {
     struct scene *scene = scene_open(NULL);
     const uint64_t even = UINT64_C(0x5555555555555555);
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 64; i++) {
         scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY,
                                             .holders = i % 2 == 0 ? even : even << 1});
+    }
     finish(scene);
 }
 
@@ -70,9 +76,10 @@ static void branch_of_10000(void)
     uint64_t last = BIT(scene->size - 1);
     uint32_t leaves[100], sums[100];
     for (uint32_t i = 0; i < 100; i++) {
-        for (uint32_t k = 0; k < 100; k++)
+        for (uint32_t k = 0; k < 100; k++) {
             leaves[k] = scene_job(
                 scene, &(struct job_spec){.chair = CHAIR_ANY, .holders = last});
+        }
         sums[i] = scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY,
                                                       .holders = last,
                                                       .inputs = leaves,
@@ -103,11 +110,12 @@ static void chain_of_1000(void)
 {
     struct scene *scene = scene_open(NULL);
     uint32_t last = 0;
-    for (uint32_t i = 0; i < 1000; i++)
+    for (uint32_t i = 0; i < 1000; i++) {
         last = scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY,
                                                    .holders = BIT((int)i % scene->size),
                                                    .inputs = &last,
                                                    .input_count = i > 0});
+    }
     /* The sum of 3 i + 1 for i below 1000. */
     CHECK(scene->jobs[last].value == UINT64_C(3) * 999 * 1000 / 2 + 1000,
           "the harness adds up to another value");
@@ -125,18 +133,19 @@ static void chain_watched(void)
 {
     struct scene *scene = scene_open(NULL);
     uint32_t last = 0;
-    for (uint32_t i = 0; i < 100; i++)
+    for (uint32_t i = 0; i < 100; i++) {
         last = scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY,
                                                    .holders = BIT((int)i % scene->size),
                                                    .inputs = &last,
                                                    .input_count = i > 0});
+    }
     finish(scene);
 }
 
 static void nobody_waits(void)
 {
     struct scene *scene = scene_open(NULL);
-    for (int chair = 0; chair < scene->size; chair++)
+    for (int chair = 0; chair < scene->size; chair++) {
         for (int rank = 0; rank < scene->size; rank++) {
             uint32_t one = scene_job(
                 scene, &(struct job_spec){.chair = chair, .holders = BIT(rank)});
@@ -146,6 +155,7 @@ static void nobody_waits(void)
                                                 .inputs = &one,
                                                 .input_count = 1});
         }
+    }
     scene_spawn_mine(scene);
     scene_close_at_once(scene);
 }
@@ -168,7 +178,7 @@ static void hash_alone(void)
 static void once_diverging(void)
 {
     struct scene *scene = scene_open(NULL);
-    for (int rank = 0; rank < scene->size; rank++)
+    for (int rank = 0; rank < scene->size; rank++) {
         for (int chair = 0; chair < scene->size; chair++) {
             scene_job(scene, &(struct job_spec){.chair = chair,
                                                 .holders = BIT(rank),
@@ -177,6 +187,7 @@ static void once_diverging(void)
                                                 .holders = EVERYBODY,
                                                 .kernel = MOOT_KERNEL_ONCE});
         }
+    }
     scene_spawn_mine(scene);
     scene_expect_all(scene);
     scene_close(scene);
@@ -186,11 +197,13 @@ static void once_diverging(void)
 static void portable_diverging(void)
 {
     struct scene *scene = scene_open(NULL);
-    for (int rank = 0; rank < scene->size; rank++)
-        for (int chair = 0; chair < scene->size; chair++)
+    for (int rank = 0; rank < scene->size; rank++) {
+        for (int chair = 0; chair < scene->size; chair++) {
             scene_job(scene, &(struct job_spec){.chair = chair,
                                                 .holders = BIT(rank),
                                                 .kernel = MOOT_KERNEL_PORTABLE});
+        }
+    }
     scene_spawn_mine(scene);
     scene_expect_all(scene);
     scene_settle(scene);

@@ -1,5 +1,5 @@
 /* order.c - rows of the matrix: spawn orders, and waits that depend on each other. */
-#include "rows.h"
+#include "tests/mpi/divergence/rows.h"
 
 #include "consensus/sim/random.h"
 
@@ -44,14 +44,16 @@ static void random_order(void)
     struct scene *scene = scene_open(NULL);
     struct random random = random_stream((uint64_t)scene->rank, 1);
     uint32_t order[200];
-    for (uint32_t i = 0; i < 200; i++)
+    for (uint32_t i = 0; i < 200; i++) {
         order[i] = scene_job(
             scene, &(struct job_spec){.chair = CHAIR_ANY, .holders = EVERYBODY});
+    }
     shuffle(&random, order, 200);
     for (uint32_t i = 0; i < 200; i++) {
         scene_spawn(scene, order[i]);
-        if (i % 10 == 9)
+        if (i % 10 == 9) {
             scene_expect(scene, order[random_below(&random, i + 1)]);
+        }
     }
     scene_expect_all(scene);
     scene_close(scene);
@@ -109,7 +111,7 @@ static void ring(void)
 {
     struct scene *scene = scene_open(NULL);
     uint32_t round[2][64];
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         for (int rank = 0; rank < scene->size; rank++) {
             uint32_t before[2] = {round[0][rank], round[0][(rank + 1) % scene->size]};
             round[i][rank] =
@@ -118,6 +120,7 @@ static void ring(void)
                                                     .inputs = i > 0 ? before : NULL,
                                                     .input_count = i > 0 ? 2 : 0});
         }
+    }
     scene_spawn(scene, round[0][scene->rank]);
     scene_expect(scene, round[0][(scene->rank + 1) % scene->size]);
     scene_spawn(scene, round[1][scene->rank]);
@@ -130,15 +133,19 @@ static void late_registration(void)
 {
     struct scene *scene = scene_open(NULL);
     uint32_t jobs[64];
-    for (int rank = 0; rank < scene->size; rank++)
+    for (int rank = 0; rank < scene->size; rank++) {
         jobs[rank] =
             scene_job(scene, &(struct job_spec){.chair = rank, .holders = EVERYBODY});
+    }
     int mine = scene->rank;
-    for (int rank = 0; rank < scene->size; rank++)
-        if (rank != mine)
+    for (int rank = 0; rank < scene->size; rank++) {
+        if (rank != mine) {
             scene_spawn(scene, jobs[rank]);
-    if (scene->size > 1)
+        }
+    }
+    if (scene->size > 1) {
         scene_expect(scene, jobs[mine]);
+    }
     scene_spawn(scene, jobs[mine]);
     scene_expect_all(scene);
     scene_settle(scene);
@@ -186,15 +193,17 @@ static void wait_any_and_all(void)
             scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY,
                                                 .holders = BIT((int)i % scene->size),
                                                 .pause_us = 3000 * i});
-        if (scene_holds(scene, id))
+        if (scene_holds(scene, id)) {
             scene_spawn(scene, id);
+        }
         handles[i] = scene_handle(scene, id);
     }
     size_t which = 99;
     CHECK_OK(moot_task_wait_any(scene->m, handles, 3, MOOT_FOREVER, &which));
     CHECK(which < 3, "which is %zu", which);
-    if (which < 3)
+    if (which < 3) {
         CHECK_OK(moot_task_wait(scene->m, handles[which], 0));
+    }
     CHECK_OK(moot_task_wait_all(scene->m, handles, 3, MOOT_FOREVER));
     scene_expect_all(scene);
     scene_close(scene);
@@ -218,8 +227,9 @@ static void parked_owner(void)
         CHECK_OK(moot_unpark(scene->m));
     }
     scene_expect(scene, id);
-    if (scene->rank == last)
+    if (scene->rank == last) {
         harness_token_send(0);
+    }
     scene_close(scene);
 }
 

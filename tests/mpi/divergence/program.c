@@ -1,5 +1,5 @@
 /* program.c - rows of the matrix: nested spawns, threads, phases, cancelling. */
-#include "rows.h"
+#include "tests/mpi/divergence/rows.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static int spawn_node(moot_call *call, const struct tree *tree,
     return moot_call_spawn(call,
                            &(moot_task_spec){.kernel = tree->kernel,
                                              .args = args,
-                                             .args_size = sizeof *args},
+                                             .args_size = sizeof(*args)},
                            out);
 }
 
@@ -35,7 +35,7 @@ static int count_nodes(moot_call *call, void *user)
     const struct tree *tree = user;
     size_t size = 0;
     struct node_args args;
-    memcpy(&args, moot_call_args(call, &size), sizeof args);
+    memcpy(&args, moot_call_args(call, &size), sizeof(args));
     scene_count_run(tree->scene, (uint32_t)args.first + args.number);
     uint64_t nodes = 1;
     moot_task children[FAN];
@@ -44,19 +44,22 @@ static int count_nodes(moot_call *call, void *user)
         struct node_args child = {args.first, FAN * args.number + 1 + i,
                                   args.depth + 1};
         int code = spawn_node(call, tree, &child, &children[i]);
-        if (code != MOOT_OK)
+        if (code != MOOT_OK) {
             return moot_call_fail(call, code, "spawning a child");
+        }
     }
     for (uint32_t i = 0; i < count; i++) {
         const void *data = NULL;
         int code = moot_call_wait(call, children[i], &data, &size);
-        if (code != MOOT_OK)
+        if (code != MOOT_OK) {
             return moot_call_fail(call, code, "waiting for a child");
+        }
         nodes += *(const uint64_t *)data;
     }
-    uint64_t *result = moot_call_output(call, sizeof *result);
-    if (result == NULL)
+    uint64_t *result = moot_call_output(call, sizeof(*result));
+    if (result == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *result = nodes;
     return MOOT_OK;
 }
@@ -79,24 +82,26 @@ static struct scene *grow_trees(struct tree *tree, uint32_t flags, const char *k
     for (int i = 0; i <= scene->size; i++) {
         struct node_args args = {first + (uint32_t)i * TREE_NODES, 0, 0};
         moot_task_spec spec = {
-            .kernel = tree->kernel, .args = &args, .args_size = sizeof args};
+            .kernel = tree->kernel, .args = &args, .args_size = sizeof(args)};
         moot_hash hash;
         moot_task root = {0};
         CHECK_OK(moot_spec_hash(scene->m, &spec, &hash));
-        if (i == scene->size || i == scene->rank)
+        if (i == scene->size || i == scene->rank) {
             CHECK_OK(moot_task_spawn(scene->m, &spec, &root));
-        else
+        } else {
             CHECK_OK(moot_task_find(scene->m, &hash, &root));
+        }
         scene->jobs[args.first].handle = root;
     }
     for (int i = 0; i <= scene->size; i++) {
         const void *data = NULL;
         size_t size = 0;
         moot_task root = scene->jobs[i * TREE_NODES].handle;
-        if (CHECK_OK(moot_task_fetch(scene->m, root, MOOT_FOREVER, &data, &size)))
+        if (CHECK_OK(moot_task_fetch(scene->m, root, MOOT_FOREVER, &data, &size))) {
             CHECK(size == 8 && *(const uint64_t *)data == TREE_NODES,
                   "tree %d has %llu nodes", i,
                   (unsigned long long)*(const uint64_t *)data);
+        }
     }
     scene_settle(scene);
     return scene;
@@ -117,8 +122,9 @@ static void nested_portable(void)
     struct tree tree;
     struct scene *scene = grow_trees(&tree, MOOT_KERNEL_PORTABLE, NULL);
     uint64_t busy = 0; /* ranks that ran a part of tree 0, which rank 0 alone spawned */
-    for (uint32_t id = 0; id < TREE_NODES; id++)
+    for (uint32_t id = 0; id < TREE_NODES; id++) {
         busy |= scene->runs[id];
+    }
     harness_sum(&busy, 1);
     CHECK(busy > 1 || scene->size == 1, "a portable tree stayed on one rank");
     scene_close(scene);
@@ -159,8 +165,9 @@ static void *spawn_in_thread(void *argument)
     struct spawner *spawner = argument;
     uint32_t first = spawner->first, end = first + THREAD_JOBS;
     scene_spawn_range(spawner->scene, first, end);
-    for (uint32_t id = first; id < end; id++)
+    for (uint32_t id = first; id < end; id++) {
         scene_expect(spawner->scene, id);
+    }
     return NULL;
 }
 
@@ -168,16 +175,19 @@ static void two_threads_with(const char *const *knobs)
 {
     struct scene *scene = scene_open(knobs);
     struct spawner spawners[THREADS];
-    for (int i = 0; i < THREADS; i++)
+    for (int i = 0; i < THREADS; i++) {
         spawners[i] =
             (struct spawner){.scene = scene, .first = describe_thread_jobs(scene)};
-    for (int i = 0; i < THREADS; i++)
+    }
+    for (int i = 0; i < THREADS; i++) {
         CHECK(pthread_create(&spawners[i].thread, NULL, spawn_in_thread,
                              &spawners[i]) == 0,
               "no thread");
+    }
     CHECK_OK(moot_park(scene->m));
-    for (int i = 0; i < THREADS; i++)
+    for (int i = 0; i < THREADS; i++) {
         (void)pthread_join(spawners[i].thread, NULL);
+    }
     CHECK_OK(moot_unpark(scene->m));
     scene_close(scene);
 }
@@ -222,13 +232,15 @@ static void scope_closed(void)
 {
     struct scene *scene = scene_open(NULL);
     CHECK_OK(moot_scope_open(scene->m, "phase"));
-    for (int rank = 1; rank < scene->size; rank++)
+    for (int rank = 1; rank < scene->size; rank++) {
         scene_job(scene, &(struct job_spec){.chair = 0, .holders = BIT(rank)});
+    }
     scene_spawn_mine(scene);
     CHECK_OK(moot_scope_close(scene->m));
     if (scene->rank == 0) {
-        for (int rank = 1; rank < scene->size; rank++)
+        for (int rank = 1; rank < scene->size; rank++) {
             harness_token_wait(rank);
+        }
     } else {
         scene_expect(scene, (uint32_t)scene->rank - 1);
         scene_expect_decided(scene, (uint32_t)scene->rank - 1, "closed");
@@ -266,9 +278,10 @@ static void polling(void)
     } else {
         CHECK_CODE(moot_task_wait(scene->m, scene_handle(scene, id), 0),
                    MOOT_ERR_TIMEOUT);
-        while (code == MOOT_ERR_TIMEOUT)
+        while (code == MOOT_ERR_TIMEOUT) {
             code =
                 moot_task_wait(scene->m, scene_handle(scene, id), MOOT_MILLISECONDS(2));
+        }
         CHECK(code == MOOT_OK, "polling ended with %s", moot_err_name(code));
     }
     scene_expect(scene, id);
@@ -280,10 +293,11 @@ static void polling(void)
 static void cancelled(void)
 {
     struct scene *scene = scene_open(NULL);
-    for (int rank = 0; rank < scene->size; rank++)
+    for (int rank = 0; rank < scene->size; rank++) {
         scene_job(scene, &(struct job_spec){.chair = CHAIR_ANY,
                                             .holders = BIT(rank),
                                             .pause_us = 500});
+    }
     scene_spawn_mine(scene);
     uint32_t victim = (uint32_t)((scene->rank + 1) % scene->size);
     CHECK_OK(moot_task_cancel(scene->m, scene_handle(scene, victim)));

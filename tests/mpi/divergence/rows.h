@@ -7,7 +7,7 @@
 #ifndef TESTS_MPI_DIVERGENCE_ROWS_H
 #define TESTS_MPI_DIVERGENCE_ROWS_H
 
-#include "../support/scene.h"
+#include "tests/mpi/support/scene.h"
 
 struct row {
     const char *name; /* one word, for the command line */

@@ -1,5 +1,5 @@
 /* calls.c - refusals of wrong arguments: ids, places, sizes, names, knobs. */
-#include "rows.h"
+#include "tests/mpi/refusals/rows.h"
 
 #include "proto/limits.h"
 
@@ -10,9 +10,10 @@
 void refusals_check(const struct scene *scene, int got, int wanted, const char *call,
                     const char *site)
 {
-    if (harness_check_code(got, wanted, call, site))
+    if (harness_check_code(got, wanted, call, site)) {
         harness_check(*moot_last_error(scene->m) != '\0', site, "%s tells no story",
                       call);
+    }
 }
 
 void refusals_story(const struct scene *scene, const char *text, const char *site)
@@ -25,11 +26,13 @@ void refusals_story(const struct scene *scene, const char *text, const char *sit
 void refusals_go_on(struct scene *scene)
 {
     uint32_t first = scene->job_count;
-    for (int rank = 0; rank < scene->size; rank++)
+    for (int rank = 0; rank < scene->size; rank++) {
         scene_job(scene, &(struct job_spec){.chair = rank, .holders = EVERYBODY});
+    }
     scene_spawn_range(scene, first, scene->job_count);
-    for (uint32_t id = first; id < scene->job_count; id++)
+    for (uint32_t id = first; id < scene->job_count; id++) {
         scene_expect(scene, id);
+    }
     scene_close(scene);
 }
 
@@ -180,9 +183,10 @@ static int take_size(moot_call *call, void *user)
     size_t size = 0;
     (void)user;
     (void)moot_call_args(call, &size);
-    uint64_t *result = moot_call_output(call, sizeof *result);
-    if (result == NULL)
+    uint64_t *result = moot_call_output(call, sizeof(*result));
+    if (result == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *result = size;
     return MOOT_OK;
 }
@@ -202,16 +206,17 @@ static void sizes(void)
     const void *data = NULL;
     size_t size = 0;
     CHECK_OK(moot_task_spawn(scene->m, &spec, &task));
-    if (CHECK_OK(moot_task_fetch(scene->m, task, MOOT_FOREVER, &data, &size)))
+    if (CHECK_OK(moot_task_fetch(scene->m, task, MOOT_FOREVER, &data, &size))) {
         CHECK(*(const uint64_t *)data == LIMIT_ARGS_BYTES, "it saw %llu bytes",
               (unsigned long long)*(const uint64_t *)data);
+    }
     spec.args_size = 1;
     spec.key = bytes;
     spec.key_size = LIMIT_KEY_BYTES + 1;
     REFUSED(scene, moot_task_spawn(scene->m, &spec, &task), MOOT_ERR_LIMIT);
     spec.key_size = LIMIT_KEY_BYTES;
     CHECK_OK(moot_task_spawn(scene->m, &spec, &task));
-    moot_hash *inputs = harness_alloc(LIMIT_INPUTS + 1, sizeof *inputs);
+    moot_hash *inputs = harness_alloc(LIMIT_INPUTS + 1, sizeof(*inputs));
     spec.input_hashes = inputs;
     spec.input_hash_count = LIMIT_INPUTS + 1;
     REFUSED(scene, moot_task_spawn(scene->m, &spec, &task), MOOT_ERR_LIMIT);
@@ -228,14 +233,16 @@ static void scope_limits(void)
 {
     struct scene *scene = scene_open(NULL);
     char name[LIMIT_SCOPE_NAME_BYTES + 2];
-    memset(name, 'x', sizeof name);
-    name[sizeof name - 1] = '\0';
+    memset(name, 'x', sizeof(name));
+    name[sizeof(name) - 1] = '\0';
     REFUSED(scene, moot_scope_open(scene->m, name), MOOT_ERR_LIMIT);
-    for (uint32_t depth = 0; depth < LIMIT_SCOPE_DEPTH; depth++)
+    for (uint32_t depth = 0; depth < LIMIT_SCOPE_DEPTH; depth++) {
         CHECK_OK(moot_scope_open(scene->m, "inner"));
+    }
     REFUSED(scene, moot_scope_open(scene->m, "inner"), MOOT_ERR_LIMIT);
-    for (uint32_t depth = 0; depth < LIMIT_SCOPE_DEPTH; depth++)
+    for (uint32_t depth = 0; depth < LIMIT_SCOPE_DEPTH; depth++) {
         CHECK_OK(moot_scope_close(scene->m));
+    }
     REFUSED(scene, moot_scope_close(scene->m), MOOT_ERR_STATE);
     refusals_go_on(scene);
 }
@@ -244,8 +251,8 @@ static void kernel_limits(void)
 {
     struct scene *scene = scene_open(NULL);
     char name[LIMIT_KERNEL_NAME_BYTES + 2];
-    memset(name, 'k', sizeof name);
-    name[sizeof name - 1] = '\0';
+    memset(name, 'k', sizeof(name));
+    name[sizeof(name) - 1] = '\0';
     moot_kernel kernel = {.name = name, .fn = take_size};
     moot_kernel_id id;
     REFUSED(scene, moot_kernel_register(scene->m, &kernel, &id), MOOT_ERR_LIMIT);
@@ -264,7 +271,7 @@ static void kernel_limits(void)
     int code = MOOT_OK;
     uint32_t count = SCENE_KERNELS + 1;
     for (; code == MOOT_OK && count <= LIMIT_KERNELS + 1; count++) {
-        (void)snprintf(number, sizeof number, "k%u", count);
+        (void)snprintf(number, sizeof(number), "k%u", count);
         code = moot_kernel_register(scene->m, &kernel, &id);
     }
     CHECK(code == MOOT_ERR_LIMIT && count == LIMIT_KERNELS + 1,
@@ -292,7 +299,7 @@ static void knobs(void)
         "MOOT_STALL",
         "MOOT_VOTERS=",
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         for (int all = 0; all < 2; all++) {
             const char *list[] = {wrong[i], NULL};
             moot_options options = {.knobs = all || harness_rank() == 0 ? list : NULL};
@@ -301,11 +308,12 @@ static void knobs(void)
             CHECK(code == MOOT_ERR_CONFIG, "%s gave %s", wrong[i], moot_err_name(code));
             CHECK(m == NULL, "%s: the output was touched", wrong[i]);
             char name[32];
-            (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(wrong[i], "="),
+            (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(wrong[i], "="),
                            wrong[i]);
             CHECK(strstr(moot_last_error(NULL), name) != NULL, "%s: the story is: %s",
                   wrong[i], moot_last_error(NULL));
         }
+    }
     refusals_go_on(scene_open(NULL));
 }
 

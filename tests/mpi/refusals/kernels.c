@@ -1,5 +1,5 @@
 /* kernels.c - refusals around kernels: registered differently, failing, misbehaving. */
-#include "rows.h"
+#include "tests/mpi/refusals/rows.h"
 
 #include "proto/limits.h"
 
@@ -11,9 +11,10 @@
 static int give_one(moot_call *call, void *user)
 {
     (void)user;
-    uint64_t *result = moot_call_output(call, sizeof *result);
-    if (result == NULL)
+    uint64_t *result = moot_call_output(call, sizeof(*result));
+    if (result == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *result = 1;
     return MOOT_OK;
 }
@@ -27,12 +28,14 @@ static void expect_mismatch(struct scene *scene, const moot_kernel *kernel)
     CHECK_OK(moot_kernel_register(scene->m, kernel, &id));
     int code = MOOT_OK;
     for (uint64_t i = 0; i < 2000 && code == MOOT_OK; i++) {
-        moot_task_spec spec = {.kernel = id, .key = &i, .key_size = sizeof i};
+        moot_task_spec spec = {.kernel = id, .key = &i, .key_size = sizeof(i)};
         code = moot_task_spawn(scene->m, &spec, &task);
-        if (code == MOOT_OK)
+        if (code == MOOT_OK) {
             code = moot_task_wait(scene->m, task, MOOT_FOREVER);
-        if (code == MOOT_OK)
+        }
+        if (code == MOOT_OK) {
             harness_sleep_us(1000);
+        }
     }
     CHECK_CODE(code, MOOT_ERR_KERNEL_MISMATCH);
     STORY_HAS(scene, kernel->name);
@@ -70,17 +73,18 @@ static void registered_on_one(void)
     const void *data = NULL;
     size_t size = 0;
     moot_kernel_id id = {0};
-    if (scene->rank == 0)
+    if (scene->rank == 0) {
         CHECK_OK(moot_kernel_register(
             scene->m,
             &(moot_kernel){.name = "only-here", .fn = give_one, .flags = flags}, &id));
+    }
     for (uint64_t i = 0; i < 8 && scene->rank == 0; i++) {
         moot_task task;
-        moot_task_spec spec = {.kernel = id, .args = &i, .args_size = sizeof i};
+        moot_task_spec spec = {.kernel = id, .args = &i, .args_size = sizeof(i)};
         CHECK_OK(moot_spec_hash(scene->m, &spec, &hashes[i]));
         CHECK_OK(moot_task_spawn(scene->m, &spec, &task));
     }
-    MPI_Bcast(hashes, sizeof hashes, MPI_BYTE, 0, harness_comm());
+    MPI_Bcast(hashes, sizeof(hashes), MPI_BYTE, 0, harness_comm());
     for (int i = 0; i < 8; i++) {
         moot_task task = {0};
         CHECK_OK(moot_task_find(scene->m, &hashes[i], &task));
@@ -145,9 +149,10 @@ static int give_nothing(moot_call *call, void *user)
 static int count_empty(moot_call *call, void *user)
 {
     (void)user;
-    uint64_t *result = moot_call_output(call, sizeof *result);
-    if (result == NULL)
+    uint64_t *result = moot_call_output(call, sizeof(*result));
+    if (result == NULL) {
         return MOOT_ERR_NO_MEMORY;
+    }
     *result = 0;
     for (size_t i = 0; i < moot_call_input_count(call) + 1; i++) {
         size_t size = 99;
@@ -199,9 +204,10 @@ static void empty_results(void)
         CHECK_OK(moot_task_fetch(scene->m, empty[i], MOOT_FOREVER, &data, &size));
         CHECK(data != NULL && size == 0, "an empty result is %zu bytes", size);
     }
-    if (CHECK_OK(moot_task_fetch(scene->m, count, MOOT_FOREVER, &data, &size)))
+    if (CHECK_OK(moot_task_fetch(scene->m, count, MOOT_FOREVER, &data, &size))) {
         CHECK(*(const uint64_t *)data == 3, "%llu of 3 inputs looked empty",
               (unsigned long long)*(const uint64_t *)data);
+    }
     refusals_go_on(scene);
 }
 
@@ -267,20 +273,23 @@ static int descend(moot_call *call, void *user)
     const struct liberty *liberty = user;
     size_t size = 0;
     uint64_t left = 0;
-    memcpy(&left, moot_call_args(call, &size), sizeof left);
-    if (left-- == 0)
+    memcpy(&left, moot_call_args(call, &size), sizeof(left));
+    if (left-- == 0) {
         return give_one(call, NULL);
+    }
     moot_task child = {0};
     const void *data = NULL;
     int code = moot_call_spawn(call,
                                &(moot_task_spec){.kernel = liberty->kernel,
                                                  .args = &left,
-                                                 .args_size = sizeof left},
+                                                 .args_size = sizeof(left)},
                                &child);
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         code = moot_call_wait(call, child, &data, &size);
-    if (code != MOOT_OK)
+    }
+    if (code != MOOT_OK) {
         return moot_call_fail(call, code, moot_last_error(moot_call_context(call)));
+    }
     return give_one(call, NULL);
 }
 
@@ -297,13 +306,14 @@ static void too_deep(void)
         CHECK_OK(moot_task_spawn(scene->m,
                                  &(moot_task_spec){.kernel = liberty.kernel,
                                                    .args = &depths[i],
-                                                   .args_size = sizeof depths[i]},
+                                                   .args_size = sizeof(depths[i])},
                                  &task));
         int code = moot_task_wait(scene->m, task, MOOT_FOREVER);
         CHECK(code == (i == 0 ? MOOT_OK : MOOT_ERR_TASK_FAILED), "depth %llu gave %s",
               (unsigned long long)depths[i], moot_err_name(code));
-        if (i == 1)
+        if (i == 1) {
             STORY_HAS(scene, "wait for children already");
+        }
     }
     refusals_go_on(scene);
 }

@@ -6,7 +6,7 @@
 #ifndef TESTS_MPI_REFUSALS_ROWS_H
 #define TESTS_MPI_REFUSALS_ROWS_H
 
-#include "../support/scene.h"
+#include "tests/mpi/support/scene.h"
 
 struct refusal_row {
     const char *name;

@@ -1,6 +1,6 @@
 /* states.c - refusals of calls at the wrong time, and orders that contradict. */
 #include "node/moot_watch.h"
-#include "rows.h"
+#include "tests/mpi/refusals/rows.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,7 +24,7 @@ static void declined_then_spawned(void)
     moot_task task;
     uint64_t i = 1;
     moot_task_spec spec = {
-        .kernel = scene->kernels[0], .args = &i, .args_size = sizeof i};
+        .kernel = scene->kernels[0], .args = &i, .args_size = sizeof(i)};
     moot_hash hash;
     CHECK_OK(moot_spec_hash(scene->m, &spec, &hash));
     CHECK_OK(moot_decline(scene->m, &hash));
@@ -132,8 +132,9 @@ static void waiter_start(struct waiter *waiter, void *(*run)(void *waiter))
     CHECK_OK(moot_unpark(scene->m)); /* a lane that runs */
     const int error = pthread_create(&waiter->thread, NULL, run, waiter);
     CHECK(error == 0, "no thread");
-    while (error == 0 && !waiter->waits)
+    while (error == 0 && !waiter->waits) {
         harness_sleep_us(1000);
+    }
 }
 
 static void close_with_waiters(void)
@@ -169,13 +170,16 @@ static void closed_twice(void)
     int last = scene->size - 1;
     struct waiter waiter = {
         .scene = scene, .id = scene_job(scene, &nobodys), .code = MOOT_ERR_STATE};
-    if (scene->rank == 0)
+    if (scene->rank == 0) {
         waiter_start(&waiter, close_too);
-    if (scene->rank == last)
+    }
+    if (scene->rank == last) {
         harness_token_wait(0);
+    }
     CHECK_OK(moot_close(scene->m));
-    if (scene->rank == 0)
+    if (scene->rank == 0) {
         (void)pthread_join(waiter.thread, NULL);
+    }
     CHECK(waiter.code == MOOT_ERR_STATE, "the second close gave %s",
           moot_err_name(waiter.code));
     scene_free(scene);

@@ -1,5 +1,5 @@
 /* region.c - see region.h. */
-#include "region.h"
+#include "tests/mpi/regions/region.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -30,8 +30,9 @@ struct reader {
 
 static void add_batch(struct batches *batches, uint64_t tasks)
 {
-    if (tasks != 0)
+    if (tasks != 0) {
         batches->items[batches->count++] = tasks;
+    }
 }
 
 /* Pairs of what comes, whatever batches it came in, in the order of the letters: texts
@@ -41,10 +42,11 @@ static struct batches in_pairs(const struct batches *inner)
     struct batches pairs = {.count = 0};
     uint64_t pair = 0;
     int in_pair = 0;
-    for (int i = 0; i < inner->count; i++)
+    for (int i = 0; i < inner->count; i++) {
         for (int task = 0; task < REGION_TASKS_MAX; task++) {
-            if ((inner->items[i] >> task & 1) == 0)
+            if ((inner->items[i] >> task & 1) == 0) {
                 continue;
+            }
             pair |= UINT64_C(1) << task;
             if (++in_pair == 2) {
                 add_batch(&pairs, pair);
@@ -52,16 +54,20 @@ static struct batches in_pairs(const struct batches *inner)
                 in_pair = 0;
             }
         }
+    }
     add_batch(&pairs, pair);
     return pairs;
 }
 
 static void in_sequence(struct region_order *order, const struct batches *batches)
 {
-    for (int i = 1; i < batches->count; i++)
-        for (int task = 0; task < REGION_TASKS_MAX; task++)
-            if (batches->items[i] >> task & 1)
+    for (int i = 1; i < batches->count; i++) {
+        for (int task = 0; task < REGION_TASKS_MAX; task++) {
+            if (batches->items[i] >> task & 1) {
                 order->before[task] |= batches->items[i - 1];
+            }
+        }
+    }
 }
 
 /* The nesting is as deep as the text says: a reader that calls itself is bounded by it.
@@ -69,8 +75,9 @@ static void in_sequence(struct region_order *order, const struct batches *batche
 static bool read_region(struct reader *reader, struct batches *out)
 {
     char kind = *reader->at++;
-    if (strchr("SBP", kind) == NULL || *reader->at++ != '(')
+    if (strchr("SBP", kind) == NULL || *reader->at++ != '(') {
         return false;
+    }
     struct batches inner = {.count = 0};
     while (*reader->at != ')') {
         int task = region_task(*reader->at);
@@ -93,22 +100,27 @@ static bool read_region(struct reader *reader, struct batches *out)
         left = in_pairs(&inner);
     } else {
         uint64_t all = 0;
-        for (int i = 0; i < inner.count; i++)
+        for (int i = 0; i < inner.count; i++) {
             all |= inner.items[i];
+        }
         left.count = 0;
         add_batch(&left, all);
     }
-    for (int i = 0; i < left.count; i++)
+    for (int i = 0; i < left.count; i++) {
         add_batch(out, left.items[i]);
+    }
     return true;
 }
 
 void region_order_close(struct region_order *order)
 {
-    for (int middle = 0; middle < REGION_TASKS_MAX; middle++)
-        for (int task = 0; task < REGION_TASKS_MAX; task++)
-            if (order->before[task] >> middle & 1)
+    for (int middle = 0; middle < REGION_TASKS_MAX; middle++) {
+        for (int task = 0; task < REGION_TASKS_MAX; task++) {
+            if (order->before[task] >> middle & 1) {
                 order->before[task] |= order->before[middle];
+            }
+        }
+    }
 }
 
 bool region_order_of(const char *text, uint64_t holds, struct region_order *out)
@@ -129,8 +141,9 @@ struct writer {
 
 static void put(struct writer *writer, char character)
 {
-    if (writer->length < REGION_TEXT_BYTES - 1)
+    if (writer->length < REGION_TEXT_BYTES - 1) {
         writer->text[writer->length++] = character;
+    }
 }
 
 static void write_level(struct writer *writer, const char *kinds)
@@ -138,8 +151,9 @@ static void write_level(struct writer *writer, const char *kinds)
     put(writer, *kinds);
     put(writer, '(');
     put(writer, region_letter(writer->next_task++));
-    for (int i = 0; i < 2 && kinds[1] != '\0'; i++)
+    for (int i = 0; i < 2 && kinds[1] != '\0'; i++) {
         write_level(writer, kinds + 1);
+    }
     put(writer, region_letter(writer->next_task++));
     put(writer, ')');
 }

@@ -1,5 +1,5 @@
 /* harness.c - see harness.h. */
-#include "harness.h"
+#include "tests/mpi/support/harness.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -48,8 +48,9 @@ static void say(const char *text)
 static void ask_for_report(void)
 {
     struct sigaction present;
-    if (sigaction(SIGUSR1, NULL, &present) == 0 && present.sa_handler != SIG_DFL)
+    if (sigaction(SIGUSR1, NULL, &present) == 0 && present.sa_handler != SIG_DFL) {
         (void)raise(SIGUSR1);
+    }
 }
 
 static void on_alarm(int signal_number)
@@ -117,8 +118,9 @@ int harness_close(void)
     if (harness.rank == 0) {
         printf("%s, %d rank%s: %u passed, %u failed", harness.program, harness.size,
                harness.size == 1 ? "" : "s", harness.passed, harness.failed);
-        if (harness.skipped > 0)
+        if (harness.skipped > 0) {
             printf(", %u not for this number of ranks", harness.skipped);
+        }
         printf("\n");
         (void)fflush(stdout);
     }
@@ -137,8 +139,8 @@ MPI_Comm harness_comm(void) { return harness.comm; }
 
 void harness_case_begin(const char *name, unsigned deadline_s)
 {
-    (void)snprintf(harness.case_name, sizeof harness.case_name, "%s", name);
-    (void)snprintf(harness.alarm_text, sizeof harness.alarm_text,
+    (void)snprintf(harness.case_name, sizeof(harness.case_name), "%s", name);
+    (void)snprintf(harness.alarm_text, sizeof(harness.alarm_text),
                    "\n*** rank %d: the deadline passed in: %s\n", harness.rank, name);
     arm(deadline_s);
     harness.complaints = 0;
@@ -166,8 +168,9 @@ bool harness_case_end(void)
 void harness_case_skip(const char *name, const char *why)
 {
     harness.skipped++;
-    if (harness.rank == 0)
+    if (harness.rank == 0) {
         printf("  -      %s: %s\n", name, why);
+    }
 }
 
 void harness_quiet(void) { harness.quiet = true; }
@@ -178,15 +181,17 @@ void harness_explain_with(const moot *m) { harness.explains = m; }
 
 void harness_check(bool holds, const char *site, const char *format, ...)
 {
-    if (holds)
+    if (holds) {
         return;
+    }
     unsigned before = harness.complaints++;
-    if (before >= COMPLAINTS_MAX)
+    if (before >= COMPLAINTS_MAX) {
         return;
+    }
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     (void)fprintf(stderr, "rank %d: %s: %s: %s%s\n", harness.rank, site,
                   harness.case_name, text,
@@ -195,8 +200,9 @@ void harness_check(bool holds, const char *site, const char *format, ...)
 
 bool harness_check_code(int got, int wanted, const char *call, const char *site)
 {
-    if (got == wanted)
+    if (got == wanted) {
         return true;
+    }
     const char *story =
         got < 0 && harness.explains != NULL ? moot_last_error(harness.explains) : "";
     harness_check(false, site, "%s gave %s, not %s%s%s", call, moot_err_name(got),
@@ -211,8 +217,9 @@ static void wait_softly(MPI_Request *request)
     uint64_t pause_us = 20;
     for (int done = 0; !done;) {
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        if (!done)
+        if (!done) {
             harness_sleep_us(pause_us);
+        }
         pause_us = pause_us < 1000 ? pause_us * 2 : pause_us;
     }
 }
@@ -243,9 +250,11 @@ void harness_token_send(int to)
 
 void harness_token_send_all(void)
 {
-    for (int rank = 0; rank < harness.size; rank++)
-        if (rank != harness.rank)
+    for (int rank = 0; rank < harness.size; rank++) {
+        if (rank != harness.rank) {
             harness_token_send(rank);
+        }
+    }
 }
 
 void harness_token_wait(int from)

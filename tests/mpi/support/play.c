@@ -1,5 +1,5 @@
 /* play.c - see play.h. */
-#include "play_regions.h"
+#include "tests/mpi/support/play_regions.h"
 
 #include "hashing/identity.h"
 
@@ -64,15 +64,17 @@ static int gather_parts(moot_call *call, const struct play *play, uint32_t index
     int failed = MOOT_OK;
     for (uint32_t i = 0; i < task->children.count; i++) {
         uint32_t child = task->children.items[i];
-        if (!task_of(play, child)->awaited)
+        if (!task_of(play, child)->awaited) {
             continue;
+        }
         int code = moot_call_wait(call, handles[child], &parts[*count].data,
                                   &parts[*count].size);
         CHECK((code != MOOT_OK) == program_fails(play->program, child),
               "%s inside %s ended with %s", task_of(play, child)->name, task->name,
               moot_err_name(code));
-        if (code == MOOT_OK)
+        if (code == MOOT_OK) {
             check_part(play, index, child, &parts[*count]);
+        }
         (*count)++;
         failed = failed != MOOT_OK ? failed : code;
     }
@@ -85,15 +87,19 @@ static int compute(moot_call *call, const struct play *play, uint32_t index,
     const struct program_task *task = task_of(play, index);
     size_t count = 0;
     int code = spawn_children(call, play, index, handles);
-    if (code == MOOT_OK)
+    if (code == MOOT_OK) {
         code = gather_parts(call, play, index, handles, parts, &count);
-    if (code != MOOT_OK)
+    }
+    if (code != MOOT_OK) {
         return moot_call_fail(call, code, "a child failed");
+    }
     void *out = moot_call_output(call, task->result_bytes);
-    if (out == NULL)
+    if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
-    if (task->result_bytes > 0)
+    }
+    if (task->result_bytes > 0) {
         program_compute(play->program, index, parts, count, out);
+    }
     return MOOT_OK;
 }
 
@@ -111,13 +117,15 @@ static int mix(moot_call *call, void *user)
     play->runs[index]++;
     CHECK(hash_equal(moot_call_hash(call), &play->hashes[index]),
           "%s runs under another hash", task->name);
-    if (task->fails)
+    if (task->fails) {
         return moot_call_fail(call, 7, "the program says so");
-    if (task->work_us >= 50)
+    }
+    if (task->work_us >= 50) {
         harness_sleep_us(task->work_us);
-    moot_task *handles = harness_alloc(play->program->task_count, sizeof *handles);
-    struct program_bytes *parts =
-        harness_alloc((size_t)task->inputs.count + task->children.count, sizeof *parts);
+    }
+    moot_task *handles = harness_alloc(play->program->task_count, sizeof(*handles));
+    struct program_bytes *parts = harness_alloc(
+        (size_t)task->inputs.count + task->children.count, sizeof(*parts));
     int code = compute(call, play, index, handles, parts);
     free(parts);
     free(handles);
@@ -143,16 +151,19 @@ static void spawn(struct lane_play *lane, uint32_t index)
     struct spec_parts parts;
     moot_task_spec spec = play_spec(play, index, &parts);
     play_spec_inputs(play, index, lane->handles, &parts, &spec);
-    for (uint32_t i = 0; i < task->after.count; i++)
+    for (uint32_t i = 0; i < task->after.count; i++) {
         parts.after[spec.after_count++] = handle_of(lane, task->after.items[i]);
+    }
     moot_task handle;
     if (CHECK_OK(moot_task_spawn(play->m, &spec, &handle))) {
         lane->handles[index] = handle;
-        if (play->regions)
+        if (play->regions) {
             regions_spawned(&lane->regions, index);
+        }
         play_check_hash(play, index, handle);
-        if (task->cancellers >> play->rank & 1)
+        if (task->cancellers >> play->rank & 1) {
             CHECK_OK(moot_task_cancel(play->m, handle));
+        }
     }
     play_spec_drop(&parts);
 }
@@ -163,16 +174,18 @@ static bool check_end(const struct play *play, uint32_t task, int code)
     if (task_of(play, task)->cancellers != 0 &&
         (code == MOOT_OK || code == MOOT_ERR_CANCELLED)) {
         play->ends[task] |= code == MOOT_OK ? PLAY_SAW_RESULT : PLAY_SAW_CANCELLED;
-        if (code == MOOT_ERR_CANCELLED)
+        if (code == MOOT_ERR_CANCELLED) {
             return true;
+        }
     }
     bool right = (code != MOOT_OK) == program_fails(play->program, task);
-    if (program_ghost(play->program, task))
+    if (program_ghost(play->program, task)) {
         right = code == MOOT_ERR_NOT_HELD;
-    else if (code != MOOT_OK)
+    } else if (code != MOOT_OK) {
         right = right &&
                 (code == MOOT_ERR_TASK_FAILED ||
                  (play->program->outcomes[task].ghostly && code == MOOT_ERR_NOT_HELD));
+    }
     CHECK(right, "the wait for %s ended with %s%s%s", task_of(play, task)->name,
           moot_err_name(code), code != MOOT_OK ? ": " : "",
           code != MOOT_OK ? moot_last_error(play->m) : "");
@@ -186,8 +199,9 @@ static void fetch(struct lane_play *lane, uint32_t task)
     size_t size = 0, wanted_size = 0;
     int code =
         moot_task_fetch(play->m, handle_of(lane, task), MOOT_FOREVER, &data, &size);
-    if (!check_end(play, task, code) || code != MOOT_OK)
+    if (!check_end(play, task, code) || code != MOOT_OK) {
         return;
+    }
     const uint8_t *wanted = program_result(play->program, task, &wanted_size);
     CHECK(data != NULL && size == wanted_size &&
               (size == 0 || memcmp(data, wanted, size) == 0),
@@ -207,15 +221,17 @@ static bool was_cancelled(const struct play *play, uint32_t task)
 static void wait_all(struct lane_play *lane, const struct program_list *list)
 {
     const struct play *play = lane->play;
-    moot_task *handles = harness_alloc(list->count, sizeof *handles);
-    for (uint32_t i = 0; i < list->count; i++)
+    moot_task *handles = harness_alloc(list->count, sizeof(*handles));
+    for (uint32_t i = 0; i < list->count; i++) {
         handles[i] = handle_of(lane, list->items[i]);
+    }
     int code = moot_task_wait_all(play->m, handles, list->count, MOOT_FOREVER);
     uint32_t first = 0;
     while (first + 1 < list->count &&
            !program_fails(play->program, list->items[first]) &&
-           !(code == MOOT_ERR_CANCELLED && was_cancelled(play, list->items[first])))
+           !(code == MOOT_ERR_CANCELLED && was_cancelled(play, list->items[first]))) {
         first++;
+    }
     (void)check_end(play, list->items[first], code);
     free(handles);
 }
@@ -223,15 +239,17 @@ static void wait_all(struct lane_play *lane, const struct program_list *list)
 static void wait_any(struct lane_play *lane, const struct program_list *list)
 {
     const struct play *play = lane->play;
-    moot_task *handles = harness_alloc(list->count, sizeof *handles);
-    for (uint32_t i = 0; i < list->count; i++)
+    moot_task *handles = harness_alloc(list->count, sizeof(*handles));
+    for (uint32_t i = 0; i < list->count; i++) {
         handles[i] = handle_of(lane, list->items[i]);
+    }
     size_t which = list->count;
     int code = moot_task_wait_any(play->m, handles, list->count, MOOT_FOREVER, &which);
     CHECK(which < list->count, "wait_any says that number %zu of %u ended", which,
           list->count);
-    if (which < list->count)
+    if (which < list->count) {
         (void)check_end(play, list->items[which], code);
+    }
     free(handles);
 }
 
@@ -263,8 +281,9 @@ static void take_step(struct lane_play *lane, const struct program_step *step)
         code = moot_task_wait(m, handle_of(lane, first),
                               (moot_duration)step->pause_us * 1000);
         /* It may stand anywhere, also before somebody spawns the task. */
-        if (code != MOOT_ERR_TIMEOUT && code != MOOT_ERR_NOT_HELD)
+        if (code != MOOT_ERR_TIMEOUT && code != MOOT_ERR_NOT_HELD) {
             (void)check_end(lane->play, first, code);
+        }
         break;
     case PROGRAM_COMPUTE:
         harness_sleep_us(step->pause_us);
@@ -290,21 +309,26 @@ static void *play_lane(void *argument)
         CHECK_OK(moot_unpark(play->m));
         (void)pthread_barrier_wait(play->lanes_ready);
     }
-    lane->handles = harness_alloc(play->program->task_count, sizeof *lane->handles);
+    lane->handles = harness_alloc(play->program->task_count, sizeof(*lane->handles));
     const struct program_script *script =
         program_script(play->program, play->rank, lane->lane);
-    if (play->regions)
+    if (play->regions) {
         regions_begin(&lane->regions, play, lane->lane, lane->handles);
+    }
     for (uint32_t i = 0; i < script->count; i++) {
-        if (play->regions)
+        if (play->regions) {
             regions_before(&lane->regions, i);
+        }
         take_step(lane, &script->steps[i]);
     }
-    if (play->regions)
+    if (play->regions) {
         regions_end(&lane->regions);
-    for (uint32_t i = 0; i < play->program->task_count; i += 2)
-        if (lane->handles[i].id != 0)
+    }
+    for (uint32_t i = 0; i < play->program->task_count; i += 2) {
+        if (lane->handles[i].id != 0) {
             CHECK_OK(moot_task_release(play->m, lane->handles[i]));
+        }
+    }
     free(lane->handles);
     return NULL;
 }
@@ -313,8 +337,9 @@ static void play_lanes(struct play *play)
 {
     uint32_t count = play->program->lane_count;
     struct lane_play lanes[PROGRAM_LANES_MAX];
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         lanes[i] = (struct lane_play){.play = play, .lane = i};
+    }
     if (count == 1) {
         (void)play_lane(&lanes[0]);
         return;
@@ -322,11 +347,14 @@ static void play_lanes(struct play *play)
     pthread_barrier_t ready;
     (void)pthread_barrier_init(&ready, NULL, count);
     play->lanes_ready = &ready;
-    for (uint32_t i = 0; i < count; i++)
-        if (pthread_create(&lanes[i].thread, NULL, play_lane, &lanes[i]) != 0)
+    for (uint32_t i = 0; i < count; i++) {
+        if (pthread_create(&lanes[i].thread, NULL, play_lane, &lanes[i]) != 0) {
             MPI_Abort(MPI_COMM_WORLD, 2);
-    for (uint32_t i = 0; i < count; i++)
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
         (void)pthread_join(lanes[i].thread, NULL);
+    }
     (void)pthread_barrier_destroy(&ready);
 }
 
@@ -334,11 +362,11 @@ static void play_lanes(struct play *play)
 
 static void add_up_stats(struct play *play)
 {
-    uint64_t words[sizeof play->stats / sizeof(uint64_t)];
-    static_assert(sizeof words == sizeof play->stats, "stats are words");
-    memcpy(words, &play->stats, sizeof words);
-    harness_sum(words, sizeof words / sizeof words[0]);
-    memcpy(&play->stats, words, sizeof words);
+    uint64_t words[sizeof(play->stats) / sizeof(uint64_t)];
+    static_assert(sizeof(words) == sizeof(play->stats), "stats are words");
+    memcpy(words, &play->stats, sizeof(words));
+    harness_sum(words, sizeof(words) / sizeof(words[0]));
+    memcpy(&play->stats, words, sizeof(words));
 }
 
 static void check_run(const struct play *play, uint32_t index, uint64_t runs,
@@ -348,8 +376,9 @@ static void check_run(const struct play *play, uint32_t index, uint64_t runs,
     uint64_t wanted = program_runs(play->program, index) ? 1 : 0;
     CHECK(saw_result == 0 || saw_cancelled == 0,
           "some saw the result of %s, and some saw it cancelled", task->name);
-    if (saw_cancelled > 0 || (task->cancellers != 0 && saw_result == 0 && runs == 0))
+    if (saw_cancelled > 0 || (task->cancellers != 0 && saw_result == 0 && runs == 0)) {
         wanted = 0;
+    }
     CHECK(runs == wanted, "%s ran %llu times in the job, not %llu", task->name,
           (unsigned long long)runs, (unsigned long long)wanted);
 }
@@ -357,15 +386,16 @@ static void check_run(const struct play *play, uint32_t index, uint64_t runs,
 static void check_runs(const struct play *play)
 {
     uint32_t count = play->program->task_count;
-    uint64_t *seen = harness_alloc((size_t)count * 3, sizeof *seen);
+    uint64_t *seen = harness_alloc((size_t)count * 3, sizeof(*seen));
     for (uint32_t i = 0; i < count; i++) {
         seen[3 * i] = play->runs[i];
         seen[3 * i + 1] = (play->ends[i] & PLAY_SAW_RESULT) != 0;
         seen[3 * i + 2] = (play->ends[i] & PLAY_SAW_CANCELLED) != 0;
     }
     harness_sum(seen, (size_t)count * 3);
-    for (uint32_t i = 0; i < count && play->rank == 0; i++)
+    for (uint32_t i = 0; i < count && play->rank == 0; i++) {
         check_run(play, i, seen[3 * i], seen[3 * i + 1], seen[3 * i + 2]);
+    }
     free(seen);
 }
 
@@ -402,10 +432,12 @@ static void settle_and_look(struct play *play, bool settle, play_look_fn look)
     CHECK(play->stats.stalls == 0, "a wait stalled");
     CHECK(play->stats.violations == 0, "%llu invariants were broken",
           (unsigned long long)play->stats.violations);
-    if (settle)
+    if (settle) {
         add_up_stats(play);
-    if (look != NULL)
+    }
+    if (look != NULL) {
         look(play);
+    }
 }
 
 static void play_it(const struct program *program, const char *const *knobs,
@@ -415,12 +447,13 @@ static void play_it(const struct program *program, const char *const *knobs,
                         .regions = regions,
                         .rank = (uint32_t)harness_rank(),
                         .begun_ns = harness_now_ns()};
-    play.hashes = harness_alloc(program->task_count, sizeof *play.hashes);
-    play.runs = harness_alloc(program->task_count, sizeof *play.runs);
-    play.ends = harness_alloc(program->task_count, sizeof *play.ends);
+    play.hashes = harness_alloc(program->task_count, sizeof(*play.hashes));
+    play.runs = harness_alloc(program->task_count, sizeof(*play.runs));
+    play.ends = harness_alloc(program->task_count, sizeof(*play.ends));
     open_moot(&play, knobs);
-    for (uint32_t i = 0; i < program->task_count; i++)
+    for (uint32_t i = 0; i < program->task_count; i++) {
         play_identify(&play, i);
+    }
     play_lanes(&play);
     settle_and_look(&play, settle, look);
     CHECK_OK(moot_close(play.m));

@@ -13,7 +13,7 @@
 #define TESTS_MPI_PLAY_H
 
 #include "consensus/sim/program.h"
-#include "harness.h"
+#include "tests/mpi/support/harness.h"
 
 enum { PLAY_SAW_RESULT = 1, PLAY_SAW_CANCELLED = 2 };
 

@@ -1,5 +1,5 @@
 /* play_regions.c - see play_regions.h. */
-#include "play_regions.h"
+#include "tests/mpi/support/play_regions.h"
 
 #include <stdlib.h>
 
@@ -35,8 +35,9 @@ static int pack_submit(moot_queue *queue, moot_ticket *const *tickets, size_t co
     int code = MOOT_OK;
     for (size_t i = 0; code == MOOT_OK && i < count; i++) {
         pack->tickets[pack->count++] = tickets[i];
-        if (pack->count == PACK)
+        if (pack->count == PACK) {
             code = pack_flush(queue, pack);
+        }
     }
     return code;
 }
@@ -62,8 +63,9 @@ static void open_queue(struct regions *regions)
     int code = kind == 0   ? moot_queue_open_custom(m, &packs)
                : kind == 1 ? moot_queue_open(m, MOOT_QUEUE_BULK)
                            : moot_queue_open(m, MOOT_QUEUE_SEQUENTIAL);
-    if (CHECK_OK(code))
+    if (CHECK_OK(code)) {
         regions->queues++;
+    }
 }
 
 static void close_queues(struct regions *regions, uint32_t until)
@@ -83,8 +85,9 @@ static bool is_ghostly(const struct regions *regions, uint32_t task)
     const struct program *program = regions->play->program;
     const struct program_list *children = &program->tasks[task].children;
     bool ghostly = program->outcomes[task].ghostly || program_ghost(program, task);
-    for (uint32_t i = 0; !ghostly && i < children->count; i++)
+    for (uint32_t i = 0; !ghostly && i < children->count; i++) {
         ghostly = is_ghostly(regions, children->items[i]);
+    }
     return ghostly;
 }
 
@@ -100,10 +103,12 @@ static bool may_wait(const struct regions *regions, uint32_t step)
     }
     for (uint32_t i = step; i < regions->script->count; i++) {
         const struct program_step *later = &regions->script->steps[i];
-        if (later->op == PROGRAM_BARRIER)
+        if (later->op == PROGRAM_BARRIER) {
             return false;
-        if (later->op == PROGRAM_SPAWN && (ghostly || later->tasks.items[0] < last))
+        }
+        if (later->op == PROGRAM_SPAWN && (ghostly || later->tasks.items[0] < last)) {
             return false;
+        }
     }
     return true;
 }
@@ -113,8 +118,9 @@ static int end_of(const struct regions *regions, uint32_t task, moot_duration ti
 {
     const struct play *play = regions->play;
     moot_task handle;
-    if (!CHECK_OK(moot_task_find(play->m, &play->hashes[task], &handle)))
+    if (!CHECK_OK(moot_task_find(play->m, &play->hashes[task], &handle))) {
         return MOOT_OK;
+    }
     int code = moot_task_wait(play->m, handle, timeout);
     CHECK(code != MOOT_ERR_TIMEOUT, "the group is over, and %s is not",
           task_of(play, task)->name);
@@ -158,8 +164,9 @@ static void check_group(const struct regions *regions, uint32_t begin, int code)
                   moot_err_name(code), task_of(play, task)->name, moot_err_name(end));
             return;
         }
-        if (play->program->outcomes[task].shaky)
+        if (play->program->outcomes[task].shaky) {
             return;
+        }
         left = left_fails(regions, task) || left;
     }
     CHECK(left == (code != MOOT_OK),
@@ -186,8 +193,9 @@ static bool are_in_order(const struct program *program)
         uint32_t last = 0;
         for (uint32_t k = 0; k < script->count; k++) {
             const struct program_step *step = &script->steps[k];
-            if (step->op == PROGRAM_SPAWN && step->tasks.items[0] < last)
+            if (step->op == PROGRAM_SPAWN && step->tasks.items[0] < last) {
                 return false;
+            }
             last = step->op == PROGRAM_SPAWN ? step->tasks.items[0] : last;
         }
     }
@@ -207,7 +215,7 @@ void regions_begin(struct regions *regions, const struct play *play, uint32_t la
             (program->features & (PROGRAM_FAILURES | PROGRAM_GHOSTS | PROGRAM_CANCELS |
                                   PROGRAM_LATE_CANCELS)) == 0 &&
             are_in_order(program),
-        .spawned = harness_alloc(program->task_count, sizeof *regions->spawned)};
+        .spawned = harness_alloc(program->task_count, sizeof(*regions->spawned))};
 }
 
 static bool waits(const struct program_step *step)
@@ -221,17 +229,20 @@ void regions_before(struct regions *regions, uint32_t step)
 {
     struct random *random = &regions->random;
     moot *m = regions->play->m;
-    if (regions->groups > 0 && random_chance(random, 100) && may_wait(regions, step))
+    if (regions->groups > 0 && random_chance(random, 100) && may_wait(regions, step)) {
         close_group(regions);
+    }
     if (regions->groups < REGION_GROUPS_MAX && random_chance(random, 40) &&
-        CHECK_OK(moot_group_open(m)))
+        CHECK_OK(moot_group_open(m))) {
         regions->begins[regions->groups++] = regions->count;
-    if (waits(&regions->script->steps[step]))
+    }
+    if (waits(&regions->script->steps[step])) {
         close_queues(regions, 0);
-    else if (regions->queues < REGION_QUEUES_MAX && random_chance(random, 120))
+    } else if (regions->queues < REGION_QUEUES_MAX && random_chance(random, 120)) {
         open_queue(regions);
-    else if (regions->queues > 0 && random_chance(random, 120))
+    } else if (regions->queues > 0 && random_chance(random, 120)) {
         close_queues(regions, regions->queues - 1);
+    }
 }
 
 void regions_spawned(struct regions *regions, uint32_t task)
@@ -242,7 +253,8 @@ void regions_spawned(struct regions *regions, uint32_t task)
 void regions_end(struct regions *regions)
 {
     close_queues(regions, 0);
-    while (regions->groups > 0)
+    while (regions->groups > 0) {
         close_group(regions);
+    }
     free(regions->spawned);
 }

@@ -18,7 +18,7 @@
 #ifndef TESTS_MPI_PLAY_REGIONS_H
 #define TESTS_MPI_PLAY_REGIONS_H
 
-#include "play_spec.h"
+#include "tests/mpi/support/play_spec.h"
 
 #include "consensus/sim/random.h"
 

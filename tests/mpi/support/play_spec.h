@@ -5,7 +5,7 @@
 #ifndef TESTS_MPI_PLAY_SPEC_H
 #define TESTS_MPI_PLAY_SPEC_H
 
-#include "play.h"
+#include "tests/mpi/support/play.h"
 
 static inline const struct program_task *task_of(const struct play *play, uint32_t task)
 {

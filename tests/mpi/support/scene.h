@@ -18,8 +18,8 @@
 #ifndef TESTS_MPI_SCENE_H
 #define TESTS_MPI_SCENE_H
 
-#include "harness.h"
 #include "proto/message.h"
+#include "tests/mpi/support/harness.h"
 #include <stdatomic.h>
 
 #define BIT(rank) (UINT64_C(1) << (rank))
