@@ -71,11 +71,21 @@ LIBS = $(MPI_LIBS) -lprotobuf-c -lsodium -lm
 
 # --- What there is ------------------------------------------------------------------
 
-# Fault plans are the simulator's and the library's: real ranks carry them out, too.
-PLAN_SRC := $(wildcard consensus/sim/plan*.c)
-LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c node/*.c node/transport/*.c) $(PLAN_SRC)
-SIM_SRC := $(filter-out $(PLAN_SRC),$(wildcard consensus/sim/*.c))
-CLI_SRC := $(wildcard node/cli/*.c)
+# The rooms of the tree, lowest first; tests/tidy/rooms.txt says which may use which.
+BASE_ROOMS := hashing/base hashing/blake2b hashing proto
+CORE_ROOMS := $(addprefix consensus/,faultplan state gossip ownership reclaim termination membership \
+  step link)
+NODE_ROOMS := $(addprefix node/,config transport transport/mpi transport/shm transport/inproc \
+  transport/host store tasks engine record members faults schedule explain spawn compose service api)
+SIM_ROOMS := $(addprefix consensus/sim/,engine programs checks runs)
+TOOL_ROOMS := node/tools
+CLI_ROOMS := node/launch node/cli
+sources = $(wildcard $(addsuffix /*.c,$(1)))
+
+LIB_SRC := $(call sources,$(BASE_ROOMS) $(CORE_ROOMS) $(NODE_ROOMS))
+SIM_SRC := $(call sources,$(SIM_ROOMS))
+TOOL_SRC := $(call sources,$(TOOL_ROOMS))
+CLI_SRC := $(call sources,$(CLI_ROOMS))
 EXAMPLE_SRC := $(wildcard deploy/examples/*.c)
 SCRIPTS := $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.sh) .ci/run
 MAN := $(wildcard deploy/man/*.[1-9])
@@ -93,6 +103,7 @@ BENCH_SRC := $(filter-out $(BENCH_PART_SRC) tests/bench/slow_clock.c tests/bench
 GEN_C := $(BUILD)/gen/moot.pb-c.c
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/moot.pb-c.o
 SIM_OBJ := $(SIM_SRC:%.c=$(BUILD)/%.o)
+TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/report_page.o
 EXAMPLES := $(EXAMPLE_SRC:deploy/examples/%.c=$(BUILD)/examples/%)
 UNIT_TESTS := $(UNIT_SRC:%.c=$(BUILD)/%)
@@ -101,7 +112,7 @@ SIM_TESTS := $(SIM_TEST_SRC:%.c=$(BUILD)/%)
 MPI_TESTS := $(MPI_TEST_SRC:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_SRC:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_SRC:tests/%.c=$(BUILD)/%)
-HEADERS := $(addprefix node/,moot.h moot_mpi.h moot_data.h moot_queue.h moot_watch.h) \
+HEADERS := $(addprefix node/api/,moot.h moot_mpi.h moot_data.h moot_queue.h moot_watch.h) \
   proto/moot_error.h hashing/moot_hash.h
 
 USER_HEADERS := $(addprefix $(BUILD)/include/,$(notdir $(HEADERS)))
@@ -164,7 +175,7 @@ ifneq ($(COUNTED),)
 $(LIB_OBJ): $(COUNTED)/done
 # As old as its beginning: what has changed since is to be counted anew.  Objects that
 # count name where their counts go, which is elsewhere if the tree has moved.
-$(COUNTED)/done: $(LIB_SRC) $(wildcard $(addsuffix *.h,$(sort $(dir $(LIB_SRC))))) proto/moot.proto \
+$(COUNTED)/done: $(LIB_SRC) $(wildcard $(addsuffix /*.h,$(BASE_ROOMS) $(CORE_ROOMS) consensus $(NODE_ROOMS))) proto/moot.proto \
   $(EXAMPLE_SRC) deploy/train.sh $(FLAGS_FILE)
 	@grep -qsxF '$(abspath $(COUNTED))' $(COUNTED)/begun || rm -rf $(COUNTED)
 	@mkdir -p $(COUNTED)
@@ -187,7 +198,12 @@ $(BUILD)/libmootsim.a: $(SIM_OBJ)
 	rm -f $@
 	ar rcs $@ $^
 
-$(BUILD)/moot: $(CLI_OBJ) $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
+# What reads traces, snapshots and sheets: the command's, and its tests'.
+$(BUILD)/libmoottools.a: $(TOOL_OBJ)
+	rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/moot: $(CLI_OBJ) $(BUILD)/libmoottools.a $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 # In the tree a header is named by its path; users have all of them in one folder.
@@ -204,7 +220,7 @@ $(BUILD)/examples/%: deploy/examples/%.c $(BUILD)/libmoot.so.$(SOVERSION) $(USER
 	  -I$(BUILD)/include $(MPI_CFLAGS) -MMD -MP $< -o $@ \
 	  -L$(BUILD) -lmoot -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../../../lib' $(MPI_LIBS) -lm
 
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmoottools.a $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
 
 # These fail the library's n-th allocation (tests/unit/failing_alloc.h, or their own).
@@ -216,21 +232,6 @@ $(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test \
 $(BUILD)/tests/conformance/cancel_memory_test: LDFLAGS_ALL += -Wl,--wrap=pool_take
 $(BUILD)/tests/conformance/registering_test: LDFLAGS_ALL += -Wl,--wrap=engine_step
 $(BUILD)/tests/conformance/no_thread_test: LDFLAGS_ALL += -Wl,--wrap=pthread_create
-
-# What the command reads is tested without the command.
-$(BUILD)/tests/unit/trace_test: $(addprefix $(BUILD)/node/cli/,trace_align.o trace_read.o trace_store.o)
-$(BUILD)/tests/unit/trace_test: LIBS += $(BUILD)/libmoot.a -lprotobuf-c -lsodium
-
-$(BUILD)/tests/unit/export_test: $(addprefix $(BUILD)/node/cli/,trace_texts.o trace_model.o trace_store.o json.o \
-  report_data.o report_graph.o report_lists.o)
-$(BUILD)/tests/unit/export_test: LIBS += $(BUILD)/libmoot.a -lprotobuf-c -lsodium
-
-$(BUILD)/tests/unit/tune_test: $(addprefix $(BUILD)/node/cli/,tune_measure.o tune_program.o \
-  tune_replay.o tune_advise.o tune_print.o trace_store.o)
-$(BUILD)/tests/unit/tune_test: LIBS += $(BUILD)/libmootsim.a $(BUILD)/libmoot.a -lprotobuf-c -lsodium -lm
-
-$(BUILD)/tests/unit/account_test: $(addprefix $(BUILD)/node/cli/,state_text.o)
-$(BUILD)/tests/unit/account_test: LIBS += $(BUILD)/libmoot.a -lprotobuf-c -lsodium
 
 # The benchmark's graphs are tested without MPI.
 $(BUILD)/tests/unit/pattern_test: $(BUILD)/tests/bench/pattern.o
@@ -271,11 +272,10 @@ $(BUILD)/tests/bench/micro: $(BUILD)/tests/bench/micro.o $(BUILD)/libbench.a $(L
 	$(CC) $(OPTIMISE) $(LTO_FLAGS) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 # Fuzzers have instrumented objects of their own: what each may drive, built once.
-FUZZ_LIB_SRC := $(wildcard hashing/*.c proto/*.c consensus/*.c consensus/sim/program*.c \
-  consensus/sim/script*.c consensus/sim/ranks.c consensus/sim/workload.c node/knobs*.c) \
-  $(addprefix node/,account_read.c picture.c diagnosis.c spelling.c stall.c stall_cause.c \
-  text.c) \
-  $(addprefix node/cli/,state_text.c state_json.c json.c) $(PLAN_SRC)
+FUZZ_LIB_SRC := $(call sources,$(BASE_ROOMS) $(CORE_ROOMS) consensus/sim/programs) \
+  consensus/sim/checks/ranks.c $(wildcard node/config/*.c) \
+  $(addprefix node/explain/,snapshot_read.c job_snapshot.c diagnosis.c stall.c stall_cause.c) \
+  $(addprefix node/tools/,state_text.c state_json.c json.c)
 FUZZ_LIB_OBJ := $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/lib/%.o) $(BUILD)/fuzz/lib/gen/moot.pb-c.o
 FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined \
   -fno-sanitize-recover=all -I. -I$(BUILD)/gen
@@ -402,9 +402,9 @@ layers: $(LIB_OBJ) $(BUILD)/libmoot.so.$(SOVERSION)
 
 # --- How it should look -------------------------------------------------------------
 
-LINT_SRC := $(LIB_SRC) $(SIM_SRC) $(CLI_SRC) $(EXAMPLE_SRC)
-FORMAT_SRC := $(wildcard hashing/*.[ch] proto/*.[ch] consensus/*.[ch] consensus/sim/*.[ch] \
-  node/*.[ch] node/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch] deploy/examples/*.[ch])
+LINT_SRC := $(LIB_SRC) $(SIM_SRC) $(TOOL_SRC) $(CLI_SRC) $(EXAMPLE_SRC)
+ALL_ROOMS := $(BASE_ROOMS) $(CORE_ROOMS) consensus $(SIM_ROOMS) $(NODE_ROOMS) $(TOOL_ROOMS) $(CLI_ROOMS)
+FORMAT_SRC := $(wildcard $(addsuffix /*.[ch],$(ALL_ROOMS)) tests/*/*.[ch] tests/*/*/*.[ch] deploy/examples/*.[ch])
 
 .PHONY: lint lint-text lint-format lint-scripts lint-man lint-c
 lint: lint-text lint-format lint-scripts lint-man lint-c

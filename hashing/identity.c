@@ -28,7 +28,7 @@
  */
 #include "hashing/identity.h"
 
-#include "hashing/hot.h"
+#include "hashing/base/hot.h"
 #include <assert.h>
 #include <sodium.h>
 #include <string.h>

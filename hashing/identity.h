@@ -12,7 +12,7 @@
 #ifndef HASHING_IDENTITY_H
 #define HASHING_IDENTITY_H
 
-#include "hashing/blake2b_lanes.h"
+#include "hashing/blake2b/blake2b_lanes.h"
 #include "hashing/moot_hash.h"
 #include "hashing/rankset.h"
 #include <stddef.h>

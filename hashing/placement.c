@@ -33,7 +33,7 @@
  */
 #include "hashing/placement.h"
 
-#include "hashing/hot.h"
+#include "hashing/base/hot.h"
 #include "hashing/identity.h"
 
 #include <stddef.h>

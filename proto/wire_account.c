@@ -2,7 +2,7 @@
  * wire_check.c say how these are called).
  *
  * What an ACCOUNT says is a message of its own, packed; here it is bytes, and who reads
- * it (node/account.h) checks it.
+ * it (node/explain/rank_snapshot.h) checks it.
  */
 #include "proto/wire_private.h"
 

@@ -5,7 +5,7 @@
  */
 #include "proto/wire_private.h"
 
-#include "hashing/hot.h"
+#include "hashing/base/hot.h"
 #include "proto/moot_error.h"
 
 #include <string.h>

@@ -17,7 +17,7 @@
  */
 #include "proto/wire_private.h"
 
-#include "hashing/hot.h"
+#include "hashing/base/hot.h"
 #include "hashing/identity.h"
 
 #include <stddef.h>

@@ -8,7 +8,7 @@
  * inside messages no deeper than moot.proto nests them.  What passes costs protobuf-c a
  * bounded multiple of its size, and nothing that it must merge or drop.
  */
-#include "hashing/hot.h"
+#include "hashing/base/hot.h"
 #include "proto/wire_private.h"
 
 enum {

@@ -4,9 +4,9 @@
  * of verbs, their help and the shells' completion (completion.c); a verb's usage is the
  * synopsis of its manual page, which tests/cli/verbs_test.sh compares.
  */
+#include "node/api/moot.h"
 #include "node/cli/cli.h"
-#include "node/moot.h"
-#include "node/spelling.h"
+#include "node/config/spelling.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

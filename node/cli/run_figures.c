@@ -1,7 +1,7 @@
 /* run_figures.c - see run_figures.h. */
 #include "node/cli/run_figures.h"
-#include "node/account.h"
-#include "node/cli/state.h"
+#include "node/explain/rank_snapshot.h"
+#include "node/tools/state.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -161,7 +161,7 @@ static FILE *file_open(const struct run_figures *figures, const char *name)
     return length < (int)sizeof(path) ? fopen(path, "re") : NULL;
 }
 
-/* Reads the line that node/summary.c leaves. */
+/* Reads the line that node/explain/exit_report.c leaves. */
 static void door_read(const struct run_figures *figures, const char *name,
                       struct source *source)
 {

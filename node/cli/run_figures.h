@@ -1,8 +1,8 @@
 /* run_figures.h - how far the ranks of a running job have come: asked at their sockets
- * (node/door.h), without ever waiting for an answer.
+ * (node/service/status_socket.h), without ever waiting for an answer.
  *
  * A rank says where it can be asked in the file that it leaves in the sheets' folder
- * while its moot is open (node/summary.h).  Each rank on this host is asked for itself,
+ * while its moot is open (node/explain/exit_report.h).  Each rank on this host is asked for itself,
  * in brief, which costs it some tens of microseconds.  Where the moot has more ranks
  * than are here, one of those asks all others now and then.  Who does not answer counts
  * with what it said last, and is silent.

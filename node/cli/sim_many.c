@@ -7,7 +7,7 @@
  * end at any moment, by hand or because who read its output is gone: none waits for
  * what a dead one held, and none survives the parent.
  */
-#include "node/cli/sim.h"
+#include "node/cli/sim_verb.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* sim_one.c - one run of `moot sim`, told whole; and the line that repeats a run. */
-#include "node/cli/sim.h"
+#include "node/cli/sim_verb.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* sim_options.c - the command line of `moot sim`. */
-#include "consensus/sim/plan_private.h"
-#include "node/cli/sim.h"
-#include "node/text.h"
+#include "consensus/faultplan/faultplan_private.h"
+#include "node/cli/sim_verb.h"
+#include "node/config/text.h"
 #include "proto/limits.h"
 #include <errno.h>
 #include <inttypes.h>

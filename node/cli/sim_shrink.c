@@ -3,8 +3,8 @@
  * Every try is a process of its own, because some failures are assertions that end it.
  * A try fails in the same way if the same check says so.
  */
-#include "consensus/sim/shrink.h"
-#include "node/cli/sim.h"
+#include "consensus/sim/runs/shrink.h"
+#include "node/cli/sim_verb.h"
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * more often a chair gives away what it was about to spawn itself.  Waits are those of
  * the program, from its call to the end of that; who was removed was alive.
  */
-#include "node/cli/sim.h"
+#include "node/cli/sim_verb.h"
 #include <inttypes.h>
 #include <stdlib.h>
 

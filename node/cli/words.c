@@ -1,7 +1,7 @@
 /* words.c - see words.h. */
 #include "node/cli/words.h"
-#include "node/knobs.h"
-#include "node/spelling.h"
+#include "node/config/knobs.h"
+#include "node/config/spelling.h"
 #include "proto/limits.h"
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* exchange.c - see exchange.h. */
 #include "node/transport/exchange.h"
-#include "hashing/hot.h"
+#include "hashing/base/hot.h"
 #include "proto/limits.h"
 #include <assert.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #ifndef NODE_TRANSPORT_EXCHANGE_H
 #define NODE_TRANSPORT_EXCHANGE_H
 
-#include "node/transport/host_rings.h"
+#include "node/transport/shm/host_rings.h"
 #include "node/transport/transfer.h"
 #include "node/transport/transport.h"
 

@@ -3,7 +3,7 @@
 #ifndef NODE_TRANSPORT_HELLO_H
 #define NODE_TRANSPORT_HELLO_H
 
-#include "node/transport/processors.h"
+#include "node/transport/host/processors.h"
 #include "node/transport/transport.h"
 
 struct hello {

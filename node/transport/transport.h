@@ -1,7 +1,7 @@
 /* transport.h - how frames and large results move between ranks.
  *
  * A transport is a table of functions over a private state.  It assumes no MPI, no
- * fixed membership and no collective: peers are uids that come and go.  node/progress.c
+ * fixed membership and no collective: peers are uids that come and go.  node/engine/progress.c
  * is its only caller and always holds the engine lock, so a transport needs no lock of
  * its own; it must not call back into the engine except through `receive` handlers
  * given to poll(), on the calling thread.
@@ -16,7 +16,7 @@
 #ifndef NODE_TRANSPORT_H
 #define NODE_TRANSPORT_H
 
-#include "node/transport/process.h"
+#include "node/transport/host/process.h"
 #include "proto/moot_error.h"
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #ifndef TESTS_BENCH_BENCH_H
 #define TESTS_BENCH_BENCH_H
 
-#include "node/moot.h"
+#include "node/api/moot.h"
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -16,7 +16,7 @@
  */
 #include "tests/bench/graph.h"
 
-#include "node/moot_mpi.h"
+#include "node/api/moot_mpi.h"
 #include <stdio.h>
 #include <stdlib.h>
 

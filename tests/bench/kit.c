@@ -3,8 +3,8 @@
 
 #include "hashing/placement.h"
 
+#include "node/api/moot_mpi.h"
 #include <math.h>
-#include "node/moot_mpi.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

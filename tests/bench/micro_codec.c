@@ -3,7 +3,7 @@
 #include "tests/bench/micro.h"
 
 #include "hashing/identity.h"
-#include "node/ready.h"
+#include "node/schedule/ready.h"
 #include "proto/wire.h"
 
 #include <stdlib.h>

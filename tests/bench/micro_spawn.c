@@ -8,9 +8,9 @@
  */
 #include "tests/bench/micro.h"
 
-#include "node/context_open.h"
-#include "node/moot.h"
-#include "node/transport/inproc.h"
+#include "node/api/context_open.h"
+#include "node/api/moot.h"
+#include "node/transport/inproc/inproc.h"
 
 #include <pthread.h>
 #include <stdlib.h>

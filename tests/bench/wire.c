@@ -12,7 +12,7 @@
  * taken in the same run before and after; the lesser counts.
  *
  * The median of a chain is what a program sees that goes on: a result is received into
- * the memory of one that was let go (node/large.h).  The first of a chain has none to
+ * the memory of one that was let go (node/store/payload_large.h).  The first of a chain has none to
  * follow, and its pages are fresh: that is the worst, behind the row.  What the kernel
  * itself writes to belongs to its duration.
  *

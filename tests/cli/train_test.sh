@@ -12,7 +12,7 @@ set -eu
 . tests/cli/check.sh
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-mkdir "$root/node"
+mkdir -p "$root/node/schedule"
 
 # The launcher: counts, and fails or hangs where it is to.
 cat >"$root/moot" <<'END'
@@ -24,7 +24,7 @@ env | grep -e '^MOOT_' -e '^XDG_CONFIG_HOME=/home' >>"$build/knobs" || :
 [ -z "$(cat)" ] || echo "what it reads" >>"$build/knobs"
 echo "$*" >>"$build/runs"
 cut -d ' ' -f 5 /proc/$$/stat >>"$build/groups"
-[ "$(cat "$build/fails")" = /counting ] || touch "$build/node/wait.gcda"
+[ "$(cat "$build/fails")" = /counting ] || touch "$build/node/schedule/wait.gcda"
 [ ! -d "$build/gen" ] || touch "$build/gen/moot.pb-c.gcda"
 case "$*" in *"$(cat "$build/fails")"*) exit 1 ;; esac
 END
@@ -45,7 +45,7 @@ touch "$root/node/earlier.gcda"
 check succeeds "train.sh fails" train nowhere
 check earlier "counts of an earlier library are left" test ! -f "$root/node/earlier.gcda"
 check quiet "it speaks where all went well" silent
-check counts "the counts are gone" test -f "$root/node/wait.gcda"
+check counts "the counts are gone" test -f "$root/node/schedule/wait.gcda"
 check all "not all programs ran" ran 9 .
 check ranks "a program ran on other than two ranks" ran 9 "^run -n 2 "
 check knobs "the caller's knobs reached the programs" test ! -s "$root/knobs"
@@ -53,7 +53,7 @@ mine=$(cut -d ' ' -f 5 /proc/$$/stat)
 check group "what interrupts it does not reach its programs" test "$(sort -u "$root/groups")" = "$mine"
 for fails in trust voting tsp counting; do
     check "$fails-status" "train.sh fails where $fails does" train "/$fails"
-    check "$fails-counts" "counts of a part are left" test ! -f "$root/node/wait.gcda"
+    check "$fails-counts" "counts of a part are left" test ! -f "$root/node/schedule/wait.gcda"
     check "$fails-says" "it does not say why" \
         grep -q "^moot is compiled without counts, .*: see $root/train.log$" "$root/err"
 done
@@ -84,16 +84,16 @@ pretend() {
     at=$1
     shift
     env -u MAKEFLAGS make -s BUILD="$at" LTO= PROFILE=yes CC="$root/cc" "$@" \
-        "$at/node/wait.o" "$at/gen/moot.pb-c.o" >"$root/out" 2>&1
+        "$at/node/schedule/wait.o" "$at/gen/moot.pb-c.o" >"$root/out" 2>&1
 }
 # Whether it was told so of the first.
-told() { grep -- " -o ${2:-$built}/node/wait.o" "$root/told" | grep -q -- "$1"; }
+told() { grep -- " -o ${2:-$built}/node/schedule/wait.o" "$root/told" | grep -q -- "$1"; }
 made() { grep -qv -- " -o /dev/null " "$root/told"; }
 
 evidence="$root/out"
 echo nowhere >"$root/fails"
 check pretends "nothing can be built" pretend "$built"
-check beside "it does not find its counts" told "-fprofile-use .*-dumpdir $built/counted/node/ "
+check beside "it does not find its counts" told "-fprofile-use .*-dumpdir $built/counted/node/schedule/ "
 check generated "generated code does not find its counts" \
     grep -q -- "-fprofile-use .*-dumpdir $built/counted/gen/ .* -o $built/gen/moot.pb-c.o" "$root/told"
 check counted "nothing was counted" told -fprofile-generate "$built/counted"
@@ -101,11 +101,11 @@ check early "done before all was counted" test ! -s "$built/counted/knobs"
 check began "what changes meanwhile is not counted" test "$built/counted/libmoot.a" -nt "$built/counted/done"
 pretend "$built"
 check once "it is built again though nothing has changed" eval '! made'
-pretend "$built" -W node/wait.h -n
+pretend "$built" -W node/schedule/wait.h -n
 check header "a header's change does not count" grep -q "^deploy/train.sh " "$root/out"
 relative=$(realpath --relative-to=. "$root")/built
-pretend "./$relative" -W node/wait.c -n
-check dot "./ before BUILD loses the counts" grep -q -- "-dumpdir ./$relative/counted/node/ " "$root/out"
+pretend "./$relative" -W node/schedule/wait.c -n
+check dot "./ before BUILD loses the counts" grep -q -- "-dumpdir ./$relative/counted/node/schedule/ " "$root/out"
 mv "$built" "$root/moved"
 pretend "$root/moved" -W deploy/train.sh
 check moved "what has moved counts elsewhere" told -fprofile-generate "$root/moved/counted"
@@ -131,7 +131,7 @@ check dry "what would be made counts as made" both
 
 # A compiler that does not know how (clang) has no counts, and nothing to check.
 if [ -f "$BUILD/counted/done" ]; then
-    file=node/engine
+    file=node/engine/engine
     compile=$(make --no-print-directory -n BUILD="$BUILD" LTO=yes AS_IT_IS=1 -W $file.c "$BUILD/$file.o" |
         grep -- "-c $file.c" | sed -e 's/ -w / /' -e 's/ -MMD.*//')
     # shellcheck disable=SC2086 # words are meant to split

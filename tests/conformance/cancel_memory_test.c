@@ -4,8 +4,8 @@
  * What it fails is pool_take() of what few tasks have, by --wrap; all else finds
  * memory.
  */
-#include "node/pool.h"
-#include "node/task.h"
+#include "node/store/pool.h"
+#include "node/tasks/task.h"
 #include "tests/conformance/kernels.h"
 
 enum { PATIENT = RELAY + 1 };

@@ -3,8 +3,8 @@
 #ifndef TESTS_CONFORMANCE_HANDLES_IN_USE_H
 #define TESTS_CONFORMANCE_HANDLES_IN_USE_H
 
-#include "node/context.h"
-#include "node/engine.h"
+#include "node/engine/context.h"
+#include "node/engine/engine.h"
 #include "tests/conformance/ranks.h"
 
 static inline uint32_t handles_in_use(struct seat *seat)

@@ -1,9 +1,9 @@
 /* outbox_test.c - what does not leave at once: to a peer that reads nothing, over a
  * wire that fails, and over one that goes on when all has ended.
  */
-#include "node/context.h"
-#include "node/engine.h"
-#include "node/outbox.h"
+#include "node/engine/context.h"
+#include "node/engine/engine.h"
+#include "node/engine/outbox.h"
 #include "tests/conformance/kernels.h"
 
 enum { FRAMES = 40 }; /* more than the outbox gives a wire that takes none */

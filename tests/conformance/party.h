@@ -5,7 +5,7 @@
 #ifndef TESTS_CONFORMANCE_PARTY_H
 #define TESTS_CONFORMANCE_PARTY_H
 
-#include "node/transport/inproc.h"
+#include "node/transport/inproc/inproc.h"
 #include "proto/limits.h"
 #include <sched.h>
 #include <stdatomic.h>

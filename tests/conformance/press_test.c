@@ -4,10 +4,10 @@
  * Every rank spawns large tasks for each rank.  Their owner lets go of its own while
  * the others hold them, so that nothing can go; then all let go.
  */
-#include "node/context.h"
-#include "node/engine.h"
-#include "node/progress.h"
-#include "node/window.h"
+#include "node/engine/context.h"
+#include "node/engine/engine.h"
+#include "node/engine/progress.h"
+#include "node/spawn/window.h"
 #include "tests/conformance/kernels.h"
 
 enum { HALF = 3, EACH = 2 * HALF, RANKS_MAX = 3 };

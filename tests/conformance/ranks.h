@@ -8,9 +8,9 @@
 #ifndef TESTS_CONFORMANCE_RANKS_H
 #define TESTS_CONFORMANCE_RANKS_H
 
-#include "node/context_open.h"
-#include "node/moot.h"
-#include "node/transport/inproc.h"
+#include "node/api/context_open.h"
+#include "node/api/moot.h"
+#include "node/transport/inproc/inproc.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

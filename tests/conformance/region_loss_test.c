@@ -1,4 +1,4 @@
-/* region_loss_test.c - what a bulk queue collects without tickets (node/region.h), and
+/* region_loss_test.c - what a bulk queue collects without tickets (node/compose/bulk_region.h), and
  * what is lost or forgotten meanwhile: ranks, contexts, tasks; and memory, which is
  * not.
  */

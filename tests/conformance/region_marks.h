@@ -1,4 +1,4 @@
-/* region_marks.h - marks in bulk queues that collect without tickets (node/region.h).
+/* region_marks.h - marks in bulk queues that collect without tickets (node/compose/bulk_region.h).
  */
 #ifndef TESTS_CONFORMANCE_REGION_MARKS_H
 #define TESTS_CONFORMANCE_REGION_MARKS_H
@@ -6,7 +6,7 @@
 #include "tests/conformance/queue_marks.h"
 
 #include "hashing/identity.h"
-#include "node/context.h"
+#include "node/engine/context.h"
 
 /* So many wait like that: what is tested here is not to pass without one. */
 static inline bool collects(const struct seat *seat, uint32_t count)

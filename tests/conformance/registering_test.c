@@ -5,10 +5,10 @@
  * for want of memory, and all are counted.
  */
 #include "hashing/placement.h"
-#include "node/context.h"
-#include "node/early.h"
-#include "node/engine.h"
-#include "node/spawn.h"
+#include "node/engine/context.h"
+#include "node/engine/engine.h"
+#include "node/spawn/early_motions.h"
+#include "node/spawn/spawn.h"
 #include "tests/conformance/kernels.h"
 
 enum { PORTABLE = RELAY + 1, CLASHING, CARRIED, CARRIED_ONCE, LATE };

@@ -1,8 +1,8 @@
 /* retry_test.c - many tasks whose kernels have failed, and which rest before they are
  * tried again: in which order that is, and what so many cost.
  */
-#include "node/context.h"
-#include "node/engine.h"
+#include "node/engine/context.h"
+#include "node/engine/engine.h"
 #include "tests/conformance/kernels.h"
 #include <time.h>
 

@@ -1,10 +1,10 @@
 /* threads_test.c - threads of one rank that use each other's handles, and that end or
  * are called back while another closes the context.
  */
-#include "node/context.h"
-#include "node/engine.h"
-#include "node/moot_watch.h"
-#include "node/report.h"
+#include "node/api/moot_watch.h"
+#include "node/engine/context.h"
+#include "node/engine/engine.h"
+#include "node/explain/report.h"
 #include "tests/conformance/kernels.h"
 
 /* --- A handle that is released while another thread waits with it ----------------- */

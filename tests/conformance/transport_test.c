@@ -8,7 +8,7 @@
  * polling until what the case is about has happened, and a case that waits longer than
  * PATIENCE_SECONDS has failed.  MOOT_TEST_HUGE=1 adds a transfer above 2 GiB.
  */
-#include "node/transport/mpi.h"
+#include "node/transport/mpi/mpi.h"
 #include "tests/conformance/party.h"
 #include <mpi.h>
 #include <pthread.h>

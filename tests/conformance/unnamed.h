@@ -1,13 +1,13 @@
 /* unnamed.h - for tests of tasks that have been spawned and have no hash yet
- * (node/unnamed.h): who holds the loop still, how many there are, what the roll says.
+ * (node/spawn/spawn_batch.h): who holds the loop still, how many there are, what the roll says.
  */
 #ifndef TESTS_CONFORMANCE_UNNAMED_H
 #define TESTS_CONFORMANCE_UNNAMED_H
 
-#include "node/clock.h"
-#include "node/context.h"
-#include "node/engine.h"
-#include "node/progress.h"
+#include "node/engine/clock.h"
+#include "node/engine/context.h"
+#include "node/engine/engine.h"
+#include "node/engine/progress.h"
 #include "tests/conformance/kernels.h"
 
 /* How many wait now. */

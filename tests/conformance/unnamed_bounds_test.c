@@ -4,7 +4,7 @@
  * of other ranks' tasks is not enough: in tickets, and behind many kinds of queues.
  */
 #include "hashing/identity.h"
-#include "node/task_handle.h"
+#include "node/tasks/task_handle.h"
 #include "tests/conformance/unnamed.h"
 
 /* --- Many owners ----------------------------------------------------------------- */

@@ -2,8 +2,8 @@
  * of a rank whose wait is over.
  */
 #include "hashing/identity.h"
-#include "node/context.h"
-#include "node/engine.h"
+#include "node/engine/context.h"
+#include "node/engine/engine.h"
 #include "tests/conformance/kernels.h"
 
 /* A task that nobody spawns, by its hash. */

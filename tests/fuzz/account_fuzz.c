@@ -6,8 +6,8 @@
  * it does not know, and refuses what it writes of it).  The text holds nothing that a
  * terminal would obey.
  */
-#include "node/account.h"
-#include "node/cli/state.h"
+#include "node/explain/rank_snapshot.h"
+#include "node/tools/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

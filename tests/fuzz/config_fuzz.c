@@ -6,7 +6,7 @@
  * file's words as in rank 0's bytes; what does not must say why, and leave the knobs
  * alone.
  */
-#include "node/knobs.h"
+#include "node/config/knobs.h"
 
 #include <fcntl.h>
 #include <stdio.h>

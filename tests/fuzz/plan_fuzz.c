@@ -6,7 +6,7 @@
  * lie in the text and say something.  What is read is then let loose on a few messages,
  * points and clocks.
  */
-#include "consensus/sim/plan.h"
+#include "consensus/faultplan/faultplan.h"
 
 #include <stdlib.h>
 #include <string.h>

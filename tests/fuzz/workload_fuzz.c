@@ -5,7 +5,7 @@
  * text and say something.  A script without large numbers is made into the program of a
  * few ranks, whose lists must stay within it.
  */
-#include "consensus/sim/workload.h"
+#include "consensus/sim/programs/workload.h"
 
 #include <ctype.h>
 #include <stdlib.h>

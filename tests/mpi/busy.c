@@ -7,7 +7,7 @@
  * Nobody may be removed, every task runs once, and every rank has every result.  The
  * knobs are the default ones.
  */
-#include "node/moot.h"
+#include "node/api/moot.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
  *
  * Without arguments it runs seed 1 over a file of its own, and the last rank checks it.
  */
-#include "node/moot.h"
+#include "node/api/moot.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
  *
  *   mpirun -n 4 finalize
  */
-#include "node/moot_mpi.h"
+#include "node/api/moot_mpi.h"
 
 #include <stdio.h>
 #include <string.h>

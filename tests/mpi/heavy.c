@@ -14,7 +14,7 @@
  * and the chain goes on.  There is no call of MPI's here: after a death none is relied
  * on.
  */
-#include "node/moot.h"
+#include "node/api/moot.h"
 #include "tests/mpi/support/memory.h"
 #include "tests/mpi/support/must.h"
 
@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Results up to the first are held wherever they are (node/window.h), and those of a
+/* Results up to the first are held wherever they are (node/spawn/window.h), and those of a
  * piece or two. */
 #define HELD_BYTES_MAX ((uint64_t)64 << 20)
 enum { HELD_MAX = 8, PIECES_BYTES = 32 << 20 };

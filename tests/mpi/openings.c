@@ -9,7 +9,7 @@
  *
  * tests/cli/openings_test.sh says what becomes of the others.
  */
-#include "node/moot_mpi.h"
+#include "node/api/moot_mpi.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  * is gone; and `none`, without an argument, is ranks that wait for nothing long, so
  * that nothing may be reported.
  */
-#include "node/moot.h"
+#include "node/api/moot.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@
  * than GROWTH_BYTES_MAX.  Kept, the last four fifths would take some 20 MB.  There is
  * no call of MPI's here: after a death none is relied on.
  */
-#include "node/moot.h"
+#include "node/api/moot.h"
 #include "tests/mpi/support/memory.h"
 #include "tests/mpi/support/must.h"
 

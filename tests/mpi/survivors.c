@@ -21,7 +21,7 @@
  *
  * Without arguments it runs seed 1 over a file of its own.
  */
-#include "node/moot.h"
+#include "node/api/moot.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>

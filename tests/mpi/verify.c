@@ -9,7 +9,7 @@
  * 1 hears that it is done, and its digest, but does not fetch it.  When rank 0 is gone
  * rank 1 fetches: another rank makes it, of other bytes, and somebody must say so.
  */
-#include "node/moot.h"
+#include "node/api/moot.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
  * what that does as a fixed value dead ranks       are removed all the same: suspicions
  * are compared while one dies agreeing ranks   cast no vote
  */
-#include "consensus/sim/trial.h"
+#include "consensus/sim/runs/trial.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

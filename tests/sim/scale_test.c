@@ -16,7 +16,7 @@
  * With DIRECT_MAX at the number of ranks, everyone tells everyone, as small moots do:
  * the quick set makes sure that this is seen to break the bounds.
  */
-#include "consensus/sim/trial.h"
+#include "consensus/sim/runs/trial.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

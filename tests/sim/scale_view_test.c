@@ -10,10 +10,10 @@
  * and the last one's there may be as many steps as the tree is deep, until all have
  * settled five times as many, and no more than a constant of messages per member.
  */
-#include "consensus/sim/electorate.h"
-#include "consensus/sim/sim.h"
-#include "consensus/sim/workload.h"
-#include "consensus/tree.h"
+#include "consensus/sim/checks/electorate.h"
+#include "consensus/sim/engine/sim.h"
+#include "consensus/sim/programs/workload.h"
+#include "consensus/state/tree.h"
 #include "hashing/identity.h"
 #include <inttypes.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * storm can show must be seen by its check here, too.  A failure prints a line for
  * `moot sim`.
  */
-#include "consensus/sim/trial.h"
+#include "consensus/sim/runs/trial.h"
 #include "hashing/identity.h"
 #include <inttypes.h>
 #include <stdlib.h>

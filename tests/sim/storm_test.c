@@ -12,7 +12,7 @@
  * view change.  --verbose prints the program and every sight; --summary what the
  * batch's faults have done.
  */
-#include "consensus/sim/swarm.h"
+#include "consensus/sim/runs/swarm.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

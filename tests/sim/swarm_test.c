@@ -13,7 +13,7 @@
  * harness on purpose.  Every seed runs once, and one in 64 twice, to see that the
  * digest is the same.
  */
-#include "consensus/sim/swarm.h"
+#include "consensus/sim/runs/swarm.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef TESTS_SIM_TRACE_STATE_H
 #define TESTS_SIM_TRACE_STATE_H
 
-#include "consensus/sim/sim.h"
+#include "consensus/sim/engine/sim.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "proto/copy.h"

@@ -1,8 +1,8 @@
-/* clock_test.c - what is reckoned from a counter of ticks is the time (node/clock.h).
+/* clock_test.c - what is reckoned from a counter of ticks is the time (node/engine/clock.h).
  *
  * A counter is a script: how many ticks it makes in a microsecond, from when on.
  */
-#include "node/clock.h"
+#include "node/engine/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

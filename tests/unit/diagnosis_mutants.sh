@@ -2,7 +2,7 @@
 # diagnosis_mutants.sh BUILD [--ranks] [NAME...] - breaks the rules by which a stall's
 # cause is found, one by one; tests/unit/diagnosis_test.c must see each.
 #
-# A mutant is a line of the table: its name, the file of node/, a sed command that breaks
+# A mutant is a line of the table: its name, the file of node/explain/, a sed command that breaks
 # one rule there, and the row of tests/cli/stalls_test.sh that shows the rule on real
 # ranks, if there is one.  With --ranks that row must fail, too; takes 3 s for each.  A
 # command that changes nothing is a failure: the code has moved on, and the line has not.
@@ -49,9 +49,9 @@ show() {
 mutant() {
     name=$1 row=$3
     case $only in "  " | *" $name "*) ;; *) return ;; esac
-    sed -e "$4" "node/$2" >"$scratch/$2"
-    if cmp -s "node/$2" "$scratch/$2"; then
-        show "the command changes nothing in node/$2"
+    sed -e "$4" "node/explain/$2" >"$scratch/$2"
+    if cmp -s "node/explain/$2" "$scratch/$2"; then
+        show "the command changes nothing in node/explain/$2"
     elif ! compile "$scratch/$2" || ! link tests/unit/diagnosis_test; then
         show "it does not compile"
     elif test_passes; then
@@ -72,12 +72,12 @@ rank_sees() {
         grep -q "^FAIL $row:" "$scratch/rows"
 }
 
-if ! compile node/diagnosis.c || ! link tests/unit/diagnosis_test || ! test_passes; then
+if ! compile node/explain/diagnosis.c || ! link tests/unit/diagnosis_test || ! test_passes; then
     echo "diagnosis_mutants.sh: the unbroken code does not pass"
     exit 1
 fi
 
-d=diagnosis.c p=picture.c c=stall_cause.c s=stall.c
+d=diagnosis.c p=job_snapshot.c c=stall_cause.c s=stall.c
 
 # Who is silent, and why.
 mutant DEADISSILENT $d dead 's/if (picture_is_dead(picture, rank)) {/if (false) {/'

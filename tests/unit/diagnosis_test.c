@@ -8,7 +8,7 @@
  */
 #include "tests/unit/diagnosis_scenes.h"
 
-#include "node/stall.h"
+#include "node/explain/stall.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

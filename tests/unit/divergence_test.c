@@ -1,5 +1,5 @@
 /* divergence_test.c - the text of strict mode's report: two columns within 100. */
-#include "node/divergence.h"
+#include "node/explain/divergence.h"
 
 #include "hashing/rankset.h"
 

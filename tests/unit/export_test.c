@@ -2,9 +2,9 @@
  * bytes they are, the file stays one that such a tool reads as it was meant; and what
  * the page of a report has of them.
  */
-#include "node/cli/json.h"
-#include "node/cli/report_data.h"
-#include "node/cli/trace_export.h"
+#include "node/tools/json.h"
+#include "node/tools/report_data.h"
+#include "node/tools/trace_export.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "node/handle.h"
-#include "node/task.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/task.h"
 
 static struct handle nothing; /* where a search that must not fail has found none */
 

@@ -4,8 +4,8 @@
  * spawns and whose end it fetches.  It ends right under every plan here; a witness
  * looks at what the ranks do meanwhile.
  */
-#include "consensus/sim/checker.h"
-#include "consensus/sim/storm_checker.h"
+#include "consensus/sim/checks/chaos_checker.h"
+#include "consensus/sim/checks/checker.h"
 #include "tests/unit/plan_parsed.h"
 
 enum { US = 1000, MS = 1000 * US, LINKS = 31, RANKS_MAX = 12 };

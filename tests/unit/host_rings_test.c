@@ -1,8 +1,8 @@
 /* host_rings_test.c - the segment among the ranks of a host
- * (node/transport/host_rings.h): all find it, others do not, and nothing is left of it
+ * (node/transport/shm/host_rings.h): all find it, others do not, and nothing is left of it
  * however its maker ends.
  */
-#include "node/transport/host_rings.h"
+#include "node/transport/shm/host_rings.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

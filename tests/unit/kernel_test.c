@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "node/kernel.h"
+#include "node/tasks/kernel.h"
 
 /* Whatever comes first, the registration or what a peer says of it. */
 static void kernels_are_compared_in_any_order(void **state)

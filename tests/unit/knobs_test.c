@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include "node/knobs.h"
+#include "node/config/knobs.h"
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* link_test.c - over any wire frames arrive once and in order, and then there is quiet.
  *
  * Carries its own copy of the link, so that the link's rules can be broken one by one
- * (consensus/mutant.h) and its allocations can fail.
+ * (consensus/state/mutant.h) and its allocations can fail.
  */
 #ifndef MOOT_MUTANTS
 #define MOOT_MUTANTS
@@ -12,7 +12,7 @@ static void *failing_malloc(size_t size);
 static void *failing_calloc(size_t count, size_t size);
 #define malloc failing_malloc
 #define calloc failing_calloc
-#include "consensus/link.c"
+#include "consensus/link/link.c"
 #undef malloc
 #undef calloc
 

@@ -8,8 +8,8 @@
 #ifndef TESTS_UNIT_LINK_WORLD_H
 #define TESTS_UNIT_LINK_WORLD_H
 
-#include "consensus/link.h"
-#include "consensus/sim/random.h"
+#include "consensus/link/link.h"
+#include "consensus/sim/engine/random.h"
 
 #include <stdlib.h>
 

@@ -5,9 +5,9 @@
  * sights that the simulator would show.  A test tells a history that keeps to the rule,
  * then the same with one thing wrong, and wants the check of that name.
  */
-#include "consensus/sim/order_checker.h"
-#include "consensus/sim/ranks.h"
-#include "consensus/sim/world.h"
+#include "consensus/sim/checks/order_checker.h"
+#include "consensus/sim/checks/ranks.h"
+#include "consensus/sim/engine/sim_internal.h"
 #include "hashing/placement.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* patience_test.c - a spawn waits for room as long as the others go on, and no longer
- * (node/patience.h).
+ * (node/spawn/backpressure.h).
  *
  * A rank that lacks room looks every LOOK_NS; its peers are scripts: when they get a
  * turn, what they answer then, and whether something moves here in it.
  */
-#include "node/patience.h"
+#include "node/spawn/backpressure.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

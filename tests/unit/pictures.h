@@ -7,8 +7,8 @@
 #ifndef TESTS_UNIT_PICTURES_H
 #define TESTS_UNIT_PICTURES_H
 
-#include "node/diagnosis.h"
-#include "node/members.h"
+#include "node/explain/diagnosis.h"
+#include "node/members/members.h"
 
 #include <stdlib.h>
 #include <string.h>

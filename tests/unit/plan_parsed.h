@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_PLAN_PARSED_H
 #define TESTS_UNIT_PLAN_PARSED_H
 
-#include "consensus/sim/plan.h"
+#include "consensus/faultplan/faultplan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

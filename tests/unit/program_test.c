@@ -1,5 +1,5 @@
 /* program_test.c - random programs are what program.h says, for many seeds. */
-#include "consensus/sim/program.h"
+#include "consensus/sim/programs/program.h"
 #include "hashing/identity.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "node/questions.h"
-#include "node/stall.h"
+#include "node/explain/query_targets.h"
+#include "node/explain/stall.h"
 
 #include <stdio.h>
 #include <stdlib.h>

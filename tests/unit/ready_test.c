@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "node/ready.h"
+#include "node/schedule/ready.h"
 
 enum { TASKS = 4000, DRAWS = 20000 };
 

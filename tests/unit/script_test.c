@@ -1,7 +1,7 @@
 /* script_test.c - scripts say what script.h says, and mistakes are shown where they
  * are.
  */
-#include "consensus/sim/script.h"
+#include "consensus/sim/programs/script.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

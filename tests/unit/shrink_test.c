@@ -1,5 +1,5 @@
 /* shrink_test.c - what is left of a failing trial is what its failure needs. */
-#include "consensus/sim/shrink.h"
+#include "consensus/sim/runs/shrink.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* spelling_test.c - which word is meant by a misspelt one, and by which none. */
-#include "node/spelling.h"
+#include "node/config/spelling.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

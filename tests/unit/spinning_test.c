@@ -1,10 +1,10 @@
 /* spinning_test.c - who waits, or spawns far ahead, gives its processor up or keeps it
- * (node/transport/processors.h, node/progress.c). */
-#include "node/clock.h"
-#include "node/context_open.h"
-#include "node/moot.h"
+ * (node/transport/host/processors.h, node/engine/progress.c). */
+#include "node/api/context_open.h"
+#include "node/api/moot.h"
+#include "node/engine/clock.h"
 #include "node/transport/hello.h"
-#include "node/transport/inproc.h"
+#include "node/transport/inproc/inproc.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "node/pool.h"
-#include "node/store.h"
-#include "node/story.h"
-#include "node/text.h"
+#include "node/config/text.h"
+#include "node/store/payload.h"
+#include "node/store/pool.h"
+#include "node/tasks/error_chain.h"
 #include "proto/limits.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "node/strand.h"
+#include "node/schedule/fiber.h"
 
 #include <pthread.h>
 

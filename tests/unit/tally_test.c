@@ -1,5 +1,5 @@
 /* tally_test.c - a tally counts what its sights say, and adds up. */
-#include "consensus/sim/tally.h"
+#include "consensus/sim/runs/run_stats.h"
 #include "proto/wire.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  * length, a torn end, clocks that differ between hosts, and files that are none of this
  * run's.
  */
-#include "node/cli/trace_data.h"
-#include "node/trace_file.h"
+#include "node/record/trace_file.h"
+#include "node/tools/trace_data.h"
 #include "proto/limits.h"
 
 #include <setjmp.h>

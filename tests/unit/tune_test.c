@@ -1,7 +1,7 @@
 /* tune_test.c - what `moot tune` makes of a recorded run, on runs made by hand. */
-#include "consensus/sim/program.h"
-#include "consensus/sim/sim.h"
-#include "node/cli/tune.h"
+#include "consensus/sim/engine/sim.h"
+#include "consensus/sim/programs/program.h"
+#include "node/tools/tune.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* workload_test.c - workloads are what workload.h says, for any number of ranks. */
-#include "consensus/sim/workload.h"
+#include "consensus/sim/programs/workload.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

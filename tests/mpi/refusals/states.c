@@ -1,5 +1,5 @@
 /* states.c - refusals of calls at the wrong time, and orders that contradict. */
-#include "node/moot_watch.h"
+#include "node/api/moot_watch.h"
 #include "tests/mpi/refusals/rows.h"
 
 #include <pthread.h>

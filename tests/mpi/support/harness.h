@@ -19,7 +19,7 @@
 #ifndef TESTS_MPI_HARNESS_H
 #define TESTS_MPI_HARNESS_H
 
-#include "node/moot_mpi.h"
+#include "node/api/moot_mpi.h"
 #include <stdbool.h>
 #include <stdint.h>
 

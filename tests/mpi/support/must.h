@@ -2,7 +2,7 @@
 #ifndef TESTS_MPI_SUPPORT_MUST_H
 #define TESTS_MPI_SUPPORT_MUST_H
 
-#include "node/moot.h"
+#include "node/api/moot.h"
 
 /* If the call failed, says what it was for and why on standard error, and ends the
  * rank: `moot run` then tells of it.

@@ -1,4 +1,4 @@
-/* play.h - a random program (consensus/sim/program.h) on real ranks.
+/* play.h - a random program (consensus/sim/programs/program.h) on real ranks.
  *
  * Every rank makes the program from its seed, plays its own scripts through moot.h, one
  * thread per lane, and compares whatever it waits for with the program's oracle.  After
@@ -12,7 +12,7 @@
 #ifndef TESTS_MPI_PLAY_H
 #define TESTS_MPI_PLAY_H
 
-#include "consensus/sim/program.h"
+#include "consensus/sim/programs/program.h"
 #include "tests/mpi/support/harness.h"
 
 enum { PLAY_SAW_RESULT = 1, PLAY_SAW_CANCELLED = 2 };

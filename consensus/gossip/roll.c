@@ -1,0 +1,665 @@
+/* roll.c - what this rank has registered, and what its peers say they have.
+ *
+ * PROTOCOL.md G1-G4.  Rolls are compared lane by lane, chunk by chunk: a chunk costs
+ * one message of some forty bytes whatever it holds, and ranks that agree never
+ * exchange a hash.  What is learnt is kept in three grains, finest wins last:
+ *
+ *   lane.agreed[r]   r's lane equals ours up to this position  (agreeing ranks: all)
+ *   chunk.holders    r has an equal chunk, elsewhere in its roll or behind a gap
+ *   task.holders     r said so of this task (motions, exchanged hashes)
+ *
+ * No announcement crosses epochs, and one that was lost would stay a gap behind which
+ * nothing agrees any more.  So where chunks are dropped (drop.c) a rank announces its
+ * roll again when it enters a view, before it reports: who has settled has heard it,
+ * and drops nothing before.
+ *
+ * An announcement that matches nothing of ours waits in peer.announced: usually we are
+ * merely slower.  Its hashes are asked for only when they decide something: when the
+ * announcer's roll is final (T1a), or in strict mode.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct lane *lane_enter(struct core *core, uint32_t number)
+{
+    if (number >= LIMIT_LANES) {
+        return NULL;
+    }
+    if (number >= core->lane_count) {
+        size_t size = (size_t)(number + 1) * sizeof(struct lane);
+        struct lane *grown = realloc(core->lanes, size);
+        if (grown == NULL) {
+            core->broken = true;
+            return NULL;
+        }
+        core->lanes = grown;
+        while (core->lane_count <= number) {
+            core->lanes[core->lane_count++] =
+                (struct lane){.state = CORE_LANE_RUNNING, .open_first = 1};
+        }
+    }
+    return &core->lanes[number];
+}
+
+void roll_release(struct core *core)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        struct lane *lane = &core->lanes[i];
+        for (uint32_t c = 0; c < lane->chunk_count; c++) {
+            rankset_release(&lane->chunks[c].holders);
+        }
+        free(lane->chunks);
+        free(lane->pages);
+        free(lane->agreed);
+        spread_forget(lane);
+    }
+    free(core->lanes);
+    free(core->by_sum);
+}
+
+/* --- What is known of peers ------------------------------------------------------ */
+
+bool roll_all_hold(const struct core *core, uint32_t number, const struct chunk *chunk)
+{
+    const struct lane *lane = &core->lanes[number];
+    uint64_t last = chunk->first + chunk->count - 1;
+    FOR_MEMBERS(core, rank)
+    {
+        bool agrees = lane->agreed != NULL && lane->agreed[rank] >= last;
+        bool knows_name = !chunk->cut || MUTANT(CUTUNTOLD);
+        if (rank != core->rank && !(agrees && knows_name) &&
+            !rankset_has(&chunk->holders, rank)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank)
+{
+    const struct lane *lane = &core->lanes[place_lane(place)];
+    uint64_t position = place_position(place);
+    if (rank == core->rank ||
+        (lane->agreed != NULL && lane->agreed[rank] >= position)) {
+        return true;
+    }
+    if (spread_knows(lane, position, rank)) {
+        return true;
+    }
+    const struct chunk *chunk = roll_chunk_at(lane, position);
+    return chunk != NULL && rankset_has(&chunk->holders, rank);
+}
+
+bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank)
+{
+    if (rank == core->rank) {
+        return task->held;
+    }
+    if (rankset_has(&seldom(task)->holders, rank)) {
+        return true;
+    }
+    return task->position != 0 &&
+           roll_knows_place(core, place_of(task->lane, task->lane_position), rank);
+}
+
+bool roll_agrees_so_far(const struct core *core, const struct task *task, uint32_t rank)
+{
+    const struct peer *peer = core->peers[rank];
+    unsigned own_way = CORE_TASK_NESTED | CORE_TASK_HINT | CORE_TASK_ADOPTED;
+    if (spread_is_on(core) || peer == NULL || peer->state.closed ||
+        task->position == 0 || (task->flags & own_way) != 0 ||
+        task->evidence != EVIDENCE_CLAIM) {
+        return false;
+    }
+    for (uint32_t i = 0; i < peer->announced_count; i++) {
+        if (peer->announced[i].differs) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank)
+{
+    if (!spread_is_on(core)) {
+        return lane->agreed != NULL ? lane->agreed[rank] : 0;
+    }
+    uint64_t upto = 0;
+    for (uint32_t c = 0; c < lane->chunk_count; c++) {
+        const struct chunk *chunk = &lane->chunks[c];
+        if (!rankset_has(&chunk->holders, rank)) {
+            break;
+        }
+        upto = chunk->first + chunk->count - 1;
+    }
+    for (uint32_t i = 0; i < lane->part_count; i++) {
+        const struct chunk *part = &lane->part[i];
+        if (part->first <= upto + 1 && part->first + part->count - 1 > upto &&
+            rankset_has(&part->holders, rank)) {
+            upto = part->first + part->count - 1;
+        }
+    }
+    return upto;
+}
+
+/* Of what has gone nothing is left to be compared: a peer may have announced it too
+ * late, when its scope had ended here. */
+static uint64_t behind_what_has_gone(const struct lane *lane, uint64_t agreed,
+                                     uint64_t first)
+{
+    while (agreed + 1 < first && lane_known(lane, agreed + 1) == NULL) {
+        agreed++;
+    }
+    return agreed;
+}
+
+/* `chunk` is what the tasks are here, or NULL. */
+static void agree(struct core *core, const struct announced *what, uint32_t from,
+                  struct chunk *chunk)
+{
+    struct lane *lane = &core->lanes[what->lane];
+    if (lane->agreed == NULL) {
+        lane->agreed = core_alloc(core, core->size * sizeof(*lane->agreed));
+        if (lane->agreed == NULL) {
+            return;
+        }
+    }
+    uint64_t *agreed = &lane->agreed[from], last = what->first + what->count - 1;
+    *agreed = behind_what_has_gone(lane, *agreed, what->first);
+    roll_learn_of(core, from);
+    if (*agreed + 1 >= what->first) {
+        *agreed = last > *agreed ? last : *agreed;
+        announced_open(peer_of(core, from)); /* some may be known by that */
+        return;
+    }
+    if (chunk != NULL && !chunk->cut) {
+        core->broken |= !rankset_add(&chunk->holders, from);
+        return;
+    }
+    for (uint64_t at = what->first; at <= last; at++) {
+        struct task *task = lane_task(core, lane, at);
+        if (task != NULL && !rankset_add(&seldom_of(core, task)->holders, from)) {
+            core->broken = true;
+        }
+    }
+}
+
+bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t first,
+                 uint32_t count, struct rollsum *sum)
+{
+    *sum = (struct rollsum){0, 0};
+    for (uint64_t at = first; at < first + count; at++) {
+        const moot_hash *known = lane_hash(lane, at);
+        if (known == NULL) {
+            return false;
+        }
+        moot_hash hash = *known;
+        if (core->options.mode == CORE_STRICT) {
+            strict_salt(&hash, at);
+        }
+        rollsum_add(sum, &hash);
+    }
+    return true;
+}
+
+/* Announced before, when it was not whole: it may have been dropped since. */
+static bool is_known(const struct core *core, const struct lane *lane, uint32_t from,
+                     const struct announced *what)
+{
+    return !spread_is_on(core) && lane->agreed != NULL &&
+           what->first + what->count - 1 <= lane->agreed[from];
+}
+
+/* True if the announcement matches what we have, and is now known to match. */
+static bool resolve(struct core *core, uint32_t from, struct announced *what)
+{
+    const struct chunk_name name = {what->sum, what->count};
+    uint32_t number;
+    struct chunk *chunk = what->partial ? NULL : roll_find_chunk(core, &name, &number);
+    bool aligned = chunk != NULL && number == what->lane && chunk->first == what->first;
+    /* What leaves all hold: the other has dropped it, and this was spawned since. */
+    if (chunk != NULL && chunk->stage == CHUNK_LEAVING && !aligned) {
+        chunk = NULL;
+    }
+    if (chunk != NULL) {
+        if (spread_is_on(core)) {
+            spread_learn(core, &core->lanes[number], chunk, from, what->before);
+            return true;
+        }
+        if (aligned) {
+            agree(core, what, from, chunk);
+        }
+        if (what->cut) {
+            cut_hear(core, from, chunk);
+        } else if (!aligned && !chunk->cut && !rankset_add(&chunk->holders, from)) {
+            core->broken = true;
+        }
+        roll_learn_of(core, from);
+        return true;
+    }
+    if (what->lane >= core->lane_count) {
+        return false;
+    }
+    struct lane *lane = &core->lanes[what->lane];
+    if (!what->cut && is_known(core, lane, from, what)) {
+        return true;
+    }
+    if (what->differs || what->first + what->count - 1 > lane->len) {
+        return false;
+    }
+    struct rollsum ours;
+    if (!roll_sum_of(core, lane, what->first, what->count, &ours) ||
+        !rollsum_equal(&ours, &what->sum)) {
+        what->differs = true; /* rolls only grow: these positions will always differ */
+        return false;
+    }
+    if (spread_is_on(core)) {
+        spread_learn_part(core, lane, from, what);
+    } else {
+        agree(core, what, from, NULL);
+    }
+    return !what->cut || cut_take(core, from, what);
+}
+
+static void resolve_or_close(struct core *core, struct peer *peer, uint32_t i)
+{
+    const struct announced *what = &peer->announced[i];
+    if (resolve(core, peer->rank, &peer->announced[i])) {
+        announced_forget(peer, i);
+    } else if (what->differs && !what->cut) {
+        announced_close(peer, i);
+    }
+}
+
+void roll_resolve(struct core *core)
+{
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        struct peer *peer = core->known[k];
+        for (uint32_t i = peer->open_count; i-- > 0;) {
+            resolve_or_close(core, peer, i);
+        }
+    }
+}
+
+static void resolve_with(struct core *core, const struct chunk *chunk)
+{
+    struct rollsum sum =
+        chunk->sum; /* resolving may move chunks' neighbours, not these */
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        struct peer *peer = core->known[k];
+        for (uint32_t i = peer->announced_count; i-- > 0;) {
+            struct announced *what = &peer->announced[i];
+            if (what->partial || what->cut || rollsum_equal(&what->sum, &sum)) {
+                resolve_or_close(core, peer, i);
+            }
+        }
+    }
+}
+
+enum { CHUNKS_DEAD_MIN = 16 };
+
+void roll_forget(struct core *core, struct task *task)
+{
+    if (task->position == 0) {
+        return;
+    }
+    struct lane *lane = &core->lanes[task->lane];
+    lane_forget(core, lane, task->lane_position);
+    if (task->lane_position >= lane->open_first) {
+        lane->open_forgotten++;
+        return;
+    }
+    roll_forget_of(core, lane, roll_chunk_at(lane, task->lane_position), 1);
+}
+
+void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
+                    uint32_t count)
+{
+    assert(chunk != NULL && chunk->live >= count);
+    chunk->live -= count;
+    if (chunk->live > 0) {
+        return;
+    }
+    core->drop.cuts -= chunk->cut;
+    drop_left(core, chunk);
+    if (++lane->chunks_dead >= CHUNKS_DEAD_MIN &&
+        lane->chunks_dead * 2 > lane->chunk_count) {
+        roll_compact(core, lane);
+    }
+}
+
+/* --- This rank's own roll -------------------------------------------------------- */
+
+/* All but its place: `what`. */
+static void announce(struct core *core, uint32_t number, struct message_roll what)
+{
+    if (core->options.mode == CORE_TRUST || spread_is_on(core)) {
+        return;
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank == core->rank || !rankset_has(&core->members, rank)) {
+            continue;
+        }
+        struct message *message = out_send(core, rank, MESSAGE_ROLL, NULL);
+        if (message == NULL) {
+            return;
+        }
+        message->u.roll = what;
+        message->u.roll.lane = number;
+    }
+}
+
+void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk)
+{
+    const moot_hash *first = lane_hash(&core->lanes[number], chunk->first);
+    announce(core, number,
+             (struct message_roll){.first = chunk->first,
+                                   .count = chunk->count,
+                                   .sum = chunk->sum,
+                                   .scope = first != NULL ? hash_scope(first) : 0,
+                                   .cut = chunk->cut});
+}
+
+/* What is leaving all hold, and each has heard so of all. */
+void roll_enter_view(struct core *core)
+{
+    for (uint32_t number = 0; number < core->lane_count; number++) {
+        struct lane *lane = &core->lanes[number];
+        for (uint32_t i = 0; i < lane->chunk_count; i++) {
+            struct chunk *chunk = &lane->chunks[i];
+            if (chunk->live == chunk->count && chunk->stage != CHUNK_LEAVING) {
+                roll_announce(core, number, chunk);
+                chunk->cut_told = chunk->cut;
+            }
+        }
+        lane->announced = lane->open_first - 1;
+    }
+}
+
+static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
+{
+    if (!core_grow(core, &lane->chunks, &lane->chunk_room, lane->chunk_count + 1,
+                   sizeof(*lane->chunks))) {
+        return;
+    }
+    struct chunk *chunk = &lane->chunks[lane->chunk_count++];
+    uint32_t count = (uint32_t)(lane->len - lane->open_first + 1);
+    *chunk = (struct chunk){.first = lane->open_first,
+                            .count = count,
+                            .live = count - lane->open_forgotten,
+                            .facts = lane->open_facts,
+                            .sum = lane->open_sum};
+    roll_index_last(core, number);
+    lane->chunks_dead += chunk->live == 0;
+    announce(core, number,
+             (struct message_roll){.first = chunk->first,
+                                   .count = count,
+                                   .sum = chunk->sum,
+                                   .scope = lane->open_scope});
+    spread_news(core);
+    lane->announced = lane->len;
+    lane->open_forgotten = 0;
+    lane->open_facts = (struct chunk_facts){0};
+    lane->open_first = lane->len + 1;
+    lane->open_sum = (struct rollsum){0, 0};
+    resolve_with(core, chunk);
+}
+
+/* At the end of the lane. */
+HOT static inline bool put(struct core *core, struct lane *lane, uint32_t number,
+                           const moot_hash *hash, void *known)
+{
+    uint64_t scope = hash_scope(hash);
+    if (scope != lane->open_scope && lane->len >= lane->open_first) {
+        cut_chunk(core, lane, number); /* a chunk is of one scope, and ends with it */
+    }
+    lane->open_scope = scope;
+    return lane_put(core, lane, known);
+}
+
+/* It is there: into the sum, with which the chunk may end. */
+HOT static inline void add_to_sum(struct core *core, struct lane *lane, uint32_t number,
+                                  const moot_hash *hash)
+{
+    moot_hash salted;
+    if (core->options.mode == CORE_STRICT) {
+        salted = *hash;
+        strict_salt(&salted, lane->len);
+    }
+    rollsum_add(&lane->open_sum, core->options.mode == CORE_STRICT ? &salted : hash);
+    bool ends = core->options.chunk_mask != 0
+                    ? (hash->bytes[0] & core->options.chunk_mask) == 0
+                    : rollsum_ends_chunk(hash);
+    if (ends || lane->len - lane->open_first + 1 >= ROLL_CHUNK_TASKS_MAX) {
+        cut_chunk(core, lane, number);
+    }
+}
+
+HOT bool roll_append_stub(struct core *core, struct stub *stub)
+{
+    uint32_t number = place_lane(stub->place);
+    struct lane *lane = &core->lanes[number];
+    if (!put(core, lane, number, &stub->hash, stub)) {
+        return false;
+    }
+    stub->place = place_of(number, lane->len);
+    stub->position = ++core->roll_len;
+    drop_note_stub(core, stub);
+    moot_hash hash = stub->hash;
+    add_to_sum(core, lane, number, &hash);
+    return true;
+}
+
+HOT bool roll_append(struct core *core, struct lane *lane, uint32_t number,
+                     struct task *task)
+{
+    const moot_hash *hash = &task->hash;
+    if (!put(core, lane, number, hash, task)) {
+        return false;
+    }
+    task->lane = (uint16_t)number;
+    task->lane_position = lane->len;
+    task->position = ++core->roll_len;
+    drop_note_place(core, task);
+    if (task->scope != NULL) {
+        task->scope->count++;
+        rollsum_add(&task->scope->sum, hash);
+    }
+    add_to_sum(core, lane, number, hash);
+    return true;
+}
+
+bool roll_is_told(const struct core *core)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        if (core->lanes[i].announced < core->lanes[i].len) {
+            return core->options.mode == CORE_TRUST || core->member_count == 1;
+        }
+    }
+    return true;
+}
+
+void roll_tell_partial(struct core *core)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        struct lane *lane = &core->lanes[i];
+        if (lane->announced < lane->len) {
+            announce(core, i,
+                     (struct message_roll){
+                         .first = lane->open_first,
+                         .count = (uint32_t)(lane->len - lane->open_first + 1),
+                         .sum = lane->open_sum,
+                         .scope = lane->open_scope,
+                         .partial = true});
+            spread_tell_part(core, lane);
+            lane->announced = lane->len;
+        }
+    }
+}
+
+/* --- Messages -------------------------------------------------------------------- */
+
+void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *roll)
+{
+    if (roll->lane >= LIMIT_LANES || roll->first == 0 || roll->count == 0 ||
+        roll->count > ROLL_CHUNK_TASKS_MAX || roll->first > UINT64_MAX / 2) {
+        core->stats.refused++;
+        return;
+    }
+    if (mark_is_dropped(core, roll->scope)) {
+        return;
+    }
+    struct peer *peer = peer_of(core, from);
+    struct announced *what = announced_enter(core, peer, roll);
+    if (what == NULL) {
+        return;
+    }
+    *what = (struct announced){.lane = roll->lane,
+                               .first = roll->first,
+                               .count = roll->count,
+                               .partial = roll->partial,
+                               .before = roll->before,
+                               .cut = roll->cut && drop_is_on(core),
+                               .scope = roll->scope,
+                               .sum = roll->sum};
+    resolve_or_close(core, peer, (uint32_t)(what - peer->announced));
+}
+
+void roll_on_want(struct core *core, uint32_t from, const struct message_want *want)
+{
+    const struct lane *lane =
+        want->lane < core->lane_count ? &core->lanes[want->lane] : NULL;
+    if (lane == NULL || want->first == 0 || want->first > lane->len ||
+        want->count == 0 || want->count > LIMIT_ROLL_HASHES ||
+        want->count > lane->len - want->first + 1) {
+        core->stats.refused++;
+        return;
+    }
+    for (uint32_t i = 0; i < want->count; i++) {
+        if (lane_hash(lane, want->first + i) == NULL) {
+            return; /* of a scope that has ended: the asker will hear of that */
+        }
+    }
+    moot_hash *hashes = out_borrow(core, want->count * sizeof(*hashes));
+    const char **sites = NULL;
+    if (core->options.mode == CORE_STRICT) {
+        sites = out_borrow(core, want->count * sizeof(*sites));
+    }
+    struct message *message = out_send(core, from, MESSAGE_HASHES, NULL);
+    if (core->broken || hashes == NULL || message == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < want->count; i++) {
+        hashes[i] = *lane_hash(lane, want->first + i);
+        if (sites != NULL) { /* in strict mode all have records */
+            const struct task *task = lane_known(lane, want->first + i);
+            sites[i] = task->site != NULL ? task->site : "";
+        }
+    }
+    message->u.hashes = (struct message_hashes){.lane = want->lane,
+                                                .first = want->first,
+                                                .hashes = hashes,
+                                                .sites = sites,
+                                                .count = want->count};
+}
+
+void roll_ask_hashes(struct core *core, uint32_t from, struct announced *what)
+{
+    struct message *message = out_send(core, from, MESSAGE_WANT, NULL);
+    if (message != NULL) {
+        message->u.want = (struct message_want){what->lane, what->first, what->count};
+        what->wanted = true;
+    }
+}
+
+void roll_on_hashes(struct core *core, uint32_t from,
+                    const struct message_hashes *hashes)
+{
+    struct peer *peer = peer_of(core, from);
+    for (uint32_t i = 0; i < hashes->count; i++) {
+        struct task *task = table_find(core, &hashes->hashes[i]);
+        if (task != NULL && !rankset_add(&seldom_of(core, task)->holders, from)) {
+            core->broken = true;
+            return;
+        }
+    }
+    roll_learn_of(core, from);
+    if (core->options.mode == CORE_STRICT) {
+        strict_on_hashes(core, from, hashes);
+        return; /* the announcement stays, to be compared when our roll grows */
+    }
+    for (uint32_t i = peer->announced_count; i-- > 0;) {
+        const struct announced *what = &peer->announced[i];
+        if (what->lane == hashes->lane && what->first == hashes->first &&
+            what->count == hashes->count) {
+            announced_forget(peer, i);
+        }
+    }
+}
+
+/* --- Final rolls ----------------------------------------------------------------- */
+
+/* T1a needs to know what a closed peer holds: ask for what does not match. */
+void roll_want_of_closed(struct core *core)
+{
+    if (core->options.mode != CORE_REPAIR) {
+        return;
+    }
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        struct peer *peer = core->known[k];
+        for (uint32_t i = 0; peer->state.closed && i < peer->announced_count; i++) {
+            if (!peer->announced[i].wanted) {
+                roll_ask_hashes(core, peer->rank, &peer->announced[i]);
+            }
+        }
+    }
+}
+
+bool roll_resolved(const struct core *core, uint32_t rank)
+{
+    return peer_seen(core, rank)->announced_count == 0;
+}
+
+void roll_count_task(struct core *core, const void *known)
+{
+    bool all = true;
+    FOR_MEMBERS(core, rank)
+    {
+        bool holds =
+            is_stub(known)
+                ? roll_knows_place(core, ((const struct stub *)known)->place, rank)
+                : roll_knows_holder(core, known, rank);
+        if (holds && rank < core->rank) {
+            return; /* that rank counts it */
+        }
+        all = all && holds;
+    }
+    if (all) {
+        core->stats.common++;
+    } else {
+        core->stats.partial++;
+    }
+}
+
+/* At adjourn every rank's roll is known: count each task on its lowest holder. */
+void roll_count_common(struct core *core)
+{
+    if (census_is_on(core)) {
+        return; /* its root has counted them all */
+    }
+    if (spread_is_on(core)) {
+        core->stats.common = core->parent == NOBODY ? core->roll_len : 0;
+        return;
+    }
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        for (uint64_t at = 0; at < core->lanes[i].len; at++) {
+            const void *known = lane_known(&core->lanes[i], at + 1);
+            if (known != NULL) {
+                roll_count_task(core, known);
+            }
+        }
+    }
+}

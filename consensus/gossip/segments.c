@@ -1,0 +1,157 @@
+/* segments.c - finding the chunks of a roll: by where they stand, and by what they are.
+ *
+ * A chunk's name is its sum and its count, so that ranks whose rolls differ before it
+ * mean the same.  An index, open addressing by the sum, leads to its place.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the by-sum index points; chunks move when their array grows. */
+struct chunk_place {
+    uint32_t lane, chunk_plus_one;
+};
+
+static struct chunk *chunk_at(const struct core *core, struct chunk_place place)
+{
+    return &core->lanes[place.lane].chunks[place.chunk_plus_one - 1];
+}
+
+/* --- By name --------------------------------------------------------------------- */
+
+static void by_sum_put(struct chunk_place *index, size_t room, const struct core *core,
+                       struct chunk_place place)
+{
+    size_t slot = (size_t)chunk_at(core, place)->sum.low & (room - 1);
+    while (index[slot].chunk_plus_one != 0) {
+        slot = (slot + 1) & (room - 1);
+    }
+    index[slot] = place;
+}
+
+void roll_index_last(struct core *core, uint32_t number)
+{
+    struct chunk_place place = {number, core->lanes[number].chunk_count};
+    if (core->by_sum_count * 2 >= core->by_sum_room) {
+        size_t room = core->by_sum_room ? core->by_sum_room * 2 : 64;
+        struct chunk_place *index = core_alloc(core, room * sizeof(*index));
+        if (index == NULL) {
+            return;
+        }
+        for (size_t i = 0; i < core->by_sum_room; i++) {
+            if (core->by_sum[i].chunk_plus_one != 0) {
+                by_sum_put(index, room, core, core->by_sum[i]);
+            }
+        }
+        free(core->by_sum);
+        core->by_sum = index;
+        core->by_sum_room = room;
+    }
+    by_sum_put(core->by_sum, core->by_sum_room, core, place);
+    core->by_sum_count++;
+}
+
+static const struct chunk_place *by_sum_find(const struct core *core,
+                                             const struct chunk_name *what)
+{
+    size_t mask = core->by_sum_room - 1;
+    for (size_t slot = (size_t)what->sum.low & mask;
+         core->by_sum_room > 0 && core->by_sum[slot].chunk_plus_one != 0;
+         slot = (slot + 1) & mask) {
+        const struct chunk *chunk = chunk_at(core, core->by_sum[slot]);
+        if (rollsum_equal(&chunk->sum, &what->sum) && chunk->count == what->count &&
+            chunk->live > 0) {
+            return &core->by_sum[slot];
+        }
+    }
+    return NULL;
+}
+
+void roll_index(struct core *core)
+{
+    size_t count = 0, room = core->by_sum_room > 0 ? core->by_sum_room : 64;
+    for (uint32_t number = 0; number < core->lane_count; number++) {
+        count += core->lanes[number].chunk_count;
+    }
+    while (count * 2 >= room) {
+        room *= 2;
+    }
+    if (room != core->by_sum_room) {
+        struct chunk_place *index = core_alloc(core, room * sizeof(*index));
+        if (index == NULL) {
+            return;
+        }
+        free(core->by_sum);
+        core->by_sum = index;
+        core->by_sum_room = room;
+    } else {
+        memset(core->by_sum, 0, room * sizeof(*core->by_sum));
+    }
+    core->by_sum_count = count;
+    for (uint32_t number = 0; number < core->lane_count; number++) {
+        for (uint32_t i = 0; i < core->lanes[number].chunk_count; i++) {
+            by_sum_put(core->by_sum, room, core, (struct chunk_place){number, i + 1});
+        }
+    }
+}
+
+/* Chunks of which nothing is left are taken out when they are half of all.  Who looks
+ * at one after the other (drop.c) goes on with the same one. */
+void roll_compact(struct core *core, struct lane *lane)
+{
+    struct drop *drop = &core->drop;
+    bool looks = lane == &core->lanes[drop->lane];
+    uint32_t kept = 0, before = 0;
+    for (uint32_t i = 0; i < lane->chunk_count; i++) {
+        if (lane->chunks[i].live > 0) {
+            before += i < drop->chunk;
+            lane->chunks[kept++] = lane->chunks[i];
+        } else {
+            rankset_release(&lane->chunks[i].holders);
+        }
+    }
+    drop->chunk = looks ? before : drop->chunk;
+    lane->chunk_count = kept;
+    lane->chunks_dead = 0;
+    lane->chunks_told = 0; /* their places are others now */
+    roll_index(core);
+}
+
+/* --- By place -------------------------------------------------------------------- */
+
+HOT struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position)
+{
+    uint32_t low = 0, high = lane->chunk_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (lane->chunks[middle].first <= position) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0 ||
+        lane->chunks[low - 1].first + lane->chunks[low - 1].count <= position) {
+        return NULL;
+    }
+    return &lane->chunks[low - 1];
+}
+
+struct chunk *roll_chunk_of(const struct core *core, const struct task *task)
+{
+    return task->position != 0
+               ? roll_chunk_at(&core->lanes[task->lane], task->lane_position)
+               : NULL;
+}
+
+struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *name,
+                              uint32_t *lane)
+{
+    const struct chunk_place *place = by_sum_find(core, name);
+    if (place == NULL) {
+        return NULL;
+    }
+    *lane = place->lane;
+    return chunk_at(core, *place);
+}

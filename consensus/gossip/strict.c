@@ -1,0 +1,282 @@
+/* strict.c - the first difference between rolls, for those who want none.
+ *
+ * In strict mode no plain task is ever yielded.  Ranks compare their rolls as gossip
+ * announces them, and the first position at which two lanes differ ends every wait,
+ * with the task, the call site and the ranks on each side.  Sums then cover positions
+ * as well as hashes, so that another order is a difference too.
+ *
+ * The rank that finds a difference asks on for a few gossip periods before it speaks:
+ * the report is worth more when it can say on which side every rank stands.
+ */
+#include "consensus/state/core_state.h"
+
+#include <string.h>
+
+enum { SIDES_MAX = 4, PERIODS_TO_COLLECT = 5 };
+
+void strict_salt(moot_hash *hash, uint64_t position)
+{
+    uint64_t salt = position * 0x9e3779b97f4a7c15u;
+    for (int i = 0; i < 8; i++) {
+        hash->bytes[i] ^= (uint8_t)(salt >> (8 * i));
+        hash->bytes[i + 8] ^= (uint8_t)(salt >> (8 * (7 - i)));
+    }
+}
+
+static void put_on_side(struct core *core, uint32_t rank, const moot_hash *hash,
+                        const char *site)
+{
+    struct difference *difference = &core->difference;
+    uint32_t i = 0;
+    while (i < difference->side_count && !hash_equal(&difference->side[i].hash, hash)) {
+        i++;
+    }
+    if (i == SIDES_MAX) {
+        return;
+    }
+    if (i == difference->side_count) {
+        difference->side_count++;
+        difference->side[i].hash = *hash;
+        strncpy(difference->side[i].site, site != NULL ? site : "", LIMIT_SITE_BYTES);
+    }
+    if (!rankset_add(&difference->side[i].ranks, rank)) {
+        core->broken = true;
+    }
+}
+
+bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
+                  moot_hash *hash, const char **site)
+{
+    if (lane >= core->lane_count || position == 0 || position > core->lanes[lane].len) {
+        return false;
+    }
+    const struct task *task = lane_task(core, &core->lanes[lane], position);
+    if (task == NULL) {
+        return false;
+    }
+    *hash = task->hash;
+    *site = task->site;
+    return true;
+}
+
+static void put_mine(struct core *core)
+{
+    static const moot_hash nothing = {{0}};
+    struct difference *difference = &core->difference;
+    const struct lane *lane =
+        difference->lane < core->lane_count ? &core->lanes[difference->lane] : NULL;
+    if (lane == NULL || difference->position > lane->len) {
+        put_on_side(core, core->rank, &nothing, NULL);
+        return;
+    }
+    /* In strict mode all have records. */
+    const struct task *task = lane_known(lane, difference->position);
+    put_on_side(core, core->rank, &task->hash, task->site);
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank &&
+            roll_agreed(core, lane, rank) >= difference->position) {
+            put_on_side(core, rank, &task->hash, task->site);
+        }
+    }
+}
+
+/* Of two in a lane the earlier one counts, with what is heard of it from then on. */
+static void found(struct core *core, uint32_t lane, uint64_t position)
+{
+    struct difference *difference = &core->difference;
+    bool earlier = lane == difference->lane && position < difference->position;
+    if (difference->found && !earlier) {
+        return;
+    }
+    for (uint32_t i = 0; i < difference->side_count; i++) {
+        rankset_release(&difference->side[i].ranks);
+    }
+    difference->side_count = 0;
+    difference->found = true;
+    difference->lane = lane;
+    difference->position = position;
+    difference->declare_ns =
+        core->now_ns + PERIODS_TO_COLLECT * core->options.gossip_period_ns;
+    put_mine(core);
+}
+
+/* Where their hashes first differ from ours; 0 if not within what both have. */
+static uint64_t first_difference(const struct core *core,
+                                 const struct message_hashes *hashes)
+{
+    const struct lane *lane =
+        hashes->lane < core->lane_count ? &core->lanes[hashes->lane] : NULL;
+    for (uint32_t i = 0; i < hashes->count; i++) {
+        uint64_t position = hashes->first + i;
+        if (lane == NULL || position == 0 || position > lane->len) {
+            return core->closed ? position : 0;
+        }
+        if (!hash_equal(lane_hash(lane, position), &hashes->hashes[i])) {
+            return position;
+        }
+    }
+    return 0;
+}
+
+void strict_on_hashes(struct core *core, uint32_t from,
+                      const struct message_hashes *hashes)
+{
+    uint64_t position = first_difference(core, hashes);
+    if (position != 0) {
+        found(core, hashes->lane, position);
+    }
+    const struct difference *difference = &core->difference;
+    if (difference->found && hashes->lane == difference->lane &&
+        hashes->first <= difference->position &&
+        difference->position - hashes->first < hashes->count) {
+        size_t i = (size_t)(difference->position - hashes->first);
+        put_on_side(core, from, &hashes->hashes[i],
+                    hashes->sites != NULL ? hashes->sites[i] : NULL);
+    }
+}
+
+/* A closed peer whose roll, all of which we know, ends before ours. */
+static void see_short_rolls(struct core *core)
+{
+    static const moot_hash nothing = {{0}};
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        const struct peer *peer = core->known[k];
+        uint32_t rank = peer->rank;
+        if (rank == core->rank || !rankset_has(&core->members, rank) ||
+            !peer->state.closed || !roll_resolved(core, rank) ||
+            peer->state.len >= core->roll_len) {
+            continue;
+        }
+        for (uint32_t i = 0; i < core->lane_count; i++) {
+            const struct lane *lane = &core->lanes[i];
+            uint64_t agreed = roll_agreed(core, lane, rank);
+            if (agreed < lane->len) {
+                found(core, i, agreed + 1);
+                put_on_side(core, rank, &nothing, NULL);
+                return;
+            }
+        }
+    }
+}
+
+static void ask_for_hashes(struct core *core)
+{
+    bool rested = core->idle &&
+                  core->now_ns >= core->idle_since_ns + core->options.gossip_period_ns;
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        struct peer *peer = core->known[k];
+        for (uint32_t i = 0; i < peer->announced_count; i++) {
+            struct announced *what = &peer->announced[i];
+            uint64_t last = what->first + what->count - 1;
+            bool passed =
+                what->lane < core->lane_count && core->lanes[what->lane].len >= last;
+            if (!what->wanted && (passed || rested || core->closed)) {
+                roll_ask_hashes(core, peer->rank, what);
+            }
+        }
+    }
+}
+
+static void tell(struct core *core, uint32_t to,
+                 const struct message_diverged *diverged)
+{
+    struct message *message =
+        to != core->rank ? out_send(core, to, MESSAGE_DIVERGED, NULL) : NULL;
+    if (message != NULL) {
+        message->u.diverged = *diverged;
+    }
+}
+
+static void declare(struct core *core)
+{
+    struct difference *difference = &core->difference;
+    struct message_diverged said = {.lane = difference->lane,
+                                    .position = difference->position,
+                                    .sides = difference->side_count};
+    for (uint32_t i = 0; i < difference->side_count; i++) {
+        said.side[i].hash = difference->side[i].hash;
+        said.side[i].site = difference->side[i].site;
+        said.side[i].ranks = &difference->side[i].ranks;
+    }
+    if (!spread_is_on(core)) {
+        FOR_MEMBERS(core, rank) { tell(core, rank, &said); }
+    }
+    strict_on_diverged(core, core->rank, &said);
+}
+
+void strict_turn(struct core *core)
+{
+    if (core->options.mode != CORE_STRICT || core->difference.declared) {
+        return;
+    }
+    ask_for_hashes(core);
+    see_short_rolls(core);
+    if (core->difference.found && core->now_ns >= core->difference.declare_ns) {
+        declare(core);
+    }
+}
+
+bool strict_settled(const struct core *core)
+{
+    if (core->options.mode != CORE_STRICT || core->difference.declared) {
+        return true;
+    }
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        const struct peer *peer = core->known[k];
+        for (uint32_t i = 0; i < peer->announced_count; i++) {
+            if (!peer->announced[i].wanted) {
+                return false;
+            }
+        }
+    }
+    return !core->difference.found;
+}
+
+uint64_t strict_deadline(const struct core *core)
+{
+    if (core->options.mode != CORE_STRICT || core->difference.declared) {
+        return CORE_NEVER;
+    }
+    if (core->difference.found) {
+        return core->difference.declare_ns;
+    }
+    uint64_t rested_ns = core->idle_since_ns + core->options.gossip_period_ns;
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        if (core->idle && core->known[k]->announced_count > 0 &&
+            rested_ns > core->now_ns) {
+            return rested_ns;
+        }
+    }
+    return CORE_NEVER;
+}
+
+/* Among many it goes along the tree, both ways from where it was found. */
+static void pass_on(struct core *core, uint32_t from,
+                    const struct message_diverged *diverged)
+{
+    if (core->parent != NOBODY && core->parent != from) {
+        tell(core, core->parent, diverged);
+    }
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        if (core->children[i] != from) {
+            tell(core, core->children[i], diverged);
+        }
+    }
+}
+
+void strict_on_diverged(struct core *core, uint32_t from,
+                        const struct message_diverged *diverged)
+{
+    if (core->difference.declared) {
+        return;
+    }
+    core->difference.declared = true;
+    if (spread_is_on(core)) {
+        pass_on(core, from, diverged);
+    }
+    struct core_output *output = out_add(core, CORE_OUT_DIVERGED, NULL);
+    if (output != NULL) {
+        output->u.diverged = *diverged;
+    }
+}

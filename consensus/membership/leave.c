@@ -1,0 +1,604 @@
+/* leave.c - going in good order.
+ *
+ * PROTOCOL.md, "Leaving".  A rank that is to go *drains*: it ends its lanes, claims
+ * nothing that another can run, returns to their chairs the tasks that it owns and has
+ * not started, and finishes those that it has.  Then it hands over what would be lost
+ * with it: the bytes of its results, to the chairs that their keys will have without
+ * it, and what it has accepted as a voter.  When its heirs have said that they have all
+ * that, it is *ready*: it promises those who decide about views that it starts nothing
+ * more, and they decide a view without it.  That view says who left so; a rank that
+ * dies on the way is removed as any that dies.  If all others die while it waits for
+ * that view, or so many that those who are left, all ready, were not needed for it, it
+ * is gone, too.
+ *
+ *   going  --nothing unfinished-->  handing over  --all is taken-->  ready  --view-->
+ *     ^                                  |                             |
+ *     +-------- another view, of which it is still a member -----------+
+ *
+ * A leaver is the holder of last resort: what nobody else is known to hold comes back
+ * to it from the chair, and it runs that first.  What running tasks here have spawned,
+ * or wait for, is never returned.
+ *
+ * Why a return is safe although a record is written once (I4): the leaver has not
+ * started the task, and starts it only if the chair decides for it again.  Its return
+ * and the decision travel between the same two ranks, in order, within one epoch.  A
+ * once task stays what its voters accepted in this epoch: if the leaver does not get it
+ * back, the next view decides it anew, where the promise makes an acceptance for the
+ * leaver as good as one for a member that reports nothing (silence.c).
+ */
+#include "consensus/state/core_state.h"
+
+static bool is_nested(const struct task *task)
+{
+    return hash_has(&task->hash, MOOT_HASH_NESTED);
+}
+
+static bool is_needed_here(const struct task *task)
+{
+    return task->needs_done + task->needs_data > 0;
+}
+
+static void say(struct core *core, uint32_t to, enum leave_what what, struct task *task)
+{
+    struct message *message = out_send(core, to, MESSAGE_LEAVE, task);
+    if (message != NULL) {
+        message->u.leave.what = what;
+    }
+}
+
+/* To those who decide about views; in a small view these are all members. */
+static void say_to_committee(struct core *core, enum leave_what what)
+{
+    FOR_COMMITTEE(core, rank)
+    {
+        if (rank != core->rank) {
+            say(core, rank, what, NULL);
+        }
+    }
+}
+
+/* --- Who can run it instead ------------------------------------------------------ */
+
+static bool another_may_run(const struct core *core, const struct task *task)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank && !rankset_has(&core->leavers, rank) &&
+            (task->candidates == NULL || rankset_has(task->candidates, rank)) &&
+            roll_knows_holder(core, task, rank)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool leave_forbids_claim(const struct core *core, const struct task *task)
+{
+    if (!core->leave.going || MUTANT(LEAVECLAIM)) {
+        return false;
+    }
+    bool wanted = task->docket != NULL && docket_is_wanted(task->docket);
+    return core->leave.ready || another_may_run(core, task) ||
+           !(wanted || is_nested(task));
+}
+
+/* --- Returning ------------------------------------------------------------------- */
+
+/* The chair's record is empty again, and all askers are to hear of the next owner.
+ * False without memory. */
+static bool reopen(struct core *core, struct task *task, uint32_t from)
+{
+    struct docket *docket = docket_of(core, task);
+    if (docket == NULL) {
+        return false;
+    }
+    drop_touch(core, task);
+    task->rec = NOBODY;
+    for (uint32_t i = 0; i < docket->asker_count; i++) {
+        struct asker *asker = &docket->askers[i];
+        asker->told = false;
+        if (asker->rank == from) {
+            asker->want = WANT_NOTHING; /* it asks again if it needs it */
+            asker->need = NEED_NONE;
+        }
+    }
+    if (docket->asker_count > 0) {
+        undecided_add(core, task);
+    }
+    return true;
+}
+
+/* The chair answers, with TAKEN or KEEP. */
+static void send_back(struct core *core, struct task *task, uint32_t chair)
+{
+    task->returned = task->returning = true;
+    task->asked = false; /* the chair counts it among those who wait no more (reopen) */
+    core->leave.untaken++;
+    core->stats.returned++;
+    say(core, chair, LEAVE_RETURN, task);
+}
+
+static void give_back(struct core *core, struct task *task)
+{
+    if (task->chair == core->rank) {
+        if (another_may_run(core, task)) {
+            graph_disown(core, task);
+            core->stats.returned += reopen(core, task, core->rank);
+        }
+    } else {
+        graph_disown(core, task);
+        send_back(core, task, task->chair);
+    }
+}
+
+/* Not before the view has settled: chairs are yet to decide by the reports, which say
+ * that this rank owns them, and none would know that it has given them back. */
+static bool give_all_back(struct core *core)
+{
+    bool early = !recovery_all_settled(core) && !MUTANT(RETURNEARLY);
+    if (core->leave.returned || early || MUTANT(LEAVECLAIM)) {
+        return false;
+    }
+    core->leave.returned = true;
+    struct task *task = core->unfinished.at.next;
+    while (task != &core->unfinished) {
+        struct task *following = task->at.next;
+        if (task->own == CORE_OWN_WAIT && !is_nested(task) && !is_needed_here(task)) {
+            give_back(core, task);
+        }
+        task = following;
+    }
+    return true;
+}
+
+/* While the chair has not answered a return, a decision may be of the time before it:
+ * KEEP says whether the chair means it. */
+bool leave_declines(struct core *core, uint32_t from, struct task *task,
+                    enum evidence evidence)
+{
+    const struct leave *leave = &core->leave;
+    if (!leave->going || task->own != CORE_OWN_NONE || MUTANT(LEAVECLAIM)) {
+        return false;
+    }
+    if (leave->ready) {
+        say(core, from, LEAVE_REFUSE, task);
+        return true;
+    }
+    if (!task->returning &&
+        (task->returned || is_nested(task) || is_needed_here(task))) {
+        return false;
+    }
+    task->evidence = (uint8_t)evidence;
+    if (!task->returning) {
+        send_back(core, task, from);
+    }
+    return true;
+}
+
+static void keep(struct core *core, struct task *task)
+{
+    if (task->returning) {
+        leave_forget(core, task);
+        if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING) {
+            graph_own(core, task, (enum evidence)task->evidence);
+        }
+    }
+}
+
+/* At the chair.  Who returns it holds it, which a report may be all that has said. */
+static void take_back(struct core *core, uint32_t from, struct task *task, bool final)
+{
+    if (task->chair != core->rank || task->rec != from || MUTANT(RETURNDROP)) {
+        return; /* another view has begun, which decides it anew */
+    }
+    if (!reopen(core, task, from)) {
+        return;
+    }
+    if ((!MUTANT(RETURNLACKS) && !rankset_add(&seldom_of(core, task)->holders, from)) ||
+        (final && !rankset_add(&task->docket->never, from))) {
+        core->broken = true;
+    }
+    chair_claim(core, task);
+    chair_retest(core, task);
+}
+
+/* --- Beginning ------------------------------------------------------------------- */
+
+int leave_begin(struct core *core)
+{
+    if (core->options.mode == CORE_STRICT) {
+        return MOOT_ERR_UNSUPPORTED; /* a roll that ends early is a difference */
+    }
+    if (core->epoch == 0) {
+        return MOOT_ERR_STATE;
+    }
+    if (core->leave.going) {
+        return MOOT_OK;
+    }
+    core->leave.going = true;
+    stub_expand_all(core);
+    (void)give_all_back(core); /* and looks at what it chairs, as it has closed */
+    return MOOT_OK;
+}
+
+void leave_enter_view(struct core *core)
+{
+    struct leave *leave = &core->leave;
+    rankset_release(&core->leavers_ready);
+    for (uint32_t rank = rankset_next(&core->leavers, 0); rank != NOBODY;
+         rank = rankset_next(&core->leavers, rank + 1)) {
+        if (!rankset_has(&core->members, rank)) {
+            rankset_remove(&core->leavers, rank);
+        }
+    }
+    if (!leave->going) {
+        return;
+    }
+    *leave = (struct leave){.going = true, .returned = leave->returned};
+    for (size_t i = 0; i < core->slot_count; i++) {
+        struct task *task = table_at(core, i);
+        if (task != NULL) {
+            if (seldom(task)->heir != NOBODY &&
+                (task->handing || !rankset_has(&core->members, seldom(task)->heir))) {
+                seldom_of(core, task)->heir = NOBODY;
+            }
+            task->handing = task->returned = task->returning = false;
+        }
+    }
+}
+
+/* --- Seeing out what was spawned here -------------------------------------------- */
+
+/* A nested task that perhaps only this rank holds: its end is waited for, whoever runs
+ * it.  True while that has not come. */
+static bool sees_out(struct core *core, struct task *task)
+{
+    bool ended = task->have != CORE_HAVE_NOTHING || task->verdict;
+    if (task->sees_out && ended) {
+        task->sees_out = false;
+        asker_drop_need(core, task, WANT_DONE);
+    }
+    bool mine = is_nested(task) && task->held && (task->flags & CORE_TASK_ADOPTED) == 0;
+    if (ended || !mine) {
+        return false;
+    }
+    if (!task->sees_out) {
+        task->sees_out = true;
+        asker_add_need(core, task, WANT_DONE);
+        asker_consider(core, task);
+    }
+    return true;
+}
+
+static bool sees_any_out(struct core *core)
+{
+    bool any = false;
+    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
+        struct task *task = table_at(core, i);
+        any = (task != NULL && sees_out(core, task)) || any;
+    }
+    return any;
+}
+
+/* --- Handing over ---------------------------------------------------------------- */
+
+/* Who stays, as far as this rank knows.  Where nobody does, the lowest that is not
+ * ready keeps everything until it is alone. */
+static bool choose_staying(const struct core *core, struct rankset *out)
+{
+    bool good = rankset_copy(out, &core->members);
+    rankset_remove(out, core->rank);
+    for (uint32_t rank = rankset_next(&core->leavers, 0); rank != NOBODY;
+         rank = rankset_next(&core->leavers, rank + 1)) {
+        rankset_remove(out, rank);
+    }
+    if (!good || !rankset_empty(out)) {
+        return good;
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        if (!rankset_has(&core->leavers_ready, rank)) {
+            return rankset_add(out, rank);
+        }
+    }
+    return true;
+}
+
+static uint32_t heir_of(const struct task *task, const struct rankset *staying)
+{
+    return chair_or_keeper(staying, &task->hash, task->candidates);
+}
+
+/* Its own, and copies of what others made who have left or are about to.  An heir that
+ * has taken it and then leaves, too, might have this rank for an heir: then it goes to
+ * one who stays. */
+static bool is_to_hand_over(const struct task *task, const struct rankset *staying)
+{
+    if (task->have != CORE_HAVE_DATA || task->owner == NOBODY) {
+        return false;
+    }
+    bool owner_stays = rankset_has(staying, task->owner) && !task->entrusted;
+    bool in_good_hands = seldom(task)->heir != NOBODY &&
+                         (task->handing || rankset_has(staying, seldom(task)->heir));
+    return !owner_stays && !in_good_hands && !MUTANT(NOHANDOVER);
+}
+
+static void hand_over_results(struct core *core, const struct rankset *staying)
+{
+    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
+        struct task *task = table_at(core, i);
+        if (task == NULL || !is_to_hand_over(task, staying)) {
+            continue;
+        }
+        uint32_t heir = heir_of(task, staying);
+        seldom_of(core, task)->heir = heir;
+        task->handing = true;
+        core->leave.untaken++;
+        graph_hand_over(core, task, heir);
+    }
+}
+
+/* What a voter knows of a once task, for its next chair. */
+static void hand_over_acceptance(struct core *core, const struct task *task,
+                                 const struct rankset *staying)
+{
+    struct message_entry *entry = out_borrow(core, sizeof(*entry));
+    struct message *message =
+        entry != NULL ? out_send(core, heir_of(task, staying), MESSAGE_HANDOVER, NULL)
+                      : NULL;
+    if (message == NULL) {
+        return;
+    }
+    *entry = (struct message_entry){
+        .hash = task->hash,
+        .what = task->maybe ? REPORT_MAYBE : REPORT_ACCEPTED,
+        .owner = task->maybe ? 0 : seldom(task)->accepted,
+        .epoch = seldom(task)->accepted_epoch,
+    };
+    message->u.report =
+        (struct message_report){.last = true, .count = 1, .entry = entry};
+    core->leave.untaken++;
+}
+
+static void hand_over_acceptances(struct core *core, const struct rankset *staying)
+{
+    if (core->leave.accepts_told || MUTANT(NOACCEPTOVER)) {
+        return;
+    }
+    core->leave.accepts_told = true;
+    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
+        const struct task *task = table_at(core, i);
+        if (task != NULL && (task->maybe || seldom(task)->accepted < core->size)) {
+            hand_over_acceptance(core, task, staying);
+        }
+    }
+}
+
+static void become_ready(struct core *core)
+{
+    core->leave.ready = true;
+    if (!rankset_add(&core->leavers_ready, core->rank)) {
+        core->broken = true;
+    }
+    say_to_committee(core, LEAVE_READY);
+    if (core->member_count == 1) {
+        leave_done(core);
+    }
+}
+
+void leave_turn(struct core *core)
+{
+    struct leave *leave = &core->leave;
+    if (!leave->going || leave->ready || core->fenced || core->epoch == 0) {
+        return;
+    }
+    if (!leave->told) {
+        leave->told = true;
+        say_to_committee(core, LEAVE_GOING);
+    }
+    if (give_all_back(core)) {
+        chair_retest_all(core);
+    }
+    if (core->unfinished_count > 0 || leave->untaken > 0 || core->drop.leaving > 0 ||
+        sees_any_out(core)) {
+        return;
+    }
+    struct rankset staying = {0};
+    if (!choose_staying(core, &staying)) {
+        core->broken = true;
+    }
+    bool keeper = rankset_has(&staying, core->rank);
+    if (!keeper && !rankset_empty(&staying)) {
+        hand_over_results(core, &staying);
+        hand_over_acceptances(core, &staying);
+    }
+    rankset_release(&staying);
+    if (leave->untaken == 0 && (!keeper || core->member_count == 1) && !core->broken) {
+        become_ready(core);
+    }
+}
+
+/* --- Being an heir --------------------------------------------------------------- */
+
+static void on_going(struct core *core, uint32_t from)
+{
+    if (!rankset_add(&core->leavers, from)) {
+        core->broken = true;
+    }
+}
+
+void leave_on_result(struct core *core, uint32_t from, struct task *task)
+{
+    on_going(core, from); /* in a large view it has told the committee alone */
+    if (core->leave.ready) {
+        say(core, from, LEAVE_READY, NULL);
+    } else if (task->have == CORE_HAVE_DATA) {
+        task->entrusted = true;
+        say(core, from, LEAVE_TAKEN, task);
+    } else {
+        say(core, from, LEAVE_AGAIN, task);
+    }
+}
+
+/* The heir remembers it as if it had accepted it itself. */
+static void remember(struct core *core, const struct message_entry *entry)
+{
+    bool gone =
+        scope_is_dropped(core, &entry->hash) || drop_once_is_gone(core, &entry->hash);
+    struct task *task = gone ? NULL : table_enter(core, &entry->hash);
+    bool known = task == NULL || (seldom(task)->accepted != NOBODY &&
+                                  seldom(task)->accepted_epoch >= entry->epoch);
+    if (known || entry->owner >= core->size) {
+        return;
+    }
+    task->maybe |= entry->what == REPORT_MAYBE;
+    seldom_of(core, task)->accepted = task->maybe ? REC_MAYBE : entry->owner;
+    seldom_of(core, task)->accepted_epoch = entry->epoch;
+}
+
+void leave_on_handover(struct core *core, uint32_t from,
+                       const struct message_report *handover)
+{
+    for (uint32_t i = 0; i < handover->count && !core->leave.ready; i++) {
+        remember(core, &handover->entry[i]);
+    }
+    core->leave.accepts_told = false; /* if it leaves, it hands them on with its own */
+    if (core->leave.ready) {
+        say(core, from, LEAVE_READY, NULL);
+    }
+    say(core, from, LEAVE_TAKEN, NULL);
+}
+
+/* --- What the others say --------------------------------------------------------- */
+
+/* Who is ready takes nothing more; what it has taken before it has handed on. */
+static void on_ready(struct core *core, uint32_t from)
+{
+    if (rankset_has(&core->leavers_ready, from)) {
+        return;
+    }
+    on_going(core, from);
+    if (!rankset_add(&core->leavers_ready, from)) {
+        core->broken = true;
+    }
+    for (size_t i = 0; core->leave.going && i < core->slot_count; i++) {
+        struct task *task = table_at(core, i);
+        if (task != NULL && seldom(task)->heir == from && task->handing) {
+            leave_forget(core, task);
+            seldom_of(core, task)->heir = NOBODY;
+        }
+    }
+    core->leave.accepts_told = false;
+}
+
+static void on_taken(struct core *core, uint32_t from, struct task *task)
+{
+    if (task == NULL) {
+        core->leave.untaken -= core->leave.untaken > 0;
+    } else if (task->returning || (task->handing && seldom(task)->heir == from)) {
+        leave_forget(core, task);
+    }
+}
+
+static void on_return(struct core *core, uint32_t from, const struct message *message)
+{
+    struct task *task = table_find(core, &message->hash);
+    if (!rankset_add(&core->leavers, from)) {
+        core->broken = true;
+    }
+    if (task != NULL) {
+        take_back(core, from, task, message->u.leave.what == LEAVE_REFUSE);
+    }
+    bool again = task != NULL && task->chair == core->rank && task->rec == from;
+    struct message *answer = message->u.leave.what == LEAVE_RETURN
+                                 ? out_send(core, from, MESSAGE_LEAVE, task)
+                                 : NULL;
+    if (answer != NULL) {
+        answer->hash = message->hash;
+        answer->u.leave.what = again ? LEAVE_KEEP : LEAVE_TAKEN;
+    }
+}
+
+void leave_on_leave(struct core *core, uint32_t from, const struct message *message)
+{
+    bool names = !hash_is_zero(&message->hash);
+    struct task *task = names ? table_find(core, &message->hash) : NULL;
+    if (task != NULL) {
+        scope_received(core, task, message);
+    }
+    switch (message->u.leave.what) {
+    case LEAVE_READY:
+        on_ready(core, from);
+        break;
+    case LEAVE_GOING:
+        on_going(core, from);
+        break;
+    case LEAVE_RETURN:
+    case LEAVE_REFUSE:
+        on_return(core, from, message);
+        break;
+    case LEAVE_TAKEN:
+        if (task != NULL || !names) {
+            on_taken(core, from, task);
+        }
+        break;
+    case LEAVE_KEEP:
+        if (task != NULL) {
+            keep(core, task);
+        }
+        break;
+    case LEAVE_AGAIN:
+        if (task != NULL && task->handing && seldom(task)->heir == from) {
+            graph_hand_over(core, task, from);
+        }
+        break;
+    case LEAVE_END:
+        break;
+    }
+}
+
+void leave_forget(struct core *core, struct task *task)
+{
+    core->leave.untaken -= task->handing + task->returning;
+    task->handing = task->returning = false;
+}
+
+/* --- Going ----------------------------------------------------------------------- */
+
+/* Ready, and all others are certified dead, or as ready as this rank while the dead
+ * were a quorum.  They may have decided a view without those who are ready, since for
+ * that nobody waits for grants, and gone on in it: so these decide no other of that
+ * number among themselves, and for whom they were to stay is gone.  (All votes that
+ * they would need come behind the word that their senders are ready, as what two ranks
+ * say comes in order.) */
+bool leave_is_deserted(const struct core *core)
+{
+    bool alone = true;
+    if (!core->leave.ready || MUTANT(LEAVEALONE)) {
+        return false;
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank == core->rank || rankset_has(&core->dead, rank)) {
+            continue;
+        }
+        if (!rankset_has(&core->leavers_ready, rank) || MUTANT(LEAVETOGETHER)) {
+            return false;
+        }
+        alone = false;
+    }
+    return alone || view_is_quorum(core, &core->dead);
+}
+
+void leave_if_deserted(struct core *core)
+{
+    if (!core->fenced && leave_is_deserted(core)) {
+        leave_done(core);
+    }
+}
+
+void leave_done(struct core *core)
+{
+    core->fenced = true; /* nothing that happens here matters to anyone any more */
+    out_add(core, CORE_OUT_LEFT, NULL);
+}

@@ -1,0 +1,193 @@
+/* presume.c - what it proves that nobody knows of a once task's owner.
+ *
+ * PROTOCOL.md, *Entering*.  A once task starts only after a quorum of its voters
+ * accepted the owner, and every view's reports bring up what a voter has accepted.  So
+ * nobody can have started it unless, between some view and the first that followed it
+ * settled, its chair left and a quorum of its voters with it, or so many that they
+ * could have decided a view that nobody else knows.  Such a *loss* is never forgotten:
+ * a survivor that spawns the task long after may be the first to know of it, and those
+ * who ran it are gone.
+ *
+ * A newcomer does not know the losses before its time and takes every once task that
+ * nobody reports for one that may have run, if there can have been any.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+
+/* In whatever way: who left in good order may have told one that has crashed, or, of
+ * its last acceptances, nobody. */
+static bool left_since(const struct core *core, const struct loss *loss, uint32_t rank)
+{
+    bool spared = MUTANT(LEAVEKEEPS) && rankset_has(&core->retired, rank);
+    return rankset_has(&loss->before, rank) && !rankset_has(&loss->after, rank) &&
+           !spared;
+}
+
+/* --- Losses ---------------------------------------------------------------------- */
+
+/* The latest word about a view counts: members only get fewer. */
+static struct loss *loss_enter(struct core *core, const struct past *past)
+{
+    for (uint32_t i = 0; i < core->loss_count; i++) {
+        if (core->losses[i].epoch == past->epoch) {
+            return &core->losses[i];
+        }
+    }
+    if (!core_grow(core, &core->losses, &core->loss_room, core->loss_count + 1,
+                   sizeof(*core->losses))) {
+        return NULL;
+    }
+    struct loss *loss = &core->losses[core->loss_count++];
+    *loss = (struct loss){.epoch = past->epoch};
+    return loss;
+}
+
+/* Who left in good order took nothing along. */
+static bool anyone_left(const struct core *core, const struct rankset *before)
+{
+    for (uint32_t rank = rankset_next(before, 0); rank != NOBODY;
+         rank = rankset_next(before, rank + 1)) {
+        bool retired = rankset_has(&core->retired, rank) && !MUTANT(LEAVELOSES);
+        if (!rankset_has(&core->members, rank) && !retired) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* On entering a view: who is missing, against each view that was not settled. */
+void silence_note_losses(struct core *core, bool newcomer)
+{
+    for (uint32_t i = 0; i < core->past_count && !core->broken; i++) {
+        const struct past *past = &core->past[i];
+        struct loss *loss =
+            anyone_left(core, &past->members) ? loss_enter(core, past) : NULL;
+        if (loss != NULL && (!rankset_copy(&loss->before, &past->members) ||
+                             !rankset_copy(&loss->after, &core->members))) {
+            core->broken = true;
+        }
+    }
+    for (uint32_t rank = 0; newcomer && core->past_count > 0 && rank < core->size;
+         rank++) {
+        core->losses_unknown |= !rankset_has(&core->past[0].members, rank) &&
+                                !rankset_has(&core->members, rank) &&
+                                !rankset_has(&core->retired, rank);
+    }
+}
+
+void silence_release(struct core *core)
+{
+    for (uint32_t i = 0; i < core->loss_count; i++) {
+        rankset_release(&core->losses[i].before);
+        rankset_release(&core->losses[i].after);
+    }
+    free(core->losses);
+}
+
+/* --- Judging --------------------------------------------------------------------- */
+
+/* Those who left could have decided a view of their own, without anyone who is still
+ * there, and in that view the task may have had other voters.  Only certificates let
+ * anyone go on after that.  (Of two ranks the one that died could only have removed the
+ * other, whose certificate would then be void.) */
+static bool may_hide_a_view(const struct core *core, const struct loss *loss)
+{
+    uint32_t members = rankset_count(&loss->before), gone = 0;
+    for (uint32_t rank = rankset_next(&loss->before, 0); rank != NOBODY;
+         rank = rankset_next(&loss->before, rank + 1)) {
+        gone += left_since(core, loss, rank);
+    }
+    uint32_t lowest = left_since(core, loss, rankset_next(&loss->before, 0));
+    return !core->options.joinable && members > 2 && 2 * gone + lowest > members &&
+           !MUTANT(NOHIDDEN);
+}
+
+static bool may_hide_a_start(const struct core *core, const struct loss *loss,
+                             const struct task *task)
+{
+    if (may_hide_a_view(core, loss)) {
+        return true;
+    }
+    uint32_t chair = placement_chair(&task->hash, &loss->before, task->candidates);
+    if (chair == NOBODY || !left_since(core, loss, chair)) {
+        return false;
+    }
+    uint32_t voters[LIMIT_VOTERS];
+    uint32_t count = placement_voters(&task->hash, chair, &loss->before, core->hosts,
+                                      core->options.voters, voters);
+    uint32_t gone = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        gone += left_since(core, loss, voters[i]);
+    }
+    return gone >= count / 2 + 1;
+}
+
+/* About the views after `since`: an acceptance found says nothing of later ballots. */
+static bool is_conclusive(const struct core *core, const struct task *task,
+                          uint64_t since)
+{
+    for (uint32_t i = 0; i < core->loss_count; i++) {
+        if (core->losses[i].epoch > since &&
+            may_hide_a_start(core, &core->losses[i], task)) {
+            return false;
+        }
+    }
+    return !core->losses_unknown || since > 0;
+}
+
+/* Accepted for one who has left in good order since, and nobody has crashed from that
+ * view on: had it run the task, an heir would have reported the result. */
+static bool was_returned(const struct core *core, const struct recovery *found)
+{
+    bool old = core->past_count == 0 || found->accepted_epoch < core->past[0].epoch;
+    if (!rankset_has(&core->retired, found->accepted) ||
+        (old && core->losses_unknown)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < core->loss_count && !MUTANT(RETURNLOST); i++) {
+        if (core->losses[i].epoch >= found->accepted_epoch) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* NOBODY if the task may be decided anew, REC_MAYBE if not. */
+uint32_t silence_judge(const struct core *core, const struct task *task)
+{
+    const struct recovery *found = seldom(task)->recovery;
+    bool once = hash_has(&task->hash, MOOT_HASH_ONCE);
+    bool idempotent = (task->flags & CORE_TASK_IDEMPOTENT) != 0;
+    if (!once || idempotent || MUTANT(FREEDEAD)) {
+        return NOBODY;
+    }
+    if (found != NULL && found->owner != NOBODY) {
+        return REC_MAYBE; /* it did run, and its result is lost */
+    }
+    bool accepted = found != NULL && found->accepted != NOBODY;
+    if (found != NULL &&
+        (found->maybe || (accepted && !rankset_has(&core->members, found->accepted) &&
+                          !was_returned(core, found)))) {
+        return REC_MAYBE;
+    }
+    if (accepted && MUTANT(MASKED)) {
+        return NOBODY;
+    }
+    bool conclusive = is_conclusive(core, task, accepted ? found->accepted_epoch : 0);
+    return conclusive || MUTANT(NOCONCL) ? NOBODY : REC_MAYBE;
+}
+
+/* A task that this rank, its chair, first hears of when it waits for no reports about
+ * it: they are in and held nothing, or it could not tell that it was the chair; or it
+ * was the chair in all views since the last that settled, which had nothing either. */
+void silence_judge_once(const struct core *core, struct task *task)
+{
+    bool early = task->frozen || (MUTANT(JUDGELATE) && !core->settled);
+    bool judged = (!early || core->reaccepting > 0) && !MUTANT(NOLOSSES);
+    if (judged && task->chair == core->rank && !task->finder && task->rec == NOBODY &&
+        !task->maybe) {
+        task->rec = silence_judge(core, task);
+        task->maybe = task->rec == REC_MAYBE;
+    }
+}

@@ -1,0 +1,265 @@
+/* recovery.c - deciding frozen keys when all have reported (*Entering*).
+ *
+ * Reports are gathered per task.  Only when those of *all* members are in does a chair
+ * decide, because the one that is missing could name the owner (in a large view it
+ * hears of that by the tally, tally.c).  Once tasks that have an owner are then
+ * accepted again by the voters of this view, so that the next view's reports will find
+ * them; only after that is the chair SETTLED.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+
+/* A key that stayed is not frozen by it: its chair knows all that there is to know, and
+ * may have begun to ask voters. */
+void recovery_note(struct core *core, uint32_t from, const struct message_entry *entry)
+{
+    if (scope_is_dropped(core, &entry->hash) || drop_once_is_gone(core, &entry->hash)) {
+        return;
+    }
+    struct task *task = table_enter(core, &entry->hash);
+    if (task == NULL) {
+        return;
+    }
+    struct recovery *found = seldom(task)->recovery;
+    if (found == NULL) {
+        found = core_alloc(core, sizeof(*found));
+        if (found == NULL) {
+            return;
+        }
+        found->owner = found->running = found->accepted = NOBODY;
+        seldom_of(core, task)->recovery = found;
+    }
+    task->frozen |= MUTANT(REPORTFREEZE) && task->chair == core->rank &&
+                    !core->settled && task->rec == NOBODY;
+    switch (entry->what) {
+    case REPORT_RESULT:
+        if (found->owner != NOBODY && found->owner != entry->owner) {
+            core->stats.violations++; /* I7 */
+        }
+        found->owner = entry->owner;
+        found->evidence = entry->evidence;
+        if (entry->has_payload && !rankset_add(&found->at, from)) {
+            core->broken = true;
+        }
+        break;
+    case REPORT_OWN:
+        found->running = from;
+        found->evidence = entry->evidence;
+        break;
+    case REPORT_ACCEPTED:
+    case REPORT_MAYBE:
+        if (found->accepted == NOBODY || entry->epoch > found->accepted_epoch) {
+            found->accepted = entry->what == REPORT_ACCEPTED ? entry->owner : NOBODY;
+            found->accepted_epoch = entry->epoch;
+        }
+        found->maybe |= entry->what == REPORT_MAYBE;
+        break;
+    case REPORT_LOST:
+        found->lost = true;
+        break;
+    case REPORT_SEEN:
+        found->seen = true;
+        break;
+    }
+}
+
+void recovery_on_report(struct core *core, uint32_t from,
+                        const struct message_report *report)
+{
+    for (uint32_t i = 0; i < report->count && !core->broken; i++) {
+        recovery_note(core, from, &report->entry[i]);
+    }
+    if (report->last && core->large) {
+        tally_take_report(core, from);
+    } else if (report->last) {
+        recovery_reported(core, from);
+    }
+}
+
+/* --- Deciding --------------------------------------------------------------------- */
+
+/* Somebody had it, nobody has its bytes, and another run would give others.  (Of a once
+ * task that is MAYBE, by the silence of those who ran it.) */
+static bool is_lost(const struct task *task)
+{
+    const struct recovery *found = seldom(task)->recovery;
+    bool varies = (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
+    return (found->lost || (varies && found->owner != NOBODY)) &&
+           !hash_has(&task->hash, MOOT_HASH_ONCE) && !MUTANT(LOSTRERUN);
+}
+
+static uint32_t judge(const struct core *core, const struct task *task)
+{
+    const struct recovery *found = seldom(task)->recovery;
+    if (found != NULL && found->owner != NOBODY) {
+        bool payload = !rankset_empty(&found->at);
+        if (payload || rankset_has(&core->members, found->owner)) {
+            return found->owner;
+        }
+        /* No copy is left: a pure task is run again, unless that would tell. */
+    } else if (found != NULL && found->running != NOBODY) {
+        return found->running;
+    }
+    if (found != NULL && is_lost(task)) {
+        return REC_LOST;
+    }
+    /* Who cannot tell that it is the chair takes only what was found for an answer. */
+    return task->finder ? NOBODY : silence_judge(core, task);
+}
+
+/* Somebody took its result, or knows of it: what it is made of again is that result,
+ * and no cancel. */
+static bool was_seen(const struct task *task)
+{
+    const struct recovery *found = seldom(task)->recovery;
+    return found != NULL && (found->seen || found->owner != NOBODY) && !MUTANT(UNSEEN);
+}
+
+static void decide_frozen(struct core *core)
+{
+    for (size_t i = 0; i < core->slot_count; i++) {
+        struct task *task = table_at(core, i);
+        if (task == NULL || !task->frozen) {
+            continue;
+        }
+        task->rec = judge(core, task);
+        task->maybe |= task->rec == REC_MAYBE;
+        task->lost |= task->rec == REC_LOST;
+        task->seen |= was_seen(task);
+        if (seldom(task)->recovery != NULL && task->rec < core->size) {
+            task->evidence = (uint8_t)seldom(task)->recovery->evidence;
+        }
+    }
+}
+
+/* Its ballot was in this very view: the key had not moved, so that it did not wait. */
+static bool is_accepted_here(const struct core *core, const struct task *task)
+{
+    return seldom(task)->accepted == task->rec &&
+           seldom(task)->accepted_epoch == core->epoch;
+}
+
+/* Its scope has ended: voters know nothing of it any more, and nobody asks. */
+static bool is_over(const struct core *core, const struct task *task)
+{
+    return task->scope != NULL && scope_is_dropped(core, &task->hash);
+}
+
+static void accept_again(struct core *core)
+{
+    for (size_t i = 0; i < core->slot_count; i++) {
+        struct task *task = table_at(core, i);
+        if (task != NULL && hash_has(&task->hash, MOOT_HASH_ONCE) &&
+            task->chair == core->rank && !task->finder && task->rec != NOBODY &&
+            !is_accepted_here(core, task) && !is_over(core, task) && !MUTANT(NOREACC)) {
+            ballot_reaccept(core, task);
+        }
+    }
+}
+
+static void tell_settled(struct core *core)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank) {
+            out_send(core, rank, MESSAGE_SETTLED, NULL);
+        }
+    }
+    recovery_on_settled(core, core->rank);
+}
+
+static void go_on(struct core *core)
+{
+    core->settled = true;
+    for (size_t i = 0; i < core->slot_count; i++) {
+        struct task *task = table_at(core, i);
+        if (task != NULL) {
+            task->frozen = false;
+        }
+    }
+    if (core->large) {
+        tally_settled(core);
+    } else {
+        tell_settled(core);
+    }
+    recovery_take_up(core);
+}
+
+/* A chair goes on with what it could not decide before. */
+void recovery_take_up(struct core *core)
+{
+    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
+        struct task *task = table_at(core, i);
+        if (task != NULL && task->chair == core->rank && !is_over(core, task)) {
+            chair_claim(core, task);
+            chair_retest(core, task);
+            cancel_pass_on(core, task);
+        }
+    }
+}
+
+/* The scope ended in an older view, of which this rank has heard only now. */
+void recovery_forget(struct core *core, struct task *task)
+{
+    struct docket *docket = task->docket;
+    if (docket != NULL && docket->reaccepting) {
+        docket->balloting = docket->reaccepting = false;
+        recovery_reaccepted(core);
+    }
+}
+
+void recovery_reaccepted(struct core *core)
+{
+    if (--core->reaccepting == 0) {
+        go_on(core);
+    }
+}
+
+void recovery_decide(struct core *core)
+{
+    assert(!core->settled && core->reaccepting == 0);
+    decide_frozen(core);
+    core->reaccepting = 1; /* held until all are under way */
+    accept_again(core);
+    recovery_reaccepted(core);
+}
+
+/* In a small view: one more member has. */
+void recovery_reported(struct core *core, uint32_t from)
+{
+    if (core->settled || core->reaccepting > 0) {
+        return;
+    }
+    if (!rankset_add(&core->reported, from)) {
+        core->broken = true;
+        return;
+    }
+    uint32_t missing = 0;
+    FOR_MEMBERS(core, rank) { missing += !rankset_has(&core->reported, rank); }
+    if (missing > (MUTANT(PARTIAL) ? 1u : 0u)) {
+        return;
+    }
+    recovery_decide(core);
+}
+
+void recovery_on_settled(struct core *core, uint32_t from)
+{
+    if (!rankset_add(&core->settled_peers, from)) {
+        core->broken = true;
+    }
+}
+
+bool recovery_all_settled(const struct core *core)
+{
+    if (core->large) {
+        return core->tally.all_settled;
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        if (!rankset_has(&core->settled_peers, rank)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,456 @@
+/* view_change.c - entering a view, and learning what its members have.
+ *
+ * PROTOCOL.md, *Entering*.  A view moves keys: some have a new chair, some an owner
+ * that is no member any more.  The chair of such a key is *frozen* on it until every
+ * member has REPORTed what it owns, what it has consumed and what it has accepted of
+ * the keys that moved; then it decides from the reports, and from nothing else:
+ *
+ *   a result that somebody has          its owner stays; who has the bytes serves
+ *   a task that somebody runs           that rank is the owner
+ *   once, accepted for a member         nobody started it: it is decided anew
+ *   once, accepted for one who left     it may have run: MAYBE
+ *   once, nothing found                 silence.c says what that proves
+ *
+ * Where members are many, only chairs that there is something to tell are told
+ * (tally.c).
+ *
+ * Keys that did not move go on without a pause.  Everything that was asked is asked
+ * again in the new view: askers re-send their motions, so a chair keeps nothing of the
+ * old one.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Which keys are concerned ----------------------------------------------------- */
+
+/* Has the key had another chair since the last view that everyone settled? */
+bool epoch_moved(const struct core *core, const struct task *task)
+{
+    if (core->past_count > 0 && hash_has(&task->hash, MOOT_HASH_CANDIDATES)) {
+        return true; /* not every rank can tell: all of them treat it as moved */
+    }
+    for (uint32_t i = 0; i < core->past_count && !MUTANT(NOHIST); i++) {
+        if (placement_chair(&task->hash, &core->past[i].members, task->candidates) !=
+            task->chair) {
+            return true;
+        }
+    }
+    if (MUTANT(NOHIST) && core->past_count > 0) {
+        const struct past *last = &core->past[core->past_count - 1];
+        return placement_chair(&task->hash, &last->members, task->candidates) !=
+               task->chair;
+    }
+    return false;
+}
+
+static bool left(const struct core *core, uint32_t rank)
+{
+    return rank < core->size && !rankset_has(&core->members, rank);
+}
+
+/* --- What the members are told ---------------------------------------------------- */
+
+struct outgoing {
+    uint32_t to;
+    struct message_entry entry;
+};
+
+static void mail_add(struct core *core, struct mail *mail, uint32_t to,
+                     struct message_entry entry)
+{
+    if (to == core->rank) {
+        recovery_note(core, core->rank, &entry);
+    } else if (core_grow(core, &mail->items, &mail->room, mail->count + 1,
+                         sizeof(*mail->items))) {
+        mail->items[mail->count++] = (struct outgoing){to, entry};
+    }
+}
+
+/* Who does not know the candidates does not know the chair: everyone is told. */
+static void mail_to_chair(struct core *core, struct mail *mail, const struct task *task,
+                          struct message_entry entry)
+{
+    if (!task->finder) {
+        mail_add(core, mail, task->chair, entry);
+        return;
+    }
+    FOR_MEMBERS(core, rank) { mail_add(core, mail, rank, entry); }
+}
+
+static void report_task(struct core *core, struct mail *mail, const struct task *task,
+                        bool moved)
+{
+    struct message_entry entry = {.hash = task->hash,
+                                  .evidence = (enum evidence)task->evidence};
+    bool runs = task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING;
+    if (runs && moved && !MUTANT(NOOWNREP)) {
+        entry.what = REPORT_OWN;
+        entry.owner = core->rank;
+        mail_to_chair(core, mail, task, entry);
+    } else if (task->have != CORE_HAVE_NOTHING && (moved || left(core, task->owner))) {
+        entry.what = REPORT_RESULT;
+        entry.owner = task->owner;
+        entry.has_payload = task->have == CORE_HAVE_DATA;
+        mail_to_chair(core, mail, task, entry);
+    } else if (task->lost) {
+        entry.what = REPORT_LOST;
+        mail_to_chair(core, mail, task, entry);
+    } else if (task->seen && !MUTANT(UNSEEN)) {
+        entry.what = REPORT_SEEN;
+        mail_to_chair(core, mail, task, entry);
+    }
+    if (task->maybe) {
+        entry.what = REPORT_MAYBE;
+        entry.epoch = seldom(task)->accepted_epoch;
+        mail_to_chair(core, mail, task, entry);
+    } else if (seldom(task)->accepted != NOBODY &&
+               (moved || left(core, seldom(task)->accepted))) {
+        entry.what = REPORT_ACCEPTED;
+        entry.owner = seldom(task)->accepted;
+        entry.epoch = seldom(task)->accepted_epoch;
+        mail_to_chair(core, mail, task, entry);
+    }
+}
+
+static int by_addressee(const void *a, const void *b)
+{
+    const struct outgoing *left_item = a, *right_item = b;
+    if (left_item->to != right_item->to) {
+        return left_item->to < right_item->to ? -1 : 1;
+    }
+    return hash_compare(&left_item->entry.hash, &right_item->entry.hash);
+}
+
+static void send_report(struct core *core, uint32_t to, const struct outgoing *items,
+                        uint32_t count)
+{
+    do {
+        uint32_t part = count < LIMIT_REPORT_ENTRIES ? count : LIMIT_REPORT_ENTRIES;
+        struct message_entry *entries = out_borrow(core, (part + 1) * sizeof(*entries));
+        struct message *message = out_send(core, to, MESSAGE_REPORT, NULL);
+        if (entries == NULL || message == NULL) {
+            return;
+        }
+        for (uint32_t i = 0; i < part; i++) {
+            entries[i] = items[i].entry;
+        }
+        items = count > 0 ? items + part : NULL;
+        count -= part;
+        message->u.report = (struct message_report){
+            .last = count == 0, .count = part, .entry = entries};
+        out_note(core, CORE_POINT_REPORT_SENT, NULL, to, EVIDENCE_NONE);
+    } while (count > 0);
+    out_note(core, CORE_POINT_REPORT_SENT, NULL, to, EVIDENCE_NONE);
+}
+
+/* Large views: only chairs that there is something to tell hear of it directly. */
+static void send_some(struct core *core, const struct mail *mail)
+{
+    uint32_t chairs = 0;
+    for (uint32_t first = 0, end; first < mail->count; first = end) {
+        for (end = first + 1; end < mail->count; end++) {
+            if (mail->items[end].to != mail->items[first].to) {
+                break;
+            }
+        }
+        send_report(core, mail->items[first].to, mail->items + first, end - first);
+        chairs++;
+    }
+    tally_reports_sent(core, chairs);
+}
+
+/* Small views: everyone hears from everyone, if only that there is nothing. */
+static void send_all(struct core *core, const struct mail *mail)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        uint32_t first = 0;
+        while (first < mail->count && mail->items[first].to < rank) {
+            first++;
+        }
+        uint32_t end = first;
+        while (end < mail->count && mail->items[end].to == rank) {
+            end++;
+        }
+        if (rank != core->rank) {
+            const struct outgoing *items =
+                mail->items != NULL ? mail->items + first : NULL;
+            send_report(core, rank, items, end - first);
+        }
+    }
+}
+
+static void send_mail(struct core *core, struct mail *mail)
+{
+    if (mail->count > 0) {
+        qsort(mail->items, mail->count, sizeof(*mail->items), by_addressee);
+    }
+    if (core->large) {
+        send_some(core, mail);
+    } else {
+        send_all(core, mail);
+    }
+    free(mail->items);
+    *mail = (struct mail){0};
+}
+
+/* --- Entering --------------------------------------------------------------------- */
+
+static void reset_docket(struct docket *docket, bool *unfinished_ballot)
+{
+    *unfinished_ballot =
+        docket->balloting && (!docket->reaccepting || MUTANT(DROPREACC));
+    docket->asker_count = 0;
+    rankset_release(&docket->never);
+    rankset_release(&docket->acks);
+    docket->seek_sent = false;
+    docket->balloting = false;
+    docket->reaccepting = false;
+    docket->winner = NOBODY;
+    docket->evidence = EVIDENCE_NONE;
+    docket->undecided = false;
+    docket->bound_at = 0;
+}
+
+static void enter_as_chair(struct core *core, struct task *task, bool moved,
+                           bool unfinished_ballot)
+{
+    bool mine = task->chair == core->rank || task->finder;
+    bool undecided = task->frozen && task->rec == NOBODY; /* by the view before */
+    drop_touch(core, task);
+    if (!mine || moved) {
+        task->rec = NOBODY;
+        task->frozen = mine;
+    } else if (left(core, task->rec) || unfinished_ballot || undecided) {
+        task->rec = NOBODY;
+        task->frozen = !MUTANT(NOFREEZEDEAD);
+    } else {
+        task->frozen = false;
+    }
+}
+
+/* The bytes went with their owner. */
+static void lose_bare(const struct core *core, struct task *task)
+{
+    if (task->have == CORE_HAVE_BARE && left(core, task->owner)) {
+        task->have = CORE_HAVE_NOTHING;
+        task->owner = NOBODY;
+        task->seen = true;
+        task->lost = (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
+    }
+}
+
+static void enter_task(struct core *core, struct task *task, struct mail *mail)
+{
+    bool unfinished_ballot = false;
+    if (task->docket != NULL) {
+        reset_docket(task->docket, &unfinished_ballot);
+    }
+    struct seldom *of_task = task->seldom;
+    if (of_task != NULL) {
+        rankset_release(&of_task->seekers);
+    }
+    if (of_task != NULL && of_task->recovery != NULL) {
+        rankset_release(&of_task->recovery->at);
+        free(of_task->recovery);
+        of_task->recovery = NULL;
+    }
+    task->asked = false;
+    task->pulled = false;
+    task->cancel_told = task->cancel_agreed = false;
+    task->said = task->heard = 0;
+    task->chair = chair_or_keeper(&core->members, &task->hash, task->candidates);
+    bool moved = epoch_moved(core, task);
+    bool leaving = drop_is_leaving(core, task);
+    if (!leaving) {
+        report_task(core, mail, task, moved);
+    }
+    enter_as_chair(core, task, moved, unfinished_ballot);
+    if (!leaving) {
+        lose_bare(core, task);
+    }
+}
+
+static void ask_again(struct core *core, struct task *task)
+{
+    if (task->own != CORE_OWN_NONE || drop_is_leaving(core, task) || MUTANT(NOREASK)) {
+        return;
+    }
+    if (task->needs_done + task->needs_data > 0) {
+        asker_consider(core, task);
+    } else if (task->held && task->have == CORE_HAVE_NOTHING &&
+               task->chair != core->rank &&
+               (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT))) {
+        pending_owe(core, task);
+    }
+}
+
+static bool grow_peers(struct core *core, const struct view *view)
+{
+    for (uint32_t i = 0; i < view->newcomer_count; i++) {
+        const struct message_newcomer *newcomer = &view->newcomers[i];
+        if (newcomer->rank < core->size && core->uids[newcomer->rank] != 0) {
+            continue;
+        }
+        if (!core_make_room(core, newcomer->rank + 1)) {
+            return false;
+        }
+        core->uids[newcomer->rank] = newcomer->uid;
+        core->hosts[newcomer->rank] = newcomer->host;
+        if (newcomer->uid == core->uid) {
+            core->rank = newcomer->rank;
+            core->first_size = view->newcomers[0].rank; /* the view names them all */
+        }
+    }
+    return true;
+}
+
+bool epoch_take_newcomers(struct core *core, const struct view *view)
+{
+    return grow_peers(core, view);
+}
+
+static void forget_removed(struct core *core)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        struct peer *peer =
+            detect_watches(core) ? peer_of(core, rank) : core->peers[rank];
+        if (peer == NULL) {
+            continue;
+        }
+        peer->swept = false;
+        peer->wins = 0;
+        rankset_release(&peer->suspects);
+        if (!rankset_has(&core->members, rank)) {
+            peer->announced_count = peer->open_count = 0;
+            peer->state.closed = true; /* it says nothing more */
+        } else {
+            peer->heard_ns =
+                core->now_ns > peer->heard_ns ? core->now_ns : peer->heard_ns;
+        }
+        for (uint32_t i = 0; i < peer->announced_count; i++) {
+            peer->announced[i].wanted = false; /* no answer crosses epochs */
+        }
+    }
+}
+
+static void reset_epoch(struct core *core)
+{
+    core->settled = false;
+    core->voted_next = false;
+    core->entered_ns = core->watched_ns = core->now_ns;
+    core->lacked_ns = 0;
+    core->reaccepting = 0;
+    rankset_release(&core->reported);
+    rankset_release(&core->settled_peers);
+    rankset_release(&core->suspects);
+    core->undecided_docket.undecided_next = &core->undecided;
+    core->undecided_docket.undecided_prev = &core->undecided;
+    core->bounds.count = 0;
+    core->votes_tested = &core->undecided;
+    core->yields_ns = 0;
+    core->knowledge_wide = true;
+    core->state_ever = false; /* the newcomers have heard nothing */
+    core->poll.open = core->poll.visited = core->poll.matched = false;
+    for (int type = 0; type < MESSAGE_TYPE_END; type++) {
+        core->sent_before[type] = core->stats.sent[type];
+        core->received_before[type] = core->stats.received[type];
+    }
+}
+
+static bool take_view(struct core *core, const struct view *view)
+{
+    core->epoch = view->epoch;
+    if (!rankset_copy(&core->members, &view->members) ||
+        !rankset_merge(&core->retired, &view->left) || !view_take_past(core, view)) {
+        core->broken = true;
+        return false;
+    }
+    core->member_count = rankset_count(&core->members);
+    if (!committee_take(core)) {
+        return false;
+    }
+    core_name_view(core);
+    spread_enter(core);
+    census_reset(core);
+    return true;
+}
+
+void epoch_enter(struct core *core, const struct view *view)
+{
+    assert(view->epoch > core->epoch);
+    bool newcomer = core->epoch == 0;
+    out_note(core, CORE_POINT_VIEW_ENTER, NULL, NOBODY, EVIDENCE_NONE);
+    stub_expand_all(core);
+    if (core->broken || !grow_peers(core, view) || !take_view(core, view)) {
+        core->broken = true;
+        return;
+    }
+    reset_epoch(core);
+    leave_enter_view(core);
+    forget_removed(core);
+    silence_note_losses(core, newcomer);
+    core->entering = true;
+    struct core_output *output = out_add(core, CORE_OUT_VIEW, NULL);
+    if (output != NULL) {
+        output->u.view.epoch = core->epoch;
+        output->u.view.members = &core->members;
+    }
+    scope_enter_view(core, view);
+    if (core->large) {
+        tally_enter(core);
+    }
+    free(core->mail.items);
+    core->mail = (struct mail){0};
+    core->mail_waits = true;
+    drop_enter_view(core);
+    for (size_t i = 0; i < core->slot_count; i++) {
+        if (core->slots[i] != NULL) {
+            enter_task(core, core->slots[i], &core->mail);
+        }
+    }
+    epoch_reports_ready(core);
+    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
+        if (core->slots[i] != NULL) {
+            ask_again(core, core->slots[i]);
+            serve_decide_again(core, core->slots[i]);
+            cancel_enter_view(core, core->slots[i]);
+        }
+    }
+    core->entering = false;
+    if (core->mail_waits) {
+        drop_doubt(core);
+    } else if (!core->large) {
+        recovery_reported(core, core->rank);
+    }
+}
+
+/* --- What was leaving ------------------------------------------------------------ */
+
+void epoch_report_chunk(struct core *core, const struct lane *lane,
+                        const struct chunk *chunk)
+{
+    for (uint32_t i = 0; core->mail_waits && i < chunk->count; i++) {
+        struct task *task = lane_task(core, lane, chunk->first + i);
+        if (task != NULL) {
+            drop_touch(core, task);
+            report_task(core, &core->mail, task, epoch_moved(core, task));
+            lose_bare(core, task);
+            ask_again(core, task);
+        }
+    }
+}
+
+void epoch_reports_ready(struct core *core)
+{
+    if (!core->mail_waits || core->drop.leaving > 0) {
+        return;
+    }
+    core->mail_waits = false;
+    send_mail(core, &core->mail);
+    if (!core->entering && !core->large) {
+        recovery_reported(core, core->rank);
+    }
+}

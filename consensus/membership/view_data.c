@@ -1,0 +1,148 @@
+/* view_data.c - views as values: made, copied, sent, and the past that they carry. */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+
+void view_release(struct view *view)
+{
+    for (uint32_t i = 0; i < view->past_count; i++) {
+        rankset_release(&view->past[i].members);
+    }
+    free(view->past);
+    free(view->newcomers);
+    rankset_release(&view->members);
+    rankset_release(&view->left);
+    *view = (struct view){0};
+}
+
+bool view_add_past(struct view *view, uint64_t epoch, const struct rankset *members)
+{
+    struct past *grown =
+        realloc(view->past, (view->past_count + 1) * sizeof(*view->past));
+    if (grown == NULL) {
+        return false;
+    }
+    view->past = grown;
+    view->past[view->past_count] = (struct past){.epoch = epoch};
+    view->past_count++;
+    return rankset_copy(&view->past[view->past_count - 1].members, members);
+}
+
+bool view_add_newcomer(struct view *view, struct message_newcomer newcomer)
+{
+    struct message_newcomer *grown =
+        realloc(view->newcomers, (view->newcomer_count + 1) * sizeof(*grown));
+    if (grown == NULL) {
+        return false;
+    }
+    view->newcomers = grown;
+    view->newcomers[view->newcomer_count++] = newcomer;
+    return true;
+}
+
+bool view_add_former_newcomers(const struct core *core, struct view *view)
+{
+    bool good = true;
+    for (uint32_t rank = core->first_size; good && rank < core->size; rank++) {
+        good =
+            view_add_newcomer(view, (struct message_newcomer){.rank = rank,
+                                                              .host = core->hosts[rank],
+                                                              .uid = core->uids[rank]});
+    }
+    return good;
+}
+
+static bool are_known(const struct core *core, const struct message_view *message,
+                      const struct rankset *ranks)
+{
+    for (uint32_t rank = rankset_next(ranks, 0); rank != NOBODY;
+         rank = rankset_next(ranks, rank + 1)) {
+        bool known = rank < core->size;
+        for (uint32_t i = 0; !known && i < message->newcomers; i++) {
+            known = message->newcomer[i].rank == rank;
+        }
+        if (!known) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool view_is_known(const struct core *core, const struct message_view *message)
+{
+    bool known = are_known(core, message, message->members);
+    for (uint32_t i = 0; known && i < message->history; i++) {
+        known = are_known(core, message, message->past[i].members);
+    }
+    return known;
+}
+
+bool view_from_message(struct view *view, const struct message_view *message)
+{
+    *view = (struct view){.epoch = message->epoch};
+    bool good = rankset_copy(&view->members, message->members) &&
+                (message->left == NULL || rankset_copy(&view->left, message->left));
+    for (uint32_t i = 0; good && i < message->history; i++) {
+        good = view_add_past(view, message->past[i].epoch, message->past[i].members);
+    }
+    for (uint32_t i = 0; good && i < message->newcomers; i++) {
+        good = view_add_newcomer(view, message->newcomer[i]);
+    }
+    if (!good) {
+        view_release(view);
+    }
+    return good;
+}
+
+const struct message_view *view_to_message(struct core *core, const struct view *view)
+{
+    struct message_view *message = out_borrow(core, sizeof(*message));
+    struct message_past *past =
+        out_borrow(core, (view->past_count + 1) * sizeof(*past));
+    struct message_newcomer *newcomers =
+        out_borrow(core, (view->newcomer_count + 1) * sizeof(*newcomers));
+    if (core->broken) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < view->past_count; i++) {
+        past[i] = (struct message_past){view->past[i].epoch,
+                                        out_copy_set(core, &view->past[i].members)};
+    }
+    for (uint32_t i = 0; i < view->newcomer_count; i++) {
+        newcomers[i] = view->newcomers[i];
+    }
+    *message = (struct message_view){
+        .epoch = view->epoch,
+        .members = out_copy_set(core, &view->members),
+        .newcomers = view->newcomer_count,
+        .newcomer = newcomers,
+        .history = view->past_count,
+        .left = rankset_empty(&view->left) ? NULL : out_copy_set(core, &view->left),
+        .past = past};
+    return message;
+}
+
+bool view_take_past(struct core *core, const struct view *view)
+{
+    struct view copy = {0};
+    for (uint32_t i = 0; i < view->past_count; i++) {
+        if (!view_add_past(&copy, view->past[i].epoch, &view->past[i].members)) {
+            view_release(&copy);
+            return false;
+        }
+    }
+    view_forget_past(core);
+    core->past = copy.past;
+    core->past_count = copy.past_count;
+    return true;
+}
+
+void view_forget_past(struct core *core)
+{
+    for (uint32_t i = 0; i < core->past_count; i++) {
+        rankset_release(&core->past[i].members);
+    }
+    free(core->past);
+    core->past = NULL;
+    core->past_count = 0;
+}

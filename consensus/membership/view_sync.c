@@ -1,0 +1,201 @@
+/* view_sync.c - learning what was decided: entering, telling who is behind, fences,
+ * and who asks to be let in.
+ *
+ * A decision is accepted from members of one's own view only.  A member that speaks
+ * from an older view is told the present one; a rank that is no member any more is told
+ * that it is fenced.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+
+static void forget_slot(struct core *core)
+{
+    struct paxos *paxos = &core->paxos;
+    view_release(&paxos->value);
+    view_release(&paxos->pending);
+    view_release(&paxos->proposal);
+    rankset_release(&paxos->voices);
+    rankset_release(&paxos->listed);
+    paxos->promised = paxos->accepted = paxos->ballot = paxos->best = 0;
+    paxos->pending_ballot = 0;
+    paxos->phase = PAXOS_IDLE;
+    paxos->cause_since_ns = CORE_NEVER;
+}
+
+static void drop_joined(struct core *core, const struct view *view)
+{
+    struct paxos *paxos = &core->paxos;
+    for (uint32_t i = paxos->joiner_count; i-- > 0;) {
+        for (uint32_t n = 0; n < view->newcomer_count; n++) {
+            if (view->newcomers[n].uid == paxos->joiners[i].uid) {
+                paxos->joiners[i] = paxos->joiners[--paxos->joiner_count];
+                break;
+            }
+        }
+    }
+}
+
+void view_release_slot(struct core *core)
+{
+    forget_slot(core);
+    free(core->paxos.joiners);
+    view_forget_past(core);
+}
+
+void view_enter(struct core *core, const struct view *view)
+{
+    if (view->epoch <= core->epoch) {
+        return;
+    }
+    if (core->epoch == 0 && !epoch_take_newcomers(core, view)) {
+        core->broken = true; /* a newcomer learns its rank by it */
+        return;
+    }
+    if (!rankset_has(&view->members, core->rank)) {
+        if (core->rank != NOBODY) {
+            view_fence(core, view->epoch, false);
+        }
+        return;
+    }
+    drop_joined(core, view);
+    struct view copy = *view; /* the slot's own copy may be the argument */
+    forget_slot(core);
+    epoch_enter(core, &copy);
+}
+
+void view_on_view(struct core *core, const struct message_view *message)
+{
+    struct view view;
+    if (message->epoch <= core->epoch) {
+        return;
+    }
+    if (!view_is_known(core, message)) {
+        core->stats.refused++;
+        return;
+    }
+    if (!view_from_message(&view, message)) {
+        core->broken = true;
+        return;
+    }
+    view_enter(core, &view);
+    view_release(&view);
+}
+
+const struct message_view *view_present(struct core *core)
+{
+    struct view view = {.epoch = core->epoch};
+    bool good = rankset_copy(&view.members, &core->members) &&
+                rankset_copy(&view.left, &core->retired);
+    for (uint32_t i = 0; good && i < core->past_count; i++) {
+        good = view_add_past(&view, core->past[i].epoch, &core->past[i].members);
+    }
+    good = good && view_add_former_newcomers(core, &view);
+    core->broken |= !good;
+    const struct message_view *value = good ? view_to_message(core, &view) : NULL;
+    view_release(&view);
+    return value;
+}
+
+/* A member that is still in an older view is told the present one. */
+void view_tell(struct core *core, uint32_t to)
+{
+    struct peer *peer = peer_of(core, to);
+    if (core->now_ns < peer->told_view_ns) {
+        return;
+    }
+    peer->told_view_ns = add_ns(core->now_ns, core->options.heartbeat_ns);
+    const struct message_view *value = view_present(core);
+    struct message *message =
+        value != NULL ? out_send(core, to, MESSAGE_VIEW, NULL) : NULL;
+    if (message != NULL) {
+        message->u.view = *value;
+    }
+}
+
+void view_fence(struct core *core, uint64_t epoch, bool refused)
+{
+    if (core->fenced || epoch <= core->epoch || (refused && core->epoch > 0)) {
+        return;
+    }
+    if (core->leave.ready) {
+        leave_done(core);
+        return;
+    }
+    core->fenced = true;
+    struct core_output *output = out_add(core, CORE_OUT_FENCED, NULL);
+    if (output != NULL) {
+        output->u.fenced.code = refused ? MOOT_ERR_UNSUPPORTED : MOOT_ERR_FENCED;
+    }
+}
+
+/* It was let in and removed again before it knew. */
+static void tell_removed(struct core *core, uint32_t rank)
+{
+    struct message *message = out_send(core, rank, MESSAGE_FENCED, NULL);
+    if (message != NULL) {
+        message->u.fenced.epoch = core->epoch;
+    }
+}
+
+/* It has no rank, so the host sends the answer to whoever asked. */
+static void refuse(struct core *core, uint64_t uid)
+{
+    struct core_output *output = out_add(core, CORE_OUT_REFUSE, NULL);
+    if (output != NULL) {
+        output->u.refuse.uid = uid;
+        output->u.refuse.message =
+            (struct message){.type = MESSAGE_FENCED,
+                             .epoch = core->epoch,
+                             .view_id = core->view_id,
+                             .u.fenced = {.epoch = core->epoch, .refused = true}};
+    }
+}
+
+/* Every view names all newcomers so far, so their number is bounded. */
+static bool may_grow(const struct core *core)
+{
+    uint32_t newcomers = core->size - core->first_size + core->paxos.joiner_count;
+    return core->options.joinable && newcomers < LIMIT_NEWCOMERS &&
+           core->size + core->paxos.joiner_count < LIMIT_RANKS;
+}
+
+static void pass_to_committee(struct core *core, const struct message_join *join)
+{
+    FOR_COMMITTEE(core, rank)
+    {
+        struct message *message = out_send(core, rank, MESSAGE_JOIN, NULL);
+        if (message != NULL) {
+            message->u.join = *join;
+        }
+    }
+}
+
+void view_on_join(struct core *core, const struct message_join *join)
+{
+    struct paxos *paxos = &core->paxos;
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (core->uids[rank] == join->uid) {
+            if (rankset_has(&core->members, rank)) {
+                view_tell(core, rank);
+            } else {
+                tell_removed(core, rank);
+            }
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < paxos->joiner_count; i++) {
+        if (paxos->joiners[i].uid == join->uid) {
+            return;
+        }
+    }
+    if (!may_grow(core)) {
+        refuse(core, join->uid);
+    } else if (!committee_serves(core)) {
+        pass_to_committee(core, join);
+    } else if (core_grow(core, &paxos->joiners, &paxos->joiner_room,
+                         paxos->joiner_count + 1, sizeof(*paxos->joiners))) {
+        paxos->joiners[paxos->joiner_count++] =
+            (struct message_newcomer){.uid = join->uid, .host = join->host};
+    }
+}

@@ -1,0 +1,355 @@
+/* ask.c - wanting a result: needs, motions, pulls.
+ *
+ * T3: who needs a result and has not got it sends the chair a motion.  T3a: it holds
+ * the motion back while a push can be expected, because ranks that agree are pushed
+ * what they need (pending.c).  Whatever nobody can know to push is asked for at once.
+ *
+ * T1a, for tasks that nobody waits for: a plain task's chair yields it unasked for only
+ * when the chair has closed, so that is when its holders tell it, and only about the
+ * tasks that gossip does not say it holds.
+ */
+#include "consensus/state/core_state.h"
+
+/* --- Needs ----------------------------------------------------------------------- */
+
+void asker_add_need(struct core *core, struct task *task, enum want want)
+{
+    drop_touch(core, task);
+    if (want == WANT_DATA) {
+        task->needs_data++;
+    } else {
+        task->needs_done++;
+    }
+    core->open_needs++;
+}
+
+HOT void asker_drop_need(struct core *core, struct task *task, enum want want)
+{
+    uint32_t *needs = want == WANT_DATA ? &task->needs_data : &task->needs_done;
+    assert(*needs > 0 && core->open_needs > 0);
+    (*needs)--;
+    core->open_needs--;
+    bool tells = task->owed && task->held; /* its chair is to know of a holder (T1a) */
+    if (task->needs_done + task->needs_data == 0 && !tells) {
+        pending_forget(task);
+        drop_count(core, task);
+    }
+}
+
+static uint64_t bound_of(const struct core *core, const struct core_event *event,
+                         const struct task *task)
+{
+    if (!event->u.need.by_task) {
+        return MUTANT(NOLACK) && task->position == 0 ? NEED_NONE : task->position;
+    }
+    const struct task *waiter = table_find(core, &event->u.need.waiter);
+    return waiter != NULL ? waiter->need : NEED_NONE;
+}
+
+int asker_need(struct core *core, const struct core_event *event)
+{
+    enum want want = event->u.need.want;
+    if (scope_is_dropped(core, &event->hash)) {
+        return MOOT_ERR_SCOPE_CLOSED;
+    }
+    if (drop_once_is_gone(core, &event->hash)) {
+        return MOOT_ERR_RESULT_LOST;
+    }
+    struct task *task = event_enter(core, event);
+    if (task == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    if (want != WANT_DONE && want != WANT_DATA) {
+        return MOOT_ERR_INVALID;
+    }
+    task->lane_needs++;
+    asker_add_need(core, task, want);
+    if (!event->u.need.by_task) {
+        core->last_wait = task;
+        graph_lane_waits(core, task);
+    }
+    bool here = want == WANT_DATA ? task->have == CORE_HAVE_DATA
+                                  : task->have != CORE_HAVE_NOTHING;
+    if (here) {
+        struct core_output *output = out_add(core, CORE_OUT_DONE, task);
+        if (output != NULL) {
+            output->u.done.data = task->have == CORE_HAVE_DATA;
+        }
+        return MOOT_OK;
+    }
+    task->verdict = false;
+    demand_pass_on(core, task, bound_of(core, event, task), false);
+    asker_consider(core, task);
+    return MOOT_OK;
+}
+
+int asker_unneed(struct core *core, const struct core_event *event)
+{
+    enum want want = event->u.need.want;
+    struct task *task = event_find(core, event);
+    if (task == NULL && scope_is_dropped(core, &event->hash)) {
+        return MOOT_OK; /* its end was told with a verdict */
+    }
+    if (task == NULL || task->lane_needs == 0 ||
+        (want == WANT_DATA ? task->needs_data : task->needs_done) == 0) {
+        return MOOT_ERR_STATE;
+    }
+    task->lane_needs--;
+    if (task->lane_needs == 0 && core->last_wait == task) {
+        core->last_wait = NULL;
+    }
+    asker_drop_need(core, task, want);
+    drop_news(core);
+    return MOOT_OK;
+}
+
+bool asker_wants(const struct task *task)
+{
+    return task->needs_done + task->needs_data > 0 && !task_satisfied(task);
+}
+
+/* --- Motions and pulls ----------------------------------------------------------- */
+
+static enum want present_want(const struct task *task)
+{
+    if (task->needs_data > 0) {
+        return WANT_DATA;
+    }
+    return task->needs_done > 0 ? WANT_DONE : WANT_NOTHING;
+}
+
+/* The message is whole before the note is put out: outputs move when more are added. */
+static bool send_motion(struct core *core, struct task *task, uint32_t to,
+                        enum want want, bool final)
+{
+    struct message *message = out_send(core, to, MESSAGE_MOTION, task);
+    if (message == NULL) {
+        return false;
+    }
+    bool portable = task->held && seldom(task)->spec != NULL;
+    message->u.motion = (struct message_motion){
+        .holds = task->held,
+        .hint = task->held && (task->flags & CORE_TASK_HINT) != 0,
+        .final = final,
+        .want = want,
+        .need = want == WANT_NOTHING ? NEED_NONE : task->need,
+        .len = core->roll_len,
+        .scope = task->scope != NULL ? task->scope->hash : (moot_hash){{0}},
+        .candidates = task->candidates, /* known by spec, or by referral */
+        .spec =
+            portable && !roll_knows_holder(core, task, to) ? seldom(task)->spec : NULL,
+    };
+    core->stats.motions_sent++;
+    out_note(core, CORE_POINT_MOTION_SENT, task, to, EVIDENCE_NONE);
+    return true;
+}
+
+void asker_send_motion(struct core *core, struct task *task, uint32_t to)
+{
+    if (to == core->rank) {
+        chair_local_ask(core, task);
+        return;
+    }
+    assert(!task->pending);
+    enum want want = present_want(task);
+    if (!send_motion(core, task, to, want, false)) {
+        return;
+    }
+    task->asked = true;
+    task->asked_want = (uint8_t)want;
+    task->at.asked_need = want == WANT_NOTHING ? NEED_NONE : task->need;
+}
+
+static void pull(struct core *core, struct task *task)
+{
+    if (!task->pulled && !MUTANT(NOPULL) &&
+        out_send(core, task->owner, MESSAGE_PULL, task) != NULL) {
+        task->pulled = true;
+        core->stats.pulls_sent++;
+    }
+}
+
+/* T3a: what nobody can know to push. */
+static bool asks_at_once(const struct task *task)
+{
+    return !task->held || MUTANT(ASKANYWAY) ||
+           (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT)) != 0;
+}
+
+HOT void asker_consider(struct core *core, struct task *task)
+{
+    if (!asker_wants(task) || task->own != CORE_OWN_NONE) {
+        return;
+    }
+    if (task->chair == NOBODY) {
+        return; /* a newcomer, which is in no view yet */
+    }
+    if (task->have == CORE_HAVE_BARE && rankset_has(&core->members, task->owner)) {
+        pull(core, task);
+        return; /* an owner that has left is not asked: the chair knows who has them */
+    }
+    bool told = task->asked && task->asked_want >= present_want(task) &&
+                task->at.asked_need <= task->need;
+    if (told) {
+        return;
+    }
+    if (task->chair == core->rank) {
+        pending_forget(task); /* it had another chair */
+        task->asked = true;
+        task->asked_want = (uint8_t)present_want(task);
+        task->at.asked_need = task->need;
+        chair_local_ask(core, task);
+    } else if (task->asked) {
+        asker_send_motion(core, task, task->chair);
+    } else if (asks_at_once(task)) {
+        pending_owe(core, task); /* a spawn and its wait share one motion */
+    } else {
+        pending_add(core, task);
+    }
+}
+
+/* --- Seeks and refers ---------------------------------------------------------- */
+
+void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker)
+{
+    (void)send_motion(core, task, seeker, WANT_NOTHING, !task->held);
+}
+
+/* A closed rank may still run the parent of a nested task, after a death a second time,
+ * and spawn it then. */
+bool asker_never_will_hold(const struct core *core, const struct task *task)
+{
+    bool nested = hash_has(&task->hash, MOOT_HASH_NESTED);
+    return task->declined || ((core->closed || scope_is_closed(core, task)) && !nested);
+}
+
+void asker_on_seek(struct core *core, uint32_t from, struct task *task)
+{
+    if (task->held || asker_never_will_hold(core, task)) {
+        asker_answer_seek(core, task, from);
+    } else if (!rankset_add(&seldom_of(core, task)->seekers, from)) {
+        core->broken = true;
+    }
+}
+
+void asker_answer_seeks(struct core *core, struct task *task)
+{
+    for (uint32_t rank = rankset_next(&seldom(task)->seekers, 0); rank != NOBODY;
+         rank = rankset_next(&seldom(task)->seekers, rank + 1)) {
+        asker_answer_seek(core, task, rank);
+    }
+    if (task->seldom != NULL) {
+        rankset_release(&task->seldom->seekers);
+    }
+}
+
+void asker_answer_all_seeks(struct core *core)
+{
+    for (size_t i = 0; i < core->slot_count; i++) {
+        struct task *task = !is_stub(core->slots[i]) ? core->slots[i] : NULL;
+        if (task != NULL && (task->held || asker_never_will_hold(core, task))) {
+            asker_answer_seeks(core, task);
+        }
+    }
+}
+
+void asker_on_refer(struct core *core, struct task *task,
+                    const struct message_refer *refer)
+{
+    if (!task->finder || refer->candidates == NULL) {
+        return;
+    }
+    if (!task_learn_candidates(core, task, refer->candidates)) {
+        return;
+    }
+    cancel_pass_on(core, task);
+    asker_consider(core, task);
+}
+
+/* --- T1a ----------------------------------------------------------------------- */
+
+static void sweep_towards(struct core *core, uint32_t rank)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        const struct lane *lane = &core->lanes[i];
+        for (uint64_t at = 0; at < lane->len; at++) {
+            void *known = lane_known(lane, at + 1);
+            const struct stub *stub = is_stub(known) ? known : NULL;
+            if (stub != NULL &&
+                (stub->chair != rank || roll_knows_place(core, stub->place, rank))) {
+                continue;
+            }
+            struct task *task = stub_seen(core, known);
+            bool pending = task != NULL && task->pending && MUTANT(LEAVEPENDING);
+            if (task != NULL && task->chair == rank && !task->asked && !pending &&
+                task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
+                !roll_knows_holder(core, task, rank)) {
+                /* A need that is held back may end before its motion goes out. */
+                pending_forget(task);
+                asker_send_motion(core, task, rank);
+            }
+        }
+    }
+}
+
+void asker_sweep(struct core *core)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        struct peer *peer = peer_of(core, rank);
+        if (rank == core->rank || peer->swept || !peer->state.closed) {
+            continue;
+        }
+        if (core->options.mode == CORE_REPAIR && !MUTANT(NOSWEEP)) {
+            if (!roll_resolved(core, rank)) {
+                continue;
+            }
+            sweep_towards(core, rank);
+        }
+        peer->swept = true;
+    }
+}
+
+/* Who may not own it passes it on to those who may. */
+static void tell_candidates(struct core *core, struct task *task)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        struct message *message =
+            rankset_has(task->candidates, rank) && rank != task->chair
+                ? out_send(core, rank, MESSAGE_RESOLVE, task)
+                : NULL;
+        if (message != NULL) {
+            message->u.resolve.what = RESOLVE_TELL;
+        }
+    }
+}
+
+void asker_tell(struct core *core, struct task *task)
+{
+    if (task->held && task->candidates != NULL &&
+        !rankset_has(task->candidates, core->rank)) {
+        tell_candidates(core, task);
+        return;
+    }
+    if (task->held && task->chair != core->rank && !task->asked &&
+        task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE) {
+        pending_forget(task);
+        asker_send_motion(core, task, task->chair);
+    }
+}
+
+bool asker_swept(const struct core *core)
+{
+    if (census_is_on(core)) {
+        return core->state_sent.closed; /* the census is made of messages alone */
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        const struct peer *peer = peer_seen(core, rank);
+        if (rank != core->rank && peer->state.closed && !peer->swept) {
+            return false;
+        }
+    }
+    return core->member_count == 1 || core->state_sent.closed;
+}

@@ -1,0 +1,130 @@
+/* cancel.c - the way of a cancel to whoever decides.
+ *
+ * PROTOCOL.md, "Cancel".  A task ends cancelled if its owner has not started it; so the
+ * owner decides, and what it says is a result like any other.  What has to be seen to
+ * is that it hears of the cancel, wherever it is and whoever it will be:
+ *
+ *   program --event--> any rank --CANCEL--> [finder] --CANCEL--> chair --> owner
+ *
+ * The chair is told, because it alone knows the owner.  Where there is none yet the
+ * cancel waits with the chair: a claim then ends the task at once, and a DECISION tells
+ * the winner that it has been cancelled.  A finder seeks a holder, who knows the
+ * candidates, and passes it on.
+ *
+ * Nothing crosses epochs.  Each rank that knows of a cancel remembers it until it knows
+ * how the task ended, and tells the chair of each new view; so a cancel is lost only
+ * with all who knew of it.
+ *
+ * A result that somebody has taken, or has heard of, stays: if it is made again because
+ * its bytes are gone, that is not a task that could be cancelled (`seen`).  Only the
+ * chair knows that, from the reports; so an owner obeys its chair, and not its own
+ * program.
+ */
+#include "consensus/state/core_state.h"
+
+static bool has_ended(const struct task *task)
+{
+    return task->own == CORE_OWN_DONE || task->have != CORE_HAVE_NOTHING;
+}
+
+bool cancel_is_agreed(const struct core *core, const struct task *task)
+{
+    bool agreed = task->chair == core->rank ? !task->finder : task->cancel_agreed;
+    return agreed && seldom(task)->canceller != NOBODY && !task->seen;
+}
+
+static void send_cancel(struct core *core, uint32_t to, struct task *task)
+{
+    struct message *message = out_send(core, to, MESSAGE_CANCEL, task);
+    if (message != NULL) {
+        message->u.cancel.by = seldom(task)->canceller;
+    }
+}
+
+/* Its chair: where there is no owner yet it waits for one, and one that has left has a
+ * result, or never will. */
+static void tell_owner(struct core *core, struct task *task)
+{
+    if (task->frozen || task->seen || task->rec == NOBODY) {
+        return;
+    }
+    if (task->rec == core->rank) {
+        graph_cancel_own(core, task, seldom(task)->canceller);
+    } else if (rankset_has(&core->members, task->rec)) {
+        task->cancel_told = true;
+        send_cancel(core, task->rec, task);
+    }
+}
+
+static void seek_holder(struct core *core, struct task *task)
+{
+    if (docket_of(core, task) != NULL) {
+        chair_retest(core, task);
+    }
+}
+
+void cancel_pass_on(struct core *core, struct task *task)
+{
+    bool gone = task->chair == NOBODY || drop_is_leaving(core, task);
+    if (seldom(task)->canceller == NOBODY || has_ended(task) || gone ||
+        task->cancel_told) {
+        return;
+    }
+    if (task->chair != core->rank) {
+        task->cancel_told = true;
+        send_cancel(core, task->chair, task);
+    } else if (task->finder && !MUTANT(CANCELFINDER)) {
+        seek_holder(core, task);
+    } else {
+        tell_owner(core, task);
+    }
+}
+
+void cancel_enter_view(struct core *core, struct task *task)
+{
+    if (!MUTANT(CANCELONCE)) {
+        cancel_pass_on(core, task);
+    }
+}
+
+static void remember(struct core *core, struct task *task, uint32_t by)
+{
+    if (seldom(task)->canceller == NOBODY) {
+        seldom_of(core, task)->canceller = by;
+    }
+}
+
+void cancel_begin(struct core *core, struct task *task)
+{
+    if (!has_ended(task)) {
+        remember(core, task, core->rank);
+        cancel_pass_on(core, task);
+    }
+}
+
+/* From its chair it is an order; from anybody else it is one to pass on. */
+void cancel_on_cancel(struct core *core, uint32_t from, struct task *task,
+                      const struct message_cancel *cancel)
+{
+    if (has_ended(task)) {
+        return;
+    }
+    remember(core, task, cancel->by);
+    if (from != task->chair || task->finder) {
+        cancel_pass_on(core, task);
+    } else {
+        task->cancel_told = true;
+        graph_cancel_own(core, task, seldom(task)->canceller);
+    }
+}
+
+void cancel_on_decision(struct core *core, struct task *task,
+                        const struct message_decision *decision)
+{
+    task->cancel_agreed = decision->cancelled_by != 0 && !MUTANT(CANCELALONE);
+    if (task->cancel_agreed) {
+        remember(core, task, decision->cancelled_by - 1);
+        task->cancel_told = true;
+        graph_cancel_own(core, task, seldom(task)->canceller);
+    }
+}

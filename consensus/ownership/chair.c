@@ -1,0 +1,626 @@
+/* chair.c - deciding who owns a task.
+ *
+ * In one view nobody but the chair proposes an owner, so proposals never duel.  A chair
+ * that holds a task claims it without a message (T2).  One that does not yields it to a
+ * holder when there is evidence that it will not register it itself (T5), and tells the
+ * winner who asked (serve.c).  The record `owner` is written once (I4): whoever
+ * registers the task later finds it written and is one more holder, never a second
+ * owner.
+ *
+ * A task with candidates has its chair among them, and its hash says that there are
+ * some but not which.  Who is asked for such a task by someone who does not hold it is
+ * a *finder*: it seeks a holder, learns the candidates, and refers the askers to the
+ * chair.
+ *
+ * Where no candidate is a member any more, the finder is the chair, to *keep* what has
+ * run: it serves a result that the reports have found with somebody, and ends all other
+ * waits with NO_CANDIDATE.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+
+/* --- Evidence (T5) ------------------------------------------------------------- */
+
+static bool hinted(const struct docket *docket)
+{
+    for (uint32_t i = 0; i < docket->asker_count; i++) {
+        if (docket->askers[i].holds && docket->askers[i].hint) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t vote_due_ns(const struct core *core, const struct docket *docket)
+{
+    uint64_t timeout_ns = core->vote_timeout_ns;
+    return timeout_ns > CORE_NEVER - docket->first_ask_ns
+               ? CORE_NEVER
+               : docket->first_ask_ns + timeout_ns;
+}
+
+static enum evidence evidence_for(const struct core *core, const struct task *task)
+{
+    const struct docket *docket = task->docket;
+    if (hash_has(&task->hash, MOOT_HASH_NESTED)) {
+        return EVIDENCE_NESTED;
+    }
+    if (core->options.mode != CORE_REPAIR) {
+        return EVIDENCE_NONE;
+    }
+    if (task->declined) {
+        return EVIDENCE_DECLINED;
+    }
+    if (core->closed || scope_is_closed(core, task)) {
+        return EVIDENCE_CLOSED;
+    }
+    if (hinted(docket)) {
+        return EVIDENCE_HINT;
+    }
+    if (core->blocked &&
+        (MUTANT(BLOCKEDONLY) || docket_bound(docket) <= core->roll_len)) {
+        return EVIDENCE_BLOCKED;
+    }
+    return vote_due_ns(core, docket) <= core->now_ns ? EVIDENCE_TIMEOUT : EVIDENCE_NONE;
+}
+
+/* --- Holders (G4) -------------------------------------------------------------- */
+
+static bool is_leaving(const struct core *core, uint32_t rank)
+{
+    return rankset_has(&core->leavers, rank) ||
+           (rank == core->rank && core->leave.going);
+}
+
+static bool may_own(const struct core *core, const struct task *task, uint32_t rank)
+{
+    bool refused = task->docket != NULL && rankset_has(&task->docket->never, rank);
+    return rankset_has(&core->members, rank) && !refused &&
+           !(rank == core->rank && core->leave.ready) &&
+           (task->candidates == NULL || rankset_has(task->candidates, rank)) &&
+           roll_knows_holder(core, task, rank);
+}
+
+/* The least loaded holder; ties: fewest wins, lowest rank. */
+static uint32_t best_holder(const struct core *core, const struct task *task,
+                            bool leaving)
+{
+    uint32_t best = NOBODY;
+    FOR_MEMBERS(core, rank)
+    {
+        if (is_leaving(core, rank) != leaving || !may_own(core, task, rank)) {
+            continue;
+        }
+        const struct peer *peer = peer_seen(core, rank);
+        const struct peer *champion = best != NOBODY ? peer_seen(core, best) : NULL;
+        if (champion == NULL || peer->state.load < champion->state.load ||
+            (peer->state.load == champion->state.load && peer->wins < champion->wins)) {
+            best = rank;
+        }
+    }
+    return best;
+}
+
+/* Who leaves is the last resort. */
+static uint32_t preferred_holder(const struct core *core, const struct task *task)
+{
+    uint32_t best = best_holder(core, task, false);
+    return best != NOBODY ? best : best_holder(core, task, true);
+}
+
+static bool anyone_may_own(const struct core *core, const struct task *task)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (may_own(core, task, rank)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool chair_has_holder(const struct core *core, const struct task *task)
+{
+    return !task->finder && (task->docket->balloting || anyone_may_own(core, task));
+}
+
+/* --- Where no candidate is left ------------------------------------------------- */
+
+uint32_t chair_or_keeper(const struct rankset *members, const moot_hash *hash,
+                         const struct rankset *candidates)
+{
+    uint32_t chair = placement_chair(hash, members, candidates);
+    return chair != NOBODY || candidates == NULL ? chair
+                                                 : placement_chair(hash, members, NULL);
+}
+
+/* This rank, the task's chair, is no candidate, so none is a member: it serves what has
+ * run and decides nothing. */
+static bool is_keeper(const struct core *core, const struct task *task)
+{
+    return task->candidates != NULL && !rankset_has(task->candidates, core->rank);
+}
+
+/* --- Deciding (T2, T5, T8) ----------------------------------------------------- */
+
+HOT void chair_decided(struct core *core, struct task *task, uint32_t owner,
+                       enum evidence evidence)
+{
+    assert((task->rec == NOBODY || MUTANT(AMNESIA)) && task->chair == core->rank);
+    task->rec = owner;
+    task->evidence = (uint8_t)evidence;
+    undecided_remove(core, task);
+    if (evidence == EVIDENCE_CLAIM) {
+        core->stats.claimed++;
+        out_note(core, CORE_POINT_CLAIM, task, NOBODY, evidence);
+    } else {
+        core->stats.yields[evidence]++;
+        peer_of(core, owner)->wins++;
+        out_note(core, CORE_POINT_VOTE_CAST, task, owner, evidence);
+    }
+    if (owner == core->rank) {
+        graph_own(core, task, evidence);
+        graph_answer(core, task);
+    } else {
+        serve_askers(core, task, true);
+    }
+}
+
+static bool asks(const struct docket *docket, uint32_t rank)
+{
+    for (uint32_t i = 0; i < docket->asker_count; i++) {
+        if (docket->askers[i].rank == rank) {
+            return docket->askers[i].want != WANT_NOTHING;
+        }
+    }
+    return false;
+}
+
+/* One proposal in an epoch: what its winner has returned it may get back, because it
+ * needs it or nobody else holds it; another owner takes the next view. */
+static void propose_to_voters(struct core *core, struct task *task, uint32_t owner,
+                              enum evidence evidence)
+{
+    const struct docket *docket = task->docket;
+    uint32_t winner = docket != NULL ? docket->winner : NOBODY;
+    bool last_resort =
+        evidence == EVIDENCE_QUIET && winner != NOBODY && may_own(core, task, winner);
+    if (winner != NOBODY && winner < core->size &&
+        (winner == owner || asks(docket, winner) || last_resort)) {
+        bool again = docket->evidence == EVIDENCE_NONE && evidence != EVIDENCE_CLAIM;
+        chair_decided(core, task, winner, again ? evidence : docket->evidence);
+    } else if (winner == NOBODY) {
+        ballot_open(core, task, owner, evidence);
+    }
+}
+
+HOT static void propose(struct core *core, struct task *task, uint32_t owner,
+                        enum evidence evidence)
+{
+    if (hash_has(&task->hash, MOOT_HASH_ONCE) && !MUTANT(NOBALLOT)) {
+        propose_to_voters(core, task, owner, evidence);
+    } else {
+        chair_decided(core, task, owner, evidence);
+    }
+}
+
+HOT void chair_claim(struct core *core, struct task *task)
+{
+    bool balloting = task->docket != NULL && task->docket->balloting;
+    if (task->chair == core->rank && task->held && !task->finder &&
+        (task->rec == NOBODY || MUTANT(AMNESIA)) && !balloting && !task->frozen &&
+        !core->no_quorum && !is_keeper(core, task) &&
+        !leave_forbids_claim(core, task)) {
+        propose(core, task, core->rank, EVIDENCE_CLAIM);
+    }
+}
+
+static void yield(struct core *core, struct task *task)
+{
+    enum evidence evidence = evidence_for(core, task);
+    uint32_t winner = evidence != EVIDENCE_NONE ? preferred_holder(core, task) : NOBODY;
+    if (winner != NOBODY) {
+        propose(core, task, winner, evidence);
+    }
+}
+
+/* --- Seeking, finding, failing ------------------------------------------------- */
+
+static void seek(struct core *core, struct task *task)
+{
+    struct docket *docket = task->docket;
+    bool wanted =
+        docket_is_wanted(docket) ||
+        (task->finder && seldom(task)->canceller != NOBODY); /* whom to pass it to */
+    if (docket->seek_sent || !wanted || core->options.mode == CORE_TRUST ||
+        MUTANT(NOSEEK)) {
+        return;
+    }
+    docket->seek_sent = true;
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank && rankset_has(&core->members, rank)) {
+            out_send(core, rank, MESSAGE_SEEK, task);
+            core->stats.seeks_sent++;
+        }
+    }
+}
+
+/* NOT_HELD, the direct way: every member has said that it never will. */
+static void fail_if_nobody_will(struct core *core, struct task *task)
+{
+    struct docket *docket = task->docket;
+    bool mine = asker_never_will_hold(core, task);
+    if (mine && docket->seek_sent &&
+        rankset_count(&docket->never) + 1 >= rankset_count(&core->members)) {
+        chair_fail(core, task, MOOT_ERR_NOT_HELD, UINT64_MAX);
+    }
+}
+
+void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len_max)
+{
+    struct docket *docket = task->docket;
+    bool self = false;
+    for (uint32_t i = docket->asker_count; i-- > 0;) {
+        struct asker asker = docket->askers[i];
+        if (asker.want == WANT_NOTHING || asker.len > len_max) {
+            continue;
+        }
+        docket->askers[i] = docket->askers[--docket->asker_count];
+        if (asker.rank == core->rank) {
+            self = true;
+            continue;
+        }
+        struct message *message = out_send(core, asker.rank, MESSAGE_VERDICT, task);
+        if (message != NULL) {
+            message->u.verdict.code = code;
+        }
+    }
+    if (!docket_is_wanted(docket)) {
+        undecided_remove(core, task);
+    }
+    if (self) {
+        graph_verdict(core, task, code, NULL, 0);
+    }
+}
+
+uint64_t chair_least_len(const struct task *task)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < task->docket->asker_count; i++) {
+        const struct asker *asker = &task->docket->askers[i];
+        if (asker->want != WANT_NOTHING && asker->len < least) {
+            least = asker->len;
+        }
+    }
+    return least;
+}
+
+/* The candidates are known and the chair is another: send the askers there. */
+static void refer_askers(struct core *core, struct task *task)
+{
+    struct docket *docket = task->docket;
+    bool self = false;
+    for (uint32_t i = 0; i < docket->asker_count; i++) {
+        const struct asker *asker = &docket->askers[i];
+        if (asker->rank == core->rank) {
+            self = true;
+        } else if (asker->want != WANT_NOTHING && !asker->holds && !MUTANT(NOREFER)) {
+            struct message *message = out_send(core, asker->rank, MESSAGE_REFER, task);
+            if (message != NULL) {
+                message->u.refer.candidates = task->candidates;
+            }
+        }
+    }
+    docket->asker_count = 0;
+    undecided_remove(core, task);
+    if (self) {
+        task->asked = false;
+        asker_consider(core, task);
+    }
+}
+
+/* --- The chair's one question: what now? --------------------------------------- */
+
+void chair_retest(struct core *core, struct task *task)
+{
+    struct docket *docket = task->docket;
+    if (docket == NULL || docket->balloting || (task->frozen && !MUTANT(JOINNOWAIT))) {
+        return;
+    }
+    if (task->finder) {
+        seek(core, task);
+        fail_if_nobody_will(core, task);
+        return;
+    }
+    if (task->chair != core->rank) {
+        if (task->own == CORE_OWN_NONE && task->candidates != NULL) {
+            refer_askers(core, task);
+        }
+        return;
+    }
+    chair_claim(core, task);
+    if (task->rec == REC_MAYBE) {
+        if (!core->no_quorum || MUTANT(QUORUMMAYBE)) { /* others may know better */
+            chair_fail(core, task, MOOT_ERR_MAYBE_RAN, UINT64_MAX);
+        }
+        return;
+    }
+    if (task->rec == REC_LOST) {
+        chair_fail(core, task, MOOT_ERR_RESULT_LOST, UINT64_MAX);
+        return;
+    }
+    if ((task->rec == NOBODY || MUTANT(NOKEEPER)) && is_keeper(core, task) &&
+        !core->no_quorum) {
+        chair_fail(core, task, MOOT_ERR_NO_CANDIDATE, UINT64_MAX);
+        return;
+    }
+    if (task->rec == NOBODY && !docket->balloting && docket->asker_count > 0 &&
+        !core->no_quorum) {
+        yield(core, task);
+    }
+    if (task->rec != NOBODY) {
+        undecided_remove(core, task); /* the reports may have decided it */
+        serve_askers(core, task, false);
+    } else if (!docket->balloting && !chair_has_holder(core, task)) {
+        seek(core, task);
+        fail_if_nobody_will(core, task);
+    }
+}
+
+/* Over a copy of the list: deciding one task may decide its inputs. */
+void chair_retest_all(struct core *core)
+{
+    size_t count = 0;
+    for (struct task *task = core->undecided_docket.undecided_next;
+         task != &core->undecided; task = task->docket->undecided_next) {
+        count++;
+    }
+    struct task **list =
+        count > 0 ? out_borrow(core, count * sizeof(struct task *)) : NULL;
+    if (list == NULL) {
+        return;
+    }
+    size_t i = 0;
+    for (struct task *task = core->undecided_docket.undecided_next;
+         task != &core->undecided; task = task->docket->undecided_next) {
+        list[i++] = task;
+    }
+    for (i = 0; i < count; i++) {
+        if (list[i]->docket->undecided) {
+            chair_retest(core, list[i]);
+        }
+    }
+}
+
+/* Of what nobody is known to hold, who holds it says so, and then it is tested. (Hashes
+ * are exchanged when this rank has closed, and its lanes block no more.) */
+static bool may_be_yielded(const struct core *core, const struct task *task)
+{
+    return task->finder || chair_has_holder(core, task);
+}
+
+void chair_retest_passed(struct core *core)
+{
+    if (MUTANT(BLOCKEDONLY)) {
+        chair_retest_all(core);
+        return;
+    }
+    uint32_t count;
+    struct task **list = undecided_passed(core, core->roll_len, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i]->docket->undecided) {
+            chair_retest(core, list[i]);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i]->docket->undecided && may_be_yielded(core, list[i])) {
+            undecided_add(core, list[i]); /* by its bound, of which it was taken off */
+        }
+    }
+}
+
+/* Ends, or begins to, that the task is undecided; false if it cannot. */
+static bool yield_when_quiet(struct core *core, struct task *task)
+{
+    if (task->docket->balloting || task->chair != core->rank || task->finder ||
+        core->no_quorum) {
+        return false;
+    }
+    uint32_t winner = preferred_holder(core, task);
+    if (winner == NOBODY) {
+        return false;
+    }
+    if (core->options.mode == CORE_STRICT) {
+        chair_fail(core, task, MOOT_ERR_DIVERGED, UINT64_MAX);
+    } else {
+        propose(core, task, winner, EVIDENCE_QUIET);
+    }
+    return !task->docket->undecided || task->docket->balloting;
+}
+
+void chair_yield_all(struct core *core) { core->yields_ns = core->now_ns; }
+
+void chair_yield_some(struct core *core)
+{
+    struct task *stays = &core->undecided; /* none up to it can be yielded */
+    for (int said = 0; core->yields_ns != 0 && said < SAYS_PER_TURN;) {
+        struct task *task = stays->docket->undecided_next;
+        if (task == &core->undecided || task->docket->first_ask_ns > core->yields_ns) {
+            core->yields_ns = 0;
+        } else if (!yield_when_quiet(core, task)) {
+            stays = task;
+        } else {
+            said++;
+            fetch_ahead(stays->docket->undecided_next, sizeof(*task));
+            bool left = stays != &core->undecided && !stays->docket->undecided;
+            stays = left ? &core->undecided : stays; /* another's decision was its */
+        }
+    }
+}
+
+/* Of those that are yet to be tested; NULL: there is none. */
+static struct task *next_vote(const struct core *core)
+{
+    struct task *task = core->votes_tested->docket->undecided_next;
+    return task != &core->undecided ? task : NULL;
+}
+
+uint64_t chair_deadline(const struct core *core)
+{
+    if (core->options.mode != CORE_REPAIR || core->vote_timeout_ns == CORE_NEVER) {
+        return CORE_NEVER;
+    }
+    const struct task *task = next_vote(core);
+    return task != NULL ? vote_due_ns(core, task->docket) : CORE_NEVER;
+}
+
+/* Whose time came before is tested when it gets a holder.  Deciding one task may decide
+ * others. */
+void chair_retest_due(struct core *core)
+{
+    while (chair_deadline(core) <= core->now_ns) {
+        struct task *task = next_vote(core);
+        core->votes_tested = task;
+        chair_retest(core, task);
+    }
+}
+
+/* --- For people who ask why ---------------------------------------------------- */
+
+static void add_members_beyond(const struct core *core, const struct rankset *done,
+                               struct rankset *out)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank && !rankset_has(done, rank)) {
+            (void)rankset_add(out, rank);
+        }
+    }
+}
+
+enum core_lack chair_lack(const struct core *core, const struct task *task,
+                          struct rankset *awaited)
+{
+    const struct docket *docket = task->docket;
+    if (task->rec != NOBODY || task->own != CORE_OWN_NONE ||
+        (task->chair != core->rank && !task->finder)) {
+        return CORE_LACK_NOTHING;
+    }
+    if (task->frozen) {
+        add_members_beyond(core, &core->reported, awaited);
+        return CORE_LACK_REPORTS;
+    }
+    if (core->no_quorum) {
+        return CORE_LACK_QUORUM;
+    }
+    if (docket == NULL || docket->asker_count == 0) {
+        return CORE_LACK_MOTION;
+    }
+    if (docket->balloting) {
+        ballot_awaited(core, task, awaited);
+        return CORE_LACK_VOTERS;
+    }
+    if (task->finder || !anyone_may_own(core, task)) {
+        add_members_beyond(core, &docket->never, awaited);
+        return task->finder ? CORE_LACK_CANDIDATES : CORE_LACK_HOLDER;
+    }
+    if (core->options.mode != CORE_REPAIR) {
+        return CORE_LACK_MODE;
+    }
+    if (evidence_for(core, task) != EVIDENCE_NONE) {
+        return CORE_LACK_NOTHING; /* this very turn decides it */
+    }
+    return core->blocked ? CORE_LACK_DEMAND : CORE_LACK_EVIDENCE;
+}
+
+/* --- Motions (T4) -------------------------------------------------------------- */
+
+static void note_asker(struct core *core, struct task *task, uint32_t from,
+                       const struct message_motion *motion)
+{
+    struct docket *docket = docket_of(core, task);
+    struct asker *asker = docket != NULL ? docket_asker(core, docket, from) : NULL;
+    if (asker == NULL) {
+        return;
+    }
+    asker->holds |= motion->holds;
+    asker->hint |= motion->hint;
+    asker->want = motion->want > asker->want ? motion->want : asker->want;
+    asker->need = motion->need < asker->need ? motion->need : asker->need;
+    asker->len = motion->len;
+    asker->told = false;
+    if (motion->want != WANT_NOTHING) {
+        demand_pass_on(core, task, motion->need, from != core->rank);
+    }
+    if (task->rec == NOBODY || task->finder) { /* a finder's record is hearsay */
+        undecided_add(core, task);
+    }
+}
+
+static bool concerns_me(struct core *core, uint32_t from, struct task *task)
+{
+    if (task->chair == core->rank || task->finder) {
+        return true;
+    }
+    struct message *message = NULL;
+    if (task->candidates != NULL) {
+        message = out_send(core, from, MESSAGE_REFER, task);
+    }
+    if (message != NULL) {
+        message->u.refer.candidates = task->candidates;
+    } else {
+        core->stats.refused++;
+    }
+    return false;
+}
+
+void chair_on_motion(struct core *core, uint32_t from, struct task *task,
+                     const struct message_motion *motion)
+{
+    out_note(core, CORE_POINT_MOTION_RECV, task, from, EVIDENCE_NONE);
+    if (motion->holds) {
+        if (!rankset_add(&seldom_of(core, task)->holders, from)) {
+            core->broken = true;
+            return;
+        }
+    }
+    bool found = task->finder;
+    if (!task_learn_candidates(core, task, motion->candidates)) {
+        return;
+    }
+    if (found && !task->finder) {
+        asker_consider(core, task); /* a wait of our own has gone to the finder */
+        cancel_pass_on(core, task);
+    }
+    if (motion->final) {
+        struct docket *docket = docket_of(core, task);
+        if (docket != NULL && !rankset_add(&docket->never, from)) {
+            core->broken = true;
+        }
+    } else if (motion->holds && motion->want == WANT_NOTHING &&
+               task->chair != core->rank) {
+        /* An answer to a finder's seek: its askers are referred below. */
+    } else if (!concerns_me(core, from, task)) {
+        return;
+    } else {
+        note_asker(core, task, from, motion);
+    }
+    chair_retest(core, task);
+}
+
+void chair_local_ask(struct core *core, struct task *task)
+{
+    const struct message_motion motion = {
+        .holds = task->held,
+        .hint = (task->flags & CORE_TASK_HINT) != 0,
+        .want = task->needs_data > 0   ? WANT_DATA
+                : task->needs_done > 0 ? WANT_DONE
+                                       : WANT_NOTHING,
+        .need = task->need,
+        .len = core->roll_len,
+    };
+    note_asker(core, task, core->rank, &motion);
+    chair_retest(core, task);
+}

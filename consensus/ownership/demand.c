@@ -1,0 +1,134 @@
+/* demand.c - by when a task is needed, handed down to what it takes.
+ *
+ * The demand bound (T3, `need`): what a lane waits for is needed by its own position,
+ * and what an owned task takes by the lesser of that task's bound and its own position.
+ * So a need that comes, or falls, goes down the graph through what this rank owns, to
+ * where others are asked.
+ *
+ * Chains are as long as the program makes them: this works through a list instead of
+ * calling itself.  To ask may be to claim, where this rank is the chair itself, and who
+ * claims a task asks for what that takes: a few claims may stand one within the other,
+ * and what comes below goes onto the list.
+ */
+#include "consensus/state/core_state.h"
+
+enum { ASKS_WITHIN_MAX = 64 };
+
+static uint64_t input_bound(const struct task *from, const struct task *to)
+{
+    return from->position < to->need ? from->position : to->need;
+}
+
+static bool visit(struct core *core, struct task *task)
+{
+    if (task->visiting) {
+        return true;
+    }
+    if (!core_grow(core, &core->visits, &core->visit_room, core->visit_count + 1,
+                   sizeof(struct task *))) {
+        return false;
+    }
+    task->visiting = true;
+    core->visits[core->visit_count++] = task;
+    return true;
+}
+
+static void lower(struct task *from, uint64_t bound, bool demanded)
+{
+    from->need = bound < from->need ? bound : from->need;
+    from->demanded |= demanded;
+}
+
+/* What has come onto the list since it was so long. */
+static void work_off(struct core *core, uint32_t begin)
+{
+    core->asks_within++;
+    while (core->visit_count > begin && !core->broken) {
+        struct task *task = core->visits[--core->visit_count];
+        task->visiting = false;
+        if (task->needs_done + task->needs_data > 0 && task->own == CORE_OWN_NONE) {
+            asker_consider(core, task);
+        }
+        const struct edge *inputs = task_inputs(task);
+        for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
+            struct task *from = inputs[i].from; /* NULL: forgotten */
+            if (!inputs[i].waiting) {
+                continue;
+            }
+            uint64_t bound = MUTANT(NOBOUND) ? from->need : input_bound(from, task);
+            if (bound >= from->need && (!task->demanded || from->demanded)) {
+                continue;
+            }
+            lower(from, bound, task->demanded);
+            if (!visit(core, from)) {
+                break;
+            }
+        }
+    }
+    core->asks_within--;
+}
+
+/* What an owned task takes is needed by the position of what it takes already, which is
+ * mostly before its own: only a need below that says more of it. */
+HOT void demand_pass_on(struct core *core, struct task *task, uint64_t need,
+                        bool remote)
+{
+    bool first_remote = remote && !task->demanded;
+    if (need >= task->need && !first_remote) {
+        return;
+    }
+    lower(task, need, remote);
+    bool says_more = task->need < task->position || task->late_input;
+    if (task->own == CORE_OWN_WAIT && (first_remote || says_more)) {
+        uint32_t begin = core->visit_count;
+        if (visit(core, task)) {
+            work_off(core, begin);
+        }
+    } else if (task->own == CORE_OWN_NONE && task->needs_done + task->needs_data > 0) {
+        asker_consider(core, task);
+    }
+}
+
+HOT void demand_inputs(struct core *core, struct task *task)
+{
+    const struct edge *inputs = task_inputs(task);
+    const bool deep = core->asks_within >= ASKS_WITHIN_MAX;
+    const uint32_t begin = core->visit_count;
+    core->asks_within += !deep;
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        struct task *from = inputs[i].from;
+        if (!inputs[i].waiting) { /* a verdict may have ended it meanwhile */
+            continue;
+        }
+        uint64_t bound = input_bound(from, task);
+        if (!deep) {
+            demand_pass_on(core, from, bound, task->demanded);
+            asker_consider(core, from);
+            continue;
+        }
+        lower(from, bound, task->demanded);
+        if (!visit(core, from)) {
+            return;
+        }
+    }
+    core->asks_within -= !deep;
+    if (core->asks_within == 0) {
+        work_off(core, begin);
+    }
+}
+
+bool core_needs_hold(const struct core *core)
+{
+    for (struct task *task = core->unfinished.at.next; task != &core->unfinished;
+         task = task->at.next) {
+        const struct edge *inputs = task_inputs(task);
+        for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
+            const struct task *from = inputs[i].from;
+            if (inputs[i].waiting && (from->need > input_bound(from, task) ||
+                                      (task->demanded && !from->demanded))) {
+                return false;
+            }
+        }
+    }
+    return undecided_hold(core);
+}

@@ -1,0 +1,612 @@
+/* graph.c - from registered to done: inputs, ownership, results, pushes.
+ *
+ * The graph is what this rank has registered: each held task knows its inputs, each
+ * task its consumers.  An owner counts the inputs that are not there yet and hands the
+ * task to its host when none is missing.  When a task of ours is done we push its
+ * result, once, to every rank that our own graph says will run a consumer (T3a); ranks
+ * that agree therefore never ask.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+
+enum { WATCHED_MAX = 64 };
+
+bool task_satisfied(const struct task *task)
+{
+    return task->needs_data > 0 ? task->have == CORE_HAVE_DATA
+                                : task->have != CORE_HAVE_NOTHING;
+}
+
+static bool edge_satisfied(const struct edge *edge)
+{
+    return edge->order_only ? edge->from->have != CORE_HAVE_NOTHING
+                            : edge->from->have == CORE_HAVE_DATA;
+}
+
+static enum want edge_want(const struct edge *edge)
+{
+    return edge->order_only ? WANT_DONE : WANT_DATA;
+}
+
+/* Where this rank expects the task to run; NOBODY if it cannot know. */
+static uint32_t runner_of(const struct core *core, const struct task *task)
+{
+    if (task->owner != NOBODY) {
+        return task->owner;
+    }
+    if (task->rec != NOBODY) {
+        return task->rec < core->size ? task->rec : NOBODY;
+    }
+    return task->finder ? NOBODY : task->chair;
+}
+
+/* --- Results on their way -------------------------------------------------------- */
+
+/* How a result goes out; if it is large, its bytes do up to so many. */
+static enum result_data result_form(const struct task *task, enum want want,
+                                    uint64_t bulk_max)
+{
+    if (task->status != MOOT_OK) {
+        return RESULT_EAGER; /* a story is short */
+    }
+    if (want == WANT_DONE) {
+        return RESULT_BARE;
+    }
+    if (task->size <= LIMIT_EAGER_BYTES) {
+        return RESULT_EAGER;
+    }
+    return task->size <= bulk_max ? RESULT_BULK : RESULT_BARE;
+}
+
+static struct message_result result_of(const struct core *core, const struct task *task,
+                                       enum result_data data)
+{
+    return (struct message_result){
+        .owner_uid = core->uids[task->owner],
+        .evidence = (enum evidence)task->evidence,
+        .status = task->status,
+        .data = data,
+        .size = task->size,
+    };
+}
+
+HOT static void send_result(struct core *core, struct task *task, uint32_t to,
+                            enum result_data form)
+{
+    struct message *message = out_send(core, to, MESSAGE_RESULT, task);
+    if (message != NULL) {
+        message->u.result = result_of(core, task, form);
+        out_note(core, CORE_POINT_RESULT_SENT, task, to, EVIDENCE_NONE);
+    }
+}
+
+void graph_send_result(struct core *core, struct task *task, uint32_t to,
+                       enum want want)
+{
+    core->stats.results_answered++;
+    send_result(core, task, to, result_form(task, want, UINT64_MAX));
+}
+
+/* This rank leaves: its heir keeps the bytes. */
+void graph_hand_over(struct core *core, struct task *task, uint32_t heir)
+{
+    struct message *message = out_send(core, heir, MESSAGE_RESULT, task);
+    if (message == NULL) {
+        return;
+    }
+    message->u.result = result_of(core, task, result_form(task, WANT_DATA, UINT64_MAX));
+    message->u.result.handover = true;
+    core->stats.handed_over++;
+    out_note(core, CORE_POINT_RESULT_SENT, task, heir, EVIDENCE_NONE);
+}
+
+static bool was_sent(const struct task *task, uint32_t to)
+{
+    return to < PUSHED_NEAR ? (task->pushed >> to & 1) != 0
+                            : rankset_has(&seldom(task)->pushed, to);
+}
+
+static bool note_sent(struct core *core, struct task *task, uint32_t to)
+{
+    if (to < PUSHED_NEAR) {
+        task->pushed |= 1u << to;
+        return true;
+    }
+    return rankset_add(&seldom_of(core, task)->pushed, to);
+}
+
+HOT static void push(struct core *core, struct task *task, uint32_t to, enum want want,
+                     uint64_t bulk_max)
+{
+    if (to == core->rank || !rankset_has(&core->members, to) ||
+        (was_sent(task, to) && !MUTANT(PUSHAGAIN))) {
+        return;
+    }
+    if (!note_sent(core, task, to)) {
+        core->broken = true;
+        return;
+    }
+    core->stats.results_pushed++;
+    send_result(core, task, to, result_form(task, want, bulk_max));
+}
+
+/* Who runs it takes the bytes: to be offered them costs it a round trip. */
+HOT void graph_push_for(struct core *core, const struct edge *edge)
+{
+    push(core, edge->from, runner_of(core, edge_to(edge)), edge_want(edge),
+         LIMIT_PUSH_BYTES);
+}
+
+/* Who takes the bytes is not sent the bare end first. */
+static void push_to_consumers(struct core *core, struct task *task)
+{
+    bool ordered = false;
+    for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        ordered |= edge->order_only;
+        if (edge_to(edge)->held && !edge->order_only) {
+            graph_push_for(core, edge);
+        }
+    }
+    for (struct edge *edge = ordered ? task->consumers : NULL; edge != NULL;
+         edge = edge->next) {
+        if (edge_to(edge)->held && edge->order_only) {
+            graph_push_for(core, edge);
+        }
+    }
+}
+
+/* True when every member has it. */
+static bool push_to_known_holders(struct core *core, struct task *task)
+{
+    bool all = true;
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank == core->rank || !rankset_has(&core->members, rank)) {
+            continue;
+        }
+        if (roll_knows_holder(core, task, rank) ||
+            roll_agrees_so_far(core, task, rank)) {
+            push(core, task, rank, WANT_DATA, 0); /* it may never wait for them */
+        } else {
+            all = false;
+        }
+    }
+    return all;
+}
+
+static bool may_be_new(const struct core *core, const struct task *task, uint32_t rank)
+{
+    return rank == NOBODY ||
+           (!was_sent(task, rank) && (roll_knows_holder(core, task, rank) ||
+                                      roll_agrees_so_far(core, task, rank)));
+}
+
+/* What some member never spawns would be looked at for ever: the latest stay. */
+void graph_push_to_holders(struct core *core, uint32_t rank)
+{
+    uint32_t kept = 0;
+    for (struct task **link = &core->push_list; *link != NULL;) {
+        struct task *task = *link;
+        bool all = may_be_new(core, task, rank) && push_to_known_holders(core, task);
+        if (all || kept == WATCHED_MAX) {
+            *link = task->at.next;
+            task->on_push_list = false;
+        } else {
+            link = &task->at.next;
+            kept++;
+        }
+    }
+}
+
+static void watch_for_holders(struct core *core, struct task *task)
+{
+    if (core->member_count > 1 && !task->on_push_list &&
+        !push_to_known_holders(core, task)) {
+        drop_touch(core, task);
+        task->at.next = core->push_list;
+        core->push_list = task;
+        task->on_push_list = true;
+    }
+}
+
+/* A lane here waits for a task: those who spawned it too will wait as well. */
+void graph_lane_waits(struct core *core, struct task *task)
+{
+    bool first = !task->push_holders;
+    task->push_holders = true;
+    if (first && task->own == CORE_OWN_DONE) {
+        watch_for_holders(core, task);
+    }
+}
+
+/* A motion that crossed the push it asks for gets no second answer: receivers keep what
+ * they are pushed, and a bare offer is followed by a PULL. */
+static void answer_askers(struct core *core, struct task *task)
+{
+    struct docket *docket = task->docket;
+    for (uint32_t i = 0; i < docket->asker_count; i++) {
+        struct asker *asker = &docket->askers[i];
+        if (asker->told || asker->want == WANT_NOTHING || asker->rank == core->rank) {
+            continue;
+        }
+        asker->told = true;
+        if (was_sent(task, asker->rank)) {
+            continue;
+        }
+        if (!note_sent(core, task, asker->rank)) {
+            core->broken = true;
+        }
+        graph_send_result(core, task, asker->rank, asker->want);
+    }
+}
+
+void graph_answer(struct core *core, struct task *task)
+{
+    if (task->own == CORE_OWN_DONE && task->docket != NULL) {
+        answer_askers(core, task);
+    }
+}
+
+/* --- Owning and running ---------------------------------------------------------- */
+
+static void unfinished_add(struct core *core, struct task *task)
+{
+    task->at.prev = core->unfinished.at.prev;
+    task->at.next = &core->unfinished;
+    task->at.prev->at.next = task;
+    core->unfinished.at.prev = task;
+    task->on_unfinished_list = true;
+    core->unfinished_count++;
+}
+
+static void unfinished_remove(struct core *core, struct task *task)
+{
+    task->at.prev->at.next = task->at.next;
+    task->at.next->at.prev = task->at.prev;
+    task->on_unfinished_list = false;
+    core->unfinished_count--;
+}
+
+/* It ran before, and what it took then has been forgotten with its scope. */
+static bool lacks_input(const struct task *task)
+{
+    bool lacks = false;
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        lacks |= task_inputs(task)[i].lost;
+    }
+    return lacks;
+}
+
+/* `by`: who has cancelled it, or NOBODY. */
+HOT static void run(struct core *core, struct task *task, uint32_t by)
+{
+    bool cancelled = by != NOBODY;
+    assert(task->own == CORE_OWN_WAIT && task->missing == 0);
+    if ((task->flags & CORE_TASK_ONCE) && !cancelled && !detect_lease(core) &&
+        !MUTANT(LEASELESS)) {
+        core->deferred = true; /* V3: graph_start_leased runs it */
+        return;
+    }
+    task->own = CORE_OWN_RUNNING;
+    core->running++;
+    struct core_output *output = out_add(core, CORE_OUT_RUN, task);
+    if (output != NULL) {
+        output->u.run.code = cancelled           ? MOOT_ERR_CANCELLED
+                             : lacks_input(task) ? MOOT_ERR_RESULT_LOST
+                                                 : MOOT_OK;
+        output->u.run.by = by;
+        output->u.run.seen = task->seen;
+    }
+}
+
+void graph_start_leased(struct core *core)
+{
+    if (!core->deferred) {
+        return;
+    }
+    core->deferred = false;
+    struct task *task = core->unfinished.at.next;
+    while (task != &core->unfinished) {
+        struct task *following = task->at.next;
+        if (task->own == CORE_OWN_WAIT && task->missing == 0) {
+            run(core, task, NOBODY);
+        }
+        task = following;
+    }
+}
+
+/* What an owned task will read may not be released before it is done, though nobody
+ * needs it any more once it is here. */
+HOT static void begin_use(struct core *core, struct task *task)
+{
+    const struct edge *inputs = task_inputs(task);
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        struct task *from = inputs[i].from;
+        if (!inputs[i].order_only && from != NULL) {
+            drop_touch(core, from);
+            from->users++;
+        }
+    }
+}
+
+HOT static void end_use(struct core *core, struct task *task)
+{
+    const struct edge *inputs = task_inputs(task);
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        struct task *from = inputs[i].from;
+        if (!inputs[i].order_only && from != NULL && --from->users == 0) {
+            drop_count(core, from);
+        }
+    }
+}
+
+HOT void graph_own(struct core *core, struct task *task, enum evidence evidence)
+{
+    if (task->own != CORE_OWN_NONE) {
+        return;
+    }
+    assert(task->held);
+    if (!MUTANT(STUBAWAY)) {
+        stub_bring_inputs(core, task);
+    }
+    drop_touch(core, task);
+    task->own = CORE_OWN_WAIT;
+    task->late_input = false;
+    task->owner = core->rank;
+    task->evidence = (uint8_t)evidence;
+    pending_forget(task);
+    unfinished_add(core, task);
+    begin_use(core, task);
+    if (cancel_is_agreed(core, task)) {
+        run(core, task, seldom(task)->canceller);
+        return;
+    }
+    struct edge *inputs = task_inputs(task);
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        struct edge *edge = &inputs[i];
+        edge->waiting = edge->from != NULL && !edge_satisfied(edge);
+        if (edge->waiting) {
+            edge->from->verdict = false; /* of an earlier wait */
+            task->late_input |= edge->from->position > task->position;
+            task->missing++;
+            asker_add_need(core, edge->from, edge_want(edge));
+        }
+    }
+    if (task->missing == 0) {
+        run(core, task, NOBODY);
+        return;
+    }
+    demand_inputs(core, task);
+}
+
+HOT static void end_edge(struct core *core, struct edge *edge)
+{
+    struct task *to = edge_to(edge);
+    edge->waiting = false;
+    asker_drop_need(core, edge->from, edge_want(edge));
+    assert(to->missing > 0);
+    to->missing--;
+    if (to->missing == 0 && to->own == CORE_OWN_WAIT) {
+        run(core, to, NOBODY);
+    }
+}
+
+static void stop_waiting(struct core *core, struct task *task)
+{
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        struct edge *edge = &task_inputs(task)[i];
+        if (edge->waiting) {
+            edge->waiting = false;
+            asker_drop_need(core, edge->from, edge_want(edge));
+        }
+    }
+    task->missing = 0;
+}
+
+/* It has not started here, and another is to run it. */
+void graph_disown(struct core *core, struct task *task)
+{
+    assert(task->own == CORE_OWN_WAIT);
+    stop_waiting(core, task);
+    task->own = CORE_OWN_NONE;
+    task->owner = NOBODY;
+    task->asked = false;
+    unfinished_remove(core, task);
+    end_use(core, task);
+}
+
+void graph_cancel_own(struct core *core, struct task *task, uint32_t by)
+{
+    if (task->own == CORE_OWN_RUNNING) {
+        struct core_output *output = out_add(core, CORE_OUT_CANCEL, task);
+        if (output != NULL) {
+            output->u.cancel.by = by;
+        }
+    } else if (task->own == CORE_OWN_WAIT) {
+        stop_waiting(core, task);
+        run(core, task, by);
+    }
+}
+
+HOT bool graph_spread(struct core *core, struct task *task)
+{
+    bool all = true;
+    for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        if (edge->waiting && edge_satisfied(edge)) {
+            end_edge(core, edge);
+        } else {
+            all = false;
+        }
+    }
+    if (task->lane_needs > 0) {
+        struct core_output *output = out_add(core, CORE_OUT_DONE, task);
+        if (output != NULL) {
+            output->u.done.data = task->have == CORE_HAVE_DATA;
+        }
+    }
+    if (task_satisfied(task)) {
+        pending_forget(task);
+    }
+    return all;
+}
+
+int graph_done(struct core *core, struct task *task, int32_t status, uint64_t size)
+{
+    task->own = CORE_OWN_DONE;
+    task->have = CORE_HAVE_DATA;
+    task->status = status;
+    task->size = size;
+    assert(core->running > 0);
+    core->running--;
+    unfinished_remove(core, task);
+    end_use(core, task);
+    out_note(core, CORE_POINT_TASK_END, task, NOBODY, EVIDENCE_NONE);
+    bool all_here = graph_spread(core, task); /* who waited for it runs here */
+    graph_answer(core, task);
+    if (!all_here) {
+        push_to_consumers(core, task);
+    }
+    drop_news(core);
+    if (task->push_holders) {
+        watch_for_holders(core, task);
+    }
+    drop_count(core, task);
+    return MOOT_OK;
+}
+
+void graph_verdict(struct core *core, struct task *task, int32_t code,
+                   const moot_hash *chain, uint32_t chain_count)
+{
+    task->verdict = true;
+    task->status = code;
+    task->asked = false;
+    pending_forget(task);
+    core->stats.verdicts++;
+    struct core_output *output = out_add(core, CORE_OUT_VERDICT, task);
+    if (output != NULL) {
+        output->u.verdict.code = code;
+        output->u.verdict.chain = chain;
+        output->u.verdict.chain_count = chain_count;
+    }
+    for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        if (edge->waiting) {
+            end_edge(core, edge);
+        }
+    }
+}
+
+/* --- Messages ------------------------------------------------------------------ */
+
+/* Whose result it is: the sender's, or, served by who has a copy, another's. */
+static uint32_t rank_of(const struct core *core, uint32_t from, uint64_t uid)
+{
+    if (core->uids[from] == uid) {
+        return from;
+    }
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (core->uids[rank] == uid) {
+            return rank;
+        }
+    }
+    return NOBODY;
+}
+
+void graph_on_result(struct core *core, uint32_t from, struct task *task,
+                     const struct message *message)
+{
+    const struct message_result *result = &message->u.result;
+    uint32_t owner = rank_of(core, from, result->owner_uid);
+    if (owner == NOBODY || owner == core->rank) { /* ours comes from nobody else */
+        core->stats.refused++;
+        return;
+    }
+    bool contradicts = task->own != CORE_OWN_NONE ||                    /* I6 */
+                       (task->owner != NOBODY && task->owner != owner); /* I1 */
+    if (contradicts) {
+        core->stats.violations++;
+        return;
+    }
+    bool bare = result->data == RESULT_BARE;
+    if (task->have == CORE_HAVE_DATA || (bare && task->have == CORE_HAVE_BARE)) {
+        core->stats.results_dropped++;
+        if (result->handover) {
+            leave_on_result(core, from, task);
+        }
+        return;
+    }
+    task->owner = owner;
+    task->lost = false;
+    task->evidence = (uint8_t)result->evidence;
+    task->status = result->status;
+    task->size = result->size;
+    task->have = bare ? CORE_HAVE_BARE : CORE_HAVE_DATA;
+    task->verdict = false;
+    task->pulled = false;
+    struct core_output *output = out_add(core, CORE_OUT_RESULT, task);
+    if (output != NULL) {
+        output->u.result = *result;
+    }
+    out_note(core, CORE_POINT_RESULT_RECV, task, from, EVIDENCE_NONE);
+    if (result->handover) {
+        leave_on_result(core, from, task);
+    }
+    graph_spread(core, task);
+    asker_consider(core, task);
+    drop_count(core, task);
+    drop_news(core);
+}
+
+static void serve_copy(struct core *core, struct task *task,
+                       const struct message_decision *decision)
+{
+    for (size_t i = 0; i < decision->asker_count; i++) {
+        const struct message_asker *asker = &decision->askers[i];
+        if (rankset_has(&core->members, asker->rank) && asker->rank != core->rank) {
+            graph_send_result(core, task, asker->rank, asker->want);
+        }
+    }
+}
+
+void graph_on_decision(struct core *core, uint32_t from, struct task *task,
+                       const struct message_decision *decision)
+{
+    if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_DATA) {
+        serve_copy(core, task, decision); /* its owner has left; we have the bytes */
+        return;
+    }
+    if (!task->held ||
+        (task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING)) {
+        core->stats.violations +=
+            !task->returned; /* sent before the return was heard */
+        return;
+    }
+    out_note(core, CORE_POINT_DECISION_RECV, task, from, EVIDENCE_NONE);
+    uint64_t need = NEED_NONE;
+    for (size_t i = 0; i < decision->asker_count; i++) {
+        const struct message_asker *told = &decision->askers[i];
+        if (!rankset_has(&core->members, told->rank) || told->rank == core->rank) {
+            continue;
+        }
+        struct docket *docket = docket_of(core, task);
+        struct asker *asker =
+            docket != NULL ? docket_asker(core, docket, told->rank) : NULL;
+        if (asker == NULL) {
+            return;
+        }
+        asker->want = told->want > asker->want ? told->want : asker->want;
+        asker->told = false;
+        need = told->need < need ? told->need : need;
+    }
+    demand_pass_on(core, task, need, decision->asker_count > 0);
+    task->seen |= decision->seen;
+    cancel_on_decision(core, task, decision);
+    if (leave_declines(core, from, task, decision->evidence)) {
+        return;
+    }
+    if (task->own == CORE_OWN_NONE) {
+        core->stats.owned_by_decision++;
+        graph_own(core, task, decision->evidence);
+    }
+    graph_answer(core, task);
+}

@@ -1,0 +1,323 @@
+/* forget.c - dropping what is kept of tasks whose scope has ended on every rank.
+ *
+ * scope.c decides when; here the records go, some at each step, so that a rank that
+ * ends a large scope still answers its peers in between.  Their memory is used again.
+ * A roll is kept in pages, and a page of which nothing is left goes, too: positions
+ * stay what they were, and a long run's roll costs two words per page.
+ *
+ * What is left of a task that has been dropped is its scope's mark: any message, event
+ * or report that names it is known by that (hash_scope), so missing never means new.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+
+enum { PAGE_TASKS = 512 };
+enum { EXPECT_AHEAD = 4, EXPECT_FAR_AHEAD = 8, TOLD_TOGETHER_MAX = 64 };
+
+/* --- Pages of a roll ------------------------------------------------------------- */
+
+struct page {
+    void **known; /* records, and stubs; NULL: nothing is left of it */
+    uint32_t live;
+};
+
+HOT void *lane_known(const struct lane *lane, uint64_t position)
+{
+    assert(position >= 1 && position <= lane->len);
+    void *const *known = lane->pages[(position - 1) / PAGE_TASKS].known;
+    return known != NULL ? known[(position - 1) % PAGE_TASKS] : NULL;
+}
+
+void lane_replace(struct lane *lane, uint64_t position, struct task *task)
+{
+    lane->pages[(position - 1) / PAGE_TASKS].known[(position - 1) % PAGE_TASKS] = task;
+}
+
+static const void *known_ahead(const struct lane *lane, uint64_t position,
+                               uint32_t ahead)
+{
+    return position + ahead <= lane->len ? lane_known(lane, position + ahead) : NULL;
+}
+
+void lane_expect(const struct lane *lane, uint64_t position)
+{
+    fetch_ahead(known_ahead(lane, position, EXPECT_AHEAD), sizeof(struct task));
+}
+
+bool lane_put(struct core *core, struct lane *lane, void *known)
+{
+    uint64_t index = lane->len / PAGE_TASKS;
+    if (lane->len % PAGE_TASKS == 0) {
+        if (!core_grow(core, &lane->pages, &lane->page_room, (uint32_t)index + 1,
+                       sizeof(struct page))) {
+            return false;
+        }
+        void **all = memory_take(core, PAGE_TASKS * sizeof(*all));
+        if (all == NULL) {
+            return false;
+        }
+        lane->pages[index] = (struct page){.known = all};
+    }
+    struct page *page = &lane->pages[index];
+    page->known[lane->len % PAGE_TASKS] = known;
+    page->live++;
+    lane->len++;
+    return true;
+}
+
+HOT void lane_forget(struct core *core, struct lane *lane, uint64_t position)
+{
+    uint64_t index = (position - 1) / PAGE_TASKS;
+    struct page *page = &lane->pages[index];
+    page->known[(position - 1) % PAGE_TASKS] = NULL;
+    if (--page->live == 0 && lane->len >= (index + 1) * PAGE_TASKS) {
+        memory_give(core, page->known, PAGE_TASKS * sizeof(*page->known));
+        page->known = NULL;
+    }
+}
+
+/* --- Tasks ----------------------------------------------------------------------- */
+
+static void unlink_inputs(struct task *task)
+{
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        struct edge *edge = &task_inputs(task)[i];
+        if (edge->from == NULL) {
+            continue;
+        }
+        struct scope *fed_by = edge->from->scope;
+        if (fed_by != NULL && fed_by->feeding == edge) {
+            fed_by->feeding = edge->next; /* the consumer's scope has ended: served */
+            fed_by->feeder =
+                edge->next != NULL ? fed_by->feeder : fed_by->feeder->scope_next;
+        }
+        *edge->link = edge->next;
+        if (edge->next != NULL) {
+            edge->next->link = edge->link;
+        }
+    }
+}
+
+static void unlink_consumers(struct task *task)
+{
+    for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        bool ended_well = task->have != CORE_HAVE_NOTHING && task->status == MOOT_OK;
+        edge->lost = !edge->order_only || !ended_well;
+        edge->from = NULL;
+    }
+}
+
+static void unlink_from_scope(struct task *task)
+{
+    struct scope *scope = task->scope;
+    if (scope == NULL) {
+        return;
+    }
+    if (scope->cursor == task) {
+        scope->cursor = task->scope_next;
+    }
+    if (scope->feeder == task) {
+        scope->feeder = task->scope_next;
+        scope->feeding = NULL;
+    }
+    if (task->scope_prev != NULL) {
+        task->scope_prev->scope_next = task->scope_next;
+    } else {
+        scope->tasks = task->scope_next;
+    }
+    if (task->scope_next != NULL) {
+        task->scope_next->scope_prev = task->scope_prev;
+    }
+}
+
+/* Many in one output. */
+static void tell_host(struct core *core, void *user)
+{
+    struct outputs *out = &core->out;
+    struct core_output *last = out->count > 0 ? &out->items[out->count - 1] : NULL;
+    if (user == NULL) {
+        return;
+    }
+    if (last == NULL || last->type != CORE_OUT_FORGET ||
+        last->u.forget.count == TOLD_TOGETHER_MAX) {
+        void **users = out_borrow(core, TOLD_TOGETHER_MAX * sizeof(*users));
+        last = users != NULL ? out_add(core, CORE_OUT_FORGET, NULL) : NULL;
+        if (last == NULL) {
+            return;
+        }
+        last->u.forget.users = users;
+    }
+    last->u.forget.users[last->u.forget.count++] = user;
+}
+
+static bool must_stay(const struct task *task)
+{
+    return task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING;
+}
+
+/* Which of its edges are shared with tasks that go along with it, and need not be
+ * unlinked. */
+struct inside {
+    bool takes, feeds;
+};
+
+/* All but its place on the roll. */
+HOT static void forget_record(struct core *core, struct task *task,
+                              struct inside inside)
+{
+    uint32_t own = task->sees_out; /* a leaver's need, which ends with this */
+    if (task->needs_done + task->needs_data > own) { /* a wait by the bare hash */
+        graph_verdict(core, task, MOOT_ERR_SCOPE_CLOSED, NULL, 0);
+    }
+    core->open_needs -= task->needs_done + task->needs_data;
+    pending_forget(task);
+    if (task->docket != NULL) {
+        undecided_remove(core, task);
+        recovery_forget(core, task);
+    }
+    if (core->last_wait == task) {
+        core->last_wait = NULL;
+    }
+    leave_forget(core, task);
+    if (task->takes_away) {
+        stub_forget_inputs(core, task);
+    }
+    if (!inside.takes) {
+        unlink_inputs(task);
+    }
+    if (!inside.feeds) {
+        unlink_consumers(task);
+    }
+    unlink_from_scope(task);
+    tell_host(core, task_user(core, task));
+    core->stats.forgotten++;
+    core->stats.let_go -= task->let_go;
+    table_forget(core, task);
+}
+
+/* All hold them, and the lowest counts them. */
+static void count_alike(struct core *core, uint32_t count)
+{
+    core->stats.common += rankset_next(&core->members, 0) == core->rank ? count : 0;
+}
+
+bool forget_task(struct core *core, struct task *task, bool alike)
+{
+    if (must_stay(task)) {
+        return false;
+    }
+    if (task->position != 0 && alike) {
+        count_alike(core, 1);
+    } else if (task->position != 0) {
+        roll_count_task(core, task);
+    }
+    roll_forget(core, task);
+    forget_record(core, task, (struct inside){false, false});
+    return true;
+}
+
+/* --- Chunks ---------------------------------------------------------------------- */
+
+/* Its tasks have been out of every cache for long: the record some tasks ahead, and of
+ * a task less far ahead what that leads to. */
+static void expect_to_forget(const struct core *core, const struct lane *lane,
+                             uint64_t position)
+{
+    const void *known = known_ahead(lane, position, EXPECT_AHEAD);
+    if (known != NULL && !is_stub(known)) {
+        const struct task *task = known;
+        fetch_ahead(task_inputs(task), task->input_count * sizeof(*task_inputs(task)));
+    }
+    if (known != NULL) {
+        table_expect(core, known);
+    }
+    fetch_ahead(known_ahead(lane, position, EXPECT_FAR_AHEAD), core->record_bytes);
+}
+
+/* A task behind all those that take results from outside, and before all whose results
+ * are taken there, shares its edges with tasks that go along with it. */
+static struct inside inside_of(const struct task *task, const struct chunk_facts *facts)
+{
+    uint64_t place = task->lane_position;
+    return (struct inside){.takes = place > facts->takes_last,
+                           .feeds =
+                               place >= facts->takes_last &&
+                               (facts->feeds_first == 0 || place < facts->feeds_first)};
+}
+
+void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
+{
+    struct lane *lane = &core->lanes[number];
+    bool all_go = chunk->facts.quiet == chunk->count && chunk->live == chunk->count;
+    const struct chunk_facts facts = chunk->facts;
+    uint32_t gone = 0;
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        void *known = lane_known(lane, chunk->first + i);
+        expect_to_forget(core, lane, chunk->first + i);
+        if (is_stub(known)) {
+            tell_host(core, stub_user(core, known));
+            lane_forget(core, lane, chunk->first + i);
+            stub_forget(core, known);
+            gone++;
+            continue;
+        }
+        struct task *task = known;
+        if (task == NULL || must_stay(task)) {
+            continue;
+        }
+        if (hash_has(&task->hash, MOOT_HASH_ONCE)) {
+            drop_note_once(core, &task->hash);
+        }
+        lane_forget(core, lane, chunk->first + i);
+        struct inside inside = {false, false};
+        forget_record(core, task, all_go ? inside_of(task, &facts) : inside);
+        gone++;
+    }
+    core->stats.dropped += gone;
+    count_alike(core, gone);
+    roll_forget_of(core, lane, chunk, gone);
+}
+
+static void leave_push_list(struct core *core, const struct scope *scope)
+{
+    for (struct task **link = &core->push_list; *link != NULL;) {
+        struct task *task = *link;
+        if (task->scope == scope) {
+            *link = task->at.next;
+            task->on_push_list = false;
+        } else {
+            link = &task->at.next;
+        }
+    }
+}
+
+static void leave_announcements(struct core *core, uint64_t mark)
+{
+    for (uint32_t k = 0; k < core->known_count; k++) {
+        struct peer *peer = core->known[k];
+        for (uint32_t i = peer->announced_count; i-- > 0;) {
+            if (peer->announced[i].scope == mark) {
+                announced_forget(peer, i);
+            }
+        }
+    }
+}
+
+void forget_begin(struct core *core, struct scope *scope)
+{
+    leave_push_list(core, scope);
+    leave_announcements(core, scope->mark);
+}
+
+bool forget_some(struct core *core, struct scope *scope, uint32_t *budget)
+{
+    struct task *task = scope->tasks;
+    while (task != NULL && *budget > 0 && !core->broken) {
+        struct task *following = task->scope_next;
+        (void)forget_task(core, task, scope->alike);
+        (*budget)--;
+        task = following;
+    }
+    return scope->tasks != NULL;
+}

@@ -1,0 +1,580 @@
+/* reclaim.c - what all members have released leaves before its scope ends (G5).
+ *
+ * A program that never opens a scope, or stays in one for long, releases its handles as
+ * it goes.  What it has released still costs a record on every rank, because a chair
+ * that forgot one would let the task run again.  So all members forget together, and
+ * the unit is a chunk of the roll, which is known to be equal by the gossip that goes
+ * anyway:
+ *
+ *     CHUNK_READY   each member, when it knows that all members hold the chunk, and all
+ *                   of it is released here
+ *     CHUNK_ASK     the lowest, when all have said so: is it still so?
+ *     CHUNK_ANSWER  each; what it says then stays so until it has heard the
+ *     CHUNK_DROP    outcome: forget it,
+ *     CHUNK_KEEP    or do not
+ *
+ * A task is *released* here if the program has let it go; nothing here waits for it,
+ * asks for it or will still read it; its result is known here, or its chair, which
+ * holds it, is another rank and sees to it, or who this rank has yielded it to does;
+ * and each consumer has its result, or is in a chunk that all hold.  The lowest member
+ * (drop_round.c) asks only once the consumers' chunks are offered by all as well: they
+ * have run.  Together with equal sums of the messages said and heard about the chunk
+ * (Mattern, 1987) nothing about it is on its way.
+ *
+ * Between answer and outcome the chunk is *leaving*: what comes about it from ranks
+ * that know the outcome already is kept until it is known here, and the host does not
+ * let the program name its tasks (core_is_leaving).  Afterwards a pure hash that is
+ * spawned again is a new task; of a once task 16 bytes stay, and a refusal.
+ *
+ * A new view asks first and reports then: a member with a chunk that is leaving says
+ * CHUNK_DOUBT, and if anyone has dropped it, all do.  All had answered, so that none of
+ * them needs it; and a report about it could only mislead a chair that has forgotten.
+ *
+ * A member that is leaving the moot (leave.c) agrees to nothing more; it goes when it
+ * has heard all outcomes.
+ *
+ * Where newcomers may join (they run the program from its beginning), in strict mode,
+ * and among so many members that not everyone speaks with everyone, nothing is dropped
+ * before its scope has ended.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+
+enum { NEWS_MIN = 256, LOOK_TASKS_MAX = 2048, LOOK_CHUNKS_MAX = 128, OFFER_MIN = 512 };
+
+bool drop_is_on(const struct core *core)
+{
+    return core->options.drop_above > 0 && core->options.mode == CORE_REPAIR &&
+           !core->options.joinable && !spread_is_on(core) && !core->large;
+}
+
+/* Whoever is looking has perhaps gone past it. */
+void drop_news(struct core *core)
+{
+    core->drop.news++;
+    core->drop.moves = true;
+}
+
+/* --- Once tasks that are gone ---------------------------------------------------- */
+
+static size_t once_slot(const moot_hash *once, size_t room, const moot_hash *hash)
+{
+    size_t slot = (size_t)hash_word(hash) & (room - 1);
+    while (!hash_is_zero(&once[slot]) && !hash_equal(&once[slot], hash)) {
+        slot = (slot + 1) & (room - 1);
+    }
+    return slot;
+}
+
+bool drop_once_is_gone(const struct core *core, const moot_hash *hash)
+{
+    const struct drop *drop = &core->drop;
+    return drop->once_count > 0 && hash_has(hash, MOOT_HASH_ONCE) &&
+           hash_equal(&drop->once[once_slot(drop->once, drop->once_room, hash)], hash);
+}
+
+void drop_note_once(struct core *core, const moot_hash *hash)
+{
+    struct drop *drop = &core->drop;
+    if (drop->once_count * 2 >= drop->once_room) {
+        size_t room = drop->once_room ? drop->once_room * 2 : 64;
+        moot_hash *once = core_alloc(core, room * sizeof(*once));
+        if (once == NULL) {
+            return;
+        }
+        for (size_t i = 0; i < drop->once_room; i++) {
+            if (!hash_is_zero(&drop->once[i])) {
+                once[once_slot(once, room, &drop->once[i])] = drop->once[i];
+            }
+        }
+        free(drop->once);
+        drop->once = once;
+        drop->once_room = room;
+    }
+    drop->once[once_slot(drop->once, drop->once_room, hash)] = *hash;
+    drop->once_count++;
+}
+
+void drop_late(struct core *core, uint32_t from, const struct message *message)
+{
+    core->stats.late++;
+    if (message->type != MESSAGE_MOTION || message->u.motion.want == WANT_NOTHING) {
+        return;
+    }
+    struct message *answer = out_send(core, from, MESSAGE_VERDICT, NULL);
+    if (answer != NULL) {
+        answer->hash = message->hash;
+        answer->u.verdict.code = MOOT_ERR_RESULT_LOST;
+    }
+}
+
+/* --- Is it released here? -------------------------------------------------------- */
+
+/* While there are stubs a record does not know all that takes its result, and a stub
+ * nothing of that: then all members must hold all between the chunk and the last that
+ * takes from it.  Where that is not all there is to it, records are made. */
+static bool may_be_looked_at(struct core *core, uint32_t number,
+                             const struct chunk *chunk)
+{
+    if (chunk->facts.feeds_elsewhere) {
+        stub_expand_all(core);
+    }
+    bool whole = core->stub_count + core->away_count == 0;
+    return whole || drop_takers_are_held(core, number, chunk);
+}
+
+static bool is_released(const struct core *core, const void *known)
+{
+    return is_stub(known) ? (((const struct stub *)known)->state & STUB_LET_GO) != 0
+                          : drop_is_released(core, known);
+}
+
+static bool look_at_all(const struct core *core, const struct lane *lane,
+                        const struct chunk *chunk, uint64_t *sent, uint64_t *received)
+{
+    *sent = *received = 0;
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        const void *known = lane_known(lane, chunk->first + i);
+        lane_expect(lane, chunk->first + i);
+        if (known == NULL || !is_released(core, known)) {
+            return false;
+        }
+        if (!is_stub(known)) { /* of which nothing was said or heard */
+            const struct task *task = known;
+            *sent += task->said;
+            *received += task->heard;
+        }
+    }
+    return true;
+}
+
+static bool all_released(struct core *core, uint32_t number, const struct chunk *chunk,
+                         uint64_t *sent, uint64_t *received)
+{
+    if (drop_is_all_quiet(core, number, chunk)) {
+        *sent = chunk->facts.said;
+        *received = chunk->facts.heard;
+        return true;
+    }
+    return may_be_looked_at(core, number, chunk) &&
+           look_at_all(core, &core->lanes[number], chunk, sent, received);
+}
+
+/* --- Saying so ------------------------------------------------------------------- */
+
+void drop_say(struct core *core, uint32_t to, enum released_what what,
+              const struct chunk_name *name, struct message_released said)
+{
+    said.what = what;
+    said.count = name->count;
+    said.sum = name->sum;
+    if (to == core->rank) {
+        drop_take(core, core->rank, &said);
+        return;
+    }
+    struct message *message = out_send(core, to, MESSAGE_RELEASED, NULL);
+    if (message != NULL) {
+        message->u.released = said;
+    }
+}
+
+static uint32_t lowest(const struct core *core)
+{
+    return rankset_next(&core->members, 0);
+}
+
+static struct chunk_name name_of(const struct chunk *chunk)
+{
+    return (struct chunk_name){chunk->sum, chunk->count};
+}
+
+/* Where the count has not moved.  Goes on where it stopped before: what was released
+ * then seldom is not any more, and is looked at again before it is answered for. */
+static bool is_found_released(struct core *core, uint32_t number, struct chunk *chunk,
+                              uint32_t *tasks)
+{
+    const struct lane *lane = &core->lanes[number];
+    bool moves = chunk->facts.quiet != chunk->quiet_then;
+    core->drop.moves |= moves;
+    bool looks = !moves && may_be_looked_at(core, number, chunk);
+    while (looks && chunk->looked < chunk->count && *tasks != 0) {
+        void *known = lane_known(lane, chunk->first + chunk->looked);
+        lane_expect(lane, chunk->first + chunk->looked);
+        if (!is_released(core, known)) {
+            break;
+        }
+        if (!is_stub(known)) {
+            drop_count(core, known);
+        }
+        chunk->looked++;
+        (*tasks)--;
+    }
+    chunk->quiet_then = chunk->facts.quiet;
+    return chunk->looked == chunk->count;
+}
+
+/* What one look may do. */
+struct look {
+    bool all;        /* or only what is cut */
+    uint64_t offers; /* in tasks, */
+    uint32_t tasks;  /* and so many looked at, */
+    uint32_t chunks; /* in so many chunks */
+};
+
+/* False if it is to be looked at again, from where this look has come to its end.  A
+ * chunk that is offered may have gone, and others stand elsewhere, when this returns.
+ */
+static bool look_at(struct core *core, uint32_t number, struct chunk *chunk,
+                    struct look *look)
+{
+    if (chunk->stage != CHUNK_STAYS || chunk->live != chunk->count ||
+        !(look->all || chunk->cut) || !roll_all_hold(core, number, chunk)) {
+        return true;
+    }
+    if (!drop_is_all_quiet(core, number, chunk) &&
+        !(core->drop.thorough &&
+          is_found_released(core, number, chunk, &look->tasks))) {
+        return look->tasks > 0;
+    }
+    const struct chunk_name name = name_of(chunk);
+    chunk->stage = CHUNK_OFFERED;
+    look->offers -= look->offers < name.count ? look->offers : name.count;
+    drop_say(core, lowest(core), RELEASED_CHUNK_READY, &name,
+             (struct message_released){0});
+    return true;
+}
+
+/* What is dropped at once is soon spawned into again, and fits into a cache until then:
+ * so no more is offered than there is too much, the oldest first. */
+static struct look look_begin(struct core *core)
+{
+    struct drop *drop = &core->drop;
+    uint64_t above = core->options.drop_above;
+    uint64_t excess = core->stats.tasks > above ? core->stats.tasks - above : 0;
+    if (drop->lane == 0 && drop->chunk == 0) {
+        drop->moves = false;
+        drop->thorough =
+            core->now_ns >= add_ns(drop->looked_ns, core->options.gossip_period_ns);
+    }
+    bool some = drop->press == 0 && !drop->thorough;
+    return (struct look){
+        .all = drop->press > 0 || excess > 0,
+        .offers = !some                ? UINT64_MAX
+                  : excess > OFFER_MIN ? excess
+                                       : OFFER_MIN,
+        .tasks = LOOK_TASKS_MAX,
+        .chunks = LOOK_CHUNKS_MAX,
+    };
+}
+
+/* True if it has looked at all, or has found enough. */
+static bool look(struct core *core)
+{
+    struct drop *drop = &core->drop;
+    struct look look = look_begin(core);
+    while (drop->lane < core->lane_count && look.offers > 0) {
+        if (drop->chunk >= core->lanes[drop->lane].chunk_count) {
+            drop->lane++;
+            drop->chunk = 0;
+            continue;
+        }
+        if (look.tasks == 0 || look.chunks-- == 0) {
+            return false;
+        }
+        const uint32_t at = drop->chunk++;
+        if (!look_at(core, drop->lane, &core->lanes[drop->lane].chunks[at], &look)) {
+            drop->chunk = at;
+        }
+    }
+    drop->moves |= look.offers == 0;
+    drop->lane = drop->chunk = 0;
+    return true;
+}
+
+static bool may_look(const struct core *core)
+{
+    bool wanted = core->drop.press > 0 || core->drop.cuts > 0 ||
+                  core->stats.tasks > core->options.drop_above;
+    return core->drop.news > 0 && wanted && core->settled && !core->closed &&
+           !core->leave.going && drop_is_on(core);
+}
+
+static uint64_t look_due_ns(const struct core *core)
+{
+    return core->drop.news >= NEWS_MIN
+               ? core->now_ns
+               : add_ns(core->drop.looked_ns, core->options.gossip_period_ns);
+}
+
+void drop_turn(struct core *core)
+{
+    if (!may_look(core) || look_due_ns(core) > core->now_ns) {
+        return;
+    }
+    struct drop *drop = &core->drop;
+    if (drop->press > 0 && drop->lane == 0 && drop->chunk == 0) {
+        cut_own(core);
+    }
+    if (look(core)) {
+        drop->looked_ns = drop->thorough ? core->now_ns : drop->looked_ns;
+        drop->news = !drop->thorough || drop->moves; /* there may be more */
+    }
+    drop_begin_round(core);
+}
+
+uint64_t drop_deadline(const struct core *core)
+{
+    return may_look(core) ? look_due_ns(core) : CORE_NEVER;
+}
+
+void core_press(struct core *core, uint32_t together)
+{
+    if (core->drop.press == 0 && together > 0) {
+        drop_news(core);
+    }
+    core->drop.press = together;
+}
+
+bool core_lost(const struct core *core, const moot_hash *hash)
+{
+    return drop_once_is_gone(core, hash);
+}
+
+HOT void core_let_go(struct core *core, const moot_hash *hash, void *entry)
+{
+    void *known = entry != NULL ? entry : table_look(core, hash);
+    if (is_stub(known)) {
+        stub_let_go(core, known);
+        return;
+    }
+    struct task *task = known;
+    if (task != NULL && !task->let_go) {
+        task->let_go = true;
+        core->stats.let_go++;
+        drop_count(core, task);
+        drop_news(core);
+    }
+}
+
+/* --- Asked, and until the outcome ------------------------------------------------ */
+
+bool drop_place_is_leaving(const struct core *core, roll_place place)
+{
+    uint64_t position = place_position(place);
+    if (core->drop.leaving == 0 || position > core->drop.leaving_last) {
+        return false;
+    }
+    const struct chunk *chunk =
+        roll_chunk_at(&core->lanes[place_lane(place)], position);
+    return chunk != NULL && chunk->stage == CHUNK_LEAVING;
+}
+
+bool drop_is_leaving(const struct core *core, const struct task *task)
+{
+    return task->position != 0 &&
+           drop_place_is_leaving(core, place_of(task->lane, task->lane_position));
+}
+
+bool core_is_leaving(const struct core *core, const moot_hash *hash)
+{
+    const void *known = core->drop.leaving > 0 ? table_look(core, hash) : NULL;
+    return known != NULL && core_entry_is_leaving(core, known);
+}
+
+static void set_leaving(struct core *core, struct chunk *chunk)
+{
+    struct drop *drop = &core->drop;
+    uint64_t last = chunk->first + chunk->count - 1;
+    chunk->stage = CHUNK_LEAVING;
+    if (drop->leaving++ == 0 || last > drop->leaving_last) {
+        drop->leaving_last = last;
+    }
+}
+
+static void set_staying(struct core *core, struct chunk *chunk)
+{
+    core->drop.leaving -= chunk->stage == CHUNK_LEAVING;
+    chunk->stage = CHUNK_STAYS;
+    chunk->looked = 0;
+}
+
+bool drop_was_recent(const struct core *core, const struct chunk_name *name)
+{
+    for (uint32_t i = 0; i < core->drop.recent_count; i++) {
+        const struct chunk_name *one = &core->drop.recent[i];
+        if (one->count == name->count && rollsum_equal(&one->sum, &name->sum)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void answer(struct core *core, uint32_t from,
+                   const struct message_released *asked)
+{
+    const struct chunk_name name = {asked->sum, (uint32_t)asked->count};
+    uint32_t number;
+    struct chunk *chunk = roll_find_chunk(core, &name, &number);
+    /* It has been so since an older view; or what is here came after what was dropped.
+     */
+    bool leaving = chunk != NULL && chunk->stage == CHUNK_LEAVING;
+    bool dropped = !leaving && drop_was_recent(core, &name);
+    struct message_released said = {
+        .round = asked->round, .ready = leaving, .alike = dropped};
+    if (chunk != NULL && !leaving && core->settled && !core->closed &&
+        !core->leave.going && drop_is_on(core)) {
+        said.ready = roll_all_hold(core, number, chunk) &&
+                     all_released(core, number, chunk, &said.sent, &said.received);
+        if (said.ready) {
+            set_leaving(core, chunk);
+        }
+    }
+    drop_say(core, from, RELEASED_CHUNK_ANSWER, &name, said);
+}
+
+/* What came about a chunk while it was leaving: taken up behind this. */
+static void take_up_held(struct core *core)
+{
+    struct drop *drop = &core->drop;
+    if (drop->held_first != NULL) {
+        *core->held_last = drop->held_first;
+        core->held_last = drop->held_last;
+        drop->held_first = NULL;
+        drop->held_last = &drop->held_first;
+    }
+}
+
+/* Who hears of a round's outcome, whatever it is, knows that all have heard those of
+ * the one before. */
+static void forget_recent(struct core *core, uint64_t round)
+{
+    struct drop *drop = &core->drop;
+    if (core->settled &&
+        (round != drop->recent_round || core->epoch != drop->recent_epoch)) {
+        drop->recent_count = 0;
+        drop->recent_round = round;
+        drop->recent_epoch = core->epoch;
+    }
+}
+
+static void note_recent(struct core *core, const struct chunk_name *name)
+{
+    struct drop *drop = &core->drop;
+    if (core_grow(core, &drop->recent, &drop->recent_room, drop->recent_count + 1,
+                  sizeof(*drop->recent))) {
+        drop->recent[drop->recent_count++] = *name;
+    }
+}
+
+static void outcome(struct core *core, const struct message_released *said)
+{
+    const struct chunk_name name = {said->sum, (uint32_t)said->count};
+    bool drops = said->what == RELEASED_CHUNK_DROP;
+    uint32_t number;
+    struct chunk *chunk = roll_find_chunk(core, &name, &number);
+    bool leaving = chunk != NULL && chunk->stage == CHUNK_LEAVING;
+    forget_recent(core, said->round);
+    if (drops && (leaving || MUTANT(DROPEARLY)) && chunk != NULL) {
+        note_recent(core, &name);
+        forget_chunk(core, number, chunk);
+    } else if (leaving) {
+        set_staying(core, chunk);
+        for (uint32_t k = 0; k < core->known_count; k++) {
+            announced_open(core->known[k]);
+        }
+        epoch_report_chunk(core, &core->lanes[number], chunk);
+        drop_news(core);
+    } else if (chunk != NULL && !drops) {
+        set_staying(core, chunk);
+        drop_news(core);
+    }
+    if (leaving && !drops) {
+        take_up_held(core);
+        epoch_reports_ready(core);
+    }
+}
+
+/* Nothing is left of it, because it was dropped or its scope has ended. */
+void drop_left(struct core *core, struct chunk *chunk)
+{
+    if (chunk->stage == CHUNK_LEAVING) {
+        set_staying(core, chunk);
+        take_up_held(core);
+        epoch_reports_ready(core);
+    }
+}
+
+void drop_hold(struct core *core, struct held *held)
+{
+    struct drop *drop = &core->drop;
+    if (drop->held_first == NULL) {
+        drop->held_last = &drop->held_first;
+    }
+    *drop->held_last = held;
+    drop->held_last = &held->next;
+}
+
+void drop_take(struct core *core, uint32_t from, const struct message_released *said)
+{
+    switch ((int)said->what) {
+    case RELEASED_CHUNK_ASK:
+        answer(core, from, said);
+        break;
+    case RELEASED_CHUNK_DROP:
+    case RELEASED_CHUNK_KEEP:
+        outcome(core, said);
+        break;
+    default:
+        drop_take_account(core, from, said);
+    }
+}
+
+/* --- Views ----------------------------------------------------------------------- */
+
+/* What was offered is offered anew; what is leaving is asked for. */
+void drop_enter_view(struct core *core)
+{
+    drop_forget_offers(core);
+    drop_forget_counts(core);
+    for (uint32_t number = 0; number < core->lane_count; number++) {
+        struct lane *lane = &core->lanes[number];
+        for (uint32_t i = 0; i < lane->chunk_count; i++) {
+            struct chunk *chunk = &lane->chunks[i];
+            chunk->all_ready = false;
+            if (chunk->stage == CHUNK_OFFERED) {
+                set_staying(core, chunk);
+            }
+            chunk->looked = 0;
+        }
+    }
+    if (drop_is_on(core) && !MUTANT(ROLLUNTOLD)) {
+        roll_enter_view(core);
+    }
+    drop_news(core);
+}
+
+/* Once all of this view has been entered: an outcome may come at once. */
+void drop_doubt(struct core *core)
+{
+    for (uint32_t number = 0; number < core->lane_count; number++) {
+        for (uint32_t i = 0; i < core->lanes[number].chunk_count; i++) {
+            const struct chunk *chunk = &core->lanes[number].chunks[i];
+            if (chunk->stage == CHUNK_LEAVING) {
+                const struct chunk_name name = name_of(chunk);
+                drop_say(core, lowest(core), RELEASED_CHUNK_DOUBT, &name,
+                         (struct message_released){0});
+            }
+        }
+    }
+}
+
+void drop_release(struct core *core)
+{
+    struct drop *drop = &core->drop;
+    drop_forget_offers(core);
+    free(drop->offers);
+    free(drop->recent);
+    free(drop->once);
+    take_up_held(core); /* freed with the others */
+}

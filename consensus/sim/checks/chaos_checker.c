@@ -1,0 +1,211 @@
+/* chaos_checker.c - see chaos_checker.h: shows every sight to who checks it, and looks
+ * at the end of a run. */
+#include "consensus/sim/checks/chaos_checker_private.h"
+#include "consensus/sim/checks/order_checker.h"
+#include <stdlib.h>
+
+const char *storm_task_name(const struct storm_checker *checker, uint32_t task)
+{
+    return checker->program->tasks[task].name;
+}
+
+const struct view_seen *storm_view(const struct storm_checker *checker, uint64_t epoch)
+{
+    return &checker->views[epoch < STORM_VIEWS_MAX ? epoch : 0];
+}
+
+const struct view_seen *storm_view_at(const struct storm_checker *checker,
+                                      uint32_t rank)
+{
+    return storm_view(checker, checker->parties[rank].epoch);
+}
+
+void storm_keep_running(const struct storm_checker *checker, struct rankset *ranks)
+{
+    ranks_drop(ranks, &checker->gone);
+    ranks_drop(ranks, &checker->adjourned);
+}
+
+/* The adjourned have not changed since. */
+void storm_count_anew(struct storm_checker *checker)
+{
+    struct rankset lost = {0};
+    ranks_copy(&lost, &checker->gone);
+    ranks_drop(&lost, &checker->adjourned);
+    ranks_copy(&checker->counting, &storm_view(checker, checker->newest)->members);
+    ranks_drop(&checker->counting, &lost);
+    rankset_release(&lost);
+}
+
+/* --- Watching -------------------------------------------------------------------- */
+
+/* A rank is over, one way or another. */
+static void see_end(struct storm_checker *checker, const struct sight *sight)
+{
+    if (sight->type == SIGHT_ADJOURN) {
+        ranks_add(&checker->adjourned, sight->rank);
+        return; /* it counts as before */
+    }
+    ranks_add(&checker->gone, sight->rank);
+    if (sight->type == SIGHT_FENCED) {
+        ranks_add(&checker->fenced, sight->rank);
+    } else if (sight->type != SIGHT_DEPARTED) {
+        checker->faulty = true;
+    }
+    storm_count_anew(checker);
+}
+
+static void see(void *context, struct sim *sim, const struct sight *sight)
+{
+    struct storm_checker *checker = context;
+    if (rankset_empty(&checker->views[1].electors)) {
+        storm_set_view(checker, sim, 1, &checker->views[1].members);
+    }
+    if (sight->type == SIGHT_SEND || sight->type == SIGHT_RECEIVE) {
+        storm_see_message(checker, sim, sight);
+    } else if (sight->type == SIGHT_VIEW) {
+        storm_enter_view(checker, sim, sight);
+    } else if (sight->type == SIGHT_QUORUM) {
+        storm_see_quorum(checker, sim, sight);
+    } else if (sight->type == SIGHT_FAULT) {
+        storm_see_fault(checker, sim, sight);
+    } else if (sight->type == SIGHT_LEAVE) {
+        ranks_add(&checker->leaving, sight->rank);
+    } else if (sight->type == SIGHT_CRASH || sight->type == SIGHT_LEFT ||
+               sight->type == SIGHT_FENCED || sight->type == SIGHT_ADJOURN ||
+               sight->type == SIGHT_DEPARTED) {
+        if (sight->type == SIGHT_DEPARTED) {
+            storm_see_departure(checker, sim, sight);
+        }
+        see_end(checker, sight);
+    } else if (sight->task < checker->program->task_count) {
+        storm_see_task(checker, sim, sight);
+    }
+}
+
+/* --- The whole run --------------------------------------------------------------- */
+
+static bool fail(struct sim_report *report, const char *check, const char *why)
+{
+    report->failed = true;
+    (void)snprintf(report->check, sizeof(report->check), "%s", check);
+    (void)snprintf(report->why, sizeof(report->why), "%s", why);
+    return false;
+}
+
+/* Somebody who saw the end holds it, and may run it. */
+static bool is_held(const struct storm_checker *checker, uint32_t task,
+                    const struct rankset *saw_the_end)
+{
+    const struct rankset may = {.low = checker->program->tasks[task].candidates};
+    FOR_RANKS(rank, &checker->tasks[task].spawned_by)
+    {
+        if (rankset_has(saw_the_end, rank) &&
+            (may.low == 0 || rankset_has(&may, rank))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool finish(const struct storm_checker *checker, struct sim_report *report)
+{
+    const struct rankset *last = &storm_view(checker, checker->newest)->members;
+    struct rankset saw_the_end = {0};
+    bool good = true;
+    ranks_copy(&saw_the_end, &checker->adjourned);
+    ranks_keep(&saw_the_end, last);
+    ranks_drop(&saw_the_end, &checker->leaving);
+    FOR_RANKS(rank, &checker->fenced)
+    {
+        if (good && !rankset_empty(&saw_the_end) && rankset_has(last, rank) &&
+            !storm_was_voted_out(checker, rank)) {
+            good = fail(report, "fair view", "a member of the last view was fenced");
+        }
+    }
+    for (uint32_t i = 0; good && i < checker->program->task_count; i++) {
+        if (!checker->program->tasks[i].once && program_runs(checker->program, i) &&
+            !storm_may_fail(checker, i) &&
+            rankset_empty(&checker->tasks[i].started_by) &&
+            is_held(checker, i, &saw_the_end)) {
+            good = fail(report, "ran at all", storm_task_name(checker, i));
+        }
+    }
+    rankset_release(&saw_the_end);
+    return good;
+}
+
+static void *zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (memory == NULL) {
+        abort();
+    }
+    return memory;
+}
+
+static struct storm_checker *checker_new(const struct sim_options *options)
+{
+    struct storm_checker *checker = zeroed(1, sizeof(*checker));
+    const struct program *program = options->program;
+    checker->program = program;
+    checker->first = options->storm->first;
+    checker->limit = program->rank_count + options->storm->comebacks;
+    checker->tasks = zeroed(program->task_count + 1, sizeof(*checker->tasks));
+    checker->parties = zeroed(checker->limit, sizeof(*checker->parties));
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        checker->tasks[i].excused = program_shaky(program, i);
+    }
+    checker->newest = 1;
+    checker->views[1].epoch = 1;
+    ranks_fill(&checker->views[1].members, options->storm->first);
+    for (uint32_t rank = 0; rank < options->storm->first; rank++) {
+        checker->parties[rank].epoch = 1;
+    }
+    storm_count_anew(checker);
+    return checker;
+}
+
+static void checker_free(struct storm_checker *checker)
+{
+    for (uint32_t i = 0; i < checker->program->task_count; i++) {
+        storm_forget_task(&checker->tasks[i]);
+    }
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        storm_forget_party(&checker->parties[rank]);
+    }
+    for (int epoch = 0; epoch < STORM_VIEWS_MAX; epoch++) {
+        rankset_release(&checker->views[epoch].members);
+        rankset_release(&checker->views[epoch].electors);
+    }
+    struct rankset *sets[] = {&checker->gone,     &checker->adjourned,
+                              &checker->fenced,   &checker->disturbed,
+                              &checker->counting, &checker->leaving};
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        rankset_release(sets[i]);
+    }
+    free(checker->tasks);
+    free(checker->parties);
+    free(checker);
+}
+
+bool storm_checker_run(const struct sim_options *options, struct sim_report *report)
+{
+    struct storm_checker *checker = checker_new(options);
+    struct order_checker *order = order_checker_new(options->program, options->storm);
+    size_t count = options->watcher_count;
+    struct sim_watcher *watchers = zeroed(count + 2, sizeof(*watchers));
+    for (size_t i = 0; i < count; i++) {
+        watchers[i] = options->watchers[i];
+    }
+    watchers[count] = (struct sim_watcher){see, checker};
+    watchers[count + 1] = order_checker_watcher(order);
+    struct sim_options all = *options;
+    all.watchers = watchers;
+    all.watcher_count = count + 2;
+    bool good = sim_run(&all, report) && finish(checker, report);
+    order_checker_free(order);
+    checker_free(checker);
+    free(watchers);
+    return good;
+}

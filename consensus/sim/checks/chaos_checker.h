@@ -1,0 +1,41 @@
+/* chaos_checker.h - what must be true of a run while ranks die, stall and are cut off.
+ *
+ * Like checker.h, it sees what ranks do and say, never what a core believes.  A rank
+ * is *live* if it has not crashed, been fenced or left, and *counts* if it is besides
+ * a member of the newest view that any rank has entered.  (What may be said when is
+ * order_checker.h's; which invariant is whose stands in PROTOCOL.md.)  The checks, by
+ * the names that failures carry:
+ *
+ *   once once    a once task starts on one rank, ever, the dead and the removed
+ *                included (I3)
+ *   ran once     among those who count at most one starts a pure task; none starts
+ *                one that the oracle does not run, or is no candidate for (I2)
+ *   one owner    those who count have consumed a task's bytes from one owner (I1)
+ *   quorum       a once task starts after a quorum of its voters in some view
+ *                accepted its rank (I9)
+ *   oracle       a result is the oracle's, or a failure that a verdict allows
+ *   not held     NOT_HELD: no live candidate in the receiver's view holds it (I15)
+ *   verdict      MAYBE_RAN: of a once task that no live member runs or has, after
+ *                somebody was removed; NO_CANDIDATE: none is a member, and none that
+ *                is has its bytes; no other
+ *   wait code    a wait ends in a result or in an error that the faults allow
+ *   quorum lost  a rank finds no quorum only without a majority of its view that is
+ *                live, undisturbed and was never cut off, from it or from each other
+ *   one view     what two ranks enter under one number is the same (I12)
+ *   fair view    who is removed is dead, gone or was disturbed, or those who removed
+ *                it were; without a fault there is no view; when others see the end,
+ *                a member of their view was fenced only if half of it voted it out
+ *   lease        when a view exists, whom it removed holds no lease (I11); no once
+ *                task is run without one (V3)
+ *   ran at all   in the end every pure task that a rank which saw the end holds, and
+ *                that the oracle runs, was run
+ */
+#ifndef CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_H
+#define CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_H
+
+#include "consensus/sim/engine/sim.h"
+
+/* Runs the program in the storm of the options under this checker. */
+bool storm_checker_run(const struct sim_options *options, struct sim_report *report);
+
+#endif

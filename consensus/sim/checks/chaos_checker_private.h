@@ -1,0 +1,119 @@
+/* chaos_checker_private.h - what storm_checker.h's checks have seen; for its own files.
+ *
+ *     storm_checker.c         shows every sight to who checks it; the end of a run
+ *     storm_checker_tasks.c   owners, results, waits
+ *     storm_checker_views.c   views, leases, quorums
+ */
+#ifndef CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_PRIVATE_H
+#define CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_PRIVATE_H
+
+#include "consensus/sim/checks/chaos_checker.h"
+#include "consensus/sim/checks/ranks.h"
+
+enum { STORM_VIEWS_MAX = 64 };
+
+/* What has been seen of one task. */
+struct seen {
+    struct rankset spawned_by, started_by, ended_by;
+    struct rankset adopted_by; /* of spawned_by, who was only brought it */
+    struct rankset kept_by;    /* with its bytes */
+    struct rankset forgot;     /* who was told to forget it since */
+    struct rankset heirs; /* who said that it has them in place of one who leaves */
+    struct kept {
+        uint32_t owner; /* whose result it is */
+        int32_t status;
+        uint64_t epoch;               /* of the view in which the rank first had it */
+    } *kept;                          /* by rank; NULL: nobody has it */
+    struct rankset saw_well, saw_ill; /* who knows that it ended so */
+    bool disputed;                    /* not all that is kept is the same */
+    struct ballot {
+        struct rankset acked; /* who accepted, */
+        uint32_t winner;      /* 1 + whom; 0: nobody was proposed */
+    } *ballots;               /* once: by view; NULL: there was none */
+    bool excused;             /* it may fail, though the oracle says that it does not */
+};
+
+/* What has been seen of one rank. */
+struct party {
+    bool voted, lacked_quorum;
+    bool ready;        /* it has said, in this view, that it is ready to leave */
+    uint64_t ready_in; /* the latest view in which it has; 0: none */
+    uint64_t epoch;
+    struct rankset unreachable; /* whom it was ever cut off from, in either direction */
+    struct rankset unheard_by;  /* whom its words did not reach */
+    struct rankset proposed;    /* members of the next view, by the latest proposal */
+    struct rankset voted_for;   /* the same, of the one that it voted for, if `voted` */
+    struct grant {
+        uint32_t from;
+        uint64_t token_ns;
+    } *grants; /* that it got in this epoch; the latest of each */
+    uint32_t grant_count, grant_room;
+};
+
+struct view_seen {
+    uint64_t epoch; /* 0: not seen */
+    struct rankset members;
+    struct rankset electors; /* those of them who decide about the next view */
+};
+
+struct storm_checker {
+    const struct program *program;
+    uint32_t first; /* ranks of the first view; who comes later is a newcomer */
+    uint32_t limit; /* ranks that there may be */
+    struct seen *tasks;
+    struct party *parties;
+    struct view_seen views[STORM_VIEWS_MAX]; /* by epoch */
+    uint64_t newest;
+    bool faulty; /* some fault has begun */
+    struct rankset gone, adjourned, fenced, disturbed;
+    struct rankset leaving;  /* their programs ended early */
+    struct rankset counting; /* members of the newest view who live, or adjourned */
+};
+
+/* --- storm_checker.c ------------------------------------------------------------- */
+
+const char *storm_task_name(const struct storm_checker *checker, uint32_t task);
+/* Empty sets for a view that nobody has entered. */
+const struct view_seen *storm_view(const struct storm_checker *checker, uint64_t epoch);
+/* The view that the rank is in. */
+const struct view_seen *storm_view_at(const struct storm_checker *checker,
+                                      uint32_t rank);
+/* Takes out of the set who is over; the adjourned, too. */
+void storm_keep_running(const struct storm_checker *checker, struct rankset *ranks);
+/* `counting`, after who is gone, or the newest view, has changed. */
+void storm_count_anew(struct storm_checker *checker);
+
+/* --- storm_checker_tasks.c ------------------------------------------------------- */
+
+void storm_see_task(struct storm_checker *checker, struct sim *sim,
+                    const struct sight *sight);
+/* What of a task goes by messages: the ballots of once tasks. */
+void storm_see_ballot(struct storm_checker *checker, const struct sight *sight);
+/* Something that it depends on ended in a verdict, or failed because of one. */
+bool storm_may_fail(const struct storm_checker *checker, uint32_t task);
+/* The rank leaves in good order: others have what it had. */
+void storm_see_departure(struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight);
+void storm_forget_task(struct seen *seen); /* frees what it owns */
+
+/* --- storm_checker_views.c ------------------------------------------------------- */
+
+void storm_set_view(struct storm_checker *checker, const struct sim *sim,
+                    uint64_t epoch, const struct rankset *members);
+void storm_enter_view(struct storm_checker *checker, struct sim *sim,
+                      const struct sight *sight);
+void storm_see_message(struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight);
+void storm_see_quorum(struct storm_checker *checker, struct sim *sim,
+                      const struct sight *sight);
+void storm_see_fault(struct storm_checker *checker, const struct sim *sim,
+                     const struct sight *sight);
+/* By what the rank has heard, as its own clock counts. */
+bool storm_holds_lease(const struct storm_checker *checker, const struct sim *sim,
+                       uint32_t rank);
+/* By half of who decides in the last view, the one who counts the votes included, who
+ * sends none. */
+bool storm_was_voted_out(const struct storm_checker *checker, uint32_t rank);
+void storm_forget_party(struct party *party);
+
+#endif

@@ -1,0 +1,426 @@
+/* inject_rank.c - what a plan does to ranks and their clocks; and newcomers.
+ *
+ * A kill may come in the middle of a step: what the core has put out before the point
+ * is on the wire, the rest is not.  A pause holds back whatever would happen at the
+ * rank; messages gather in its inbox.  A gap holds back only its progress on messages
+ * and timers, while its program goes on.
+ *
+ * A plan's rule about a rank is about whoever plays that part of the program: a rank
+ * that comes back does so under the next number, and the rule goes with it.
+ */
+#include "consensus/sim/engine/sim_internal.h"
+#include <stdlib.h>
+
+static const struct storm no_storm = {.stop_ns = CORE_NEVER};
+
+static const struct storm *storm_of(const struct sim *sim)
+{
+    return sim->options.storm != NULL ? sim->options.storm : &no_storm;
+}
+
+uint64_t strike_stop_ns(const struct sim *sim) { return storm_of(sim)->stop_ns; }
+
+static uint64_t longest_draw_ns(const struct plan_spread *spread)
+{
+    if (spread->type == PLAN_SPREAD_UNIFORM) {
+        return spread->ns + spread->spread_ns;
+    }
+    if (spread->type == PLAN_SPREAD_EXP) {
+        return spread->ns * 45; /* -ln(2^-64) */
+    }
+    return spread->type == PLAN_SPREAD_PARETO ? spread->ns * PLAN_PARETO_CAP
+                                              : spread->ns;
+}
+
+uint64_t strike_longest_ns(const struct sim *sim)
+{
+    const struct plan *plan = sim->options.plan;
+    uint64_t sum_ns = 0, most_ns = UINT64_MAX / 4;
+    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++) {
+        const struct plan_rule *rule = &plan->rules[i];
+        uint64_t draw_ns = longest_draw_ns(&rule->spread);
+        sum_ns += draw_ns < most_ns ? draw_ns : most_ns;
+        if (rule->lasts_ns != PLAN_FOREVER) {
+            sum_ns += rule->lasts_ns;
+        }
+        sum_ns = sum_ns < most_ns ? sum_ns : most_ns;
+    }
+    return sum_ns;
+}
+
+static void show(struct sim *sim, enum sight_type type, uint32_t rank, uint32_t peer,
+                 uint32_t code)
+{
+    sim_see(sim, &(struct sight){.type = type,
+                                 .time_ns = sim->now_ns,
+                                 .rank = rank,
+                                 .peer = peer,
+                                 .task = sim->program->task_count,
+                                 .code = (int32_t)code});
+}
+
+static void count(struct sim *sim, uint32_t rule, uint32_t rank, uint32_t peer)
+{
+    sim->report->hits.fired[rule]++;
+    liveness_harmed(sim, sim->now_ns);
+    show(sim, SIGHT_FAULT, rank, peer, rule);
+}
+
+bool strike_fires(struct sim *sim, uint32_t rule, uint32_t rank, uint32_t peer)
+{
+    if (!plan_chance(&sim->options.plan->rules[rule], random_next(&sim->faults))) {
+        return false;
+    }
+    count(sim, rule, rank, peer);
+    return true;
+}
+
+/* --- Deaths ---------------------------------------------------------------------- */
+
+static uint32_t machine_of(const struct sim *sim, const struct host *host)
+{
+    const struct storm *storm = storm_of(sim);
+    return storm->hosts != NULL ? storm->hosts[host->role] : 0;
+}
+
+static void crash(struct host *host)
+{
+    struct sim *sim = host->sim;
+    host->dead = true;
+    carrier_drop(host);
+    sim->report->counts.crashes++;
+    sim_moved(sim);
+    show(sim, SIGHT_CRASH, host->rank, UINT32_MAX, 0);
+    for (uint32_t rank = 0; storm_of(sim)->certify && rank < sim->host_count; rank++) {
+        if (rank != host->rank &&
+            machine_of(sim, &sim->hosts[rank]) == machine_of(sim, host)) {
+            heap_push(sim, &(struct event){
+                               .time_ns = sim->now_ns +
+                                          random_below(&sim->reaping, UINT64_C(500000)),
+                               .kind = EVENT_REAP,
+                               .rank = rank,
+                               .index = host->rank});
+        }
+    }
+}
+
+/* Who does not know the dead rank yet (a newcomer) will be told by its view. */
+void strike_reap(struct host *host, uint32_t dead)
+{
+    if (host->epoch == 0 || !rankset_has(&host->members, dead)) {
+        return;
+    }
+    struct core_event event = {.type = CORE_EV_DEAD};
+    event.u.dead.rank = dead;
+    host_step(host, &event);
+}
+
+/* --- Strikes --------------------------------------------------------------------- */
+
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* When what begins now and lasts so long is over. */
+static uint64_t end_ns(const struct sim *sim, uint64_t lasts_ns)
+{
+    uint64_t end =
+        lasts_ns > PLAN_FOREVER - sim->now_ns ? PLAN_FOREVER : sim->now_ns + lasts_ns;
+    return earlier(end, later(strike_stop_ns(sim), sim->now_ns));
+}
+
+static void come_back(struct host *host, uint64_t lasts_ns)
+{
+    struct sim *sim = host->sim;
+    if (!storm_of(sim)->joinable || sim->comebacks == storm_of(sim)->comebacks) {
+        return;
+    }
+    sim->comebacks++;
+    heap_push(sim, &(struct event){.time_ns = end_ns(sim, lasts_ns),
+                                   .kind = EVENT_JOIN,
+                                   .index = host->role});
+}
+
+static void strike(struct host *host, plan_rules rules)
+{
+    struct sim *sim = host->sim;
+    for (uint32_t i = 0; i < PLAN_RULES_MAX && !host->dead; i++) {
+        if (!(rules & PLAN_RULE(i)) || !strike_fires(sim, i, host->rank, UINT32_MAX)) {
+            continue;
+        }
+        const struct plan_rule *rule = &sim->options.plan->rules[i];
+        if (rule->fault == PLAN_PAUSE) {
+            host->paused_until_ns =
+                later(host->paused_until_ns, end_ns(sim, rule->lasts_ns));
+            liveness_harmed(sim, host->paused_until_ns);
+            continue;
+        }
+        crash(host);
+        if (rule->fault == PLAN_RESTART) {
+            come_back(host, rule->lasts_ns);
+        }
+    }
+}
+
+static void schedule(struct sim *sim, uint32_t role, uint64_t from_ns)
+{
+    uint64_t next_ns = plan_next_strike_ns(sim->options.plan, role, from_ns);
+    if (next_ns < strike_stop_ns(sim)) {
+        heap_push(sim, &(struct event){
+                           .time_ns = next_ns, .kind = EVENT_STRIKE, .index = role});
+    }
+}
+
+static void schedule_leaves(struct sim *sim)
+{
+    const struct storm *storm = storm_of(sim);
+    for (uint32_t role = 0; storm->leave_ns != NULL && role < sim->program->rank_count;
+         role++) {
+        if (storm->leave_ns[role] != CORE_NEVER) {
+            heap_push(sim, &(struct event){.time_ns = storm->leave_ns[role],
+                                           .kind = EVENT_LEAVE,
+                                           .index = role});
+        }
+    }
+}
+
+/* Whose program is over anyway has nothing to leave early. */
+void strike_leave(struct sim *sim, uint32_t role)
+{
+    uint32_t rank = sim->player[role];
+    struct host *host = rank != UINT32_MAX ? &sim->hosts[rank] : NULL;
+    if (host == NULL || !host_is_there(host) || host->epoch == 0 || host->closed) {
+        return;
+    }
+    if (host->paused_until_ns > sim->now_ns) {
+        heap_push(sim, &(struct event){.time_ns = host->paused_until_ns,
+                                       .kind = EVENT_LEAVE,
+                                       .index = role});
+        return;
+    }
+    show(sim, SIGHT_LEAVE, rank, UINT32_MAX, 0);
+    lane_leave(host);
+}
+
+void strike_schedule(struct sim *sim)
+{
+    schedule_leaves(sim);
+    const struct storm *storm = storm_of(sim);
+    uint32_t parts = sim->program->rank_count;
+    for (uint32_t role = 0; sim->options.plan != NULL && role < parts; role++) {
+        schedule(sim, role, 0);
+    }
+    for (uint32_t role = sim->host_count; role < parts; role++) {
+        heap_push(sim, &(struct event){
+                           .time_ns = storm->join_ns != NULL ? storm->join_ns[role] : 0,
+                           .kind = EVENT_JOIN,
+                           .index = role});
+    }
+}
+
+void strike_at_time(struct sim *sim, uint32_t role)
+{
+    uint32_t rank = sim->player[role];
+    if (rank != UINT32_MAX && host_is_there(&sim->hosts[rank])) {
+        strike(&sim->hosts[rank],
+               plan_strikes(sim->options.plan, role, sim->now_ns, sim->now_ns + 1));
+    }
+    schedule(sim, role, sim->now_ns + 1);
+}
+
+void strike_at_point(struct host *host, enum core_point point)
+{
+    struct sim *sim = host->sim;
+    if (sim->options.plan == NULL || sim->now_ns >= strike_stop_ns(sim)) {
+        return;
+    }
+    strike(host, plan_pass(sim->options.plan, &sim->lived[host->role], host->role,
+                           point, sim->now_ns));
+}
+
+/* --- Slowness -------------------------------------------------------------------- */
+
+static plan_rules rules_on(struct host *host, enum plan_fault fault)
+{
+    struct sim *sim = host->sim;
+    if (sim->options.plan == NULL || sim->now_ns >= strike_stop_ns(sim)) {
+        return 0;
+    }
+    return plan_state(sim->options.plan, &sim->lived[host->role], host->role, fault,
+                      sim->now_ns);
+}
+
+void strike_after_turn(struct host *host)
+{
+    struct sim *sim = host->sim;
+    plan_rules rules = rules_on(host, PLAN_GAP);
+    for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++) {
+        if (!(rules & PLAN_RULE(i)) || !strike_fires(sim, i, host->rank, UINT32_MAX)) {
+            continue;
+        }
+        uint64_t gap_ns = plan_spread_ns(&sim->options.plan->rules[i].spread,
+                                         random_next(&sim->faults));
+        host->deaf_until_ns = later(host->deaf_until_ns, end_ns(sim, gap_ns));
+        liveness_harmed(sim, host->deaf_until_ns);
+    }
+}
+
+uint64_t strike_slow_ns(struct host *host, uint64_t took_ns)
+{
+    struct sim *sim = host->sim;
+    plan_rules rules = rules_on(host, PLAN_SLOW);
+    uint64_t more_ns = 0;
+    for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++) {
+        if ((rules & PLAN_RULE(i)) && strike_fires(sim, i, host->rank, UINT32_MAX)) {
+            more_ns += plan_slow_ns(&sim->options.plan->rules[i], took_ns,
+                                    random_next(&sim->faults));
+        }
+    }
+    return more_ns;
+}
+
+/* --- Clocks ---------------------------------------------------------------------- */
+
+static bool has_clocks(const struct sim *sim)
+{
+    const struct plan *plan = sim->options.plan;
+    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++) {
+        if (plan->rules[i].fault == PLAN_CLOCK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t ahead_ns(const struct sim *sim, uint32_t role)
+{
+    const struct storm *storm = storm_of(sim);
+    return storm->ahead_ns != NULL ? storm->ahead_ns[role] : 0;
+}
+
+uint64_t sim_clock_ns(const struct sim *sim, uint32_t rank)
+{
+    uint32_t role = sim->hosts[rank].role;
+    uint64_t counted_ns = has_clocks(sim)
+                              ? plan_clock_ns(sim->options.plan, role, sim->now_ns)
+                              : sim->now_ns;
+    return counted_ns + ahead_ns(sim, role);
+}
+
+/* A clock rule counts when a rank first reads by it. */
+uint64_t strike_clock_ns(struct host *host)
+{
+    struct sim *sim = host->sim;
+    if (has_clocks(sim)) {
+        plan_rules rules = plan_state(sim->options.plan, &sim->lived[host->role],
+                                      host->role, PLAN_CLOCK, sim->now_ns) &
+                           ~host->clocked;
+        host->clocked |= rules;
+        for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++) {
+            if (rules & PLAN_RULE(i)) {
+                count(sim, i, host->rank, UINT32_MAX);
+            }
+        }
+    }
+    return sim_clock_ns(sim, host->rank);
+}
+
+uint64_t strike_when_ns(const struct host *host, uint64_t clock_ns)
+{
+    const struct sim *sim = host->sim;
+    uint64_t shown_ns = sim_clock_ns(sim, host->rank);
+    if (clock_ns == CORE_NEVER || clock_ns <= shown_ns) {
+        return clock_ns == CORE_NEVER ? CORE_NEVER : sim->now_ns;
+    }
+    if (!has_clocks(sim)) {
+        return sim->now_ns + (clock_ns - shown_ns);
+    }
+    return plan_clock_reaches_ns(sim->options.plan, host->role,
+                                 clock_ns - ahead_ns(sim, host->role));
+}
+
+/* --- Newcomers ------------------------------------------------------------------- */
+
+/* One after the other, so that each knows its number: when all that were given out have
+ * been in a view.  (If one of them dies before that nobody may come any more.) */
+static void begin_next(struct sim *sim)
+{
+    if (sim->asking_count == 0 || sim->numbered_count < sim->host_count) {
+        return;
+    }
+    uint32_t role = sim->asking[0], rank = sim->host_count;
+    for (uint32_t i = 1; i < sim->asking_count; i++) {
+        sim->asking[i - 1] = sim->asking[i];
+    }
+    sim->asking_count--;
+    host_open(sim, rank, role);
+    show(sim, SIGHT_BEGIN, rank, UINT32_MAX, role);
+    host_step(&sim->hosts[rank], &(struct core_event){.type = CORE_EV_TICK});
+}
+
+void strike_join(struct sim *sim, uint32_t role)
+{
+    if (role != UINT32_MAX) {
+        if (sim->asking_count == sim->asking_room) {
+            sim->asking_room = 2 * sim->asking_room + 4;
+            sim->asking = realloc(sim->asking, sim->asking_room * sizeof(*sim->asking));
+            if (sim->asking == NULL) {
+                abort();
+            }
+        }
+        sim->asking[sim->asking_count++] = role;
+    }
+    begin_next(sim);
+}
+
+/* --- Views ----------------------------------------------------------------------- */
+
+static uint32_t highest(const struct rankset *ranks)
+{
+    uint32_t last = 0;
+    for (uint32_t rank = rankset_next(ranks, 0); rank != UINT32_MAX;
+         rank = rankset_next(ranks, rank + 1)) {
+        last = rank;
+    }
+    return last;
+}
+
+static void part(struct host *host, uint32_t rank)
+{
+    struct sim *sim = host->sim;
+    bool abandon = storm_of(sim)->abandon;
+    if (!sim->harmed && !abandon) {
+        return;
+    }
+    struct pair *pair = network_pair(sim, host->rank, rank);
+    if (abandon && pair->void_until_ns == 0) {
+        pair->void_until_ns = sim->now_ns;
+    }
+    if (sim->harmed && !pair->forgotten) {
+        carrier_forget(host, rank);
+    }
+}
+
+/* Who is no member is removed, unless it is a newcomer of a view that is yet to come:
+ * those have numbers beyond all members, past and present. */
+void strike_enter_view(struct host *host, const struct rankset *members)
+{
+    struct sim *sim = host->sim;
+    uint32_t last = highest(members);
+    for (uint32_t rank = 0; rank < sim->host_count; rank++) {
+        if (rank != host->rank && !rankset_has(members, rank) &&
+            (rank < last || rankset_has(&host->members, rank))) {
+            part(host, rank);
+        }
+    }
+    if (!rankset_copy(&host->members, members)) {
+        abort();
+    }
+    if (last < sim->numbered_count) {
+        return;
+    }
+    sim->numbered_count = last + 1;
+    heap_push(sim, &(struct event){.time_ns = sim->now_ns,
+                                   .kind = EVENT_JOIN,
+                                   .index = UINT32_MAX});
+}

@@ -1,0 +1,409 @@
+/* perform.c - what a rank's core puts out, carried out.
+ *
+ * The host holds the core to core.h: an output that breaks the contract fails the run
+ * under the check "contract".
+ */
+#include "consensus/sim/engine/sim_internal.h"
+#include "hashing/identity.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void contract(struct host *host, const struct core_output *output,
+                     const char *what)
+{
+    char text[MOOT_HASH_TEXT_BYTES];
+    uint32_t task = sim_task(host->sim, &output->hash);
+    sim_fail(
+        host->sim, "contract", "rank %u, output %d %s, task %s: %s",
+        (unsigned)host->rank, (int)output->type,
+        output->type == CORE_OUT_SEND ? message_type_name(output->u.send.message.type)
+                                      : "",
+        task < host->sim->program->task_count ? host->sim->program->tasks[task].name
+                                              : hash_format(&output->hash, text),
+        what);
+}
+
+/* The record that an output is about; NULL, and the run has failed, if there is none.
+ * What this rank holds must come back with its entry. */
+static struct record *record_of(struct host *host, const struct core_output *output)
+{
+    uint32_t task = sim_task(host->sim, &output->hash);
+    if (task == host->sim->program->task_count) {
+        contract(host, output, "not a task of the program");
+        return NULL;
+    }
+    struct record *record = &host->records[task];
+    bool ours = record->registered || record->adopted;
+    struct sim_entry *entry = output->user;
+    bool good = entry != NULL ? hash_equal(&entry->core.hash, &output->hash) &&
+                                    (entry->record == NULL || entry->record == record)
+                              : !ours;
+    if (!good) {
+        contract(host, output, "comes with a foreign entry");
+        return NULL;
+    }
+    if (entry != NULL) {
+        entry->record = record;
+    }
+    return record;
+}
+
+static bool attach_bytes(struct host *host, const struct core_output *output,
+                         struct message_result *result)
+{
+    const struct record *record = record_of(host, output);
+    if (record == NULL) {
+        return false;
+    }
+    if (!record->kept || result->size != record->size ||
+        result->status != record->status) {
+        contract(host, output, "sends a result that is not the one we have");
+    }
+    result->payload = NULL;
+    if (result->data == RESULT_BARE) {
+        return true;
+    }
+    if (!record->kept_data) {
+        contract(host, output, "sends bytes that are not here");
+    }
+    result->payload = record->bytes;
+    return record->kept_data;
+}
+
+static bool is_dropped(struct sim *sim, const struct message *message)
+{
+    return (message->type == MESSAGE_DECISION &&
+            sim_canary(sim, SIM_CANARY_DROP_DECISION)) ||
+           (message->type == MESSAGE_RESULT && sim_canary(sim, SIM_CANARY_DROP_RESULT));
+}
+
+static void show_send(struct host *host, uint32_t to, const struct message *message,
+                      uint64_t size)
+{
+    struct sim *sim = host->sim;
+    struct sight sight = host_sight(host, SIGHT_SEND, sim_task(sim, &message->hash));
+    sight.peer = to;
+    sight.message = message;
+    sight.size = size;
+    if (message->type != MESSAGE_ACK || !sim_canary(sim, SIM_CANARY_LOSE_ACK)) {
+        sim_see(sim, &sight);
+    }
+    if (message->type == MESSAGE_RESULT && sim_canary(sim, SIM_CANARY_SECOND_RESULT)) {
+        sim_see(sim, &sight);
+    }
+    sim->report->counts.sent[message->type]++;
+}
+
+static void carry_send(struct host *host, const struct core_output *output)
+{
+    struct sim *sim = host->sim;
+    struct message message = output->u.send.message;
+    uint32_t to = output->u.send.to;
+    if (to >= sim->host_count || to == host->rank) {
+        contract(host, output, "sends to nobody");
+        return;
+    }
+    if (message.type == MESSAGE_RESULT &&
+        !attach_bytes(host, output, &message.u.result)) {
+        return;
+    }
+    const char *why = NULL;
+    struct parcel *parcel = parcel_new(sim->writer, host->rank, sim->uids[host->rank],
+                                       to, sim->uids[to], &message, &why);
+    if (parcel == NULL) {
+        contract(host, output, why);
+        return;
+    }
+    show_send(host, to, &message, parcel_bytes(parcel));
+    if (is_dropped(sim, &message)) {
+        parcel_free(parcel);
+    } else if (message.type == MESSAGE_RESULT &&
+               sim_canary(sim, SIM_CANARY_LATE_RESULT)) {
+        network_launch(sim, network_pair(sim, host->rank, to),
+                       flight_new(sim, host->rank, to, parcel),
+                       3 * liveness_bound_ns(sim), true);
+    } else {
+        carrier_send(host, parcel);
+    }
+}
+
+static void set_bytes(struct record *record, const void *data, uint64_t size)
+{
+    free(record->bytes);
+    record->bytes = sim_alloc(1, size);
+    if (size > 0) {
+        memcpy(record->bytes, data, size);
+    }
+}
+
+/* Keeps the result in the message just received. */
+static void carry_result(struct host *host, const struct core_output *output,
+                         const struct core_event *event)
+{
+    struct record *record = record_of(host, output);
+    if (record == NULL) {
+        return;
+    }
+    struct message message = {
+        .type = MESSAGE_RESULT, .hash = output->hash, .u.result = output->u.result};
+    struct message_result *result = &message.u.result;
+    bool came = event->type == CORE_EV_RECV &&
+                event->u.recv.message->type == MESSAGE_RESULT &&
+                hash_equal(&event->hash, &output->hash);
+    if (!came && result->data != RESULT_BARE) {
+        contract(host, output, "keeps a result that did not come");
+        return;
+    }
+    record->kept = true;
+    record->status = result->status;
+    record->size = result->size;
+    if (result->data != RESULT_BARE) {
+        record->kept_data = true;
+        set_bytes(record, result->payload, result->size);
+        if (result->size > 0 && sim_canary(host->sim, SIM_CANARY_CORRUPT_RESULT)) {
+            ((uint8_t *)record->bytes)[0] ^= 1;
+        }
+    }
+    if (sim_canary(host->sim, SIM_CANARY_CORRUPT_OWNER)) {
+        result->owner_uid++;
+    }
+    struct sight sight = host_sight(host, SIGHT_KEEP, record->task);
+    sight.peer = came ? event->u.recv.from : UINT32_MAX;
+    sight.message = &message;
+    sight.code = record->status;
+    sight.data = record->kept_data ? record->bytes : NULL;
+    sight.size = record->size;
+    sim_see(host->sim, &sight);
+}
+
+static void carry_done(struct host *host, const struct core_output *output)
+{
+    struct record *record = record_of(host, output);
+    if (record == NULL) {
+        return;
+    }
+    if (!record->kept || (output->u.done.data && !record->kept_data)) {
+        contract(host, output, "is done, but the result is not here");
+    }
+    record->done = true;
+    record->done_data |= output->u.done.data;
+    lane_wake(host, record->task);
+    worker_wake(host, record->task);
+}
+
+static void carry_verdict(struct host *host, const struct core_output *output)
+{
+    struct record *record = record_of(host, output);
+    if (record == NULL) {
+        return;
+    }
+    record->verdict = record->last_verdict = output->u.verdict.code;
+    struct sight sight = host_sight(host, SIGHT_VERDICT, record->task);
+    sight.code = output->u.verdict.code;
+    sight.chain = output->u.verdict.chain;
+    sight.chain_count = output->u.verdict.chain_count;
+    sim_see(host->sim, &sight);
+    lane_wake(host, record->task);
+    worker_wake(host, record->task);
+}
+
+static void carry_run(struct host *host, const struct core_output *output)
+{
+    struct record *record = record_of(host, output);
+    if (record == NULL) {
+        return;
+    }
+    if (record->run) {
+        contract(host, output, "is to run a second time");
+        return;
+    }
+    record->run = true;
+    record->cancelled |= output->u.run.code == MOOT_ERR_CANCELLED;
+    record->lost = output->u.run.code == MOOT_ERR_RESULT_LOST;
+    record->seen = output->u.run.seen;
+    struct sight sight = host_sight(host, SIGHT_RUN, record->task);
+    sim_see(host->sim, &sight);
+    worker_offer(host, record->task);
+}
+
+static void carry_note(struct host *host, const struct core_output *output)
+{
+    struct sight sight =
+        host_sight(host, SIGHT_NOTE, sim_task(host->sim, &output->hash));
+    sight.point = output->u.note.point;
+    sight.peer = output->u.note.peer;
+    sight.evidence = output->u.note.evidence;
+    sim_see(host->sim, &sight);
+    strike_at_point(host, sight.point);
+}
+
+static void carry_view(struct host *host, const struct core_output *output)
+{
+    struct sim *sim = host->sim;
+    host->start_due = host->epoch == 0;
+    host->epoch = output->u.view.epoch;
+    strike_enter_view(host, output->u.view.members);
+    if (host->epoch > sim->newest_epoch) {
+        sim->newest_epoch = host->epoch;
+        sim->report->counts.views++;
+    }
+    struct sight sight = host_sight(host, SIGHT_VIEW, sim->program->task_count);
+    sight.epoch = host->epoch;
+    sight.members = output->u.view.members;
+    sim_see(sim, &sight);
+    sim->report->counts.joined += host->start_due;
+}
+
+static void carry_quorum(struct host *host, const struct core_output *output)
+{
+    bool have = output->u.quorum.have;
+    if (host->no_quorum != have) {
+        contract(host, output, "tells of a quorum again");
+    }
+    host->no_quorum = !have;
+    host->sim->report->counts.no_quorum += !have;
+    struct sight sight = host_sight(host, SIGHT_QUORUM, host->sim->program->task_count);
+    sight.code = have;
+    sim_see(host->sim, &sight);
+    if (!have) {
+        lane_cut(host, MOOT_ERR_NO_QUORUM);
+    }
+}
+
+static void carry_fenced(struct host *host)
+{
+    struct sight sight = host_sight(host, SIGHT_FENCED, host->sim->program->task_count);
+    sim_see(host->sim, &sight);
+    host->sim->report->counts.fenced++;
+    lane_cut(host, MOOT_ERR_FENCED);
+    host->fenced = true;
+    sim_moved(host->sim);
+}
+
+/* All that it had is with others. */
+static void carry_departed(struct host *host)
+{
+    struct sight sight =
+        host_sight(host, SIGHT_DEPARTED, host->sim->program->task_count);
+    sim_see(host->sim, &sight);
+    host->sim->report->counts.departed++;
+    host->left = true;
+    sim_moved(host->sim);
+}
+
+/* The entry is the host's own for a while: nothing that the core does may read it, or
+ * write to it. */
+static bool keep_forgotten(struct host *host, const struct core_output *output,
+                           struct sim_entry *entry)
+{
+    if (host->forgotten_count == FORGOTTEN_MAX) {
+        host_give_forgotten(host);
+    }
+    size_t room_bytes;
+    const uint8_t *room = core_entry_room(host->core, entry, &room_bytes);
+    for (size_t i = 0; i < room_bytes; i++) {
+        if (room[i] != ROOM_BYTE) {
+            contract(host, output, "comes with its room written to");
+            return false;
+        }
+    }
+    uint8_t pieces = entry->core.pieces;
+    memset(entry, FORGOTTEN_BYTE, sizeof(*entry));
+    entry->core.pieces = pieces;
+    host->forgotten[host->forgotten_count++] = entry;
+    return true;
+}
+
+/* Its bytes go, and with them what a lane could still read. */
+static void carry_forget_one(struct host *host, struct sim_entry *entry)
+{
+    const struct core_output output = {
+        .type = CORE_OUT_FORGET, .hash = entry->core.hash, .user = entry};
+    bool stub = core_is_stub(entry);
+    uint32_t task = sim_task(host->sim, &output.hash);
+    struct record *record = stub ? &host->records[task] : record_of(host, &output);
+    if (record == NULL) {
+        return;
+    }
+    if (stub) {
+        core_entry_give(host->core, entry);
+    } else if (!keep_forgotten(host, &output, entry)) {
+        return;
+    }
+    struct sight sight = host_sight(host, SIGHT_FORGET, record->task);
+    sim_see(host->sim, &sight);
+    free(record->bytes);
+    record->bytes = NULL;
+    record->forgotten = true;
+}
+
+static void carry_forget(struct host *host, const struct core_output *output)
+{
+    for (uint32_t i = 0; i < output->u.forget.count && !host->dead; i++) {
+        carry_forget_one(host, output->u.forget.users[i]);
+    }
+}
+
+static void carry_adjourn(struct host *host, const struct core_output *output)
+{
+    host->adjourned = true;
+    struct sight sight =
+        host_sight(host, SIGHT_ADJOURN, host->sim->program->task_count);
+    sight.code = output->u.adjourn.exit_code;
+    sim_see(host->sim, &sight);
+}
+
+void carry(struct host *host, const struct core_output *output,
+           const struct core_event *event)
+{
+    switch (output->type) {
+    case CORE_OUT_SEND:
+        carry_send(host, output);
+        break;
+    case CORE_OUT_RUN:
+        carry_run(host, output);
+        break;
+    case CORE_OUT_CANCEL: {
+        struct record *record = record_of(host, output);
+        if (record != NULL) {
+            worker_cancel(host, record->task);
+        }
+        break;
+    }
+    case CORE_OUT_RESULT:
+        carry_result(host, output, event);
+        break;
+    case CORE_OUT_DONE:
+        carry_done(host, output);
+        break;
+    case CORE_OUT_VERDICT:
+        carry_verdict(host, output);
+        break;
+    case CORE_OUT_ADJOURN:
+        carry_adjourn(host, output);
+        break;
+    case CORE_OUT_NOTE:
+        carry_note(host, output);
+        break;
+    case CORE_OUT_VIEW:
+        carry_view(host, output);
+        break;
+    case CORE_OUT_QUORUM:
+        carry_quorum(host, output);
+        break;
+    case CORE_OUT_FENCED:
+        carry_fenced(host);
+        break;
+    case CORE_OUT_LEFT:
+        carry_departed(host);
+        break;
+    case CORE_OUT_FORGET:
+        carry_forget(host, output);
+        break;
+    case CORE_OUT_REFUSE:
+    case CORE_OUT_DIVERGED:
+    default:
+        contract(host, output, "was not expected in this mode");
+        break;
+    }
+}

@@ -1,0 +1,224 @@
+/* sim.h - the real core, many times over, on a virtual network.
+ *
+ * sim_run() gives every rank of a program (program.h) a core and a small host that
+ * steps the program's scripts, runs its tasks in virtual time and carries the core's
+ * messages over links with seeded delays.  Everything is a function of the options: the
+ * same options give the same events, and the digest over them says so.
+ *
+ * Whoever wants to know what happens gives a *watcher*, which is shown every *sight*: a
+ * spawn, a message, a kernel that starts, a wait that ends.  The checkers (checker.h)
+ * are watchers; so are the digest and the narrator that writes the golden transcripts.
+ * None of them looks into a core.
+ *
+ * Messages travel as the frames of proto/wire.h.  The wire is reliable and ordered per
+ * pair of ranks, unless a fault plan (plan.h) harms it: then frames go through the
+ * core's links, below which they are lost, repeated, delayed and passed by others.  A
+ * plan also kills, restarts, pauses and slows ranks, and skews their clocks.
+ * Membership is fixed, and nobody is ever suspected, except in a *storm* (storm.h).
+ * Scopes begin and end with the program's phases; what a newcomer would do in one that
+ * is over is refused, and its program goes on.  The modes other than repair are not
+ * drawn.
+ */
+#ifndef CONSENSUS_SIM_ENGINE_SIM_H
+#define CONSENSUS_SIM_ENGINE_SIM_H
+
+#include "consensus/core.h"
+#include "consensus/faultplan/faultplan.h"
+#include "consensus/sim/programs/program.h"
+#include "consensus/sim/runs/chaos.h"
+
+enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
+
+/* Faults of the harness itself, each of which some checker must see.
+ * X(name, "text", the check that it must trip) */
+#define SIM_CANARIES(X)                                                                \
+    X(RUN_TWICE, "run-twice", "ran once")                                              \
+    X(RUN_ELSEWHERE, "run-elsewhere", "ran once")                                      \
+    X(CORRUPT_RESULT, "corrupt-result", "oracle")                                      \
+    X(CORRUPT_OWNER, "corrupt-owner", "one owner")                                     \
+    X(DROP_DECISION, "drop-decision", "bound")                                         \
+    X(DROP_RESULT, "drop-result", "bound")                                             \
+    X(FORGET_TASK, "forget-task", "bound")                                             \
+    X(LOSE_ACK, "lose-ack", "quorum")                                                  \
+    X(END_WAIT, "end-wait", "wait code")                                               \
+    X(VOTE, "vote", "no votes")                                                        \
+    X(SECOND_RESULT, "second-result", "one result")                                    \
+    X(LATE_RESULT, "late-result", "bound")                                             \
+    /* From here on under a storm only. */                                             \
+    X(FALSE_VERDICT, "false-verdict", "not held")                                      \
+    X(FALSE_MAYBE, "false-maybe", "verdict")                                           \
+    X(FALSE_ALARM, "false-alarm", "quorum lost")                                       \
+    X(NEEDLESS_VIEW, "needless-view", "fair view")                                     \
+    X(OTHER_VIEW, "other-view", "one view")
+
+enum sim_canary {
+    SIM_CANARY_NONE,
+#define X(name, text, check) SIM_CANARY_##name,
+    SIM_CANARIES(X)
+#undef X
+        SIM_CANARY_END
+};
+
+/* --- What a watcher is shown ------------------------------------------------------ */
+
+enum sight_type {
+    SIGHT_SPAWN,    /* lane spawns task (parent kernel spawns, if nested) */
+    SIGHT_REFUSED,  /* ... in vain: none of its candidates is a member */
+    SIGHT_ADOPT,    /* rank registers a portable task that a motion brought */
+    SIGHT_DECLINE,  /* of task */
+    SIGHT_CANCEL,   /* of task, by the rank's program */
+    SIGHT_WAIT,     /* a lane begins to wait for task */
+    SIGHT_WAITED,   /* a lane's wait for task ended with code; data if fetched */
+    SIGHT_LAPSED,   /* a lane's wait for task ended with nothing: a poll ran out of time
+                       or found NOT_HELD, or another task of a WAIT_ANY ended it */
+    SIGHT_LANE,     /* a lane's state is now code (enum core_lane_state) */
+    SIGHT_RUN,      /* the core says: run task */
+    SIGHT_START,    /* its kernel starts */
+    SIGHT_END,      /* task has ended with code; data are its result */
+    SIGHT_SEND,     /* message leaves rank for peer, in a frame of `size` bytes */
+    SIGHT_RECEIVE,  /* message from peer is given to rank's core */
+    SIGHT_KEEP,     /* ... which keeps the result in it */
+    SIGHT_NOTE,     /* the core passed a point */
+    SIGHT_VERDICT,  /* rank's waits for task end with code */
+    SIGHT_FORGET,   /* rank forgets task, whose scope has ended everywhere */
+    SIGHT_CLOSE,    /* rank has ended its program */
+    SIGHT_ADJOURN,  /* rank leaves */
+    SIGHT_VIEW,     /* rank enters the view `epoch` of `members` */
+    SIGHT_QUORUM,   /* rank is cut off from the majority (code 0), or back (1) */
+    SIGHT_FENCED,   /* rank learns that it was removed, and is over */
+    SIGHT_LEAVE,    /* rank's program is over early: it is to go when it may */
+    SIGHT_DEPARTED, /* ... and has gone, in good order */
+    SIGHT_LEFT,     /* rank, closed and without a quorum, gives up */
+    SIGHT_CRASH,    /* rank is dead */
+    SIGHT_BEGIN,    /* rank asks to be let in, to play part `code` of the program */
+    SIGHT_FAULT     /* rule number `code` of the plan strikes rank, or, if there is a
+                       peer, what it sends to that or, arriving, gets from it */
+};
+
+struct sight {
+    enum sight_type type;
+    uint64_t time_ns;
+    uint32_t rank, lane, peer;
+    uint32_t task; /* index; task_count: none of the program's */
+    int32_t code;
+    const struct message *message;
+    const void *data;
+    size_t size;
+    enum core_point point;
+    enum evidence evidence;
+    const moot_hash *chain; /* VERDICT: the tasks of a cycle */
+    uint32_t chain_count;
+    uint64_t epoch; /* VIEW */
+    const struct rankset *members;
+};
+
+struct sim;
+struct sim_watcher {
+    void (*see)(void *context, struct sim *sim, const struct sight *sight);
+    void *context;
+};
+
+/* For watchers: ends the run as failed, with a check's name and the story.  The first
+ * one counts. */
+void sim_fail(struct sim *sim, const char *check, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+const struct program *sim_program(const struct sim *sim);
+/* The task with this hash; the program's task_count if there is none. */
+uint32_t sim_task(const struct sim *sim, const moot_hash *hash);
+const moot_hash *sim_hash(const struct sim *sim, uint32_t task);
+uint64_t sim_uid(const struct sim *sim, uint32_t rank);
+uint32_t sim_voters(const struct sim *sim); /* K */
+uint64_t sim_lease_ns(const struct sim *sim);
+uint32_t sim_direct_max(const struct sim *sim);     /* larger views have a committee */
+const struct plan *sim_plan(const struct sim *sim); /* NULL: no faults */
+const struct storm *sim_storm(const struct sim *sim); /* NULL: fixed membership */
+/* Ranks that there may be at most, and those numbered by now: the program's, and one
+ * more for each that came back.  Which of the program's scripts a rank runs. */
+uint32_t sim_rank_limit(const struct sim *sim);
+uint32_t sim_rank_count(const struct sim *sim);
+uint32_t sim_role(const struct sim *sim, uint32_t rank);
+const uint32_t *sim_machines(const struct sim *sim); /* by rank */
+/* What rank's own clock shows now. */
+uint64_t sim_clock_ns(const struct sim *sim, uint32_t rank);
+/* The task's chair: placement over all ranks or its candidates. */
+uint32_t sim_chair(const struct sim *sim, uint32_t task);
+
+/* The chair that a task of a program would have; to pick its salt with. */
+uint32_t sim_chair_of(const struct program *program, uint32_t task);
+/* Gives every task a salt with which chairs[task], if that is a rank, is its chair. The
+ * tasks have no candidates. */
+void sim_seat(struct program *program, const uint32_t *chairs);
+/* Whom a rank asks that does not know the task's candidates. */
+uint32_t sim_finder_of(const struct program *program, uint32_t task);
+
+/* --- Running ---------------------------------------------------------------------- */
+
+/* How the network and the ranks behave; durations in virtual nanoseconds. */
+struct sim_weather {
+    uint64_t latency_ns, jitter_ns; /* of a message: latency plus 0..jitter */
+    uint32_t spike_per_mille;       /* of messages that take spike_ns longer */
+    uint64_t spike_ns;
+    uint64_t bulk_ns;       /* what a bulk transfer takes beyond that */
+    uint64_t poll_ns;       /* an arrival is handled within 0..poll */
+    uint32_t gap_per_mille; /* of polls, after which a rank is deaf for 0..gap */
+    uint64_t gap_ns;
+    uint64_t step_ns; /* of the program's own code between two calls: 1..step */
+    uint32_t slow;    /* 1 + the rank whose own code takes 30 times longer; 0: none */
+    uint32_t workers; /* per rank, beside lanes that wait */
+    uint64_t ask_delay_ns, gossip_period_ns, vote_timeout_ns;
+    uint32_t adapt;      /* core_options of that name; not drawn, 0 */
+    uint32_t direct_max; /* core_options of that name; not drawn, 0 */
+    uint64_t drop_above; /* likewise; then programs let go of what they have used, and
+                            rolls are cut often */
+    bool presses;        /* not drawn, false: memory is short on ranks, now and then */
+    uint32_t voters;
+    /* Under a storm only: core_options of the same names. */
+    uint64_t heartbeat_ns, suspect_ns, lease_ns, stagger_ns, batch_ns, quorum_wait_ns;
+};
+
+struct sim_options {
+    const struct program *program;
+    uint64_t seed;                     /* of weather and durations */
+    const struct sim_weather *weather; /* NULL: drawn from the seed */
+    const struct plan *plan;           /* NULL: nothing goes wrong */
+    const struct storm *storm;         /* NULL: membership is fixed */
+    enum sim_canary canary;
+    bool notes;
+    const struct sim_watcher *watchers;
+    size_t watcher_count;
+};
+
+struct sim_counts {
+    uint64_t views, crashes, fenced, no_quorum, joined, departed; /* under a storm */
+    uint64_t sent[MESSAGE_TYPE_END];
+    uint64_t yields[EVIDENCE_END];
+    uint64_t events, refused, violations;
+    uint64_t frames, frame_bytes; /* put on the wire, those sent again included */
+    uint64_t resent, acks;        /* of these, by the links of a harmed wire */
+};
+
+/* The standstill (liveness.h) that came nearest to its bound; 0, 0: there was none. */
+struct sim_standstill {
+    uint64_t lasted_ns, bound_ns;
+};
+
+struct sim_report {
+    bool failed;
+    char check[32]; /* the check that failed */
+    char why[SIM_WHY_BYTES];
+    char *dump; /* who waits for what, if it failed; the caller frees it */
+    uint64_t end_ns;
+    uint8_t digest[SIM_DIGEST_BYTES];
+    struct sim_counts counts;
+    struct sim_standstill standstill;
+    struct plan_hits hits; /* how often each rule of the plan fired (plan_unfired) */
+};
+
+/* Runs the program to its end or to the first failure.  True if it did not fail. */
+bool sim_run(const struct sim_options *options, struct sim_report *report);
+
+void sim_weather_draw(uint64_t seed, uint32_t ranks, struct sim_weather *out);
+const char *sim_canary_name(enum sim_canary canary);
+const char *sim_canary_check(enum sim_canary canary);
+
+#endif

@@ -1,0 +1,317 @@
+/* sim_internal.h - the simulator's insides, shared by its own files only.
+ *
+ *     sim.c       builds the world, turns the crank, tells why it stopped
+ *     dump.c      who waits for what
+ *     identify.c  names the program's tasks
+ *     network.c   the event heap, and the wire: what arrives when
+ *     harm.c      what a plan does to frames on the wire
+ *     carrier.c   links (consensus/link/link.h) over a wire that is harmed
+ *     host.c      carries events to one core
+ *     carry.c     carries its outputs out
+ *     lane.c      steps the scripts
+ *     worker.c    runs tasks
+ *     liveness.c  how long the program may stand still
+ *     strike.c    what a plan does to ranks and their clocks; newcomers
+ *
+ * The world is single-threaded; time moves only when the crank takes the next event
+ * from the heap, ordered by (time, number).  A host never steps its core while it
+ * carries outputs out: what follows from an output becomes a later event.  The one
+ * exception is core.h's: whoever an output releases from a wait is running for the core
+ * before time passes, though its thread wakes later.
+ */
+#ifndef CONSENSUS_SIM_ENGINE_SIM_INTERNAL_H
+#define CONSENSUS_SIM_ENGINE_SIM_INTERNAL_H
+
+#include "consensus/link/link.h"
+#include "consensus/sim/engine/liveness.h"
+#include "consensus/sim/engine/packet.h"
+#include "consensus/sim/engine/random.h"
+#include "consensus/sim/engine/sim.h"
+
+struct host;
+
+enum event_kind {
+    EVENT_ARRIVE, /* a flight reaches host's inbox */
+    EVENT_POLL,   /* host handles its inbox */
+    EVENT_TICK,   /* host's core wanted to be called at this time */
+    EVENT_LANE,   /* host's lane `index` goes on; stale unless ticket fits */
+    EVENT_WORK,   /* host's task `index` goes on; task_count: ready tasks may start */
+    EVENT_REAP,   /* host learns that rank `index` is certainly dead */
+    EVENT_LINK,   /* host's link to rank `index` has something to do */
+    /* Of no host. */
+    EVENT_STRIKE, /* the plan strikes whoever plays part `index` */
+    EVENT_LEAVE,  /* who plays part `index` ends its program early */
+    EVENT_JOIN,   /* part `index` of the program asks to be let in */
+    EVENT_LET_GO  /* flight `ticket`, held back on rank's way to `index`, goes on */
+};
+
+struct event {
+    uint64_t time_ns, number;
+    enum event_kind kind;
+    uint32_t rank, index;
+    uint64_t ticket;
+    struct flight *flight;
+};
+
+/* A frame on the wire. */
+struct flight {
+    uint32_t from, to;
+    uint64_t sent_ns;
+    uint64_t sequence, ack; /* the link's; sequence 0: past it */
+    struct parcel *parcel;  /* NULL: an acknowledgement alone */
+};
+
+struct heap {
+    struct event *items;
+    size_t count, capacity;
+    uint64_t next_number;
+    uint64_t own; /* of its items: the program's own */
+};
+
+/* What one rank knows of one task. */
+struct record {
+    uint32_t task;
+    bool registered; /* on the roll, or as a child */
+    bool adopted, declined;
+    bool run, started, ended; /* given to us by the core; its kernel; its end told */
+    bool cancelled;
+    bool lost;            /* an input of it was lost with its scope */
+    bool seen;            /* it has ended well before */
+    bool kept, kept_data; /* its result is here; its bytes are */
+    bool done, done_data; /* the core ended our waits for it */
+    int32_t status;       /* of the result, if kept */
+    int32_t verdict;      /* MOOT_OK: none */
+    int32_t last_verdict; /* that of an earlier wait included */
+    uint64_t size;
+    void *bytes;
+    uint32_t next_child; /* while its kernel runs: the child it waits for next */
+    bool waits_child, child_ended;
+    uint32_t refused_needs; /* waits that are open here, and not with the core */
+    bool holds_slot;
+    uint64_t started_ns;
+    bool slowed;    /* its kernel has taken what the plan adds */
+    bool forgotten; /* its scope has ended on every rank */
+};
+
+/* Behind the core's part of a task's entry. */
+struct sim_entry {
+    struct core_entry core;
+    struct record *record; /* NULL: this host has had nothing to do with it */
+};
+
+/* Entries that the core has forgotten are kept for so many more. */
+enum { FORGOTTEN_MAX = 16, FORGOTTEN_BYTE = 0xa5, ROOM_BYTE = 0x5a };
+
+enum lane_wait { LANE_RUNS, LANE_WAITS, LANE_WOKEN, LANE_AT_BARRIER, LANE_OVER };
+
+struct lane {
+    enum lane_wait state;
+    uint32_t pc;
+    uint64_t ticket; /* of the event that may move it */
+    int32_t cut;     /* what the present wait ends with because of the rank's state */
+};
+
+struct host {
+    struct sim *sim;
+    uint32_t rank, role; /* role: which rank of the program it plays */
+    struct core *core;
+    struct record *records; /* per task */
+    struct sim_entry *forgotten[FORGOTTEN_MAX];
+    uint32_t forgotten_count;
+    struct lane lanes[PROGRAM_LANES_MAX];
+    struct flight **inbox;
+    size_t inbox_count, inbox_capacity;
+    /* Per scope: the spawns in it that are still to come, and the steps that name it.
+     */
+    uint32_t spawns_left[PROGRAM_SCOPES_MAX + 1], uses_left[PROGRAM_SCOPES_MAX + 1];
+    uint32_t *task_uses_left; /* per task, if programs let go */
+    uint64_t turns;           /* so far: memory is short in some of them */
+    bool poll_due, closed, adjourned;
+    uint64_t deaf_until_ns, tick_ns; /* tick_ns: the armed one; CORE_NEVER */
+    uint32_t slots_used;
+    uint32_t *ready;
+    uint32_t ready_count;
+    uint32_t parents_waiting; /* kernels that wait for a child */
+    bool fill_due;
+    bool woken; /* lanes or parents were, and the core does not know */
+    /* Under a storm. */
+    bool dead, fenced, left; /* over, like adjourned */
+    bool no_quorum;
+    bool start_due; /* a newcomer has been let in: its program begins */
+    uint64_t paused_until_ns;
+    uint64_t epoch; /* of the view that it is in; 0: not let in yet */
+    struct rankset members;
+    plan_rules clocked; /* by these rules it has read its clock */
+};
+
+/* The way from one rank to another: only what differs from rest is kept. */
+struct pair {
+    uint32_t from, to;
+    uint64_t last_ns, last_bulk_ns; /* the latest arrival, of control and bulk */
+    uint64_t void_until_ns;         /* what was sent up to then never arrives */
+    struct link *link;              /* the end at `from` of its link with `to` */
+    uint64_t link_due_ns;           /* when its event comes; LINK_NEVER */
+    bool forgotten;                 /* a view of `from` removed `to` */
+    struct held_flight {
+        struct flight *flight;
+        uint64_t number;
+        uint32_t waits_for; /* so many later ones are to pass it */
+    } *held;
+    uint32_t held_count, held_room;
+};
+
+struct sim {
+    struct sim_options options;
+    const struct program *program;
+    struct sim_weather weather;
+    struct sim_report *report;
+    uint64_t now_ns, moved_ns; /* moved_ns: when the program last got anywhere */
+    /* liveness.h: when the last fault was over; parts of the bound that stay; and the
+     * bound after so many changes of membership. */
+    uint64_t healed_ns, longest_chain, slowest_ppm;
+    uint64_t bound_ns, bound_changes;
+    struct heap heap;
+    struct pair **pairs; /* hash table by from and to; a power of two of room */
+    uint32_t pair_count, pair_room;
+    uint64_t held_number;
+    bool harmed;                      /* the wire is: frames go through links */
+    struct link_options link_options; /* of all links */
+    struct host *hosts;               /* by number; host_count have begun */
+    uint32_t host_count;
+    uint64_t *uids;
+    uint32_t *machines; /* of those who have begun */
+    /* By part of the program. */
+    uint32_t *player;        /* who plays it, or did last; UINT32_MAX: nobody yet */
+    struct plan_rank *lived; /* NULL without a plan */
+    /* Parts that ask to be let in, in their order; the first waits for numbered_count
+     * to reach host_count. */
+    uint32_t *asking;
+    uint32_t asking_count, asking_room;
+    uint32_t numbered_count; /* 1 + the highest number that any view had */
+    uint32_t comebacks;      /* restarts that came back */
+    moot_hash *hashes;
+    struct message_spec *specs;
+    uint8_t (*args)[PROGRAM_ARGS_BYTES];
+    uint8_t (*keys)[PROGRAM_KEY_BYTES];
+    struct rankset *candidates;
+    moot_hash **inputs; /* per task: data inputs, then after */
+    uint32_t *table;    /* hash table over hashes[]; table_size is a power of two */
+    uint32_t table_size;
+    uint32_t barrier_count; /* ranks at barrier barrier_number */
+    struct random delays, durations;
+    struct random reaping; /* when peers learn of a death */
+    struct random faults;  /* chances and draws of the plan */
+    struct wire_writer *writer;
+    bool canary_done;
+    uint64_t newest_epoch;
+};
+
+/* sim.c */
+void *sim_alloc(size_t count,
+                size_t size); /* zeroed; ends the process without memory */
+void sim_see(struct sim *sim, const struct sight *sight);
+void sim_moved(struct sim *sim); /* the program got somewhere */
+bool sim_canary(struct sim *sim, enum sim_canary canary); /* true once, if chosen */
+
+/* dump.c */
+char *dump_world(const struct sim *sim); /* the caller frees it */
+
+/* identify.c */
+void sim_identify(struct sim *sim);
+void sim_forget(struct sim *sim);
+moot_hash sim_scope(uint32_t scope); /* a program's, by number */
+
+/* network.c */
+bool event_is_own(const struct event *event); /* the program's: a lane, a kernel */
+void heap_push(struct sim *sim, const struct event *event);
+bool heap_pop(struct sim *sim, struct event *out);
+struct pair *network_pair(struct sim *sim, uint32_t from, uint32_t to);
+/* NULL if nothing has made one. */
+struct pair *network_find(const struct sim *sim, uint32_t from, uint32_t to);
+void network_release(struct sim *sim); /* the heap and the pairs */
+struct flight *flight_new(struct sim *sim, uint32_t from, uint32_t to,
+                          struct parcel *parcel); /* takes the holder's share */
+void flight_free(struct flight *flight);          /* accepts NULL */
+void network_send(struct sim *sim, struct flight *flight);
+/* Has it arrive delay_ns later than the wire takes; `overtaken`: not in its turn. */
+void network_launch(struct sim *sim, struct pair *pair, struct flight *flight,
+                    uint64_t delay_ns, bool overtaken);
+/* It was sent before its sender's view abandoned its receiver. */
+bool network_is_void(const struct sim *sim, const struct flight *flight);
+
+/* harm.c */
+/* Takes the flight, which is about to leave: on its way, held back, or lost. */
+void harm_send(struct sim *sim, struct pair *pair, struct flight *flight);
+bool harm_loses_arriving(struct sim *sim, const struct flight *flight);
+void harm_let_go(struct sim *sim, uint32_t from, uint32_t to, uint64_t number);
+
+/* carrier.c */
+void carrier_open(struct sim *sim);
+void carrier_send(struct host *host, struct parcel *parcel); /* takes it */
+/* Gives host what has become deliverable by the flight's arrival; takes it. */
+void carrier_take(struct host *host, struct flight *flight);
+void carrier_go_on(struct host *host, uint32_t peer, uint64_t ticket);
+void carrier_forget(struct host *host, uint32_t peer);
+void carrier_drop(struct host *host); /* it is dead: so are its links */
+/* It has adjourned, and its link still answers. */
+bool carrier_lingers(const struct host *host);
+
+/* host.c */
+void host_open(struct sim *sim, uint32_t rank, uint32_t role);
+/* The entries that its core had forgotten go back, unwritten to meanwhile. */
+void host_give_forgotten(struct host *host);
+void host_release(struct host *host);
+int host_step(struct host *host, const struct core_event *event); /* core_step's */
+void host_register(struct host *host, uint32_t task, uint32_t lane, bool adopted);
+void host_arrive(struct host *host, struct flight *flight); /* takes it */
+void host_receive(struct host *host, const struct parcel *parcel);
+void host_poll(struct host *host);
+void host_tick(struct host *host, uint64_t armed_ns);
+bool host_is_over(const struct host *host);  /* it does nothing more */
+bool host_is_there(const struct host *host); /* it has begun, and is not over */
+struct sight host_sight(const struct host *host, enum sight_type type, uint32_t task);
+
+/* carry.c */
+void carry(struct host *host, const struct core_output *output,
+           const struct core_event *event);
+
+/* strike.c */
+void strike_schedule(struct sim *sim);
+uint64_t strike_stop_ns(const struct sim *sim); /* no rule fires from then on */
+/* For how long the plan may hold everybody up, however unlucky. */
+uint64_t strike_longest_ns(const struct sim *sim);
+/* Draws whether the rule fires; if so counts it, and shows it to the watchers. */
+bool strike_fires(struct sim *sim, uint32_t rule, uint32_t rank, uint32_t peer);
+void strike_at_time(struct sim *sim, uint32_t role);
+/* Passing the point may kill the host, now. */
+void strike_at_point(struct host *host, enum core_point point);
+void strike_after_turn(struct host *host); /* of its progress */
+/* How much longer its kernel takes, now that it took so long. */
+uint64_t strike_slow_ns(struct host *host, uint64_t took_ns);
+void strike_leave(struct sim *sim, uint32_t role);
+void strike_reap(struct host *host, uint32_t dead);
+void strike_join(struct sim *sim, uint32_t role); /* UINT32_MAX: whose turn it is */
+void strike_enter_view(struct host *host, const struct rankset *members);
+uint64_t strike_clock_ns(struct host *host);
+/* When, at the earliest, host's clock shows it. */
+uint64_t strike_when_ns(const struct host *host, uint64_t clock_ns);
+
+/* lane.c */
+void lane_start(struct host *host);
+void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket);
+void lane_wake(struct host *host, uint32_t task); /* a wait for it ended */
+void lane_settle(struct host *host); /* tells the core of lanes that were woken */
+void lane_cut(struct host *host, int32_t code); /* every wait ends with it */
+void lane_leave(struct host *host);             /* the program ends here and now */
+uint32_t lane_idle_count(const struct host *host);
+
+/* worker.c */
+void worker_offer(struct host *host, uint32_t task); /* CORE_OUT_RUN */
+void worker_fill(struct host *host); /* has ready tasks started if there are slots */
+/* EVENT_WORK */
+void worker_go_on(struct host *host, uint32_t task);
+void worker_wake(struct host *host, uint32_t task); /* likewise, by a parent */
+void worker_settle(struct host *host);
+void worker_cancel(struct host *host, uint32_t task);
+
+#endif

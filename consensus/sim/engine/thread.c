@@ -1,0 +1,545 @@
+/* thread.c - steps the scripts: the program's own threads.
+ *
+ * Between two steps a lane spends a little virtual time in its own code.  A lane that
+ * waits is woken by an event of its own after the core has ended the wait, as a thread
+ * would be.
+ */
+#include "consensus/sim/engine/sim_internal.h"
+#include <string.h>
+
+static const struct program_step *current(const struct host *host, uint32_t lane)
+{
+    const struct program_script *script =
+        program_script(host->sim->program, host->role, lane);
+    return host->lanes[lane].pc < script->count ? &script->steps[host->lanes[lane].pc]
+                                                : NULL;
+}
+
+/* Moves the lane at a time; a call that was due before is off. */
+static void schedule(struct host *host, uint32_t lane, uint64_t time_ns)
+{
+    heap_push(host->sim, &(struct event){.time_ns = time_ns,
+                                         .kind = EVENT_LANE,
+                                         .rank = host->rank,
+                                         .index = lane,
+                                         .ticket = ++host->lanes[lane].ticket});
+}
+
+static uint64_t own_code_ns(struct host *host)
+{
+    struct sim *sim = host->sim;
+    uint64_t step_ns = random_between(&sim->durations, 1, sim->weather.step_ns);
+    return sim->weather.slow == host->role + 1 ? 30 * step_ns : step_ns;
+}
+
+/* --- Scopes ----------------------------------------------------------------------- */
+
+static void count_use(struct host *host, uint32_t task, uint32_t one)
+{
+    host->uses_left[host->sim->program->tasks[task].scope] += one;
+}
+
+/* What the step names; `one` is 1 before it, and -1 behind it. */
+static void count_step(struct host *host, const struct program_step *step, uint32_t one)
+{
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        const struct program_task *task =
+            &host->sim->program->tasks[step->tasks.items[i]];
+        count_use(host, step->tasks.items[i], one);
+        if (step->op != PROGRAM_SPAWN) {
+            continue;
+        }
+        host->spawns_left[task->scope] += one;
+        for (uint32_t k = 0; k < task->inputs.count; k++) {
+            count_use(host, task->inputs.items[k], one);
+        }
+        for (uint32_t k = 0; k < task->after.count; k++) {
+            count_use(host, task->after.items[k], one);
+        }
+    }
+}
+
+static void tell_scope(struct host *host, uint32_t scope, enum core_event_type type)
+{
+    if (!host_is_over(host)) {
+        host_step(host, &(struct core_event){.type = type, .hash = sim_scope(scope)});
+    }
+}
+
+/* Of what the step has named: the scopes that are over for this rank's program. */
+static void leave_scopes(struct host *host, const uint32_t spawns[],
+                         const uint32_t uses[])
+{
+    for (uint32_t scope = 1; scope <= PROGRAM_SCOPES_MAX; scope++) {
+        if (spawns[scope] > 0 && host->spawns_left[scope] == 0) {
+            tell_scope(host, scope, CORE_EV_SCOPE_CLOSE);
+        }
+        if (uses[scope] > 0 && host->uses_left[scope] == 0) {
+            tell_scope(host, scope, CORE_EV_SCOPE_RELEASE);
+        }
+    }
+}
+
+static void pass_step(struct host *host, const struct program_step *step)
+{
+    uint32_t spawns[PROGRAM_SCOPES_MAX + 1], uses[PROGRAM_SCOPES_MAX + 1];
+    memcpy(spawns, host->spawns_left, sizeof(spawns));
+    memcpy(uses, host->uses_left, sizeof(uses));
+    count_step(host, step, UINT32_MAX);
+    leave_scopes(host, spawns, uses);
+}
+
+/* A scope that this rank's program never names is closed at once. */
+static void begin_scopes(struct host *host)
+{
+    const struct program *program = host->sim->program;
+    bool used[PROGRAM_SCOPES_MAX + 1] = {false};
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        used[program->tasks[i].scope] = true;
+    }
+    for (uint32_t lane = 0; lane < program->lane_count; lane++) {
+        const struct program_script *script = program_script(program, host->role, lane);
+        for (uint32_t i = 0; i < script->count; i++) {
+            count_step(host, &script->steps[i], 1);
+        }
+    }
+    for (uint32_t scope = 1; scope <= PROGRAM_SCOPES_MAX; scope++) {
+        if (used[scope] && host->spawns_left[scope] == 0) {
+            tell_scope(host, scope,
+                       host->uses_left[scope] == 0 ? CORE_EV_SCOPE_RELEASE
+                                                   : CORE_EV_SCOPE_CLOSE);
+        }
+    }
+}
+
+/* --- Letting go ------------------------------------------------------------------- */
+
+static bool lets_go(const struct host *host) { return host->task_uses_left != NULL; }
+
+static void count_task_uses(struct host *host, const struct program_step *step,
+                            uint32_t one)
+{
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        uint32_t index = step->tasks.items[i];
+        const struct program_task *task = &host->sim->program->tasks[index];
+        host->task_uses_left[index] += one;
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++) {
+            host->task_uses_left[task->inputs.items[k]] += one;
+        }
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++) {
+            host->task_uses_left[task->after.items[k]] += one;
+        }
+    }
+}
+
+/* What a kernel names when it runs, which may be late, the program keeps. */
+static void keep_for_kernels(struct host *host)
+{
+    const struct program *program = host->sim->program;
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const struct program_task *task = &program->tasks[i];
+        for (uint32_t k = 0; task->depth > 0 && k < task->inputs.count; k++) {
+            host->task_uses_left[task->inputs.items[k]]++;
+        }
+        for (uint32_t k = 0; task->depth > 0 && k < task->after.count; k++) {
+            host->task_uses_left[task->after.items[k]]++;
+        }
+    }
+}
+
+static void begin_uses(struct host *host)
+{
+    const struct program *program = host->sim->program;
+    if (host->sim->weather.drop_above == 0) {
+        return;
+    }
+    host->task_uses_left =
+        sim_alloc(program->task_count, sizeof(*host->task_uses_left));
+    for (uint32_t lane = 0; lane < program->lane_count; lane++) {
+        const struct program_script *script = program_script(program, host->role, lane);
+        for (uint32_t i = 0; i < script->count; i++) {
+            count_task_uses(host, &script->steps[i], 1);
+        }
+    }
+    keep_for_kernels(host);
+}
+
+static void let_go_if_unused(struct host *host, uint32_t task)
+{
+    if (host->task_uses_left[task] == 0 && host->sim->program->tasks[task].depth == 0) {
+        core_let_go(host->core, &host->sim->hashes[task], NULL);
+    }
+}
+
+static void let_go(struct host *host, const struct program_step *step)
+{
+    count_task_uses(host, step, UINT32_MAX);
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        const struct program_task *task =
+            &host->sim->program->tasks[step->tasks.items[i]];
+        let_go_if_unused(host, step->tasks.items[i]);
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++) {
+            let_go_if_unused(host, task->inputs.items[k]);
+        }
+        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++) {
+            let_go_if_unused(host, task->after.items[k]);
+        }
+    }
+}
+
+/* --- Steps that pass -------------------------------------------------------------- */
+
+static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
+{
+    const struct program_step *step = current(host, lane);
+    host->lanes[lane].pc++;
+    if (step != NULL) {
+        pass_step(host, step);
+    }
+    if (step != NULL && lets_go(host)) {
+        let_go(host, step);
+    }
+    if (host_is_over(host)) {
+        return;
+    }
+    schedule(host, lane, host->sim->now_ns + own_code_ns(host) + pause_ns);
+}
+
+static void set_state(struct host *host, uint32_t lane, enum core_lane_state state)
+{
+    struct core_event event = {.type = CORE_EV_LANE};
+    event.u.lane.lane = lane;
+    event.u.lane.state = state;
+    sim_see(host->sim, &(struct sight){.type = SIGHT_LANE,
+                                       .time_ns = host->sim->now_ns,
+                                       .rank = host->rank,
+                                       .lane = lane,
+                                       .task = host->sim->program->task_count,
+                                       .code = (int32_t)state});
+    host_step(host, &event);
+}
+
+/* --- Waits ------------------------------------------------------------------------ */
+
+static enum want want_of(const struct program_step *step)
+{
+    return step->op == PROGRAM_FETCH ? WANT_DATA : WANT_DONE;
+}
+
+static bool has_ended(const struct host *host, uint32_t task, enum want want)
+{
+    const struct record *record = &host->records[task];
+    return record->verdict != MOOT_OK ||
+           (record->done && (want == WANT_DONE || record->done_data));
+}
+
+static bool is_over(const struct host *host, uint32_t lane,
+                    const struct program_step *step)
+{
+    uint32_t ended = 0;
+    if (host->lanes[lane].cut != MOOT_OK) {
+        return true;
+    }
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        ended += has_ended(host, step->tasks.items[i], want_of(step));
+    }
+    return ended == step->tasks.count || (step->op == PROGRAM_WAIT_ANY && ended > 0);
+}
+
+static void tell_need(struct host *host, uint32_t lane, uint32_t task, enum want want,
+                      enum core_event_type type)
+{
+    struct record *record = &host->records[task];
+    struct core_event event = {.type = type, .hash = host->sim->hashes[task]};
+    event.u.need.want = want;
+    event.u.need.lane = lane;
+    if (type == CORE_EV_UNNEED && record->refused_needs > 0) {
+        record->refused_needs--; /* it never began */
+        return;
+    }
+    if (host_step(host, &event) != MOOT_ERR_SCOPE_CLOSED) {
+        return;
+    }
+    record->verdict = MOOT_ERR_SCOPE_CLOSED;
+    record->refused_needs++;
+    host->woken = true;
+}
+
+static void show_wait(struct host *host, uint32_t lane, uint32_t task, enum want want,
+                      enum sight_type type)
+{
+    const struct record *record = &host->records[task];
+    struct sight sight = {.type = type,
+                          .time_ns = host->sim->now_ns,
+                          .rank = host->rank,
+                          .lane = lane,
+                          .task = task};
+    if (type == SIGHT_WAITED) {
+        sight.code = record->verdict != MOOT_OK ? record->verdict : record->status;
+        if (!has_ended(host, task, want)) {
+            sight.code = host->lanes[lane].cut;
+        }
+        if (sim_canary(host->sim, SIM_CANARY_END_WAIT)) {
+            sight.code = MOOT_ERR_NOT_HELD;
+        }
+        if (want == WANT_DATA && record->done_data) {
+            sight.data = record->bytes;
+            sight.size = record->size;
+        }
+    }
+    sim_see(host->sim, &sight);
+}
+
+static void begin_wait(struct host *host, uint32_t lane,
+                       const struct program_step *step)
+{
+    struct lane *state = &host->lanes[lane];
+    bool timed = step->op == PROGRAM_POLL;
+    state->state = LANE_WAITS;
+    state->cut = host->no_quorum ? MOOT_ERR_NO_QUORUM : MOOT_OK;
+    host->woken |= host->no_quorum;
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        host->records[step->tasks.items[i]].verdict = MOOT_OK; /* of an earlier wait */
+        show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAIT);
+        tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_NEED);
+    }
+    if (state->state == LANE_WAITS) {
+        set_state(host, lane, timed ? CORE_LANE_TIMED : CORE_LANE_BLOCKED);
+    }
+    if (state->state == LANE_WAITS && timed) {
+        schedule(host, lane, host->sim->now_ns + UINT64_C(1000) * step->pause_us);
+    }
+    worker_fill(host);
+}
+
+static void end_wait(struct host *host, uint32_t lane, const struct program_step *step)
+{
+    if (host->lanes[lane].state == LANE_WAITS) { /* out of time */
+        set_state(host, lane, CORE_LANE_RUNNING);
+    }
+    host->lanes[lane].state = LANE_RUNS;
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        uint32_t task = step->tasks.items[i];
+        bool ended = has_ended(host, task, want_of(step))
+                         ? step->op != PROGRAM_POLL ||
+                               host->records[task].verdict != MOOT_ERR_NOT_HELD
+                         : host->lanes[lane].cut != MOOT_OK;
+        show_wait(host, lane, task, want_of(step), ended ? SIGHT_WAITED : SIGHT_LAPSED);
+        tell_need(host, lane, task, want_of(step), CORE_EV_UNNEED);
+    }
+    sim_moved(host->sim);
+    next_step(host, lane, 0);
+}
+
+void lane_wake(struct host *host, uint32_t task)
+{
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        const struct program_step *step = current(host, lane);
+        if (host->lanes[lane].state != LANE_WAITS || step == NULL) {
+            continue;
+        }
+        for (uint32_t i = 0; i < step->tasks.count; i++) {
+            host->woken |= step->tasks.items[i] == task;
+        }
+    }
+}
+
+void lane_settle(struct host *host)
+{
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        const struct program_step *step = current(host, lane);
+        if (host->lanes[lane].state != LANE_WAITS || step == NULL ||
+            !is_over(host, lane, step)) {
+            continue;
+        }
+        host->lanes[lane].state = LANE_WOKEN;
+        set_state(host, lane, CORE_LANE_RUNNING);
+        schedule(host, lane, host->sim->now_ns + own_code_ns(host));
+    }
+}
+
+/* A rank that is fenced is over: its waits end here and now. */
+void lane_cut(struct host *host, int32_t code)
+{
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        const struct program_step *step = current(host, lane);
+        if (host->lanes[lane].state != LANE_WAITS || step == NULL) {
+            continue;
+        }
+        host->lanes[lane].cut = code;
+        host->woken = true;
+        for (uint32_t i = 0; code == MOOT_ERR_FENCED && i < step->tasks.count; i++) {
+            show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAITED);
+        }
+    }
+}
+
+uint32_t lane_idle_count(const struct host *host)
+{
+    uint32_t count = 0;
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        count += host->lanes[lane].state == LANE_WAITS ||
+                 host->lanes[lane].state == LANE_AT_BARRIER;
+    }
+    return count + (host->closed ? 1 : 0);
+}
+
+/* --- Barriers and ends ------------------------------------------------------------ */
+
+static void enter_barrier(struct host *host, uint32_t lane)
+{
+    struct sim *sim = host->sim;
+    host->lanes[lane].state = LANE_AT_BARRIER;
+    set_state(host, lane, CORE_LANE_PARKED);
+    worker_fill(host);
+    if (++sim->barrier_count < sim->program->rank_count) {
+        return;
+    }
+    sim->barrier_count = 0;
+    sim_moved(sim);
+    for (uint32_t rank = 0; rank < sim->program->rank_count; rank++) {
+        schedule(&sim->hosts[rank], lane, sim->now_ns + own_code_ns(&sim->hosts[rank]));
+    }
+}
+
+static void end_lane(struct host *host, uint32_t lane)
+{
+    struct sim *sim = host->sim;
+    host->lanes[lane].state = LANE_OVER;
+    set_state(host, lane, CORE_LANE_ENDED);
+    sim_moved(sim);
+    for (uint32_t i = 0; i < sim->program->lane_count; i++) {
+        if (host->lanes[i].state != LANE_OVER) {
+            return;
+        }
+    }
+    host->closed = true;
+    sim_see(sim, &(struct sight){.type = SIGHT_CLOSE,
+                                 .time_ns = sim->now_ns,
+                                 .rank = host->rank,
+                                 .task = sim->program->task_count});
+    host_step(host, &(struct core_event){.type = CORE_EV_CLOSE});
+    worker_fill(host);
+}
+
+/* Whatever the lanes were about to do, they do not. */
+void lane_leave(struct host *host)
+{
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        struct lane *state = &host->lanes[lane];
+        const struct program_step *step = current(host, lane);
+        bool waits = state->state == LANE_WAITS || state->state == LANE_WOKEN;
+        state->ticket++; /* calls that are due are off */
+        state->cut = MOOT_ERR_CLOSED;
+        for (uint32_t i = 0; waits && step != NULL && i < step->tasks.count; i++) {
+            show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAITED);
+            tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_UNNEED);
+        }
+        state->state = LANE_OVER;
+    }
+    host->closed = true;
+    sim_moved(host->sim);
+    host_step(host, &(struct core_event){.type = CORE_EV_LEAVE});
+    worker_fill(host);
+}
+
+/* --- Steps ------------------------------------------------------------------------ */
+
+static void spawn(struct host *host, uint32_t lane, uint32_t task)
+{
+    host_register(host, task, lane, false);
+    uint64_t cancellers = host->sim->program->tasks[task].cancellers;
+    if (host->role < 64 && (cancellers >> host->role & 1)) {
+        host_step(host, &(struct core_event){.type = CORE_EV_CANCEL,
+                                             .hash = host->sim->hashes[task]});
+    }
+    sim_moved(host->sim);
+    next_step(host, lane, 0);
+}
+
+static void decline(struct host *host, uint32_t lane, uint32_t task)
+{
+    struct core_event event = {.type = CORE_EV_DECLINE,
+                               .hash = host->sim->hashes[task]};
+    host->records[task].declined = true;
+    sim_see(host->sim, &(struct sight){.type = SIGHT_DECLINE,
+                                       .time_ns = host->sim->now_ns,
+                                       .rank = host->rank,
+                                       .lane = lane,
+                                       .task = task});
+    host_step(host, &event);
+    next_step(host, lane, 0);
+}
+
+static void cancel(struct host *host, uint32_t lane, uint32_t task)
+{
+    sim_see(host->sim, &(struct sight){.type = SIGHT_CANCEL,
+                                       .time_ns = host->sim->now_ns,
+                                       .rank = host->rank,
+                                       .lane = lane,
+                                       .task = task});
+    host_step(host, &(struct core_event){.type = CORE_EV_CANCEL,
+                                         .hash = host->sim->hashes[task]});
+    next_step(host, lane, 0);
+}
+
+static void take_step(struct host *host, uint32_t lane)
+{
+    const struct program_step *step = current(host, lane);
+    if (step == NULL) {
+        end_lane(host, lane);
+        return;
+    }
+    switch (step->op) {
+    case PROGRAM_SPAWN:
+        spawn(host, lane, step->tasks.items[0]);
+        break;
+    case PROGRAM_DECLINE:
+        decline(host, lane, step->tasks.items[0]);
+        break;
+    case PROGRAM_CANCEL:
+        cancel(host, lane, step->tasks.items[0]);
+        break;
+    case PROGRAM_COMPUTE:
+        next_step(host, lane, UINT64_C(1000) * step->pause_us);
+        break;
+    case PROGRAM_BARRIER:
+        enter_barrier(host, lane);
+        break;
+    case PROGRAM_WAIT_ALL:
+    case PROGRAM_WAIT_ANY:
+    case PROGRAM_FETCH:
+    case PROGRAM_POLL:
+    default:
+        begin_wait(host, lane, step);
+        break;
+    }
+}
+
+void lane_start(struct host *host)
+{
+    begin_scopes(host);
+    begin_uses(host);
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        set_state(host, lane, CORE_LANE_RUNNING);
+        schedule(host, lane, host->sim->now_ns + own_code_ns(host));
+    }
+}
+
+void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket)
+{
+    struct lane *state = &host->lanes[lane];
+    if (ticket != state->ticket || state->state == LANE_OVER) {
+        return;
+    }
+    const struct program_step *step = current(host, lane);
+    if (step != NULL && (state->state == LANE_WAITS || state->state == LANE_WOKEN)) {
+        end_wait(host, lane, step);
+    } else if (state->state == LANE_AT_BARRIER) {
+        state->state = LANE_RUNS;
+        set_state(host, lane, CORE_LANE_RUNNING);
+        next_step(host, lane, 0);
+    } else {
+        take_step(host, lane);
+    }
+}

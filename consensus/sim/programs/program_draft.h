@@ -1,0 +1,61 @@
+/* program_draft.h - a program while it is drawn; program_random.c's and
+ * program_script.c's.
+ */
+#ifndef CONSENSUS_SIM_PROGRAMS_PROGRAM_DRAFT_H
+#define CONSENSUS_SIM_PROGRAMS_PROGRAM_DRAFT_H
+
+#include "consensus/sim/engine/random.h"
+#include "consensus/sim/programs/program.h"
+
+/* What the streams of a seed are for. */
+enum {
+    STREAM_CANCELS,
+    STREAM_STYLE,
+    STREAM_TASKS,
+    STREAM_HOLDERS,
+    STREAM_SCRIPTS,
+    STREAM_CHILDREN
+};
+#define STREAM_SCOPES (UINT64_MAX / 2) /* beyond those of all scripts */
+#define STREAM_VARIES (STREAM_SCOPES + 1)
+#define STREAM_LATE_CANCELS (STREAM_SCOPES + 2)
+#define STREAM_LATE_PLACES (STREAM_SCOPES + 3) /* and of each rank */
+
+struct style {
+    uint32_t tasks;
+    uint32_t reach;      /* how far back an input lies, at most */
+    uint32_t inputs_max; /* per task */
+    uint32_t diverge_per_mille;
+    uint32_t branch_max; /* tasks in a row with the same holders */
+    uint32_t window;     /* a rank spawns any of the next `window` that are ready */
+    uint32_t wait_per_mille;
+    uint32_t final_per_mille; /* of all tasks, fetched at the end of each script */
+    uint32_t work_us_max;
+    bool waits_alike; /* agreeing: even the waits are the same on all ranks */
+};
+
+struct draft {
+    struct program *program;
+    struct style style;
+};
+
+static inline bool has(const struct draft *draft, enum program_feature feature)
+{
+    return (draft->program->features & (uint32_t)feature) != 0;
+}
+
+static inline bool list_has(const struct program_list *list, uint32_t item)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->items[i] == item) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Writes the rank's script for a lane.  `top` lists the top-level tasks by index. */
+void draft_write_script(const struct draft *draft, const struct program_list *top,
+                        uint32_t rank, uint32_t lane);
+
+#endif

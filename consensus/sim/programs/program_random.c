@@ -1,0 +1,429 @@
+/* program_random.c - draws a program from a seed.
+ *
+ * A seed first draws a *style*: which features occur, how far inputs reach back (chains
+ * or wide graphs), how often ranks diverge, how disorderly they spawn, how often they
+ * wait.  Then tasks, then who holds what, then the scripts (program_script.c), each
+ * from a stream of its own.  Tasks that are skipped come in runs ("branches"), because
+ * that is how programs diverge: a condition guards a stretch of code, not one spawn.
+ *
+ * The rules that make a program legal stand in program.h.  A drawn program has at most
+ * PROGRAM_RANKS_MAX ranks, so a set of them is the word `low`.
+ */
+#include "consensus/sim/checks/ranks.h"
+#include "consensus/sim/programs/program_draft.h"
+#include "proto/limits.h"
+#include <assert.h>
+#include <stdlib.h>
+
+/* One of four, alike. */
+static uint32_t pick(struct random *random, uint32_t a, uint32_t b, uint32_t c,
+                     uint32_t d)
+{
+    const uint32_t of[4] = {a, b, c, d};
+    return of[random_below(random, 4)];
+}
+
+/* Each feature occurs in about half of the programs; the mask takes features away
+ * without moving anything else in the style. */
+static uint32_t draw_features(struct random *random, uint32_t mask)
+{
+    uint32_t drawn = 0;
+    for (uint32_t bit = 1; bit < PROGRAM_CANCELS; bit <<= 1) {
+        if (random_chance(random, bit <= PROGRAM_WAITS ? 850 : 450)) {
+            drawn |= bit;
+        }
+    }
+    return (drawn | PROGRAM_CANCELS | PROGRAM_SCOPES | PROGRAM_LATE_CANCELS) & mask;
+}
+
+static struct style draw_style(struct random *random, uint32_t tasks, bool agree)
+{
+    struct style style = {
+        .tasks = (uint32_t)random_between(random, 50, 500),
+        .reach = pick(random, 1, 4, 16, 1000),
+        .inputs_max = pick(random, 1, 2, 3, 6),
+        .diverge_per_mille = pick(random, 20, 100, 300, 900),
+        .branch_max = pick(random, 1, 1, 5, 40),
+        .window = pick(random, 2, 4, 16, 1000),
+        .wait_per_mille = pick(random, 10, 50, 200, 600),
+        .final_per_mille = pick(random, 0, 50, 300, 1000),
+        .work_us_max = pick(random, 1, 10, 50, 200),
+        .waits_alike = random_chance(random, 500),
+    };
+    if (tasks != 0) {
+        style.tasks = tasks;
+    }
+    if (agree) {
+        style.window = 1;
+    }
+    return style;
+}
+
+/* --- Tasks ------------------------------------------------------------------------ */
+
+static void draw_result_and_work(const struct draft *draft, struct random *random,
+                                 struct program_task *task)
+{
+    task->result_bytes = (uint32_t)random_between(random, 0, 64);
+    if (random_chance(random, 30) && has(draft, PROGRAM_LARGE)) {
+        task->result_bytes =
+            LIMIT_EAGER_BYTES + (uint32_t)random_between(random, 0, 32768);
+    }
+    task->work_us = (uint32_t)random_between(random, 1, draft->style.work_us_max);
+    task->portable = random_chance(random, 250) && has(draft, PROGRAM_PORTABLE);
+    task->once = random_chance(random, 120) && has(draft, PROGRAM_ONCE);
+    task->fails = random_chance(random, 25) && has(draft, PROGRAM_FAILURES);
+}
+
+/* A child may use what its parent may use, older siblings, and whatever comes before
+ * the top-level task that it is of, whether its parent waits for that or not. */
+static void draw_child_inputs(struct draft *draft, struct random *random,
+                              const struct program_list *top, uint32_t child)
+{
+    struct program *program = draft->program;
+    struct program_task *task = &program->tasks[child];
+    const struct program_task *parent = &program->tasks[task->parent];
+    for (uint32_t i = 0; i < parent->inputs.count; i++) {
+        if (random_chance(random, 200)) {
+            program_list_add(&task->inputs, parent->inputs.items[i]);
+        }
+    }
+    for (uint32_t i = 0; i + 1 < parent->children.count; i++) {
+        if (random_chance(random, 300)) {
+            program_list_add(&task->inputs, parent->children.items[i]);
+        }
+    }
+    struct random others = random_stream(program->seed + child, STREAM_CHILDREN);
+    uint32_t before = top->count - 1; /* the last is its own */
+    for (int i = 0; i < 2 && before > 0 && random_chance(&others, 300); i++) {
+        uint32_t other = top->items[random_below(&others, before)];
+        if (!list_has(&task->inputs, other)) {
+            program_list_add(&task->inputs, other);
+        }
+    }
+}
+
+/* Adds some children below `parent`, and below these, depth first: a subtree is a run
+ * of indices. */
+static void add_children(struct draft *draft, struct random *random,
+                         const struct program_list *top, uint32_t parent)
+{
+    struct program *program = draft->program;
+    uint32_t depth = program->tasks[parent].depth;
+    uint32_t count = (uint32_t)random_between(random, 1, 5 - depth);
+    for (uint32_t i = 0; i < count && program->task_count < draft->style.tasks; i++) {
+        char name[PROGRAM_NAME_BYTES];
+        (void)snprintf(name, sizeof(name), "t%u", (unsigned)program->task_count);
+        uint32_t child = program_add_task(program, name, (int32_t)parent);
+        draw_result_and_work(draft, random, &program->tasks[child]);
+        program->tasks[child].awaited = random_chance(random, 700);
+        draw_child_inputs(draft, random, top, child);
+        if (depth + 1 < PROGRAM_NEST_MAX && random_chance(random, 300) &&
+            !program->tasks[child].fails) {
+            add_children(draft, random, top, child);
+        }
+    }
+}
+
+static void draw_inputs(const struct draft *draft, struct random *random,
+                        struct program_task *task, const struct program_list *top)
+{
+    uint32_t count = (uint32_t)random_below(random, draft->style.inputs_max + 1);
+    uint32_t reach = draft->style.reach < top->count ? draft->style.reach : top->count;
+    for (uint32_t i = 0; i < count && reach > 0; i++) {
+        uint32_t back = 1 + (uint32_t)random_below(random, reach);
+        assert(top->items != NULL && back <= top->count);
+        uint32_t other = top->items[top->count - back];
+        bool order_only = random_chance(random, 250);
+        if (list_has(&task->inputs, other) || list_has(&task->after, other)) {
+            continue;
+        }
+        if (!order_only) {
+            program_list_add(&task->inputs, other);
+        } else if (has(draft, PROGRAM_AFTER)) {
+            program_list_add(&task->after, other);
+        }
+    }
+}
+
+static void draw_tasks(struct draft *draft, struct program_list *top)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_TASKS);
+    while (program->task_count < draft->style.tasks) {
+        char name[PROGRAM_NAME_BYTES];
+        (void)snprintf(name, sizeof(name), "t%u", (unsigned)program->task_count);
+        uint32_t index = program_add_task(program, name, PROGRAM_NONE);
+        struct program_task *task = &program->tasks[index];
+        draw_result_and_work(draft, &random, task);
+        draw_inputs(draft, &random, task, top);
+        task->lane = (uint32_t)random_below(&random, program->lane_count);
+        task->hint = random_chance(&random, 150) && has(draft, PROGRAM_HINTS);
+        program_list_add(top, index);
+        if (random_chance(&random, 80) && has(draft, PROGRAM_NESTED) && !task->fails) {
+            add_children(draft, &random, top, index);
+        }
+    }
+}
+
+/* --- Who holds what --------------------------------------------------------------- */
+
+static uint64_t all_ranks(const struct program *program)
+{
+    assert(program->rank_count >= 1 && program->rank_count <= PROGRAM_RANKS_MAX);
+    return UINT64_MAX >> (PROGRAM_RANKS_MAX - program->rank_count);
+}
+
+static uint64_t random_ranks(struct random *random, uint32_t count, uint32_t per_mille)
+{
+    uint64_t ranks = 0;
+    for (uint32_t rank = 0; rank < count; rank++) {
+        if (random_chance(random, per_mille)) {
+            ranks |= UINT64_C(1) << rank;
+        }
+    }
+    return ranks;
+}
+
+/* The holders of the next branch; never nobody. */
+static uint64_t draw_holders(const struct program *program, struct random *random)
+{
+    uint32_t count = program->rank_count;
+    uint64_t one = UINT64_C(1) << random_below(random, count);
+    uint64_t ranks = one;
+    switch (random_below(random, 4)) {
+    case 0:
+        break;
+    case 1:
+        ranks = all_ranks(program) & ~one;
+        break;
+    case 2:
+        ranks = random_ranks(random, count, 500);
+        break;
+    default:
+        ranks = random_ranks(random, count, 850);
+        break;
+    }
+    return ranks != 0 ? ranks : one;
+}
+
+/* Draws candidates, and sees to it that one of them holds the task. */
+static void draw_candidates(const struct program *program, struct random *random,
+                            struct program_task *task)
+{
+    uint64_t one = UINT64_C(1) << random_below(random, program->rank_count);
+    task->candidates = one;
+    if (random_chance(random, 600)) {
+        task->candidates |= random_ranks(random, program->rank_count, 400);
+    }
+    if ((task->candidates & task->holders.low) == 0) {
+        task->holders.low |= one;
+    }
+}
+
+/* Sees to it that who holds a task holds its inputs. */
+static void close_holders(struct program *program, const struct program_list *top)
+{
+    for (uint32_t i = top->count; i-- > 0;) {
+        const struct program_task *task = &program->tasks[top->items[i]];
+        for (uint32_t k = 0; k < task->inputs.count; k++) {
+            program->tasks[task->inputs.items[k]].holders.low |= task->holders.low;
+        }
+        for (uint32_t k = 0; k < task->after.count; k++) {
+            program->tasks[task->after.items[k]].holders.low |= task->holders.low;
+        }
+    }
+    for (uint32_t i = 0; i < top->count; i++) {
+        program->tasks[top->items[i]].decliners.low &=
+            ~program->tasks[top->items[i]].holders.low;
+    }
+}
+
+static void draw_divergence(struct draft *draft, const struct program_list *top)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_HOLDERS);
+    uint64_t all = all_ranks(program), branch = all;
+    uint32_t branch_left = 0;
+    for (uint32_t i = 0; i < top->count; i++) {
+        struct program_task *task = &program->tasks[top->items[i]];
+        if (branch_left == 0) {
+            bool diverges = random_chance(&random, draft->style.diverge_per_mille);
+            branch = diverges ? draw_holders(program, &random) : all;
+            branch_left = (uint32_t)random_between(&random, 1, draft->style.branch_max);
+        }
+        branch_left--;
+        bool skips = has(draft, PROGRAM_SKIPS);
+        task->holders.low = skips ? branch : all;
+        if (random_chance(&random, 10) && has(draft, PROGRAM_GHOSTS)) {
+            task->holders.low = 0;
+        } else if (random_chance(&random, 120) && has(draft, PROGRAM_CANDIDATES)) {
+            draw_candidates(program, &random, task);
+        }
+        uint64_t decliners = random_ranks(&random, program->rank_count, 300);
+        if (has(draft, PROGRAM_DECLINES)) {
+            task->decliners.low = decliners & all & ~task->holders.low;
+        }
+    }
+    if (!has(draft, PROGRAM_LACKS)) {
+        close_holders(program, top);
+    }
+}
+
+/* Some tasks that nothing depends on may be cancelled, in one program of three. */
+static void draw_cancellers(struct draft *draft, const struct program_list *top)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_CANCELS);
+    if (!random_chance(&random, 333) || !has(draft, PROGRAM_CANCELS)) {
+        return;
+    }
+    bool *needed = calloc(program->task_count + 1, sizeof(*needed));
+    if (needed == NULL) {
+        abort();
+    }
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const struct program_task *task = &program->tasks[i];
+        for (uint32_t k = 0; task->parent != PROGRAM_NONE && k < task->inputs.count;
+             k++) {
+            needed[task->inputs.items[k]] = true;
+        }
+    }
+    for (uint32_t i = top->count; i-- > 0;) {
+        struct program_task *task = &program->tasks[top->items[i]];
+        if (!needed[top->items[i]] && task->children.count == 0 &&
+            random_chance(&random, 200)) {
+            task->cancellers =
+                task->holders.low & random_ranks(&random, program->rank_count, 500);
+        }
+        for (uint32_t k = 0; k < task->inputs.count; k++) {
+            needed[task->inputs.items[k]] = true;
+        }
+        for (uint32_t k = 0; k < task->after.count; k++) {
+            needed[task->after.items[k]] = true;
+        }
+    }
+    free(needed);
+}
+
+/* Any task, by any rank, whether that spawns it or not. */
+static void draw_late_cancellers(struct draft *draft, const struct program_list *top)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_LATE_CANCELS);
+    for (uint32_t i = 0; i < top->count; i++) {
+        uint64_t ranks = random_ranks(&random, program->rank_count, 400);
+        if (random_chance(&random, 150) && has(draft, PROGRAM_LATE_CANCELS)) {
+            program->tasks[top->items[i]].late_cancellers = ranks;
+        }
+    }
+}
+
+/* A kernel may name by its hash what is not its input: that must not have been
+ * forgotten. */
+static bool keep_for_children(struct program *program)
+{
+    bool changed = false;
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        uint32_t root = i;
+        while (program->tasks[root].parent != PROGRAM_NONE) {
+            root = (uint32_t)program->tasks[root].parent;
+        }
+        const struct program_list *inputs = &program->tasks[i].inputs;
+        for (uint32_t k = 0; k < inputs->count && root != i; k++) {
+            struct program_task *input = &program->tasks[inputs->items[k]];
+            bool other = input->scope != program->tasks[root].scope;
+            changed = changed || (other && input->scope != 0);
+            input->scope = other ? 0 : input->scope;
+        }
+    }
+    return changed;
+}
+
+/* Half of the programs have phases: runs of tasks, but for some that are in none. */
+static void draw_scopes(struct draft *draft, const struct program_list *top)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_SCOPES);
+    bool any = random_chance(&random, 500);
+    uint32_t count = (uint32_t)random_between(&random, 1, PROGRAM_SCOPES_MAX);
+    uint32_t none_per_mille = pick(&random, 0, 0, 100, 500);
+    for (uint32_t i = 0; i < top->count; i++) {
+        bool none = random_chance(&random, none_per_mille);
+        if (any && !none && has(draft, PROGRAM_SCOPES)) {
+            program->tasks[top->items[i]].scope = 1 + i * count / top->count;
+        }
+    }
+    while (keep_for_children(program)) {
+    }
+}
+
+static void draw_varying(struct draft *draft)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_VARIES);
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        program->tasks[i].varies =
+            random_chance(&random, 150) && !program->tasks[i].once;
+    }
+}
+
+/* Do all who spawn the program's tasks spawn what their children take, too? */
+static bool children_lack_nothing(const struct program *program)
+{
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const struct program_task *task = &program->tasks[i], *root = task;
+        while (root->parent != PROGRAM_NONE) {
+            root = &program->tasks[root->parent];
+        }
+        for (uint32_t j = 0; root != task && j < task->inputs.count; j++) {
+            const struct program_task *input = &program->tasks[task->inputs.items[j]];
+            if (input->parent == PROGRAM_NONE &&
+                !ranks_within(&root->holders, &input->holders)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+struct program *program_new(const struct program_options *options)
+{
+    if (options->ranks < 1 || options->ranks > PROGRAM_RANKS_MAX) {
+        return NULL;
+    }
+    struct random random = random_stream(options->seed, STREAM_STYLE);
+    uint32_t mask = options->features != 0 ? options->features : PROGRAM_ALL;
+    if (options->agree) {
+        mask &= PROGRAM_AGREEING;
+    }
+    uint32_t features = draw_features(&random, mask);
+    uint32_t lanes = 1;
+    if (features & PROGRAM_LANES) {
+        lanes = (uint32_t)random_between(&random, 2, 3);
+    }
+    struct draft draft = {
+        .program = program_blank(options->seed, options->ranks, lanes),
+        .style = draw_style(&random, options->tasks, options->agree),
+    };
+    draft.program->features = features;
+    draft.program->agree = options->agree;
+    draft.program->waits_alike = options->agree && draft.style.waits_alike;
+    struct program_list top = {0};
+    draw_tasks(&draft, &top);
+    draw_divergence(&draft, &top);
+    draw_cancellers(&draft, &top);
+    draw_late_cancellers(&draft, &top);
+    draw_scopes(&draft, &top);
+    draw_varying(&draft);
+    draft.program->plain = (features & ~(uint32_t)PROGRAM_PLAIN) == 0 &&
+                           children_lack_nothing(draft.program);
+    program_finish(draft.program);
+    for (uint32_t rank = 0; rank < options->ranks; rank++) {
+        for (uint32_t lane = 0; lane < lanes; lane++) {
+            draft_write_script(&draft, &top, rank, lane);
+        }
+    }
+    free(top.items);
+    return draft.program;
+}

@@ -1,0 +1,246 @@
+/* program_script.c - what each rank does, in which order, and where it waits.
+ *
+ * A lane picks its next spawn among the first few that are left in canonical order and
+ * whose inputs it has spawned.  `limit` says up to which index it has spawned all that
+ * is its own; rule (W) of program.h is that waits stay below it.
+ */
+#include "consensus/sim/programs/program_draft.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct scribe {
+    const struct draft *draft;
+    const struct program_list *top;
+    struct random random; /* for orders */
+    struct random waits;
+    uint32_t rank, lane;
+    uint32_t limit;         /* every own task of a lower index is spawned */
+    uint32_t top_limit;     /* top[0..top_limit-1] have indices below limit */
+    uint32_t next_decline;  /* top[] position */
+    uint32_t next_barrier;  /* canonical index; task_count: none */
+    uint32_t barrier_every; /* tasks between two; 0: none */
+};
+
+static struct program_step *write_step(struct scribe *scribe, enum program_op op,
+                                       int64_t task)
+{
+    return program_add_step(scribe->draft->program, scribe->rank, scribe->lane, op,
+                            task);
+}
+
+/* Unless the rank may wait for what it lacks, it names what it holds. */
+static bool may_name(const struct scribe *scribe, uint32_t task)
+{
+    return has(scribe->draft, PROGRAM_LACKS) ||
+           rankset_has(&scribe->draft->program->tasks[task].holders, scribe->rank);
+}
+
+/* A task that a wait may name here by (W), among the latest; PROGRAM_NONE if the draw
+ * falls on what may only be waited for at the end, or nothing is covered yet. */
+static int64_t draw_awaited(struct scribe *scribe)
+{
+    uint32_t back =
+        1 + (uint32_t)random_below(&scribe->waits, random_chance(&scribe->waits, 700)
+                                                       ? 5
+                                                       : scribe->top->count);
+    if (back > scribe->top_limit) {
+        return PROGRAM_NONE;
+    }
+    uint32_t task = scribe->top->items[scribe->top_limit - back];
+    if (scribe->draft->program->outcomes[task].ghostly || !may_name(scribe, task)) {
+        return PROGRAM_NONE;
+    }
+    return task;
+}
+
+static void write_poll(struct scribe *scribe)
+{
+    uint64_t any = random_below(&scribe->waits, scribe->top->count);
+    uint32_t most_us = random_chance(&scribe->waits, 100) ? 20000 : 300;
+    uint32_t pause_us = (uint32_t)random_between(&scribe->waits, 1, most_us);
+    if (has(scribe->draft, PROGRAM_POLLS)) {
+        write_step(scribe, PROGRAM_POLL, scribe->top->items[any])->pause_us = pause_us;
+    }
+}
+
+static void write_wait(struct scribe *scribe)
+{
+    static const enum program_op ops[8] = {
+        PROGRAM_WAIT_ALL, PROGRAM_WAIT_ALL, PROGRAM_WAIT_ALL, PROGRAM_WAIT_ANY,
+        PROGRAM_FETCH,    PROGRAM_FETCH,    PROGRAM_FETCH,    PROGRAM_POLL};
+    enum program_op op = ops[random_below(&scribe->waits, 8)];
+    if (op == PROGRAM_POLL) {
+        write_poll(scribe);
+        return;
+    }
+    int64_t task = draw_awaited(scribe);
+    if (task == PROGRAM_NONE) {
+        return;
+    }
+    struct program_step *step = write_step(scribe, op, task);
+    if (op == PROGRAM_FETCH) {
+        return;
+    }
+    for (uint64_t more = random_below(&scribe->waits, 4); more > 0; more--) {
+        int64_t other = draw_awaited(scribe);
+        if (other != PROGRAM_NONE && !list_has(&step->tasks, (uint32_t)other)) {
+            program_list_add(&step->tasks, (uint32_t)other);
+        }
+    }
+}
+
+static void write_declines(struct scribe *scribe, uint32_t top_end)
+{
+    const struct program *program = scribe->draft->program;
+    for (; scribe->lane == 0 && scribe->next_decline < top_end;
+         scribe->next_decline++) {
+        uint32_t task = scribe->top->items[scribe->next_decline];
+        if (rankset_has(&program->tasks[task].decliners, scribe->rank)) {
+            write_step(scribe, PROGRAM_DECLINE, task);
+        }
+    }
+}
+
+/* What may stand between two spawns.  Barriers come before waits, so that no wait
+ * before barrier b is for a task above b. */
+static void write_between(struct scribe *scribe)
+{
+    const struct draft *draft = scribe->draft;
+    while (scribe->top_limit < scribe->top->count &&
+           scribe->top->items[scribe->top_limit] < scribe->limit) {
+        scribe->top_limit++;
+    }
+    if (random_chance(&scribe->random, 300)) {
+        write_declines(scribe, scribe->top_limit);
+    }
+    for (; scribe->barrier_every != 0 && scribe->limit > scribe->next_barrier &&
+           scribe->next_barrier < draft->program->task_count;
+         scribe->next_barrier += scribe->barrier_every) {
+        write_step(scribe, PROGRAM_BARRIER, PROGRAM_NONE);
+    }
+    if (random_chance(&scribe->waits, draft->style.wait_per_mille) &&
+        has(draft, PROGRAM_WAITS)) {
+        write_wait(scribe);
+    }
+    uint32_t pause_us = (uint32_t)random_between(&scribe->waits, 1, 100);
+    if (random_chance(&scribe->waits, 30)) {
+        write_step(scribe, PROGRAM_COMPUTE, PROGRAM_NONE)->pause_us = pause_us;
+    }
+}
+
+/* True if nothing among left[0..before-1] is an input or `after` of the task. */
+static bool is_ready(const struct program *program, uint32_t task, const uint32_t *left,
+                     uint32_t before)
+{
+    for (uint32_t i = 0; i < before; i++) {
+        if (list_has(&program->tasks[task].inputs, left[i]) ||
+            list_has(&program->tasks[task].after, left[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Spawns all of left[] in a topological order, picking among the first `window`. */
+static void write_spawns(struct scribe *scribe, uint32_t *left, uint32_t count,
+                         uint32_t window)
+{
+    const struct program *program = scribe->draft->program;
+    while (count > 0) {
+        uint32_t at =
+            (uint32_t)random_below(&scribe->random, window < count ? window : count);
+        while (!is_ready(program, left[at], left, at)) {
+            at--; /* left[0] is always ready */
+        }
+        write_step(scribe, PROGRAM_SPAWN, left[at]);
+        memmove(&left[at], &left[at + 1], (count - at - 1) * sizeof(left[0]));
+        count--;
+        scribe->limit = count > 0 ? left[0] : program->task_count;
+        write_between(scribe);
+    }
+}
+
+/* After the last spawn everything may be fetched, and ghosts may be waited for. */
+static void write_end(struct scribe *scribe)
+{
+    const struct program *program = scribe->draft->program;
+    scribe->limit = program->task_count;
+    write_between(scribe);
+    write_declines(scribe, scribe->top->count);
+    for (int ghosts = 0; ghosts < 2; ghosts++) {
+        for (uint32_t i = 0; i < scribe->top->count; i++) {
+            uint32_t task = scribe->top->items[i];
+            bool fetch =
+                random_chance(&scribe->waits, scribe->draft->style.final_per_mille);
+            if (fetch && may_name(scribe, task) &&
+                program->outcomes[task].ghostly == (ghosts == 1)) {
+                write_step(scribe, PROGRAM_FETCH, task);
+            }
+        }
+    }
+}
+
+/* Anywhere among the other steps. */
+static void write_cancels(struct scribe *scribe)
+{
+    struct program *program = scribe->draft->program;
+    struct random random =
+        random_stream(program->seed, STREAM_LATE_PLACES + scribe->rank);
+    for (uint32_t i = 0; i < scribe->top->count && scribe->lane == 0; i++) {
+        uint32_t task = scribe->top->items[i];
+        if (!(program->tasks[task].late_cancellers >> scribe->rank & 1)) {
+            continue;
+        }
+        struct program_step *last = write_step(scribe, PROGRAM_CANCEL, task);
+        struct program_script *script =
+            &program->scripts[scribe->rank * program->lane_count];
+        uint32_t at = (uint32_t)random_below(&random, script->count);
+        const struct program_step cancel = *last;
+        memmove(&script->steps[at + 1], &script->steps[at],
+                (script->count - 1 - at) * sizeof(cancel));
+        script->steps[at] = cancel;
+    }
+}
+
+void draft_write_script(const struct draft *draft, const struct program_list *top,
+                        uint32_t rank, uint32_t lane)
+{
+    struct program *program = draft->program;
+    uint64_t place = (uint64_t)rank * PROGRAM_LANES_MAX + lane;
+    uint64_t waits_place = program->waits_alike ? 0 : place;
+    struct scribe scribe = {
+        .draft = draft,
+        .top = top,
+        .random = random_stream(program->seed, STREAM_SCRIPTS + 2 * place),
+        .waits = random_stream(program->seed, STREAM_SCRIPTS + 2 * waits_place + 1),
+        .rank = rank,
+        .lane = lane,
+    };
+    if (lane == 0 && has(draft, PROGRAM_BARRIERS)) {
+        scribe.barrier_every = program->task_count / 4 + 1;
+    }
+    scribe.next_barrier = scribe.barrier_every;
+    bool disorderly = random_chance(&scribe.random, 700);
+    bool late = random_chance(&scribe.random, 150);
+    uint32_t window =
+        has(draft, PROGRAM_DISORDER) && disorderly ? draft->style.window : 1;
+    if (late) {
+        write_step(&scribe, PROGRAM_COMPUTE, PROGRAM_NONE)->pause_us =
+            (uint32_t)random_between(&scribe.random, 100, 3000);
+    }
+    uint32_t *left = calloc(top->count + 1, sizeof(*left));
+    if (left == NULL) {
+        abort();
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < top->count; i++) {
+        const struct program_task *task = &program->tasks[top->items[i]];
+        if (rankset_has(&task->holders, rank) && task->lane == lane) {
+            left[count++] = top->items[i];
+        }
+    }
+    write_spawns(&scribe, left, count, window);
+    write_end(&scribe);
+    write_cancels(&scribe);
+    free(left);
+}

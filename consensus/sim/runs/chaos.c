@@ -1,0 +1,208 @@
+/* chaos.c - draws storms; their plans are storm_plan.c's. */
+#include "consensus/sim/runs/chaos.h"
+#include "consensus/sim/checks/electorate.h"
+#include "consensus/sim/checks/ranks.h"
+#include "consensus/sim/engine/sim.h"
+#include "consensus/sim/runs/chaos_plan.h"
+#include <stdlib.h>
+
+#define MICROSECONDS(n) (UINT64_C(1000) * (n))
+
+enum {
+    STREAM_STORM = 201,
+    STREAM_PLAN,
+    STREAM_LEAVES,
+    COMEBACKS_MAX = 8,
+    HEARTBEATS_PER_RULE = 2000
+};
+
+/* --- Failure detection ----------------------------------------------------------- */
+
+/* The longest that a sign of life may take without a fault. */
+static uint64_t worst_silence_ns(const struct sim_weather *weather)
+{
+    return weather->latency_ns + weather->jitter_ns + weather->poll_ns +
+           (weather->spike_per_mille > 0 ? weather->spike_ns : 0) +
+           (weather->gap_per_mille > 0 ? 2 * weather->gap_ns : 0);
+}
+
+/* The longest that a rule says a rank, or a message, is held up. */
+static uint64_t longest_rule_ns(const struct plan *plan)
+{
+    uint64_t longest_ns = 0;
+    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++) {
+        const struct plan_rule *rule = &plan->rules[i];
+        uint64_t spread_ns = rule->spread.ns + rule->spread.spread_ns;
+        uint64_t lasts_ns = rule->lasts_ns != PLAN_FOREVER ? rule->lasts_ns : 0;
+        uint64_t ns = lasts_ns > spread_ns ? lasts_ns : spread_ns;
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+    }
+    return longest_ns;
+}
+
+/* Where a rank may be held up for minutes, nobody says every millisecond that it is
+ * there: a run would be nothing but heartbeats. */
+static void set_detection(struct sim_weather *weather, const struct plan *plan)
+{
+    uint64_t worst_ns = worst_silence_ns(weather);
+    uint64_t rare_ns = longest_rule_ns(plan) / HEARTBEATS_PER_RULE;
+    weather->heartbeat_ns = MICROSECONDS(500) + worst_ns / 4;
+    if (rare_ns > weather->heartbeat_ns) {
+        weather->heartbeat_ns = rare_ns;
+    }
+    weather->suspect_ns = 6 * weather->heartbeat_ns + 3 * worst_ns;
+    weather->lease_ns = weather->suspect_ns;
+    weather->stagger_ns = MICROSECONDS(100) + 2 * worst_ns;
+    weather->batch_ns = MICROSECONDS(100);
+    weather->quorum_wait_ns = 6 * weather->suspect_ns;
+}
+
+/* Suspicion may come before the lease has run out at the latest, or after. */
+static void draw_detection(struct random *random, struct sim_weather *weather)
+{
+    weather->lease_ns = weather->suspect_ns * random_between(random, 400, 1500) / 1000;
+    weather->batch_ns = random_below(random, MICROSECONDS(500));
+    weather->quorum_wait_ns =
+        weather->suspect_ns * random_between(random, 2, 8) + 2 * weather->lease_ns;
+}
+
+/* --- The storm ------------------------------------------------------------------- */
+
+static void *by_rank(uint32_t ranks, size_t size)
+{
+    void *array = calloc(ranks == 0 ? 1 : ranks, size);
+    if (array == NULL) {
+        abort();
+    }
+    return array;
+}
+
+static bool lets_somebody_in(const struct storm_request *request,
+                             const struct plan *plan)
+{
+    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++) {
+        if (plan->rules[i].fault == PLAN_RESTART) {
+            return true;
+        }
+    }
+    return request->newcomers > 0;
+}
+
+void storm_default(const struct storm_request *request, struct sim_weather *weather,
+                   struct storm *out)
+{
+    uint32_t ranks = request->ranks;
+    *out = (struct storm){.first = ranks - request->newcomers,
+                          .comebacks = COMEBACKS_MAX,
+                          .stop_ns = CORE_NEVER,
+                          .joinable = lets_somebody_in(request, request->given),
+                          .abandon = true,
+                          .hosts = by_rank(ranks, sizeof(*out->hosts)),
+                          .ahead_ns = by_rank(ranks, sizeof(*out->ahead_ns)),
+                          .join_ns = by_rank(ranks, sizeof(*out->join_ns)),
+                          .leave_ns = by_rank(ranks, sizeof(*out->leave_ns))};
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        out->leave_ns[rank] = CORE_NEVER;
+    }
+    set_detection(weather, request->given);
+}
+
+static void draw_places(struct random *random, uint32_t ranks, struct storm *storm)
+{
+    uint64_t layout = random_below(random, 3);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        storm->hosts[rank] = layout == 0 ? 0 : layout == 1 ? rank : rank / 2;
+        storm->ahead_ns[rank] = random_below(random, UINT64_C(1000000000000));
+    }
+}
+
+static void draw_joins(struct random *random, uint32_t ranks, uint64_t horizon_ns,
+                       struct storm *storm)
+{
+    uint64_t time_ns = 0;
+    for (uint32_t rank = storm->first; rank < ranks; rank++) {
+        time_ns += random_below(random, horizon_ns >> random_below(random, 4));
+        storm->join_ns[rank] = time_ns;
+    }
+}
+
+/* Among many ranks hardly a strike would hit one of the few that decide about views. */
+static void draw_plan(struct random *random, uint32_t ranks, uint64_t horizon_ns,
+                      const struct sim_weather *weather, const struct storm *storm,
+                      struct plan *plan)
+{
+    struct storm_scale scale = {.ranks = ranks,
+                                .horizon_ns = horizon_ns,
+                                .stop_ns = storm->stop_ns,
+                                .latency_ns = weather->latency_ns,
+                                .suspect_ns = weather->suspect_ns};
+    if (ranks > PROGRAM_RANKS_MAX) {
+        struct rankset members = {0};
+        ranks_fill(&members, ranks);
+        if (!electorate_of(&members, storm->hosts, PROGRAM_RANKS_MAX,
+                           &scale.favoured)) {
+            abort();
+        }
+        rankset_release(&members);
+    }
+    storm_plan_draw(random, &scale, plan);
+    rankset_release(&scale.favoured);
+}
+
+/* From one rank to all of them, at once or one by one. */
+static void draw_leaves(uint64_t seed, uint32_t ranks, uint64_t horizon_ns,
+                        struct storm *storm)
+{
+    struct random random = random_stream(seed, STREAM_LEAVES);
+    if (!random_chance(&random, 300)) {
+        return;
+    }
+    uint32_t per_mille = (uint32_t)random_between(&random, 1000 / ranks, 1000);
+    uint64_t first_ns = random_below(&random, horizon_ns);
+    uint64_t spread_ns = random_below(&random, horizon_ns >> random_below(&random, 8));
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        if (random_chance(&random, per_mille)) {
+            storm->leave_ns[rank] = first_ns + random_below(&random, spread_ns + 1);
+        }
+    }
+}
+
+void storm_draw(uint64_t seed, const struct storm_request *request,
+                struct sim_weather *weather, struct plan *plan, struct storm *out)
+{
+    static const uint64_t horizons_us[] = {1000, 5000, 20000, 60000};
+    static const uint32_t steps_us[] = {1, 10, 100, 400};
+    struct random random = random_stream(seed, STREAM_STORM);
+    uint64_t horizon_ns = MICROSECONDS(horizons_us[random_below(&random, 4)]);
+    /* Programs should last while things go wrong. */
+    weather->step_ns = MICROSECONDS(steps_us[random_below(&random, 4)]);
+    weather->slow = weather->step_ns > MICROSECONDS(10) ? 0 : weather->slow;
+    storm_default(request, weather, out);
+    draw_detection(&random, weather);
+    draw_places(&random, request->ranks, out);
+    draw_joins(&random, request->ranks, horizon_ns, out);
+    out->joinable = random_chance(&random, 200);
+    out->certify = random_chance(&random, 400) && !request->calm;
+    out->abandon = random_chance(&random, 500);
+    out->stop_ns = horizon_ns + weather->suspect_ns * random_between(&random, 2, 24);
+    *plan = (struct plan){.rule_count = 0};
+    random = random_stream(seed, STREAM_PLAN);
+    if (request->given != NULL) {
+        *plan = *request->given;
+    } else if (!request->calm) {
+        draw_plan(&random, request->ranks, horizon_ns, weather, out, plan);
+    }
+    out->joinable = out->joinable || lets_somebody_in(request, plan);
+    if (request->leaves) {
+        draw_leaves(seed, request->ranks, horizon_ns, out);
+    }
+}
+
+void storm_release(struct storm *storm)
+{
+    free(storm->hosts);
+    free(storm->ahead_ns);
+    free(storm->join_ns);
+    free(storm->leave_ns);
+    *storm = (struct storm){0};
+}

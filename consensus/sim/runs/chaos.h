@@ -1,0 +1,65 @@
+/* chaos.h - what goes wrong in one run, drawn from its seed.
+ *
+ * What strikes, where and when is a fault plan (plan.h), drawn or given.  A *storm* is
+ * what a plan does not say: who is there from the start, who shares a machine, what the
+ * clocks show, whether deaths are certified, and when everything has to be well again.
+ * Without a storm membership is fixed: whoever dies is waited for.
+ *
+ * Each seed draws its own mix of kinds (swarm testing: Groce et al., 2012): kinds of
+ * faults that are absent make others go further.  No drawn rule has to fire.
+ *
+ * Some programs end early: the rank then drains and leaves (LEAVE of PROTOCOL.md) while
+ * the others go on.
+ *
+ * Program ranks from `first` on are newcomers: each asks to be let in at its time, but
+ * not before the one that asked earlier was let in, and runs its whole script.  Who is
+ * let in gets the next number.  Numbers are never used again: a rank that a plan
+ * restarts comes back under a new one, with the same part of the program to play, and
+ * the plan's rules about the old rank are about it from then on.
+ */
+#ifndef CONSENSUS_SIM_RUNS_CHAOS_H
+#define CONSENSUS_SIM_RUNS_CHAOS_H
+
+#include "consensus/faultplan/faultplan.h"
+
+struct sim_weather;
+
+struct storm {
+    uint32_t first;     /* ranks of the first view; the program may have more */
+    uint32_t comebacks; /* how many restarts may come back; who is one more does not */
+    uint64_t stop_ns;   /* true time: from then on no rule strikes but those about
+                           clocks, and pauses and gaps are over; CORE_NEVER: rules end
+                           as they say */
+    bool joinable;      /* newcomers are let in; certificates count towards no quorum */
+    bool certify;       /* whoever shares a machine with the dead is told */
+    bool abandon;       /* what is under way to a removed rank is lost */
+    /* By rank of the program; whoever comes back keeps them.  NULL: all 0. */
+    uint32_t *hosts;    /* on which machine */
+    uint64_t *ahead_ns; /* what its clock shows at the start */
+    uint64_t *join_ns;  /* newcomers: when to ask */
+    uint64_t *leave_ns; /* when its program ends early, so that it leaves; CORE_NEVER:
+                           it does not */
+};
+
+struct storm_request {
+    uint32_t ranks;           /* of the program, newcomers included */
+    uint32_t newcomers;       /* how many of these are */
+    bool calm;                /* nothing goes wrong, and failure detection must find
+                                 nothing */
+    const struct plan *given; /* NULL: draw one */
+    bool leaves;              /* some seeds have ranks leave */
+};
+
+/* Draws a storm and the plan (or copies the one that is given, under the same storm),
+ * and completes the weather with the durations of failure detection that fit it. */
+void storm_draw(uint64_t seed, const struct storm_request *request,
+                struct sim_weather *weather, struct plan *plan, struct storm *out);
+
+/* The same without chance, for a plan that somebody wrote: one machine, true clocks, no
+ * certificates, newcomers that ask at once, and no time at which rules stop.  It is
+ * joinable if there are newcomers, or the plan that is given restarts anybody. */
+void storm_default(const struct storm_request *request, struct sim_weather *weather,
+                   struct storm *out);
+void storm_release(struct storm *storm); /* frees its arrays */
+
+#endif

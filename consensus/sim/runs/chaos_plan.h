@@ -1,0 +1,23 @@
+/* chaos_plan.h - draws the fault plan of a storm. */
+#ifndef CONSENSUS_SIM_RUNS_CHAOS_PLAN_H
+#define CONSENSUS_SIM_RUNS_CHAOS_PLAN_H
+
+#include "consensus/faultplan/faultplan.h"
+#include "consensus/sim/engine/random.h"
+#include "hashing/rankset.h"
+
+/* What is early, late, short and long in this storm. */
+struct storm_scale {
+    uint32_t ranks;
+    uint64_t horizon_ns; /* faults begin before it */
+    uint64_t stop_ns;    /* and end before that */
+    uint64_t latency_ns, suspect_ns;
+    /* Half of the strikes on one rank hit one of these few; empty: anybody. */
+    struct rankset favoured;
+};
+
+/* Adds rules to the plan.  Clocks stay within the drift that PROTOCOL.md assumes. */
+void storm_plan_draw(struct random *random, const struct storm_scale *scale,
+                     struct plan *plan);
+
+#endif

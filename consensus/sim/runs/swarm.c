@@ -1,0 +1,174 @@
+/* swarm.c - see swarm.h. */
+#include "consensus/sim/runs/swarm.h"
+#include "consensus/sim/checks/chaos_checker.h"
+#include "consensus/sim/checks/checker.h"
+#include "consensus/sim/runs/transcript.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define CALM_ASK_NS UINT64_C(1000000000)
+
+/* A barrier of foreign code does not survive a death, and a storm is not about it. */
+static uint32_t features_of(const struct swarm_job *job)
+{
+    uint32_t features = job->features != 0 ? job->features : PROGRAM_ALL;
+    if (job->cancels) {
+        features |= PROGRAM_LATE_CANCELS;
+    }
+    return job->storm ? features & ~(uint32_t)PROGRAM_BARRIERS : features;
+}
+
+static struct program *make_program(const struct swarm_job *job, uint64_t seed)
+{
+    return program_new(&(struct program_options){.seed = seed,
+                                                 .ranks = job->ranks,
+                                                 .tasks = job->tasks,
+                                                 .features = features_of(job),
+                                                 .agree = job->agree});
+}
+
+static bool is_calm(const struct swarm_job *job, const struct program *program)
+{
+    return job->calm && program->waits_alike && !job->storm;
+}
+
+/* Nobody had to ask: every result that anybody needed was pushed.  (Once tasks are
+ * told to their chair, pushed or not.) */
+static bool check_calm(const struct program *program, struct sim_report *report)
+{
+    bool told = false;
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        told |= program->tasks[i].once;
+    }
+    if (report->end_ns < CALM_ASK_NS &&
+        (told || report->counts.sent[MESSAGE_MOTION] == 0)) {
+        return true;
+    }
+    report->failed = true;
+    (void)snprintf(report->check, sizeof(report->check), "critical path");
+    (void)snprintf(report->why, sizeof(report->why), "it takes a motion to go on");
+    return false;
+}
+
+/* With presses there is room for all tasks, on ranks that do not say otherwise. */
+static void set_drops(const struct swarm_job *job, struct sim_weather *weather)
+{
+    weather->drop_above = job->presses ? UINT32_MAX : job->drops ? 1 : 0;
+    weather->presses = job->presses;
+}
+
+static void draw_storm(const struct swarm_job *job, uint64_t seed,
+                       struct sim_weather *weather, struct plan *plan,
+                       struct storm *storm)
+{
+    const struct storm_request request = {.ranks = job->ranks,
+                                          .newcomers = job->newcomers,
+                                          .calm = job->calm,
+                                          .given = job->plan,
+                                          .leaves = job->leaves};
+    sim_weather_draw(seed, job->ranks, weather);
+    weather->direct_max = job->direct_max;
+    set_drops(job, weather);
+    storm_draw(seed, &request, weather, plan, storm);
+}
+
+void swarm_plan(const struct swarm_job *job, uint64_t seed, struct plan *out)
+{
+    struct sim_weather weather;
+    struct storm storm;
+    draw_storm(job, seed, &weather, out, &storm);
+    storm_release(&storm);
+}
+
+bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
+               struct sim_report *report)
+{
+    struct sim_weather weather;
+    sim_weather_draw(seed, job->ranks, &weather);
+    weather.direct_max = job->direct_max;
+    set_drops(job, &weather);
+    struct storm storm = {0};
+    struct plan plan;
+    if (job->storm) {
+        draw_storm(job, seed, &weather, &plan, &storm);
+    }
+    struct program *program = make_program(job, seed);
+    if (program == NULL) {
+        abort();
+    }
+    struct narrator *narrator = NULL;
+    struct sim_watcher watchers[2];
+    struct sim_options options = {.program = program,
+                                  .seed = seed,
+                                  .canary = job->canary,
+                                  .watchers = watchers,
+                                  .notes = job->witness != NULL || story != NULL};
+    if (job->witness != NULL) {
+        watchers[options.watcher_count++] = *job->witness;
+    }
+    if (story != NULL) {
+        program_print(program, story);
+        narrator = narrator_new(program, story, NARRATOR_EVERYTHING);
+        watchers[options.watcher_count++] = narrator_watcher(narrator);
+    }
+    options.weather = &weather;
+    if (is_calm(job, program)) {
+        weather.ask_delay_ns = CALM_ASK_NS;
+    }
+    if (job->storm) {
+        options.storm = &storm;
+        options.plan = &plan;
+    }
+    bool good = job->storm
+                    ? storm_checker_run(&options, report)
+                    : checker_run(&options, report) &&
+                          (!is_calm(job, program) || check_calm(program, report));
+    storm_release(&storm);
+    narrator_free(narrator);
+    program_free(program);
+    return good;
+}
+
+void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
+{
+    fprintf(to, "%s --ranks %" PRIu32 " --seed %" PRIu64 " --tasks %" PRIu32,
+            job->storm ? "storm_test" : "swarm_test", job->ranks, seed, job->tasks);
+    if (job->features != 0) {
+        fprintf(to, " --features %" PRIu32, job->features);
+    }
+    if (job->agree) {
+        fprintf(to, " --agree");
+    }
+    if (job->calm) {
+        fprintf(to, " --calm");
+    }
+    if (job->direct_max != 0) {
+        fprintf(to, " --direct-max %" PRIu32, job->direct_max);
+    }
+    if (job->drops) {
+        fprintf(to, " --drops");
+    }
+    if (job->presses) {
+        fprintf(to, " --presses");
+    }
+    if (job->cancels) {
+        fprintf(to, " --cancels");
+    }
+    if (job->newcomers != 0) {
+        fprintf(to, " --newcomers %" PRIu32, job->newcomers);
+    }
+    if (job->leaves) {
+        fprintf(to, " --leaves");
+    }
+    if (job->canary != SIM_CANARY_NONE) {
+        fprintf(to, " --canary %s", sim_canary_name(job->canary));
+    }
+    if (job->storm) {
+        struct plan plan;
+        static char text[PLAN_TEXT_BYTES_MAX];
+        swarm_plan(job, seed, &plan);
+        plan_format(&plan, text, sizeof(text));
+        fprintf(to, " --faults %s", text);
+    }
+    fprintf(to, "\n");
+}

@@ -1,0 +1,43 @@
+/* swarm.h - one random program on one random network, under all checkers.
+ *
+ * What `moot sim` and the tests run thousands of: a job says which programs, a seed
+ * says which one.  A failing seed is told by the line that runs it again.
+ */
+#ifndef CONSENSUS_SIM_RUNS_SWARM_H
+#define CONSENSUS_SIM_RUNS_SWARM_H
+
+#include "consensus/sim/engine/sim.h"
+
+struct swarm_job {
+    uint32_t ranks, tasks, features; /* struct program_options */
+    bool agree;
+    /* Agreeing programs that wait alike, and no rank asks before a second has passed:
+     * they must be over by then, with nothing but pushes. */
+    bool calm;
+    uint32_t direct_max; /* core_options: 1 is to tell and count as among thousands */
+    bool drops;   /* programs let go of what they have used, and ranks drop it soon */
+    bool presses; /* likewise, but what is dropped is what ranks have no room for */
+    /* Under a storm (with calm: one without faults), the last `newcomers` ranks of the
+     * program joining in mid-run. */
+    bool storm;
+    uint32_t newcomers;
+    bool cancels;            /* any rank cancels any task, at any moment */
+    bool leaves;             /* some seeds have ranks leave in good order */
+    const struct plan *plan; /* of the storm; NULL: drawn from the seed */
+    enum sim_canary canary;
+    const struct sim_watcher *witness; /* sees every sight before the checkers do;
+                                          NULL: nobody */
+};
+
+/* True if nothing failed.  `story`, unless NULL, gets the program and every sight.  The
+ * caller frees report->dump. */
+bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
+               struct sim_report *report);
+
+/* The plan of a storm: the one that the job gives, or what its seed draws. */
+void swarm_plan(const struct swarm_job *job, uint64_t seed, struct plan *out);
+
+/* "swarm_test --ranks 4 --seed 17 ...", or storm_test with the plan, and a newline. */
+void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to);
+
+#endif

@@ -1,0 +1,485 @@
+/* transcript.c - sights as sentences. */
+#include "consensus/sim/runs/transcript.h"
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+struct narrator {
+    const struct program *program;
+    FILE *to;
+    enum narrator_detail detail;
+    uint64_t *needs;  /* per task: the least demand bound that a motion has carried */
+    uint32_t *chairs; /* per task */
+};
+
+struct narrator *narrator_new(const struct program *program, FILE *to,
+                              enum narrator_detail detail)
+{
+    struct narrator *narrator = calloc(1, sizeof(*narrator));
+    uint64_t *needs = calloc(program->task_count + 1, sizeof(*needs));
+    uint32_t *chairs = calloc(program->task_count + 1, sizeof(*chairs));
+    if (narrator == NULL || needs == NULL || chairs == NULL) {
+        abort();
+    }
+    for (uint32_t i = 0; i <= program->task_count; i++) {
+        needs[i] = NEED_NONE;
+    }
+    *narrator = (struct narrator){program, to, detail, needs, chairs};
+    return narrator;
+}
+
+void narrator_free(struct narrator *narrator)
+{
+    if (narrator == NULL) {
+        return;
+    }
+    free(narrator->needs);
+    free(narrator->chairs);
+    free(narrator);
+}
+
+static const char *name(const struct narrator *narrator, uint32_t task)
+{
+    return task < narrator->program->task_count ? narrator->program->tasks[task].name
+                                                : "?";
+}
+
+static void say(const struct narrator *narrator, const struct sight *sight,
+                const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void say(const struct narrator *narrator, const struct sight *sight,
+                const char *format, ...)
+{
+    fprintf(narrator->to, "%9.3f ms  rank %" PRIu32 " ", (double)sight->time_ns / 1e6,
+            sight->rank);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vfprintf(narrator->to, format, arguments);
+    va_end(arguments);
+    fputc('\n', narrator->to);
+}
+
+static const char *error_name(int32_t code)
+{
+    switch (code) {
+#define X(error, number, text)                                                         \
+    case number:                                                                       \
+        return #error;
+        MOOT_ERRORS(X)
+#undef X
+    default:
+        return code == MOOT_OK ? "OK" : "?";
+    }
+}
+
+/* --- Messages --------------------------------------------------------------------- */
+
+/* "it holds it; the waiter stands at position 2" */
+static void describe_motion(const struct message_motion *motion, char *text,
+                            size_t size)
+{
+    const char *holds =
+        motion->holds   ? motion->hint ? "it holds it, conditionally" : "it holds it"
+        : motion->final ? "it never will hold it"
+                        : "it does not hold it";
+    if (motion->want == WANT_NOTHING) {
+        (void)snprintf(text, size, "%s", holds);
+    } else if (motion->need == 0) {
+        (void)snprintf(text, size, "%s; the waiter lacks it", holds);
+    } else if (motion->need == NEED_NONE) {
+        (void)snprintf(text, size, "%s; nobody's lane waits", holds);
+    } else {
+        (void)snprintf(text, size, "%s; the waiter stands at position %" PRIu64, holds,
+                       motion->need);
+    }
+}
+
+static void say_motion(struct narrator *narrator, const struct sight *sight)
+{
+    const struct message_motion *motion = &sight->message->u.motion;
+    char text[128];
+    describe_motion(motion, text, sizeof(text));
+    uint64_t *need = &narrator->needs[sight->task];
+    if (motion->want != WANT_NOTHING && motion->need < *need) {
+        *need = motion->need;
+    }
+    bool chair = sight->peer == narrator->chairs[sight->task];
+    say(narrator, sight, "%s %s %" PRIu32 " %s \"%s\" (%s%s)",
+        motion->want == WANT_NOTHING ? "tells" : "asks", chair ? "chair" : "rank",
+        sight->peer, motion->want == WANT_NOTHING ? "about" : "for",
+        name(narrator, sight->task), text,
+        motion->spec != NULL ? "; the spec comes along" : "");
+}
+
+static void say_decision(const struct narrator *narrator, const struct sight *sight)
+{
+    const struct message_decision *decision = &sight->message->u.decision;
+    char text[256] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < decision->asker_count; i++) {
+        if (decision->askers[i].want != WANT_NOTHING && length + 16 < sizeof(text)) {
+            length += (size_t)snprintf(text + length, sizeof(text) - length,
+                                       "%s rank %" PRIu32, length > 0 ? "," : "",
+                                       decision->askers[i].rank);
+        }
+    }
+    say(narrator, sight,
+        "tells rank %" PRIu32 " that it owns \"%s\"%s%s (others who wait:%s)",
+        sight->peer, name(narrator, sight->task),
+        decision->cancelled_by != 0 ? ", which is cancelled" : "",
+        decision->seen ? ", which has ended well before" : "",
+        length > 0 ? text : " none");
+}
+
+static void say_result(const struct narrator *narrator, const struct sight *sight)
+{
+    const struct message_result *result = &sight->message->u.result;
+    if (result->handover && result->status == MOOT_OK) {
+        say(narrator, sight, "hands the result of \"%s\" over to rank %" PRIu32,
+            name(narrator, sight->task), sight->peer);
+        return;
+    }
+    static const char *const ways[] = {"without its bytes", "with its bytes",
+                                       "with its bytes to follow in bulk"};
+    if (result->status != MOOT_OK) {
+        say(narrator, sight, "sends rank %" PRIu32 " the failure of \"%s\" (%s)",
+            sight->peer, name(narrator, sight->task), error_name(result->status));
+    } else {
+        say(narrator, sight, "sends rank %" PRIu32 " the result of \"%s\" %s",
+            sight->peer, name(narrator, sight->task), ways[result->data]);
+    }
+}
+
+static void say_resolve(const struct narrator *narrator, const struct sight *sight)
+{
+    say(narrator, sight, "tells chair %" PRIu32 " that all is quiet: %s \"%s\"",
+        sight->peer,
+        sight->message->u.resolve.what == RESOLVE_YIELD ? "yield" : "nobody holds",
+        name(narrator, sight->task));
+}
+
+/* Messages that a story leaves out. */
+static bool is_chatter(enum message_type type)
+{
+    return type == MESSAGE_ROLL || type == MESSAGE_WANT || type == MESSAGE_HASHES ||
+           type == MESSAGE_STATE || type == MESSAGE_POLL || type == MESSAGE_POLLR ||
+           type == MESSAGE_ADJOURN || type == MESSAGE_HEARTBEAT ||
+           type == MESSAGE_GRANT;
+}
+
+static void say_ballot(const struct narrator *narrator, const struct sight *sight)
+{
+    const struct message_paxos *paxos = &sight->message->u.paxos;
+    char heard[64] = "none", members[64] = "none";
+    if (paxos->heard != NULL) {
+        rankset_format(paxos->heard, heard, sizeof(heard));
+    }
+    if (paxos->value != NULL) {
+        rankset_format(paxos->value->members, members, sizeof(members));
+    }
+    say(narrator, sight,
+        "sends %s to rank %" PRIu32 ": ballot %" PRIu64 ".%" PRIu64
+        ", value %s, hears %s",
+        message_type_name(sight->message->type), sight->peer,
+        paxos->ballot >> BALLOT_RANK_BITS,
+        paxos->ballot & ((UINT64_C(1) << BALLOT_RANK_BITS) - 1), members, heard);
+}
+
+static void say_leave(const struct narrator *narrator, const struct sight *sight)
+{
+    static const char *const words[LEAVE_END] = {
+        [LEAVE_GOING] = "it is about to leave",
+        [LEAVE_RETURN] = "it returns",
+        [LEAVE_REFUSE] = "it will not run",
+        [LEAVE_TAKEN] = "it has taken",
+        [LEAVE_AGAIN] = "no bytes have come of",
+        [LEAVE_READY] = "it is ready to leave, and starts nothing more",
+        [LEAVE_KEEP] = "it is to keep"};
+    enum leave_what what = sight->message->u.leave.what;
+    bool of_task = sight->task < narrator->program->task_count;
+    say(narrator, sight, "tells rank %" PRIu32 " that %s%s%s%s", sight->peer,
+        words[what],
+        of_task               ? " \""
+        : what == LEAVE_TAKEN ? " what was accepted"
+                              : "",
+        of_task ? name(narrator, sight->task) : "", of_task ? "\"" : "");
+}
+
+static void say_other_send(const struct narrator *narrator, const struct sight *sight)
+{
+    const char *task = name(narrator, sight->task);
+    enum message_type type = sight->message->type;
+    uint32_t peer = sight->peer;
+    if (type == MESSAGE_PULL) {
+        say(narrator, sight, "asks owner %" PRIu32 " for the bytes of \"%s\"", peer,
+            task);
+    } else if (type == MESSAGE_SEEK) {
+        say(narrator, sight, "asks rank %" PRIu32 " whether it holds \"%s\"", peer,
+            task);
+    } else if (type == MESSAGE_REFER) {
+        say(narrator, sight, "tells rank %" PRIu32 " the candidates of \"%s\"", peer,
+            task);
+    } else if (type == MESSAGE_ACCEPT) {
+        say(narrator, sight,
+            "asks voter %" PRIu32 " to accept rank %" PRIu32 " for \"%s\"", peer,
+            sight->message->u.accept.winner, task);
+    } else if (type == MESSAGE_ACK) {
+        say(narrator, sight, "accepts and tells chair %" PRIu32 " so", peer);
+    } else if (type == MESSAGE_VERDICT) {
+        say(narrator, sight, "tells rank %" PRIu32 " that its wait for \"%s\" ends: %s",
+            peer, task, error_name(sight->message->u.verdict.code));
+    } else if (type == MESSAGE_CHASE) {
+        say(narrator, sight, "asks rank %" PRIu32 " what \"%s\" waits for", peer, task);
+    } else if (type == MESSAGE_CANCEL) {
+        say(narrator, sight, "asks rank %" PRIu32 " to cancel \"%s\"", peer, task);
+    } else if (type == MESSAGE_LEAVE) {
+        say_leave(narrator, sight);
+    } else if (type >= MESSAGE_PREPARE && type <= MESSAGE_REJECT) {
+        say_ballot(narrator, sight);
+    } else if (type == MESSAGE_POLLR) {
+        say(narrator, sight,
+            "answers rank %" PRIu32 "'s poll: %s%s%s; sent %" PRIu64
+            ", received %" PRIu64,
+            peer, sight->message->u.pollr.resting ? "rests" : "is busy",
+            sight->message->u.pollr.passive ? ", passive" : "",
+            sight->message->u.pollr.closed ? ", closed" : "",
+            sight->message->u.pollr.sent, sight->message->u.pollr.received);
+    } else {
+        say(narrator, sight, "sends %s to rank %" PRIu32, message_type_name(type),
+            peer);
+    }
+}
+
+static void say_send(struct narrator *narrator, const struct sight *sight)
+{
+    enum message_type type = sight->message->type;
+    if (is_chatter(type) && narrator->detail == NARRATOR_STORY) {
+        return;
+    }
+    if (type == MESSAGE_MOTION) {
+        say_motion(narrator, sight);
+    } else if (type == MESSAGE_DECISION) {
+        say_decision(narrator, sight);
+    } else if (type == MESSAGE_RESULT) {
+        say_result(narrator, sight);
+    } else if (type == MESSAGE_RESOLVE) {
+        say_resolve(narrator, sight);
+    } else {
+        say_other_send(narrator, sight);
+    }
+}
+
+/* --- Everything else -------------------------------------------------------------- */
+
+/* Why the chair gives the task away; follows "rank 1 ". */
+static void describe_evidence(const struct narrator *narrator,
+                              const struct sight *sight, char *text, size_t size)
+{
+    uint64_t need = narrator->needs[sight->task];
+    switch (sight->evidence) {
+    case EVIDENCE_CLOSED:
+        (void)snprintf(text, size, "has come to its end without it");
+        break;
+    case EVIDENCE_DECLINED:
+        (void)snprintf(text, size, "has declined it");
+        break;
+    case EVIDENCE_HINT:
+        (void)snprintf(text, size, "heard that it is conditional");
+        break;
+    case EVIDENCE_NESTED:
+        (void)snprintf(text, size, "sees that a running task spawned it");
+        break;
+    case EVIDENCE_BLOCKED:
+        if (need == 0 || need == NEED_NONE) {
+            (void)snprintf(text, size, "is blocked, and the waiter lacks it");
+        } else {
+            (void)snprintf(text, size, "is blocked at or past position %" PRIu64, need);
+        }
+        break;
+    case EVIDENCE_TIMEOUT:
+        (void)snprintf(text, size, "has kept the asker waiting for the vote timeout");
+        break;
+    case EVIDENCE_QUIET:
+        (void)snprintf(text, size, "hears that nothing moves any more");
+        break;
+    case EVIDENCE_NONE:
+    case EVIDENCE_CLAIM:
+    case EVIDENCE_END:
+    default:
+        (void)snprintf(text, size, "has evidence %s", evidence_name(sight->evidence));
+        break;
+    }
+}
+
+static void say_note(const struct narrator *narrator, const struct sight *sight)
+{
+    char text[128];
+    if (sight->point == CORE_POINT_CLAIM) {
+        say(narrator, sight, "chairs \"%s\" and claims it",
+            name(narrator, sight->task));
+    } else if (sight->point == CORE_POINT_VOTE_CAST) {
+        describe_evidence(narrator, sight, text, sizeof(text));
+        say(narrator, sight, "%s: it yields \"%s\" to rank %" PRIu32, text,
+            name(narrator, sight->task), sight->peer);
+    }
+}
+
+static void say_verdict(const struct narrator *narrator, struct sim *sim,
+                        const struct sight *sight)
+{
+    char text[256] = "";
+    size_t length = 0;
+    for (uint32_t i = 0; i < sight->chain_count && length + 32 < sizeof(text); i++) {
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "%s\"%s\"",
+                                   i == 0 ? ", the circle being " : " before ",
+                                   name(narrator, sim_task(sim, &sight->chain[i])));
+    }
+    say(narrator, sight, "learns of \"%s\": %s%s", name(narrator, sight->task),
+        error_name(sight->code), text);
+}
+
+static void say_lane(const struct narrator *narrator, const struct sight *sight)
+{
+    static const char *const states[] = {"runs", "blocks", "waits for a while",
+                                         "is parked", "ends"};
+    if (narrator->detail == NARRATOR_EVERYTHING) {
+        say(narrator, sight, "lane %" PRIu32 " %s", sight->lane, states[sight->code]);
+    }
+}
+
+static void say_view(const struct narrator *narrator, const struct sight *sight)
+{
+    char members[128];
+    rankset_format(sight->members, members, sizeof(members));
+    say(narrator, sight, "enters view %" PRIu64 " of ranks %s", sight->epoch, members);
+}
+
+static void say_fault(const struct narrator *narrator, const struct sim *sim,
+                      const struct sight *sight)
+{
+    char rule[256];
+    plan_rule_format(&sim_plan(sim)->rules[sight->code], rule, sizeof(rule));
+    if (sight->peer == UINT32_MAX) {
+        say(narrator, sight, "is struck by %s", rule);
+    } else {
+        say(narrator, sight, "is struck by %s on its way to rank %" PRIu32, rule,
+            sight->peer);
+    }
+}
+
+/* What a storm does, and what comes of it. */
+static void see_storm(struct narrator *narrator, struct sim *sim,
+                      const struct sight *sight)
+{
+    switch ((int)sight->type) {
+    case SIGHT_VIEW:
+        say_view(narrator, sight);
+        break;
+    case SIGHT_QUORUM:
+        say(narrator, sight, "%s",
+            sight->code ? "has a quorum again" : "has no quorum");
+        break;
+    case SIGHT_FENCED:
+        say(narrator, sight, "learns that it was removed");
+        break;
+    case SIGHT_LEFT:
+        say(narrator, sight, "gives up without a quorum");
+        break;
+    case SIGHT_LEAVE:
+        say(narrator, sight, "ends its program early, to leave");
+        break;
+    case SIGHT_DEPARTED:
+        say(narrator, sight, "has left in good order");
+        break;
+    case SIGHT_CRASH:
+        say(narrator, sight, "dies");
+        break;
+    case SIGHT_BEGIN:
+        say(narrator, sight, "asks to be let in, to play part %" PRId32, sight->code);
+        break;
+    case SIGHT_FAULT:
+        say_fault(narrator, sim, sight);
+        break;
+    default:
+        break;
+    }
+}
+
+static void see(void *context, struct sim *sim, const struct sight *sight)
+{
+    struct narrator *narrator = context;
+    const char *task = name(narrator, sight->task);
+    if (sight->task < narrator->program->task_count) {
+        narrator->chairs[sight->task] = sim_chair(sim, sight->task);
+    }
+    switch ((int)sight->type) {
+    case SIGHT_SPAWN:
+        say(narrator, sight, "spawns \"%s\"", task);
+        break;
+    case SIGHT_ADOPT:
+        say(narrator, sight, "adopts \"%s\" from its spec", task);
+        break;
+    case SIGHT_REFUSED:
+        say(narrator, sight, "may not: no candidate is left");
+        break;
+    case SIGHT_DECLINE:
+        say(narrator, sight, "declines \"%s\"", task);
+        break;
+    case SIGHT_CANCEL:
+        say(narrator, sight, "cancels \"%s\"", task);
+        break;
+    case SIGHT_WAIT:
+        say(narrator, sight, "waits for \"%s\"", task);
+        break;
+    case SIGHT_WAITED:
+        if (sight->code == MOOT_OK) {
+            say(narrator, sight, "has \"%s\"", task);
+        } else {
+            say(narrator, sight, "waits for \"%s\" no more: %s", task,
+                error_name(sight->code));
+        }
+        break;
+    case SIGHT_LAPSED:
+        say(narrator, sight, "stops waiting for \"%s\"", task);
+        break;
+    case SIGHT_START:
+        say(narrator, sight, "starts \"%s\"", task);
+        break;
+    case SIGHT_END:
+        say(narrator, sight, "ends \"%s\"%s%s", task,
+            sight->code == MOOT_OK ? "" : ": ",
+            sight->code == MOOT_OK ? "" : error_name(sight->code));
+        break;
+    case SIGHT_SEND:
+        say_send(narrator, sight);
+        break;
+    case SIGHT_RECEIVE:
+        if (narrator->detail == NARRATOR_EVERYTHING) {
+            say(narrator, sight, "receives %s \"%s\" from rank %" PRIu32,
+                message_type_name(sight->message->type), task, sight->peer);
+        }
+        break;
+    case SIGHT_NOTE:
+        say_note(narrator, sight);
+        break;
+    case SIGHT_VERDICT:
+        say_verdict(narrator, sim, sight);
+        break;
+    case SIGHT_LANE:
+        say_lane(narrator, sight);
+        break;
+    case SIGHT_CLOSE:
+        say(narrator, sight, "has come to its end");
+        break;
+    case SIGHT_ADJOURN:
+        say(narrator, sight, "leaves");
+        break;
+    default:
+        see_storm(narrator, sim, sight);
+    }
+}
+
+struct sim_watcher narrator_watcher(struct narrator *narrator)
+{
+    return (struct sim_watcher){see, narrator};
+}

@@ -1,0 +1,418 @@
+/* trial.c - see trial.h. */
+#include "consensus/sim/runs/trial.h"
+#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/sim/checks/chaos_checker.h"
+#include "consensus/sim/checks/checker.h"
+#include "consensus/sim/runs/transcript.h"
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MICROSECONDS(n) (UINT64_C(1000) * (n))
+#define SECONDS(n) (UINT64_C(1000000000) * (n))
+enum { SUSPECT_HEARTBEATS = 6, LEASE_HEARTBEATS = 2, STEP_HEARTBEATS = 100 };
+
+/* --- Settings --------------------------------------------------------------------- */
+
+static const struct setting {
+    const char *name, *what;
+    size_t offset;
+    bool count, never;
+    uint32_t adapt;
+} settings[] = {
+#define X(name, text, field, count, never, adapt, what)                                \
+    {text, what, offsetof(struct sim_weather, field), count, never, adapt},
+    TRIAL_SETTINGS(X)
+#undef X
+};
+
+const char *trial_setting_name(enum trial_setting setting)
+{
+    return setting < TRIAL_SETTING_END ? settings[setting].name : "?";
+}
+
+const char *trial_setting_text(enum trial_setting setting)
+{
+    return setting < TRIAL_SETTING_END ? settings[setting].what : "?";
+}
+
+/* Beyond these a run is heartbeats and little else. */
+static uint64_t time_least_ns(enum trial_setting setting)
+{
+    return setting == TRIAL_SUSPECT     ? MICROSECONDS(1000)
+           : setting == TRIAL_HEARTBEAT ? MICROSECONDS(100)
+                                        : 0;
+}
+
+static uint64_t time_most_ns(enum trial_setting setting)
+{
+    return setting == TRIAL_VOTE_TIMEOUT ? CORE_NEVER
+           : setting == TRIAL_ASK_DELAY  ? SECONDS(1)
+                                         : SECONDS(10);
+}
+
+static bool check_time(struct lexer *lexer, enum trial_setting setting, uint64_t ns)
+{
+    uint64_t least_ns = time_least_ns(setting), most_ns = time_most_ns(setting);
+    char bound[32];
+    if (settings[setting].count || (ns >= least_ns && ns <= most_ns)) {
+        return true;
+    }
+    trial_setting_format(setting, ns < least_ns ? least_ns : most_ns, bound,
+                         sizeof(bound));
+    return lex_wrong(lexer, 0, lexer->end, "", "at %s %s",
+                     ns < least_ns ? "least" : "most", bound);
+}
+
+bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t *out,
+                         struct plan_error *error)
+{
+    struct lexer lexer = {.text = word, .end = strlen(word), .error = error};
+    uint64_t value = CORE_NEVER;
+    if (settings[setting].never && strcmp(word, "never") == 0) {
+        *out = value;
+        return true;
+    }
+    if (settings[setting].adapt != 0 && strcmp(word, "auto") == 0) {
+        *out = TRIAL_AUTO;
+        return true;
+    }
+    if (settings[setting].count ? !lex_integer(&lexer, &value)
+                                : !lex_time(&lexer, &value)) {
+        return false;
+    }
+    if (lexer.at < lexer.end) {
+        return lex_wrong(&lexer, 0, lexer.end, "", "\"%s\" is no %s", word,
+                         settings[setting].count ? "number" : "time");
+    }
+    if (!check_time(&lexer, setting, value)) {
+        return false;
+    }
+    if (setting == TRIAL_VOTERS && (value < 1 || value > LIMIT_VOTERS)) {
+        return lex_wrong(&lexer, 0, lexer.end, "", "there are 1 to %u voters",
+                         LIMIT_VOTERS);
+    }
+    if (setting == TRIAL_WORKERS && value > 64) {
+        return lex_wrong(&lexer, 0, lexer.end, "", "there are 0 to 64 workers");
+    }
+    if (setting == TRIAL_GAPS && value > 1000) {
+        return lex_wrong(&lexer, 0, lexer.end, "", "of a thousand turns, at most 1000");
+    }
+    *out = value;
+    return true;
+}
+
+size_t trial_setting_format(enum trial_setting setting, uint64_t value, char *text,
+                            size_t size)
+{
+    static const struct {
+        uint64_t ns;
+        const char *name;
+    } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+    int unit = 0;
+    if (value == CORE_NEVER && settings[setting].never) {
+        return (size_t)snprintf(text, size, "never");
+    }
+    if (value == TRIAL_AUTO && settings[setting].adapt != 0) {
+        return (size_t)snprintf(text, size, "auto");
+    }
+    if (settings[setting].count) {
+        return (size_t)snprintf(text, size, "%" PRIu64, value);
+    }
+    while (unit < 3 && value % units[unit].ns != 0) {
+        unit++;
+    }
+    return (size_t)snprintf(text, size, "%" PRIu64 "%s", value / units[unit].ns,
+                            units[unit].name);
+}
+
+bool trial_leave_parse(struct trial *trial, const char *word, struct plan_error *error)
+{
+    struct lexer lexer = {.text = word, .end = strlen(word), .error = error};
+    uint64_t rank, time_ns;
+    if (!lex_skip(&lexer, "r")) {
+        return lex_expected(&lexer, "a rank", "r0, r1, ...");
+    }
+    if (!lex_integer(&lexer, &rank)) {
+        return false;
+    }
+    if (!lex_skip(&lexer, "@")) {
+        return lex_expected(&lexer, "a time", "@2s");
+    }
+    if (!lex_time(&lexer, &time_ns)) {
+        return false;
+    }
+    if (lexer.at < lexer.end) {
+        return lex_wrong(&lexer, lexer.at, lexer.end - lexer.at, "",
+                         "that is too much");
+    }
+    if (trial->leave_count == TRIAL_LEAVES_MAX) {
+        return lex_wrong(&lexer, 0, lexer.end, "", "at most %d ranks leave",
+                         TRIAL_LEAVES_MAX);
+    }
+    if (rank >= LIMIT_RANKS) {
+        return lex_wrong(&lexer, 0, lexer.end, "", "there is no such rank");
+    }
+    trial->leaves[trial->leave_count++] = (struct trial_leave){(uint32_t)rank, time_ns};
+    return true;
+}
+
+static void apply_settings(const struct trial *trial, struct sim_weather *weather)
+{
+    for (int i = 0; i < TRIAL_SETTING_END; i++) {
+        char *field = (char *)weather + settings[i].offset;
+        if (!trial->set[i]) {
+            continue;
+        }
+        if (settings[i].adapt != 0 && trial->settings[i] == TRIAL_AUTO) {
+            weather->adapt |= settings[i].adapt;
+            if (i == TRIAL_SUSPECT) { /* as on real ranks */
+                weather->suspect_ns = SUSPECT_HEARTBEATS * weather->heartbeat_ns;
+            }
+            continue;
+        }
+        if (settings[i].count) {
+            *(uint32_t *)(void *)field = (uint32_t)trial->settings[i];
+        } else {
+            *(uint64_t *)(void *)field = trial->settings[i];
+        }
+    }
+}
+
+static void raise_to(uint64_t *value_ns, uint64_t least_ns)
+{
+    *value_ns = *value_ns < least_ns ? least_ns : *value_ns;
+}
+
+/* What is not given fits what is: nobody is suspected between two of its heartbeats,
+ * and a program that takes its time is not drowned in them. */
+static void fit_settings(const struct trial *trial, struct sim_weather *weather)
+{
+    const bool *set = trial->set;
+    if (!set[TRIAL_HEARTBEAT]) {
+        raise_to(&weather->heartbeat_ns, weather->step_ns / STEP_HEARTBEATS);
+        uint64_t most_ns = weather->suspect_ns / SUSPECT_HEARTBEATS + 1;
+        if (set[TRIAL_SUSPECT] && weather->heartbeat_ns > most_ns) {
+            weather->heartbeat_ns = most_ns;
+        }
+    }
+    if (!set[TRIAL_SUSPECT]) {
+        raise_to(&weather->suspect_ns, SUSPECT_HEARTBEATS * weather->heartbeat_ns);
+    }
+    if (!set[TRIAL_LEASE]) {
+        raise_to(&weather->lease_ns, LEASE_HEARTBEATS * weather->heartbeat_ns);
+    }
+    if (!set[TRIAL_QUORUM_WAIT]) {
+        raise_to(&weather->quorum_wait_ns,
+                 2 * (weather->suspect_ns + weather->lease_ns));
+    }
+}
+
+/* --- What is not the program ----------------------------------------------------- */
+
+/* A fast interconnect without mishaps, and the release's own delays. */
+static void set_steady(struct sim_weather *out)
+{
+    *out = (struct sim_weather){.latency_ns = MICROSECONDS(2),
+                                .jitter_ns = 200,
+                                .bulk_ns = MICROSECONDS(20),
+                                .poll_ns = 500,
+                                .step_ns = 500,
+                                .workers = 1,
+                                .ask_delay_ns = MICROSECONDS(1000),
+                                .gossip_period_ns = MICROSECONDS(2000),
+                                .vote_timeout_ns = CORE_NEVER,
+                                .voters = 3};
+}
+
+static uint32_t rank_count(const struct trial *trial)
+{
+    return trial->ranks + trial->newcomers;
+}
+
+/* Weather, storm and plan; true if there is a storm, which the caller then releases. */
+static bool set_scene(const struct trial *trial, uint64_t seed,
+                      struct sim_weather *weather, struct storm *storm,
+                      struct plan *plan)
+{
+    const struct storm_request request = {.ranks = rank_count(trial),
+                                          .newcomers = trial->newcomers,
+                                          .leaves = trial->leave_count == 0,
+                                          .given = trial->faults == TRIAL_PLAN ||
+                                                           trial->faults == TRIAL_STORM
+                                                       ? trial->plan
+                                                       : NULL};
+    *plan = (struct plan){.rule_count = 0};
+    if (trial->steady) {
+        set_steady(weather);
+    } else {
+        sim_weather_draw(seed, rank_count(trial), weather);
+    }
+    apply_settings(trial, weather);
+    if (trial->faults == TRIAL_NONE) {
+        return false;
+    }
+    if (trial->faults == TRIAL_PLAN) {
+        *plan = *trial->plan;
+        storm_default(&request, weather, storm);
+    } else {
+        storm_draw(seed, &request, weather, plan, storm);
+    }
+    apply_settings(trial, weather);
+    fit_settings(trial, weather);
+    for (uint32_t i = 0; i < trial->leave_count; i++) {
+        storm->leave_ns[trial->leaves[i].rank] = trial->leaves[i].time_ns;
+    }
+    return true;
+}
+
+uint32_t trial_task_count(const struct trial *trial, uint64_t seed)
+{
+    return workload_task_count(seed, trial->tasks);
+}
+
+void trial_draw_plan(const struct trial *trial, uint64_t seed, struct plan *out)
+{
+    struct sim_weather weather;
+    struct storm storm;
+    struct trial drawn = *trial;
+    drawn.faults = TRIAL_DRAWN;
+    if (set_scene(&drawn, seed, &weather, &storm, out)) {
+        storm_release(&storm);
+    }
+}
+
+/* --- The program ----------------------------------------------------------------- */
+
+/* A barrier of foreign code does not survive a death. */
+static struct program *make_program(const struct trial *trial, uint64_t seed,
+                                    struct script_error *error)
+{
+    if (trial->workload.kind != WORKLOAD_RANDOM || trial->faults == TRIAL_NONE) {
+        return workload_program(&trial->workload, seed, rank_count(trial), trial->tasks,
+                                error);
+    }
+    return workload_survivable(seed, rank_count(trial), trial->tasks, error);
+}
+
+static bool has_barrier(const struct program *program)
+{
+    const struct program_script *script = program_script(program, 0, 0);
+    for (uint32_t i = 0; i < script->count; i++) {
+        if (script->steps[i].op == PROGRAM_BARRIER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* That it cannot be, whatever the script says. */
+__attribute__((format(printf, 2, 3))) static bool refuse(struct script_error *error,
+                                                         const char *format, ...)
+{
+    *error = (struct script_error){0};
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(error->wrong, sizeof(error->wrong), format, values);
+    va_end(values);
+    return false;
+}
+
+/* A rank that is suspected between two of its heartbeats cannot stay. */
+static bool check_detection(const struct trial *trial, struct script_error *error)
+{
+    static const enum trial_setting longer[] = {TRIAL_SUSPECT, TRIAL_LEASE};
+    uint64_t heartbeat_ns = trial->settings[TRIAL_HEARTBEAT];
+    for (size_t i = 0; i < sizeof(longer) / sizeof(*longer); i++) {
+        char beats[32], value[32];
+        uint64_t ns = trial->settings[longer[i]];
+        if (!trial->set[TRIAL_HEARTBEAT] || !trial->set[longer[i]] ||
+            ns >= LEASE_HEARTBEATS * heartbeat_ns) {
+            continue;
+        }
+        trial_setting_format(TRIAL_HEARTBEAT, heartbeat_ns, beats, sizeof(beats));
+        trial_setting_format(longer[i], ns, value, sizeof(value));
+        return refuse(error, "--%s %s is less than %d times --heartbeat %s",
+                      trial_setting_name(longer[i]), value, LEASE_HEARTBEATS, beats);
+    }
+    return true;
+}
+
+bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *error)
+{
+    if (!check_detection(trial, error)) {
+        return false;
+    }
+    struct plan_error plan_error;
+    if (trial->plan != NULL &&
+        plan_check_ranks(trial->plan, rank_count(trial), &plan_error) != MOOT_OK) {
+        return refuse(error, "the plan does not fit %u ranks: %s",
+                      (unsigned)rank_count(trial), plan_error.wrong);
+    }
+    for (uint32_t i = 0; i < trial->leave_count; i++) {
+        if (trial->leaves[i].rank >= rank_count(trial)) {
+            return refuse(error, "there is no rank %u to leave",
+                          (unsigned)trial->leaves[i].rank);
+        }
+    }
+    struct program *program = make_program(trial, seed, error);
+    if (program == NULL) {
+        return false;
+    }
+    bool good = trial->faults == TRIAL_NONE || !has_barrier(program);
+    program_free(program);
+    return good || refuse(error, "a barrier does not survive faults: --faults none");
+}
+
+/* --- The run --------------------------------------------------------------------- */
+
+static plan_rules find_unfired(const struct trial *trial, const struct plan *plan,
+                               const struct sim_report *report)
+{
+    return trial->faults == TRIAL_PLAN ? plan_unfired(plan, &report->hits) : 0;
+}
+
+bool trial_run(const struct trial *trial, uint64_t seed, FILE *story,
+               struct tally *tally, struct trial_result *out)
+{
+    struct script_error error;
+    struct sim_weather weather;
+    struct storm storm;
+    struct sim_watcher watchers[2];
+    struct program *program = make_program(trial, seed, &error);
+    if (program == NULL) {
+        abort();
+    }
+    memset(out, 0, sizeof(*out));
+    out->task_count = program->task_count;
+    bool stormy = set_scene(trial, seed, &weather, &storm, &out->plan);
+    /* A chair that may yield because time has passed may do so needlessly. */
+    program->agree = program->agree && weather.vote_timeout_ns == CORE_NEVER;
+    struct sim_options options = {.program = program,
+                                  .seed = seed,
+                                  .weather = &weather,
+                                  .plan = stormy ? &out->plan : NULL,
+                                  .storm = stormy ? &storm : NULL,
+                                  .canary = trial->canary,
+                                  .notes = true,
+                                  .watchers = watchers};
+    struct tally_watch *watch = tally_watch_new(program);
+    struct narrator *narrator = NULL;
+    watchers[options.watcher_count++] = tally_watcher(watch);
+    if (story != NULL) {
+        program_print(program, story);
+        narrator = narrator_new(program, story, NARRATOR_STORY);
+        watchers[options.watcher_count++] = narrator_watcher(narrator);
+    }
+    bool good = stormy ? storm_checker_run(&options, &out->report)
+                       : checker_run(&options, &out->report);
+    tally_watch_end(watch, &out->report, stormy ? &out->plan : NULL, tally);
+    out->unfired = good ? find_unfired(trial, &out->plan, &out->report) : 0;
+    narrator_free(narrator);
+    program_free(program);
+    if (stormy) {
+        storm_release(&storm);
+    }
+    return good;
+}

@@ -1,0 +1,139 @@
+/* mutant.h - rules that can be switched off, to see that something notices.
+ *
+ * A checker is worth what it has been seen to catch.  Built with -DMOOT_MUTANTS, the
+ * core asks MUTANT(NAME) at the rules below, and the tests break one rule at a time; in
+ * any other build MUTANT() is the constant false and the mutants do not exist.  `make
+ * mutants` shows what kills each.
+ */
+#ifndef CONSENSUS_STATE_MUTANT_H
+#define CONSENSUS_STATE_MUTANT_H
+
+/* X(NAME, "what is left out") */
+#define MUTANTS(X)                                                                     \
+    X(AMNESIA, "a chair that registers a task late claims it although it yielded it")  \
+    X(BLOCKEDONLY, "a blocked chair yields without looking at the demand bound")       \
+    X(NOBOUND, "the demand bound is not passed on to the inputs of owned tasks")       \
+    X(NOLACK, "a waiter that lacks the task counts as if its roll had no end")         \
+    X(NORETEST, "a chair that becomes blocked does not look at its undecided keys")    \
+    X(LATEMUTE, "who registers what it waits for does not tell the chair")             \
+    X(NOSEEK, "a chair that knows no holder seeks none")                               \
+    X(NOREFER, "a finder keeps the candidates to itself")                              \
+    X(NOSWEEP, "nobody tells a closed chair of tasks that no one waits for")           \
+    X(FORGETASKERS, "a decision does not name the askers")                             \
+    X(DECIDEONCE, "a decision is not sent again for a later asker")                    \
+    X(NOBALLOT, "once tasks are decided without their voters")                         \
+    X(SMALLQ, "a quorum is one voter too small")                                       \
+    X(NOTFOUND, "what nobody holds fails before what is held is yielded")              \
+    X(ONEROUND, "one quiet round of polls is enough")                                  \
+    X(NOCOUNT, "quiet rounds do not compare messages sent and received")               \
+    X(RESTISPEACE, "a rank with a lane that may wake counts as passive")               \
+    X(QUORUMREST, "a rank without a quorum counts as resting")                         \
+    X(QUORUMMAYBE, "a chair without a quorum says that a once task may have run")      \
+    X(NOCHASE, "circles of owned tasks are not looked for")                            \
+    X(CENSUSMUTE, "nobody is told of what the census shows that its chair lacks")      \
+    X(CENSUSALIKE, "a roll that differs is counted as one's own")                      \
+    X(CENSUSEARLY, "a rank tells its census before it has heard its children")         \
+    X(PUSHAGAIN, "a result is pushed for every consumer, not once per rank")           \
+    X(ASKANYWAY, "needs are asked for without the ask delay")                          \
+    X(NOPULL, "a bare result's bytes are not asked for")                               \
+    X(FORGETHELD, "a scope ends although a program still uses its tasks")              \
+    X(FORGETBUSY, "a scope ends although tasks of it run or are waited for")           \
+    X(FORGETFLYING, "a scope ends without asking whether messages are on their way")   \
+    X(FORGETFED, "a scope ends although tasks outside take results from it")           \
+    X(NOSCOPESWEEP, "chairs are not told of a scope's tasks that nobody waits for")    \
+    X(LATEFRESH, "a late message about a scope that has ended begins it anew")         \
+    X(DROPEARLY, "a chunk is dropped although some have not released it")              \
+    X(DROPFED, "a chunk is dropped although what takes its results has not run")       \
+    X(DROPFLYING, "a chunk is dropped while messages about it are on their way")       \
+    X(CUTUNTOLD,                                                                       \
+      "a piece of a chunk is dropped before all have said that they cut it")           \
+    X(ROLLUNTOLD, "in a new view a roll is not announced again")                       \
+    X(STUBFED, "what takes a stub's inputs is not noted with these")                   \
+    X(STUBAWAY, "who comes to run a task does not look for inputs that were stubs")    \
+    X(CUTLEAVING, "what is about to be dropped is cut")                                \
+    X(SCOPEDOUBT, "a new view is not told which scopes have ended")                    \
+    X(DROPDOUBT,                                                                       \
+      "a new view does not ask whether anyone has dropped what was leaving")           \
+    X(CANCELONCE, "who knows of a cancel does not tell a new chair")                   \
+    X(CANCELALONE, "a decision does not say that the task was cancelled")              \
+    X(CANCELFINDER, "a finder keeps a cancel to itself")                               \
+    X(UNSEEN, "what has ended well and is made again may be cancelled")                \
+    X(SEENALONE, "a decision does not say that the task has ended well before")        \
+    X(LOSTRERUN, "a lost result is made again although another run gives another")     \
+    X(STALEDEC, "a decision of an older epoch is accepted")                            \
+    X(STALERES, "a result of an older epoch is accepted from whoever serves it")       \
+    X(PARTIAL, "a chair decides frozen keys with one report missing")                  \
+    X(NOHIST, "keys are compared with the view before alone")                          \
+    X(NOFREEZEDEAD, "keys whose owner has left are not frozen")                        \
+    X(JOINNOWAIT, "a chair decides keys that it has taken over at once")               \
+    X(NOOWNREP, "running work is not reported")                                        \
+    X(NOCONCL, "silence about a once task is always believed")                         \
+    X(NOREACC, "records of once tasks are not accepted again in a new view")           \
+    X(FREEDEAD, "a once task whose owner has left counts as never started")            \
+    X(NOPEND, "a vote to remove a rank does not wait for its lease to run out")        \
+    X(GRANTAFTERVOTE, "who has voted for the next view goes on granting leases")       \
+    X(NOOWNWAIT, "who has voted for the next view still counts itself for its lease")  \
+    X(MAJLIVE, "a majority of those not certified dead is a quorum")                   \
+    X(HALF, "half of the members are a quorum")                                        \
+    X(NOPH1, "a proposer skips the first phase")                                       \
+    X(CERTDROP, "certificates of death do not count towards a quorum")                 \
+    X(CERTJOIN, "certificates count towards a quorum although newcomers are let in")   \
+    X(NOMERGE, "certificates in messages are not taken over")                          \
+    X(FWDNOTDEC, "a decision is not sent again in a new view")                         \
+    X(STALEACC, "an ACCEPT, or its ACK, of an older epoch counts")                     \
+    X(ADOPTSTALE, "a spec that an older epoch's motion brings is adopted")             \
+    X(DROPREACC, "a record is dropped because its re-acceptance was unfinished")       \
+    X(SHORTPAST, "a view's past starts anew although not all have settled")            \
+    X(MASKED, "an old acceptance says something about later ballots")                  \
+    X(NOLOSSES, "silence about a once task that nobody knew is always believed")       \
+    X(REPORTFREEZE, "a report freezes a key that has stayed")                          \
+    X(JUDGELATE, "what a chair first meets before a view has settled is as if new")    \
+    X(NOHIDDEN, "who left cannot have decided a view of their own")                    \
+    X(HEARSAY, "heartbeats pass on suspicion that is hearsay")                         \
+    X(NODRIVE, "a value that was accepted needs suspicion as any other")               \
+    X(NOHOLD, "what comes from a later epoch is dropped")                              \
+    X(NOREASK, "needs are not asked for again in a new view")                          \
+    X(COUNTOLD, "what was sent in another epoch counts for quiet rounds")              \
+    X(LEASELESS, "once tasks start without a lease")                                   \
+    X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")              \
+    X(NOHANDOVER, "who leaves keeps its results to itself")                            \
+    X(NOACCEPTOVER, "who leaves keeps to itself what it has accepted as a voter")      \
+    X(LEAVECLAIM, "who leaves owns tasks as ever")                                     \
+    X(LEAVELOSES, "who leaves in good order counts as lost")                           \
+    X(LEAVEKEEPS, "who leaves in good order is not lost with who crashes then")        \
+    X(LEAVEALONE, "who is ready goes on alone when all others have died")              \
+    X(NOKEEPER, "what has no candidate left is not served, whoever has it")            \
+    X(LEAVETOGETHER, "those who are ready go on when all others have died")            \
+    X(LEAVEUNCOUNTED, "what a leaver and a chair say does not count for a scope")      \
+    X(RETURNDROP, "a chair does not hear of tasks that are returned")                  \
+    X(RETURNEARLY, "who leaves returns tasks in a view that has not settled")          \
+    X(RETURNLACKS, "who returns a task is not known to hold it")                       \
+    X(RETURNLOST, "what one who left was given counts as returned though others died") \
+    X(HASTYREPORT, "in a large view a member counts before its reports have arrived")
+
+/* Of links, whose own test (tests/unit/link_test.c) kills them. */
+#define LINK_MUTANTS(X)                                                                \
+    X(LINKSENDONCE, "a frame that was lost is not sent again")                         \
+    X(LINKTWICE, "a frame that comes twice is taken twice")                            \
+    X(LINKACKNEXT, "the frame after the last that is here is acknowledged, too")
+
+enum mutant {
+    MUTANT_NONE,
+#define X(name, text) MUTANT_##name,
+    MUTANTS(X)
+#undef X
+        MUTANT_END,
+#define X(name, text) MUTANT_##name,
+    LINK_MUTANTS(X)
+#undef X
+        MUTANT_LINK_END
+};
+
+#ifdef MOOT_MUTANTS
+extern enum mutant mutant_on; /* defined by the test program */
+#define MUTANT(name) (mutant_on == MUTANT_##name)
+#else
+#define MUTANT(name) 0
+#endif
+
+#endif

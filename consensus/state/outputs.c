@@ -1,0 +1,317 @@
+/* outputs.c - what a step says, and the memory that it borrows.
+ *
+ * Outputs are an array that is emptied at the next step; what they point to stands in
+ * blocks that live as long.
+ *
+ * The core allocates as the program grows.  If an allocation fails inside a step the
+ * core is marked broken and every later step returns MOOT_ERR_NO_MEMORY: a rank that
+ * can no longer keep its word on what it yielded must not go on.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Memory ---------------------------------------------------------------------- */
+
+void *core_alloc(struct core *core, size_t size)
+{
+    void *memory = calloc(1, size ? size : 1);
+    if (memory == NULL) {
+        core->broken = true;
+    }
+    return memory;
+}
+
+bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
+               size_t item_size)
+{
+    if (needed <= *room) {
+        return true;
+    }
+    uint32_t wanted = *room ? *room * 2 : 8;
+    while (wanted < needed) {
+        wanted *= 2;
+    }
+    void *old;
+    memcpy(&old, array, sizeof(old));
+    void *grown = realloc(old, (size_t)wanted * item_size);
+    if (grown == NULL) {
+        core->broken = true;
+        return false;
+    }
+    memset((char *)grown + (size_t)*room * item_size, 0,
+           (size_t)(wanted - *room) * item_size);
+    memcpy(array, &grown, sizeof(grown));
+    *room = wanted;
+    return true;
+}
+
+enum {
+    BLOCK_BYTES = 64 << 10,
+    CACHE_LINE_BYTES = 64,
+    LARGE_BYTES = 192,
+    EXPECT_BYTES_MAX = 640
+};
+
+static size_t align(size_t size)
+{
+    return (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
+}
+
+/* What is skipped so that what is large begins with a cache line: the fields that are
+ * looked at most then stand in as few of them as can be. */
+static size_t padding(const struct block *block, size_t size)
+{
+    uintptr_t at = (uintptr_t)block->bytes + block->used;
+    return size >= LARGE_BYTES ? -at & (CACHE_LINE_BYTES - 1) : 0;
+}
+
+static bool has_room(const struct block *block, size_t size)
+{
+    return block != NULL &&
+           block->size - block->used >= padding(block, size) + align(size);
+}
+
+COLD static bool block_add(struct block **list, struct block *block, size_t bytes)
+{
+    if (block == NULL) {
+        return false;
+    }
+    *block = (struct block){.next = *list, .size = bytes - sizeof(*block)};
+    *list = block;
+    return true;
+}
+
+HOT void *block_take(struct block **list, size_t size)
+{
+    size_t aligned = align(size);
+    size_t needed = aligned + CACHE_LINE_BYTES;
+    size_t bytes = sizeof(struct block) + (needed > BLOCK_BYTES ? needed : BLOCK_BYTES);
+    if (!has_room(*list, size) && !block_add(list, malloc(bytes), bytes)) {
+        return NULL;
+    }
+    struct block *block = *list;
+    block->used += padding(block, size);
+    void *memory = (char *)block->bytes + block->used;
+    block->used += aligned;
+    return memory;
+}
+
+void block_free(struct block *list)
+{
+    while (list != NULL) {
+        struct block *next = list->next;
+        free(list);
+        list = next;
+    }
+}
+
+/* --- Memory that is used again --------------------------------------------------- */
+
+/* Classes are 16 bytes apart, and whole cache lines from LARGE_BYTES on, up to 1024;
+ * then each is twice the one before. */
+static unsigned class_of(size_t size, size_t *bytes)
+{
+    if (size >= LARGE_BYTES) {
+        size = (size + CACHE_LINE_BYTES - 1) & ~(size_t)(CACHE_LINE_BYTES - 1);
+    }
+    unsigned class = (unsigned)((size + MEMORY_STEP_BYTES - 1) / MEMORY_STEP_BYTES);
+    *bytes = (size_t) class * MEMORY_STEP_BYTES;
+    if (class <= MEMORY_STEPS) {
+        return class > 0 ? class - 1 : 0;
+    }
+    *bytes = MEMORY_STEPS * MEMORY_STEP_BYTES;
+    for (class = MEMORY_STEPS - 1; *bytes < size; class ++) {
+        *bytes *= 2;
+    }
+    return class;
+}
+
+/* With the host's pages each block is twice the one before, until it is one of those;
+ * so few records take little. */
+COLD static bool memory_grow(struct core *core)
+{
+    struct block **list = &core->memory.blocks;
+    size_t bytes = *list != NULL ? 2 * ((*list)->size + sizeof(**list)) : BLOCK_BYTES;
+    if (bytes < CORE_PAGES_BYTES) {
+        return block_add(list, malloc(bytes), bytes);
+    }
+    return block_add(list, core->options.pages(CORE_PAGES_BYTES), CORE_PAGES_BYTES);
+}
+
+/* What is large gets a block of its own, behind the one that is being filled. */
+COLD static void *memory_alone(struct core *core, size_t bytes)
+{
+    struct block **list = &core->memory.blocks;
+    size_t all = sizeof(struct block) + bytes;
+    if (!block_add(*list != NULL ? &(*list)->next : list, malloc(all), all)) {
+        return NULL;
+    }
+    struct block *block = (*list)->next != NULL ? (*list)->next : *list;
+    block->used = block->size;
+    return block->bytes;
+}
+
+void *memory_take(struct core *core, size_t size)
+{
+    void *memory = memory_take_raw(core, size);
+    return memory != NULL ? memset(memory, 0, size) : NULL;
+}
+
+HOT void *memory_take_raw(struct core *core, size_t size)
+{
+    size_t bytes;
+    unsigned class = class_of(size, &bytes);
+    assert(class < MEMORY_CLASSES);
+    struct memory *memory = &core->memory;
+    void *taken = memory->free[class];
+    if (taken != NULL) {
+        memcpy(&memory->free[class], taken, sizeof(void *));
+        /* What is given next was given back long ago. */
+        fetch_ahead(memory->free[class],
+                    bytes < EXPECT_BYTES_MAX ? bytes : EXPECT_BYTES_MAX);
+        return taken;
+    }
+    bool alone = bytes > BLOCK_BYTES / 2;
+    bool grow =
+        core->options.pages != NULL && !alone && !has_room(memory->blocks, bytes);
+    if (alone) {
+        taken = memory_alone(core, bytes);
+    } else if (!grow || memory_grow(core)) {
+        taken = block_take(&memory->blocks, bytes);
+    }
+    if (taken == NULL) {
+        core->broken = true;
+    }
+    return taken;
+}
+
+HOT void memory_give(struct core *core, void *memory, size_t size)
+{
+    if (memory == NULL) {
+        return;
+    }
+    size_t bytes;
+    unsigned class = class_of(size, &bytes);
+    memcpy(memory, &core->memory.free[class], sizeof(void *));
+    core->memory.free[class] = memory;
+}
+
+/* --- Outputs --------------------------------------------------------------------- */
+
+void *out_borrow(struct core *core, size_t size)
+{
+    void *memory = block_take(&core->out.arena, size);
+    if (memory == NULL) {
+        core->broken = true;
+        return NULL;
+    }
+    return memset(memory, 0, size);
+}
+
+void out_clear(struct outputs *out)
+{
+    out->count = 0;
+    if (out->arena != NULL) { /* keep one block: steps seldom need more */
+        block_free(out->arena->next);
+        out->arena->next = NULL;
+        out->arena->used = 0;
+    }
+}
+
+/* Outputs of which there may be hundreds in a step: the rest of theirs is not touched.
+ */
+enum { OUTPUT_BRIEF_BYTES = offsetof(struct core_output, u) + 16 };
+static_assert(sizeof(((struct core_output *)0)->u.forget) <= 16 &&
+                  sizeof(((struct core_output *)0)->u.run) <= 16 &&
+                  sizeof(((struct core_output *)0)->u.note) <= 16,
+              "what is said with those is cleared");
+
+static bool is_brief(enum core_output_type type)
+{
+    return type == CORE_OUT_FORGET || type == CORE_OUT_RUN || type == CORE_OUT_DONE ||
+           type == CORE_OUT_CANCEL || type == CORE_OUT_NOTE;
+}
+
+HOT struct core_output *out_add(struct core *core, enum core_output_type type,
+                                const struct task *task)
+{
+    struct outputs *out = &core->out;
+    if (out->count == out->room) {
+        size_t room = out->room ? out->room * 2 : 32;
+        struct core_output *grown = realloc(out->items, room * sizeof(*grown));
+        if (grown == NULL) {
+            core->broken = true;
+            return NULL;
+        }
+        out->items = grown;
+        out->room = room;
+    }
+    struct core_output *item = &out->items[out->count++];
+    memset(item, 0, is_brief(type) ? OUTPUT_BRIEF_BYTES : sizeof(*item));
+    item->type = type;
+    if (task != NULL) {
+        item->hash = task->hash;
+        item->user = task_user(core, task);
+    }
+    return item;
+}
+
+void out_note_add(struct core *core, enum core_point point, const struct task *task,
+                  uint32_t peer, enum evidence evidence)
+{
+    struct core_output *item = out_add(core, CORE_OUT_NOTE, task);
+    if (item != NULL) {
+        item->u.note.point = point;
+        item->u.note.peer = peer;
+        item->u.note.evidence = evidence;
+    }
+}
+
+void out_note_stub(struct core *core, enum core_point point, const moot_hash *hash)
+{
+    out_note_add(core, point, NULL, NOBODY, EVIDENCE_NONE);
+    if (!core->broken) {
+        core->out.items[core->out.count - 1].hash = *hash;
+    }
+}
+
+HOT struct message *out_send(struct core *core, uint32_t to, enum message_type type,
+                             struct task *task)
+{
+    assert(to != core->rank && to < core->size);
+    struct core_output *item = out_add(core, CORE_OUT_SEND, task);
+    if (item == NULL) {
+        return NULL;
+    }
+    item->u.send.to = to;
+    struct message *message = &item->u.send.message;
+    message->type = type;
+    message->epoch = core->epoch;
+    message->view_id = core->view_id;
+    if (task != NULL) {
+        message->hash = task->hash;
+    }
+    core->stats.sent[type]++;
+    if (task != NULL) {
+        scope_sent(core, task, type);
+    }
+    return message;
+}
+
+const struct rankset *out_copy_set(struct core *core, const struct rankset *set)
+{
+    struct rankset *copy = out_borrow(core, sizeof(*copy));
+    uint64_t *high =
+        set->high_words > 0 ? out_borrow(core, set->high_words * sizeof(*high)) : NULL;
+    if (copy == NULL || core->broken) {
+        return NULL;
+    }
+    if (high != NULL) {
+        memcpy(high, set->high, set->high_words * sizeof(*high));
+    }
+    *copy =
+        (struct rankset){.low = set->low, .high = high, .high_words = set->high_words};
+    return copy;
+}

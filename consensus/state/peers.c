@@ -1,0 +1,146 @@
+/* peers.c - what this rank keeps of its peers.
+ *
+ * Incarnations and hosts are known of every rank and stand in arrays.  The rest is a
+ * record that few ranks need of many: in a moot of thousands a rank has to do with its
+ * neighbours in the tree, its partners in gossip, and those whose tasks touch its own.
+ * So above PEERS_ALL_MAX ranks records are made when there is something to put down,
+ * and a list of those that are there spares every loop the empty places.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool peers_make_room(struct core *core, uint32_t size)
+{
+    uint64_t *uids = realloc(core->uids, size * sizeof(*uids));
+    core->uids = uids != NULL ? uids : core->uids;
+    uint32_t *hosts = realloc(core->hosts, size * sizeof(*hosts));
+    core->hosts = hosts != NULL ? hosts : core->hosts;
+    struct peer **peers = realloc(core->peers, size * sizeof(struct peer *));
+    core->peers = peers != NULL ? peers : core->peers;
+    if (uids == NULL || hosts == NULL || peers == NULL) {
+        core->broken = true;
+        return false;
+    }
+    for (uint32_t rank = core->size; rank < size; rank++) {
+        uids[rank] = 0;
+        hosts[rank] = 0;
+        peers[rank] = NULL;
+    }
+    uint32_t first = core->size;
+    core->size = size;
+    for (uint32_t rank = first; rank < size && size <= PEERS_ALL_MAX; rank++) {
+        (void)peer_of(core, rank);
+    }
+    return !core->broken;
+}
+
+void peers_release(struct core *core)
+{
+    for (uint32_t i = 0; i < core->known_count; i++) {
+        free(core->known[i]->site);
+        rankset_release(&core->known[i]->suspects);
+        free(core->known[i]->announced);
+        free(core->known[i]);
+    }
+    free(core->known);
+    free(core->peers);
+    free(core->uids);
+    free(core->hosts);
+}
+
+struct peer *peer_of(struct core *core, uint32_t rank)
+{
+    assert(rank < core->size);
+    struct peer *peer = core->peers[rank];
+    if (peer != NULL) {
+        return peer;
+    }
+    peer = core_grow(core, &core->known, &core->known_room, core->known_count + 1,
+                     sizeof(struct peer *))
+               ? core_alloc(core, sizeof(*peer))
+               : NULL;
+    if (peer == NULL) {
+        core->nobody = (struct peer){.rank = rank};
+        return &core->nobody;
+    }
+    peer->rank = rank;
+    core->peers[rank] = peer;
+    core->known[core->known_count++] = peer;
+    return peer;
+}
+
+const struct peer *peer_seen(const struct core *core, uint32_t rank)
+{
+    static const struct peer nothing = {0};
+    const struct peer *peer = rank < core->size ? core->peers[rank] : NULL;
+    return peer != NULL ? peer : &nothing;
+}
+
+/* --- What a peer has announced -----------------------------------------------------
+ */
+
+/* What one of many peers announced and we do not have; the first matter most. */
+enum { ANNOUNCED_MAX = 64 };
+
+/* Ranks that each spawn their own tasks announce a chunk with every few hundred of
+ * them, which all stay, and a lane that blocks looks at what may match: so what differs
+ * for good stands apart. */
+static void swap(struct announced *a, struct announced *b)
+{
+    const struct announced was = *a;
+    *a = *b;
+    *b = was;
+}
+
+struct announced *announced_enter(struct core *core, struct peer *peer,
+                                  const struct message_roll *roll)
+{
+    for (uint32_t i = 0; i < peer->announced_count; i++) {
+        const struct announced *old = &peer->announced[i];
+        if (old->lane == roll->lane && old->first == roll->first &&
+            (!spread_is_on(core) || old->count == roll->count)) {
+            announced_forget(peer, i); /* superseded by a longer one */
+            break;
+        }
+    }
+    if (spread_is_on(core) && peer->announced_count >= ANNOUNCED_MAX) {
+        return NULL; /* it is no help to anyone */
+    }
+    if (!core_grow(core, &peer->announced, &peer->announced_room,
+                   peer->announced_count + 1, sizeof(*peer->announced))) {
+        return NULL;
+    }
+    struct announced *made = &peer->announced[peer->open_count++];
+    swap(made, &peer->announced[peer->announced_count++]);
+    return made;
+}
+
+void announced_forget(struct peer *peer, uint32_t i)
+{
+    if (i < peer->open_count) {
+        announced_close(peer, i);
+        i = peer->open_count;
+    }
+    peer->announced[i] = peer->announced[--peer->announced_count];
+}
+
+void announced_close(struct peer *peer, uint32_t i)
+{
+    if (i < peer->open_count) {
+        swap(&peer->announced[i], &peer->announced[--peer->open_count]);
+    }
+}
+
+void announced_open(struct peer *peer) { peer->open_count = peer->announced_count; }
+
+/* --- Hearing --------------------------------------------------------------------- */
+
+/* Of a rank with whom there is nothing else to do it need not be known. */
+void peer_heard(struct core *core, uint32_t rank)
+{
+    if (core->peers[rank] != NULL) {
+        core->peers[rank]->heard_ns = core->now_ns;
+    }
+}

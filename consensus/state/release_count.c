@@ -1,0 +1,462 @@
+/* release_count.c - what may be dropped, counted where it comes to be so.
+ *
+ * When a chunk may go (drop.c), its records have not been touched for long: to look at
+ * them costs a miss of every cache for each task, as much as all else that is done for
+ * it.  So what a look would find is noted with the chunk while the records are at hand:
+ *
+ *   quiet        how many of its tasks are released as far as they themselves go: the
+ *                program has let them go, and nothing here waits for them, asks for
+ *                them or will read them
+ *   said, heard  the messages about these
+ *   feeds_last   up to where in the lane what takes their results stands
+ *
+ * A task is counted with the event that may have made it quiet (drop_count), and no
+ * more before one that may end that (drop_touch).  Not each way of becoming quiet is an
+ * event here, and a task that nobody counts stays; so a chunk whose count does not move
+ * is looked at, task by task, once in a gossip period (drop.c).  The other way round
+ * there is no leniency: a task that is counted is quiet.  core_counts_hold() looks
+ * whether that is so, for tests.
+ *
+ * Where a chunk's tasks have inputs or consumers outside of it is known from when they
+ * were put on the roll, too: the others need not be unlinked when all of it goes
+ * (forget.c).
+ */
+#include "consensus/state/core_state.h"
+
+/* --- Is it released here? -------------------------------------------------------- */
+
+static bool has_ended(const struct task *task)
+{
+    return task->own == CORE_OWN_DONE ||
+           (task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING);
+}
+
+/* Its chair holds it, and cannot have released it before it has ended; nor can whom
+ * this rank, as its chair, has decided for, once it has heard of that: until then the
+ * decision is a message on its way. */
+static bool is_seen_to(const struct core *core, const struct task *task)
+{
+    if (has_ended(task)) {
+        return true;
+    }
+    bool yielded = task->chair == core->rank && task->rec != core->rank &&
+                   rankset_has(&core->members, task->rec);
+    bool another = task->chair != core->rank;
+    return task->own == CORE_OWN_NONE && !task->finder && (another || yielded);
+}
+
+HOT static bool is_released_but_for_askers(const struct core *core,
+                                           const struct task *task)
+{
+    bool busy = task->needs_done + task->needs_data > 0 || task->users > 0 ||
+                task->pending || task->owed || task->frozen || task->on_push_list ||
+                (task->pulled && task->have != CORE_HAVE_DATA) ||
+                (task->seldom != NULL && !rankset_empty(&task->seldom->seekers));
+    return task->let_go && !busy && is_seen_to(core, task);
+}
+
+static bool consumers_are_known(const struct core *core, const struct task *task)
+{
+    for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        const struct task *to = edge_to(edge);
+        if (has_ended(to)) {
+            continue;
+        }
+        const struct chunk *chunk = roll_chunk_of(core, to);
+        if (chunk == NULL || (chunk != roll_chunk_of(core, task) &&
+                              !roll_all_hold(core, to->lane, chunk))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool drop_is_released(const struct core *core, const struct task *task)
+{
+    return is_released_but_for_askers(core, task) && !docket_is_open(core, task) &&
+           consumers_are_known(core, task);
+}
+
+/* Of what was asked for and is undecided, gossip alone may say more. */
+static bool is_quiet(const struct core *core, const struct task *task)
+{
+    return is_released_but_for_askers(core, task) &&
+           (task->docket == NULL ||
+            (!task->docket->balloting && !task->docket->undecided));
+}
+
+/* --- Counting -------------------------------------------------------------------- */
+
+/* One is asked for after another of the same chunk. */
+HOT struct chunk_facts *drop_facts_at(struct core *core, roll_place place)
+{
+    struct lane *lane = &core->lanes[place_lane(place)];
+    uint64_t position = place_position(place);
+    if (position >= lane->open_first) {
+        return &lane->open_facts;
+    }
+    struct chunk *last =
+        lane->chunk_last < lane->chunk_count ? &lane->chunks[lane->chunk_last] : NULL;
+    if (last == NULL || position - last->first >= last->count) {
+        last = roll_chunk_at(lane, position);
+        lane->chunk_last = (uint32_t)(last - lane->chunks);
+    }
+    return &last->facts;
+}
+
+static struct chunk_facts *facts_of(struct core *core, const struct task *task)
+{
+    return drop_facts_at(core, place_of(task->lane, task->lane_position));
+}
+
+HOT void drop_count_one(struct core *core, struct task *task)
+{
+    if (task->position == 0 || task->counted || !is_quiet(core, task)) {
+        return;
+    }
+    struct chunk_facts *facts = facts_of(core, task);
+    task->counted = true;
+    facts->quiet++;
+    facts->said += task->said;
+    facts->heard += task->heard;
+}
+
+void drop_take_back(struct core *core, struct task *task)
+{
+    struct chunk_facts *facts = facts_of(core, task);
+    task->counted = false;
+    facts->quiet--;
+    facts->said -= task->said;
+    facts->heard -= task->heard;
+}
+
+void drop_forget_counts(struct core *core)
+{
+    for (size_t i = 0; i < core->slot_count; i++) {
+        if (core->slots[i] != NULL) {
+            core->slots[i]->counted = false;
+        }
+    }
+    for (uint32_t number = 0; number < core->lane_count; number++) {
+        struct lane *lane = &core->lanes[number];
+        struct chunk_facts *facts = &lane->open_facts;
+        facts->quiet = 0;
+        facts->said = facts->heard = 0;
+        for (uint32_t i = 0; i < lane->chunk_count; i++) {
+            facts = &lane->chunks[i].facts;
+            facts->quiet = 0;
+            facts->said = facts->heard = 0;
+        }
+    }
+}
+
+/* --- What feeds what ------------------------------------------------------------- */
+
+/* `taker`: its place in the same lane, behind the chunk; 0: it has none. */
+static void note_fed(struct core *core, roll_place from, uint64_t taker)
+{
+    struct chunk_facts *facts = drop_facts_at(core, from);
+    if (facts->feeds_first == 0 || facts->feeds_first > place_position(from)) {
+        facts->feeds_first = place_position(from);
+    }
+    facts->feeds_last = taker > facts->feeds_last ? taker : facts->feeds_last;
+    facts->feeds_elsewhere |= taker == 0;
+}
+
+/* Most inputs stand in the open chunk, as what takes them does: nothing is noted. */
+static inline bool is_open(const struct lane *lane, bool same_lane, uint64_t position)
+{
+    return same_lane && position >= lane->open_first;
+}
+
+/* What stands at `place` takes from what stands there, if it is in another chunk. */
+static void note_taken(struct core *core, roll_place place, roll_place from)
+{
+    struct lane *lane = &core->lanes[place_lane(place)];
+    bool same_lane = place_lane(from) == place_lane(place);
+    if (!is_open(lane, same_lane, place_position(from))) {
+        lane->open_facts.takes_last = place_position(place);
+        note_fed(core, from, same_lane ? place_position(place) : 0);
+    }
+}
+
+HOT void drop_note_stub(struct core *core, const struct stub *stub)
+{
+    for (uint32_t i = 0; i < stub->input_count && !MUTANT(STUBFED); i++) {
+        note_taken(core, stub->place, stub->inputs[i]);
+    }
+}
+
+static roll_place place_of_task(const struct task *task)
+{
+    return place_of(task->lane, task->lane_position);
+}
+
+HOT void drop_note_place(struct core *core, const struct task *task)
+{
+    struct lane *lane = &core->lanes[task->lane];
+    if (task->consumers != NULL) { /* they came before it */
+        note_fed(core, place_of_task(task), 0);
+    }
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        const struct edge *edge = &task_inputs(task)[i];
+        const struct task *from = edge->from;
+        if (edge->away) {
+            note_taken(core, place_of_task(task), edge->place);
+        }
+        if (from == NULL) {
+            continue;
+        }
+        if (from->position == 0) {
+            lane->open_facts.takes_last = task->lane_position;
+        } else if (!is_open(lane, from->lane == task->lane, from->lane_position)) {
+            note_taken(core, place_of_task(task), place_of_task(from));
+        }
+    }
+}
+
+void drop_note_none(struct core *core, const struct task *task)
+{
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        const struct task *from = task_inputs(task)[i].from;
+        if (from != NULL && from->position != 0) {
+            note_fed(core, place_of_task(from), 0);
+        }
+    }
+}
+
+/* What a task of the stretch shares with others. */
+static void add_edges(const struct task *task, uint64_t first, uint64_t last,
+                      struct chunk_facts *facts)
+{
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        const struct task *from = task_inputs(task)[i].from;
+        bool place = from != NULL && from->position != 0 && from->lane == task->lane;
+        if (from != NULL && !(place && from->lane_position - first <= last - first)) {
+            facts->takes_last = task->lane_position;
+        }
+    }
+    for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        const struct task *to = edge_to(edge);
+        bool place = to->position != 0 && to->lane == task->lane;
+        if (place && to->lane_position - first <= last - first) {
+            continue;
+        }
+        bool behind = place && to->lane_position > last;
+        facts->feeds_first =
+            facts->feeds_first == 0 ? task->lane_position : facts->feeds_first;
+        facts->feeds_last = behind && to->lane_position > facts->feeds_last
+                                ? to->lane_position
+                                : facts->feeds_last;
+        facts->feeds_elsewhere |= !behind;
+    }
+}
+
+struct chunk_facts drop_facts_of(struct core *core, uint32_t number, uint64_t first,
+                                 uint32_t count)
+{
+    struct chunk_facts facts = {0};
+    stub_expand_all(core);
+    for (uint64_t at = first; at < first + count && !core->broken; at++) {
+        const struct task *task = lane_known(&core->lanes[number], at);
+        facts.quiet += task->counted;
+        facts.said += task->counted ? task->said : 0;
+        facts.heard += task->counted ? task->heard : 0;
+        add_edges(task, first, first + count - 1, &facts);
+    }
+    return facts;
+}
+
+static bool agree_upto(const struct core *core, const struct lane *lane, uint64_t last)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        bool agrees = lane->agreed != NULL && lane->agreed[rank] >= last;
+        if (rank != core->rank && !agrees) {
+            return false;
+        }
+    }
+    return last < lane->open_first;
+}
+
+bool drop_is_all_quiet(const struct core *core, uint32_t number,
+                       const struct chunk *chunk)
+{
+    const struct chunk_facts *facts = &chunk->facts;
+    return chunk->live == chunk->count && facts->quiet == chunk->count &&
+           !facts->feeds_elsewhere &&
+           (facts->feeds_last == 0 ||
+            agree_upto(core, &core->lanes[number], facts->feeds_last));
+}
+
+bool drop_takers_are_held(const struct core *core, uint32_t number,
+                          const struct chunk *chunk)
+{
+    const struct chunk_facts *facts = &chunk->facts;
+    const struct lane *lane = &core->lanes[number];
+    const struct chunk *end = lane->chunks + lane->chunk_count;
+    bool held = !facts->feeds_elsewhere && facts->feeds_last < lane->open_first;
+    for (const struct chunk *one = chunk + 1;
+         held && one < end && one->first <= facts->feeds_last; one++) {
+        held = one->live == 0 || roll_all_hold(core, number, one);
+    }
+    return held;
+}
+
+enum feeds drop_feeds_offered(const struct core *core, uint32_t number,
+                              const struct chunk *chunk)
+{
+    const struct chunk_facts *facts = &chunk->facts;
+    const struct lane *lane = &core->lanes[number];
+    const struct chunk *end = lane->chunks + lane->chunk_count;
+    if (facts->feeds_elsewhere) {
+        return FEEDS_MAYBE;
+    }
+    for (const struct chunk *one = chunk + 1;
+         one < end && one->first <= facts->feeds_last; one++) {
+        bool last = facts->feeds_last - one->first < one->count;
+        if (one->live > 0 && !one->all_ready) {
+            bool none = last || core->stub_count + core->away_count > 0;
+            return none && one->live == one->count ? FEEDS_NO : FEEDS_MAYBE;
+        }
+    }
+    return facts->feeds_last < lane->open_first ? FEEDS_YES : FEEDS_NO;
+}
+
+/* --- For tests ------------------------------------------------------------------- */
+
+static bool counts_are(const struct core *core, const struct lane *lane, uint64_t first,
+                       uint64_t last, const struct chunk_facts *facts)
+{
+    struct chunk_facts found = {0};
+    for (uint64_t at = first; at <= last; at++) {
+        const void *known = lane_known(lane, at);
+        if (known == NULL) {
+            return true; /* it has gone before its chunk, which is not asked about */
+        }
+        if (is_stub(known)) {
+            const struct stub *stub = known;
+            bool let_go = (stub->state & STUB_LET_GO) != 0;
+            bool counted = (stub->state & STUB_COUNTED) != 0;
+            if (counted != let_go || stub->chair == core->rank) {
+                return false;
+            }
+            found.quiet += counted;
+            continue;
+        }
+        const struct task *task = known;
+        if (!task->counted) {
+            continue;
+        }
+        if (!is_quiet(core, task)) {
+            return false;
+        }
+        found.quiet++;
+        found.said += task->said;
+        found.heard += task->heard;
+    }
+    return found.quiet == facts->quiet && found.said == facts->said &&
+           found.heard == facts->heard;
+}
+
+/* What is taken by its place, from outside, is noted here and there. */
+static bool place_is_noted(const struct core *core, roll_place place, roll_place input,
+                           uint64_t first, uint64_t last,
+                           const struct chunk_facts *facts)
+{
+    const struct lane *lane = &core->lanes[place_lane(input)];
+    uint64_t position = place_position(place), from = place_position(input);
+    bool same_lane = place_lane(input) == place_lane(place);
+    if (same_lane && from - first <= last - first) {
+        return true;
+    }
+    const struct chunk *chunk = roll_chunk_at(lane, from);
+    const struct chunk_facts *theirs = from >= lane->open_first ? &lane->open_facts
+                                       : chunk != NULL          ? &chunk->facts
+                                                                : NULL;
+    bool noted =
+        theirs == NULL || theirs->feeds_elsewhere ||
+        (same_lane && theirs->feeds_last >= position && theirs->feeds_first <= from);
+    return facts->takes_last >= position && noted;
+}
+
+static bool inputs_are_noted(const struct core *core, const struct stub *stub,
+                             uint64_t first, uint64_t last,
+                             const struct chunk_facts *facts)
+{
+    bool noted = true;
+    for (uint32_t i = 0; i < stub->input_count && noted; i++) {
+        noted = place_is_noted(core, stub->place, stub->inputs[i], first, last, facts);
+    }
+    return noted;
+}
+
+/* What it takes from outside is noted, and what outside takes of it. */
+static bool edges_are_noted(const struct core *core, const struct task *task,
+                            uint64_t first, uint64_t last,
+                            const struct chunk_facts *facts)
+{
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        const struct edge *edge = &task_inputs(task)[i];
+        const struct task *from = edge->from;
+        if (edge->away && !place_is_noted(core, place_of_task(task), edge->place, first,
+                                          last, facts)) {
+            return false;
+        }
+        bool inside =
+            from == NULL || (from->position != 0 && from->lane == task->lane &&
+                             from->lane_position - first <= last - first);
+        if (!inside && facts->takes_last < task->lane_position) {
+            return false;
+        }
+    }
+    for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
+        const struct task *to = edge_to(edge);
+        bool place = to->position != 0 && to->lane == task->lane;
+        if (place && to->lane_position - first <= last - first) {
+            continue;
+        }
+        bool covered =
+            facts->feeds_elsewhere || (place && facts->feeds_last >= to->lane_position);
+        if (!covered || facts->feeds_first == 0 ||
+            facts->feeds_first > task->lane_position) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool facts_hold(const struct core *core, const struct lane *lane, uint64_t first,
+                       uint64_t last, const struct chunk_facts *facts)
+{
+    for (uint64_t at = first; at <= last; at++) {
+        const void *known = lane_known(lane, at);
+        bool noted =
+            known == NULL ||
+            (is_stub(known) ? inputs_are_noted(core, known, first, last, facts)
+                            : edges_are_noted(core, known, first, last, facts));
+        if (!noted) {
+            return false;
+        }
+    }
+    return counts_are(core, lane, first, last, facts);
+}
+
+bool core_counts_hold(const struct core *core)
+{
+    for (uint32_t number = 0; number < core->lane_count; number++) {
+        const struct lane *lane = &core->lanes[number];
+        for (uint32_t i = 0; i < lane->chunk_count; i++) {
+            const struct chunk *chunk = &lane->chunks[i];
+            uint64_t last = chunk->first + chunk->count - 1;
+            if (chunk->live > 0 &&
+                !facts_hold(core, lane, chunk->first, last, &chunk->facts)) {
+                return false;
+            }
+        }
+        if (!facts_hold(core, lane, lane->open_first, lane->len, &lane->open_facts)) {
+            return false;
+        }
+    }
+    return true;
+}

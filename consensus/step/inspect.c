@@ -1,0 +1,295 @@
+/* inspect.c - views of a core's state, for reports, info and tests.  Nothing here
+ * changes anything. */
+#include "consensus/state/core_state.h"
+
+#include <string.h>
+
+void *core_user(const struct core *core, const moot_hash *hash)
+{
+    const struct task *task = table_find(core, hash);
+    return task != NULL ? task_user(core, task) : NULL;
+}
+
+void core_expect(const struct core *core, const moot_hash *hash)
+{
+    table_expect(core, hash);
+}
+
+HOT void core_expect_known(const struct core *core, const moot_hash *hash)
+{
+    table_expect_record(core, hash);
+}
+
+void *core_enter_for(struct core *core, const moot_hash *hash,
+                     const struct rankset *candidates, size_t input_count,
+                     size_t room_bytes)
+{
+    bool none = core->broken || scope_is_dropped(core, hash);
+    return none ? NULL
+                : table_enter_for(core, hash, candidates, input_count, room_bytes);
+}
+
+void *core_enter_among(struct core *core, const moot_hash *hash,
+                       const struct rankset *candidates)
+{
+    return core_enter_for(core, hash, candidates, 0, 0);
+}
+
+void *core_entry_room(const struct core *core, void *entry, size_t *room_bytes)
+{
+    return record_room(core, entry, room_bytes);
+}
+
+void *core_enter(struct core *core, const moot_hash *hash)
+{
+    return core_enter_among(core, hash, NULL);
+}
+
+int core_refusal(const struct core *core, const moot_hash *hash,
+                 const moot_hash *inputs, size_t input_count)
+{
+    if (!forget_ever_has(core)) {
+        return MOOT_OK;
+    }
+    bool forgotten = scope_is_dropped(core, hash), lost = drop_once_is_gone(core, hash);
+    for (size_t i = 0; i < input_count && !forgotten && !lost; i++) {
+        forgotten = scope_is_dropped(core, &inputs[i]);
+        lost = drop_once_is_gone(core, &inputs[i]);
+    }
+    return forgotten ? MOOT_ERR_SCOPE_CLOSED : lost ? MOOT_ERR_RESULT_LOST : MOOT_OK;
+}
+
+HOT bool core_takes_any(const struct core *core, uint32_t owner_plus_one)
+{
+    bool here = owner_plus_one == 0 || rankset_has(&core->members, owner_plus_one - 1);
+    return here && !core->broken && !core->closed && !core->adjourned &&
+           !core->fenced && !core->any_declined && !forget_ever_has(core);
+}
+
+bool core_any_leaving(const struct core *core) { return core->drop.leaving > 0; }
+
+bool core_entry_is_leaving(const struct core *core, const void *entry)
+{
+    return is_stub(entry)
+               ? drop_place_is_leaving(core, ((const struct stub *)entry)->place)
+               : drop_is_leaving(core, entry);
+}
+
+void *core_entry_user(const struct core *core, const void *entry)
+{
+    return task_user(core, entry);
+}
+
+void core_entry_set_user(struct core *core, void *entry, void *user)
+{
+    task_set_user(core, entry, user);
+}
+
+const char *core_entry_site(const void *entry)
+{
+    const struct task *task = entry;
+    return task->site;
+}
+
+void core_entry_set_site(void *entry, const char *site)
+{
+    struct task *task = entry;
+    task->site = site;
+}
+
+uint32_t core_entry_input_count(const void *entry)
+{
+    const struct task *task = entry;
+    return task->input_count;
+}
+
+uint32_t core_entry_data_count(const void *entry)
+{
+    const struct task *task = entry;
+    return (uint32_t)task->input_count - task->after_count;
+}
+
+void *core_entry_input(const void *entry, uint32_t i)
+{
+    const struct task *task = entry;
+    assert(i < task->input_count);
+    return task_inputs(task)[i].from;
+}
+
+bool core_entry_is_input(const void *entry)
+{
+    const struct task *task = entry;
+    return task->consumers != NULL;
+}
+
+void core_entry_give(struct core *core, void *entry)
+{
+    assert(core->options.entry_bytes != 0);
+    if (is_stub(entry)) {
+        stub_give(core, entry);
+    } else {
+        table_give(core, entry);
+    }
+}
+
+void core_each_entry(const struct core *core, bool (*see)(void *context, void *entry),
+                     void *context)
+{
+    stub_expand_all((struct core *)(uintptr_t)core); /* it may ask for its inputs */
+    for (size_t i = 0; i < core->slot_count; i++) {
+        if (table_at(core, i) != NULL && !see(context, table_at(core, i))) {
+            return;
+        }
+    }
+}
+
+static void look_at_others(const struct core *core, const struct task *task,
+                           struct core_task_view *out)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (roll_knows_holder(core, task, rank)) {
+            (void)rankset_add(&out->holders, rank);
+        }
+    }
+    for (uint32_t i = 0; task->docket != NULL && i < task->docket->asker_count; i++) {
+        (void)rankset_add(&out->asked_by, task->docket->askers[i].rank);
+    }
+}
+
+bool core_task_look(const struct core *core, const moot_hash *hash,
+                    struct core_task_view *out)
+{
+    const struct task *task = table_find(core, hash);
+    if (task == NULL) {
+        return false;
+    }
+    *out = (struct core_task_view){
+        .held = task->held,
+        .declined = task->declined,
+        .asked = task->asked,
+        .flags = task->flags,
+        .position = task->position,
+        .chair = task->finder ? NOBODY : task->chair,
+        .owner = task->owner != NOBODY ? task->owner : task->rec,
+        .canceller = seldom(task)->canceller,
+        .evidence = (enum evidence)task->evidence,
+        .own = (enum core_own)task->own,
+        .have = (enum core_have)task->have,
+        .status = task->status,
+        .missing = task->missing,
+        .waits = task->needs_done + task->needs_data,
+        .need = task->need,
+        .site = task->site,
+        .user = task_user(core, task),
+        .candidates = task->candidates,
+    };
+    for (uint32_t i = 0; i < task->input_count && out->first_missing == NULL; i++) {
+        if (task_inputs(task)[i].waiting) {
+            out->first_missing = &task_inputs(task)[i].from->hash;
+        }
+    }
+    look_at_others(core, task, out);
+    out->lack = chair_lack(core, task, &out->awaited);
+    return true;
+}
+
+void core_task_view_release(struct core_task_view *view)
+{
+    rankset_release(&view->asked_by);
+    rankset_release(&view->holders);
+    rankset_release(&view->awaited);
+}
+
+const char *core_lack_name(enum core_lack lack)
+{
+    static const char *const names[] = {
+#define X(name, text) [CORE_LACK_##name] = text,
+        CORE_LACKS(X)
+#undef X
+    };
+    return (unsigned)lack < CORE_LACK_END ? names[lack] : "?";
+}
+
+void core_self_look(const struct core *core, struct core_self_view *out)
+{
+    *out = (struct core_self_view){.len = core->roll_len,
+                                   .blocked = core->blocked,
+                                   .closed = core->closed,
+                                   .lease = !detect_is_on(core) || detect_lease(core),
+                                   .no_quorum = core->no_quorum,
+                                   .members = &core->members,
+                                   .suspects = &core->suspects};
+}
+
+void core_each_open(const struct core *core,
+                    bool (*see)(void *context, const moot_hash *hash), void *context)
+{
+    const struct task *task = core->unfinished.at.next;
+    for (; task != &core->unfinished; task = task->at.next) {
+        if (!see(context, &task->hash)) {
+            return;
+        }
+    }
+    task = core->undecided_docket.undecided_next;
+    for (; task != &core->undecided; task = task->docket->undecided_next) {
+        if (!see(context, &task->hash)) {
+            return;
+        }
+    }
+}
+
+uint64_t core_undecided(const struct core *core)
+{
+    uint64_t count = 0;
+    const struct task *task = core->undecided_docket.undecided_next;
+    for (; task != &core->undecided; task = task->docket->undecided_next) {
+        count++;
+    }
+    return count;
+}
+
+bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_view *out)
+{
+    if (rank >= core->size) {
+        return false;
+    }
+    const struct peer *peer = peer_seen(core, rank);
+    *out = (struct core_peer_view){
+        .heard_ns = peer->heard_ns, .state = peer->state, .waits_for = peer->waits_for};
+    return true;
+}
+
+void core_each_wait(const struct core *core,
+                    void (*see)(const struct core *core, const moot_hash *hash,
+                                void *context),
+                    void *context)
+{
+    for (size_t i = 0; i < core->slot_count; i++) {
+        const struct task *task = !is_stub(core->slots[i]) ? core->slots[i] : NULL;
+        if (task != NULL && task->needs_done + task->needs_data > 0 &&
+            !task_satisfied(task)) {
+            see(core, &task->hash, context);
+        }
+    }
+}
+
+const struct core_stats *core_stats(const struct core *core) { return &core->stats; }
+
+const char *core_point_name(enum core_point point)
+{
+    static const char *const names[] = {
+#define X(name, text) [CORE_POINT_##name] = text,
+        CORE_POINTS(X)
+#undef X
+    };
+    return (unsigned)point < CORE_POINT_END ? names[point] : "?";
+}
+
+void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id)
+{
+    *epoch = core->epoch;
+    *view_id = core->view_id;
+}
+
+uint64_t core_unfinished(const struct core *core) { return core->unfinished_count; }

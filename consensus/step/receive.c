@@ -1,0 +1,407 @@
+/* receive.c - what a peer says: Rule E, and to which room it goes.
+ *
+ * Rule E (PROTOCOL.md, *Messages*) stands here: nothing crosses epochs, except a result
+ * that its own owner sends and that is still a member.  What comes from a later epoch
+ * is held until this rank enters it; who speaks from an older one is told the view, or
+ * that it is fenced.
+ */
+#include "consensus/state/core_state.h"
+#include "proto/copy.h"
+
+#include <stdlib.h>
+
+/* --- Messages -------------------------------------------------------------------- */
+
+enum verdict_of_e { E_DROP, E_TAKE, E_HOLD };
+
+/* Rule E.  VIEW and FENCED are how one learns that one's epoch is over, so
+ * their own epoch does not count; what counts is that a member of ours sent them. */
+HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
+                                    uint64_t uid, const struct message *message)
+{
+    if (from >= core->size || core->uids[from] != uid) {
+        /* A newcomer of a view that this rank has yet to hear of, or a stranger. */
+        return message->epoch > core->epoch && uid != 0 ? E_HOLD : E_DROP;
+    }
+    bool dead = rankset_has(&core->dead, from) && !core->options.joinable;
+    if (from == core->rank || dead) {
+        return E_DROP;
+    }
+    bool member = rankset_has(&core->members, from);
+    if (message->type == MESSAGE_VIEW || message->type == MESSAGE_FENCED) {
+        return member || core->epoch == 0 ? E_TAKE : E_DROP;
+    }
+    if (message->epoch > core->epoch) {
+        return E_HOLD;
+    }
+    if (!member) {
+        return E_DROP;
+    }
+    if (message->epoch < core->epoch) {
+        bool result = message->type == MESSAGE_RESULT &&
+                      (message->u.result.owner_uid == uid || MUTANT(STALERES));
+        bool ballot = message->type == MESSAGE_ACCEPT || message->type == MESSAGE_ACK;
+        bool stale = (MUTANT(STALEDEC) && message->type == MESSAGE_DECISION) ||
+                     (MUTANT(STALEACC) && ballot);
+        return result || stale ? E_TAKE : E_DROP;
+    }
+    return message->view_id == core->view_id ? E_TAKE : E_DROP;
+}
+
+/* Where only majorities decide, a view is what it is whoever tells it, and the last who
+ * know it may be those whom it has let in. */
+static bool is_strangers_view(const struct core *core, uint32_t from, uint64_t uid,
+                              const struct message *message)
+{
+    bool stranger = from >= core->size || core->uids[from] != uid;
+    if (!stranger || !core->options.joinable || message->type != MESSAGE_VIEW) {
+        return false;
+    }
+    for (uint32_t i = 0; i < message->u.view.newcomers; i++) {
+        const struct message_newcomer *newcomer = &message->u.view.newcomer[i];
+        if (newcomer->uid == uid) {
+            return rankset_has(message->u.view.members, newcomer->rank);
+        }
+    }
+    return false;
+}
+
+/* Who speaks from an older epoch has missed a view, or is no member any more. */
+static void answer_the_late(struct core *core, uint32_t from,
+                            const struct message *message)
+{
+    if (from >= core->size || from == core->rank || message->epoch >= core->epoch ||
+        rankset_has(&core->dead, from) || message->type == MESSAGE_FENCED) {
+        return;
+    }
+    if (rankset_has(&core->members, from)) {
+        view_tell(core, from);
+        return;
+    }
+    struct message *answer = out_send(core, from, MESSAGE_FENCED, NULL);
+    if (answer != NULL) {
+        answer->u.fenced.epoch = core->epoch;
+    }
+}
+
+static void hold(struct core *core, struct held *held)
+{
+    *core->held_last = held;
+    core->held_last = &held->next;
+}
+
+static void keep(struct core *core, uint64_t uid, const struct message *message,
+                 void (*where)(struct core *core, struct held *held))
+{
+    struct held *held = core_alloc(core, sizeof(*held));
+    struct message *copy = held != NULL ? message_copy(message) : NULL;
+    if (copy == NULL) {
+        free(held);
+        core->broken = true;
+        return;
+    }
+    *held = (struct held){.uid = uid, .message = copy};
+    where(core, held);
+}
+
+static bool names_a_task(enum message_type type)
+{
+    return (type >= MESSAGE_MOTION && type <= MESSAGE_VERDICT) ||
+           type == MESSAGE_CHASE || type == MESSAGE_CANCEL;
+}
+
+static void on_pull(struct core *core, uint32_t from, struct task *task)
+{
+    if (task->own != CORE_OWN_DONE) {
+        core->stats.refused++;
+        return;
+    }
+    graph_send_result(core, task, from, WANT_DATA);
+}
+
+static void on_verdict(struct core *core, struct task *task,
+                       const struct message_verdict *verdict)
+{
+    if (!task_satisfied(task)) {
+        task->lost |= verdict->code == MOOT_ERR_RESULT_LOST;
+        graph_verdict(core, task, verdict->code, NULL, 0);
+    }
+}
+
+/* Of the view layer; the cast is for types that are named elsewhere. */
+static void deliver_of_views(struct core *core, uint32_t from,
+                             const struct message *message)
+{
+    switch ((int)message->type) {
+    case MESSAGE_HEARTBEAT:
+        detect_on_heartbeat(core, from, &message->u.heartbeat);
+        break;
+    case MESSAGE_GRANT:
+        detect_on_grant(core, from, &message->u.grant);
+        break;
+    case MESSAGE_PREPARE:
+        view_on_prepare(core, from, &message->u.paxos);
+        break;
+    case MESSAGE_PROPOSE:
+        view_on_propose(core, from, &message->u.paxos);
+        break;
+    case MESSAGE_PROMISE:
+    case MESSAGE_VOTED:
+    case MESSAGE_REJECT:
+        view_on_answer(core, from, message->type, &message->u.paxos);
+        break;
+    case MESSAGE_VIEW:
+        view_on_view(core, &message->u.view);
+        break;
+    case MESSAGE_FENCED:
+        view_fence(core, message->u.fenced.epoch, message->u.fenced.refused);
+        break;
+    case MESSAGE_REPORT:
+        recovery_on_report(core, from, &message->u.report);
+        break;
+    case MESSAGE_SETTLED:
+        recovery_on_settled(core, from);
+        break;
+    case MESSAGE_LEAVE:
+        leave_on_leave(core, from, message);
+        break;
+    case MESSAGE_HANDOVER:
+        leave_on_handover(core, from, &message->u.report);
+        break;
+    case MESSAGE_TALLY:
+        tally_on_tally(core, from, &message->u.tally);
+        break;
+    default: /* KERNEL, FAMILY, INQUIRY and ACCOUNT are the host's; JOIN was taken
+                before Rule E */
+        core->stats.refused++;
+    }
+}
+
+/* Of what ranks hold and do, and whether anything moves any more. */
+static void deliver_of_ranks(struct core *core, uint32_t from,
+                             const struct message *message)
+{
+    switch ((int)message->type) {
+    case MESSAGE_ROLL:
+        roll_on_roll(core, from, &message->u.roll);
+        break;
+    case MESSAGE_WANT:
+        roll_on_want(core, from, &message->u.want);
+        break;
+    case MESSAGE_HASHES:
+        roll_on_hashes(core, from, &message->u.hashes);
+        break;
+    case MESSAGE_STATE:
+        state_on_state(core, from, message);
+        break;
+    case MESSAGE_POLL:
+        quiet_on_poll(core, from, &message->u.poll);
+        break;
+    case MESSAGE_POLLR:
+        quiet_on_pollr(core, from, message);
+        break;
+    case MESSAGE_CENSUS:
+        census_on_census(core, from, &message->u.census);
+        break;
+    case MESSAGE_DIVERGED:
+        strict_on_diverged(core, from, &message->u.diverged);
+        break;
+    case MESSAGE_ADJOURN:
+        quiet_on_adjourn(core, &message->u.adjourn);
+        break;
+    case MESSAGE_RELEASED:
+        scope_on_released(core, from, message);
+        break;
+    default:
+        deliver_of_views(core, from, message);
+    }
+}
+
+/* `task` is that of the message's hash, or NULL if the type names none. */
+static void deliver(struct core *core, uint32_t from, struct task *task,
+                    const struct message *message)
+{
+    switch ((int)message->type) {
+    case MESSAGE_MOTION:
+        chair_on_motion(core, from, task, &message->u.motion);
+        break;
+    case MESSAGE_DECISION:
+        graph_on_decision(core, from, task, &message->u.decision);
+        break;
+    case MESSAGE_RESULT:
+        graph_on_result(core, from, task, message);
+        break;
+    case MESSAGE_PULL:
+        on_pull(core, from, task);
+        break;
+    case MESSAGE_SEEK:
+        asker_on_seek(core, from, task);
+        break;
+    case MESSAGE_REFER:
+        asker_on_refer(core, task, &message->u.refer);
+        break;
+    case MESSAGE_ACCEPT:
+        ballot_on_accept(core, from, task, &message->u.accept);
+        break;
+    case MESSAGE_ACK:
+        ballot_on_ack(core, from, task);
+        break;
+    case MESSAGE_VERDICT:
+        on_verdict(core, task, &message->u.verdict);
+        break;
+    case MESSAGE_RESOLVE:
+        quiet_on_resolve(core, &message->hash, message->u.resolve.what);
+        break;
+    case MESSAGE_CHASE:
+        quiet_on_chase(core, task, &message->u.chase);
+        break;
+    case MESSAGE_CANCEL:
+        cancel_on_cancel(core, from, task, &message->u.cancel);
+        break;
+    default:
+        deliver_of_ranks(core, from, message);
+    }
+}
+
+HOT static void take(struct core *core, uint32_t from, const struct message *message)
+{
+    if (core->drop.leaving > 0 && names_a_task(message->type) &&
+        core_is_leaving(core, &message->hash)) {
+        keep(core, core->uids[from], message, drop_hold);
+        return;
+    }
+    core->stats.received[message->type]++;
+    if (message->epoch != core->epoch && !MUTANT(COUNTOLD)) {
+        core->received_before[message->type]++; /* it was sent in another epoch */
+    }
+    peer_heard(core, from);
+    if (message->epoch == core->epoch && core->peers[from] != NULL) {
+        core->peers[from]->spoke_epoch = core->epoch;
+    }
+    struct task *task = NULL;
+    if (names_a_task(message->type)) {
+        if (scope_is_dropped(core, &message->hash) && !MUTANT(LATEFRESH)) {
+            scope_late(core, from, message);
+            return;
+        }
+        if (drop_once_is_gone(core, &message->hash)) {
+            drop_late(core, from, message);
+            return;
+        }
+        task = table_enter(core, &message->hash);
+        if (task == NULL) {
+            return;
+        }
+        scope_received(core, task, message);
+    }
+    deliver(core, from, task, message);
+}
+
+static uint32_t rank_of_uid(const struct core *core, uint64_t uid)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (core->uids[rank] == uid) {
+            return rank;
+        }
+    }
+    return NOBODY;
+}
+
+/* What came before this rank entered its epoch.  Taking one may enter yet another. */
+void receive_held(struct core *core)
+{
+    struct held **link = &core->held_first;
+    while (*link != NULL && !core->broken && !core->fenced) {
+        struct held *held = *link;
+        if (held->message->epoch > core->epoch) {
+            link = &held->next;
+            continue;
+        }
+        *link = held->next;
+        if (core->held_last == &held->next) {
+            core->held_last = link;
+        }
+        uint32_t from = rank_of_uid(core, held->uid);
+        if (rule_e(core, from, held->uid, held->message) == E_TAKE) {
+            take(core, from, held->message);
+        }
+        message_copy_free(held->message);
+        free(held);
+        link = &core->held_first;
+    }
+}
+
+int receive_event(struct core *core, const struct core_event *event)
+{
+    const struct message *message = event->u.recv.message;
+    uint32_t from = event->u.recv.from;
+    if (core->adjourned) {
+        return MOOT_OK;
+    }
+    if (message->type == MESSAGE_JOIN) {
+        if (core->epoch > 0) {
+            view_on_join(core, &message->u.join);
+        }
+        return MOOT_OK;
+    }
+    if (is_strangers_view(core, from, event->u.recv.uid, message)) {
+        view_on_view(core, &message->u.view);
+        return MOOT_OK;
+    }
+    switch (rule_e(core, from, event->u.recv.uid, message)) {
+    case E_TAKE:
+        take(core, from, message);
+        break;
+    case E_HOLD:
+        if (MUTANT(NOHOLD)) {
+            break;
+        }
+        keep(core, event->u.recv.uid, message, hold);
+        break;
+    case E_DROP:
+        core->stats.refused++;
+        if (from < core->size && core->uids[from] == event->u.recv.uid) {
+            answer_the_late(core, from, message);
+            if (rankset_has(&core->members, from)) {
+                peer_heard(core, from);
+            }
+        }
+        break;
+    }
+    return MOOT_OK;
+}
+
+static bool is_gone(const struct core *core, const moot_hash *hash)
+{
+    return scope_is_dropped(core, hash) || drop_once_is_gone(core, hash) ||
+           core_is_leaving(core, hash);
+}
+
+/* It, or what it takes, is of a scope that has ended everywhere. */
+static bool is_of_the_past(const struct core *core, const struct message *motion)
+{
+    const struct message_spec *spec = motion->u.motion.spec;
+    bool past = is_gone(core, &motion->hash);
+    for (uint32_t i = 0; !past && i < spec->input_count; i++) {
+        past = is_gone(core, &spec->inputs[i]);
+    }
+    return past;
+}
+
+bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
+                      const struct message *motion)
+{
+    bool stale = MUTANT(ADOPTSTALE) && motion->epoch < core->epoch &&
+                 rankset_has(&core->members, from);
+    if ((rule_e(core, from, uid, motion) != E_TAKE && !stale) ||
+        motion->type != MESSAGE_MOTION || motion->u.motion.spec == NULL ||
+        core->adjourned || core->leave.going || is_of_the_past(core, motion)) {
+        return false;
+    }
+    const struct task *task = table_find(core, &motion->hash);
+    if (task != NULL && (task->held || task->declined || task->rec != NOBODY)) {
+        return false;
+    }
+    return placement_chair(&motion->hash, &core->members,
+                           motion->u.motion.spec->candidates) == core->rank;
+}

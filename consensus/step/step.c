@@ -1,0 +1,519 @@
+/* step.c - the step: one event in, outputs out.
+ *
+ * Everything the core does happens inside core_step, on one thread: take the event to
+ * its room, and let the rooms react to what it changed (a lane that blocked is
+ * evidence, knowledge that grew allows pushes).  What is due by the clock, and what
+ * can be said once for many events, waits for the next TICK, which an event makes due
+ * at once, or, if it is one of the many by which ranks that agree go on, soon: a host
+ * that steps a hundred events in a turn pays for one look at the clock's work.  No room
+ * calls back into the step.
+ */
+#include "consensus/state/core_state.h"
+#include "proto/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Making and freeing ---------------------------------------------------------- */
+
+static bool options_are_sane(const struct core_options *options)
+{
+    bool joins = options->join_uid != 0;
+    return options->size >= 1 && options->size <= LIMIT_RANKS &&
+           (joins || options->rank < options->size) && options->uids != NULL &&
+           (joins || options->epoch >= 1) && options->voters >= 1 &&
+           options->voters <= LIMIT_VOTERS && options->mode <= CORE_TRUST &&
+           (!joins || options->joinable) &&
+           (options->entry_bytes == 0 ||
+            (options->entry_bytes >= CORE_ENTRY_BYTES &&
+             options->entry_bytes <= CORE_ENTRY_BYTES_MAX));
+}
+
+/* A view is its number, its members' incarnations, which quorums it knows, and who
+ * decides about the next one. */
+void core_name_view(struct core *core)
+{
+    uint64_t sum[3] = {core->epoch, 0, core->options.joinable};
+    FOR_MEMBERS(core, rank)
+    {
+        uint64_t member[2] = {rank, core->uids[rank]};
+        moot_hash hash = digest_bytes(member, sizeof(member));
+        sum[1] += hash_word(&hash);
+    }
+    FOR_COMMITTEE(core, rank)
+    {
+        if (core->large) {
+            uint64_t member[2] = {~(uint64_t)rank, core->uids[rank]};
+            moot_hash hash = digest_bytes(member, sizeof(member));
+            sum[1] += hash_word(&hash);
+        }
+    }
+    moot_hash view = digest_bytes(sum, sizeof(sum));
+    core->view_id = hash_word(&view);
+}
+
+bool core_make_room(struct core *core, uint32_t size)
+{
+    if (size <= core->size) {
+        return true;
+    }
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        struct lane *lane = &core->lanes[i];
+        if (lane->agreed == NULL) {
+            continue;
+        }
+        uint64_t *agreed = realloc(lane->agreed, size * sizeof(*agreed));
+        if (agreed == NULL) {
+            core->broken = true;
+            return false;
+        }
+        memset(agreed + core->size, 0, (size - core->size) * sizeof(*agreed));
+        lane->agreed = agreed;
+    }
+    return peers_make_room(core, size);
+}
+
+static bool core_fill(struct core *core, const struct core_options *options)
+{
+    if (!core_make_room(core, options->size)) {
+        return false;
+    }
+    core->first_size = core->size;
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        core->uids[rank] = options->uids[rank];
+        core->hosts[rank] = options->hosts != NULL ? options->hosts[rank] : 0;
+        if (options->join_uid == 0 && (!rankset_add(&core->members, rank) ||
+                                       !rankset_add(&core->settled_peers, rank))) {
+            return false;
+        }
+    }
+    core->options.uids = NULL; /* the caller's arrays need not outlive the call */
+    core->options.hosts = NULL;
+    core->member_count = rankset_count(&core->members);
+    core->settled = core->tally.all_settled = true;
+    if (!committee_take(core)) {
+        return false;
+    }
+    core_name_view(core);
+    if (core->epoch > 0) {
+        spread_enter(core);
+    }
+    return lane_enter(core, 0) != NULL;
+}
+
+static void core_make_lists(struct core *core)
+{
+    core->pending.at.next = core->pending.at.prev = &core->pending;
+    core->waited.at.next = core->waited.at.prev = &core->waited;
+    core->asking.at.next = core->asking.at.prev = &core->asking;
+    core->unfinished.at.next = &core->unfinished;
+    core->unfinished.at.prev = &core->unfinished;
+    core->undecided.docket = &core->undecided_docket;
+    core->undecided_docket.undecided_next = &core->undecided;
+    core->undecided_docket.undecided_prev = &core->undecided;
+    core->votes_tested = &core->undecided;
+    core->held_last = &core->held_first;
+    core->drop.held_last = &core->drop.held_first;
+}
+
+struct core *core_new(const struct core_options *options)
+{
+    if (!options_are_sane(options)) {
+        return NULL;
+    }
+    struct core *core = calloc(1, sizeof(*core));
+    if (core == NULL) {
+        return NULL;
+    }
+    bool joins = options->join_uid != 0;
+    core->options = *options;
+    if (core->options.direct_max == 0) {
+        core->options.direct_max = PEERS_ALL_MAX;
+    }
+    core->record_bytes = options->entry_bytes != 0 ? options->entry_bytes
+                                                   : CORE_ENTRY_BYTES + sizeof(void *);
+    core->rank = joins ? NOBODY : options->rank;
+    core->uid = joins ? options->join_uid : options->uids[options->rank];
+    core->epoch = joins ? 0 : options->epoch;
+    core->vote_timeout_ns =
+        options->adapt & CORE_ADAPT_VOTE ? CORE_NEVER : options->vote_timeout_ns;
+    core->pending_due = PENDING_NEVER;
+    core->turn_due_ns = CORE_NEVER;
+    core->spread_due_ns = CORE_NEVER;
+    core->paxos.cause_since_ns = CORE_NEVER;
+    core_make_lists(core);
+    core->drop.counts =
+        core->options.drop_above > 0 && core->options.mode == CORE_REPAIR;
+    if (!core_fill(core, options)) {
+        core_free(core);
+        return NULL;
+    }
+    return core;
+}
+
+void core_free(struct core *core)
+{
+    if (core == NULL) {
+        return;
+    }
+    roll_release(core);
+    scope_release_all(core);
+    table_release(core);
+    view_release_slot(core);
+    silence_release(core);
+    drop_release(core);
+    free(core->mail.items);
+    free(core->claims);
+    free(core->bounds.items);
+    free(core->visits);
+    while (core->held_first != NULL) {
+        struct held *held = core->held_first;
+        core->held_first = held->next;
+        message_copy_free(held->message);
+        free(held);
+    }
+    rankset_release(&core->reported);
+    rankset_release(&core->settled_peers);
+    rankset_release(&core->suspects);
+    rankset_release(&core->dead);
+    rankset_release(&core->leavers);
+    rankset_release(&core->leavers_ready);
+    rankset_release(&core->retired);
+    rankset_release(&core->committee);
+    peers_release(core);
+    free(core->children);
+    census_reset(core);
+    for (uint32_t i = 0; i < 4; i++) {
+        rankset_release(&core->difference.side[i].ranks);
+    }
+    rankset_release(&core->members);
+    free(core->out.items);
+    block_free(core->out.arena);
+    free(core);
+}
+
+/* --- Events that change a lane, a scope, the rank -------------------------------- */
+
+static int on_lane(struct core *core, const struct core_event *event)
+{
+    struct lane *lane = lane_enter(core, event->u.lane.lane);
+    if (lane == NULL) {
+        return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_ERR_LIMIT;
+    }
+    lane->state = event->u.lane.state;
+    return MOOT_OK;
+}
+
+static int on_task_wait(struct core *core, const struct core_event *event)
+{
+    if (event->u.task_wait.waiting) {
+        assert(core->running > 0);
+        core->running--;
+    } else {
+        core->running++;
+    }
+    return MOOT_OK;
+}
+
+COLD static int on_close(struct core *core, const struct core_event *event)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        core->lanes[i].state = CORE_LANE_ENDED;
+    }
+    core->closed = true;
+    core->exit_code = event->u.close.exit_code;
+    asker_answer_all_seeks(core);
+    scope_on_rank_close(core);
+    return MOOT_OK;
+}
+
+COLD static int on_leave(struct core *core, const struct core_event *event)
+{
+    int error = leave_begin(core);
+    return error == MOOT_OK ? on_close(core, event) : error;
+}
+
+COLD static int on_decline(struct core *core, const struct core_event *event)
+{
+    if (scope_is_dropped(core, &event->hash)) {
+        return MOOT_OK;
+    }
+    struct task *task = event_enter(core, event);
+    if (task == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    if (task->held && (task->flags & CORE_TASK_ADOPTED) == 0) {
+        return MOOT_ERR_STATE;
+    }
+    core->any_declined = true;
+    task->declined = true; /* of an adopted task it says no more than it is worth */
+    asker_answer_seeks(core, task);
+    chair_retest(core, task);
+    return MOOT_OK;
+}
+
+static int on_done(struct core *core, const struct core_event *event)
+{
+    struct task *task = event_find(core, event);
+    if (task == NULL || task->own != CORE_OWN_RUNNING) {
+        return MOOT_ERR_STATE;
+    }
+    return graph_done(core, task, event->u.done.status, event->u.done.size);
+}
+
+COLD static int on_dead(struct core *core, const struct core_event *event)
+{
+    uint32_t rank = event->u.dead.rank;
+    if (rank >= core->size || rank == core->rank) {
+        return MOOT_ERR_INVALID;
+    }
+    if (!core->large && !detect_certifies(core, rank)) {
+        return MOOT_ERR_STATE;
+    }
+    struct rankset dead = {0};
+    bool good = rankset_add(&dead, rank) && detect_certify(core, &dead);
+    rankset_release(&dead);
+    return good ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+COLD static int on_cancel(struct core *core, const struct core_event *event)
+{
+    if (scope_is_dropped(core, &event->hash) || drop_once_is_gone(core, &event->hash)) {
+        return MOOT_OK; /* it has ended */
+    }
+    struct task *task = event_enter(core, event);
+    if (task == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    cancel_begin(core, task);
+    return MOOT_OK;
+}
+
+/* --- The step -------------------------------------------------------------------- */
+
+HOT static int dispatch(struct core *core, const struct core_event *event)
+{
+    switch (event->type) {
+    case CORE_EV_REGISTER:
+        return graph_register(core, event);
+    case CORE_EV_PRUNED:
+        return stub_register(core, event->u.pruned.stubs, event->u.pruned.count);
+    case CORE_EV_NEED:
+        return asker_need(core, event);
+    case CORE_EV_UNNEED:
+        return asker_unneed(core, event);
+    case CORE_EV_LANE:
+        return on_lane(core, event);
+    case CORE_EV_TASK_WAIT:
+        return on_task_wait(core, event);
+    case CORE_EV_DONE:
+        return on_done(core, event);
+    case CORE_EV_DECLINE:
+        return on_decline(core, event);
+    case CORE_EV_CANCEL:
+        return on_cancel(core, event);
+    case CORE_EV_SCOPE_CLOSE:
+        return scope_on_close(core, &event->hash);
+    case CORE_EV_SCOPE_RELEASE:
+        return scope_on_release(core, &event->hash);
+    case CORE_EV_CLOSE:
+        return on_close(core, event);
+    case CORE_EV_LEAVE:
+        return on_leave(core, event);
+    case CORE_EV_DEAD:
+        return on_dead(core, event);
+    case CORE_EV_RECV:
+        return receive_event(core, event);
+    case CORE_EV_TICK:
+        return MOOT_OK;
+    }
+    return MOOT_ERR_INVALID;
+}
+
+/* BLOCKED: no lane is about to spawn.  Running kernels do not count. */
+static bool lanes_blocked(const struct core *core)
+{
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        if (core->lanes[i].state == CORE_LANE_RUNNING) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether this rank has come to rest. */
+static bool see_what_changed(struct core *core)
+{
+    bool was_blocked = core->blocked, was_closed_told = core->state_sent.closed;
+    core->blocked = lanes_blocked(core);
+    bool idle = core->blocked && core->running == 0;
+    if (core->blocked && !was_blocked) {
+        roll_resolve(core);
+    }
+    bool rests = idle && !core->idle;
+    if (rests) {
+        core->idle_since_ns = core->now_ns;
+        pending_idle(core);
+        quiet_look_again(core);
+    }
+    core->idle = idle;
+    if (core->closed && !was_closed_told) {
+        chair_retest_all(core);
+    } else if (core->blocked && !was_blocked && !MUTANT(NORETEST)) {
+        chair_retest_passed(core);
+    }
+    if (core->knowledge_grew) {
+        uint32_t of = core->knowledge_wide ? NOBODY : core->knowledge_of;
+        core->knowledge_grew = core->knowledge_wide = false;
+        graph_push_to_holders(core, of);
+        drop_news(core);
+    }
+    return rests;
+}
+
+HOT static void do_what_is_due(struct core *core)
+{
+    core->turn_due_ns = CORE_NEVER;
+    chair_retest_due(core);
+    detect_turn(core);
+    leave_if_deserted(core);
+    view_turn(core);
+    if (core->epoch == 0 || core->fenced) {
+        return;
+    }
+    leave_turn(core);
+    pending_flush(core);
+    strict_turn(core);
+    if (core->closed && core->drop.leaving > 0) {
+        /* What is on the roll is about to be known. */
+    } else if (core->closed && census_is_on(core)) {
+        census_turn(core);
+    } else if (core->closed) {
+        roll_want_of_closed(core);
+        asker_sweep(core);
+    }
+    spread_turn(core);
+    cut_tell(core);
+    state_announce(core);
+    quiet_turn(core);
+    chair_yield_some(core);
+    scope_turn(core);
+    drop_turn(core);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* Clocks start anywhere: silence counts from the first step. */
+COLD static void begin(struct core *core)
+{
+    core->begun = true;
+    core->opened_ns =
+        core->options.opened_ns != 0 ? core->options.opened_ns : core->now_ns;
+    core->entered_ns = core->watched_ns = core->now_ns;
+    for (uint32_t rank = 0; rank < core->size && detect_watches(core); rank++) {
+        peer_of(core, rank)->heard_ns = core->now_ns;
+    }
+}
+
+/* The usual events of ranks that agree, many in a turn, leave nothing to do at once but
+ * what has a deadline of its own. */
+static bool is_usual(const struct core_event *event)
+{
+    return event->type == CORE_EV_REGISTER || event->type == CORE_EV_PRUNED ||
+           event->type == CORE_EV_DONE ||
+           (event->type == CORE_EV_RECV &&
+            event->u.recv.message->type == MESSAGE_RESULT);
+}
+
+/* Nor does any of them block a lane, and where one runs this rank does not rest. */
+static bool may_have_changed(const struct core *core, bool usual)
+{
+    return !usual || core->blocked || core->knowledge_grew;
+}
+
+/* Whether it makes the deadline sooner than that. */
+static bool turn_is_due(struct core *core, bool usual)
+{
+    uint64_t due_ns = add_ns(core->now_ns, usual ? USUAL_TURN_NS : 0);
+    core->turn_due_ns = earlier(core->turn_due_ns, due_ns);
+    return !usual || core->scope_work ||
+           pending_deadline(core) < add_ns(core->now_ns, CORE_USUAL_NS);
+}
+
+HOT int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
+                  struct core_outputs *out)
+{
+    if (core->broken) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    core->now_ns = now_ns > core->now_ns ? now_ns : core->now_ns;
+    if (!core->begun) {
+        begin(core);
+    }
+    out_clear(&core->out);
+    if (core->fenced) {
+        *out = (struct core_outputs){NULL, 0, true};
+        return MOOT_OK; /* removed: nothing that happens here matters to anyone */
+    }
+    bool cannot_fail = event->type == CORE_EV_TICK || event->type == CORE_EV_RECV;
+    if (core->scopes_dropping != NULL && cannot_fail) {
+        scope_forget(core);
+    }
+    int error = dispatch(core, event);
+    if (core->held_first != NULL) {
+        receive_held(core);
+    }
+    const bool usual = is_usual(event);
+    bool hurried = turn_is_due(core, usual);
+    if (error == MOOT_OK && !core->broken && !core->adjourned) {
+        hurried |= may_have_changed(core, usual) && see_what_changed(core);
+        if (event->type == CORE_EV_TICK) {
+            do_what_is_due(core);
+        }
+    }
+    if (core->broken) {
+        error = MOOT_ERR_NO_MEMORY;
+    }
+    *out = (struct core_outputs){core->out.items, core->out.count, hurried};
+    if (error != MOOT_OK) {
+        out->count = 0;
+    }
+    return error;
+}
+
+HOT bool core_release(struct core *core, const moot_hash *hash, void *entry,
+                      uint32_t readers)
+{
+    if (core->broken || core->fenced) {
+        return false;
+    }
+    struct task *task = entry != NULL ? entry : table_find(core, hash);
+    if (task == NULL || task->own != CORE_OWN_NONE || task->have != CORE_HAVE_DATA ||
+        task->needs_data > 0 || task->users > readers || task->entrusted ||
+        task->status != MOOT_OK ||
+        !rankset_has(&core->members, task->owner)) { /* ours may be the only copy */
+        return false;
+    }
+    task->have = CORE_HAVE_BARE;
+    task->pulled = false;
+    return true;
+}
+
+HOT uint64_t core_deadline(const struct core *core)
+{
+    if (core->broken || core->adjourned || core->fenced) {
+        return CORE_NEVER;
+    }
+    if (core->epoch == 0) {
+        return view_deadline(core); /* a newcomer does nothing but ask to be let in */
+    }
+    if (core->scope_work || core->yields_ns != 0 || core->turn_due_ns <= core->now_ns) {
+        return core->now_ns;
+    }
+    uint64_t due = earlier(pending_deadline(core), state_deadline(core));
+    due = earlier(due, core->turn_due_ns);
+    due = earlier(due, earlier(chair_deadline(core), quiet_deadline(core)));
+    due = earlier(due, earlier(detect_deadline(core), view_deadline(core)));
+    due = earlier(due, earlier(spread_deadline(core), drop_deadline(core)));
+    return earlier(due, strict_deadline(core));
+}

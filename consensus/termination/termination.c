@@ -1,0 +1,555 @@
+/* termination.c - finding out together that nothing moves any more.
+ *
+ * PROTOCOL.md, *QUIET*.  The lowest rank polls everyone, itself or along the tree, in
+ * which each adds up what those below it say; when two rounds in a row find every rank
+ * passive and the same counts of messages sent and received, with equal sums, no
+ * message was in flight between them (Mattern's four counters, 1987) and nothing will
+ * happen by itself.  Then, in this order:
+ *
+ *   - if every rank has closed and nothing is left, the moot adjourns;
+ *   - every undecided key with a holder is yielded;
+ *   - a key that is asked for and that no rank holds fails (NOT_HELD), the one first
+ *     whose asker has the shortest roll: others may become held as ranks go on;
+ *   - otherwise owned tasks wait for each other in a circle: a CHASE follows the waits
+ *     from owner to owner until a task comes up twice, and that wait fails with CYCLE.
+ *
+ * A rank rests when nothing runs and nothing is pending, not even what a rank without a
+ * quorum does not claim; it is passive when, besides, no lane may wake by a timeout or
+ * out of parked code.  If all rest, keys may be yielded, which is always safe, and
+ * circles cut, which no spawn can open; only if all are passive may a wait fail for
+ * want of a holder, or the moot adjourn.  The coordinator polls only when the last
+ * STATE of every peer said that it rests, after a gossip period of rest of its own, and
+ * ever more seldom while polls find nothing.  The first waits are shorter where it has
+ * been asked, as a chair, for what it cannot decide: ranks that agree and all rest
+ * leave nothing of that kind.
+ */
+#include "consensus/state/core_state.h"
+
+#include <string.h>
+
+#define POLL_PAUSE_MAX_NS 1000000000ull
+
+bool quiet_resting(const struct core *core)
+{
+    return core->blocked && core->running == 0 && pending_none(core) &&
+           roll_is_told(core) && (!core->closed || asker_swept(core)) &&
+           strict_settled(core) && core->settled && !core->deferred &&
+           !core->leave.ready && (!core->no_quorum || MUTANT(QUORUMREST)) &&
+           (core->options.mode != CORE_STRICT || spread_is_done(core));
+}
+
+static bool is_passive(const struct core *core)
+{
+    for (uint32_t i = 0; i < core->lane_count && !MUTANT(RESTISPEACE); i++) {
+        enum core_lane_state state = core->lanes[i].state;
+        if (state != CORE_LANE_BLOCKED && state != CORE_LANE_ENDED) {
+            return false;
+        }
+    }
+    return quiet_resting(core);
+}
+
+/* --- What a polled rank says --------------------------------------------------- */
+
+/* As long as there is anything to yield, an orphan stays (`act`). */
+static void find_undecided(const struct core *core, struct message_pollr *answer,
+                           moot_hash *orphan)
+{
+    for (const struct task *task = core->undecided_docket.undecided_next;
+         task != &core->undecided && (!answer->undecided || MUTANT(NOTFOUND));
+         task = task->docket->undecided_next) {
+        uint64_t len = chair_least_len(task);
+        if (chair_has_holder(core, task)) {
+            answer->undecided = true;
+            answer->undecided_hash = task->hash;
+        } else if (len != UINT64_MAX && (!answer->orphan || len < answer->orphan_len ||
+                                         (len == answer->orphan_len &&
+                                          hash_compare(&task->hash, orphan) < 0))) {
+            answer->orphan = true;
+            answer->orphan_len = len;
+            *orphan = task->hash;
+        }
+    }
+}
+
+static void find_stuck(const struct core *core, struct message_pollr *answer)
+{
+    for (const struct task *task = core->unfinished.at.next; task != &core->unfinished;
+         task = task->at.next) {
+        if (task->own == CORE_OWN_WAIT &&
+            (!answer->stuck || hash_compare(&task->hash, &answer->stuck_hash) < 0)) {
+            answer->stuck = true;
+            answer->stuck_hash = task->hash;
+        }
+    }
+}
+
+/* Polls are not what they count; heartbeats and votes on views never cease, and what
+ * they lead to is a new epoch, which begins to count anew.  Gossip that goes its rounds
+ * among many decides nothing that is polled for, except in strict mode. */
+static bool counts(const struct core *core, enum message_type type)
+{
+    if (type == MESSAGE_ROLL && spread_is_on(core) &&
+        core->options.mode != CORE_STRICT) {
+        return false;
+    }
+    bool polls =
+        type == MESSAGE_POLL || type == MESSAGE_POLLR || type == MESSAGE_ADJOURN;
+    bool views = type >= MESSAGE_HEARTBEAT && type <= MESSAGE_VIEW;
+    return !polls && !views && type != MESSAGE_FENCED && type != MESSAGE_JOIN;
+}
+
+static void count_messages(const struct core *core, struct message_pollr *answer)
+{
+    for (int type = 0; type < MESSAGE_TYPE_END; type++) {
+        if (counts(core, (enum message_type)type)) {
+            answer->sent += core->stats.sent[type] - core->sent_before[type];
+            answer->received +=
+                core->stats.received[type] - core->received_before[type];
+        }
+    }
+}
+
+static struct message_pollr answer_now(const struct core *core, uint64_t round,
+                                       moot_hash *orphan)
+{
+    struct message_pollr answer = {.round = round,
+                                   .resting = quiet_resting(core),
+                                   .passive = is_passive(core),
+                                   .closed = core->closed,
+                                   .exit_code = core->exit_code};
+    memset(orphan, 0, sizeof(*orphan));
+    count_messages(core, &answer);
+    if (core->difference.declared) {
+        return answer; /* strict mode has ended every wait: only closing is left */
+    }
+    answer.waits = core->open_needs > 0;
+    if (answer.resting) { /* else nothing comes of this round */
+        find_undecided(core, &answer, orphan);
+        find_stuck(core, &answer);
+    }
+    return answer;
+}
+
+/* Takes in what a child says of itself and of all below it. */
+static void add_answer(struct message_pollr *sum, moot_hash *orphan,
+                       const struct peer *child)
+{
+    const struct message_pollr *answer = &child->pollr;
+    sum->resting = sum->resting && answer->resting;
+    sum->passive = sum->passive && answer->passive;
+    sum->closed = sum->closed && answer->closed;
+    sum->waits = sum->waits || answer->waits;
+    sum->sent += answer->sent;
+    sum->received += answer->received;
+    sum->exit_code = sum->exit_code == 0 ? answer->exit_code : sum->exit_code;
+    if (answer->orphan && (!sum->orphan || answer->orphan_len < sum->orphan_len ||
+                           (answer->orphan_len == sum->orphan_len &&
+                            hash_compare(&child->orphan, orphan) < 0))) {
+        sum->orphan = true;
+        sum->orphan_len = answer->orphan_len;
+        *orphan = child->orphan;
+    }
+    if (answer->undecided && !sum->undecided) {
+        sum->undecided = true;
+        sum->undecided_hash = answer->undecided_hash;
+    }
+    if (answer->stuck && !sum->stuck) {
+        sum->stuck = true;
+        sum->stuck_hash = answer->stuck_hash;
+    }
+}
+
+static struct message_pollr sum_of_answers(const struct core *core, moot_hash *orphan)
+{
+    struct message_pollr sum = core->poll.own;
+    *orphan = core->poll.own_orphan;
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        add_answer(&sum, orphan, peer_seen(core, core->children[i]));
+    }
+    return sum;
+}
+
+/* --- What the coordinator does when all is quiet ------------------------------- */
+
+static void carry_out(struct core *core, const moot_hash *hash, enum resolve_what what)
+{
+    struct task *task = table_find(core, hash);
+    if (what == RESOLVE_YIELD) {
+        chair_yield_all(core);
+    } else if (task == NULL) {
+        return;
+    } else if (what == RESOLVE_TELL) {
+        asker_tell(core, task);
+    } else if (what == RESOLVE_CHASE) {
+        const struct message_chase start = {0};
+        quiet_on_chase(core, task, &start);
+    } else if (task->docket != NULL && task->docket->undecided &&
+               !chair_has_holder(core, task)) {
+        chair_fail(core, task, MOOT_ERR_NOT_HELD, chair_least_len(task));
+    }
+}
+
+static bool is_meant(const struct message_pollr *answer, const moot_hash *orphan,
+                     const moot_hash *hash, enum resolve_what what)
+{
+    if (what == RESOLVE_YIELD) {
+        return answer->undecided;
+    }
+    return what == RESOLVE_NOT_HELD
+               ? answer->orphan && hash_equal(orphan, hash)
+               : answer->stuck && hash_equal(&answer->stuck_hash, hash);
+}
+
+static void pass_down(struct core *core, const struct peer *child,
+                      const moot_hash *hash, enum resolve_what what)
+{
+    bool chase = what == RESOLVE_CHASE && !spread_is_on(core); /* it is its own */
+    struct message *message =
+        out_send(core, child->rank, chase ? MESSAGE_CHASE : MESSAGE_RESOLVE, NULL);
+    if (message == NULL) {
+        return;
+    }
+    message->hash = what == RESOLVE_YIELD ? child->pollr.undecided_hash : *hash;
+    if (!chase) {
+        message->u.resolve.what = what;
+    }
+}
+
+/* To the one who said so in the last round, the way its answer came up: here, or
+ * further down.  Yields are for all who have something undecided. */
+void quiet_on_resolve(struct core *core, const moot_hash *hash, enum resolve_what what)
+{
+    const struct poll *poll = &core->poll;
+    bool one = what != RESOLVE_YIELD;
+    if (what == RESOLVE_TELL || !core->poll.visited ||
+        is_meant(&poll->own, &poll->own_orphan, hash, what)) {
+        carry_out(core, hash, what);
+        if (one) {
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        const struct peer *child = peer_seen(core, core->children[i]);
+        if (is_meant(&child->pollr, &child->orphan, hash, what)) {
+            pass_down(core, child, hash, what);
+            if (one) {
+                return;
+            }
+        }
+    }
+}
+
+/* A rank that waits for what it lacks may block before it has got as far as those who
+ * wait for tasks that it chairs; what they wait for may stand in the way of the spawn
+ * that it waits for.  So nothing fails while anything that is held can still be run. */
+static bool yield_undecided(struct core *core, const struct message_pollr *sum)
+{
+    if (sum->undecided) {
+        quiet_on_resolve(core, &sum->undecided_hash, RESOLVE_YIELD);
+    }
+    return sum->undecided;
+}
+
+static bool fail_smallest_orphan(struct core *core, const struct message_pollr *sum,
+                                 const moot_hash *orphan)
+{
+    if (sum->orphan) {
+        quiet_on_resolve(core, orphan, RESOLVE_NOT_HELD);
+    }
+    return sum->orphan;
+}
+
+static bool chase_cycle(struct core *core, const struct message_pollr *sum)
+{
+    if (!sum->stuck || MUTANT(NOCHASE)) {
+        return false;
+    }
+    quiet_on_resolve(core, &sum->stuck_hash, RESOLVE_CHASE);
+    return true;
+}
+
+static bool adjourn_if_all_closed(struct core *core, const struct message_pollr *sum)
+{
+    if (!sum->closed || sum->waits || sum->stuck) {
+        return false;
+    }
+    const struct message_adjourn adjourn = {sum->exit_code};
+    quiet_on_adjourn(core, &adjourn);
+    return true;
+}
+
+static void act(struct core *core, const struct message_pollr *sum,
+                const moot_hash *orphan)
+{
+    bool trust = core->options.mode == CORE_TRUST, passive = sum->passive;
+    bool acted =
+        (passive && adjourn_if_all_closed(core, sum)) ||
+        (MUTANT(NOTFOUND) && passive && fail_smallest_orphan(core, sum, orphan)) ||
+        (!trust && yield_undecided(core, sum)) ||
+        (!trust && passive && fail_smallest_orphan(core, sum, orphan));
+    bool chased = !acted && !trust && chase_cycle(core, sum);
+    core->poll.matched = false;
+    if (acted || (chased && passive)) {
+        core->poll.pause_ns = 0;
+    }
+}
+
+/* --- Polling ------------------------------------------------------------------- */
+
+static bool is_coordinator(const struct core *core)
+{
+    return rankset_next(&core->members, 0) == core->rank;
+}
+
+static bool peers_seem_to_rest(const struct core *core)
+{
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        if (!peer_seen(core, core->children[i])->state.passive) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How long it waits for more to come to rest. */
+static uint64_t calm_ns(const struct core *core)
+{
+    bool asked = core->undecided_docket.undecided_next != &core->undecided;
+    return core->options.gossip_period_ns / (asked ? QUIET_HURRY : 1);
+}
+
+static void pause(struct core *core)
+{
+    struct poll *poll = &core->poll;
+    uint64_t least_ns = calm_ns(core);
+    poll->pause_ns = poll->pause_ns < least_ns ? least_ns : poll->pause_ns * 2;
+    if (poll->pause_ns > POLL_PAUSE_MAX_NS) {
+        poll->pause_ns = POLL_PAUSE_MAX_NS;
+    }
+    poll->next_ns = core->now_ns + poll->pause_ns;
+}
+
+void quiet_look_again(struct core *core)
+{
+    core->poll.pause_ns = 0;
+    uint64_t soon_ns = core->now_ns + calm_ns(core);
+    if (soon_ns < core->poll.next_ns) {
+        core->poll.next_ns = soon_ns;
+    }
+}
+
+/* The coordinator has heard everyone. */
+static void finish_round(struct core *core)
+{
+    struct poll *poll = &core->poll;
+    moot_hash orphan;
+    struct message_pollr sum = sum_of_answers(core, &orphan);
+    sum.resting = sum.resting && quiet_resting(core);
+    sum.passive = sum.passive && is_passive(core);
+    if (!sum.resting || (sum.sent != sum.received && !MUTANT(NOCOUNT))) {
+        poll->matched = false;
+        pause(core);
+    } else if (!MUTANT(ONEROUND) && (!poll->matched || poll->sent != sum.sent ||
+                                     poll->passive != sum.passive)) {
+        poll->matched = true;
+        poll->sent = sum.sent;
+        poll->passive = sum.passive;
+        poll->next_ns = core->now_ns;
+    } else {
+        act(core, &sum, &orphan);
+        pause(core);
+    }
+}
+
+static void finish_visit(struct core *core)
+{
+    struct poll *poll = &core->poll;
+    poll->open = false;
+    if (poll->asker == NOBODY) {
+        finish_round(core);
+        return;
+    }
+    struct message *message = out_send(core, poll->asker, MESSAGE_POLLR, NULL);
+    if (message != NULL) {
+        message->u.pollr = sum_of_answers(core, &message->hash);
+    }
+}
+
+/* Says how this rank is, for itself or for `asker`, and asks those below. */
+static void visit(struct core *core, uint64_t round, uint32_t asker)
+{
+    struct poll *poll = &core->poll;
+    poll->round = round;
+    poll->asker = asker;
+    poll->open = poll->visited = true;
+    poll->answers = 0;
+    poll->own = answer_now(core, round, &poll->own_orphan);
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        struct message *message = out_send(core, core->children[i], MESSAGE_POLL, NULL);
+        if (message != NULL) {
+            message->u.poll.round = round;
+            core->stats.polls_sent++;
+        }
+    }
+    if (core->child_count == 0) {
+        finish_visit(core);
+    }
+}
+
+void quiet_on_poll(struct core *core, uint32_t from, const struct message_poll *poll)
+{
+    visit(core, poll->round, from);
+}
+
+static bool poll_is_possible(const struct core *core)
+{
+    return is_coordinator(core) && !core->poll.open && !core->adjourned &&
+           (core->open_needs > 0 || core->closed || core->member_count > 1) &&
+           quiet_resting(core) && peers_seem_to_rest(core);
+}
+
+/* Not before this rank has sat idle for a gossip period: agreeing ranks never poll. */
+uint64_t quiet_deadline(const struct core *core)
+{
+    if (!poll_is_possible(core)) {
+        return CORE_NEVER;
+    }
+    uint64_t rested_ns = core->idle_since_ns + calm_ns(core);
+    return core->poll.next_ns > rested_ns ? core->poll.next_ns : rested_ns;
+}
+
+void quiet_turn(struct core *core)
+{
+    while (quiet_deadline(core) <= core->now_ns) {
+        /* Alone, a round ends at once and the next may begin. */
+        visit(core, core->poll.round + 1, NOBODY);
+    }
+}
+
+void quiet_on_pollr(struct core *core, uint32_t from, const struct message *message)
+{
+    struct poll *poll = &core->poll;
+    if (!poll->open || message->u.pollr.round != poll->round) {
+        core->stats.refused++;
+        return;
+    }
+    struct peer *peer = peer_of(core, from);
+    peer->pollr = message->u.pollr;
+    peer->orphan = message->hash;
+    if (++poll->answers == core->child_count) {
+        finish_visit(core);
+    }
+}
+
+/* --- Carried out at the ranks -------------------------------------------------- */
+
+/* A once task without inputs left to wait for may wait for a lease. */
+static bool waits_for_input(const struct task *task)
+{
+    return task->own == CORE_OWN_WAIT && task->missing > 0;
+}
+
+static struct task *first_missing(const struct task *task)
+{
+    uint32_t i = 0;
+    while (!task_inputs(task)[i].waiting) {
+        i++;
+        assert(i < task->input_count);
+    }
+    return task_inputs(task)[i].from;
+}
+
+static void pass_chase_on(struct core *core, struct task *task,
+                          const struct message_chase *chase)
+{
+    uint32_t to = task->chair == core->rank ? task->rec : task->chair;
+    if (to == core->rank || !rankset_has(&core->members, to)) {
+        return;
+    }
+    struct message *message = out_send(core, to, MESSAGE_CHASE, task);
+    if (message != NULL) {
+        message->u.chase = *chase;
+    }
+}
+
+/* How many of the latest tasks on its way are the circle that this one closes; 0: none.
+ * As long as the whole way is at hand this is the first task that comes up twice.  Of
+ * one that is longer only the mark is looked for: its place is the greatest power of
+ * two that is behind, so that in the end it stands on the circle, with all of that
+ * still ahead (Brent 1980). */
+static uint64_t circle_closed(const struct message_chase *chase, const moot_hash *hash)
+{
+    uint64_t at = LIMIT_CHASE_HOPS;
+    for (uint32_t i = 0; i < chase->path_count && chase->hops <= at; i++) {
+        if (hash_equal(&chase->path[i], hash)) {
+            return chase->path_count - i;
+        }
+    }
+    if (chase->hops <= at || !hash_equal(&chase->mark, hash)) {
+        return 0;
+    }
+    while (at < chase->hops - at) {
+        at *= 2;
+    }
+    return chase->hops - at;
+}
+
+static void add_hop(struct message_chase *chase, moot_hash *path, const moot_hash *hash)
+{
+    uint64_t hops = chase->hops++;
+    if (hops >= LIMIT_CHASE_HOPS && (hops & (hops - 1)) == 0) {
+        chase->mark = *hash;
+    }
+    if (chase->path_count == LIMIT_CHASE_HOPS) {
+        chase->path_count /= 2;
+        memmove(path, path + chase->path_count, chase->path_count * sizeof(*path));
+    }
+    path[chase->path_count++] = *hash;
+}
+
+void quiet_on_chase(struct core *core, struct task *task,
+                    const struct message_chase *chase)
+{
+    struct message_chase way = *chase;
+    moot_hash *path = out_borrow(core, LIMIT_CHASE_HOPS * sizeof(*path));
+    if (path == NULL || task == NULL || way.path_count > LIMIT_CHASE_HOPS) {
+        return;
+    }
+    if (way.path_count > 0) {
+        memcpy(path, way.path, way.path_count * sizeof(*path));
+    }
+    way.path = path;
+    while (waits_for_input(task)) {
+        uint64_t length = circle_closed(&way, &task->hash);
+        if (length > 0) {
+            uint32_t told = length < way.path_count ? (uint32_t)length : way.path_count;
+            graph_verdict(core, first_missing(task), MOOT_ERR_CYCLE,
+                          path + way.path_count - told, told);
+            return;
+        }
+        add_hop(&way, path, &task->hash);
+        task = first_missing(task);
+    }
+    if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING) {
+        pass_chase_on(core, task, &way); /* else the circle has come open */
+    }
+}
+
+void quiet_on_adjourn(struct core *core, const struct message_adjourn *adjourn)
+{
+    for (uint32_t i = 0; i < core->child_count; i++) {
+        struct message *message =
+            out_send(core, core->children[i], MESSAGE_ADJOURN, NULL);
+        if (message != NULL) {
+            message->u.adjourn = *adjourn;
+        }
+    }
+    core->adjourned = true;
+    roll_count_common(core);
+    out_note(core, CORE_POINT_CLOSE, NULL, NOBODY, EVIDENCE_NONE);
+    struct core_output *output = out_add(core, CORE_OUT_ADJOURN, NULL);
+    if (output != NULL) {
+        output->u.adjourn.exit_code = adjourn->exit_code;
+    }
+}

@@ -1,0 +1,228 @@
+/* close.c - see close.h.
+ *
+ * The order matters.  First the program's other waits end (CLOSED), and their threads
+ * leave, running to its end whatever kernel they are in; then the core is told that all
+ * lanes have ended, and this thread serves and runs what is left until every rank has
+ * closed; then what is queued goes out, and ranks say farewell; then threads are joined
+ * and memory goes.
+ *
+ * After a fatal end (strict divergence, a stall with abort, a broken transport) there
+ * is nothing to wait for: what is queued gets a moment to leave, and that is all.
+ */
+#include "node/api/close.h"
+
+#include "node/api/metrics.h"
+#include "node/compose/data.h"
+#include "node/engine/engine.h"
+#include "node/engine/inbox.h"
+#include "node/engine/lane_scope.h"
+#include "node/engine/outbox.h"
+#include "node/engine/progress.h"
+#include "node/explain/exit_report.h"
+#include "node/explain/report.h"
+#include "node/explain/snapshot_query.h"
+#include "node/explain/usr1.h"
+#include "node/faults/faults.h"
+#include "node/members/members.h"
+#include "node/record/task_watch.h"
+#include "node/record/trace.h"
+#include "node/schedule/descendants.h"
+#include "node/schedule/exec.h"
+#include "node/schedule/wait.h"
+#include "node/schedule/workers.h"
+#include "node/service/status_socket.h"
+#include "node/spawn/early_motions.h"
+#include "node/tasks/task_list.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+/* How long queued frames may take to leave: for peers that read, and for peers that may
+ * not. */
+#define FLUSH_NS UINT64_C(10000000000)
+#define FLUSH_FATAL_NS UINT64_C(500000000)
+/* How long farewells may take, and the last of them to leave. */
+#define PART_NS UINT64_C(20000000000)
+#define LINGER_NS UINT64_C(50000000)
+
+/* Drives and runs tasks until `done`. */
+static void serve_until(struct moot *m, struct lane *lane, bool (*done)(struct moot *m),
+                        uint64_t until_ns)
+{
+    struct idle idle = {0};
+    exec_here(lane, true);
+    while (!done(m) && clock_ns() < until_ns) {
+        bool moved = progress_drive_free(m);
+        if (done(m)) {
+            break;
+        }
+        if (exec_one(m, lane, idle.rounds) || moved) {
+            idle.rounds = 0;
+        } else {
+            progress_idle(m, &idle, until_ns);
+        }
+    }
+    exec_here(lane, false);
+    progress_hand_over(m);
+}
+
+/* Only this thread is left inside a public call. */
+static bool is_alone(struct moot *m)
+{
+    return __atomic_load_n(&m->callers, __ATOMIC_ACQUIRE) == 1 && m->running == 0;
+}
+
+static bool program_left(struct moot *m)
+{
+    return m->program_waits == 0 || m->fatal != 0;
+}
+
+static bool is_over(struct moot *m) { return m->adjourned || m->fatal != 0; }
+
+/* What is under way to a rank that was removed and perhaps stands still may never
+ * arrive. */
+static bool is_flushed(struct moot *m)
+{
+    const struct transport_ops *wire = m->transport->ops;
+    bool empty = outbox_empty(m);
+    if (m->members.lost == 0) {
+        return empty && wire->flushed(m->transport);
+    }
+    for (uint32_t rank = 0; empty && rank < m->group.size; rank++) {
+        empty = !members_is_here(m, rank) ||
+                wire->backlog(m->transport, m->group.uids[rank]) == 0;
+    }
+    return empty;
+}
+
+/* Says farewell and waits for everyone's.  Who is not heard of by then is left behind.
+ */
+static void part(struct moot *m, struct lane *lane)
+{
+    members_say_goodbye(m);
+    serve_until(m, lane, members_all_left, clock_ns() + PART_NS);
+    if (!members_all_left(m)) {
+        m->transport->ops->go_alone(m->transport);
+    }
+    serve_until(m, lane, is_flushed, clock_ns() + LINGER_NS);
+}
+
+static void close_core(struct moot *m)
+{
+    while (m->lingering != NULL) {
+        wait_end_linger(m, m->lingering);
+    }
+    struct core_event event = {.type = CORE_EV_CLOSE};
+    event.u.close.exit_code = 0;
+    engine_step(m, &event);
+}
+
+static void stop_threads(struct moot *m)
+{
+    __atomic_store_n(&m->stop, true, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&m->changed);
+    engine_unlock(m);
+    workers_join(m);
+    progress_join_helper(m);
+}
+
+/* A thread that has ended meanwhile may be telling a watch of it still. */
+static void leave_alone(struct moot *m)
+{
+    observe_tell(m); /* the last of it */
+    while (!is_alone(m)) {
+        engine_unlock(m);
+        sched_yield();
+        engine_lock(m);
+    }
+    lanes_leave(m);
+    m->bond->m = NULL;
+}
+
+int close_context(struct moot *m, struct lane *lane)
+{
+    m->closing = true;
+    m->closing_ns = engine_look_at_clock(m);
+    trace_closing(m);
+    m->end_count++;
+    report_wait_begins(m, m->closing_ns);
+    progress_wake(m);
+    serve_until(m, lane, program_left, CORE_NEVER);
+    if (m->fatal == 0) {
+        close_core(m);
+        serve_until(m, lane, is_over, CORE_NEVER);
+    }
+    uint64_t patience_ns = m->fatal == 0 ? FLUSH_NS : FLUSH_FATAL_NS;
+    serve_until(m, lane, is_flushed, clock_ns() + patience_ns);
+    if (m->fatal == 0) {
+        part(m, lane);
+    }
+    serve_until(m, lane, is_alone, CORE_NEVER);
+    int code = m->fatal;
+    if (code != 0) {
+        thread_fail(code, "%s", text_get(&m->fatal_story));
+    }
+    summary_write(m, code);
+    metrics_write(m, code);
+    trace_close(m);
+    stop_threads(m);
+    engine_lock(m);
+    leave_alone(m);
+    engine_unlock(m);
+    usr1_leave();
+    context_free(m);
+    return code;
+}
+
+static void free_task(void *context, struct task *task)
+{
+    (void)context;
+    task_drop_args(task);
+    if (task->seldom != NULL) {
+        free(task->seldom->verdict_story);
+        family_free(task);
+    }
+    payload_free(task->payload); /* borrowed or not: nobody is left to read it */
+}
+
+void context_free(struct moot *m)
+{
+    if (m == NULL) {
+        return;
+    }
+    bool quiet = m->transport == NULL || m->transport->ops->free(m->transport);
+    faults_release(m);
+    trace_abandon(m);
+    outbox_free(m->outbox, quiet);
+    inbox_free(m->inbox, quiet);
+    door_close(m);
+    inquiry_free(m->inquiry);
+    members_release(m);
+    if (m->core != NULL) {
+        task_each(m, free_task, NULL);
+    }
+    exec_release(m);
+    handles_release(&m->handles);
+    early_release(m);
+    kernels_release(&m->kernels);
+    queue_lines_release(&m->queue_lines);
+    scopes_release(m);
+    datas_release(m);
+    observe_release(m);
+    transport_group_release(&m->group);
+    free(m->sites);
+    core_free(m->core); /* and with it the records of tasks */
+    pool_release(&m->pool);
+    payloads_release(&m->payloads);
+    free(m->laters);
+    for (uint32_t i = 0; i < m->report_count; i++) {
+        text_release(&m->reports[i]);
+    }
+    free(m->reports);
+    text_release(&m->fatal_story);
+    pthread_cond_destroy(&m->changed);
+    pthread_cond_destroy(&m->left_alone);
+    pthread_cond_destroy(&m->roused);
+    bond_drop(m->bond);
+    free(m);
+}

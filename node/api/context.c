@@ -1,0 +1,269 @@
+/* context.c - opening a context.
+ *
+ * Joining is collective, so a rank goes as far as the transport's open even with
+ * malformed knobs: rank 0's blob decides for everyone, and carries its failure.
+ */
+#include "node/engine/context.h"
+
+#include "hashing/identity.h"
+#include "node/api/close.h"
+#include "node/api/context_open.h"
+#include "node/api/sized.h"
+#include "node/compose/chain.h"
+#include "node/engine/engine.h"
+#include "node/engine/inbox.h"
+#include "node/engine/outbox.h"
+#include "node/engine/progress.h"
+#include "node/explain/exit_report.h"
+#include "node/explain/report.h"
+#include "node/explain/snapshot_query.h"
+#include "node/explain/usr1.h"
+#include "node/faults/faults.h"
+#include "node/members/members.h"
+#include "node/record/trace.h"
+#include "node/schedule/workers.h"
+#include "node/service/status_socket.h"
+#include "node/spawn/window.h"
+#include "node/transport/mpi/mpi.h"
+#include "proto/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What `auto` begins with (consensus/state/timers.c). */
+#define ASK_DELAY_AUTO_NS UINT64_C(1000000)
+#define GOSSIP_PERIOD_NS UINT64_C(2000000)
+
+enum { STORY_BYTES = 1024 };
+
+static bool make_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes) != 0) {
+        return false;
+    }
+    bool made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                pthread_cond_init(condition, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    return made;
+}
+
+static struct moot *context_new(const moot_options *options)
+{
+    struct moot *m = calloc(1, sizeof(*m));
+    if (m == NULL || !make_condition(&m->changed) || !make_condition(&m->left_alone) ||
+        !make_condition(&m->roused) || !payloads_init(&m->payloads)) {
+        free(m);
+        return NULL;
+    }
+    m->bond = bond_new(m);
+    if (m->bond == NULL) {
+        context_free(m);
+        return NULL;
+    }
+    clock_begin(&m->clock);
+    m->opened_ns = engine_look_at_clock(m);
+    m->stall_due_ns = CORE_NEVER;
+    m->signals_seen = usr1_count();
+    m->report = options->report != NULL ? options->report : report_to_stderr;
+    m->report_user = options->report_user;
+    return m;
+}
+
+static int join_group(struct moot *m, const moot_options *options,
+                      transport_open_fn open, void *arg, char *story)
+{
+    char blob[KNOBS_BLOB_BYTES];
+    struct knobs knobs;
+    size_t size;
+    if (knobs_load(&knobs, options->knobs, story, STORY_BYTES) == MOOT_OK &&
+        faults_check(knobs.faults, story, STORY_BYTES) == MOOT_OK) {
+        size = knobs_encode(&knobs, blob);
+    } else {
+        size = knobs_encode_failure(story, blob);
+    }
+    story[0] = '\0';
+    int error = open(arg, blob, size, &m->group, &m->transport, story, STORY_BYTES);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    if (m->group.size > LIMIT_RANKS) {
+        return MOOT_ERR_LIMIT;
+    }
+    error =
+        knobs_decode(&m->knobs, m->group.blob, m->group.blob_size, story, STORY_BYTES);
+    if (error == MOOT_OK && m->knobs.rings == KNOB_RINGS_OFF &&
+        m->transport->ops->go_plain != NULL) {
+        m->transport->ops->go_plain(m->transport);
+    }
+    return error;
+}
+
+static int make_core(struct moot *m, char *story)
+{
+    const struct knobs *knobs = &m->knobs;
+    bool ask_auto = knobs->ask_delay_ns == KNOB_AUTO;
+    bool vote_auto = knobs->vote_timeout_ns == KNOB_AUTO;
+    bool vote_set = !vote_auto && knobs->vote_timeout_ns != KNOB_NEVER;
+    struct core_options options = {
+        .rank = m->group.rank,
+        .size = m->group.size,
+        .uids = m->group.uids,
+        .hosts = m->group.hosts,
+        .epoch = 1,
+        .mode = (enum core_mode)knobs->divergence,
+        .voters = (uint32_t)knobs->voters,
+        .vote_timeout_ns = vote_set ? (uint64_t)knobs->vote_timeout_ns : CORE_NEVER,
+        .ask_delay_ns = ask_auto ? ASK_DELAY_AUTO_NS : (uint64_t)knobs->ask_delay_ns,
+        .gossip_period_ns = GOSSIP_PERIOD_NS,
+        .adapt = (ask_auto ? (uint32_t)CORE_ADAPT_ASK : 0u) |
+                 (vote_auto ? (uint32_t)CORE_ADAPT_VOTE : 0u),
+        .pages = pool_pages,
+        .entry_bytes = sizeof(struct task),
+        .expand = task_expand,
+        .expand_context = m,
+        .drop_above = window_drop_above((uint64_t)knobs->window, m->group.survives),
+        .chunk_mask = window_chunk_mask((uint64_t)knobs->window),
+        .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |
+                 CORE_NOTE(CORE_POINT_VOTE_CAST) | CORE_NOTE(CORE_POINT_DECISION_RECV) |
+                 (knobs->trace[0] != '\0' ? TRACE_NOTES : 0)};
+    m->window_bound = (uint64_t)knobs->window;
+    int error = members_options(m, &options, story, STORY_BYTES);
+    m->core = error == MOOT_OK ? core_new(&options) : NULL;
+    return error == MOOT_OK && m->core == NULL ? MOOT_ERR_NO_MEMORY : error;
+}
+
+static int make_parts(struct moot *m, char *story)
+{
+    int error = faults_open(m, story, STORY_BYTES);
+    if (error == MOOT_OK) {
+        error = make_core(m, story);
+    }
+    if (error != MOOT_OK) {
+        return error;
+    }
+    m->outbox = outbox_new(m->group.size);
+    m->inbox = inbox_new(&m->group);
+    m->inquiry = inquiry_new(m->group.size);
+    trace_open(m);
+    chain_kernel_init(&m->join_kernel);
+    handles_init(&m->handles, m->group.uids[m->group.rank]);
+    bool made =
+        members_open(m) && m->outbox != NULL && m->inbox != NULL && m->inquiry != NULL;
+    return made ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+static void say_caller_mode(struct moot *m)
+{
+    if (m->group.rank == 0) {
+        report_add(m, "moot: MPI was initialised without MPI_THREAD_MULTIPLE, so no "
+                      "helper thread moves messages while a rank computes "
+                      "(MOOT_PROGRESS=caller); said once\n");
+    }
+}
+
+/* The story of knobs_set says what the variable may have been meant to be. */
+static void say_stranger(void *context, const char *name)
+{
+    struct text *text = context;
+    struct knobs scratch;
+    char story[STORY_BYTES];
+    knobs_default(&scratch);
+    knobs_set(&scratch, name, "", (struct knob_origin){KNOB_FROM_ENVIRONMENT, 0}, story,
+              sizeof(story));
+    text_add(text, "%s%s", text->length > 0 ? "; " : "", story);
+}
+
+/* A misspelt variable is no error, since others may use the prefix, but is told. */
+static void say_strangers(struct moot *m)
+{
+    struct text text = {0};
+    if (m->group.rank == 0) {
+        knobs_each_stranger(say_stranger, &text);
+    }
+    if (text.length > 0) {
+        report_add(m, "moot: environment: %s\n", text_get(&text));
+    }
+    text_release(&text);
+}
+
+static bool start_threads(struct moot *m, char *story)
+{
+    bool helper = m->knobs.progress != KNOB_PROGRESS_CALLER && m->group.size > 1;
+    bool workers = m->knobs.threads > 0;
+    if (!m->group.threads && (helper || workers)) {
+        helper = workers = false;
+        say_caller_mode(m);
+    }
+    atomic_store(&m->driven_ns, engine_look_at_clock(m));
+    door_open(m);
+    engine_lock(m); /* those that run already tell peers how many there are */
+    bool helped = !helper || progress_start_helper(m);
+    bool started = helped && (!workers || workers_start(m, (uint32_t)m->knobs.threads));
+    if (!started) {
+        snprintf(story, STORY_BYTES, "the system gives no thread for %s",
+                 helped ? "a worker (MOOT_THREADS)" : "the helper");
+    }
+    engine_unlock(m);
+    return started;
+}
+
+/* Ends the threads of a context that did not get far. */
+static void give_up(struct moot *m)
+{
+    if (m->bond != NULL) {
+        engine_lock(m);
+        __atomic_store_n(&m->stop, true, __ATOMIC_RELEASE);
+        pthread_cond_broadcast(&m->changed);
+        engine_unlock(m);
+        workers_join(m);
+        progress_join_helper(m);
+    }
+    context_free(m);
+}
+
+int moot_open_transport(const moot_options *options, transport_open_fn open, void *arg,
+                        moot **out)
+{
+    static const moot_options defaults;
+    moot_options room;
+    if (out == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_open: the output is NULL");
+    }
+    options = sized_options(options != NULL ? options : &defaults, &room);
+    if (options == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_open: " SIZED_REFUSAL);
+    }
+    struct moot *m = hashing_init() ? context_new(options) : NULL;
+    if (m == NULL) {
+        return thread_fail(MOOT_ERR_NO_MEMORY, "moot_open: no memory");
+    }
+    char story[STORY_BYTES] = "";
+    int error = join_group(m, options, open, arg, story);
+    if (error == MOOT_OK) {
+        error = make_parts(m, story);
+    }
+    if (error == MOOT_OK && !start_threads(m, story)) {
+        error = MOOT_ERR_NO_MEMORY;
+    }
+    if (error != MOOT_OK) {
+        give_up(m);
+        return thread_fail(error, "moot_open: %s",
+                           story[0] ? story : error_text(error));
+    }
+    usr1_join();
+    engine_lock(m);
+    say_strangers(m);
+    summary_begin(m);
+    faults_begin(m);
+    trace_opened(m);
+    engine_unlock(m); /* gives out what was queued for the report hook */
+    *out = m;
+    return MOOT_OK;
+}
+
+int moot_open(const moot_options *options, moot **out)
+{
+    return moot_open_transport(options, transport_mpi_open, NULL, out);
+}

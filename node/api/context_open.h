@@ -1,0 +1,20 @@
+/* context_open.h - opening a context over any transport.
+ *
+ * moot_open (context.c) and moot_open_comm (transport/mpi.c) differ only in the
+ * communicator; tests open contexts over the ranks of one process.  All meet here.
+ */
+#ifndef NODE_API_CONTEXT_OPEN_H
+#define NODE_API_CONTEXT_OPEN_H
+
+#include "node/api/moot.h"
+#include "node/transport/transport.h"
+
+/* As moot_open, over the group that `open(arg, ...)` joins: the blob is this rank's
+ * knobs, encoded (knobs.h).  `arg` is used only during the call.
+ *
+ * A rank whose knobs are malformed still has to join, because open is collective; if it
+ * turns out to be rank 0, its error is everyone's. */
+int moot_open_transport(const moot_options *options, transport_open_fn open, void *arg,
+                        moot **out);
+
+#endif

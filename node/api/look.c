@@ -1,0 +1,240 @@
+/* look.c - the public calls that show what is known of tasks: one, some, all. */
+#include "node/api/look.h"
+
+#include "hashing/placement.h"
+#include "node/api/moot_watch.h"
+#include "node/api/sized.h"
+#include "node/engine/engine.h"
+#include "node/tasks/task_handle.h"
+#include "node/tasks/task_list.h"
+#include "proto/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The story goes to the context's thread if there is a context. */
+static int invalid(const moot *m, const char *call)
+{
+    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
+    if (lane != NULL) {
+        return lane_fail(lane, MOOT_ERR_INVALID, "%s: invalid argument", call);
+    }
+    return thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
+}
+
+/* --- One ------------------------------------------------------------------------ */
+
+/* What had ended well on a rank that is gone, and runs again here, has not ended. */
+static enum moot_task_state state_of(const struct task *task)
+{
+    switch ((enum task_stage)task->stage) {
+    case TASK_READY:
+    case TASK_RESTING:
+        return MOOT_TASK_READY;
+    case TASK_RUNNING:
+        return MOOT_TASK_RUNNING;
+    case TASK_IDLE:
+    case TASK_ENDED:
+        break;
+    }
+    if (task->known) {
+        return task->status == MOOT_OK ? MOOT_TASK_DONE : MOOT_TASK_FAILED;
+    }
+    return task_seldom(task)->verdict_count > 0 ? MOOT_TASK_FAILED : MOOT_TASK_WAITING;
+}
+
+static const char *story_text(const struct task *task)
+{
+    if (task->known && task->status != MOOT_OK && task->payload != NULL) {
+        return (const char *)task->payload->data;
+    }
+    const char *story = task_seldom(task)->verdict_story;
+    return !task->known && story != NULL ? story : "";
+}
+
+static int rank_or_none(uint32_t rank)
+{
+    return rank == PLACEMENT_NOBODY ? -1 : (int)rank;
+}
+
+void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
+{
+    *out = (moot_task_info){
+        .hash = task->hash,
+        .state = state_of(task),
+        .owner = -1,
+        .chair = -1,
+        .cancelled_by = -1,
+        .check =
+            task_seldom(task)->second_rank != 0 ? MOOT_ERR_NONDETERMINISTIC : MOOT_OK,
+        .second = (int)task_seldom(task)->second_rank - 1,
+        .decided = evidence_name(EVIDENCE_NONE),
+        .status = task->known ? task->status : task_seldom(task)->verdict,
+        .story = story_text(task),
+        .size = task->size,
+        .label = task_label(task) != NULL ? task_label(task) : "",
+        .site = task_site(task) != NULL ? task_site(task) : "",
+        .kernel = task->kernel != NULL ? task->kernel->name : ""};
+    struct core_task_view view;
+    if (core_task_look(m->core, &task->hash, &view)) {
+        out->owner = rank_or_none(view.owner);
+        out->chair = rank_or_none(view.chair);
+        out->cancelled_by = rank_or_none(view.canceller);
+        out->decided = evidence_name(view.evidence);
+        core_task_view_release(&view);
+    }
+}
+
+int moot_task_info_sized(moot *m, moot_task t, moot_task_info *out, size_t size)
+{
+    moot_task_info info;
+    if (m == NULL || out == NULL || !SIZED_ADMITS(size, moot_task_info, kernel)) {
+        return invalid(m, "moot_task_info");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    struct handle *handle;
+    int error = task_handle_find(m, t.id, &handle);
+    if (error == MOOT_OK) {
+        look_fill(m, handle->task, &info);
+        sized_give(out, size, &info, sizeof(info));
+    } else {
+        lane_fail(lane, error, "moot_task_info: the handle: %s", error_text(error));
+    }
+    engine_leave(m);
+    return error;
+}
+
+/* --- Some ----------------------------------------------------------------------- */
+
+static int info_all(struct moot *m, struct lane *lane, const moot_task *tasks,
+                    size_t count, void *infos, size_t size)
+{
+    struct handle *handle;
+    moot_task_info info;
+    for (size_t i = 0; i < count; i++) {
+        int error = task_handle_find(m, tasks[i].id, &handle);
+        if (error != MOOT_OK) {
+            return lane_fail(lane, error, "moot_task_info_all: handle %zu: %s", i,
+                             error_text(error));
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (task_handle_find(m, tasks[i].id, &handle) == MOOT_OK) {
+            look_fill(m, handle->task, &info);
+            sized_give((uint8_t *)infos + i * size, size, &info, sizeof(info));
+        }
+    }
+    return MOOT_OK;
+}
+
+int moot_task_info_all_sized(moot *m, const moot_task *tasks, size_t count,
+                             moot_task_info *infos, size_t size)
+{
+    if (m == NULL || ((tasks == NULL || infos == NULL) && count > 0) ||
+        !SIZED_ADMITS(size, moot_task_info, kernel)) {
+        return invalid(m, "moot_task_info_all");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = info_all(m, lane, tasks, count, infos, size);
+    engine_leave(m);
+    return error;
+}
+
+/* --- All ------------------------------------------------------------------------ */
+
+/* What a listing shows, copied so that it outlives the lock. */
+struct shown {
+    moot_task_info *infos;
+    size_t count, room;
+};
+
+static bool admits(const moot_task_filter *filter, const moot_task_info *info)
+{
+    const char *prefix = filter->label_prefix;
+    return (filter->states == 0 || (filter->states >> info->state & 1) != 0) &&
+           (filter->kernel == NULL || strcmp(filter->kernel, info->kernel) == 0) &&
+           (prefix == NULL || strncmp(info->label, prefix, strlen(prefix)) == 0);
+}
+
+/* Sites and kernels' names live as long as the context; the rest does not.  Both copies
+ * stand in one block, the label first. */
+static bool own_strings(moot_task_info *info)
+{
+    size_t label = strlen(info->label) + 1, story = strlen(info->story) + 1;
+    char *block = malloc(label + story);
+    if (block == NULL) {
+        return false;
+    }
+    memcpy(block, info->label, label);
+    memcpy(block + label, info->story, story);
+    info->label = block;
+    info->story = block + label;
+    return true;
+}
+
+static bool shown_add(struct shown *shown, const moot_task_info *info)
+{
+    if (shown->count == shown->room) {
+        size_t room = shown->room ? shown->room * 2 : 256;
+        moot_task_info *grown = realloc(shown->infos, room * sizeof(*grown));
+        if (grown == NULL) {
+            return false;
+        }
+        shown->infos = grown;
+        shown->room = room;
+    }
+    shown->infos[shown->count] = *info;
+    bool owned = own_strings(&shown->infos[shown->count]);
+    shown->count += owned;
+    return owned;
+}
+
+static int collect(struct moot *m, struct lane *lane, const moot_task_filter *filter,
+                   struct shown *shown)
+{
+    struct task **tasks = NULL;
+    size_t count = 0;
+    bool good = task_list(m, &tasks, &count);
+    for (size_t i = 0; i < count && good; i++) {
+        moot_task_info info;
+        look_fill(m, tasks[i], &info);
+        good = !admits(filter, &info) || shown_add(shown, &info);
+    }
+    free(tasks);
+    return good ? MOOT_OK
+                : lane_fail(lane, MOOT_ERR_NO_MEMORY,
+                            "moot_tasks_each: no memory for what %zu tasks are",
+                            shown->count);
+}
+
+int moot_tasks_each(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
+                    void *user)
+{
+    const moot_task_filter none = {0};
+    moot_task_filter room;
+    filter = sized_filter(filter != NULL ? filter : &none, &room);
+    if (m == NULL || fn == NULL || filter == NULL) {
+        return invalid(m, "moot_tasks_each");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    struct shown shown = {0};
+    int code = collect(m, lane, filter, &shown);
+    engine_leave(m);
+    for (size_t i = 0; code == MOOT_OK && i < shown.count; i++) {
+        code = fn(user, &shown.infos[i]);
+    }
+    for (size_t i = 0; i < shown.count; i++) {
+        free((void *)(uintptr_t)shown.infos[i].label);
+    }
+    free(shown.infos);
+    return code;
+}

@@ -1,0 +1,99 @@
+/* moot_watch.h - looking at tasks: all that are known here, and their changes of state.
+ *
+ * Both say what this rank knows.  A rank hears of another's task what it needs, and no
+ * more: it knows a task that it has spawned, named by its hash, or taken as an input;
+ * it knows the end of one that it ran, waited for, or was sent the result of.
+ */
+#ifndef NODE_API_MOOT_WATCH_H
+#define NODE_API_MOOT_WATCH_H
+
+#include "node/api/moot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- What is known ---------------------------------------------------------------- */
+
+/* moot_task_info() on several at once, of one moment.  Errors as moot_task_info, for
+ * the first handle that is wrong, and then nothing is written. */
+#define moot_task_info_all(m, tasks, count, infos)                                     \
+    moot_task_info_all_sized((m), (tasks), (count), (infos), sizeof(moot_task_info))
+MOOT_API int moot_task_info_all_sized(moot *m, const moot_task *tasks, size_t count,
+                                      moot_task_info *infos, size_t size);
+
+/* Which tasks; all that is zero admits every task. */
+typedef struct moot_task_filter {
+    size_t size;              /* sizeof(moot_task_filter), or 0 */
+    uint32_t states;          /* 1 << MOOT_TASK_READY and so on */
+    const char *kernel;       /* its name */
+    const char *label_prefix; /* what the label begins with */
+} moot_task_filter;
+
+/* Anything but 0 ends the listing. */
+typedef int (*moot_tasks_fn)(void *user, const moot_task_info *info);
+
+/* Calls `fn` for every task that this rank knows and `filter` (NULL: all) admits, the
+ * newest first, with no lock held: it may call anything, also moot_task_find() with the
+ * hash.  What it is shown was so at one moment; the strings are good during its call.
+ * Returns what ended the listing, if `fn` did; else MOOT_OK, INVALID or NO_MEMORY.
+ * Copies the records of what it lists. */
+MOOT_API int moot_tasks_each(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
+                             void *user);
+
+/* --- What changes ----------------------------------------------------------------- */
+
+enum moot_event_kind {
+    MOOT_EVENT_SPAWNED = 1,  /* registered on this rank: by the program, a kernel, or
+                                adopted from a peer's spec */
+    MOOT_EVENT_BLOCKED = 2,  /* a thread of the program, or a kernel, waits for it */
+    MOOT_EVENT_VOTED = 4,    /* its chair, this rank, gave it to `rank`; or this rank
+                                learnt that the chair `rank` gave it to it, again
+                                if others ask for it, too */
+    MOOT_EVENT_RERUN = 8,    /* it comes to this rank, because its chair is lost */
+    MOOT_EVENT_RUNNING = 16, /* its kernel starts on this rank */
+    MOOT_EVENT_DONE = 32,    /* its end is known here, and `rank` ran it; told after its
+                                SPAWNED, if it has one */
+    MOOT_EVENT_FAILED = 64,  /* likewise, or a wait for it cannot end well */
+    MOOT_EVENT_CANCELLED = 128
+};
+
+typedef struct moot_event {
+    enum moot_event_kind kind;
+    uint64_t sequence;  /* counts the events of this rank, from 1 */
+    moot_duration when; /* since moot_open */
+    moot_hash hash;
+    int rank;        /* as the kind says, or -1 */
+    int status;      /* of an end: MOOT_OK or the error */
+    const char *why; /* VOTED: the evidence, as in moot_task_info; FAILED and CANCELLED:
+                        the chain of causes; else "" */
+    const char *kernel, *label, *site; /* as far as known, else "" */
+} moot_event;
+
+typedef struct moot_watch {
+    size_t size;              /* sizeof(moot_watch), or 0 */
+    uint32_t kinds;           /* enum moot_event_kind, added up; 0: all */
+    const char *label_prefix; /* NULL: any task; copied */
+    void (*fn)(void *user, const moot_event *event);
+    void *user;
+} moot_watch;
+
+typedef struct moot_watch_id {
+    uint64_t id;
+} moot_watch_id;
+
+/* From now on calls `fn` for every such event of this rank, in their order and one at a
+ * time, soon after: on a thread that was in moot when it happened, with no lock held,
+ * the event and its strings good during the call.  It should be short, for that thread
+ * has work to do.  It may look and cancel.  Refused there with STATE are a spawn, a
+ * wait and moot_close(), and what belongs to a thread: queues, groups, scopes, parking.
+ * Errors: INVALID, LIMIT (more than 64), NO_MEMORY. */
+MOOT_API int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out);
+/* Once it returns `fn` is not called any more; inside `fn` itself it returns at once.
+ * moot_close() ends watches, too, after their last events.  STALE, INVALID. */
+MOOT_API int moot_watch_remove(moot *m, moot_watch_id id);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

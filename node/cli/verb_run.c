@@ -1,0 +1,574 @@
+/* verb_run.c - `moot run`: starts an SPMD program, and says how it went.
+ *
+ * The verdict comes from the ranks.  A launcher's exit status does not tell whether
+ * every rank ended well (Open MPI 4.1 with recovery returns 0 whatever died), so each
+ * rank leaves a sheet of figures when it closes its moot, and the process that waits
+ * for it (rank.c) leaves how it ended; outcome.c reads what that means.
+ *
+ * The launcher is told to let the others go on when a rank dies.  That must not keep a
+ * job alive that cannot end: who fails outside a moot, before it opened one or after it
+ * closed it (but not because the others go on without it), is not missed by any moot,
+ * but may well be waited for.  Then the job is ended, as the launcher would.
+ */
+#include "node/cli/cli.h"
+#include "node/cli/run_line.h"
+#include "node/config/knobs.h"
+#include "node/faults/faults.h"
+#include "node/launch/launch.h"
+#include "node/launch/outcome.h"
+#include "node/tools/sheet.h"
+#include "node/tools/state.h"
+#include "proto/limits.h"
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { SETTINGS_MAX = 32, WORDS_MAX = 256, PATIENCE_LOOKS = 25 };
+
+struct job {
+    int ranks;
+    const char *ranks_word;                 /* as it was written */
+    const char *settings[SETTINGS_MAX + 1]; /* "MOOT_NAME=value", NULL-terminated */
+    int setting_count;
+    char **program; /* and its arguments, NULL-terminated */
+    struct knobs knobs;
+    char path[LAUNCH_PATH_BYTES];
+    const char *faults; /* the plan's text; NULL: none was given here */
+    const char *trace;  /* the folder for records; likewise */
+    struct plan *plan;  /* NULL: none */
+    char self[LAUNCH_PATH_BYTES];
+    char directory[KNOB_TEXT_BYTES]; /* our own: where the ends go */
+    char sheets[KNOB_TEXT_BYTES];    /* where the sheets go */
+    int hopeless_looks;
+    size_t culprit; /* because of whom it was ended; OUTCOME_NOBODY: it was not */
+    bool no_progress, launched;
+    struct run_line *line; /* NULL: none */
+};
+
+/* --- The command line ------------------------------------------------------------- */
+
+/* Takes the option at argv[*i], and its value, which may stand in the next word. */
+static int option_parse(int argc, char **argv, int *i, struct job *job)
+{
+    static const char *const names[] = {"-n", "--faults", "--trace"};
+    enum { RANKS, FAULTS, TRACE, NAMES };
+    const char **const words[] = {&job->ranks_word, &job->faults, &job->trace};
+    const char *option = argv[*i], *value = NULL;
+    int name = 0, status = CLI_OK;
+    if (strcmp(option, "--no-progress") == 0) {
+        job->no_progress = true;
+        return CLI_OK;
+    }
+    while (name < NAMES && !(value = cli_option(argc, argv, i, names[name]))) {
+        name++;
+    }
+    if (!value) {
+        return cli_no_option(&verb_run, option);
+    }
+    if (name == TRACE && *value == '\0') {
+        return cli_usage(&verb_run, "--trace names no folder");
+    }
+    if (name == FAULTS && *value == '\0' && *i + 1 == argc) {
+        return cli_usage(&verb_run, "--faults lacks its plan");
+    }
+    if (name == RANKS) {
+        status = cli_ranks_read(&verb_run, value, 1, &job->ranks);
+    }
+    if (status == CLI_OK) {
+        status = cli_once(&verb_run, names[name], *words[name], value);
+    }
+    *words[name] = value;
+    return status;
+}
+
+/* Takes options and settings off the front; the rest is the program. */
+static int arguments_parse(int argc, char **argv, struct job *job)
+{
+    bool ended = false; /* by --: what follows may begin with a dash */
+    int i = 1;
+    for (; i < argc && argv[i][0] == '-' && !ended; i++) {
+        ended = strcmp(argv[i], "--") == 0;
+        if (ended) {
+            continue;
+        }
+        const int status = option_parse(argc, argv, &i, job);
+        if (status != CLI_OK) {
+            return status;
+        }
+    }
+    const int status = cli_settings_count(&verb_run, argc, argv, i, ended, SETTINGS_MAX,
+                                          &job->setting_count);
+    if (status != CLI_OK) {
+        return status;
+    }
+    for (int setting = 0; setting < job->setting_count; setting++) {
+        job->settings[setting] = argv[i++];
+    }
+    if (job->ranks == 0) {
+        return cli_usage(&verb_run, "how many ranks?  -n N is missing%s%s",
+                         i < argc ? " before " : "", i < argc ? argv[i] : "");
+    }
+    if (i == argc && argv[argc - 1] == job->trace) {
+        return cli_usage(&verb_run, "which program?  %s is the folder of --trace",
+                         job->trace);
+    }
+    if (i == argc) {
+        return cli_usage(&verb_run, "which program?");
+    }
+    job->program = argv + i;
+    return CLI_OK;
+}
+
+/* --- The launcher's command line -------------------------------------------------- */
+
+struct words {
+    char *items[WORDS_MAX + 1];
+    int count;
+    bool full;
+};
+
+static void word_add(struct words *words, const char *word)
+{
+    if (words->count == WORDS_MAX) {
+        words->full = true;
+    } else { /* execv's argv is not written to: the cast drops const for its prototype
+              */
+        words->items[words->count++] = (char *)(uintptr_t)word;
+    }
+}
+
+/* A batch system has said how many ranks go where. */
+static bool is_allocated(void)
+{
+    static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
+                                        "PE_HOSTFILE", "COBALT_JOBID"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (getenv(names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Names of the MOOT_* variables, for -x; they stay valid until the environment changes.
+ */
+static void variables_add(struct words *words)
+{
+    static char names[WORDS_MAX][48];
+    int count = 0;
+    for (char **v = environ; *v && count < WORDS_MAX / 4; v++) {
+        const size_t length = strcspn(*v, "=");
+        if (strncmp(*v, "MOOT_", 5) != 0 || length >= sizeof(names[0])) {
+            continue;
+        }
+        snprintf(names[count], sizeof(names[count]), "%.*s", (int)length, *v);
+        word_add(words, "-x"); /* Open MPI hands only its own to other hosts */
+        word_add(words, names[count++]);
+    }
+}
+
+static void open_mpi_add(struct words *words, const struct launcher *launcher,
+                         const struct job *job)
+{
+    const int cores = cores_count();
+    if (geteuid() == 0) {
+        word_add(words, "--allow-run-as-root");
+    }
+    if (job->ranks > cores && !is_allocated()) {
+        fprintf(stderr, "moot: %d ranks share %d core%s\n", job->ranks, cores,
+                cores == 1 ? "" : "s");
+        if (launcher->open_mpi < 5) {
+            word_add(words, "--oversubscribe");
+        } else {
+            word_add(words, "--map-by");
+            word_add(words, ":OVERSUBSCRIBE");
+        }
+    }
+    if (launcher->open_mpi < 5) {
+        word_add(words, "--enable-recovery");
+    }
+    if (job->knobs.threads > 0) { /* or all threads of a rank get one core */
+        word_add(words, "--bind-to");
+        word_add(words, "none");
+    }
+    variables_add(words);
+}
+
+/* A rank failed where no moot misses it, and the others had time to end as well. */
+static bool is_hopeless(void *context)
+{
+    struct job *job = context;
+    struct outcome outcome;
+    size_t culprit = OUTCOME_NOBODY;
+    if (outcome_read(job->directory, job->sheets, (size_t)job->ranks, &outcome)) {
+        culprit = outcome_culprit(&outcome);
+    }
+    const bool hopeless =
+        culprit != OUTCOME_NOBODY && ++job->hopeless_looks >= PATIENCE_LOOKS;
+    if (hopeless) {
+        job->culprit = culprit;
+        run_line_erase(job->line);
+        outcome_tell_culprit(&outcome, culprit, stderr);
+    }
+    outcome_release(&outcome);
+    return hopeless;
+}
+
+static void job_become(void *context)
+{
+    const struct job *job = context;
+    run_line_redirect(job->line);
+}
+
+static void job_pause(void *context, int pause_ms)
+{
+    struct job *job = context;
+    run_line_pause(job->line, pause_ms);
+}
+
+static int job_watch(struct job *job, char **argv)
+{
+    static const struct launch_watch watch = {is_hopeless, job_become, job_pause};
+    if (!job->no_progress && run_line_fits()) {
+        job->line = run_line_new(job->sheets, job->ranks);
+    }
+    job->launched = true;
+    const int status = launch(argv, &watch, job);
+    run_line_free(job->line);
+    job->line = NULL;
+    return status;
+}
+
+static int job_launch(struct job *job)
+{
+    struct launcher launcher;
+    struct words words = {.count = 0};
+    char ranks[16];
+    if (!launcher_find(&launcher)) {
+        cli_complain(&verb_run, "there is no mpirun and no mpiexec in PATH");
+        return CLI_NOT_FOUND;
+    }
+    snprintf(ranks, sizeof(ranks), "%d", job->ranks);
+    word_add(&words, launcher.path);
+    word_add(&words, "-n");
+    word_add(&words, ranks);
+    if (launcher.open_mpi > 0) {
+        open_mpi_add(&words, &launcher, job);
+    }
+    word_add(&words, job->self);
+    word_add(&words, verb_rank.name);
+    word_add(&words, job->directory);
+    word_add(&words, job->path);
+    const int own = words.count;
+    int count = 0;
+    while (job->program[1 + count]) {
+        count++;
+    }
+    char **argv = calloc((size_t)(own + count) + 1, sizeof(*argv));
+    if (!argv || words.full) {
+        free(argv);
+        cli_complain(&verb_run, "out of room for the launcher's command line");
+        return CLI_FAILED;
+    }
+    memcpy(argv, words.items, (size_t)own * sizeof(*argv));
+    memcpy(argv + own, job->program + 1, (size_t)count * sizeof(*argv));
+    const int status = job_watch(job, argv);
+    free(argv);
+    return status;
+}
+
+/* --- The job ---------------------------------------------------------------------- */
+
+/* A folder of our own for the ends; the sheets go where MOOT_SUMMARY says, or there. */
+static bool directory_make(struct job *job)
+{
+    const char *temporary = getenv("TMPDIR");
+    const int used =
+        snprintf(job->directory, sizeof(job->directory), "%s/moot-run-XXXXXX",
+                 temporary && *temporary ? temporary : "/tmp");
+    if (used >= (int)sizeof(job->directory)) {
+        errno = ENAMETOOLONG;
+    } else if (mkdtemp(job->directory)) {
+        snprintf(job->sheets, sizeof(job->sheets), "%s",
+                 *job->knobs.summary ? job->knobs.summary : job->directory);
+        return setenv("MOOT_SUMMARY", job->sheets, 1) == 0;
+    }
+    *job->directory = '\0'; /* what is cut may name another folder: not to be emptied */
+    return false;
+}
+
+static void directory_remove(const struct job *job)
+{
+    DIR *dir = opendir(job->directory);
+    if (!dir) {
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            unlinkat(dirfd(dir), entry->d_name, 0);
+        }
+    }
+    closedir(dir);
+    rmdir(job->directory);
+}
+
+/* The ranks may work elsewhere: the folder is made here, and they get its whole name.
+ */
+static bool trace_export(const struct job *job)
+{
+    char path[LAUNCH_PATH_BYTES];
+    struct stat about;
+    if ((mkdir(job->trace, 0777) == 0 || errno == EEXIST) &&
+        stat(job->trace, &about) == 0 && realpath(job->trace, path)) {
+        if (S_ISDIR(about.st_mode) && strlen(path) < KNOB_TEXT_BYTES) {
+            return setenv("MOOT_TRACE", path, 1) == 0;
+        }
+        errno = S_ISDIR(about.st_mode) ? ENAMETOOLONG : ENOTDIR;
+    }
+    cli_complain(&verb_run, "%s: %s", job->trace, strerror(errno));
+    return false;
+}
+
+/* "; the launcher's status is 137 (signal 9, Killed)": with recovery, 0 says nothing.
+ */
+static void launcher_tell(const char *before, int status)
+{
+    const int number = status > CLI_SIGNAL ? status - CLI_SIGNAL : 0;
+    fprintf(stderr, "moot: %s", before);
+    if (status != CLI_OK) {
+        fprintf(stderr, "; the launcher's status is %d", status);
+    }
+    if (number > 0 && number < NSIG) {
+        fprintf(stderr, " (signal %d, %s)", number, strsignal(number));
+    }
+    fputc('\n', stderr);
+}
+
+/* The status of the whole: what the ranks say, else the launcher's. */
+static int outcome_judge(const struct job *job, const struct outcome *outcome,
+                         const struct sheets *sheets, int status)
+{
+    if (status != CLI_OK && launch_signal() != 0) {
+        fprintf(stderr, "moot: ended by signal %d (%s)\n", launch_signal(),
+                strsignal(launch_signal()));
+    } else if (sheets->count == 0) {
+        launcher_tell("no rank closed a moot", status);
+    }
+    if (sheets->count > 0) {
+        sheets_print(sheets, stderr);
+    }
+    const int told = outcome_tell(outcome, sheets, job->culprit, stderr);
+    const bool struck =
+        job->plan == NULL || outcome_tell_faults(outcome, job->plan, stderr);
+    const bool ended_well = told == CLI_OK && status == CLI_OK;
+    if (told == CLI_OK && status != CLI_OK && launch_signal() == 0) {
+        launcher_tell("no rank complains", status);
+    }
+    if (!ended_well && launch_signal() != 0) {
+        return CLI_SIGNAL +
+               launch_signal(); /* the ranks had another from the launcher */
+    }
+    if (told != CLI_OK) { /* of a launcher that was not started nobody tells */
+        return status == CLI_NOT_FOUND && sheets->count == 0 ? status : told;
+    }
+    return status == CLI_OK && !struck ? CLI_UNTESTED : status;
+}
+
+static int job_judge(const struct job *job, int status)
+{
+    struct sheets sheets = {0};
+    struct outcome outcome;
+    if (outcome_read(job->directory, job->sheets, (size_t)job->ranks, &outcome) &&
+        sheets_read(job->sheets, &sheets)) {
+        status = outcome_judge(job, &outcome, &sheets, status);
+    } else {
+        cli_complain(&verb_run, "out of memory for the summary");
+        status = status ? status : CLI_FAILED;
+    }
+    sheets_release(&sheets);
+    outcome_release(&outcome);
+    return status;
+}
+
+/* Where the plan stands that is wrong, if not right here. */
+static void faults_tell_origin(const struct job *job)
+{
+    char origin[LAUNCH_PATH_BYTES];
+    if (!job->faults) {
+        cli_complain(&verb_run, "the plan is MOOT_FAULTS (%s):",
+                     knobs_origin(&job->knobs, KNOB_FAULTS, origin, sizeof(origin)));
+    }
+}
+
+/* Reads the plan and hands it to the ranks; CLI_USAGE, with the caret, if it is wrong.
+ */
+static int faults_take(struct job *job)
+{
+    struct plan_error error;
+    char shown[2048];
+    const char *text = job->faults ? job->faults : job->knobs.faults;
+    if (*text == '\0') {
+        return CLI_OK;
+    }
+    int code = plan_parse(text, &job->plan, &error);
+    if (code == MOOT_OK) {
+        code = plan_check_ranks(job->plan, (uint32_t)job->ranks, &error);
+    }
+    const bool sound = code == MOOT_OK; /* so that its means can be wrong alone */
+    if (sound && strlen(text) >= KNOB_TEXT_BYTES) {
+        cli_complain(&verb_run, "the plan has %zu bytes, and ranks take up to %d",
+                     strlen(text), KNOB_TEXT_BYTES - 1);
+        return CLI_USAGE;
+    }
+    if (sound && faults_check(text, shown, sizeof(shown)) == MOOT_OK) {
+        return setenv("MOOT_FAULTS", text, 1) == 0 ? CLI_OK : CLI_FAILED;
+    }
+    faults_tell_origin(job);
+    if (sound) {
+        cli_complain(&verb_run, "%s", shown);
+        return CLI_USAGE;
+    }
+    plan_error_format(text, &error, shown, sizeof(shown));
+    fputs(shown, stderr);
+    return CLI_USAGE;
+}
+
+/* Why there is no such program to be started. */
+static int program_refuse(const char *name)
+{
+    struct stat about;
+    const bool is_here = stat(name, &about) == 0;
+    if (is_here && S_ISDIR(about.st_mode)) {
+        cli_complain(&verb_run, "%s is a folder, and no program", name);
+    } else if (is_here && !strchr(name, '/') && access(name, X_OK) == 0) {
+        cli_complain(&verb_run,
+                     "there is no program %s in PATH or among the examples; the one "
+                     "in this folder is ./%s",
+                     name, name);
+    } else if (is_here) {
+        cli_complain(&verb_run, "%s is there, but is no executable file", name);
+    } else {
+        cli_complain(&verb_run, "there is no program %s%s", name,
+                     strchr(name, '=') ? "; settings begin with MOOT_" : "");
+    }
+    return CLI_NOT_FOUND;
+}
+
+/* An option is stronger than the same knob in the environment or in a file, and says
+ * so.  As a setting of this command it is another word of the same speaker: false. */
+static bool given_once(const struct job *job, const char *option, const char *value,
+                       enum knob knob)
+{
+    char told[KNOB_TEXT_BYTES], origin[LAUNCH_PATH_BYTES];
+    knobs_format(&job->knobs, knob, told, sizeof(told));
+    if (!value || *told == '\0' || strcmp(value, told) == 0) {
+        return true;
+    }
+    if (job->knobs.origins[knob].source == KNOB_FROM_OPTIONS) {
+        cli_usage(&verb_run, "%s %s and %s=%s are not the same: give one of them",
+                  option, value, knob_table[knob].name, told);
+        return false;
+    }
+    fprintf(stderr, "moot: %s %s is used, not %s=%s (%s)\n", option, value,
+            knob_table[knob].name, told,
+            knobs_origin(&job->knobs, knob, origin, sizeof(origin)));
+    return true;
+}
+
+/* What must be known before anything is started. */
+static int job_prepare(struct job *job)
+{
+    const ssize_t length = readlink("/proc/self/exe", job->self, sizeof(job->self) - 1);
+    char story[1500];
+    const int status = cli_knobs_load(&verb_run, job->settings, &job->knobs);
+    if (status != CLI_OK) {
+        return status;
+    }
+    if (knobs_agree(&job->knobs, true, story, sizeof(story)) != MOOT_OK) {
+        cli_complain(&verb_run, "%s", story);
+        return CLI_USAGE;
+    }
+    if (!given_once(job, "--trace", job->trace, KNOB_TRACE) ||
+        !given_once(job, "--faults", job->faults, KNOB_FAULTS)) {
+        return CLI_USAGE;
+    }
+    if (length <= 0 || !program_find(job->program[0], job->path)) {
+        return program_refuse(job->program[0]);
+    }
+    const char *flaw = program_flaw(job->path);
+    if (flaw) {
+        cli_complain(&verb_run, "%s cannot be started: it %s", job->path, flaw);
+        return CLI_NOT_FOUND;
+    }
+    if (job->trace && !trace_export(job)) {
+        return CLI_FAILED;
+    }
+    if (!directory_make(job)) {
+        cli_complain(&verb_run, "no folder for the summary: %s", strerror(errno));
+        return CLI_FAILED;
+    }
+    const int taken = faults_take(job);
+    if (taken == CLI_OK && !sheets_clear(job->sheets)) {
+        cli_complain(&verb_run, "MOOT_SUMMARY=%s: %s", job->sheets, strerror(errno));
+        return CLI_FAILED;
+    }
+    return taken;
+}
+
+static int run_run(int argc, char **argv)
+{
+    static struct job job = {.culprit = OUTCOME_NOBODY};
+    int status = arguments_parse(argc, argv, &job);
+    if (status != CLI_OK) {
+        return status;
+    }
+    status = job_prepare(&job);
+    if (status == CLI_OK) {
+        status = job_launch(&job);
+        if (job.launched) {
+            status = job_judge(&job, status);
+        }
+        if (strcmp(job.knobs.state, "off") != 0) {
+            state_sweep(job.knobs.state); /* a rank that was killed could not */
+        }
+    }
+    if (*job.directory) {
+        directory_remove(&job);
+    }
+    plan_free(job.plan);
+    return status;
+}
+
+const struct verb verb_run = {
+    .name = "run",
+    .line = "starts an SPMD program on N ranks and sums up its run",
+    .usage =
+        "run -n N [--faults PLAN] [--trace DIR] [--no-progress] [--] "
+        "[MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
+        "\n"
+        "Starts PROGRAM on N ranks with mpirun (or mpiexec) and the options that this\n"
+        "takes here.  A PROGRAM without a slash is looked for in PATH, beside this\n"
+        "command, and among the examples.  Then prints a summary on standard error.\n"
+        "MOOT_NAME=VALUE sets a knob for this run; `moot info` lists them.\n"
+        "--faults PLAN has the ranks kill, stop and cut off themselves as it says:\n"
+        "moot-fault-plan(7).  --trace DIR has each rank record what happens, for\n"
+        "`moot report` and `moot trace export`.\n"
+        "\n"
+        "On a terminal a line says meanwhile how far the tasks have come; "
+        "--no-progress\n"
+        "or the variable NO_PROGRESS keeps it away.\n"
+        "\n"
+        "Exit status: 0 if at least one rank ended well, and every other one did or\n"
+        "died or was voted out; else that of the first rank that failed (1 if it has\n"
+        "none); 2 if the command line, a knob or the plan is wrong; 3 if all went\n"
+        "well and a rule of the plan never struck; 127 if there is no such program, or "
+        "it\n"
+        "cannot be started; 128 plus its number if a signal ended the job.",
+    .run = run_run,
+};

@@ -1,0 +1,143 @@
+/* verb_state.c - `moot state`: what the ranks of a running job wait for.
+ *
+ * A rank on this host gathers what all say (node/service/status_socket.h); state_find.c asks it, and
+ * state_text.c and state_json.c write what it answers.
+ */
+#include "node/cli/cli.h"
+#include "node/config/knobs.h"
+#include "node/tools/state.h"
+#include "proto/moot_error.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct request {
+    const char *job; /* NULL: the only one */
+    bool json, watch;
+};
+
+static void text_print(const Moot__Picture *picture)
+{
+    struct text text = {0};
+    state_text(&text, picture);
+    printf("%s", text_get(&text));
+    text_release(&text);
+}
+
+/* "  moot state 3a18bb78  # tsp, 4 ranks, for 12.0 s" */
+static void job_print(const char *setting, const char *job)
+{
+    struct text text = {0};
+    Moot__Picture *picture = state_ask_one(setting, job);
+    text_add(&text, "  moot state %s", job);
+    for (size_t i = 0; picture && i < picture->n_seats; i++) {
+        const Moot__Account *account = picture->seats[i]->account;
+        if (!account || account->rank != picture->rank) {
+            continue;
+        }
+        text_add(&text, "  # ");
+        text_add_told(&text, account->program.data, account->program.len);
+        text_add(&text, ", %u rank%s, for ", account->size,
+                 account->size == 1 ? "" : "s");
+        text_add_duration(&text, account->open_ns);
+    }
+    fprintf(stderr, "%s\n", text_get(&text));
+    text_release(&text);
+    if (picture) {
+        moot__picture__free_unpacked(picture, NULL);
+    }
+}
+
+/* The job that is meant: a status. */
+static int job_choose(const char *setting, const char **job, char name[STATE_JOB_BYTES])
+{
+    static struct state_jobs jobs;
+    if (*job) {
+        return CLI_OK;
+    }
+    state_jobs_find(setting, &jobs);
+    if (jobs.count == 1) {
+        memcpy(name, jobs.names[0], STATE_JOB_BYTES);
+        *job = name;
+        return CLI_OK;
+    }
+    cli_complain(&verb_state,
+                 jobs.count == 0 ? "no job of yours runs on this host" : "which job?");
+    for (int i = 0; i < jobs.count; i++) {
+        job_print(setting, jobs.names[i]);
+    }
+    return CLI_FAILED;
+}
+
+static int state_print(const char *setting, const struct request *request)
+{
+    for (int shown = 0;; shown++) {
+        Moot__Picture *picture = state_ask(setting, request->job);
+        if (!picture && shown > 0) {
+            return CLI_OK; /* it has ended */
+        }
+        if (!picture) {
+            cli_complain(&verb_state, "no rank of job %s answers on this host",
+                         request->job);
+            return CLI_FAILED;
+        }
+        if (request->json) {
+            state_json(&picture->base);
+            putchar('\n');
+        } else {
+            if (request->watch && isatty(STDOUT_FILENO)) {
+                printf("\033[H\033[2J"); /* a new page */
+            }
+            text_print(picture);
+        }
+        moot__picture__free_unpacked(picture, NULL);
+        if (fflush(stdout) != 0 || !request->watch) {
+            return CLI_OK;
+        }
+        sleep(1);
+    }
+}
+
+static int state_run(int argc, char **argv)
+{
+    struct request request = {.job = NULL};
+    char story[1500] = "", name[STATE_JOB_BYTES];
+    struct knobs knobs;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            request.json = true;
+        } else if (strcmp(argv[i], "--watch") == 0) {
+            request.watch = true;
+        } else if (argv[i][0] == '-') {
+            return cli_no_option(&verb_state, argv[i]);
+        } else if (request.job) {
+            return cli_usage(&verb_state, "more than one job");
+        } else {
+            request.job = argv[i];
+        }
+    }
+    if (knobs_load(&knobs, NULL, story, sizeof(story)) != MOOT_OK) {
+        cli_complain(&verb_state, "%s", story);
+        return CLI_USAGE;
+    }
+    const int status = job_choose(knobs.state, &request.job, name);
+    return status == CLI_OK ? state_print(knobs.state, &request) : status;
+}
+
+const struct verb verb_state = {
+    .name = "state",
+    .line = "shows what the ranks of a running job wait for",
+    .usage =
+        "state [--json] [--watch] [JOB]\n"
+        "\n"
+        "Asks a rank on this host, which asks all others, and prints what they hang\n"
+        "on (see moot-stall(7)) and every timer's value.  JOB may be left out where\n"
+        "one alone runs.\n"
+        "\n"
+        "  --json   for programs: one object per picture, on one line\n"
+        "  --watch  once a second, until the job has ended\n"
+        "\n"
+        "Exit status: 0; 1 if no such job runs here, several do, or none of its\n"
+        "ranks answers; 2 if the command line or a knob is wrong.",
+    .run = state_run,
+};

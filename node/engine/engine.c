@@ -1,0 +1,346 @@
+/* engine.c - see engine.h. */
+#include "node/engine/engine.h"
+
+#include "hashing/base/hot.h"
+#include "node/engine/outbox.h"
+#include "node/engine/progress.h"
+#include "node/explain/report.h"
+#include "node/faults/faults.h"
+#include "node/members/members.h"
+#include "node/record/task_watch.h"
+#include "node/record/trace.h"
+#include "node/schedule/exec.h"
+#include "node/schedule/verify.h"
+#include "node/schedule/wait.h"
+#include "node/tasks/error_chain.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- The lock ------------------------------------------------------------------- */
+
+uint64_t engine_look_at_clock(struct moot *m)
+{
+    return m->now_ns = clock_look(&m->clock, m->now_ns);
+}
+
+void engine_lock(struct moot *m)
+{
+    pthread_mutex_lock(&m->bond->lock);
+    engine_look_at_clock(m);
+    unnamed_settle(m);
+}
+
+/* Releases the lock, and calls the report hook. */
+static void unlock_and_report(struct moot *m)
+{
+    struct text *reports = m->reports;
+    uint32_t count = m->report_count;
+    moot_report_fn hook = m->report;
+    void *user = m->report_user;
+    m->reports = NULL;
+    m->report_count = m->report_room = 0;
+    pthread_mutex_unlock(&m->bond->lock);
+    for (uint32_t i = 0; i < count; i++) {
+        hook(user, text_get(&reports[i]));
+        text_release(&reports[i]);
+    }
+    free(reports);
+}
+
+static void unlock(struct moot *m)
+{
+    if (m->report_count == 0) {
+        pthread_mutex_unlock(&m->bond->lock);
+    } else {
+        unlock_and_report(m);
+    }
+}
+
+void engine_unlock(struct moot *m)
+{
+    observe_tell(m);
+    unlock(m);
+}
+
+HOT struct lane *engine_enter_untimed(struct moot *m)
+{
+    __atomic_add_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
+    struct lane *lane = lane_of_thread(m->bond);
+    if (lane == NULL) {
+        __atomic_sub_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
+        return NULL;
+    }
+    pthread_mutex_lock(&m->bond->lock);
+    return lane;
+}
+
+HOT struct lane *engine_enter_unsettled(struct moot *m)
+{
+    struct lane *lane = engine_enter_untimed(m);
+    if (lane != NULL) {
+        lane->seen_ns = engine_look_at_clock(m);
+    }
+    return lane;
+}
+
+struct lane *engine_enter(struct moot *m)
+{
+    struct lane *lane = engine_enter_unsettled(m);
+    if (lane != NULL) {
+        unnamed_end_for_call(m);
+    }
+    return lane;
+}
+
+/* The program's functions are called while this thread counts as a caller: what they
+ * were given may be gone once the context is closed. */
+COLD static void tell_as_caller(struct moot *m)
+{
+    observe_tell(m);
+    while (m->report_count > 0) {
+        unlock_and_report(m);
+        pthread_mutex_lock(&m->bond->lock);
+    }
+}
+
+void engine_leave(struct moot *m)
+{
+    if (m->observe != NULL || m->report_count > 0) {
+        tell_as_caller(m);
+    }
+    /* Under the lock: who closes frees `m` once it sees no callers, and looks under it.
+     */
+    __atomic_sub_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
+    pthread_mutex_unlock(&m->bond->lock);
+}
+
+/* --- Carrying outputs out ------------------------------------------------------- */
+
+static uint32_t rank_of_uid(const struct moot *m, uint64_t uid)
+{
+    uint32_t rank = 0;
+    while (rank < m->group.size && m->group.uids[rank] != uid) {
+        rank++;
+    }
+    return rank;
+}
+
+static void carry_result(struct moot *m, const struct core_output *output)
+{
+    const struct message_result *result = &output->u.result;
+    struct task *task = output->user;
+    if (task == NULL) {
+        task = task_enter(m, &output->hash);
+    }
+    if (task == NULL) {
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for an accepted result");
+        return;
+    }
+    task->known = true;
+    task->status = result->status;
+    m->any_failed |= result->status != MOOT_OK;
+    task->size = result->size;
+    if (result->data != RESULT_BARE) {
+        payload_drop(task->payload);
+        task->payload = m->incoming;
+        m->incoming = NULL;
+    }
+    observe_end(m, task);
+    if (result->digest != 0) {
+        verify_result(m, task, rank_of_uid(m, result->owner_uid), result->digest);
+    }
+    m->counts.results_received++; /* the arguments stay: it may have to run again */
+}
+
+static void carry_send(struct moot *m, const struct core_output *output)
+{
+    const struct message *message = &output->u.send.message;
+    if (message->type == MESSAGE_HEARTBEAT) {
+        trace_suspects(m, message->u.heartbeat.suspects);
+    }
+    if (members_may_send(m, output->u.send.to, message->type)) {
+        outbox_add(m, output->u.send.to, message, output->user);
+    }
+}
+
+/* What few steps say. */
+COLD static void carry_seldom(struct moot *m, const struct core_output *output)
+{
+    struct task *task = output->user;
+    switch (output->type) {
+    case CORE_OUT_SEND: /* carry_one() */
+    case CORE_OUT_RUN:
+    case CORE_OUT_RESULT:
+    case CORE_OUT_DONE:
+    case CORE_OUT_FORGET:
+    case CORE_OUT_REFUSE: /* no transport brings a JOIN yet */
+        break;
+    case CORE_OUT_CANCEL:
+        exec_cancel(m, task, output->u.cancel.by);
+        break;
+    case CORE_OUT_VERDICT:
+        wait_task_verdict(m, task != NULL ? task : task_enter(m, &output->hash),
+                          output->u.verdict.code, output->u.verdict.chain,
+                          output->u.verdict.chain_count);
+        break;
+    case CORE_OUT_DIVERGED:
+        report_divergence(m, &output->u.diverged);
+        break;
+    case CORE_OUT_VIEW:
+        members_carry_view(m, output->u.view.epoch, output->u.view.members);
+        break;
+    case CORE_OUT_QUORUM:
+        members_carry_quorum(m, output->u.quorum.have);
+        break;
+    case CORE_OUT_FENCED:
+        members_carry_fenced(m, output->u.fenced.code);
+        break;
+    case CORE_OUT_LEFT:
+    case CORE_OUT_ADJOURN:
+        m->adjourned = true;
+        progress_wake(m);
+        break;
+    case CORE_OUT_NOTE:
+        trace_note(m, output);
+        observe_note(m, output);
+        faults_at_point(m, output->u.note.point);
+        break;
+    }
+}
+
+static void carry_one(struct moot *m, const struct core_output *output)
+{
+    struct task *task = output->user;
+    if (output->type == CORE_OUT_SEND) {
+        carry_send(m, output);
+    } else if (output->type == CORE_OUT_RUN) {
+        exec_take(m, task, output->u.run.code, output->u.run.by, output->u.run.seen);
+    } else if (output->type == CORE_OUT_RESULT) {
+        carry_result(m, output);
+    } else if (output->type == CORE_OUT_DONE) {
+        wait_task_done(m, task != NULL ? task : task_enter(m, &output->hash));
+    } else if (output->type == CORE_OUT_FORGET) {
+        task_forget_all(m, output->u.forget.users, output->u.forget.count);
+    } else {
+        carry_seldom(m, output);
+    }
+}
+
+HOT static int step_one(struct moot *m, const struct core_event *event)
+{
+    struct core_outputs outputs;
+    int error = core_step(m->core, event, m->now_ns, &outputs);
+    m->hurried |= error != MOOT_OK || outputs.hurried;
+    bool spawns = event->type == CORE_EV_REGISTER || event->type == CORE_EV_PRUNED;
+    if (error == MOOT_ERR_NO_MEMORY && !spawns) {
+        engine_fail_all(m, error, "no memory for the protocol's state");
+    }
+    for (size_t i = 0; error == MOOT_OK && i < outputs.count; i++) {
+        carry_one(m, &outputs.items[i]);
+    }
+    return error;
+}
+
+/* --- Steps ---------------------------------------------------------------------- */
+
+HOT static void step_later(struct moot *m, const struct later *later)
+{
+    struct core_event event; /* the rest of it is of others */
+    event.type = later->type;
+    event.hash = later->hash;
+    event.entry = later->entry;
+    if (later->type == CORE_EV_DONE) {
+        event.u.done.status = later->status;
+        event.u.done.size = later->size;
+    } else if (later->type == CORE_EV_UNNEED) {
+        event.u.need.want = later->want;
+        event.u.need.lane = later->lane;
+        event.u.need.by_task = false;
+    } else if (later->type == CORE_EV_LANE) {
+        event.u.lane.lane = later->lane;
+        event.u.lane.state = later->state;
+    } else { /* a TASK_WAIT that comes later is the end of one */
+        event.u.task_wait.waiting = false;
+    }
+    int error = step_one(m, &event);
+    assert(error == MOOT_OK || error == MOOT_ERR_NO_MEMORY);
+    (void)error;
+}
+
+HOT static void step_laters(struct moot *m)
+{
+    while (m->later_first < m->later_count) {
+        struct later later = m->laters[m->later_first++];
+        step_later(m, &later);
+    }
+    m->later_first = m->later_count = 0;
+}
+
+int engine_step(struct moot *m, const struct core_event *event)
+{
+    assert(!m->stepping);
+    if (event->type != CORE_EV_REGISTER && event->type != CORE_EV_PRUNED) {
+        unnamed_settle(m);
+    }
+    m->stepping = true;
+    int error = step_one(m, event);
+    step_laters(m);
+    m->stepping = false;
+    return error;
+}
+
+HOT void engine_later(struct moot *m, const struct later *later)
+{
+    if (!m->stepping) {
+        unnamed_settle(m);
+        m->stepping = true;
+        step_later(m, later);
+        step_laters(m);
+        m->stepping = false;
+        return;
+    }
+    if (m->later_count == m->later_room) {
+        size_t room = m->later_room ? m->later_room * 2 : 64;
+        struct later *grown = realloc(m->laters, room * sizeof(*grown));
+        if (grown == NULL) {
+            engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for an event");
+            return;
+        }
+        m->laters = grown;
+        m->later_room = room;
+    }
+    m->laters[m->later_count++] = *later;
+}
+
+__attribute__((format(printf, 3, 0))) static void fail(struct moot *m, int code,
+                                                       const char *format, va_list args)
+{
+    m->fatal = code;
+    m->end_count++;
+    text_add_args(&m->fatal_story, format, args);
+    trace_fatal(m);
+    progress_wake(m);
+}
+
+void engine_fail(struct moot *m, int code, const char *format, ...)
+{
+    if (m->fatal == 0) {
+        va_list args;
+        va_start(args, format);
+        fail(m, code, format, args);
+        va_end(args);
+    }
+}
+
+void engine_fail_all(struct moot *m, int code, const char *format, ...)
+{
+    if (m->fatal == 0) {
+        va_list args;
+        va_start(args, format);
+        fail(m, code, format, args);
+        va_end(args);
+        outbox_tell_end(m, code);
+    }
+}

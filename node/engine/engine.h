@@ -1,0 +1,43 @@
+/* engine.h - the lock, the steps of the core, and what the core's outputs do.
+ *
+ * A public call is engine_enter .. engine_leave.  Inside, engine_step gives the core an
+ * event, carries the outputs out in their order, and then steps the events that arose
+ * meanwhile (engine_later), until none is left.  Nobody else calls core_step.
+ */
+#ifndef NODE_ENGINE_ENGINE_H
+#define NODE_ENGINE_ENGINE_H
+
+#include "node/engine/context.h"
+
+/* Takes the lock for a public call; NULL without memory, and then it is not held. */
+struct lane *engine_enter(struct moot *m);
+/* The same, but tasks that are unnamed (unnamed.h) stay so. */
+struct lane *engine_enter_unsettled(struct moot *m);
+/* And what the time is stays as it was. */
+struct lane *engine_enter_untimed(struct moot *m);
+/* Calls watches and the report hook with what was queued, and releases it. */
+void engine_leave(struct moot *m);
+/* The same for the library's own threads and around kernels and sleeps; the report hook
+ * is called behind the release. */
+void engine_lock(struct moot *m);
+void engine_unlock(struct moot *m);
+
+/* What m->now_ns is from now on. */
+uint64_t engine_look_at_clock(struct moot *m);
+
+/* The core's answer to this event; what arises from it is carried out before it
+ * returns.
+ */
+int engine_step(struct moot *m, const struct core_event *event);
+/* An event for after the present step; at once if there is none. */
+void engine_later(struct moot *m, const struct later *later);
+
+/* Ends every wait and spawn of this rank with `code`; the first one stays. */
+void engine_fail(struct moot *m, int code, const char *format, ...)
+    __attribute__((cold, format(printf, 3, 4)));
+
+/* The same for every rank: peers are told, so that none waits for this one. */
+void engine_fail_all(struct moot *m, int code, const char *format, ...)
+    __attribute__((cold, format(printf, 3, 4)));
+
+#endif

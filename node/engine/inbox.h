@@ -1,0 +1,31 @@
+/* inbox.h - what comes in: frames to decode, large results to receive.
+ *
+ * The transport hands arrivals over inside its poll; they are only listed there and
+ * taken one by one afterwards, so that nothing re-enters the transport.
+ *
+ * Nothing that comes in is trusted: a frame that does not decode, is not for this rank,
+ * or is not from whom the wire says it is, is counted, reported once per peer, and
+ * dropped.  A BULK result is told to the core when its bytes are complete.  If there is
+ * no memory for them, they are received into a scratch mapping that keeps nothing, and
+ * the core is told of a result that failed with NO_MEMORY: the transfer is matched, the
+ * wait ends.
+ *
+ * A MOTION that carries a portable spec is adopted first if the core wants it and this
+ * rank knows the kernel.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_ENGINE_INBOX_H
+#define NODE_ENGINE_INBOX_H
+
+#include "node/engine/context.h"
+
+struct inbox *inbox_new(const struct transport_group *group); /* NULL without memory */
+/* After the transport is freed, which has said whether the wire is `quiet`: if not,
+ * buffers of large results that were on their way stay. */
+void inbox_free(struct inbox *inbox, bool quiet);
+
+/* Polls the transport and takes what arrived; returns whether anything did. */
+bool inbox_poll(struct moot *m);
+
+#endif

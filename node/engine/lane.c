@@ -1,0 +1,327 @@
+/* lane.c - see lane.h. */
+#include "node/engine/lane.h"
+
+#include "hashing/base/hot.h"
+#include "node/compose/group.h"
+#include "node/compose/queue.h"
+#include "node/engine/context.h"
+#include "node/engine/engine.h"
+#include "node/engine/lane_scope.h"
+#include "node/schedule/exec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a thread has: its lanes in all contexts, and the error of its last moot_open. */
+struct thread {
+    struct lane *lanes;
+    struct text error;
+};
+
+static pthread_key_t thread_key;
+static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
+static bool thread_key_made;
+
+/* The lane that this thread used last: most threads have one, and each call needs it.
+ * A kernel may go on on another thread, so no function that lets go of the lock may
+ * keep the place of this in a register: lane_of_thread() is never inlined.  Eight bytes
+ * of what the loader sets aside for libraries that come late: no call finds them. */
+static _Thread_local struct lane *latest __attribute__((tls_model("initial-exec")));
+
+/* --- Bonds ---------------------------------------------------------------------- */
+
+struct bond *bond_new(struct moot *m)
+{
+    struct bond *bond = calloc(1, sizeof(*bond));
+    if (bond == NULL) {
+        return NULL;
+    }
+    if (pthread_mutex_init(&bond->lock, NULL) != 0) {
+        free(bond);
+        return NULL;
+    }
+    bond->m = m;
+    bond->references = 1;
+    return bond;
+}
+
+void bond_drop(struct bond *bond)
+{
+    if (bond != NULL &&
+        __atomic_sub_fetch(&bond->references, 1, __ATOMIC_ACQ_REL) == 0) {
+        pthread_mutex_destroy(&bond->lock);
+        free(bond);
+    }
+}
+
+/* --- Threads -------------------------------------------------------------------- */
+
+static void lane_unlink(struct moot *m, struct lane *lane)
+{
+    if (lane->prev != NULL) {
+        lane->prev->next = lane->next;
+    } else {
+        m->lanes = lane->next;
+    }
+    if (lane->next != NULL) {
+        lane->next->prev = lane->prev;
+    }
+    lane->prev = lane->next = NULL;
+}
+
+/* The thread ends while the context goes on. */
+static void lane_end(struct moot *m, struct lane *lane)
+{
+    unnamed_end(m);
+    queue_abandon(m, lane);
+    groups_abandon(m, lane);
+    scope_close_all(m, lane);
+    if (lane->number != LANE_NO_NUMBER) {
+        lane_set_state(m, lane, CORE_LANE_ENDED);
+        m->lane_numbers[lane->number] = 0;
+    }
+    exec_forget_lane(m, lane);
+    lane_unlink(m, lane);
+}
+
+/* By its own thread. */
+static void lane_free(struct lane *lane)
+{
+    latest = latest == lane ? NULL : latest;
+    struct bond *bond = lane->bond;
+    pthread_mutex_lock(&bond->lock);
+    if (bond->m != NULL) {
+        struct moot *m = bond->m;
+        __atomic_add_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
+        lane_end(m, lane);
+        engine_leave(m);
+    } else {
+        pthread_mutex_unlock(&bond->lock);
+    }
+    bond_drop(bond);
+    text_release(&lane->error);
+    free(lane->hashes);
+    free(lane->inputs);
+    free(lane->entries);
+    free(lane);
+}
+
+static void thread_end(void *argument)
+{
+    struct thread *thread = argument;
+    while (thread->lanes != NULL) {
+        struct lane *next = thread->lanes->next_of_thread;
+        lane_free(thread->lanes);
+        thread->lanes = next;
+    }
+    text_release(&thread->error);
+    free(thread);
+}
+
+static void make_key(void)
+{
+    thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
+}
+
+/* NULL without memory, or if `make` is false and there is none. */
+static struct thread *this_thread(bool make)
+{
+    pthread_once(&thread_key_once, make_key);
+    if (!thread_key_made) {
+        return NULL;
+    }
+    struct thread *thread = pthread_getspecific(thread_key);
+    if (thread == NULL && make) {
+        thread = calloc(1, sizeof(*thread));
+        if (thread != NULL && pthread_setspecific(thread_key, thread) != 0) {
+            free(thread);
+            thread = NULL;
+        }
+    }
+    return thread;
+}
+
+/* Lanes of contexts that have closed go when the thread joins another. */
+static void forget_closed(struct thread *thread)
+{
+    for (struct lane **link = &thread->lanes; *link != NULL;) {
+        struct lane *lane = *link;
+        pthread_mutex_lock(&lane->bond->lock);
+        bool closed = lane->bond->m == NULL;
+        pthread_mutex_unlock(&lane->bond->lock);
+        if (closed) {
+            *link = lane->next_of_thread;
+            lane_free(lane);
+        } else {
+            link = &lane->next_of_thread;
+        }
+    }
+}
+
+static struct lane *lane_make(struct thread *thread, struct bond *bond)
+{
+    struct lane *lane = calloc(1, sizeof(*lane));
+    if (lane == NULL) {
+        return NULL;
+    }
+    forget_closed(thread);
+    lane->bond = bond;
+    lane->number = LANE_NO_NUMBER;
+    lane->state = CORE_LANE_RUNNING;
+    lane->next_of_thread = thread->lanes;
+    thread->lanes = lane;
+    __atomic_add_fetch(&bond->references, 1, __ATOMIC_ACQ_REL);
+    pthread_mutex_lock(&bond->lock);
+    lane->next = bond->m->lanes;
+    if (lane->next != NULL) {
+        lane->next->prev = lane;
+    }
+    bond->m->lanes = lane;
+    pthread_mutex_unlock(&bond->lock);
+    return lane;
+}
+
+struct lane *lane_look(const struct bond *bond)
+{
+    const struct thread *thread = this_thread(false);
+    struct lane *lane = thread != NULL ? thread->lanes : NULL;
+    while (lane != NULL && lane->bond != bond) {
+        lane = lane->next_of_thread;
+    }
+    return lane;
+}
+
+struct lane *lane_now(const struct moot *m, struct lane *lane)
+{
+    struct lane *now = lane_look(m->bond);
+    return now != NULL ? now : lane;
+}
+
+HOT __attribute__((noinline)) struct lane *lane_of_thread(struct bond *bond)
+{
+    if (latest != NULL && latest->bond == bond) {
+        return latest;
+    }
+    struct lane *lane = lane_look(bond);
+    if (lane == NULL) {
+        struct thread *thread = this_thread(true);
+        lane = thread != NULL ? lane_make(thread, bond) : NULL;
+    }
+    latest = lane;
+    return lane;
+}
+
+void lanes_leave(struct moot *m)
+{
+    while (m->lanes != NULL) {
+        queue_free_all(&m->lanes->queues);
+        groups_free(m->lanes);
+        lane_unlink(m, m->lanes);
+    }
+}
+
+/* --- What the core hears -------------------------------------------------------- */
+
+bool lanes_any_parked(const struct moot *m)
+{
+    const struct lane *lane = m->lanes;
+    while (lane != NULL && !lane->parked) {
+        lane = lane->next;
+    }
+    return lane != NULL;
+}
+
+static uint32_t free_number(const struct moot *m)
+{
+    uint32_t number = 0;
+    while (number < LIMIT_LANES && m->lane_numbers[number] != 0) {
+        number++;
+    }
+    return number;
+}
+
+int lane_enrol(struct moot *m, struct lane *lane)
+{
+    if (lane->number != LANE_NO_NUMBER) {
+        return MOOT_OK;
+    }
+    uint32_t number = free_number(m);
+    if (number == LIMIT_LANES) {
+        return MOOT_ERR_LIMIT;
+    }
+    struct core_event event = {.type = CORE_EV_LANE};
+    event.u.lane.lane = number;
+    event.u.lane.state = CORE_LANE_RUNNING;
+    int error = engine_step(m, &event);
+    if (error == MOOT_OK) {
+        lane->number = number;
+        lane->state = CORE_LANE_RUNNING;
+        m->lane_numbers[number] = 1;
+    }
+    return error;
+}
+
+void lane_set_state(struct moot *m, struct lane *lane, enum core_lane_state state)
+{
+    if (lane->number == LANE_NO_NUMBER || lane->state == state) {
+        return;
+    }
+    lane->state = state;
+    lane->seen_ns = m->now_ns;
+    struct core_event event = {.type = CORE_EV_LANE};
+    event.u.lane.lane = lane->number;
+    event.u.lane.state = state;
+    engine_step(m, &event);
+}
+
+void lane_forget_stubs(struct lane *lane, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (lane->inputs[i] != NULL && core_is_stub(lane->inputs[i])) {
+            lane->inputs[i] = NULL;
+        }
+    }
+}
+
+void lane_forget_inputs(struct lane *lane, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        lane->inputs[i] = NULL;
+    }
+}
+
+moot_hash lane_scope(const struct lane *lane)
+{
+    return lane->scope_depth > 0 ? lane->scopes[lane->scope_depth - 1] : (moot_hash){0};
+}
+
+/* --- Errors --------------------------------------------------------------------- */
+
+int lane_fail(struct lane *lane, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    text_clear(&lane->error);
+    text_add_args(&lane->error, format, args);
+    va_end(args);
+    return code;
+}
+
+int thread_fail(int code, const char *format, ...)
+{
+    struct thread *thread = this_thread(true);
+    if (thread != NULL) {
+        va_list args;
+        va_start(args, format);
+        text_clear(&thread->error);
+        text_add_args(&thread->error, format, args);
+        va_end(args);
+    }
+    return code;
+}
+
+const char *thread_error(void)
+{
+    const struct thread *thread = this_thread(false);
+    return thread != NULL ? text_get(&thread->error) : "";
+}

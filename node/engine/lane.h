@@ -1,0 +1,114 @@
+/* lane.h - threads, as the context sees them.
+ *
+ * Every thread that calls a context gets a `struct lane` there: the text of its last
+ * error, the kernel that it is in, the scopes that it has open.  It becomes a lane in
+ * the protocol's sense (a number, and a state that the core is told) with its first
+ * top-level spawn, wait or park.  Its end ends the lane.
+ *
+ * The record belongs to the thread, through one process-wide thread-specific key, and
+ * may outlive the context.  What connects the two is the bond: it is counted, holds the
+ * engine's lock, and says whether the context is still there, so that a thread that
+ * ends and a context that closes at the same moment do not meet in freed memory.
+ *
+ * What the core hears of a lane: RUNNING in the program's code; BLOCKED in a wait
+ * without a timeout; TIMED in a wait with one, and from a wait that timed out until its
+ * next spawn or successful wait (a program that polls); PARKED; ENDED.  A lane that has
+ * ended gives its number to the next thread that needs one.
+ */
+#ifndef NODE_ENGINE_LANE_H
+#define NODE_ENGINE_LANE_H
+
+#include "consensus/core.h"
+#include "node/api/moot.h"
+#include "node/config/text.h"
+#include "proto/limits.h"
+#include <pthread.h>
+
+#define LANE_NO_NUMBER UINT32_MAX
+
+/* The task queues that a thread, or a running kernel, has open (queue.h). */
+struct queue_stack {
+    struct moot_queue *top, *entry; /* entry: where spawns go in; NULL: none */
+    bool inherits;                  /* a kernel: those of its task were opened */
+};
+
+struct group;
+
+struct bond {
+    pthread_mutex_t lock; /* the engine lock */
+    struct moot *m;       /* NULL: closed; written under the lock */
+    uint32_t references;  /* __atomic */
+};
+
+struct lane {
+    struct bond *bond;
+    struct lane *next_of_thread;
+    struct lane *prev, *next; /* in the context */
+    struct text error;        /* of the last failed call; the thread's own */
+    struct moot_call *call;   /* the kernel that runs on this thread; NULL: none */
+    bool here;                /* the thread comes round to run kernels (exec.h) */
+    uint32_t number;
+    enum core_lane_state state; /* as the core was told */
+    bool parked;
+    bool lacks_room;        /* it stays in a spawn for that (window.h) */
+    struct group *group;    /* the innermost that is open (group.h); NULL: none */
+    bool telling;           /* in a watch's function (observe.h) */
+    uint64_t seen_ns;       /* when it last called, not to release, or its wait ended */
+    const char *spawn_site; /* of its last top-level spawn, the context's; NULL: none */
+    moot_hash scopes[LIMIT_SCOPE_DEPTH];
+    uint32_t scope_depth;
+    struct queue_stack queues;
+    /* Scratch of a spawn, input_room of each: its inputs' hashes, records if known, and
+     * the core's entries. */
+    moot_hash *hashes;
+    struct task **inputs;
+    void **entries;
+    size_t input_room;
+};
+
+struct bond *bond_new(struct moot *m); /* NULL without memory */
+void bond_drop(struct bond *bond);
+
+/* This thread's lane in the context, made if there is none; NULL without memory.  The
+ * engine lock must not be held. */
+struct lane *lane_of_thread(struct bond *bond);
+/* Likewise, but NULL if there is none.  The lock may be held. */
+struct lane *lane_look(const struct bond *bond);
+
+/* The lane of whoever goes on with what began on this one: of this thread, which may
+ * be another if a kernel has waited meanwhile.  A thread at its end keeps its own. */
+struct lane *lane_now(const struct moot *m, struct lane *lane);
+
+/* Takes all lanes out of a context that closes.  Under the lock. */
+void lanes_leave(struct moot *m);
+bool lanes_any_parked(const struct moot *m); /* under the lock */
+
+/* Makes it a lane of the protocol if it is not yet.  Under the lock.  LIMIT, NO_MEMORY.
+ */
+int lane_enrol(struct moot *m, struct lane *lane);
+/* It is one, and the core knows that it runs. */
+static inline bool lane_is_running(const struct lane *lane)
+{
+    return lane->number != LANE_NO_NUMBER && lane->state == CORE_LANE_RUNNING;
+}
+/* Tells the core if the state changes.  Under the lock; no effect without a number. */
+void lane_set_state(struct moot *m, struct lane *lane, enum core_lane_state state);
+
+/* The scope that this lane's spawns belong to: zero outside all. */
+moot_hash lane_scope(const struct lane *lane);
+
+/* Of a spawn's inputs those that are stubs of the core's, or all, are to be looked up
+ * by their hashes. */
+void lane_forget_stubs(struct lane *lane, size_t count);
+void lane_forget_inputs(struct lane *lane, size_t count);
+
+/* Records why the thread's call failed, and returns `code`. */
+int lane_fail(struct lane *lane, int code, const char *format, ...)
+    __attribute__((cold, format(printf, 3, 4)));
+
+/* The same for calls without a context: moot_open, or a NULL context. */
+int thread_fail(int code, const char *format, ...)
+    __attribute__((cold, format(printf, 2, 3)));
+const char *thread_error(void);
+
+#endif

@@ -1,0 +1,358 @@
+/* progress.c - see progress.h. */
+#include "node/engine/progress.h"
+
+#include "hashing/base/hot.h"
+#include "node/engine/engine.h"
+#include "node/engine/inbox.h"
+#include "node/engine/outbox.h"
+#include "node/explain/report.h"
+#include "node/explain/snapshot_query.h"
+#include "node/faults/faults.h"
+#include "node/members/members.h"
+#include "node/record/task_watch.h"
+#include "node/record/trace.h"
+#include "node/schedule/workers.h"
+#include "node/service/status_socket.h"
+#include "node/spawn/window.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+enum {
+    BUSY_NS = 4000, /* between tasks the wire is looked at this often */
+    LOOK_NS = CORE_USUAL_NS,
+    CHORES_NS = 20000,
+    SPIN_ROUNDS = 2,     /* what is waited for may be made on this very processor */
+    YIELD_ROUNDS = 1500, /* about a millisecond: a large result's way is no reason to
+                            sleep, from which the system wakes late */
+    SPIN_ALONE_ROUNDS = 9000, /* as long: without the system they are shorter */
+    SLEEP_NS_MIN = 50000,
+    SLEEP_NS_MAX = 1000000,
+    SLEEPS_PER_DOUBLING = 8,
+    LOOKS_PER_SLEEP = 2, /* a wire may take in at one what it shows at the next */
+    SLEEPER_NS_MAX = 20000000,
+    HELPER_LATE_NS = 2000000,
+    HELPER_SOON_NS = 400000,
+    HELPER_PARKED_NS = 100000, /* the processor would do nothing else */
+    WAY_NS = 10000,
+    WAY_NS_MAX = 100000000,
+    WAY_DEAR_NS = 1000000 /* ranks are back sooner: they wait for each other */
+};
+
+/* When the core wants a turn.  Steps change it, most of them by no more than it takes
+ * to come round to it, and now and then what the host tells the core beside them. */
+static bool turn_is_due(struct moot *m, uint64_t now_ns)
+{
+    if (m->hurried || now_ns - m->looked_ns >= LOOK_NS) {
+        m->hurried = false;
+        m->looked_ns = now_ns;
+        core_press(m->core, window_press(m));
+        m->turn_ns = core_deadline(m->core);
+    }
+    return m->turn_ns <= now_ns;
+}
+
+/* Sends what there is to send. */
+static void say(struct moot *m)
+{
+    if (!outbox_empty(m)) {
+        outbox_flush(m);
+    }
+}
+
+/* Lets the core do what is due, and sends what there is to send then. */
+HOT static void act(struct moot *m, uint64_t now_ns)
+{
+    if (turn_is_due(m, now_ns)) {
+        engine_step(m, &(struct core_event){.type = CORE_EV_TICK});
+    }
+    say(m);
+}
+
+/* What nobody waits for to the microsecond. */
+static void do_chores(struct moot *m, uint64_t now_ns)
+{
+    if (now_ns < m->chores_due_ns) {
+        return;
+    }
+    m->chores_due_ns = now_ns + CHORES_NS;
+    members_look(m, now_ns);
+    unsigned answered = inquiry_look(m, now_ns);
+    report_look(m, now_ns, answered);
+    door_look(m, now_ns, answered);
+    trace_look(m);
+    large_look(&m->payloads.large, now_ns);
+}
+
+/* What was queued since the last turn goes out before the wire is looked at.  What
+ * arrived is answered before the clock is asked what else is due; and that is left to
+ * the next turn if something can run now, or has ended, and who drives sees to it and
+ * comes back. */
+HOT static bool drive(struct moot *m, bool comes_back)
+{
+    uint64_t now_ns = engine_look_at_clock(m);
+    trace_gap(m, atomic_load_explicit(&m->driven_ns, memory_order_relaxed));
+    atomic_store_explicit(&m->driven_ns, now_ns, memory_order_relaxed);
+    if (!faults_look(m, now_ns)) {
+        return false;
+    }
+    uint64_t ends = m->end_count;
+    act(m, now_ns);
+    bool arrived = inbox_poll(m);
+    if (arrived) {
+        say(m);
+    }
+    do_chores(m, now_ns); /* after it: what the dead had said goes first */
+    bool goes_on = m->ready.live > 0 || m->end_count != ends;
+    if (arrived && !(comes_back && goes_on)) {
+        act(m, now_ns);
+    }
+    faults_after_turn(m, now_ns);
+    bool moved = m->stirs != m->stirs_seen || outbox_is_due(m);
+    m->stirs_seen = m->stirs;
+    return moved;
+}
+
+bool progress_drive(struct moot *m) { return drive(m, false); }
+
+bool progress_drive_free(struct moot *m) { return !m->driven && drive(m, false); }
+
+bool progress_is_due(const struct moot *m)
+{
+    uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+    return m->now_ns - driven_ns >= BUSY_NS;
+}
+
+HOT bool progress_drive_between(struct moot *m)
+{
+    bool busy = m->ready.live > 0 && !progress_is_due(m);
+    return !busy && !m->driven && drive(m, true);
+}
+
+void progress_send_free(struct moot *m)
+{
+    if (!m->driven && m->faults.plan == NULL && !outbox_empty(m)) {
+        outbox_flush(m);
+    }
+}
+
+void progress_wake(struct moot *m)
+{
+    if (m->sleepers > 0) {
+        pthread_cond_broadcast(&m->changed);
+    }
+}
+
+/* The helper has to look after the driver again, if it did not. */
+static void rouse(struct moot *m)
+{
+    if (m->dozing) {
+        __atomic_store_n(&m->dozing, false, __ATOMIC_RELAXED);
+        pthread_cond_signal(&m->roused);
+    }
+}
+
+void progress_hand_over(struct moot *m)
+{
+    rouse(m);
+    if (m->sleepers > 0 && !m->driven) {
+        pthread_cond_signal(&m->changed);
+    }
+}
+
+static struct timespec time_of(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+                             .tv_nsec = (long)(ns % 1000000000u)};
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static void sleep_until(struct moot *m, uint64_t until_ns)
+{
+    struct timespec until = time_of(until_ns);
+    m->sleepers++;
+    pthread_cond_timedwait(&m->changed, &m->bond->lock, &until);
+    engine_look_at_clock(m);
+    m->sleepers--;
+}
+
+/* `looks`: since it began to sleep. */
+static uint64_t sleep_ns(uint32_t looks)
+{
+    uint32_t doublings = looks / LOOKS_PER_SLEEP / SLEEPS_PER_DOUBLING;
+    uint64_t ns = doublings > 8 ? SLEEP_NS_MAX : (uint64_t)SLEEP_NS_MIN << doublings;
+    return sooner(ns, SLEEP_NS_MAX);
+}
+
+static void yield(struct moot *m)
+{
+    engine_unlock(m);
+    sched_yield();
+    engine_lock(m);
+}
+
+static void breathe(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* A yield gives what runs beside this rank, be it only for a moment, a whole slice of
+ * some milliseconds, once in each wait: who has a processor to itself, and no other
+ * threads that may compute, goes on spinning. */
+static bool is_alone(const struct moot *m)
+{
+    return !m->group.oversubscribed && m->lanes->next == NULL;
+}
+
+void progress_give_way(struct moot *m)
+{
+    if (!m->group.oversubscribed || m->driven) {
+        return;
+    }
+    uint64_t begun_ns = engine_look_at_clock(m);
+    if (begun_ns < m->way_due_ns) {
+        return;
+    }
+    m->driven = true;
+    rouse(m);
+    yield(m);
+    m->driven = false;
+    uint64_t back_ns = engine_look_at_clock(m);
+    bool dear = back_ns - begun_ns >= WAY_DEAR_NS;
+    m->way_ns = dear ? sooner(2 * m->way_ns + WAY_DEAR_NS, WAY_NS_MAX) : WAY_NS;
+    m->way_due_ns = back_ns + m->way_ns;
+}
+
+/* The driver's pause. */
+static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
+{
+    bool alone = is_alone(m);
+    uint32_t spins = alone ? SPIN_ALONE_ROUNDS : SPIN_ROUNDS;
+    uint32_t awake = alone ? spins : spins + YIELD_ROUNDS;
+    m->driven = true;
+    if (idle->rounds < awake) {
+        rouse(m);
+    }
+    if (idle->rounds < spins) {
+        engine_unlock(m);
+        breathe();
+        pthread_mutex_lock(&m->bond->lock); /* the turn that follows takes the time */
+    } else if (idle->rounds < awake) {
+        yield(m);
+    } else if (idle->rounds % LOOKS_PER_SLEEP == 0) {
+        if (m->report_count > 0 ||
+            observe_is_due(m)) { /* they are called without the lock */
+            rouse(m);
+            engine_unlock(m);
+            engine_lock(m);
+        }
+        __atomic_store_n(&m->dozing, true, __ATOMIC_RELAXED);
+        uint64_t now_ns = clock_ns();
+        uint64_t wake_ns = sooner(now_ns + sleep_ns(idle->rounds - awake), until_ns);
+        sleep_until(m, sooner(wake_ns, core_deadline(m->core)));
+    }
+    m->driven = false;
+}
+
+void progress_idle(struct moot *m, struct idle *idle, uint64_t until_ns)
+{
+    if (m->driven) {
+        sleep_until(m, sooner(clock_ns() + SLEEPER_NS_MAX, until_ns));
+        return;
+    }
+    drive_later(m, idle, until_ns);
+    if (idle->rounds < UINT32_MAX) {
+        idle->rounds++;
+    }
+}
+
+/* --- The helper ----------------------------------------------------------------- */
+
+bool progress_start_thread(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(thread, NULL, run, argument) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+/* How long the helper lets the loop be, and when it drove it itself. */
+struct standby {
+    uint64_t ns, drove_ns;
+};
+
+/* Sleeps until the loop may be driven too late; true if it is. */
+static bool is_late(struct moot *m, struct standby *standby)
+{
+    uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+    if (driven_ns != standby->drove_ns) {
+        standby->ns = HELPER_LATE_NS;
+    }
+    uint64_t now_ns = clock_ns(), late_ns = driven_ns + standby->ns;
+    if (now_ns >= late_ns) {
+        return true;
+    }
+    struct timespec rest = time_of(late_ns - now_ns);
+    nanosleep(&rest, NULL);
+    return false;
+}
+
+/* A peer that has asked for one thing asks for the next when it has it. */
+static void help(struct moot *m, struct standby *standby)
+{
+    bool idles = m->running == 0 && lanes_any_parked(m);
+    if (progress_drive(m)) {
+        standby->ns = idles ? HELPER_PARKED_NS : HELPER_SOON_NS;
+    } else {
+        standby->ns = sooner(2 * standby->ns, HELPER_LATE_NS);
+    }
+    standby->drove_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+    workers_stand_in(m);
+}
+
+static void *helper_main(void *argument)
+{
+    struct moot *m = argument;
+    struct standby standby = {.ns = HELPER_LATE_NS};
+    bool stop = false;
+    while (!stop) {
+        bool late = is_late(m, &standby);
+        if (!late && !__atomic_load_n(&m->dozing, __ATOMIC_RELAXED) &&
+            !__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
+            continue;
+        }
+        engine_lock(m);
+        stop = m->stop;
+        if (m->dozing && !stop) {
+            pthread_cond_wait(&m->roused, &m->bond->lock);
+        } else if (late && !stop) {
+            help(m, &standby);
+        }
+        engine_unlock(m);
+    }
+    return NULL;
+}
+
+bool progress_start_helper(struct moot *m)
+{
+    m->helping = progress_start_thread(&m->helper, helper_main, m);
+    return m->helping;
+}
+
+void progress_join_helper(struct moot *m)
+{
+    if (m->helping) {
+        pthread_mutex_lock(&m->bond->lock);
+        rouse(m);
+        pthread_mutex_unlock(&m->bond->lock);
+        pthread_join(m->helper, NULL);
+        m->helping = false;
+    }
+}

@@ -1,0 +1,35 @@
+/* exit_report.h - the figures that a rank leaves behind at close.
+ *
+ * If MOOT_SUMMARY names a directory, each rank writes `rank-<number>` there: lines of a
+ * key, a blank, and a decimal number, in the order of summary.c.  It is written under
+ * another name and then renamed, so that a reader sees a whole file or none.  `moot
+ * run` adds them up.
+ */
+#ifndef NODE_EXPLAIN_EXIT_REPORT_H
+#define NODE_EXPLAIN_EXIT_REPORT_H
+
+#include "node/engine/context.h"
+
+void stats_fill(const struct moot *m, moot_stats *out);
+
+/* A rank's figures, as the sheet, the trace and the metrics have them; returns how
+ * many. */
+enum { SUMMARY_FIGURES = 40 };
+struct figure {
+    const char *key;
+    uint64_t value;
+};
+size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES]);
+
+/* At open: leaves `rank-<number>.unfinished`, which says that a moot is open, and in a
+ * line "door PATH" where the rank can be asked (node/service/status_socket.h). */
+void summary_begin(const struct moot *m);
+
+/* The same for a rank that is about to kill itself by a fault plan, as
+ * `struck-<number>`: what its plan did, and when it struck. */
+void summary_write_struck(struct moot *m);
+
+/* Best effort: a directory that cannot be written to is reported, and nothing fails. */
+void summary_write(struct moot *m, int close_code);
+
+#endif

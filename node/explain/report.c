@@ -1,0 +1,240 @@
+/* report.c - see report.h; what a stall report says stands in stall.c. */
+#include "node/explain/report.h"
+
+#include "hashing/identity.h"
+#include "node/engine/engine.h"
+#include "node/explain/divergence.h"
+#include "node/explain/snapshot_query.h"
+#include "node/explain/stall.h"
+#include "node/explain/usr1.h"
+#include "node/members/members.h"
+#include "node/record/trace.h"
+#include "node/schedule/wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void queue(struct moot *m, struct text text)
+{
+    if (m->report_count == m->report_room) {
+        uint32_t room = m->report_room ? m->report_room * 2 : 4;
+        struct text *grown = realloc(m->reports, room * sizeof(*grown));
+        if (grown == NULL) {
+            text_release(&text);
+            return;
+        }
+        m->reports = grown;
+        m->report_room = room;
+    }
+    m->reports[m->report_count++] = text;
+}
+
+void report_add(struct moot *m, const char *format, ...)
+{
+    struct text text = {0};
+    va_list args;
+    va_start(args, format);
+    text_add_args(&text, format, args);
+    va_end(args);
+    queue(m, text);
+}
+
+void report_to_stderr(void *user, const char *text)
+{
+    (void)user;
+    size_t left = strlen(text);
+    while (left > 0) {
+        ssize_t written = write(STDERR_FILENO, text, left);
+        if (written <= 0) {
+            return;
+        }
+        text += written;
+        left -= (size_t)written;
+    }
+}
+
+/* --- Divergence ----------------------------------------------------------------- */
+
+static struct divergence_spawn spawn_of(const struct moot *m, const moot_hash *hash,
+                                        const char *site)
+{
+    struct divergence_spawn spawn = {.hash = *hash, .site = site};
+    const struct task *task = core_user(m->core, hash);
+    if (task != NULL) {
+        spawn.kernel = task->kernel != NULL ? task->kernel->name : NULL;
+        spawn.label = task_label(task);
+    }
+    return spawn;
+}
+
+/* What this rank spawned before the difference, as far as it has come. */
+static void add_before(struct divergence *divergence, const struct moot *m)
+{
+    uint64_t position = divergence->position > DIVERGENCE_BEFORE_MAX
+                            ? divergence->position - DIVERGENCE_BEFORE_MAX
+                            : 1;
+    for (; position < divergence->position; position++) {
+        moot_hash hash;
+        const char *site;
+        if (!core_spawned(m->core, divergence->lane, position, &hash, &site)) {
+            return;
+        }
+        divergence->before[divergence->before_count++] = spawn_of(m, &hash, site);
+    }
+}
+
+static uint32_t lowest_member(const struct moot *m)
+{
+    uint32_t rank = 0;
+    while (rank < m->group.rank && !members_is_here(m, rank)) {
+        rank++;
+    }
+    return rank;
+}
+
+void report_divergence(struct moot *m, const struct message_diverged *diverged)
+{
+    static const moot_hash nothing = {{0}};
+    struct divergence divergence = {.lane = diverged->lane,
+                                    .position = diverged->position,
+                                    .witness = m->group.rank,
+                                    .side_count = diverged->sides};
+    for (uint32_t i = 0; i < diverged->sides; i++) {
+        const struct message_side *side = &diverged->side[i];
+        divergence.side[i].ranks = side->ranks;
+        divergence.side[i].spawn = hash_is_zero(&side->hash)
+                                       ? (struct divergence_spawn){.hash = nothing}
+                                       : spawn_of(m, &side->hash, side->site);
+    }
+    add_before(&divergence, m);
+    struct text line = {0};
+    divergence_summarise(&line, &divergence);
+    engine_fail(m, MOOT_ERR_DIVERGED, "%s", text_get(&line));
+    /* A program's hook gets every rank's; standard error is most often one for all. */
+    uint32_t lowest = lowest_member(m);
+    if (m->report != report_to_stderr || m->group.rank == lowest) {
+        struct text text = {0};
+        divergence_compose(&text, &divergence);
+        queue(m, text);
+    } else if (divergence_is_told_by(&divergence, m->group.rank, lowest)) {
+        report_add(m, "moot: rank %u: %s\n", m->group.rank, text_get(&line));
+    }
+    text_release(&line);
+}
+
+/* --- Stalls --------------------------------------------------------------------- */
+
+static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+uint64_t report_stalled_since(const struct moot *m, uint64_t now_ns)
+{
+    if ((m->waits == NULL && !m->closing) || m->adjourned) {
+        return CORE_NEVER;
+    }
+    if (m->running > m->kernel_waits) {
+        return now_ns; /* a kernel is at work here */
+    }
+    uint64_t oldest = m->closing ? m->closing_ns : CORE_NEVER;
+    for (const struct wait *wait = m->waits; wait != NULL; wait = wait->next) {
+        oldest = wait->since_ns < oldest ? wait->since_ns : oldest;
+    }
+    return later_of(oldest, m->ended_ns);
+}
+
+static void report_picture(struct moot *m, const struct picture *picture)
+{
+    struct text text = {0};
+    struct diagnosis *diagnosis = diagnosis_new(picture);
+    if (diagnosis != NULL) {
+        stall_compose(&text, picture, diagnosis);
+        trace_stall(m, text_get(&text));
+        queue(m, text);
+    }
+    diagnosis_free(diagnosis);
+}
+
+void report_wait_begins(struct moot *m, uint64_t now_ns)
+{
+    if (m->knobs.stall_ns != KNOB_NEVER && m->stall_due_ns == CORE_NEVER) {
+        m->stall_pause_ns = (uint64_t)m->knobs.stall_ns;
+        m->stall_due_ns = now_ns + m->stall_pause_ns;
+    }
+}
+
+/* Puts the next look off if something happened, or nothing is waited for any more. */
+static bool is_stalled(struct moot *m, uint64_t now_ns)
+{
+    uint64_t since_ns = report_stalled_since(m, now_ns);
+    uint64_t first_ns = (uint64_t)m->knobs.stall_ns;
+    if (since_ns == CORE_NEVER) {
+        m->stall_due_ns = CORE_NEVER;
+        return false;
+    }
+    if (now_ns - since_ns < first_ns) {
+        m->stall_pause_ns = first_ns;
+        m->stall_due_ns = since_ns + first_ns;
+        return false;
+    }
+    return true;
+}
+
+/* A lower rank that has stalled as well, or will have by then, tells the same. */
+static bool another_tells(const struct moot *m, const struct picture *picture)
+{
+    for (uint32_t rank = 0; rank < m->group.rank; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        if (account != NULL && account->stalled_ns >= account->stall_ns / 4 * 3 &&
+            account->stalled_ns > 0 && (account->n_waits > 0 || m->waits == NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void tell_stall(struct moot *m, const struct picture *picture, uint64_t now_ns)
+{
+    if (another_tells(m, picture)) {
+        m->stall_due_ns = now_ns + (uint64_t)m->knobs.stall_ns / 2;
+        return;
+    }
+    m->counts.stalls++;
+    report_picture(m, picture);
+    m->stall_pause_ns *= 2;
+    m->stall_due_ns = now_ns + m->stall_pause_ns / 2;
+    if (m->knobs.stall_abort && m->waits != NULL) {
+        engine_fail_all(
+            m, MOOT_ERR_STALLED,
+            "rank %u stalled for longer than MOOT_STALL, and MOOT_STALL_ABORT "
+            "ends the job; its report says who waits for what",
+            m->group.rank);
+    }
+}
+
+static void tell(struct moot *m, unsigned for_whom, uint64_t now_ns)
+{
+    struct picture picture;
+    if (inquiry_picture(m, now_ns, &picture)) {
+        if (for_whom & INQUIRY_FOR_SIGNAL) {
+            report_picture(m, &picture);
+        } else if (m->fatal == 0 && is_stalled(m, now_ns)) {
+            tell_stall(m, &picture, now_ns);
+        }
+    }
+    free(picture.seats);
+}
+
+void report_look(struct moot *m, uint64_t now_ns, unsigned answered)
+{
+    if (now_ns >= m->stall_due_ns && m->fatal == 0 && is_stalled(m, now_ns)) {
+        m->stall_due_ns = now_ns + m->stall_pause_ns; /* if there is no answer */
+        inquiry_want(m, INQUIRY_FOR_STALL);
+    }
+    if (usr1_count() != m->signals_seen) {
+        m->signals_seen = usr1_count();
+        inquiry_want(m, INQUIRY_FOR_SIGNAL);
+    }
+    if (answered & (INQUIRY_FOR_STALL | INQUIRY_FOR_SIGNAL)) {
+        tell(m, answered, now_ns);
+    }
+}

@@ -1,0 +1,38 @@
+/* report.h - what moot says of itself: stalls, divergence, notices.
+ *
+ * A report is composed under the engine lock and given to the program's hook when the
+ * lock is released (engine_unlock).
+ *
+ * A wait (or a close, which waits for all ranks) has stalled when it is older than
+ * MOOT_STALL and nothing has ended on this rank for as long, while no kernel runs here.
+ * Then its peers are asked what they do (inquiry.h), and the report says what all hang
+ * on (stall.h).  It comes once, and again at doubling intervals while it lasts; of
+ * several ranks that have stalled the lowest that waits tells it for all.  SIGUSR1 asks
+ * a rank for one at any time.  With MOOT_STALL_ABORT=1 every wait of every rank then
+ * ends with MOOT_ERR_STALLED; a close alone ends nothing, since its peers may well be
+ * at work.
+ */
+#ifndef NODE_EXPLAIN_REPORT_H
+#define NODE_EXPLAIN_REPORT_H
+
+#include "node/engine/context.h"
+
+/* Queues a text. */
+void report_add(struct moot *m, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Strict mode: reports the first difference, and ends every wait with DIVERGED. */
+void report_divergence(struct moot *m, const struct message_diverged *diverged);
+
+void report_wait_begins(struct moot *m, uint64_t now_ns);
+/* Since when the oldest wait has seen nothing happen; CORE_NEVER if nothing is waited
+ * for. */
+uint64_t report_stalled_since(const struct moot *m, uint64_t now_ns);
+/* Looks whether a report is due, and tells those for which peers have been asked
+ * (INQUIRY_FOR_*); called by the progress loop. */
+void report_look(struct moot *m, uint64_t now_ns, unsigned answered);
+
+/* The default hook: standard error, one write. */
+void report_to_stderr(void *user, const char *text);
+
+#endif

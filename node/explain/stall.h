@@ -1,0 +1,32 @@
+/* stall.h - the stall report: what everything hangs on, and what to do about it.
+ *
+ * From a picture (what ranks say of themselves) and its diagnosis: each cause with its
+ * chain of waits, file and line, the evidence, and what to do next; then what is waited
+ * for, equal waits of all ranks in one; what each rank says, alike ones in one, and how
+ * old that is; and where two ranks disagree.  moot-stall(7) reads one line by line.
+ */
+#ifndef NODE_EXPLAIN_STALL_H
+#define NODE_EXPLAIN_STALL_H
+
+#include "node/config/text.h"
+#include "node/explain/diagnosis.h"
+
+/* All of it, under a line that says who reports and why. */
+void stall_compose(struct text *text, const struct picture *given,
+                   const struct diagnosis *diagnosis);
+
+/* "task 1a2b3c4d of kernel 'square' 'label' (file:line)", as far as anyone told. */
+void stall_add_task(struct text *text, const struct picture *picture,
+                    const moot_hash *hash);
+/* "rank 3", "ranks 0-2,5" */
+void stall_add_ranks(struct text *text, const struct rankset *ranks);
+/* "ranks 0,2,5 and 12 more": in some 60 bytes. */
+void stall_add_few_ranks(struct text *text, const struct rankset *ranks);
+/* What a program does, lane by lane, in a few words. */
+void stall_add_program(struct text *text, const Moot__Account *account);
+
+/* stall_cause.c: one finding, in several lines. */
+void stall_add_finding(struct text *text, const struct picture *picture,
+                       const struct finding *finding);
+
+#endif

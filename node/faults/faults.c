@@ -1,0 +1,277 @@
+/* faults.c - see faults.h. */
+#include "node/faults/faults.h"
+
+#include "node/engine/engine.h"
+#include "node/engine/outbox.h"
+#include "node/explain/exit_report.h"
+#include "node/faults/faulty_wire.h"
+#include "node/record/trace.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- Opening ---------------------------------------------------------------------- */
+
+static int parse(const char *text, struct plan **out, char *story, size_t story_size)
+{
+    struct plan_error error;
+    char shown[1024];
+    int code = plan_parse(text, out, &error);
+    if (code == MOOT_ERR_CONFIG) {
+        plan_error_format(text, &error, shown, sizeof(shown));
+        snprintf(story, story_size, "MOOT_FAULTS:\n%s", shown);
+    }
+    return code;
+}
+
+static int check_means(const struct plan *plan, char *story, size_t story_size)
+{
+    for (uint32_t i = 0; i < plan->rule_count; i++) {
+        enum plan_fault fault = plan->rules[i].fault;
+        if (fault == PLAN_CLOCK || fault == PLAN_RESTART) {
+            snprintf(story, story_size,
+                     "MOOT_FAULTS: %s is for `moot sim`: a real rank's clock cannot be "
+                     "turned, and one that died does not come back",
+                     plan_fault_name(fault));
+            return MOOT_ERR_CONFIG;
+        }
+    }
+    return MOOT_OK;
+}
+
+int faults_check(const char *text, char *story, size_t story_size)
+{
+    struct plan *plan = NULL;
+    int code = text[0] != '\0' ? parse(text, &plan, story, story_size) : MOOT_OK;
+    if (code == MOOT_OK && plan != NULL) {
+        code = check_means(plan, story, story_size);
+    }
+    plan_free(plan);
+    return code;
+}
+
+int faults_open(struct moot *m, char *story, size_t story_size)
+{
+    struct faults *f = &m->faults;
+    struct plan_error error;
+    const char *text = m->knobs.faults;
+    if (text[0] == '\0') {
+        return MOOT_OK;
+    }
+    int code = parse(text, &f->plan, story, story_size);
+    if (code == MOOT_OK) {
+        code = plan_check_ranks(f->plan, m->group.size, &error);
+        if (code == MOOT_ERR_CONFIG) {
+            char shown[1024];
+            plan_error_format(text, &error, shown, sizeof(shown));
+            snprintf(story, story_size, "MOOT_FAULTS:\n%s", shown);
+        }
+    }
+    if (code == MOOT_OK && plan_harms_wire(f->plan)) {
+        f->harms = true;
+        code = faulty_wire_wrap(m);
+    }
+    if (code == MOOT_OK) {
+        f->random = f->plan->seed * UINT64_C(0x9e3779b97f4a7c15) + m->group.rank + 1;
+    }
+    return code;
+}
+
+void faults_begin(struct moot *m)
+{
+    if (m->faults.plan != NULL) {
+        m->faults.began_ns = clock_ns();
+    }
+}
+
+void faults_release(struct moot *m)
+{
+    plan_free(m->faults.plan);
+    m->faults.plan = NULL;
+}
+
+/* --- Whether a rule fires -------------------------------------------------------- */
+
+static bool is_on(const struct moot *m) { return m->faults.began_ns != 0; }
+
+static uint64_t since_open_ns(const struct moot *m)
+{
+    return clock_ns() - m->faults.began_ns;
+}
+
+static uint64_t draw(struct moot *m) /* Vigna's splitmix64 */
+{
+    uint64_t word = m->faults.random += UINT64_C(0x9e3779b97f4a7c15);
+    word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
+    return word ^ word >> 31;
+}
+
+/* Counts it if it does. */
+static bool fires(struct moot *m, plan_rules rules, uint32_t index)
+{
+    struct faults *f = &m->faults;
+    if (!(rules & PLAN_RULE(index)) || !plan_chance(&f->plan->rules[index], draw(m))) {
+        return false;
+    }
+    f->hits.fired[index]++;
+    trace_fault(m, index);
+    return true;
+}
+
+/* --- Strikes --------------------------------------------------------------------- */
+
+static void sleep_ns(uint64_t ns)
+{
+    struct timespec left = {.tv_sec = (time_t)(ns / 1000000000u),
+                            .tv_nsec = (long)(ns % 1000000000u)};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+static void die(struct moot *m)
+{
+    outbox_flush(m);
+    summary_write_struck(m);
+    trace_out(m);
+    kill(getpid(), SIGKILL);
+    for (;;) {
+        pause(); /* until it arrives */
+    }
+}
+
+/* The child calls nothing that other threads might have been in the middle of. */
+static void stand_still(uint64_t ns)
+{
+    pid_t self = getpid();
+    pid_t child = fork();
+    if (child == 0) {
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+            close(fd); /* the launcher waits for them to close */
+        }
+        sleep_ns(ns);
+        kill(self, SIGCONT);
+        _exit(0);
+    }
+    if (child > 0) {
+        kill(self, SIGSTOP);
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+}
+
+static void strike(struct moot *m, plan_rules rules)
+{
+    for (uint32_t i = 0; i < PLAN_RULES_MAX && rules >> i != 0; i++) {
+        if (!fires(m, rules, i)) {
+            continue;
+        }
+        const struct plan_rule *rule = &m->faults.plan->rules[i];
+        if (rule->fault == PLAN_KILL) {
+            die(m);
+        }
+        outbox_flush(m);
+        stand_still(rule->lasts_ns);
+    }
+}
+
+void faults_at_point(struct moot *m, enum core_point point)
+{
+    if (is_on(m)) {
+        strike(m, plan_pass(m->faults.plan, &m->faults.lived, m->group.rank, point,
+                            since_open_ns(m)));
+    }
+}
+
+bool faults_look(struct moot *m, uint64_t now_ns)
+{
+    struct faults *f = &m->faults;
+    if (!is_on(m) || now_ns < f->began_ns) {
+        return true;
+    }
+    uint64_t from_ns = f->struck_until_ns;
+    f->struck_until_ns = now_ns - f->began_ns;
+    strike(m, plan_strikes(f->plan, m->group.rank, from_ns, f->struck_until_ns));
+    return now_ns >= f->deaf_until_ns;
+}
+
+/* --- Slowness -------------------------------------------------------------------- */
+
+void faults_after_turn(struct moot *m, uint64_t now_ns)
+{
+    struct faults *f = &m->faults;
+    plan_rules rules = is_on(m) ? plan_state(f->plan, &f->lived, m->group.rank,
+                                             PLAN_GAP, since_open_ns(m))
+                                : 0;
+    for (uint32_t i = 0; i < PLAN_RULES_MAX && rules >> i != 0; i++) {
+        if (fires(m, rules, i)) {
+            f->deaf_until_ns =
+                now_ns + plan_spread_ns(&f->plan->rules[i].spread, draw(m));
+        }
+    }
+}
+
+void faults_after_kernel(struct moot *m, uint64_t took_ns)
+{
+    struct faults *f = &m->faults;
+    uint64_t more_ns = 0;
+    engine_lock(m);
+    plan_rules rules = is_on(m) ? plan_state(f->plan, &f->lived, m->group.rank,
+                                             PLAN_SLOW, since_open_ns(m))
+                                : 0;
+    for (uint32_t i = 0; i < PLAN_RULES_MAX && rules >> i != 0; i++) {
+        if (fires(m, rules, i)) {
+            more_ns += plan_slow_ns(&f->plan->rules[i], took_ns, draw(m));
+        }
+    }
+    engine_unlock(m);
+    if (more_ns > 0) {
+        sleep_ns(more_ns);
+    }
+}
+
+/* --- Messages -------------------------------------------------------------------- */
+
+struct fate faults_fate(struct moot *m, uint64_t types, uint32_t to)
+{
+    struct faults *f = &m->faults;
+    struct fate fate = {.copies = 1};
+    const struct plan_message message = {types, m->group.rank, to, false};
+    plan_rules rules =
+        is_on(m) ? plan_message(f->plan, &f->lived, &message, since_open_ns(m)) : 0;
+    for (uint32_t i = 0; i < PLAN_RULES_MAX && rules >> i != 0 && !fate.lost; i++) {
+        const struct plan_rule *rule = &f->plan->rules[i];
+        if (!fires(m, rules, i)) {
+            continue;
+        }
+        if (rule->fault == PLAN_DUP) {
+            fate.copies += rule->times - 1;
+        } else if (rule->fault == PLAN_REORDER) {
+            fate.waits_for = rule->times;
+        } else if (rule->fault == PLAN_DELAY) {
+            fate.delay_ns += plan_spread_ns(&rule->spread, draw(m));
+        } else {
+            fate.lost = true;
+        }
+    }
+    return fate;
+}
+
+bool faults_loses_arriving(struct moot *m, uint64_t types, uint32_t from)
+{
+    struct faults *f = &m->faults;
+    const struct plan_message message = {types, from, m->group.rank, true};
+    plan_rules rules =
+        is_on(m) ? plan_message(f->plan, &f->lived, &message, since_open_ns(m)) : 0;
+    for (uint32_t i = 0; i < PLAN_RULES_MAX && rules >> i != 0; i++) {
+        if (fires(m, rules, i)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,370 @@
+/* outcome.c - see outcome.h. */
+#include "node/launch/outcome.h"
+#include "node/cli/cli.h"
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096, LINE_BYTES = 128, KEY_BYTES = 64 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* --- Leaving and reading --------------------------------------------------------- */
+
+void outcome_leave(const char *directory, long rank, int status, int signal)
+{
+    char path[PATH_BYTES], unfinished[PATH_BYTES + 16];
+    const uint64_t ended_ns = now_ns();
+    if (rank < 0) {
+        return;
+    }
+    snprintf(path, sizeof(path), "%s/end-%ld", directory, rank);
+    snprintf(unfinished, sizeof(unfinished), "%s.unfinished", path);
+    FILE *file = fopen(unfinished, "we");
+    if (!file) {
+        return;
+    }
+    fprintf(file, "status %d\nsignal %d\nended_ns %" PRIu64 "\n", status, signal,
+            ended_ns);
+    if (fclose(file) == 0) {
+        rename(unfinished, path);
+    }
+}
+
+static void line_take(struct rank_end *end, const char *key, uint64_t value)
+{
+    if (strcmp(key, "status") == 0) {
+        end->status = (int)value;
+    } else if (strcmp(key, "signal") == 0) {
+        end->signal = (int)value;
+    } else if (strcmp(key, "ended_ns") == 0 && end->ended_ns == 0) {
+        end->ended_ns = value;
+    } else if (strcmp(key, "close_code") == 0) {
+        end->removed =
+            (int)value == MOOT_ERR_FENCED || (int)value == MOOT_ERR_NO_QUORUM;
+    } else if (strcmp(key, "struck_ns") == 0) {
+        end->struck_ns = value;
+    } else if (strncmp(key, "fault_", 6) == 0) {
+        const unsigned long rule = strtoul(key + 6, NULL, 10);
+        if (rule < PLAN_RULES_MAX) {
+            end->hits.fired[rule] = value;
+        }
+    }
+}
+
+/* False if there is no such file. */
+static bool file_take(const char *directory, const char *name, size_t rank,
+                      struct rank_end *end)
+{
+    char path[PATH_BYTES], line[LINE_BYTES], key[KEY_BYTES], value[KEY_BYTES];
+    snprintf(path, sizeof(path), "%s/%s-%zu", directory, name, rank);
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return false;
+    }
+    while (fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "%63s %63s", key, value) == 2) {
+            line_take(end, key, strtoull(value, NULL, 10));
+        }
+    }
+    fclose(file);
+    return true;
+}
+
+static bool is_there(const char *directory, const char *name, size_t rank,
+                     const char *suffix)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s-%zu%s", directory, name, rank, suffix);
+    return access(path, F_OK) == 0;
+}
+
+bool outcome_read(const char *ends, const char *sheets, size_t ranks,
+                  struct outcome *out)
+{
+    *out = (struct outcome){.ends = calloc(ranks, sizeof(*out->ends)), .count = ranks};
+    for (size_t r = 0; out->ends && r < ranks; r++) {
+        struct rank_end *end = &out->ends[r];
+        end->known = file_take(ends, "end", r, end);
+        end->open = is_there(sheets, "rank", r, ".unfinished");
+        end->begun = end->open || is_there(sheets, "rank", r, "");
+        file_take(sheets, "struck", r, end);
+        file_take(sheets, "rank", r, end);
+    }
+    return out->ends != NULL;
+}
+
+void outcome_release(struct outcome *outcome)
+{
+    free(outcome->ends);
+    *outcome = (struct outcome){0};
+}
+
+/* --- Judging --------------------------------------------------------------------- */
+
+static const struct sheet *sheet_of(const struct sheets *sheets, size_t rank)
+{
+    const bool present = rank < sheets->count && sheets->items[rank].present;
+    return present ? &sheets->items[rank] : NULL;
+}
+
+static bool ended_well(const struct outcome *outcome, const struct sheets *sheets,
+                       size_t rank)
+{
+    const struct rank_end *end = &outcome->ends[rank];
+    const struct sheet *sheet = sheet_of(sheets, rank);
+    return end->known && end->status == 0 && sheet && sheet->close_code == 0;
+}
+
+/* The first of those that ended well and saw it go; NULL if none did. */
+static const struct sheet_loss *loss_of(const struct outcome *outcome,
+                                        const struct sheets *sheets, size_t rank)
+{
+    for (size_t r = 0; r < sheets->count && r < outcome->count; r++) {
+        const struct sheet *sheet = &sheets->items[r];
+        for (size_t i = 0; ended_well(outcome, sheets, r) && i < sheet->loss_count;
+             i++) {
+            if (sheet->losses[i].rank == rank) {
+                return &sheet->losses[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* It outlived the view without it, or said itself at its close that it was out; then it
+ * may have ended with 0. */
+static bool was_removed(const struct rank_end *end, const struct sheet *sheet,
+                        const struct sheet_loss *loss)
+{
+    const bool outlived = loss->removed_ns != 0 && loss->removed_ns < end->ended_ns;
+    const bool was_told = sheet && sheet->close_code != 0;
+    return !end->known || was_told || (end->status != 0 && outlived);
+}
+
+enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *sheets,
+                            size_t rank)
+{
+    const struct rank_end *end = &outcome->ends[rank];
+    if (ended_well(outcome, sheets, rank)) {
+        return RANK_WELL;
+    }
+    if (end->known && end->signal != 0) {
+        return RANK_DIED;
+    }
+    const struct sheet_loss *loss = loss_of(outcome, sheets, rank);
+    if (loss && was_removed(end, sheet_of(sheets, rank), loss)) {
+        return RANK_REMOVED;
+    }
+    return end->known ? RANK_FAILED : RANK_UNCLEAR;
+}
+
+size_t outcome_culprit(const struct outcome *outcome)
+{
+    for (size_t r = 0; r < outcome->count; r++) {
+        const struct rank_end *end = &outcome->ends[r];
+        if (end->known && end->status != 0 && !end->open && !end->removed) {
+            return r;
+        }
+    }
+    return OUTCOME_NOBODY;
+}
+
+/* Whoever still ran when the launcher was told to end the job. */
+static bool ended_with_job(const struct rank_end *end)
+{
+    return !end->known || end->signal == SIGTERM || end->signal == SIGKILL;
+}
+
+/* --- Telling --------------------------------------------------------------------- */
+
+static double ms_between(uint64_t from_ns, uint64_t to_ns)
+{
+    return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e6 : 0;
+}
+
+/* When the moot was opened, by the clock that all ranks of a host share. */
+static uint64_t opened_ns(const struct sheets *sheets)
+{
+    uint64_t first_ns = UINT64_MAX;
+    for (size_t r = 0; r < sheets->count; r++) {
+        const struct sheet *sheet = &sheets->items[r];
+        if (sheet->present && sheet->ended_ns - sheet->wall_ns < first_ns) {
+            first_ns = sheet->ended_ns - sheet->wall_ns;
+        }
+    }
+    return first_ns;
+}
+
+/* What followed a rank's death or removal. */
+static void sequel_print(const struct outcome *outcome, const struct sheets *sheets,
+                         size_t rank, uint64_t died_ns, FILE *to)
+{
+    const struct sheet_loss *loss = loss_of(outcome, sheets, rank);
+    if (!loss) {
+        fprintf(to, "; the others had no need to notice\n");
+        return;
+    }
+    if (died_ns != 0 && loss->seen_ns != 0) {
+        fprintf(to, "; seen after %.1f ms", ms_between(died_ns, loss->seen_ns));
+    }
+    if (loss->removed_ns == 0) {
+        fprintf(to, "; all had closed by then");
+    } else if (died_ns != 0) {
+        fprintf(to, ", view %" PRIu64 " without it after %.1f ms", loss->epoch,
+                ms_between(died_ns, loss->removed_ns));
+    } else {
+        fprintf(to, " by view %" PRIu64, loss->epoch);
+    }
+    fputc('\n', to);
+}
+
+static void loss_print(const struct outcome *outcome, const struct sheets *sheets,
+                       size_t rank, enum rank_fate fate, FILE *to)
+{
+    const struct rank_end *end = &outcome->ends[rank];
+    const uint64_t died_ns = end->struck_ns ? end->struck_ns : end->ended_ns;
+    if (fate == RANK_REMOVED) {
+        fprintf(to, "  rank %zu was removed alive", rank);
+        sequel_print(outcome, sheets, rank, 0, to);
+        return;
+    }
+    fprintf(to, "  rank %zu died after %.3f s of signal %d%s", rank,
+            ms_between(opened_ns(sheets), died_ns) / 1e3, end->signal,
+            end->struck_ns ? " (by the fault plan)" : "");
+    sequel_print(outcome, sheets, rank, died_ns, to);
+}
+
+/* Tasks of lost ranks, and when the first of them was taken over. */
+static void taken_over_print(const struct sheets *sheets, FILE *to)
+{
+    uint64_t tasks = 0, first_ns = UINT64_MAX, removed_ns = UINT64_MAX;
+    for (size_t r = 0; r < sheets->count; r++) {
+        const struct sheet *sheet = &sheets->items[r];
+        tasks += sheet->stats.tasks_taken_over;
+        if (sheet->taken_over_ns != 0 && sheet->taken_over_ns < first_ns) {
+            first_ns = sheet->taken_over_ns;
+        }
+        for (size_t i = 0; i < sheet->loss_count; i++) {
+            if (sheet->losses[i].removed_ns != 0 &&
+                sheet->losses[i].removed_ns < removed_ns) {
+                removed_ns = sheet->losses[i].removed_ns;
+            }
+        }
+    }
+    if (tasks > 0) {
+        fprintf(to,
+                "  taken over     %" PRIu64
+                " task%s of lost ranks, the first %.1f ms after the view\n",
+                tasks, tasks == 1 ? "" : "s", ms_between(removed_ns, first_ns));
+    }
+}
+
+static void end_print(const struct rank_end *end, FILE *to)
+{
+    if (end->signal != 0) {
+        fprintf(to, "died of signal %d (%s)", end->signal, strsignal(end->signal));
+    } else {
+        fprintf(to, "ended with status %d", end->status);
+    }
+}
+
+void outcome_tell_culprit(const struct outcome *outcome, size_t culprit, FILE *to)
+{
+    const struct rank_end *end = &outcome->ends[culprit];
+    fprintf(to, "moot: rank %zu ", culprit);
+    end_print(end, to);
+    fprintf(to, " %s: ending the job\n",
+            end->begun ? "after it had closed its moot" : "before it opened a moot");
+}
+
+static void failure_print(const struct outcome *outcome, const struct sheets *sheets,
+                          size_t rank, FILE *to)
+{
+    const struct rank_end *end = &outcome->ends[rank];
+    const struct sheet *sheet = sheet_of(sheets, rank);
+    if (!sheet && !end->begun) {
+        fprintf(to, "moot: rank %zu never opened a moot", rank);
+    } else if (!sheet) {
+        fprintf(to, "moot: rank %zu did not close its moot", rank);
+    } else if (sheet->close_code != 0) {
+        fprintf(to, "moot: rank %zu failed: %s (%s)", rank,
+                moot_strerror((int)sheet->close_code),
+                moot_err_name((int)sheet->close_code));
+    } else {
+        fprintf(to, "moot: rank %zu failed", rank);
+    }
+    if (!end->known) {
+        fprintf(to, "; how its process ended is not known");
+    } else if (end->signal != 0) {
+        fprintf(to, "; it died of signal %d (%s)", end->signal, strsignal(end->signal));
+    } else if (end->status != 0 || !sheet) {
+        fprintf(to, "; its exit status is %d", end->status);
+    }
+    fputc('\n', to);
+}
+
+/* Tells of one rank's end; the exit status that it asks for. */
+static int fate_print(const struct outcome *outcome, const struct sheets *sheets,
+                      size_t rank, bool any_well, FILE *to)
+{
+    const enum rank_fate fate = outcome_fate(outcome, sheets, rank);
+    if (fate == RANK_WELL) {
+        return CLI_OK;
+    }
+    if (any_well && (fate == RANK_DIED || fate == RANK_REMOVED)) {
+        loss_print(outcome, sheets, rank, fate, to);
+        return CLI_OK;
+    }
+    failure_print(outcome, sheets, rank, to);
+    const int own = outcome->ends[rank].known ? outcome->ends[rank].status : 0;
+    return own != 0 ? own : CLI_FAILED;
+}
+
+int outcome_tell(const struct outcome *outcome, const struct sheets *sheets,
+                 size_t culprit, FILE *to)
+{
+    int status = CLI_OK;
+    bool any_well = false;
+    for (size_t r = 0; r < outcome->count; r++) {
+        any_well |= outcome_fate(outcome, sheets, r) == RANK_WELL;
+    }
+    if (culprit != OUTCOME_NOBODY) {
+        status = outcome->ends[culprit].status;
+    }
+    for (size_t r = 0; r < outcome->count; r++) {
+        const bool no_news = culprit != OUTCOME_NOBODY &&
+                             (r == culprit || ended_with_job(&outcome->ends[r]));
+        const int own = no_news ? CLI_OK : fate_print(outcome, sheets, r, any_well, to);
+        status = status ? status : own;
+    }
+    taken_over_print(sheets, to);
+    return status;
+}
+
+bool outcome_tell_faults(const struct outcome *outcome, const struct plan *plan,
+                         FILE *to)
+{
+    struct plan_hits hits = {{0}};
+    for (size_t r = 0; r < outcome->count; r++) {
+        plan_hits_add(&hits, &outcome->ends[r].hits);
+    }
+    const size_t length = plan_hits_format(plan, &hits, NULL, 0);
+    char *text = malloc(length + 1);
+    if (text) {
+        plan_hits_format(plan, &hits, text, length + 1);
+        for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+            fprintf(to, "  fault          %.*s\n", (int)strcspn(line, "\n"), line);
+        }
+    }
+    free(text);
+    return plan_unfired(plan, &hits) == 0;
+}

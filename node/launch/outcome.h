@@ -1,0 +1,72 @@
+/* outcome.h - how each rank's process ended, and what that means for the job.
+ *
+ * Beside the sheets that ranks leave when they close (sheet.h) there is, per rank, the
+ * end of its process (rank.c) and, if its fault plan killed it, when.  Together they
+ * tell a rank that died from one that failed: a job is well if at least one rank ended
+ * well and every other one did, too, or died of a signal, or was voted out by those
+ * that did.  Who ends by itself while it belongs to a moot has failed, whoever goes on.
+ */
+#ifndef NODE_LAUNCH_OUTCOME_H
+#define NODE_LAUNCH_OUTCOME_H
+
+#include "consensus/faultplan/faultplan.h"
+#include "node/tools/sheet.h"
+
+enum rank_fate {
+    RANK_WELL,
+    RANK_DIED,    /* by a signal, while others went on */
+    RANK_REMOVED, /* voted out; whatever it said then */
+    RANK_FAILED,  /* its own verdict, or its exit status */
+    RANK_UNCLEAR  /* it never said how it ended */
+};
+
+struct rank_end {
+    bool known;
+    int status, signal; /* status is 128 + signal if there was one */
+    uint64_t ended_ns;
+    uint64_t struck_ns; /* by its fault plan; 0: not so */
+    bool begun;         /* it had opened a moot */
+    bool open;          /* and not closed the last one */
+    bool removed;       /* it closed that, and knew that the others go on without it */
+    struct plan_hits hits;
+};
+
+struct outcome {
+    struct rank_end *ends; /* per rank */
+    size_t count;
+};
+
+/* Leaves the end of this process's child behind; rank -1 is known by its process. */
+void outcome_leave(const char *directory, long rank, int status, int signal);
+
+/* Reads what lies in the two folders for a job of so many ranks; false without memory.
+ * Release either way. */
+bool outcome_read(const char *ends, const char *sheets, size_t ranks,
+                  struct outcome *out);
+void outcome_release(struct outcome *outcome);
+
+/* The first rank that failed in a way that the others may wait for for ever, as they
+ * have no moot in common with it, nor had one that they left without it: the job should
+ * be ended for it.  OUTCOME_NOBODY if
+ * there is none. */
+#define OUTCOME_NOBODY SIZE_MAX
+size_t outcome_culprit(const struct outcome *outcome);
+
+/* In a line: how that rank failed, and that the job ends. */
+void outcome_tell_culprit(const struct outcome *outcome, size_t culprit, FILE *to);
+
+enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *sheets,
+                            size_t rank);
+
+/* Tells of deaths and removals, and names each rank that failed; returns the exit
+ * status that the job deserves.  If it was ended for a culprit, who has been told of
+ * (OUTCOME_NOBODY: it was not), that is the culprit's, and who ended with it no news.
+ */
+int outcome_tell(const struct outcome *outcome, const struct sheets *sheets,
+                 size_t culprit, FILE *to);
+
+/* Tells how often each rule of a plan fired; whether all that had to did. */
+bool outcome_tell_faults(const struct outcome *outcome, const struct plan *plan,
+                         FILE *to);
+
+#endif

@@ -1,0 +1,289 @@
+/* members.c - see members.h. */
+#include "node/members/members.h"
+
+#include "hashing/identity.h"
+#include "hashing/placement.h"
+#include "node/engine/engine.h"
+#include "node/engine/outbox.h"
+#include "node/engine/progress.h"
+#include "node/explain/report.h"
+#include "node/members/peer_monitor.h"
+#include "node/record/task_watch.h"
+#include "node/record/trace.h"
+
+#include <stdlib.h>
+
+#define MILLISECONDS(n) (UINT64_C(1000000) * (n))
+
+/* Of PROTOCOL.md, *Views*.  A certain death waits for the batch alone, so that it is
+ * short; the rest are for guesses. */
+#define STAGGER_NS MILLISECONDS(200)
+#define BATCH_NS MILLISECONDS(20)
+enum {
+    QUORUM_SUSPECTS = 5, /* T_q in terms of T_susp */
+    RANKS_TEXT_BYTES = 256
+};
+
+/* --- Knobs ----------------------------------------------------------------------- */
+
+int members_options(const struct moot *m, struct core_options *options, char *story,
+                    size_t story_size)
+{
+    const struct knobs *knobs = &m->knobs;
+    struct knob_timers timers;
+    knobs_timers(knobs, &timers);
+    options->opened_ns = m->opened_ns;
+    options->stagger_ns = STAGGER_NS;
+    options->batch_ns = BATCH_NS;
+    options->solo = knobs->split == KNOB_SPLIT_SOLO;
+    if (!knobs_may_guess(knobs, m->group.threads)) {
+        options->heartbeat_ns = CORE_NEVER;
+        return MOOT_OK;
+    }
+    options->heartbeat_ns = timers.heartbeat_ns;
+    options->lease_ns = timers.lease_ns;
+    options->suspect_ns = timers.suspect_ns;
+    options->adapt |= knobs->suspect_ns == KNOB_AUTO ? (uint32_t)CORE_ADAPT_SUSPECT : 0;
+    options->quorum_wait_ns = options->suspect_ns * QUORUM_SUSPECTS;
+    return knobs_agree(knobs, m->group.threads, story, story_size);
+}
+
+bool members_open(struct moot *m)
+{
+    m->members.epoch = 1;
+    m->members.all = calloc(m->group.size, sizeof(*m->members.all));
+    m->members.watch = watch_new(&m->group);
+    return m->members.all != NULL && m->members.watch != NULL;
+}
+
+void members_release(struct moot *m)
+{
+    watch_free(m->members.watch);
+    free(m->members.all);
+}
+
+/* --- Deaths ---------------------------------------------------------------------- */
+
+bool members_is_here(const struct moot *m, uint32_t rank)
+{
+    return m->members.all[rank].state == MEMBER_HERE;
+}
+
+bool members_may_send(const struct moot *m, uint32_t to, enum message_type type)
+{
+    switch (m->members.all[to].state) {
+    case MEMBER_HERE:
+        return type != MESSAGE_ADJOURN; /* the farewell says it, when all is flushed */
+    case MEMBER_REMOVED:
+        return type == MESSAGE_FENCED || type == MESSAGE_VIEW;
+    case MEMBER_DEAD:
+        break;
+    }
+    return false;
+}
+
+static uint32_t lowest_here(const struct moot *m)
+{
+    uint32_t rank = 0;
+    while (rank != m->group.rank && !members_is_here(m, rank)) {
+        rank++;
+    }
+    return rank;
+}
+
+static void lose(struct moot *m, uint32_t rank, enum member_state state)
+{
+    struct member *member = &m->members.all[rank];
+    m->members.lost += member->state == MEMBER_HERE;
+    member->state = state;
+    if (state == MEMBER_DEAD) {
+        trace_lost(m, rank, true);
+    }
+    outbox_void(m, rank);
+    m->transport->ops->go_alone(m->transport);
+    if (state == MEMBER_DEAD) {
+        m->transport->ops->forget(m->transport, m->group.uids[rank]);
+    }
+}
+
+/* Every member but this rank has ended, and none of them said that all is over. */
+static bool is_left_behind(const struct moot *m)
+{
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        if (rank != m->group.rank && m->members.all[rank].state != MEMBER_DEAD) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void say_what_the_launcher_does(struct moot *m, uint32_t rank)
+{
+    if (!m->group.survives && !m->members.noted && lowest_here(m) == m->group.rank) {
+        m->members.noted = true;
+        report_add(m,
+                   "moot: rank %u has died, and this mpirun ends the whole job with "
+                   "it.  To let the other ranks finish, start the job with `moot run` "
+                   "or with `mpirun --enable-recovery`.\n",
+                   rank);
+    }
+}
+
+static void tell_core(struct moot *m, uint32_t rank)
+{
+    struct core_event event = {.type = CORE_EV_DEAD};
+    event.u.dead.rank = rank;
+    if (engine_step(m, &event) == MOOT_ERR_STATE) {
+        m->members.uncertain = true;
+    }
+    if (m->members.uncertain && is_left_behind(m) && !m->adjourned) {
+        engine_fail(m, MOOT_ERR_NO_QUORUM,
+                    "rank %u was out of touch, and meanwhile all its peers have ended: "
+                    "whether they had removed it first cannot be known any more",
+                    m->group.rank);
+    }
+}
+
+void members_look(struct moot *m, uint64_t now_ns)
+{
+    uint32_t rank;
+    while ((rank = watch_next(m->members.watch, now_ns)) != UINT32_MAX) {
+        struct member *member = &m->members.all[rank];
+        bool over = m->adjourned || m->fatal != 0;
+        member->ended_ns = now_ns;
+        if (over && member->left) {
+            m->transport->ops->go_alone(m->transport);
+            continue; /* it had nothing more to say */
+        }
+        lose(m, rank, MEMBER_DEAD);
+        progress_wake(m);
+        if (!over) {
+            say_what_the_launcher_does(m, rank);
+            tell_core(m, rank);
+        }
+    }
+}
+
+/* --- Views ----------------------------------------------------------------------- */
+
+static void tell_view(struct moot *m, const struct rankset *members,
+                      const struct text *gone)
+{
+    char ranks[RANKS_TEXT_BYTES];
+    if (rankset_next(members, 0) == m->group.rank) {
+        report_add(m, "moot: %s; rank%s %s go%s on in view %llu\n", text_get(gone),
+                   rankset_count(members) == 1 ? "" : "s",
+                   (rankset_format(members, ranks, sizeof(ranks)), ranks),
+                   rankset_count(members) == 1 ? "es" : "",
+                   (unsigned long long)m->members.epoch);
+    }
+}
+
+static void add_gone(struct text *text, const struct moot *m, uint32_t rank)
+{
+    const struct member *member = &m->members.all[rank];
+    text_add(text, "%srank %u ", text->length > 0 ? ", " : "", rank);
+    if (member->state != MEMBER_DEAD) {
+        text_add(text, "was silent for too long or is out of reach");
+        return;
+    }
+    text_add(text, "died (agreed on ");
+    text_add_duration(text, member->removed_ns - member->ended_ns);
+    text_add(text, " after it was seen)");
+}
+
+void members_carry_view(struct moot *m, uint64_t epoch, const struct rankset *members)
+{
+    struct text gone = {0};
+    uint64_t now_ns = clock_ns();
+    m->members.epoch = epoch;
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        struct member *member = &m->members.all[rank];
+        if (rankset_has(members, rank) || member->removed_ns != 0) {
+            continue;
+        }
+        member->removed_ns = now_ns;
+        member->epoch = epoch;
+        trace_lost(m, rank, false);
+        if (member->state == MEMBER_HERE) {
+            outbox_hurry(m, rank); /* the view itself may be among it */
+            lose(m, rank, MEMBER_REMOVED);
+        }
+        add_gone(&gone, m, rank);
+    }
+    if (gone.length > 0) {
+        tell_view(m, members, &gone);
+    }
+    text_release(&gone);
+}
+
+void members_carry_quorum(struct moot *m, bool have)
+{
+    if (!have) {
+        m->transport->ops->go_alone(m->transport);
+        engine_fail(m, MOOT_ERR_NO_QUORUM,
+                    "rank %u has been cut off from the majority for too long",
+                    m->group.rank);
+    }
+}
+
+void members_carry_fenced(struct moot *m, int code)
+{
+    m->transport->ops->go_alone(m->transport);
+    engine_fail(m, code,
+                "the others removed rank %u from the moot: they had not heard it for "
+                "longer than MOOT_SUSPECT",
+                m->group.rank);
+}
+
+bool members_take_over(struct moot *m, const struct task *task)
+{
+    struct rankset first = {0};
+    if (m->members.lost == 0 || task == NULL ||
+        hash_has(&task->hash, MOOT_HASH_CANDIDATES)) {
+        return false; /* whose candidates only the core knows */
+    }
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        if (!rankset_add(&first, rank)) {
+            break;
+        }
+    }
+    uint32_t chair = placement_chair(&task->hash, &first, NULL);
+    rankset_release(&first);
+    if (chair >= m->group.size || members_is_here(m, chair)) {
+        return false;
+    }
+    m->members.taken_over_ns =
+        m->members.taken_over == 0 ? clock_ns() : m->members.taken_over_ns;
+    m->members.taken_over++;
+    observe_event(m, MOOT_EVENT_RERUN, task, (int)chair, NULL);
+    return true;
+}
+
+/* --- Farewells ------------------------------------------------------------------- */
+
+void members_on_goodbye(struct moot *m, uint32_t from)
+{
+    m->members.all[from].left = true;
+    progress_wake(m);
+}
+
+void members_say_goodbye(struct moot *m)
+{
+    if (!m->members.said_goodbye) {
+        m->members.said_goodbye = true;
+        outbox_tell_end(m, MOOT_OK);
+        outbox_flush(m);
+    }
+}
+
+bool members_all_left(struct moot *m)
+{
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        if (rank != m->group.rank && members_is_here(m, rank) &&
+            !m->members.all[rank].left) {
+            return false;
+        }
+    }
+    return true;
+}

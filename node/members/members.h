@@ -1,0 +1,65 @@
+/* members.h - who belongs to the moot, as far as this process is concerned.
+ *
+ * The core agrees on views; this is what a view means to the rest of a rank.  A peer is
+ *
+ *     HERE      a member of the present view
+ *     REMOVED   voted out, and perhaps alive: it is told so when it speaks, no more
+ *     DEAD      its process has certainly ended; the wire has forgotten it
+ *
+ * and besides may have *left*: it said that all have closed and that it has nothing
+ * more to say.  Each rank says that once, to everyone, at the end of its close, and
+ * ends when all peers have said it or are gone.  A farewell is the ADJOURN of the
+ * protocol, which otherwise only the rank that counted everyone in would say: should it
+ * die amid telling them, any other's farewell says the same.
+ *
+ * What a death cost is written down here for the summary: when it was found, when the
+ * view without it came, how many of its tasks were run by this rank.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_MEMBERS_MEMBERS_H
+#define NODE_MEMBERS_MEMBERS_H
+
+#include "node/engine/context.h"
+
+enum member_state { MEMBER_HERE, MEMBER_REMOVED, MEMBER_DEAD };
+
+struct member {
+    enum member_state state;
+    bool left;
+    uint64_t ended_ns;   /* when its end was found; 0: it was not */
+    uint64_t removed_ns; /* when this rank entered a view without it; 0: it has not */
+    uint64_t epoch;      /* of that view */
+};
+
+/* Sets T_hb and the others of V2 from the knobs: `auto` keeps their proportions.  Story
+ * as in open; MOOT_ERR_CONFIG if they do not fit together. */
+int members_options(const struct moot *m, struct core_options *options, char *story,
+                    size_t story_size);
+
+bool members_open(struct moot *m); /* false without memory */
+void members_release(struct moot *m);
+
+/* Tells the core of peers that have died.  Never from within a step. */
+void members_look(struct moot *m, uint64_t now_ns);
+
+/* CORE_OUT_VIEW, _QUORUM and _FENCED. */
+void members_carry_view(struct moot *m, uint64_t epoch, const struct rankset *members);
+void members_carry_quorum(struct moot *m, bool have);
+void members_carry_fenced(struct moot *m, int code);
+/* CORE_OUT_RUN: true, and counted, if it is run here because its first chair was lost.
+ */
+bool members_take_over(struct moot *m, const struct task *task);
+
+/* Whether a message of this type of the core's may go to that rank; others are dropped.
+ */
+bool members_may_send(const struct moot *m, uint32_t to, enum message_type type);
+bool members_is_here(const struct moot *m, uint32_t rank);
+
+/* An ADJOURN came from a member. */
+void members_on_goodbye(struct moot *m, uint32_t from);
+void members_say_goodbye(struct moot *m);
+/* Nobody is left to wait for. */
+bool members_all_left(struct moot *m);
+
+#endif

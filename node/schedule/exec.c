@@ -1,0 +1,694 @@
+/* exec.c - see exec.h. */
+#include "node/schedule/exec.h"
+
+#include "hashing/base/hot.h"
+#include "node/compose/queue.h"
+#include "node/engine/engine.h"
+#include "node/engine/progress.h"
+#include "node/faults/faults.h"
+#include "node/members/members.h"
+#include "node/record/task_watch.h"
+#include "node/record/trace.h"
+#include "node/schedule/call_frame.h"
+#include "node/schedule/fiber.h"
+#include "node/schedule/ready.h"
+#include "node/schedule/retry.h"
+#include "node/schedule/verify.h"
+#include "node/schedule/wait.h"
+#include "node/tasks/error_chain.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+    EXEC_SPARE_RUNS = 64, /* strands that are kept for what comes */
+    EXEC_FOLLOW_MAX = 32  /* kernels in one strand after the first */
+};
+
+/* A kernel from its beginning to its end. */
+struct run {
+    struct moot_call call; /* the first member: a call is its run */
+    struct strand *strand;
+    const struct lane *home; /* where it began; NULL: that thread has ended */
+    struct run *next;        /* spare, or can go on */
+    exec_enough enough;      /* and what it is asked with */
+    void *context;
+    uint32_t left; /* kernels that may follow without a switch (exec_some) */
+    int code;      /* the kernel's, once it has returned */
+    bool active;   /* begun and not ended */
+};
+
+/* --- How a task ends ------------------------------------------------------------ */
+
+/* Takes over the payload, which is NULL only for an error whose story found no memory.
+ */
+HOT static void end_task(struct moot *m, struct task *task, int status,
+                         struct payload *payload)
+{
+    if (status != MOOT_OK && task->seen) {
+        status = MOOT_ERR_RESULT_LOST;
+    }
+    task->status = status;
+    payload_drop(task->payload); /* of an owner that died since */
+    task->payload = payload;
+    payload_let_go(payload, task->let_go);
+    task->size = payload != NULL ? payload->size : 0;
+    if (status == MOOT_OK) {
+        verify_result(m, task, m->group.rank, verify_digest(m, task, payload));
+    }
+    task->known = true;
+    task->stage = TASK_ENDED;
+    /* What ended before and was dropped did not fail by not being made again. */
+    m->counts.failed += status != MOOT_OK && status != MOOT_ERR_RESULT_LOST;
+    m->any_failed |= status != MOOT_OK;
+    m->end_count++;
+    m->ended_ns = m->now_ns;
+    task_drop_args(task);
+    observe_end(m, task);
+    progress_wake(m);
+    engine_later(m, &(struct later){.type = CORE_EV_DONE,
+                                    .hash = task->hash,
+                                    .entry = task_entry(task),
+                                    .status = status,
+                                    .size = task->size});
+}
+
+COLD static void end_with_story(struct moot *m, struct task *task, int status,
+                                struct text *story)
+{
+    story_cut(story);
+    end_task(m, task, status, payload_copy(text_get(story), story->length));
+    text_release(story);
+}
+
+static bool has_failed(const struct task *task, enum want want)
+{
+    return task_is_here(task, want) ? task->status != MOOT_OK
+                                    : task_seldom(task)->verdict_count > 0;
+}
+
+/* While nothing has ever failed here the inputs are not looked at. */
+static const struct task *failed_input(const struct moot *m, const struct task *task)
+{
+    for (uint32_t i = 0; m->any_failed && i < task_input_count(task); i++) {
+        const struct task *input = task_input(task, i); /* NULL: has ended well */
+        enum want want = i < task_data_count(task) ? WANT_DATA : WANT_DONE;
+        if (input != NULL && has_failed(input, want)) {
+            return input;
+        }
+    }
+    return NULL;
+}
+
+static bool ended_ill(const struct task *task)
+{
+    return task->known && task->status != MOOT_OK;
+}
+
+/* Of one that has failed: it ended with that, or had ended well, and a wait for its
+ * bytes has ended in a verdict. */
+static bool is_lost(const struct task *failed)
+{
+    return ended_ill(failed)
+               ? failed->status == MOOT_ERR_RESULT_LOST
+               : failed->known || task_seldom(failed)->verdict == MOOT_ERR_RESULT_LOST;
+}
+
+/* The task at which a cycle of waits was cut says so itself; what depends on it has
+ * merely failed.  What a lost rank may have run is lost with its input. */
+static int status_after(const struct task *failed, bool taken_over)
+{
+    if (!ended_ill(failed) && task_seldom(failed)->verdict == MOOT_ERR_CYCLE) {
+        return MOOT_ERR_CYCLE;
+    }
+    return is_lost(failed) && taken_over ? MOOT_ERR_RESULT_LOST : MOOT_ERR_TASK_FAILED;
+}
+
+/* For a check: to the core its task has ended, and reads them no more. */
+static void pin_inputs(struct task *task)
+{
+    for (uint32_t i = 0; i < task_data_count(task); i++) {
+        task_input(task, i)->pins++;
+    }
+}
+
+static void unpin_inputs(struct task *task)
+{
+    for (uint32_t i = 0; i < task_data_count(task); i++) {
+        struct task *input = task_input(task, i);
+        assert(input->pins > 0);
+        input->pins--;
+    }
+}
+
+/* When the core has heard that it has ended: until then it keeps them. */
+HOT static void release_inputs(struct moot *m, struct task *task)
+{
+    uint32_t count = m->stepping ? 0 : task_data_count(task);
+    for (uint32_t i = 0; i < count; i++) {
+        struct task *input = task_input(task, i);
+        if (input != NULL) {
+            task_try_release(m, input);
+        }
+    }
+}
+
+COLD static void end_cancelled(struct moot *m, struct task *task, uint32_t by, bool ran)
+{
+    struct text story = {0};
+    story_of_cancel(&story, m, task, by, ran);
+    end_with_story(m, task, MOOT_ERR_CANCELLED, &story);
+}
+
+COLD static void end_lost(struct moot *m, struct task *task)
+{
+    struct text story = {0};
+    task_describe(&story, task);
+    text_add(
+        &story,
+        " ran on a rank that is gone, and cannot run again: an input of it has been "
+        "forgotten, for every rank had released it or ended its scope; a rank that "
+        "holds what it has fetched until it has what comes of it can go on from "
+        "there (moot_task_release)");
+    end_with_story(m, task, MOOT_ERR_RESULT_LOST, &story);
+}
+
+COLD static void end_without_place(struct moot *m, struct task *task)
+{
+    struct text story = {0};
+    task_describe(&story, task);
+    text_add(&story, ": no memory for a place among those that are ready, on rank %u",
+             m->group.rank);
+    end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
+}
+
+void exec_take(struct moot *m, struct task *task, int code, uint32_t by, bool seen)
+{
+    assert(task != NULL && task->stage == TASK_IDLE);
+    task->own = true;
+    task->seen = seen;
+    const bool taken_over = members_take_over(m, task);
+    const struct task *failed = code == MOOT_OK ? failed_input(m, task) : NULL;
+    if (code == MOOT_ERR_CANCELLED) {
+        end_cancelled(m, task, by, false);
+    } else if (code != MOOT_OK) {
+        end_lost(m, task);
+    } else if (failed != NULL) {
+        struct text story = {0};
+        story_of_input(&story, m, task, failed);
+        end_with_story(m, task, status_after(failed, taken_over), &story);
+    } else if (ready_push(&m->ready, task)) {
+        task->stage = TASK_READY;
+        trace_ready(m, task);
+        progress_wake(m);
+    } else {
+        end_without_place(m, task);
+    }
+}
+
+COLD struct moot_call *exec_call_of(const struct moot *m, const struct task *task)
+{
+    for (uint32_t i = 0; i < m->run_count; i++) {
+        struct run *run = m->runs[i];
+        if (run->active && run->call.task == task && !run->call.check) {
+            return &run->call;
+        }
+    }
+    return NULL;
+}
+
+void exec_cancel(struct moot *m, struct task *task, uint32_t by)
+{
+    if (task != NULL && task->stage == TASK_RUNNING) { /* moot_call_cancelled() */
+        struct moot_call *call = exec_call_of(m, task);
+        assert(call != NULL);
+        call->cancelled_by = by;
+        __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
+    }
+    if (task == NULL || (task->stage != TASK_READY && task->stage != TASK_RESTING)) {
+        return; /* too late: it runs, or has ended */
+    }
+    if (task->stage == TASK_RESTING) {
+        retry_forget(m, task);
+    } else {
+        m->ready.live--;
+    }
+    end_cancelled(m, task, by, task_seldom(task)->failures > 0);
+    release_inputs(m, task);
+    trace_end(m, task);
+}
+
+/* --- Running -------------------------------------------------------------------- */
+
+static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
+{
+    struct task *task = call->task;
+    struct payload *output = call->output;
+    if (code == MOOT_OK && output != NULL) {
+        end_task(m, task, MOOT_OK, output);
+        return;
+    }
+    payload_drop(output);
+    if (code == MOOT_ERR_CANCELLED && task->cancelled) {
+        end_cancelled(m, task, call->cancelled_by, true);
+        return;
+    }
+    struct text story = {0};
+    if (code == MOOT_OK) {
+        code = call->no_memory ? MOOT_ERR_NO_MEMORY : MOOT_ERR_NO_OUTPUT;
+    }
+    story_of_kernel(&story, m, task, code, text_get(&call->why));
+    if (call->mishap != NULL) {
+        story_add_mishap(&story, call->mishap, text_get(&call->mishap_story));
+    }
+    end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
+}
+
+COLD static void end_without_stack(struct moot *m, struct task *task)
+{
+    struct text story = {0};
+    story_of_kernel(&story, m, task, MOOT_ERR_NO_MEMORY, "no memory for its stack");
+    task->pins++;
+    end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
+    release_inputs(m, task);
+    task->pins--;
+    task_try_free(m, task);
+}
+
+/* --- Runs ------------------------------------------------------------------------ */
+
+COLD static struct run *run_make(struct moot *m)
+{
+    if (m->runs == NULL) {
+        m->runs = calloc(LIMIT_RUNS, sizeof(struct run *));
+    }
+    struct run *run = m->runs != NULL ? calloc(1, sizeof(*run)) : NULL;
+    if (run == NULL) {
+        return NULL;
+    }
+    run->strand = strand_new();
+    if (run->strand == NULL) {
+        free(run);
+        return NULL;
+    }
+    m->runs[m->run_count++] = run;
+    return run;
+}
+
+static struct run *run_take(struct moot *m)
+{
+    struct run *run = m->spare_runs;
+    if (run == NULL) {
+        return run_make(m);
+    }
+    m->spare_runs = run->next;
+    m->spare_run_count--;
+    return run;
+}
+
+static void run_free(struct run *run)
+{
+    strand_free(run->strand);
+    free(run);
+}
+
+static void run_give_back(struct moot *m, struct run *run)
+{
+    if (m->spare_run_count < EXEC_SPARE_RUNS) {
+        run->next = m->spare_runs;
+        m->spare_runs = run;
+        m->spare_run_count++;
+        return;
+    }
+    uint32_t at = 0;
+    while (m->runs[at] != run) {
+        at++;
+    }
+    m->runs[at] = m->runs[--m->run_count];
+    run_free(run);
+}
+
+/* What the kernel spawned through queues and left in them is submitted now. */
+COLD static void close_queues(struct run *run)
+{
+    struct moot *m = run->call.m;
+    engine_lock(m);
+    int error = queue_close_all(m, run->call.lane);
+    if (error != MOOT_OK && run->code == MOOT_OK) {
+        run->code = moot_call_fail(&run->call, error, text_get(&run->call.lane->error));
+    }
+    engine_unlock(m);
+}
+
+/* On the strand, without the lock. */
+static void run_kernel(struct run *run)
+{
+    const struct kernel *kernel = run->call.task->kernel;
+    struct moot *m = run->call.m;
+    uint64_t began_ns = m->faults.plan != NULL ? clock_ns() : 0;
+    run->code = kernel->fn(&run->call, kernel->user);
+    if (run->call.queues.top != NULL) {
+        close_queues(run);
+    }
+    if (began_ns != 0) {
+        faults_after_kernel(m, clock_ns() - began_ns);
+    }
+}
+
+/* It failed, and nobody has told it to. */
+static bool goes_again(struct moot *m, const struct moot_call *call, int code)
+{
+    bool good = code == MOOT_OK && call->output != NULL;
+    return !good && !call->task->cancelled && retry_later(m, call->task);
+}
+
+static void tell_check(struct moot *m, const struct task *task, bool runs)
+{
+    struct core_event event = {.type = CORE_EV_TASK_WAIT, .hash = task->hash};
+    event.u.task_wait.waiting = !runs; /* the core counts it as a kernel that runs */
+    engine_step(m, &event);
+}
+
+/* The run was to compare results, and is none of the task's. */
+COLD static void end_check(struct moot *m, struct run *run)
+{
+    struct task *task = run->call.task;
+    call_end(&run->call);
+    bool good = run->code == MOOT_OK && !run->call.spoilt;
+    unpin_inputs(task);
+    verify_ran(m, task, good ? run->call.output : NULL); /* which lets go of them */
+    payload_drop(run->call.output);
+    text_release(&run->call.why);
+    text_release(&run->call.mishap_story);
+    tell_check(m, task, false);
+    run->active = false;
+    task->pins--;
+    task_try_release(m, task);
+    task_try_free(m, task);
+}
+
+/* The run is free for another kernel then. */
+HOT static void end_run(struct moot *m, struct run *run)
+{
+    struct task *task = run->call.task;
+    if (run->call.check) {
+        end_check(m, run);
+        return;
+    }
+    call_end(&run->call);
+    if (goes_again(m, &run->call, run->code)) {
+        payload_drop(run->call.output);
+    } else {
+        end_of_kernel(m, &run->call, run->code);
+        progress_send_free(m); /* whoever waits for it, before its inputs go */
+        trace_end(m, task);
+        if (run->call.takes_foreign) {
+            release_inputs(m, task);
+        }
+    }
+    text_release(&run->call.why);
+    text_release(&run->call.mishap_story);
+    run->active = false;
+    task->pins--;
+    task_try_free(m, task);
+}
+
+/* The next thing that happens in `run` is its kernel, without the lock. */
+static void go(struct moot *m, struct lane *lane, struct run *run)
+{
+    run->call.lane = lane;
+    run->call.state = CALL_RUNS;
+    lane->call = &run->call;
+    progress_hand_over(m);
+    engine_unlock(m);
+}
+
+/* Lets it go on until it stops, or has ended and no other kernel follows in it. */
+HOT static void run_on(struct moot *m, struct lane *lane, struct run *run)
+{
+    go(m, lane, run);
+    if (strand_run(run->strand)) {
+        if (STRAND_KEEPS_LOCKS) {
+            engine_lock(m);
+        }
+        run_give_back(m, run);
+        return;
+    }
+    engine_lock(m);
+    lane->call = NULL;
+    run->call.state = CALL_STOPPED;
+    if (run->call.goes_on) {
+        exec_go_on(m, &run->call);
+    }
+}
+
+/* Without memory its task ends at once, and false. */
+HOT static bool begin(struct moot *m, struct lane *lane, struct task *task,
+                      struct run *run)
+{
+    assert(task->kernel != NULL && task->stage == TASK_READY);
+    task->stage = TASK_RUNNING;
+    task->pins++; /* it may be forgotten as soon as it has ended */
+    run->active = true;
+    run->home = lane;
+    run->code = MOOT_ERR_NO_MEMORY;
+    if (!call_begin(&run->call, m, task)) {
+        end_run(m, run);
+        return false;
+    }
+    run->call.began_ns = m->now_ns;
+    m->counts.run++;
+    m->running++;
+    faults_at_point(m, CORE_POINT_TASK_START);
+    if (task_seldom(task)->failures == 0) { /* a trace shows one run, with its pauses */
+        trace_start(m, task);
+    }
+    observe_event(m, MOOT_EVENT_RUNNING, task, (int)m->group.rank, NULL);
+    return true;
+}
+
+static void free_spent(struct moot *m)
+{
+    struct task *task = ready_take_spent(&m->ready);
+    while (task != NULL) {
+        task_try_free(m, task);
+        task = ready_take_spent(&m->ready);
+    }
+}
+
+static struct task *take_ready(struct moot *m)
+{
+    struct task *task = ready_pop(&m->ready);
+    free_spent(m);
+    return task;
+}
+
+/* Nothing else is to be done before the next kernel. */
+static bool another_may_follow(struct moot *m, struct run *run)
+{
+    return m->ready.live > 0 && m->going_on == NULL && m->resting.count == 0 &&
+           m->fatal == 0 && m->kernel_waits < LIMIT_RUNS / 2 && !progress_is_due(m) &&
+           !run->enough(m, run->context);
+}
+
+/* On the strand: ends a kernel, and begins the next; false, and the lock is held, if
+ * none follows. */
+static bool go_to_next(struct moot *m, struct run *run)
+{
+    engine_lock(m);
+    struct lane *lane = run->call.lane;
+    lane->call = NULL;
+    m->running--;
+    end_run(m, run);
+    if (run->left == 0) {
+        return false;
+    }
+    run->left--;
+    progress_send_free(m);
+    wait_release_ended(m);
+    if (!another_may_follow(m, run) || !begin(m, lane, take_ready(m), run)) {
+        return false;
+    }
+    go(m, lane, run);
+    return true;
+}
+
+/* On the strand. */
+HOT static void run_kernels(void *argument)
+{
+    struct run *run = argument;
+    struct moot *m = run->call.m;
+    do {
+        run_kernel(run);
+    } while (go_to_next(m, run));
+    if (STRAND_KEEPS_LOCKS) {
+        engine_unlock(m);
+    }
+}
+
+void exec_each_call(const struct moot *m,
+                    void (*see)(void *context, const struct moot_call *call),
+                    void *context)
+{
+    for (uint32_t i = 0; i < m->run_count; i++) {
+        if (m->runs[i]->active) {
+            see(context, &m->runs[i]->call);
+        }
+    }
+}
+
+bool exec_stop(struct moot *m, struct moot_call *call)
+{
+    if (m->kernel_waits >= LIMIT_RUNS) {
+        return false;
+    }
+    struct run *run = (struct run *)call;
+    run->left = 0; /* who lets it go on may want no more than its end */
+    call->state = CALL_LEAVES;
+    call->goes_on = false;
+    engine_unlock(m);
+    strand_suspend(run->strand);
+    engine_lock(m);
+    return true;
+}
+
+void exec_go_on(struct moot *m, struct moot_call *call)
+{
+    if (call->state != CALL_STOPPED) {
+        call->goes_on = true; /* which matters if it is just leaving */
+        return;
+    }
+    struct run *run = (struct run *)call, **last = &m->going_on;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    run->next = NULL;
+    *last = run;
+    progress_wake(m);
+}
+
+/* Whose thread does not come round to them is anyone's. */
+static struct run *take_going_on(struct moot *m, const struct lane *lane)
+{
+    for (struct run **link = &m->going_on; *link != NULL; link = &(*link)->next) {
+        struct run *run = *link;
+        if (run->home == lane || run->home == NULL || !run->home->here) {
+            *link = run->next;
+            return run;
+        }
+    }
+    return NULL;
+}
+
+static bool is_full(const struct moot *m)
+{
+    return m->run_count == LIMIT_RUNS && m->spare_runs == NULL;
+}
+
+static bool is_reluctant(const struct moot *m, uint32_t idle_rounds)
+{
+    return m->kernel_waits >= LIMIT_RUNS / 2 && idle_rounds < EXEC_RELUCTANT_ROUNDS &&
+           !ready_first(&m->ready)->nested;
+}
+
+/* Runs a task a second time, if there is one to check; there is nothing else to do. */
+static bool check_one(struct moot *m, struct lane *lane)
+{
+    struct task *task = is_full(m) ? NULL : verify_next(m);
+    struct run *run = task != NULL ? run_take(m) : NULL;
+    if (task != NULL && run == NULL) {
+        verify_ran(m, task, NULL);
+    }
+    if (run == NULL) {
+        return false;
+    }
+    task->pins++;
+    pin_inputs(task);
+    tell_check(m, task, true);
+    run->active = true;
+    run->home = lane;
+    run->code = MOOT_ERR_NO_MEMORY;
+    run->left = 0;
+    bool begun = call_begin(&run->call, m, task);
+    run->call.check = true;
+    if (!begun) {
+        end_run(m, run);
+        run_give_back(m, run);
+        return true;
+    }
+    m->running++;
+    strand_begin(run->strand, run_kernels, run);
+    run_on(m, lane, run);
+    return true;
+}
+
+HOT bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
+                   exec_enough enough, void *context)
+{
+    wait_release_ended(m);
+    if (m->resting.count > 0) {
+        retry_wake(m);
+    }
+    struct run *run = take_going_on(m, lane);
+    if (run != NULL) {
+        run_on(m, lane, run);
+        return true;
+    }
+    if (m->ready.live == 0 && m->checks != NULL) {
+        return check_one(m, lane);
+    }
+    if (m->ready.live == 0 || m->fatal != 0 || is_full(m) ||
+        is_reluctant(m, idle_rounds)) {
+        return false;
+    }
+    run = run_take(m);
+    struct task *task = take_ready(m);
+    if (run == NULL) {
+        end_without_stack(m, task);
+        return true;
+    }
+    run->enough = enough;
+    run->context = context;
+    run->left = EXEC_FOLLOW_MAX;
+    if (begin(m, lane, task, run)) {
+        strand_begin(run->strand, run_kernels, run);
+        run_on(m, lane, run);
+    } else {
+        run_give_back(m, run);
+    }
+    return true;
+}
+
+static bool one_is_enough(struct moot *m, void *context)
+{
+    (void)m;
+    (void)context;
+    return true;
+}
+
+bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
+{
+    return exec_some(m, lane, idle_rounds, one_is_enough, NULL);
+}
+
+void exec_here(struct lane *lane, bool here) { lane->here = here; }
+
+void exec_forget_lane(struct moot *m, const struct lane *lane)
+{
+    for (uint32_t i = 0; i < m->run_count; i++) {
+        if (m->runs[i]->home == lane) {
+            m->runs[i]->home = NULL;
+        }
+    }
+}
+
+void exec_release(struct moot *m)
+{
+    for (uint32_t i = 0; i < m->run_count; i++) {
+        run_free(m->runs[i]);
+    }
+    free(m->runs);
+    ready_release(&m->ready);
+    retry_release(m);
+    verify_release(m);
+}

@@ -1,0 +1,45 @@
+/* ready.h - the queue of tasks that wait for nothing but a thread.
+ *
+ * Higher priority first; then nested tasks before the program's, since depth first
+ * keeps few results alive, nested ones newest first, the program's oldest first.  A
+ * task that is cancelled in the queue stays in it until it comes up, and one that is
+ * raised stands in it once more; `live` counts tasks that are ready, once each.  The
+ * record of a task stays as long as an item names it.
+ *
+ * Most tasks are the program's and have no priority: oldest first is then the order in
+ * which they came, and they stand in a line, a ring.  The others stand in a heap, and
+ * those of them that are not below 0 go before the line.
+ */
+#ifndef NODE_SCHEDULE_READY_H
+#define NODE_SCHEDULE_READY_H
+
+#include "node/tasks/task.h"
+
+struct ready_item {
+    int32_t priority;
+    uint64_t order;
+    struct task *task;
+};
+/* All zero is an empty queue. */
+struct ready {
+    struct ready_item *items; /* the heap */
+    size_t count, room;
+    struct task **line; /* line_room, a power of two, of them; from line_first on */
+    size_t line_first, line_count, line_room;
+    size_t live;        /* tasks that are ready: some items are not, any more */
+    struct task *spent; /* list: forgotten, and the last item has come up */
+    uint64_t newest;    /* spawn counter, for the order */
+};
+
+bool ready_push(struct ready *ready, struct task *task); /* false without memory */
+struct task *ready_pop(struct ready *ready);             /* NULL if none is live */
+/* What comes up next, cancelled or not; the queue is not empty. */
+const struct task *ready_first(const struct ready *ready);
+/* Its priority has risen: it gets another item, and the first is passed over; of as
+ * many as can be counted one takes the new priority. */
+void ready_raise(struct ready *ready, struct task *task);
+/* One of those whose records may go now, or NULL. */
+struct task *ready_take_spent(struct ready *ready);
+void ready_release(struct ready *ready);
+
+#endif

@@ -1,0 +1,41 @@
+/* retry.h - kernels that failed and are to be tried again.
+ *
+ * A kernel that was registered with .retries is run again, up to so many times, before
+ * its task fails; a pause before each try, twice as long as the one before.  To the
+ * core and to its peers the task runs all the while: there is one result or one
+ * failure, with the last story and the number of tries.
+ *
+ * A task that rests is in no ready queue.  Whoever looks for something to run puts back
+ * what is due.  Under the engine lock.
+ */
+#ifndef NODE_SCHEDULE_RETRY_H
+#define NODE_SCHEDULE_RETRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct moot;
+struct task;
+
+struct rest {
+    uint64_t due_ns, number; /* of equals the first that came goes first */
+    struct task *task;
+};
+/* A heap: those due first, first.  All zero is an empty one. */
+struct resting {
+    struct rest *items;
+    size_t count, room;
+    uint64_t newest;
+};
+
+/* True if the failed task is to be tried again: it rests now (or is ready again), and
+ * its inputs stay pinned. */
+bool retry_later(struct moot *m, struct task *task);
+/* Makes ready what has rested long enough. */
+void retry_wake(struct moot *m);
+/* It rests, and is cancelled. */
+void retry_forget(struct moot *m, const struct task *task);
+void retry_release(struct moot *m);
+
+#endif

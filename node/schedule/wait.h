@@ -1,0 +1,80 @@
+/* wait.h - waiting for tasks, by lanes and by running kernels.
+ *
+ * A wait tells the core what it needs (NEED), lasts until its tasks have ended, and
+ * takes the need back (UNNEED).  A task has ended for a
+ * wait when its result is known here (and its bytes are here, if they are wanted), when
+ * a verdict came since the wait began, when its kernel is in conflict, or when the
+ * whole moot failed.
+ *
+ * A need whose wait timed out lingers with the core until its task ends or its last
+ * handle is released.  Otherwise a program that polls with a timeout of 0 would never
+ * ask anybody: each poll would withdraw the question before its ask delay had passed. A
+ * verdict that comes between two polls is kept for the next one.
+ *
+ * A lane's wait drives progress and runs tasks at the bottom of its thread's stack; a
+ * kernel's stops the kernel, and leaves that to others (exec.h).
+ *
+ * The core is told that a lane or a task goes on (LANE, TASK_WAIT) in the step after
+ * the one that ended its wait, whichever thread made it and however long the waiting
+ * thread takes to wake: until then the rank could look quiet to its peers, and the moot
+ * could fail a wait for what that lane is about to spawn.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_SCHEDULE_WAIT_H
+#define NODE_SCHEDULE_WAIT_H
+
+#include "node/engine/context.h"
+
+struct wait_item {
+    struct task *task;
+    uint32_t verdicts_seen;
+    bool needed; /* the core was told */
+    bool ended;
+    int code; /* once ended */
+};
+
+struct wait {
+    struct wait *prev, *next;
+    struct lane *lane;
+    struct moot_call *waiter; /* the kernel that waits for a child; NULL: a lane */
+    enum want want;
+    bool any; /* one is enough */
+    struct wait_item *items;
+    size_t count, next_open; /* all before have ended */
+    size_t which;            /* `any`: the first that ended */
+    uint64_t since_ns, deadline_ns;
+    uint64_t ends_seen;
+    bool over;     /* it has ended by its tasks, */
+    bool released; /* and the core knows that its lane or task goes on */
+};
+
+/* Runs the wait that the caller filled in (lane, waiter, want, any, items with their
+ * tasks, count, deadline_ns).  The items then have their codes.  Returns MOOT_OK when
+ * it ended by its tasks, else TIMEOUT, CLOSED or LIMIT; the lane's error text is set.
+ */
+int wait_run(struct moot *m, struct wait *wait);
+
+/* Another thread may release the handles while it lasts: from here on the tasks'
+ * records stay, whatever the core forgets, until wait_unpin(). */
+void wait_pin(const struct wait *wait);
+void wait_unpin(struct moot *m, const struct wait *wait);
+
+/* Marks every item that has ended by now, not only those that the wait looked at. */
+void wait_look_at_all(struct moot *m, struct wait *wait);
+
+/* Sets the lane's error text to the story of a task that ended with `code`, and returns
+ * it. */
+int wait_tell(struct moot *m, struct lane *lane, const struct task *task, int code);
+
+/* Lets those go on whose waits have ended. */
+void wait_release_ended(struct moot *m);
+
+/* From the core's outputs. */
+void wait_task_done(struct moot *m, struct task *task);
+void wait_task_verdict(struct moot *m, struct task *task, int code,
+                       const moot_hash *chain, uint32_t chain_count);
+
+void wait_end_linger(struct moot *m, struct task *task);
+
+#endif

@@ -1,0 +1,25 @@
+/* early_motions.h - motions whose portable kernel this rank has yet to register.
+ *
+ * A chair that registers its kernels later than its peers may be sent a spec that it
+ * cannot take yet.  The core has heard the motion and goes on without; a copy is kept
+ * here, and with the kernel the spec is taken as if the motion had come then.  Under
+ * the engine lock.
+ */
+#ifndef NODE_SPAWN_EARLY_MOTIONS_H
+#define NODE_SPAWN_EARLY_MOTIONS_H
+
+#include "consensus/core.h"
+
+struct moot;
+struct kernel;
+
+/* Of a motion that the core would adopt.  It takes the place of what that rank said of
+ * the task before, and what the core would adopt no longer goes: it is decided, or came
+ * in an older view.  Of too many, or without memory, none is kept: the task is yielded
+ * when this rank rests, as one that is not portable. */
+void early_keep(struct moot *m, uint32_t from, const struct message *motion);
+/* The kernel is registered: takes what was kept for it. */
+void early_take(struct moot *m, const struct kernel *kernel);
+void early_release(struct moot *m);
+
+#endif

@@ -1,0 +1,93 @@
+/* spawn_batch.h - tasks that have been spawned and have no hash yet.
+ *
+ * Four tasks, or eight, as the processor is, are hashed together in little more time
+ * than one (blake2b_lanes.h).  So a plain spawn of the program ends when its spec has
+ * been checked and copied, with a handle, and the task waits here for up to three or
+ * seven others.  All are of the same thread and are registered in the order of their
+ * spawns, stubs that follow each other in one step of the core.  They get their hashes,
+ * and are registered
+ *
+ *   when there are so many of them, or one is to be the input of the next;
+ *   by every other call of the library but the release of a handle on which none of
+ *   them can depend, and before the core hears of anything else.
+ *
+ * None waits where another thread of this rank could run it at once.  So nothing can
+ * happen between a spawn and its registration that a program, a peer or the core could
+ * tell from a spawn that came a little later, and a spawn waits here only if its
+ * registration cannot fail, but for want of memory.  That ends every wait and spawn of
+ * all ranks, as it does wherever else a step of the core needs memory.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_SPAWN_SPAWN_BATCH_H
+#define NODE_SPAWN_SPAWN_BATCH_H
+
+#include "hashing/identity.h"
+#include "node/tasks/task.h"
+
+struct lane;
+struct handle;
+
+/* More do not fit into a block. */
+enum { UNNAMED_INPUTS_MAX = BLAKE2B_BLOCK_BYTES / MOOT_HASH_BYTES - 1 };
+
+struct unnamed_task {
+    struct identity_block block; /* its arguments and its inputs' hashes stand in it */
+    uint64_t id;                 /* the program's handle; 0: released again */
+    const char *site;            /* the context's */
+    struct kernel *kernel;
+    uint64_t owner; /* the only candidate, as a set; 0: all are */
+    uint8_t args_size, input_count;
+    uint32_t expanded; /* unnamed.expanded when its inputs were looked up */
+    struct task *inputs[UNNAMED_INPUTS_MAX];
+};
+
+struct unnamed {
+    uint32_t count;
+    bool settled;        /* some, since a spawn has last made room (window.h) */
+    uint32_t in_regions; /* besides: those that bulk queues collect (region.h) */
+    uint32_t expanded;   /* stubs that became records, ever: their inputs may have */
+    struct lane *lane;   /* of all of them */
+    struct task_facts facts; /* of the one that is registered, */
+    struct rankset owner;    /* and its candidates, if not all are */
+    struct unnamed_task tasks[IDENTITY_TOGETHER_MAX];
+};
+
+/* What a handle has for its task meanwhile.  It looks like a stub. */
+#define UNNAMED_TASK ((struct task *)(uintptr_t)&unnamed_task)
+extern const struct unnamed_nothing {
+    uint64_t words[4];
+} unnamed_task;
+
+/* Whether a plain spawn of this thread may wait now. */
+bool unnamed_is_open(const struct moot *m, const struct lane *lane);
+/* Has it wait, and makes its handle.  False: it is not plain, something is wrong with
+ * it, or there is no memory; then nothing has happened. */
+bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                  const char *site, moot_task *out);
+/* Names and registers those that wait. */
+void unnamed_settle_all(struct moot *m);
+#define unnamed_settle(m) ((m)->unnamed.count > 0 ? unnamed_settle_all(m) : (void)0)
+/* And tickets for those that queues collect: no handle's task is unnamed then. */
+void unnamed_end_all(struct moot *m);
+#define unnamed_end(m)                                                                 \
+    ((m)->unnamed.count + (m)->unnamed.in_regions > 0 ? unnamed_end_all(m) : (void)0)
+/* The same for a call of the program, which may have to wait for what others decide. */
+#define unnamed_end_for_call(m)                                                        \
+    ((m)->unnamed.in_regions > 0 ? unnamed_end_patiently(m) : unnamed_settle(m))
+void unnamed_end_patiently(struct moot *m);
+
+/* For regions.  Whether its registration still cannot fail. */
+bool unnamed_may_stay(const struct moot *m, const struct unnamed_task *task);
+/* What it says, of a task that is spawned through such queues; good until the next. */
+struct task_facts *unnamed_facts(struct moot *m, struct unnamed_task *task,
+                                 uint16_t queue_line);
+/* Names and registers these. */
+void unnamed_register(struct moot *m, struct lane *lane, uint16_t queue_line,
+                      struct unnamed_task *tasks, uint32_t count);
+/* The program releases this handle: true if its task is one of these, and that is done;
+ * if it is an input of one, or may be one that was spawned before, they are settled
+ * first. */
+bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle);
+
+#endif

@@ -1,0 +1,313 @@
+/* spawn_check.c - see spawn_check.h. */
+#include "node/spawn/spawn_check.h"
+
+#include "hashing/base/hot.h"
+#include "hashing/identity.h"
+#include "node/record/task_watch.h"
+#include "node/tasks/error_chain.h"
+#include "proto/error.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+int spawn_judge_open(struct moot *m, struct lane *lane, const struct task *parent)
+{
+    if (m->fatal != 0) {
+        return lane_fail(lane, m->fatal, "%s", text_get(&m->fatal_story));
+    }
+    if (observe_is_telling(lane)) {
+        return lane_fail(lane, MOOT_ERR_STATE, "a watch's function may not spawn");
+    }
+    if (parent == NULL && m->closing) {
+        return lane_fail(lane, MOOT_ERR_CLOSED, "this context is closing");
+    }
+    if (parent == NULL && lane->call != NULL) {
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "inside a kernel, moot_call_spawn() is the call to use");
+    }
+    if (parent == NULL && lane->parked) {
+        return lane_fail(lane, MOOT_ERR_STATE, "this thread is parked");
+    }
+    return MOOT_OK;
+}
+
+enum { WORD_RANKS = 64 }; /* in a set's own word, which needs no memory */
+
+static int check_kernel(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                        struct kernel **out)
+{
+    uint32_t number = 0;
+    int error = handle_find_kernel(&m->handles, spec->kernel.id, &number);
+    if (error == MOOT_OK && number >= m->kernels.count) {
+        error = MOOT_ERR_UNKNOWN_KERNEL;
+    }
+    if (error != MOOT_OK) {
+        return lane_fail(lane, error, ".kernel: %s", error_text(error));
+    }
+    *out = m->kernels.items[number];
+    if ((*out)->conflict) {
+        text_clear(&lane->error);
+        story_of_conflict(&lane->error, m, *out);
+        return MOOT_ERR_KERNEL_MISMATCH;
+    }
+    return MOOT_OK;
+}
+
+COLD static int refuse_sizes(struct lane *lane, const moot_task_spec *spec)
+{
+    if (spec->args_size > LIMIT_ARGS_BYTES) {
+        return lane_fail(lane, MOOT_ERR_LIMIT, ".args_size is %zu, above %u",
+                         spec->args_size, LIMIT_ARGS_BYTES);
+    }
+    if (spec->key_size > LIMIT_KEY_BYTES) {
+        return lane_fail(lane, MOOT_ERR_LIMIT, ".key_size is %zu, above %u",
+                         spec->key_size, LIMIT_KEY_BYTES);
+    }
+    return lane_fail(lane, MOOT_ERR_LIMIT, "more than %u inputs and after together",
+                     LIMIT_INPUTS);
+}
+
+static bool lacks(const void *field, size_t size) { return field == NULL && size > 0; }
+
+COLD static int refuse_missing(struct lane *lane, const moot_task_spec *spec)
+{
+    const char *field = lacks(spec->args, spec->args_size)       ? "args"
+                        : lacks(spec->inputs, spec->input_count) ? "inputs"
+                        : lacks(spec->key, spec->key_size)       ? "key"
+                        : lacks(spec->after, spec->after_count)  ? "after"
+                                                                 : "input_hashes";
+    return lane_fail(lane, MOOT_ERR_INVALID,
+                     ".%s is NULL, and its size or count is not 0", field);
+}
+
+/* What few specs have besides. */
+COLD static int check_rest(struct lane *lane, const moot_task_spec *spec)
+{
+    if (lacks(spec->key, spec->key_size) ||
+        lacks(spec->input_hashes, spec->input_hash_count) ||
+        lacks(spec->after, spec->after_count)) {
+        return refuse_missing(lane, spec);
+    }
+    if (spec->key_size > LIMIT_KEY_BYTES || spec->input_hash_count > LIMIT_INPUTS ||
+        spec->after_count > LIMIT_INPUTS ||
+        spec->input_count + spec->input_hash_count + spec->after_count > LIMIT_INPUTS) {
+        return refuse_sizes(lane, spec);
+    }
+    const uint32_t known = MOOT_TASK_CONDITIONAL | MOOT_TASK_NO_QUEUE;
+    if ((spec->flags & ~known) != 0) {
+        return lane_fail(lane, MOOT_ERR_INVALID, ".flags has unknown bits: %#x",
+                         spec->flags);
+    }
+    return MOOT_OK;
+}
+
+/* Arguments, inputs and an owner at most: no more is to be looked at. */
+static bool is_plain(const moot_task_spec *spec)
+{
+    uintptr_t fields = (uintptr_t)spec->key | (uintptr_t)spec->input_hashes |
+                       (uintptr_t)spec->after | (uintptr_t)spec->candidates.ranks;
+    return (fields | spec->key_size | spec->input_hash_count | spec->after_count |
+            spec->candidates.count | spec->flags) == 0;
+}
+
+static int check_sizes(struct lane *lane, const moot_task_spec *spec, bool plain)
+{
+    if (lacks(spec->args, spec->args_size) || lacks(spec->inputs, spec->input_count)) {
+        return refuse_missing(lane, spec);
+    }
+    if (spec->args_size > LIMIT_ARGS_BYTES || spec->input_count > LIMIT_INPUTS) {
+        return refuse_sizes(lane, spec);
+    }
+    return plain ? MOOT_OK : check_rest(lane, spec);
+}
+
+static inline int add_handles(struct moot *m, struct lane *lane, const char *field,
+                              const moot_task *tasks, size_t count, size_t *at)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct handle *handle;
+        int error = handle_find(&m->handles, tasks[i].id, &handle);
+        if (error == MOOT_OK && handle->task == UNNAMED_TASK) {
+            error = MOOT_ERR_NO_MEMORY; /* there was none for it */
+        }
+        if (error != MOOT_OK) {
+            return lane_fail(lane, error, ".%s[%zu]: %s", field, i, error_text(error));
+        }
+        lane->inputs[*at] = handle->task;
+        lane->hashes[(*at)++] = handle->task->hash;
+    }
+    return MOOT_OK;
+}
+
+HOT bool spawn_input_room(struct lane *lane, size_t count)
+{
+    if (count <= lane->input_room) {
+        return true;
+    }
+    size_t room = count < 64 ? 64 : count;
+    moot_hash *hashes = realloc(lane->hashes, room * sizeof(*hashes));
+    lane->hashes = hashes != NULL ? hashes : lane->hashes;
+    struct task **inputs = realloc(lane->inputs, room * sizeof(struct task *));
+    lane->inputs = inputs != NULL ? inputs : lane->inputs;
+    void **entries = realloc(lane->entries, room * sizeof(*entries));
+    lane->entries = entries != NULL ? entries : lane->entries;
+    if (hashes == NULL || inputs == NULL || entries == NULL) {
+        return false;
+    }
+    lane->input_room = room;
+    return true;
+}
+
+/* Into the lane's scratch: data inputs by handle, data inputs by hash, then order only.
+ */
+static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                        bool plain)
+{
+    size_t total = spec->input_count + spec->input_hash_count + spec->after_count;
+    if (!spawn_input_room(lane, total)) {
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the inputs");
+    }
+    size_t at = 0;
+    int error = add_handles(m, lane, "inputs", spec->inputs, spec->input_count, &at);
+    if (plain) {
+        return error;
+    }
+    for (size_t i = 0; error == MOOT_OK && i < spec->input_hash_count; i++) {
+        if (hash_is_zero(&spec->input_hashes[i])) {
+            return lane_fail(lane, MOOT_ERR_INVALID,
+                             "input_hashes[%zu]: the hash is zero, which no task has",
+                             i);
+        }
+        lane->inputs[at] = NULL;
+        lane->hashes[at++] = spec->input_hashes[i];
+    }
+    if (error == MOOT_OK) {
+        error = add_handles(m, lane, "after", spec->after, spec->after_count, &at);
+    }
+    return error;
+}
+
+static int add_candidate(struct moot *m, struct lane *lane, struct spawn *spawn,
+                         const char *field, int rank)
+{
+    if (rank < 0 || (uint32_t)rank >= m->group.size) {
+        return lane_fail(lane, MOOT_ERR_INVALID, ".%s: rank %d is not one of 0..%u",
+                         field, rank, m->group.size - 1);
+    }
+    if (!rankset_add(&spawn->candidates, (uint32_t)rank)) {
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the candidates");
+    }
+    return MOOT_OK;
+}
+
+static int check_owner(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                       struct spawn *spawn)
+{
+    int rank = spec->owner.rank_plus_one - 1;
+    if (rank < 0 || rank >= WORD_RANKS || (uint32_t)rank >= m->group.size) {
+        return add_candidate(m, lane, spawn, "owner", rank);
+    }
+    spawn->candidates.low = UINT64_C(1) << rank;
+    return MOOT_OK;
+}
+
+COLD static int check_candidates(struct moot *m, struct lane *lane,
+                                 const moot_task_spec *spec, struct spawn *spawn)
+{
+    const moot_ranks *ranks = &spec->candidates;
+    if (spec->owner.rank_plus_one != 0) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         ".owner and .candidates are both given");
+    }
+    if (ranks->ranks == NULL || ranks->count == 0) {
+        return lane_fail(lane, MOOT_ERR_INVALID, ".candidates is an empty set");
+    }
+    if (ranks->count > LIMIT_RANKS) {
+        return lane_fail(lane, MOOT_ERR_LIMIT, ".candidates has more than %u entries",
+                         LIMIT_RANKS);
+    }
+    int error = MOOT_OK;
+    for (size_t i = 0; error == MOOT_OK && i < ranks->count; i++) {
+        error = add_candidate(m, lane, spawn, "candidates", ranks->ranks[i]);
+    }
+    return error;
+}
+
+static int check_ranks(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                       struct spawn *spawn)
+{
+    spawn->facts.reg.candidates = &spawn->candidates;
+    if (spec->candidates.ranks != NULL || spec->candidates.count > 0) {
+        return check_candidates(m, lane, spec, spawn);
+    }
+    if (spec->owner.rank_plus_one != 0) {
+        return check_owner(m, lane, spec, spawn);
+    }
+    spawn->facts.reg.candidates = NULL;
+    return MOOT_OK;
+}
+
+/* What the core is told.  Field by field: a literal would be made elsewhere and copied,
+ * at each spawn. */
+static void fill_reg(const struct lane *lane, const moot_task_spec *spec,
+                     const struct kernel *kernel, const struct task *parent,
+                     struct core_register *reg)
+{
+    reg->flags = kernel->core_flags | (parent != NULL ? CORE_TASK_NESTED : 0u) |
+                 (spec->flags & MOOT_TASK_CONDITIONAL ? CORE_TASK_HINT : 0u);
+    reg->inputs = lane->hashes;
+    reg->input_count = spec->input_count + spec->input_hash_count + spec->after_count;
+    reg->after_count = spec->after_count;
+    reg->scope = parent != NULL ? parent->hash : lane_scope(lane);
+    reg->parent = parent != NULL ? parent->hash : (moot_hash){{0}};
+    reg->spec = NULL;
+    reg->user = NULL;
+}
+
+static void fill_facts(const struct lane *lane, const moot_task_spec *spec,
+                       struct kernel *kernel, struct task *parent,
+                       struct task_facts *facts)
+{
+    facts->kernel = kernel;
+    facts->args = spec->args;
+    facts->args_size = spec->args_size;
+    facts->key = spec->key;
+    facts->key_size = spec->key_size;
+    facts->input_tasks = lane->inputs;
+    facts->parent = parent;
+    facts->nested = parent != NULL;
+    facts->priority = spec->priority;
+    facts->queue_line = 0;
+    facts->label = spec->label;
+    fill_reg(lane, spec, kernel, parent, &facts->reg);
+}
+
+HOT int spawn_check(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                    const char *site, struct task *parent, struct spawn *spawn)
+{
+    struct kernel *kernel = NULL;
+    bool plain = is_plain(spec);
+    spawn->candidates = (struct rankset){.low = 0};
+    int error = check_kernel(m, lane, spec, &kernel);
+    if (error == MOOT_OK) {
+        error = check_sizes(lane, spec, plain);
+    }
+    if (error == MOOT_OK) {
+        error = check_inputs(m, lane, spec, plain);
+    }
+    if (error == MOOT_OK) {
+        error = check_ranks(m, lane, spec, spawn);
+    }
+    if (error != MOOT_OK) {
+        return error;
+    }
+    assert(kernel != NULL);
+    if ((kernel->flags & MOOT_KERNEL_ONCE) && spec->key == NULL) {
+        return lane_fail(lane, MOOT_ERR_NO_KEY,
+                         "kernel '%s' is once: each of its tasks needs a .key",
+                         kernel->name);
+    }
+    fill_facts(lane, spec, kernel, parent, &spawn->facts);
+    spawn->facts.reg.site = site;
+    return MOOT_OK;
+}

@@ -1,0 +1,219 @@
+/* error_chain.c - see error_chain.h. */
+#include "node/tasks/error_chain.h"
+
+#include "node/members/members.h"
+#include "proto/error.h"
+#include "proto/limits.h"
+
+#include <string.h>
+
+enum { RANKS_TEXT_BYTES = 256 };
+
+static void begin(struct text *story, const struct moot *m, const struct task *task)
+{
+    task_describe(story, task);
+    text_add(story, " on rank %u: ", m->group.rank);
+    if (task->seen) {
+        text_add(story, "its result is lost, and when made again: ");
+    }
+}
+
+void story_of_kernel(struct text *story, const struct moot *m, const struct task *task,
+                     int code, const char *why)
+{
+    begin(story, m, task);
+    const char *kernel = task->kernel->name;
+    if (task_seldom(task)->failures > 0) {
+        text_add(story, "failed %u times, last: ", task_seldom(task)->failures + 1);
+    }
+    if (code == MOOT_ERR_NO_OUTPUT) {
+        text_add(story, "kernel '%s' returned without calling moot_call_output() (%s)",
+                 kernel, error_name(code));
+    } else if (error_known(code)) {
+        text_add(story, "kernel '%s' failed with %s (%s)", kernel, error_name(code),
+                 error_text(code));
+    } else {
+        text_add(story, "kernel '%s' failed with code %d", kernel, code);
+    }
+    if (why[0] != '\0') {
+        text_add(story, ": %s", why);
+    }
+}
+
+void story_add_mishap(struct text *story, const char *mishap, const char *its_story)
+{
+    if (its_story[0] != '\0' && strstr(text_get(story), its_story) == NULL) {
+        text_add(story, "; %s:\n  %s", mishap, its_story);
+    }
+}
+
+void story_of_input(struct text *story, const struct moot *m, const struct task *task,
+                    const struct task *input)
+{
+    begin(story, m, task);
+    uint32_t at = 0;
+    while (at < task_input_count(task) && task_input(task, at) != input) {
+        at++;
+    }
+    bool order_only = at >= task_data_count(task);
+    text_add(story,
+             order_only ? "a task that it comes after failed:\n  "
+                        : "input %u failed:\n  ",
+             at);
+    const bool ended = input->known && input->status != MOOT_OK;
+    if (ended && input->payload != NULL) {
+        text_add(story, "%s", (const char *)input->payload->data);
+    } else if (!ended && task_seldom(input)->verdict_story != NULL) {
+        text_add(story, "%s", task_seldom(input)->verdict_story);
+    } else {
+        task_describe(story, input);
+        text_add(story, ": %s",
+                 error_text(ended ? input->status : task_seldom(input)->verdict));
+    }
+}
+
+void story_of_cancel(struct text *story, const struct moot *m, const struct task *task,
+                     uint32_t by, bool ran)
+{
+    begin(story, m, task);
+    text_add(story, "it was cancelled by rank %u %s", by,
+             ran ? "and gave up" : "before it started");
+}
+
+static void add_cycle(struct text *story, const struct moot *m, const moot_hash *chain,
+                      uint32_t chain_count)
+{
+    for (uint32_t i = 0; i <= chain_count && chain_count > 0; i++) {
+        const moot_hash *hash = &chain[i % chain_count];
+        const struct task *task = core_user(m->core, hash);
+        text_add(story, i == 0 ? "\n  " : "\n  waits for ");
+        if (task != NULL) {
+            task_describe(story, task);
+        } else {
+            task_describe_hash(story, hash);
+        }
+    }
+}
+
+/* What they alone held is held by nobody. */
+static void add_gone(struct text *story, const struct moot *m, enum member_state state,
+                     const char *how)
+{
+    struct rankset gone = {0};
+    char list[RANKS_TEXT_BYTES];
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        if (m->members.all[rank].state == state) {
+            (void)rankset_add(&gone, rank);
+        }
+    }
+    if (!rankset_empty(&gone)) {
+        rankset_format(&gone, list, sizeof(list));
+        text_add(story, "; rank%s %s, which %s, may have held it",
+                 rankset_count(&gone) == 1 ? "" : "s", list, how);
+    }
+    rankset_release(&gone);
+}
+
+/* Who could have run it. */
+static void add_candidates(struct text *story, const struct moot *m,
+                           const struct task *task)
+{
+    struct core_task_view view;
+    char list[RANKS_TEXT_BYTES];
+    if (!core_task_look(m->core, &task->hash, &view)) {
+        return;
+    }
+    if (view.candidates != NULL) {
+        rankset_format(view.candidates, list, sizeof(list));
+        text_add(story,
+                 "; only rank%s %s may own it, and must spawn it unless its kernel is "
+                 "portable",
+                 rankset_count(view.candidates) == 1 ? "" : "s", list);
+    }
+    core_task_view_release(&view);
+}
+
+void story_of_verdict(struct text *story, const struct moot *m, const struct task *task,
+                      int code, const moot_hash *chain, uint32_t chain_count)
+{
+    /* Of a task that is held right here the candidates alone can be missing. */
+    bool barred = code == MOOT_ERR_NOT_HELD && task->held;
+    const char *what =
+        barred ? "no candidate of the task holds it, and none will" : error_text(code);
+    task_describe(story, task);
+    text_add(story, ": %s (%s), found on rank %u", what, error_name(code),
+             m->group.rank);
+    if (code == MOOT_ERR_CYCLE) {
+        add_cycle(story, m, chain, chain_count);
+    }
+    if (barred) {
+        add_candidates(story, m, task);
+    }
+    if (code == MOOT_ERR_NOT_HELD) {
+        add_gone(story, m, MEMBER_DEAD, "died");
+        add_gone(story, m, MEMBER_REMOVED, "the others voted out");
+    }
+    /* Who asks too late is told that nobody holds it, too. */
+    uint64_t dropped = core_stats(m->core)->dropped;
+    if (code == MOOT_ERR_NOT_HELD && !task->held && dropped > 0) {
+        text_add(story,
+                 "; or it is one of %llu tasks that had ended, were released by every "
+                 "rank, and forgotten here (MOOT_WINDOW)",
+                 (unsigned long long)dropped);
+    }
+    story_cut(story);
+}
+
+static void add_registration(struct text *story, uint32_t rank, uint32_t version,
+                             uint32_t flags)
+{
+    text_add(story, "rank %u has version %u, flags %s%s%s%s%s", rank, version,
+             flags == 0 ? "none" : "", (flags & MOOT_KERNEL_ONCE) ? "once " : "",
+             (flags & MOOT_KERNEL_IDEMPOTENT) ? "idempotent " : "",
+             (flags & MOOT_KERNEL_PORTABLE) ? "portable " : "",
+             (flags & MOOT_KERNEL_NONDETERMINISTIC) ? "nondeterministic" : "");
+}
+
+void story_of_conflict(struct text *story, const struct moot *m,
+                       const struct kernel *kernel)
+{
+    text_add(story, "kernel '%s' is registered differently: ", kernel->name);
+    add_registration(story, m->group.rank, kernel->version, kernel->flags);
+    text_add(story, "; ");
+    add_registration(story, kernel->peer_rank, kernel->peer_version,
+                     kernel->peer_flags);
+}
+
+void story_of_wait(struct text *story, const struct moot *m, const struct task *task,
+                   int code)
+{
+    if (code == m->fatal) {
+        text_add(story, "%s", text_get(&m->fatal_story));
+    } else if (code == MOOT_ERR_KERNEL_MISMATCH && task->kernel != NULL) {
+        story_of_conflict(story, m, task->kernel);
+    } else if (task->known && task->status != MOOT_OK && task->payload != NULL &&
+               task->payload->size > 0) {
+        text_add(story, "%s", (const char *)task->payload->data);
+    } else if (code == task_seldom(task)->verdict &&
+               task_seldom(task)->verdict_story != NULL) {
+        text_add(story, "%s", task_seldom(task)->verdict_story);
+    } else {
+        task_describe(story, task);
+        text_add(story, ": %s (%s) on rank %u", error_text(code), error_name(code),
+                 m->group.rank);
+    }
+}
+
+void story_cut(struct text *story)
+{
+    static const char gap[] = "\n  ... (more of the chain) ...\n";
+    if (story->length <= LIMIT_ERROR_STORY_BYTES) {
+        return;
+    }
+    size_t head = LIMIT_ERROR_STORY_BYTES / 4;
+    size_t tail = LIMIT_ERROR_STORY_BYTES - head - (sizeof(gap) - 1);
+    memmove(story->bytes + head + sizeof(gap) - 1, story->bytes + story->length - tail,
+            tail + 1);
+    memcpy(story->bytes + head, gap, sizeof(gap) - 1);
+    story->length = LIMIT_ERROR_STORY_BYTES;
+}

@@ -1,0 +1,66 @@
+/* kernel.h - the kernels of a context, and whether all ranks registered them alike.
+ *
+ * A rank tells its peers of a kernel when it first uses it (the KERNEL message).  Who
+ * hears of a name that it registered with another version or other flags marks its own
+ * registration as in conflict, and tells the sender of its own, so that both know,
+ * whichever used it first.  A KERNEL that comes before the local registration is kept
+ * and compared then.  Spawns of a kernel in conflict are refused and open waits on its
+ * tasks end, with MOOT_ERR_KERNEL_MISMATCH.
+ *
+ * Kernels are never unregistered; pointers stay good.  Under the engine lock.
+ */
+#ifndef NODE_TASKS_KERNEL_H
+#define NODE_TASKS_KERNEL_H
+
+#include "consensus/core.h"
+#include "hashing/identity.h"
+#include "node/api/moot.h"
+#include "node/tasks/handle.h"
+#include "proto/message.h"
+
+struct kernel {
+    char *name;
+    uint32_t version;
+    uint32_t flags;      /* MOOT_KERNEL_* */
+    uint32_t core_flags; /* CORE_TASK_* of its tasks */
+    moot_kernel_fn fn;
+    void *user;
+    uint32_t retries;
+    moot_duration retry_backoff;
+    uint64_t id;
+    struct identity_kernel identity;
+    bool told;     /* peers have been sent a KERNEL */
+    bool conflict; /* with this registration of a peer's: */
+    uint32_t peer_rank, peer_version, peer_flags;
+};
+
+/* Its place among the context's. */
+static inline uint32_t kernel_number(const struct kernel *kernel)
+{
+    return (uint32_t)kernel->id & ((UINT32_C(1) << HANDLE_SLOT_BITS) - 1);
+}
+
+struct rumour; /* a KERNEL for a name that is not registered here */
+
+struct kernels {
+    struct kernel **items;
+    uint32_t count;
+    struct rumour *rumours;
+    uint32_t rumour_count, rumour_room;
+};
+
+void kernels_release(struct kernels *kernels);
+
+/* NULL if there is none of this name. */
+struct kernel *kernel_find(const struct kernels *kernels, const char *name);
+
+/* Adds a checked kernel and compares it with what was heard of it; NULL without memory.
+ */
+struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *kernel);
+
+/* A peer's registration: returns the local kernel of that name if this put it into
+ * conflict just now, else NULL. */
+struct kernel *kernel_hear(struct kernels *kernels, uint32_t rank,
+                           const struct message_kernel *said);
+
+#endif

@@ -1,0 +1,36 @@
+/* task_handle.h - handles and the tasks that they keep alive, in step.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_TASKS_TASK_HANDLE_H
+#define NODE_TASKS_TASK_HANDLE_H
+
+#include "node/engine/context.h"
+
+/* A new reference; 0 without memory or beyond the limit. */
+uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent);
+/* The task of a handle that has none yet (handle_new of UNNAMED_TASK). */
+void task_handle_give(struct moot *m, uint64_t id, struct task *task);
+/* handle_find(), and behind it a record: NO_MEMORY if there is none for that. */
+int task_handle_find(struct moot *m, uint64_t id, struct handle **out);
+/* Ends the borrow and the handle; with the last, the task's bytes if nobody uses them.
+ */
+void task_handle_end(struct moot *m, struct handle *handle);
+
+/* Whether that may be more to the core than that the program lets the task go. */
+static inline bool task_handle_may_step(const struct handle *handle)
+{
+    const struct task *task = handle->task;
+    return !core_is_stub(task) &&
+           (handle->scoped || task->lingers || (task->payload != NULL && !task->own));
+}
+
+/* A ticket needs the task until it is registered.  Meanwhile the last handle stays,
+ * though the program releases it, so that nothing forgets the task.  False without
+ * memory. */
+bool task_ticket_begin(struct moot *m, struct task *task);
+void task_ticket_end(struct moot *m, struct task *task);
+/* Ends handles that are needed no longer: after some tickets have ended. */
+void task_tickets_settle(struct moot *m);
+
+#endif

@@ -1,0 +1,417 @@
+/* sheet.c - see sheet.h. */
+#include "node/tools/sheet.h"
+#include "proto/limits.h"
+#include "proto/message.h"
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_BYTES = 64, RANKS_LISTED = 16, VOTE_KINDS = EVIDENCE_END - EVIDENCE_CLOSED };
+
+static_assert((int)VOTE_KINDS <
+                  (int)(sizeof(((moot_stats *)0)->votes_by) / sizeof(uint64_t)),
+              "every kind of evidence has a counter");
+
+#define STAT(field)                                                                    \
+    {                                                                                  \
+#field, offsetof(struct sheet, stats.field)                                    \
+    }
+#define OWN(field)                                                                     \
+    {                                                                                  \
+#field, offsetof(struct sheet, field)                                          \
+    }
+static const struct sheet_key {
+    const char *name;
+    size_t offset; /* of a 64-bit number */
+} keys[] = {
+    OWN(rank),
+    OWN(size),
+    OWN(wall_ns),
+    OWN(close_code),
+    OWN(ended_ns),
+    OWN(taken_over_ns),
+    OWN(peers_by_ring),
+    OWN(peers_by_wire),
+    {"tasks_common", offsetof(struct sheet, common)},
+    {"tasks_partial", offsetof(struct sheet, partial)},
+    STAT(tasks_spawned),
+    STAT(tasks_run),
+    STAT(tasks_failed),
+    STAT(tasks_retried),
+    STAT(votes),
+    STAT(motions),
+    STAT(results_pushed),
+    STAT(results_answered),
+    STAT(results_received),
+    STAT(gossip_messages),
+    STAT(heartbeat_messages),
+    STAT(messages_sent),
+    STAT(frames_sent),
+    STAT(bytes_sent),
+    STAT(frames_received),
+    STAT(bytes_received),
+    STAT(frames_refused),
+    STAT(stalls),
+    STAT(violations),
+    STAT(ranks_lost),
+    STAT(tasks_taken_over),
+};
+enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
+
+/* --- Reading ---------------------------------------------------------------------- */
+
+static void value_set(struct sheet *sheet, size_t offset, const char *value)
+{
+    const int64_t number =
+        value[0] == '-' ? strtoll(value, NULL, 10) : (int64_t)strtoull(value, NULL, 10);
+    memcpy((char *)sheet + offset, &number, sizeof(number));
+}
+
+static void line_read(struct sheet *sheet, const char *key, const char *value)
+{
+    static const char votes[] = "votes_";
+    for (int i = 0; i < KEYS; i++) {
+        if (strcmp(keys[i].name, key) == 0) {
+            value_set(sheet, keys[i].offset, value);
+        }
+    }
+    if (strncmp(key, votes, sizeof(votes) - 1) != 0) {
+        return;
+    }
+    for (int i = 0; i < VOTE_KINDS; i++) {
+        if (strcmp(evidence_name((enum evidence)(EVIDENCE_CLOSED + i)),
+                   key + sizeof(votes) - 1) == 0) {
+            sheet->stats.votes_by[i] = strtoull(value, NULL, 10);
+        }
+    }
+}
+
+/* The next number of a line; 0 where there is none. */
+static uint64_t next_number(const char **at)
+{
+    char *end;
+    const uint64_t number = strtoull(*at, &end, 10);
+    *at = end;
+    return number;
+}
+
+struct losses {
+    struct sheet_loss *items;
+    size_t count;
+};
+
+/* Whether the line tells of a lost peer.  Without memory the loss goes untold. */
+static bool loss_read(struct losses *losses, const char *line)
+{
+    static const char lost[] = "lost_";
+    if (strncmp(line, lost, sizeof(lost) - 1) != 0) {
+        return false;
+    }
+    line += sizeof(lost) - 1;
+    struct sheet_loss loss = {.rank = next_number(&line)};
+    loss.seen_ns = next_number(&line);
+    loss.removed_ns = next_number(&line);
+    loss.epoch = next_number(&line);
+    struct sheet_loss *grown =
+        realloc(losses->items, (losses->count + 1) * sizeof(*grown));
+    if (grown) {
+        grown[losses->count++] = loss;
+        losses->items = grown;
+    }
+    return true;
+}
+
+static bool file_read(const char *path, struct sheet *out)
+{
+    char line[128], key[KEY_BYTES], value[KEY_BYTES];
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return false;
+    }
+    *out = (struct sheet){0};
+    struct losses losses = {0};
+    while (fgets(line, sizeof(line), file)) {
+        if (!loss_read(&losses, line) && sscanf(line, "%63s %63s", key, value) == 2) {
+            line_read(out, key, value);
+        }
+    }
+    fclose(file);
+    out->present = out->size > 0 && out->size <= LIMIT_RANKS && out->rank < out->size;
+    if (!out->present) {
+        free(losses.items);
+        return false;
+    }
+    out->losses = losses.items;
+    out->loss_count = losses.count;
+    return true;
+}
+
+/* Puts a sheet in its place, making room for its moot; the last of a rank stays. */
+static bool sheet_place(struct sheets *sheets, const struct sheet *sheet)
+{
+    if (sheet->size > sheets->count) {
+        struct sheet *items =
+            realloc(sheets->items, (size_t)sheet->size * sizeof(*items));
+        if (!items) {
+            return false;
+        }
+        memset(items + sheets->count, 0,
+               ((size_t)sheet->size - sheets->count) * sizeof(*items));
+        sheets->items = items;
+        sheets->count = (size_t)sheet->size;
+    }
+    free(sheets->items[sheet->rank].losses);
+    sheets->items[sheet->rank] = *sheet;
+    return true;
+}
+
+bool sheets_read(const char *directory, struct sheets *out)
+{
+    *out = (struct sheets){0};
+    DIR *dir = opendir(directory);
+    bool good = true;
+    for (const struct dirent *entry; dir && good && (entry = readdir(dir));) {
+        char path[4096];
+        struct sheet sheet;
+        if (strncmp(entry->d_name, "rank-", 5) != 0 ||
+            strstr(entry->d_name, ".unfinished")) {
+            continue;
+        }
+        /* One that a rank did not get to rename is unfinished, and what it left of an
+         * earlier moot is not what became of it. */
+        snprintf(path, sizeof(path), "%s/%s.unfinished", directory, entry->d_name);
+        if (access(path, F_OK) == 0) {
+            continue;
+        }
+        snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+        if (!file_read(path, &sheet)) {
+            continue;
+        }
+        good = sheet_place(out, &sheet);
+        if (!good) {
+            free(sheet.losses);
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    return good;
+}
+
+/* "rank-3", "struck-3", and either while it is written. */
+static bool is_left(const char *name)
+{
+    static const char *const kinds[] = {"rank-", "struck-"};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const size_t before = strlen(kinds[i]);
+        if (strncmp(name, kinds[i], before) != 0) {
+            continue;
+        }
+        const size_t digits = strspn(name + before, "0123456789");
+        const char *rest = name + before + digits;
+        return digits > 0 && (*rest == '\0' || strcmp(rest, ".unfinished") == 0);
+    }
+    return false;
+}
+
+bool sheets_clear(const char *directory)
+{
+    DIR *dir = opendir(directory);
+    bool good = dir != NULL;
+    for (const struct dirent *entry; good && (entry = readdir(dir));) {
+        good = !is_left(entry->d_name) || unlinkat(dirfd(dir), entry->d_name, 0) == 0 ||
+               errno == ENOENT;
+    }
+    const int why = errno;
+    if (dir) {
+        closedir(dir);
+    }
+    errno = why;
+    return good;
+}
+
+void sheets_release(struct sheets *sheets)
+{
+    for (size_t r = 0; r < sheets->count; r++) {
+        free(sheets->items[r].losses);
+    }
+    free(sheets->items);
+    *sheets = (struct sheets){0};
+}
+
+/* --- Telling ---------------------------------------------------------------------- */
+
+/* Adds all ranks up; wall is the longest. */
+static struct sheet sheets_sum(const struct sheets *sheets)
+{
+    struct sheet sum = {0};
+    for (size_t r = 0; r < sheets->count; r++) {
+        const struct sheet *each = &sheets->items[r];
+        for (int i = 0; i < KEYS; i++) {
+            uint64_t a, b;
+            memcpy(&a, (const char *)&sum + keys[i].offset, sizeof(a));
+            memcpy(&b, (const char *)each + keys[i].offset, sizeof(b));
+            const bool most = keys[i].offset == offsetof(struct sheet, wall_ns);
+            a = most ? (a > b ? a : b) : a + b;
+            memcpy((char *)&sum + keys[i].offset, &a, sizeof(a));
+        }
+        for (int i = 0; i < VOTE_KINDS; i++) {
+            sum.stats.votes_by[i] += each->stats.votes_by[i];
+        }
+    }
+    return sum;
+}
+
+/* "1.5 MB": decimal units, as networks count. */
+static const char *bytes_format(uint64_t bytes, char text[32])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= 1000 && unit < 5) {
+        value /= 1000;
+        unit++;
+    }
+    snprintf(text, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    return text;
+}
+
+/* Every rank left its sheet and ended well: only then did the ranks compare what they
+ * had spawned. */
+static bool is_complete(const struct sheets *sheets)
+{
+    for (size_t r = 0; r < sheets->count; r++) {
+        if (!sheets->items[r].present || sheets->items[r].close_code != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void spawned_print(const struct sheet *sum, FILE *to)
+{
+    fprintf(to, "  spawned        %" PRIu64 " by all ranks, %" PRIu64 " by some",
+            sum->common, sum->partial);
+    /* Each task ran once, and again where it failed and was tried again; one that is on
+     * no program's list was a task's. */
+    const uint64_t listed = sum->common + sum->partial + sum->stats.tasks_retried;
+    if (sum->stats.tasks_run > listed) {
+        fprintf(to, ", %" PRIu64 " inside tasks", sum->stats.tasks_run - listed);
+    }
+    fputc('\n', to);
+}
+
+static void tasks_print(const struct sheets *sheets, const struct sheet *sum, FILE *to)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    fprintf(to, "  tasks run      %" PRIu64 ", by rank:", sum->stats.tasks_run);
+    for (size_t r = 0; r < sheets->count; r++) {
+        const uint64_t run = sheets->items[r].stats.tasks_run;
+        const bool listed = sheets->count <= RANKS_LISTED;
+        if (!sheets->items[r].present) { /* it died with what it knew */
+            fputs(listed ? " ?" : "", to);
+            continue;
+        }
+        least = run < least ? run : least;
+        most = run > most ? run : most;
+        if (listed) {
+            fprintf(to, " %" PRIu64, run);
+        }
+    }
+    if (sheets->count > RANKS_LISTED) {
+        fprintf(to, " %" PRIu64 " to %" PRIu64, least, most);
+    }
+    fputc('\n', to);
+    if (is_complete(sheets)) {
+        spawned_print(sum, to);
+    }
+    if (sum->stats.tasks_retried > 0) {
+        fprintf(to, "  tried again    %" PRIu64 " runs that failed\n",
+                sum->stats.tasks_retried);
+    }
+    if (sum->stats.tasks_failed > 0) {
+        fprintf(to, "  tasks failed   %" PRIu64 "\n", sum->stats.tasks_failed);
+    }
+}
+
+static void votes_print(const struct sheet *sum, FILE *to)
+{
+    const char *join = ": ";
+    fprintf(to, "  votes          %" PRIu64, sum->stats.votes);
+    for (int i = 0; i < VOTE_KINDS; i++) {
+        if (sum->stats.votes_by[i] == 0) {
+            continue;
+        }
+        fprintf(to, "%s%" PRIu64 " %s", join, sum->stats.votes_by[i],
+                evidence_name((enum evidence)(EVIDENCE_CLOSED + i)));
+        join = ", ";
+    }
+    fputc('\n', to);
+}
+
+/* "3", or "1 to 3" where ranks differ; of those that left a sheet. */
+static void range_print(const struct sheets *sheets, size_t offset, FILE *to)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t r = 0; r < sheets->count; r++) {
+        uint64_t value;
+        if (!sheets->items[r].present) {
+            continue;
+        }
+        memcpy(&value, (const char *)&sheets->items[r] + offset, sizeof(value));
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+    }
+    if (least < most) {
+        fprintf(to, "%" PRIu64 " to ", least);
+    }
+    fprintf(to, "%" PRIu64, most);
+}
+
+/* What carried short frames from a rank to its peers. */
+static void wire_print(const struct sheets *sheets, const struct sheet *sum, FILE *to)
+{
+    if (sum->peers_by_ring + sum->peers_by_wire == 0) {
+        return;
+    }
+    fputs("  wire           to the peers of a rank: ", to);
+    range_print(sheets, offsetof(struct sheet, peers_by_ring), to);
+    fputs(" by rings, ", to);
+    range_print(sheets, offsetof(struct sheet, peers_by_wire), to);
+    fputs(" by MPI\n", to);
+}
+
+void sheets_print(const struct sheets *sheets, FILE *to)
+{
+    const struct sheet sum = sheets_sum(sheets);
+    const moot_stats *stats = &sum.stats;
+    char text[32];
+    fprintf(to, "moot: %zu rank%s, %.3f s\n", sheets->count,
+            sheets->count == 1 ? "" : "s", (double)sum.wall_ns / 1e9);
+    tasks_print(sheets, &sum, to);
+    votes_print(&sum, to);
+    fprintf(to,
+            "  results        %" PRIu64 " pushed, %" PRIu64 " asked for (%" PRIu64
+            " motion%s)\n",
+            stats->results_pushed, stats->results_answered, stats->motions,
+            stats->motions == 1 ? "" : "s");
+    fprintf(to,
+            "  messages       %" PRIu64 " (%" PRIu64 " of them gossip) in %" PRIu64
+            " frames, %s\n",
+            stats->messages_sent, stats->gossip_messages, stats->frames_sent,
+            bytes_format(stats->bytes_sent, text));
+    wire_print(sheets, &sum, to);
+    if (stats->stalls > 0) {
+        fprintf(to, "  stall reports  %" PRIu64 "\n", stats->stalls);
+    }
+    if (stats->frames_refused > 0) {
+        fprintf(to, "  frames refused %" PRIu64 ", malformed\n", stats->frames_refused);
+    }
+    if (stats->violations > 0) {
+        fprintf(to, "  violations     %" PRIu64 ": a rank broke the protocol\n",
+                stats->violations);
+    }
+}

@@ -1,0 +1,54 @@
+/* sheet.h - the figures that ranks leave behind, read and told to a person.
+ *
+ * A rank whose MOOT_SUMMARY names a directory puts a whole file into it at close
+ * (node/explain/exit_report.c has its keys), so a rank without one died before that.  Keys that are
+ * unknown here are skipped.
+ */
+#ifndef NODE_TOOLS_SHEET_H
+#define NODE_TOOLS_SHEET_H
+
+#include "node/api/moot.h"
+#include <stdbool.h>
+#include <stdio.h>
+
+/* A peer that the rank lost. */
+struct sheet_loss {
+    uint64_t rank;
+    uint64_t seen_ns;    /* when its end was seen; 0: it was not */
+    uint64_t removed_ns; /* when the view without it was entered; 0: none was */
+    uint64_t epoch;      /* of that view */
+};
+
+struct sheet {
+    uint64_t rank, size, wall_ns;
+    int64_t close_code; /* the rank's own verdict; 0: well */
+    moot_stats stats;
+    uint64_t common, partial; /* tasks that all ranks spawned, or only some; each is
+                                 counted by the lowest of them */
+    uint64_t ended_ns;        /* when it was written, CLOCK_MONOTONIC of its host */
+    uint64_t peers_by_ring, peers_by_wire; /* at open */
+    uint64_t taken_over_ns; /* when the first task of a lost rank began; 0: none did */
+    struct sheet_loss *losses;
+    size_t loss_count;
+    bool present;
+};
+
+/* All sheets of a directory, by rank; room for `ranks` of them. */
+struct sheets {
+    struct sheet *items; /* one per rank of the moot; not all may be present */
+    size_t count;        /* ranks of the moot; 0: nobody left anything */
+};
+
+/* Removes what the ranks of an earlier job left there, or it would be taken for this
+ * one's; false, and errno, if that cannot be, or there is no such folder.  What has
+ * another name stays. */
+bool sheets_clear(const char *directory);
+
+/* Reads what lies in the directory; false without memory.  Release either way. */
+bool sheets_read(const char *directory, struct sheets *out);
+void sheets_release(struct sheets *sheets);
+
+/* Tells what happened. */
+void sheets_print(const struct sheets *sheets, FILE *to);
+
+#endif

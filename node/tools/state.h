@@ -1,0 +1,45 @@
+/* state.h - finding and asking the sockets of running ranks (node/service/status_socket.h). */
+#ifndef NODE_TOOLS_STATE_H
+#define NODE_TOOLS_STATE_H
+
+#include "moot.pb-c.h"
+#include "node/config/text.h"
+#include "node/service/status_socket.h"
+#include <stdbool.h>
+
+enum { STATE_JOBS_MAX = 64, STATE_JOB_BYTES = 16, STATE_HEAD_BYTES = 16 };
+
+struct state_jobs {
+    char names[STATE_JOBS_MAX][STATE_JOB_BYTES];
+    int count;
+};
+
+/* Jobs that have a live socket here; sockets that nobody listens at are removed. */
+void state_jobs_find(const char *setting, struct state_jobs *out);
+
+/* Removes the sockets of ranks whose processes are no more, of all jobs of this user on
+ * this host, and folders of the library's own that are empty then. */
+void state_sweep(const char *setting);
+
+/* Asks the job's ranks on this host in turn until one answers for all; NULL if none
+ * does.  Free with moot__picture__free_unpacked().  Every account in it is sound, and
+ * there is one of the rank that answered. */
+Moot__Picture *state_ask(const char *setting, const char *job);
+
+/* The same of the first that answers for itself, in brief: who runs, and how long. */
+Moot__Picture *state_ask_one(const char *setting, const char *job);
+
+/* Reads the head of an answer (STATE_HEAD_BYTES): how many bytes follow; 0 if it is
+ * none. */
+size_t state_head_read(const uint8_t *head);
+/* Reads what follows; NULL without memory, or if it is not sound: an account of who
+ * answered, seats in the order of ranks, accounts that account_check() accepts.  Free
+ * likewise. */
+Moot__Picture *state_picture_read(const uint8_t *bytes, size_t size);
+/* The stall report of it, and all timers; nothing without memory. */
+void state_text(struct text *text, const Moot__Picture *picture);
+
+/* Any message of protobuf-c as a JSON object. */
+void state_json(const ProtobufCMessage *message);
+
+#endif

@@ -1,0 +1,99 @@
+/* state_text.c - what a socket answered, read and told: nothing in it is believed
+ * before it has been looked at, for whoever may write to the folder may listen there,
+ * too.
+ *
+ * The text is the stall report's (node/explain/stall.h), of a job that need not stall, and
+ * every rank's timers and wire.
+ */
+#include "node/explain/rank_snapshot.h"
+#include "node/explain/stall.h"
+#include "node/tools/state.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* --- Reading ---------------------------------------------------------------------- */
+
+/* Seats in the order of ranks, each once; sound accounts; and one of who answered. */
+static bool is_sound(const Moot__Picture *picture)
+{
+    bool has_own = false;
+    for (size_t i = 0; i < picture->n_seats; i++) {
+        const Moot__Picture__Seat *seat = picture->seats[i];
+        const Moot__Account *account = seat->account;
+        if (seat->rank >= picture->size ||
+            (i > 0 && seat->rank <= picture->seats[i - 1]->rank) ||
+            (account && (!account_check(account) || account->rank != seat->rank ||
+                         account->size != picture->size))) {
+            return false;
+        }
+        has_own |= account && seat->rank == picture->rank;
+    }
+    return has_own;
+}
+
+Moot__Picture *state_picture_read(const uint8_t *bytes, size_t size)
+{
+    Moot__Picture *picture = moot__picture__unpack(NULL, size, bytes);
+    if (picture && !is_sound(picture)) {
+        moot__picture__free_unpacked(picture, NULL);
+        return NULL;
+    }
+    return picture;
+}
+
+/* --- For people ------------------------------------------------------------------- */
+
+static void timers_add(struct text *text, const Moot__Account *account)
+{
+    text_add(text, "  timers of rank %u:", account->rank);
+    for (size_t i = 0; i < account->n_timers; i++) {
+        const Moot__Account__Number *timer = account->timers[i];
+        text_add(text, "%s ", i > 0 ? "," : "");
+        text_add_told(text, timer->name.data, timer->name.len);
+        text_add(text, " ");
+        if (timer->value == UINT64_MAX) {
+            text_add(text, "never");
+        } else {
+            text_add_duration(text, timer->value);
+        }
+    }
+    text_add(text, "\n");
+}
+
+static void wire_add(struct text *text, const Moot__Account *account)
+{
+    const uint64_t by_ring = account_figure(account, "peers_by_ring"),
+                   by_wire = account_figure(account, "peers_by_wire");
+    if (by_ring + by_wire > 0) {
+        text_add(text,
+                 "  wire of rank %u: %" PRIu64 " peer%s by rings, %" PRIu64 " by MPI\n",
+                 account->rank, by_ring, by_ring == 1 ? "" : "s", by_wire);
+    }
+}
+
+void state_text(struct text *text, const Moot__Picture *told)
+{
+    struct picture picture = {.rank = told->rank, .size = told->size};
+    picture.seats = calloc(picture.size, sizeof(*picture.seats));
+    for (size_t i = 0; picture.seats && i < told->n_seats; i++) {
+        picture.seats[told->seats[i]->rank] =
+            (struct seat){.account = told->seats[i]->account,
+                          .age_ns = told->seats[i]->age_ns,
+                          .asked_ns = told->seats[i]->asked_ns};
+    }
+    struct diagnosis *diagnosis = picture.seats ? diagnosis_new(&picture) : NULL;
+    if (diagnosis) {
+        text_add(text, "job ");
+        text_add_told(text, told->job.data, told->job.len);
+        text_add(text, ", ");
+        stall_compose(text, &picture, diagnosis);
+        for (uint32_t rank = 0; rank < picture.size; rank++) {
+            if (picture.seats[rank].account) {
+                timers_add(text, picture.seats[rank].account);
+                wire_add(text, picture.seats[rank].account);
+            }
+        }
+    }
+    diagnosis_free(diagnosis);
+    free(picture.seats);
+}

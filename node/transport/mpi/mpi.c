@@ -1,0 +1,681 @@
+/* mpi.c - frames and bulk transfers over MPI 3.1, and moot_open_comm.
+ *
+ * The one source file that sees MPI.  Private duplicates of the program's communicator
+ * carry everything, with MPI_ERRORS_RETURN and few tags: what a message is about
+ * stands inside it, because tags are few (23 bits on some fabrics) and a hash folded
+ * into one collides.
+ *
+ * Between ranks of one host short frames go through rings in memory that these share
+ * (host_rings.h), and MPI is not called where nothing else is under way: to look for a
+ * frame is then one load instead of 300 instructions of Open MPI's, and to send one 100
+ * instead of 600.
+ *
+ * From other hosts short frames are taken by one persistent receive from
+ * anybody, the standing receive: MPI then matches a frame as it comes and writes it
+ * where it belongs.  (To find it by MPI_Improbe, and then to receive it, took half
+ * again as long: 0.48 us against 0.31 for a way of 168 bytes between two cores.)  It
+ * has a communicator of its own, and takes whatever comes there: a short frame, or the
+ * notice that a longer one of so many bytes comes on the other, to which that frame is
+ * received as what was announced.  So nothing is posted that somebody must match: the
+ * standing receive is for all, and taken back in the end.
+ *
+ * Bulk receives, too, are posted only for transfers that a frame has announced; MPI's
+ * own rule that messages of one (source, tag, communicator) do not overtake (MPI 3.1,
+ * section 3.5) pairs them with their sends.  exchange.h keeps order, windows and peers;
+ * here is only what MPI does.
+ *
+ * Other requests that do not end at once live in one table, the flights, which one
+ * MPI_Testsome looks over per poll.  Nothing blocks after open but free().  An MPI
+ * error is final: the transport then answers every call with it.
+ */
+#include "node/transport/mpi/mpi.h"
+#include "hashing/base/hot.h"
+#include "node/api/context_open.h"
+#include "node/api/moot_mpi.h"
+#include "node/transport/exchange.h"
+#include "node/transport/hello.h"
+#include "node/transport/mpi/sigpipe.h"
+#include "proto/limits.h"
+#include "proto/wire.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "node/transport/mpi/mpi_end.h"
+#include "node/transport/mpi/mpi_flights.h"
+
+enum { TAG_FRAME = 1, TAG_NOTICE, TAG_LONG_FRAME, TAG_BULK };
+/* What MPI sends without asking the receiver first, over shared memory. */
+enum { SHORT_FRAME_BYTES = 4000 };
+enum { LEAVE_SECONDS = 15 }; /* how long free() waits for the other ranks */
+/* Where MPI has nothing under way that is known here, every so many polls are one of
+ * MPI, too: it may have taken what it has not delivered. */
+enum { SELDOM_POLLS = 64 };
+
+/* --- The transport --------------------------------------------------------------- */
+
+struct mpi_transport {
+    struct exchange exchange;
+    MPI_Comm comm;  /* short frames and notices */
+    MPI_Comm aside; /* what a notice or a frame has announced */
+    bool owns_mpi;
+    bool far;        /* there are ranks to which there is no ring */
+    bool goes_alone; /* a peer that is forgotten from then on is lost, not gone */
+    struct mpi_end end;
+    struct flights flights;
+    bool came; /* a frame, in the last poll */
+    int next;  /* standing receive to end */
+    uint32_t polls;
+    struct mpi_transport *next_left;
+    unsigned char short_frames[STANDING_COUNT][SHORT_FRAME_BYTES];
+};
+
+/* The bracket around MPI calls; false, with the transport failed, if MPI is gone. */
+static bool enter(struct mpi_transport *t)
+{
+    if (mpi_end_enter(&t->end)) {
+        return true;
+    }
+    exchange_fail(&t->exchange, MOOT_ERR_TRANSPORT,
+                  "MPI_Finalize was called with a moot open; call moot_close first");
+    return false;
+}
+
+static void describe(int mpi_code, const char *what, char *story, size_t story_size)
+{
+    char text[MPI_MAX_ERROR_STRING] = "unknown error";
+    int length = 0;
+    MPI_Error_string(mpi_code, text, &length);
+    snprintf(story, story_size, "%s failed: %s", what, text);
+}
+
+/* Ends the transport unless MPI succeeded; true if it did. */
+static bool succeeded(struct mpi_transport *t, int mpi_code, const char *what)
+{
+    if (mpi_code == MPI_SUCCESS) {
+        return true;
+    }
+    char story[sizeof(t->exchange.story)];
+    describe(mpi_code, what, story, sizeof(story));
+    exchange_fail(&t->exchange, MOOT_ERR_TRANSPORT, story);
+    return false;
+}
+
+/* --- Flights ---------------------------------------------------------------------- */
+
+static void piece_land(struct mpi_transport *t, const struct piece *piece,
+                       const MPI_Status *status)
+{
+    int size = 0; /* a send's status has no count */
+    if (is_receive(piece)) {
+        MPI_Get_count(status, MPI_BYTE, &size);
+    }
+    exchange_land(&t->exchange, piece, size > 0 ? (size_t)size : 0);
+}
+
+/* Puts a request that was made in the table's next free place on its way. */
+static void flights_track(struct mpi_transport *t, const struct piece *piece)
+{
+    struct flights *f = &t->flights;
+    /* Small messages end at once and need no place. */
+    int ended = 0;
+    MPI_Status status;
+    const int code = MPI_Test(&f->requests[f->count], &ended, &status);
+    if (!succeeded(t, code, "a transfer")) {
+        return;
+    }
+    if (ended) {
+        piece_land(t, piece, &status);
+    } else {
+        f->pieces[f->count++] = *piece;
+    }
+}
+
+/* The table's next free place; NULL, with the transport failed, without memory. */
+static MPI_Request *flights_place(struct mpi_transport *t)
+{
+    struct flights *f = &t->flights;
+    if (f->count == f->room && !flights_grow(f)) {
+        exchange_fail(&t->exchange, MOOT_ERR_NO_MEMORY, "out of memory for a transfer");
+        return NULL;
+    }
+    return &f->requests[f->count];
+}
+
+static bool send_notice(struct mpi_transport *t, const struct piece *frame)
+{
+    MPI_Request *request = flights_place(t);
+    if (!request) {
+        return false;
+    }
+    const struct piece notice = exchange_split(&t->exchange, frame);
+    const int code =
+        MPI_Isend(notice.bytes, (int)notice.size, MPI_BYTE, (int)frame->transfer->rank,
+                  TAG_NOTICE, t->comm, request);
+    if (!succeeded(t, code, "announcing a frame")) {
+        return false;
+    }
+    flights_track(t, &notice);
+    return true;
+}
+
+static int piece_call(const struct mpi_transport *t, const struct piece *piece,
+                      MPI_Request *request)
+{
+    const enum transfer_kind kind = piece->transfer->kind;
+    const int bytes = (int)piece->size, peer = (int)piece->transfer->rank;
+    const bool frame = kind == TRANSFER_FRAME_OUT || kind == TRANSFER_FRAME_IN;
+    if (kind == TRANSFER_FRAME_OUT && piece->size <= SHORT_FRAME_BYTES &&
+        !host_rings_near(&t->exchange.rings, piece->transfer->rank)) {
+        return MPI_Isend(piece->bytes, bytes, MPI_BYTE, peer, TAG_FRAME, t->comm,
+                         request);
+    }
+    const int tag = frame ? TAG_LONG_FRAME : TAG_BULK;
+    if (kind == TRANSFER_FRAME_OUT || kind == TRANSFER_BULK_OUT) {
+        return MPI_Isend(piece->bytes, bytes, MPI_BYTE, peer, tag, t->aside, request);
+    }
+    return MPI_Irecv(piece->bytes, bytes, MPI_BYTE, peer, tag, t->aside, request);
+}
+
+static void piece_start(struct mpi_transport *t, const struct piece *piece)
+{
+    /* By a ring there was a notice, and the piece is long for a ring at least. */
+    const bool near =
+        host_rings_near(&t->exchange.rings, piece->transfer->rank) != NULL;
+    const bool long_frame =
+        piece->transfer->kind == TRANSFER_FRAME_OUT && piece->size > SHORT_FRAME_BYTES;
+    if (!near && long_frame && !send_notice(t, piece)) {
+        return;
+    }
+    MPI_Request *request = flights_place(t);
+    if (request && succeeded(t, piece_call(t, piece, request), "starting a transfer")) {
+        flights_track(t, piece);
+    }
+}
+
+static void piece_post(struct exchange *x, const struct piece *piece)
+{
+    struct mpi_transport *t = (struct mpi_transport *)x;
+    if (!enter(t)) {
+        return;
+    }
+    piece_start(t, piece);
+    mpi_end_leave(&t->end);
+}
+
+static void flights_test(struct mpi_transport *t)
+{
+    struct flights *f = &t->flights;
+    if (f->count == 0) {
+        return;
+    }
+    int landed = 0;
+    const int code =
+        MPI_Testsome(f->count, f->requests, &landed, f->landed, f->statuses);
+    if (code == MPI_ERR_IN_STATUS) {
+        for (int i = 0; i < landed; i++) {
+            succeeded(t, f->statuses[i].MPI_ERROR, "a transfer");
+        }
+    } else if (!succeeded(t, code, "MPI_Testsome")) {
+        return;
+    }
+    for (int i = 0; i < landed; i++) { /* MPI_UNDEFINED is negative */
+        /* Pumping may append to the table and move it: keep copies. */
+        const struct piece piece = f->pieces[f->landed[i]];
+        const MPI_Status status = f->statuses[i];
+        const enum transfer_kind kind = piece.transfer->kind;
+        const uint32_t rank = piece.transfer->rank;
+        piece_land(t, &piece, &status);
+        if (kind != TRANSFER_FRAME_IN) {
+            exchange_pump(&t->exchange, rank, kind);
+        }
+    }
+    if (landed > 0) {
+        flights_compact(f);
+    }
+}
+
+#include "node/transport/mpi/mpi_standing.h"
+
+/* --- The slots that are MPI's own ------------------------------------------------- */
+
+/* What MPI has to do with it. */
+static void poll_mpi(struct mpi_transport *t, size_t frames_max, bool lends)
+{
+    int came = 0;
+    if (!enter(t)) {
+        return;
+    }
+    if (t->far && t->came) {
+        standing_post(t);
+    }
+    flights_test(t);
+    if (t->far) {
+        frames_take(t, frames_max, lends);
+    } else if (t->flights.count == 0) {
+        succeeded(
+            t,
+            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, t->comm, &came, MPI_STATUS_IGNORE),
+            "looking at the wire");
+    }
+    mpi_end_leave(&t->end);
+}
+
+HOT static int mpi_poll(struct transport *base,
+                        const struct transport_receiver *receiver, int frames_max)
+{
+    struct mpi_transport *t = (struct mpi_transport *)base;
+    const size_t frames = frames_max > 0 ? (size_t)frames_max : 0;
+    const bool lends = receiver->lent != NULL;
+    if (t->exchange.failed) {
+        return t->exchange.failed;
+    }
+    const bool ended = atomic_load_explicit(&t->end.came, memory_order_relaxed);
+    if (t->far || t->flights.count > 0 || ++t->polls % SELDOM_POLLS == 0 || ended) {
+        poll_mpi(t, frames, lends);
+    }
+    exchange_rings_poll(&t->exchange, frames, lends);
+    if (t->exchange.failed) {
+        return t->exchange.failed;
+    }
+    return exchange_report(&t->exchange, receiver, frames);
+}
+
+/* A word in a ring, instead of a notice. */
+static void mpi_expect(struct exchange *x, uint32_t rank, size_t size)
+{
+    struct piece piece;
+    if (exchange_expect(x, rank, size, &piece)) {
+        piece_post(x, &piece);
+    }
+}
+
+static void mpi_go_plain(struct transport *base)
+{
+    struct mpi_transport *t = (struct mpi_transport *)base;
+    host_rings_close(&t->exchange.rings);
+    t->far = t->exchange.size > 1;
+    if (t->far && enter(t)) {
+        standing_post(t);
+        mpi_end_leave(&t->end);
+    }
+}
+
+/* A moot of this process has lost a rank.  What opens one of all ranks is collective,
+ * and would wait for that rank for ever. */
+static atomic_bool without_all;
+
+static void mpi_go_alone(struct transport *base)
+{
+    ((struct mpi_transport *)base)->goes_alone = true;
+    exchange_go_alone(base);
+}
+
+/* Receives under way are cancelled; MPI has no such thing for sends, which go on until
+ * they end or the process does. */
+static void mpi_forget(struct transport *base, uint64_t uid)
+{
+    struct mpi_transport *t = (struct mpi_transport *)base;
+    const bool reached = enter(t);
+    if (t->goes_alone) {
+        atomic_store(&without_all, true);
+    }
+    for (int i = 0; reached && i < t->flights.count; i++) {
+        const struct piece *piece = &t->flights.pieces[i];
+        if (is_receive(piece) && t->exchange.peers[piece->transfer->rank].uid == uid) {
+            MPI_Cancel(&t->flights.requests[i]);
+        }
+    }
+    if (reached) {
+        mpi_end_leave(&t->end);
+    }
+    exchange_forget(base, uid);
+}
+
+/* Waits until every rank is here, or for LEAVE_SECONDS; what still arrives is taken in
+ * and dropped, so that a peer that is still flushing gets done.  A wire may need its
+ * sender's progress to deliver what it has taken: without this a rank's last words
+ * could stay with it while its program goes on outside MPI. */
+static bool leave_together(struct mpi_transport *t)
+{
+    const struct timespec pause = {.tv_nsec = 20000};
+    const double start = MPI_Wtime();
+    MPI_Request barrier;
+    if (!enter(t)) {
+        return false;
+    }
+    mpi_end_leave(&t->end);
+    if (t->exchange.failed || t->exchange.alone ||
+        MPI_Ibarrier(t->comm, &barrier) != MPI_SUCCESS) {
+        return false;
+    }
+    do {
+        int all_here = 0;
+        if (mpi_poll(&t->exchange.base, &exchange_drop, 64) < 0 ||
+            MPI_Test(&barrier, &all_here, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return false;
+        }
+        if (all_here) {
+            return true;
+        }
+        nanosleep(&pause, NULL);
+    } while (MPI_Wtime() - start < LEAVE_SECONDS);
+    return false;
+}
+
+/* Transports whose flights MPI may still touch, for as long as the process lives. */
+static struct mpi_transport *left_behind;
+static pthread_mutex_t left_behind_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void leave_behind(struct mpi_transport *t)
+{
+    pthread_mutex_lock(&left_behind_lock);
+    t->next_left = left_behind;
+    left_behind = t;
+    pthread_mutex_unlock(&left_behind_lock);
+}
+
+/* After a failure, or without the others, neither the communicator nor MPI is freed:
+ * both calls may wait for ranks that are gone.  What MPI is still at is left to it as
+ * well, with its memory, and the process ends without MPI_Finalize. */
+static bool mpi_free(struct transport *base)
+{
+    struct mpi_transport *t = (struct mpi_transport *)base;
+    const bool together = t->comm != MPI_COMM_NULL && leave_together(t);
+    const bool open = mpi_end_unwatch(&t->end);
+    bool ended = open ? flights_end(&t->flights, &t->exchange) : t->flights.count == 0;
+    if (open && together) {
+        for (int i = 0; i < t->flights.count; i++) {
+            MPI_Request_free(&t->flights.requests[i]);
+        }
+        MPI_Comm_free(&t->aside);
+        MPI_Comm_free(&t->comm);
+        if (t->owns_mpi) {
+            ended = MPI_Finalize() == MPI_SUCCESS || ended;
+        }
+    }
+    sigpipe_end(together);
+    exchange_release(&t->exchange);
+    if (!ended) {
+        leave_behind(t);
+        return false;
+    }
+    flights_release(&t->flights);
+    free(t);
+    return true;
+}
+
+static const struct transport_ops mpi_ops = {
+    .name = "mpi",
+    .send = exchange_send,
+    .place = exchange_place,
+    .placed = exchange_placed,
+    .backlog = exchange_backlog,
+    .bulk_send = exchange_bulk_send,
+    .bulk_receive = exchange_bulk_receive,
+    .poll = mpi_poll,
+    .flushed = exchange_flushed,
+    .forget = mpi_forget,
+    .go_alone = mpi_go_alone,
+    .go_plain = mpi_go_plain,
+    .stats = exchange_stats,
+    .story = exchange_story,
+    .free = mpi_free,
+};
+
+/* --- Opening ---------------------------------------------------------------------- */
+
+struct opening {
+    struct mpi_transport *t;
+    struct transport_group *group;
+    char *story;
+    size_t story_size;
+};
+
+static int refuse(const struct opening *o, int code, const char *why)
+{
+    snprintf(o->story, o->story_size, "%s", why);
+    return code;
+}
+
+static int check(const struct opening *o, int mpi_code, const char *what)
+{
+    if (mpi_code == MPI_SUCCESS) {
+        return MOOT_OK;
+    }
+    describe(mpi_code, what, o->story, o->story_size);
+    return MOOT_ERR_TRANSPORT;
+}
+
+/* Sees to it that MPI is there, and that `comm` can be used. */
+static int enter_mpi(const struct opening *o, const MPI_Comm *comm)
+{
+    int initialized = 0, finalized = 0, inter = 0, level = MPI_THREAD_SINGLE;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (finalized) {
+        return refuse(o, MOOT_ERR_TRANSPORT, "MPI is finalised already");
+    }
+    if (atomic_load(&without_all) && !comm) {
+        return refuse(o, MOOT_ERR_TRANSPORT,
+                      "a rank was lost in an earlier moot of this process, and MPI "
+                      "opens none without it");
+    }
+    if (!initialized && comm) {
+        return refuse(o, MOOT_ERR_INVALID,
+                      "a communicator, but MPI is not initialised");
+    }
+    if (!initialized) {
+        const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+        o->t->owns_mpi = code == MPI_SUCCESS;
+        if (code != MPI_SUCCESS) {
+            return check(o, code, "MPI_Init_thread");
+        }
+    }
+    MPI_Query_thread(&level);
+    o->group->threads = level == MPI_THREAD_MULTIPLE;
+    if (comm && *comm == MPI_COMM_NULL) {
+        return refuse(o, MOOT_ERR_INVALID, "the communicator is MPI_COMM_NULL");
+    }
+    const MPI_Comm from = comm ? *comm : MPI_COMM_WORLD;
+    MPI_Comm_test_inter(from, &inter);
+    if (inter) {
+        return refuse(o, MOOT_ERR_INVALID, "the communicator is an intercommunicator");
+    }
+    const int code = MPI_Comm_dup(from, &o->t->comm);
+    if (code == MPI_SUCCESS) {
+        MPI_Comm_set_errhandler(o->t->comm, MPI_ERRORS_RETURN);
+    }
+    return check(o, code, "MPI_Comm_dup");
+}
+
+/* Every rank learns whether all could do their part: a rank must not go on into a
+ * collective that another has given up. */
+static int all_agree(const struct opening *o, bool mine)
+{
+    int64_t least[3] = {mine, WIRE_VERSION, -WIRE_VERSION};
+    const int code = check(
+        o, MPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_INT64_T, MPI_MIN, o->t->comm),
+        "MPI_Allreduce");
+    if (code != MOOT_OK) {
+        return code;
+    }
+    if (least[1] != -least[2]) {
+        snprintf(o->story, o->story_size, "ranks speak versions %d to %d of the wire",
+                 (int)least[1], (int)-least[2]);
+        return MOOT_ERR_PROTOCOL;
+    }
+    return mine && least[0] ? MOOT_OK
+                            : refuse(o, MOOT_ERR_NO_MEMORY, "a rank is out of memory");
+}
+
+/* The lowest rank that shares memory with this one names their host. */
+static int find_host(const struct opening *o, uint64_t *host)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    *host = o->group->rank;
+    int code =
+        MPI_Comm_split_type(o->t->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    if (code == MPI_SUCCESS) {
+        code = MPI_Allreduce(MPI_IN_PLACE, host, 1, MPI_UINT64_T, MPI_MIN, node);
+    }
+    if (node != MPI_COMM_NULL) {
+        MPI_Comm_free(&node);
+    }
+    return check(o, code, "finding who shares a host");
+}
+
+/* Draws this rank's uid and learns everyone's, and their hosts. */
+static int meet(const struct opening *o)
+{
+    struct transport_group *group = o->group;
+    struct hello mine;
+    struct hello *all = malloc(group->size * sizeof(*all));
+    int code =
+        all_agree(o, hello_make(group, &mine) && all && mpi_end_watch(&o->t->end));
+    if (code == MOOT_OK) {
+        code = find_host(o, &mine.host);
+    }
+    if (code == MOOT_OK) {
+        code = check(o,
+                     MPI_Allgather(&mine, HELLO_WORDS, MPI_UINT64_T, all, HELLO_WORDS,
+                                   MPI_UINT64_T, o->t->comm),
+                     "MPI_Allgather");
+    }
+    if (code == MOOT_OK) {
+        hello_take(group, all);
+    }
+    free(all);
+    return code;
+}
+
+/* Rank 0's blob becomes everyone's. */
+static int share_blob(const struct opening *o, const void *blob, size_t blob_size)
+{
+    struct transport_group *group = o->group;
+    uint64_t size = blob_size;
+    int code = check(o, MPI_Bcast(&size, 1, MPI_UINT64_T, 0, o->t->comm), "MPI_Bcast");
+    if (code != MOOT_OK) {
+        return code;
+    }
+    const bool fits = size <= LIMIT_FRAME_BYTES;
+    group->blob_size = (size_t)size;
+    group->blob = fits ? malloc(size ? (size_t)size : 1) : NULL;
+    code = all_agree(o, group->blob != NULL);
+    if (code != MOOT_OK) {
+        return code;
+    }
+    if (group->rank == 0 && size) {
+        memcpy(group->blob, blob, (size_t)size);
+    }
+    return check(o, MPI_Bcast(group->blob, (int)size, MPI_BYTE, 0, o->t->comm),
+                 "MPI_Bcast");
+}
+
+static int all_have(const struct opening *o, bool *have)
+{
+    int least = *have;
+    const int code =
+        check(o, MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, o->t->comm),
+              "MPI_Allreduce");
+    *have = code == MOOT_OK && least != 0;
+    return code;
+}
+
+/* Rings on every host, or on none. */
+static int open_rings(const struct opening *o)
+{
+    struct host_rings *rings = &o->t->exchange.rings;
+    bool have = host_rings_make(rings, o->group);
+    int code = all_have(o, &have);
+    if (have) {
+        have = host_rings_map(rings, o->group);
+        code = all_have(o, &have);
+    }
+    host_rings_hide(rings);
+    if (!have) {
+        host_rings_close(rings);
+    }
+    o->t->far = rings->count + 1 < o->group->size;
+    return code;
+}
+
+static int join(const struct opening *o, const void *blob, size_t blob_size)
+{
+    int rank = 0, size = 0;
+    MPI_Comm_rank(o->t->comm, &rank);
+    MPI_Comm_size(o->t->comm, &size);
+    if ((unsigned)size > LIMIT_RANKS) {
+        return refuse(o, MOOT_ERR_LIMIT, "more ranks than LIMIT_RANKS");
+    }
+    o->group->rank = (uint32_t)rank;
+    o->group->size = (uint32_t)size;
+    int code = check(o, MPI_Comm_dup(o->t->comm, &o->t->aside), "MPI_Comm_dup");
+    if (code == MOOT_OK) {
+        code = meet(o);
+    }
+    if (code == MOOT_OK) {
+        code = share_blob(o, blob, blob_size);
+    }
+    if (code == MOOT_OK) {
+        code = all_agree(o, exchange_init(&o->t->exchange, o->group->rank,
+                                          o->group->size, o->group->uids) &&
+                                standing_make(o->t) == MPI_SUCCESS);
+    }
+    if (code == MOOT_OK) {
+        code = open_rings(o);
+    }
+    if (code == MOOT_OK && o->t->far) {
+        standing_post(o->t);
+    }
+    return code;
+}
+
+int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
+                       struct transport_group *group, struct transport **out,
+                       char *story, size_t story_size)
+{
+    const struct transport_mpi_options *options = arg;
+    struct transport_group joined = {0};
+    struct mpi_transport *t = calloc(1, sizeof(*t));
+    const struct opening o = {t, &joined, story, story_size};
+    if (!t) {
+        return refuse(&o, MOOT_ERR_NO_MEMORY, "out of memory");
+    }
+    t->exchange.base.ops = &mpi_ops;
+    t->exchange.post = piece_post;
+    t->exchange.expect = mpi_expect;
+    t->comm = t->aside = MPI_COMM_NULL;
+    sigpipe_ignore();
+    int code = enter_mpi(&o, options ? options->comm : NULL);
+    if (code == MOOT_OK) {
+        code = join(&o, blob, blob_size);
+    }
+    if (code != MOOT_OK) {
+        transport_group_release(&joined);
+        mpi_free(&t->exchange.base);
+        return code;
+    }
+    *group = joined;
+    *out = &t->exchange.base;
+    return MOOT_OK;
+}
+
+char *transport_mpi_version(char *text, size_t size)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, "\r\n")] = '\0'; /* MPICH tells its whole build */
+    snprintf(text, size, "%s", version);
+    return text;
+}
+
+int moot_open_comm(const moot_options *options, MPI_Comm comm, moot **out)
+{
+    struct transport_mpi_options mpi = {.comm = &comm};
+    return moot_open_transport(options, transport_mpi_open, &mpi, out);
+}
