@@ -7,7 +7,7 @@
  * all that it waits for and rests, which it does only after an ask delay.  The STATE
  * decides nothing: it says when T1a is possible and when a poll can succeed, and fills
  * stall reports; what only those need, that a rank is blocked for one, is told more
- * seldom.
+ * rarely.
  */
 #include "consensus/state/core_state.h"
 
@@ -16,14 +16,14 @@
 
 enum { NEWS_PERIODS = 25 };
 
-bool state_below_rests(const struct core *core)
+bool announce_below_rests(const struct core *core)
 {
-    for (uint32_t i = 0; spread_is_on(core) && i < core->child_count; i++) {
+    for (uint32_t i = 0; disseminate_is_on(core) && i < core->child_count; i++) {
         if (!peer_seen(core, core->children[i])->state.passive) {
             return false;
         }
     }
-    return quiet_resting(core);
+    return termination_resting(core);
 }
 
 static struct message_state state_now(const struct core *core)
@@ -32,7 +32,7 @@ static struct message_state state_now(const struct core *core)
     return (struct message_state){
         .blocked = core->blocked,
         .closed = core->closed,
-        .passive = state_below_rests(core),
+        .passive = announce_below_rests(core),
         .waiting = wait != NULL,
         .lanes = core->lane_count,
         .len = core->roll_len,
@@ -63,8 +63,8 @@ static bool is_news(const struct core *core)
 /* In strict mode a closed rank's STATE says that its roll has been told. */
 static bool waits_for_rolls(const struct core *core)
 {
-    return core->options.mode == CORE_STRICT && spread_is_on(core) &&
-           !spread_is_done(core);
+    return core->options.mode == CORE_STRICT && disseminate_is_on(core) &&
+           !disseminate_is_done(core);
 }
 
 static uint64_t news_due_ns(const struct core *core)
@@ -73,17 +73,17 @@ static uint64_t news_due_ns(const struct core *core)
     return is_news(core) ? core->state_sent_ns + long_ns : CORE_NEVER;
 }
 
-uint64_t state_deadline(const struct core *core)
+uint64_t announce_deadline(const struct core *core)
 {
     if (core->member_count == 1 || (!core->blocked && !core->closed)) {
         return CORE_NEVER;
     }
     uint64_t period_ns = core->options.gossip_period_ns;
     if (roll_is_told(core) && waits_for_rolls(core)) {
-        return spread_deadline(core);
+        return disseminate_deadline(core);
     }
     if (is_urgent(core) || !roll_is_told(core)) {
-        bool asked = core->open_needs > 0 && quiet_resting(core);
+        bool asked = core->open_needs > 0 && termination_resting(core);
         uint64_t pause_ns = asked ? period_ns / QUIET_HURRY : period_ns;
         return core->state_ever ? core->gossip_ns + pause_ns : core->now_ns;
     }
@@ -101,9 +101,9 @@ static void tell(struct core *core, uint32_t to, const struct message_state *sta
     }
 }
 
-void state_announce(struct core *core)
+void announce_state(struct core *core)
 {
-    if (state_deadline(core) > core->now_ns) {
+    if (announce_deadline(core) > core->now_ns) {
         return;
     }
     roll_tell_partial(core);
@@ -113,12 +113,12 @@ void state_announce(struct core *core)
         return;
     }
     struct message_state state = state_now(core);
-    if (!spread_is_on(core)) {
+    if (!disseminate_is_on(core)) {
         FOR_MEMBERS(core, rank) { tell(core, rank, &state); }
     } else if (core->options.mode == CORE_STRICT) {
         tell(core, core->partners[0], &state); /* it compares its roll with ours */
     }
-    if (spread_is_on(core) && core->parent != NOBODY) {
+    if (disseminate_is_on(core) && core->parent != NOBODY) {
         tell(core, core->parent, &state);
     }
     core->state_sent = state;
@@ -130,7 +130,7 @@ void state_announce(struct core *core)
     core->state_ever = true;
 }
 
-void state_on_state(struct core *core, uint32_t from, const struct message *message)
+void announce_on_state(struct core *core, uint32_t from, const struct message *message)
 {
     struct peer *peer = peer_of(core, from);
     char *site = NULL;
@@ -147,5 +147,5 @@ void state_on_state(struct core *core, uint32_t from, const struct message *mess
     peer->state.site = site;
     peer->waits_for = message->hash;
     timers_state(core, peer);
-    quiet_look_again(core);
+    termination_look_again(core);
 }

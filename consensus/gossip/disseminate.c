@@ -25,7 +25,7 @@
 
 enum { TURNS_WAITED_MAX = 4, ROUNDS_MAX = 3, PARTS_TOLD_AT_ONCE = 2 };
 
-bool spread_is_on(const struct core *core)
+bool disseminate_is_on(const struct core *core)
 {
     return core->member_count > core->options.direct_max;
 }
@@ -38,7 +38,7 @@ static void take_children(struct core *core)
     uint32_t root = rankset_next(&core->members, 0);
     core->parent = root != core->rank ? root : NOBODY;
     core->child_count = 0;
-    if (spread_is_on(core)) {
+    if (disseminate_is_on(core)) {
         core->parent = core->tree.parent;
         for (uint32_t i = 0; i < core->tree.child_count; i++) {
             core->children[core->child_count++] = core->tree.children[i];
@@ -83,12 +83,12 @@ static void tell_anew(struct core *core)
             begin_rounds(&lane->part[p]);
         }
     }
-    spread_news(core);
+    disseminate_news(core);
 }
 
-void spread_enter(struct core *core)
+void disseminate_enter(struct core *core)
 {
-    bool on = spread_is_on(core);
+    bool on = disseminate_is_on(core);
     uint32_t children_max = on ? TREE_ARITY : core->member_count;
     core->child_count = core->partner_count = 0;
     if (!rankset_has(&core->members, core->rank) ||
@@ -126,8 +126,8 @@ static void add_row(struct core *core, struct rankset *set, uint32_t from,
 }
 
 /* `from` and the `before` members before it have an equal chunk. */
-void spread_learn(struct core *core, struct lane *lane, struct chunk *chunk,
-                  uint32_t from, uint32_t before)
+void disseminate_learn(struct core *core, struct lane *lane, struct chunk *chunk,
+                       uint32_t from, uint32_t before)
 {
     uint32_t count = core->member_count;
     uint32_t place = rankset_below(&core->members, from);
@@ -136,12 +136,12 @@ void spread_learn(struct core *core, struct lane *lane, struct chunk *chunk,
     if (distance <= chunk->before + 1 && distance + before > chunk->before) {
         chunk->before = distance + before < count ? distance + before : count - 1;
         lane->chunks_told = 0; /* there may be more to tell */
-        spread_news(core);
+        disseminate_news(core);
     }
     core->knowledge_grew = core->knowledge_wide = true;
 }
 
-bool spread_knows(const struct lane *lane, uint64_t position, uint32_t rank)
+bool disseminate_knows(const struct lane *lane, uint64_t position, uint32_t rank)
 {
     for (uint32_t i = 0; i < lane->part_count; i++) {
         const struct chunk *part = &lane->part[i];
@@ -153,7 +153,7 @@ bool spread_knows(const struct lane *lane, uint64_t position, uint32_t rank)
     return false;
 }
 
-void spread_forget(struct lane *lane)
+void disseminate_forget(struct lane *lane)
 {
     for (uint32_t i = 0; i < lane->part_count; i++) {
         rankset_release(&lane->part[i].holders);
@@ -190,22 +190,22 @@ static struct chunk *part_of(struct core *core, struct lane *lane, uint64_t firs
     }
     struct chunk *part = &lane->part[lane->part_count++];
     *part = (struct chunk){.first = first, .count = count, .sum = *sum};
-    spread_news(core);
+    disseminate_news(core);
     return part;
 }
 
 /* Their lane equals ours where `what` says, which is no whole chunk of ours.  We have
  * as much, and pass it on. */
-void spread_learn_part(struct core *core, struct lane *lane, uint32_t from,
-                       const struct announced *what)
+void disseminate_learn_part(struct core *core, struct lane *lane, uint32_t from,
+                            const struct announced *what)
 {
     struct chunk *part = part_of(core, lane, what->first, what->count, &what->sum);
-    spread_learn(core, lane, part, from, what->before);
+    disseminate_learn(core, lane, part, from, what->before);
 }
 
-void spread_tell_part(struct core *core, struct lane *lane)
+void disseminate_tell_part(struct core *core, struct lane *lane)
 {
-    if (spread_is_on(core)) {
+    if (disseminate_is_on(core)) {
         (void)part_of(core, lane, lane->open_first,
                       (uint32_t)(lane->len - lane->open_first + 1), &lane->open_sum);
     }
@@ -263,14 +263,14 @@ static bool take_turn(struct core *core, uint32_t number, struct chunk *chunk,
 }
 
 /* There is something new to tell. */
-void spread_news(struct core *core)
+void disseminate_news(struct core *core)
 {
-    if (spread_is_on(core) && core->spread_due_ns == CORE_NEVER) {
+    if (disseminate_is_on(core) && core->spread_due_ns == CORE_NEVER) {
         core->spread_due_ns = core->spread_ns;
     }
 }
 
-void spread_turn(struct core *core)
+void disseminate_turn(struct core *core)
 {
     if (core->now_ns < core->spread_due_ns) {
         return;
@@ -300,13 +300,13 @@ void spread_turn(struct core *core)
     core->spread_due_ns = more ? core->spread_ns : CORE_NEVER;
 }
 
-uint64_t spread_deadline(const struct core *core)
+uint64_t disseminate_deadline(const struct core *core)
 {
     return core->member_count > 1 ? core->spread_due_ns : CORE_NEVER;
 }
 
 /* All that is to be told has been. */
-bool spread_is_done(const struct core *core)
+bool disseminate_is_done(const struct core *core)
 {
     return core->spread_due_ns == CORE_NEVER;
 }

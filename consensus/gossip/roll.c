@@ -9,9 +9,9 @@
  *   task.holders     r said so of this task (motions, exchanged hashes)
  *
  * No announcement crosses epochs, and one that was lost would stay a gap behind which
- * nothing agrees any more.  So where chunks are dropped (drop.c) a rank announces its
- * roll again when it enters a view, before it reports: who has settled has heard it,
- * and drops nothing before.
+ * nothing agrees any more.  So where chunks are dropped (reclaim.c) a rank announces
+ * its roll again when it enters a view, before it reports: who has settled has heard
+ * it, and drops nothing before.
  *
  * An announcement that matches nothing of ours waits in peer.announced: usually we are
  * merely slower.  Its hashes are asked for only when they decide something: when the
@@ -53,7 +53,7 @@ void roll_release(struct core *core)
         free(lane->chunks);
         free(lane->pages);
         free(lane->agreed);
-        spread_forget(lane);
+        disseminate_forget(lane);
     }
     free(core->lanes);
     free(core->by_sum);
@@ -85,7 +85,7 @@ bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank)
         (lane->agreed != NULL && lane->agreed[rank] >= position)) {
         return true;
     }
-    if (spread_knows(lane, position, rank)) {
+    if (disseminate_knows(lane, position, rank)) {
         return true;
     }
     const struct chunk *chunk = roll_chunk_at(lane, position);
@@ -97,7 +97,7 @@ bool roll_knows_holder(const struct core *core, const struct task *task, uint32_
     if (rank == core->rank) {
         return task->held;
     }
-    if (rankset_has(&seldom(task)->holders, rank)) {
+    if (rankset_has(&task_ext(task)->holders, rank)) {
         return true;
     }
     return task->position != 0 &&
@@ -108,7 +108,7 @@ bool roll_agrees_so_far(const struct core *core, const struct task *task, uint32
 {
     const struct peer *peer = core->peers[rank];
     unsigned own_way = CORE_TASK_NESTED | CORE_TASK_HINT | CORE_TASK_ADOPTED;
-    if (spread_is_on(core) || peer == NULL || peer->state.closed ||
+    if (disseminate_is_on(core) || peer == NULL || peer->state.closed ||
         task->position == 0 || (task->flags & own_way) != 0 ||
         task->evidence != EVIDENCE_CLAIM) {
         return false;
@@ -123,7 +123,7 @@ bool roll_agrees_so_far(const struct core *core, const struct task *task, uint32
 
 uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank)
 {
-    if (!spread_is_on(core)) {
+    if (!disseminate_is_on(core)) {
         return lane->agreed != NULL ? lane->agreed[rank] : 0;
     }
     uint64_t upto = 0;
@@ -180,7 +180,7 @@ static void agree(struct core *core, const struct announced *what, uint32_t from
     }
     for (uint64_t at = what->first; at <= last; at++) {
         struct task *task = lane_task(core, lane, at);
-        if (task != NULL && !rankset_add(&seldom_of(core, task)->holders, from)) {
+        if (task != NULL && !rankset_add(&task_ext_get(core, task)->holders, from)) {
             core->broken = true;
         }
     }
@@ -208,7 +208,7 @@ bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t firs
 static bool is_known(const struct core *core, const struct lane *lane, uint32_t from,
                      const struct announced *what)
 {
-    return !spread_is_on(core) && lane->agreed != NULL &&
+    return !disseminate_is_on(core) && lane->agreed != NULL &&
            what->first + what->count - 1 <= lane->agreed[from];
 }
 
@@ -224,15 +224,15 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
         chunk = NULL;
     }
     if (chunk != NULL) {
-        if (spread_is_on(core)) {
-            spread_learn(core, &core->lanes[number], chunk, from, what->before);
+        if (disseminate_is_on(core)) {
+            disseminate_learn(core, &core->lanes[number], chunk, from, what->before);
             return true;
         }
         if (aligned) {
             agree(core, what, from, chunk);
         }
         if (what->cut) {
-            cut_hear(core, from, chunk);
+            split_hear(core, from, chunk);
         } else if (!aligned && !chunk->cut && !rankset_add(&chunk->holders, from)) {
             core->broken = true;
         }
@@ -255,12 +255,12 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
         what->differs = true; /* rolls only grow: these positions will always differ */
         return false;
     }
-    if (spread_is_on(core)) {
-        spread_learn_part(core, lane, from, what);
+    if (disseminate_is_on(core)) {
+        disseminate_learn_part(core, lane, from, what);
     } else {
         agree(core, what, from, NULL);
     }
-    return !what->cut || cut_take(core, from, what);
+    return !what->cut || split_take(core, from, what);
 }
 
 static void resolve_or_close(struct core *core, struct peer *peer, uint32_t i)
@@ -323,7 +323,7 @@ void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
         return;
     }
     core->drop.cuts -= chunk->cut;
-    drop_left(core, chunk);
+    reclaim_left(core, chunk);
     if (++lane->chunks_dead >= CHUNKS_DEAD_MIN &&
         lane->chunks_dead * 2 > lane->chunk_count) {
         roll_compact(core, lane);
@@ -335,7 +335,7 @@ void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
 /* All but its place: `what`. */
 static void announce(struct core *core, uint32_t number, struct message_roll what)
 {
-    if (core->options.mode == CORE_TRUST || spread_is_on(core)) {
+    if (core->options.mode == CORE_TRUST || disseminate_is_on(core)) {
         return;
     }
     FOR_MEMBERS(core, rank)
@@ -399,7 +399,7 @@ static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
                                    .count = count,
                                    .sum = chunk->sum,
                                    .scope = lane->open_scope});
-    spread_news(core);
+    disseminate_news(core);
     lane->announced = lane->len;
     lane->open_forgotten = 0;
     lane->open_facts = (struct chunk_facts){0};
@@ -447,7 +447,7 @@ HOT bool roll_append_stub(struct core *core, struct stub *stub)
     }
     stub->place = place_of(number, lane->len);
     stub->position = ++core->roll_len;
-    drop_note_stub(core, stub);
+    release_note_stub(core, stub);
     moot_hash hash = stub->hash;
     add_to_sum(core, lane, number, &hash);
     return true;
@@ -463,7 +463,7 @@ HOT bool roll_append(struct core *core, struct lane *lane, uint32_t number,
     task->lane = (uint16_t)number;
     task->lane_position = lane->len;
     task->position = ++core->roll_len;
-    drop_note_place(core, task);
+    release_note_place(core, task);
     if (task->scope != NULL) {
         task->scope->count++;
         rollsum_add(&task->scope->sum, hash);
@@ -494,7 +494,7 @@ void roll_tell_partial(struct core *core)
                          .sum = lane->open_sum,
                          .scope = lane->open_scope,
                          .partial = true});
-            spread_tell_part(core, lane);
+            disseminate_tell_part(core, lane);
             lane->announced = lane->len;
         }
     }
@@ -522,7 +522,7 @@ void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *r
                                .count = roll->count,
                                .partial = roll->partial,
                                .before = roll->before,
-                               .cut = roll->cut && drop_is_on(core),
+                               .cut = roll->cut && reclaim_is_on(core),
                                .scope = roll->scope,
                                .sum = roll->sum};
     resolve_or_close(core, peer, (uint32_t)(what - peer->announced));
@@ -581,7 +581,7 @@ void roll_on_hashes(struct core *core, uint32_t from,
     struct peer *peer = peer_of(core, from);
     for (uint32_t i = 0; i < hashes->count; i++) {
         struct task *task = table_find(core, &hashes->hashes[i]);
-        if (task != NULL && !rankset_add(&seldom_of(core, task)->holders, from)) {
+        if (task != NULL && !rankset_add(&task_ext_get(core, task)->holders, from)) {
             core->broken = true;
             return;
         }
@@ -647,10 +647,10 @@ void roll_count_task(struct core *core, const void *known)
 /* At adjourn every rank's roll is known: count each task on its lowest holder. */
 void roll_count_common(struct core *core)
 {
-    if (census_is_on(core)) {
+    if (close_reduce_is_on(core)) {
         return; /* its root has counted them all */
     }
-    if (spread_is_on(core)) {
+    if (disseminate_is_on(core)) {
         core->stats.common = core->parent == NOBODY ? core->roll_len : 0;
         return;
     }

@@ -97,7 +97,7 @@ void roll_index(struct core *core)
 }
 
 /* Chunks of which nothing is left are taken out when they are half of all.  Who looks
- * at one after the other (drop.c) goes on with the same one. */
+ * at one after the other (reclaim.c) goes on with the same one. */
 void roll_compact(struct core *core, struct lane *lane)
 {
     struct drop *drop = &core->drop;

@@ -199,7 +199,7 @@ static void declare(struct core *core)
         said.side[i].site = difference->side[i].site;
         said.side[i].ranks = &difference->side[i].ranks;
     }
-    if (!spread_is_on(core)) {
+    if (!disseminate_is_on(core)) {
         FOR_MEMBERS(core, rank) { tell(core, rank, &said); }
     }
     strict_on_diverged(core, core->rank, &said);
@@ -272,7 +272,7 @@ void strict_on_diverged(struct core *core, uint32_t from,
         return;
     }
     core->difference.declared = true;
-    if (spread_is_on(core)) {
+    if (disseminate_is_on(core)) {
         pass_on(core, from, diverged);
     }
     struct core_output *output = out_add(core, CORE_OUT_DIVERGED, NULL);

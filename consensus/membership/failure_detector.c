@@ -19,22 +19,22 @@
 
 #define CLOCK_DRIFT_PER_MILLE 1 /* rho: 1e-3 */
 
-bool detect_is_on(const struct core *core)
+bool detector_is_on(const struct core *core)
 {
     return core->options.heartbeat_ns != CORE_NEVER && core->options.heartbeat_ns > 0;
 }
 
 /* Who decides about the members has to hear them. */
-bool detect_watches(const struct core *core)
+bool detector_watches(const struct core *core)
 {
-    return detect_is_on(core) && (!core->large || committee_serves(core));
+    return detector_is_on(core) && (!core->large || committee_serves(core));
 }
 
 /* --- Leases ---------------------------------------------------------------------- */
 
 static bool is_quorate(const struct core *core)
 {
-    if (!detect_is_on(core)) {
+    if (!detector_is_on(core)) {
         return true;
     }
     bool counts = !core->voted_next || MUTANT(NOOWNWAIT);
@@ -49,7 +49,7 @@ static bool is_quorate(const struct core *core)
 }
 
 /* Who is ready to leave has forsworn it. */
-bool detect_lease(const struct core *core)
+bool detector_lease(const struct core *core)
 {
     return is_quorate(core) && !core->leave.ready;
 }
@@ -90,7 +90,7 @@ static bool is_denounced(const struct core *core, uint32_t rank)
  * other would keep the dead alive.  An adopted value is one that may be decided
  * already: it takes no suspicion, only that the grants have run out (and that none is
  * given until then: view_withholds). */
-uint64_t detect_may_remove_ns(const struct core *core, uint32_t rank, bool adopted)
+uint64_t detector_may_remove_ns(const struct core *core, uint32_t rank, bool adopted)
 {
     if (rankset_has(&core->dead, rank)) {
         return 0;
@@ -116,10 +116,10 @@ uint64_t detect_may_remove_ns(const struct core *core, uint32_t rank, bool adopt
  * nothing about what it did before.  But it votes so only when its last grant to this
  * rank has run out, so one that dies while its grant is good has not.  Without that its
  * silence counts, as anyone's. */
-bool detect_certifies(const struct core *core, uint32_t rank)
+bool detector_certifies(const struct core *core, uint32_t rank)
 {
     uint64_t since_ns = peer_seen(core, rank)->grant_token_ns;
-    if (!detect_is_on(core)) {
+    if (!detector_is_on(core)) {
         return true; /* nobody is voted out alive */
     }
     if (core->opened_ns > since_ns) {
@@ -128,7 +128,7 @@ bool detect_certifies(const struct core *core, uint32_t rank)
     return add_ns(since_ns, core->options.lease_ns) > core->now_ns;
 }
 
-bool detect_certify(struct core *core, const struct rankset *dead)
+bool detector_certify(struct core *core, const struct rankset *dead)
 {
     for (uint32_t rank = rankset_next(dead, 0); rank != NOBODY;
          rank = rankset_next(dead, rank + 1)) {
@@ -144,8 +144,8 @@ bool detect_certify(struct core *core, const struct rankset *dead)
     return true;
 }
 
-void detect_on_heartbeat(struct core *core, uint32_t from,
-                         const struct message_heartbeat *heartbeat)
+void detector_on_heartbeat(struct core *core, uint32_t from,
+                           const struct message_heartbeat *heartbeat)
 {
     struct peer *peer = peer_of(core, from);
     peer->state.load = heartbeat->load;
@@ -157,7 +157,7 @@ void detect_on_heartbeat(struct core *core, uint32_t from,
         return;
     }
     if (heartbeat->dead != NULL && (rankset_has(heartbeat->dead, core->rank) ||
-                                    !detect_certify(core, heartbeat->dead))) {
+                                    !detector_certify(core, heartbeat->dead))) {
         core->stats.refused++;
         return;
     }
@@ -175,8 +175,8 @@ void detect_on_heartbeat(struct core *core, uint32_t from,
     }
 }
 
-void detect_on_grant(struct core *core, uint32_t from,
-                     const struct message_grant *grant)
+void detector_on_grant(struct core *core, uint32_t from,
+                       const struct message_grant *grant)
 {
     struct peer *peer = peer_of(core, from);
     if (grant->token > core->now_ns) {
@@ -198,7 +198,8 @@ void detect_on_grant(struct core *core, uint32_t from,
 /* Solo: a silence that has outlived the lease is taken for a certificate. */
 static void certify_silent(struct core *core, uint32_t rank)
 {
-    if (core->options.solo && detect_may_remove_ns(core, rank, false) <= core->now_ns &&
+    if (core->options.solo &&
+        detector_may_remove_ns(core, rank, false) <= core->now_ns &&
         !rankset_add(&core->dead, rank)) {
         core->broken = true;
     }
@@ -224,7 +225,7 @@ static void suspect(struct core *core)
 }
 
 /* A peer still hears it: do not suspect it for a while. */
-void detect_vouch(struct core *core, uint32_t rank)
+void detector_vouch(struct core *core, uint32_t rank)
 {
     peer_of(core, rank)->vouched_ns =
         add_ns(core->now_ns, core->options.suspect_ns / 2);
@@ -293,7 +294,7 @@ static void remind(struct core *core)
 
 static void beat(struct core *core)
 {
-    const struct rankset *silent = detect_watches(core) ? silent_members(core) : NULL;
+    const struct rankset *silent = detector_watches(core) ? silent_members(core) : NULL;
     const struct rankset *dead = dead_members(core);
     uint32_t load = core->unfinished_count > UINT32_MAX
                         ? UINT32_MAX
@@ -352,7 +353,7 @@ static void watch_quorum(struct core *core)
     }
 }
 
-void detect_turn(struct core *core)
+void detector_turn(struct core *core)
 {
     if (core->member_count == 0) {
         return;
@@ -360,12 +361,12 @@ void detect_turn(struct core *core)
     if (core->certificate_due) {
         beat(core);
     }
-    if (!detect_is_on(core)) {
+    if (!detector_is_on(core)) {
         return;
     }
     if (core->now_ns >= core->heartbeat_due_ns) {
         timers_own_heartbeat(core);
-        if (detect_watches(core)) {
+        if (detector_watches(core)) {
             suspect(core);
             remind(core);
         }
@@ -374,8 +375,8 @@ void detect_turn(struct core *core)
     watch_quorum(core);
 }
 
-uint64_t detect_deadline(const struct core *core)
+uint64_t detector_deadline(const struct core *core)
 {
-    return detect_is_on(core) && core->member_count > 0 ? core->heartbeat_due_ns
-                                                        : CORE_NEVER;
+    return detector_is_on(core) && core->member_count > 0 ? core->heartbeat_due_ns
+                                                          : CORE_NEVER;
 }

@@ -24,7 +24,7 @@
  * and the decision travel between the same two ranks, in order, within one epoch.  A
  * once task stays what its voters accepted in this epoch: if the leaver does not get it
  * back, the next view decides it anew, where the promise makes an acceptance for the
- * leaver as good as one for a member that reports nothing (silence.c).
+ * leaver as good as one for a member that reports nothing (presume.c).
  */
 #include "consensus/state/core_state.h"
 
@@ -77,7 +77,7 @@ bool leave_forbids_claim(const struct core *core, const struct task *task)
     if (!core->leave.going || MUTANT(LEAVECLAIM)) {
         return false;
     }
-    bool wanted = task->docket != NULL && docket_is_wanted(task->docket);
+    bool wanted = task->requests != NULL && requests_is_wanted(task->requests);
     return core->leave.ready || another_may_run(core, task) ||
            !(wanted || is_nested(task));
 }
@@ -88,21 +88,21 @@ bool leave_forbids_claim(const struct core *core, const struct task *task)
  * False without memory. */
 static bool reopen(struct core *core, struct task *task, uint32_t from)
 {
-    struct docket *docket = docket_of(core, task);
-    if (docket == NULL) {
+    struct requests *requests = requests_of(core, task);
+    if (requests == NULL) {
         return false;
     }
-    drop_touch(core, task);
+    release_touch(core, task);
     task->rec = NOBODY;
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        struct asker *asker = &docket->askers[i];
+    for (uint32_t i = 0; i < requests->asker_count; i++) {
+        struct asker *asker = &requests->askers[i];
         asker->told = false;
         if (asker->rank == from) {
             asker->want = WANT_NOTHING; /* it asks again if it needs it */
             asker->need = NEED_NONE;
         }
     }
-    if (docket->asker_count > 0) {
+    if (requests->asker_count > 0) {
         undecided_add(core, task);
     }
     return true;
@@ -194,8 +194,9 @@ static void take_back(struct core *core, uint32_t from, struct task *task, bool 
     if (!reopen(core, task, from)) {
         return;
     }
-    if ((!MUTANT(RETURNLACKS) && !rankset_add(&seldom_of(core, task)->holders, from)) ||
-        (final && !rankset_add(&task->docket->never, from))) {
+    if ((!MUTANT(RETURNLACKS) &&
+         !rankset_add(&task_ext_get(core, task)->holders, from)) ||
+        (final && !rankset_add(&task->requests->never, from))) {
         core->broken = true;
     }
     chair_claim(core, task);
@@ -238,9 +239,9 @@ void leave_enter_view(struct core *core)
     for (size_t i = 0; i < core->slot_count; i++) {
         struct task *task = table_at(core, i);
         if (task != NULL) {
-            if (seldom(task)->heir != NOBODY &&
-                (task->handing || !rankset_has(&core->members, seldom(task)->heir))) {
-                seldom_of(core, task)->heir = NOBODY;
+            if (task_ext(task)->heir != NOBODY &&
+                (task->handing || !rankset_has(&core->members, task_ext(task)->heir))) {
+                task_ext_get(core, task)->heir = NOBODY;
             }
             task->handing = task->returned = task->returning = false;
         }
@@ -256,7 +257,7 @@ static bool sees_out(struct core *core, struct task *task)
     bool ended = task->have != CORE_HAVE_NOTHING || task->verdict;
     if (task->sees_out && ended) {
         task->sees_out = false;
-        asker_drop_need(core, task, WANT_DONE);
+        ask_drop_need(core, task, WANT_DONE);
     }
     bool mine = is_nested(task) && task->held && (task->flags & CORE_TASK_ADOPTED) == 0;
     if (ended || !mine) {
@@ -264,8 +265,8 @@ static bool sees_out(struct core *core, struct task *task)
     }
     if (!task->sees_out) {
         task->sees_out = true;
-        asker_add_need(core, task, WANT_DONE);
-        asker_consider(core, task);
+        ask_add_need(core, task, WANT_DONE);
+        ask_consider(core, task);
     }
     return true;
 }
@@ -318,8 +319,8 @@ static bool is_to_hand_over(const struct task *task, const struct rankset *stayi
         return false;
     }
     bool owner_stays = rankset_has(staying, task->owner) && !task->entrusted;
-    bool in_good_hands = seldom(task)->heir != NOBODY &&
-                         (task->handing || rankset_has(staying, seldom(task)->heir));
+    bool in_good_hands = task_ext(task)->heir != NOBODY &&
+                         (task->handing || rankset_has(staying, task_ext(task)->heir));
     return !owner_stays && !in_good_hands && !MUTANT(NOHANDOVER);
 }
 
@@ -331,7 +332,7 @@ static void hand_over_results(struct core *core, const struct rankset *staying)
             continue;
         }
         uint32_t heir = heir_of(task, staying);
-        seldom_of(core, task)->heir = heir;
+        task_ext_get(core, task)->heir = heir;
         task->handing = true;
         core->leave.untaken++;
         graph_hand_over(core, task, heir);
@@ -352,8 +353,8 @@ static void hand_over_acceptance(struct core *core, const struct task *task,
     *entry = (struct message_entry){
         .hash = task->hash,
         .what = task->maybe ? REPORT_MAYBE : REPORT_ACCEPTED,
-        .owner = task->maybe ? 0 : seldom(task)->accepted,
-        .epoch = seldom(task)->accepted_epoch,
+        .owner = task->maybe ? 0 : task_ext(task)->accepted,
+        .epoch = task_ext(task)->accepted_epoch,
     };
     message->u.report =
         (struct message_report){.last = true, .count = 1, .entry = entry};
@@ -368,7 +369,7 @@ static void hand_over_acceptances(struct core *core, const struct rankset *stayi
     core->leave.accepts_told = true;
     for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
         const struct task *task = table_at(core, i);
-        if (task != NULL && (task->maybe || seldom(task)->accepted < core->size)) {
+        if (task != NULL && (task->maybe || task_ext(task)->accepted < core->size)) {
             hand_over_acceptance(core, task, staying);
         }
     }
@@ -443,17 +444,17 @@ void leave_on_result(struct core *core, uint32_t from, struct task *task)
 /* The heir remembers it as if it had accepted it itself. */
 static void remember(struct core *core, const struct message_entry *entry)
 {
-    bool gone =
-        scope_is_dropped(core, &entry->hash) || drop_once_is_gone(core, &entry->hash);
+    bool gone = scope_is_dropped(core, &entry->hash) ||
+                reclaim_once_is_gone(core, &entry->hash);
     struct task *task = gone ? NULL : table_enter(core, &entry->hash);
-    bool known = task == NULL || (seldom(task)->accepted != NOBODY &&
-                                  seldom(task)->accepted_epoch >= entry->epoch);
+    bool known = task == NULL || (task_ext(task)->accepted != NOBODY &&
+                                  task_ext(task)->accepted_epoch >= entry->epoch);
     if (known || entry->owner >= core->size) {
         return;
     }
     task->maybe |= entry->what == REPORT_MAYBE;
-    seldom_of(core, task)->accepted = task->maybe ? REC_MAYBE : entry->owner;
-    seldom_of(core, task)->accepted_epoch = entry->epoch;
+    task_ext_get(core, task)->accepted = task->maybe ? REC_MAYBE : entry->owner;
+    task_ext_get(core, task)->accepted_epoch = entry->epoch;
 }
 
 void leave_on_handover(struct core *core, uint32_t from,
@@ -483,9 +484,9 @@ static void on_ready(struct core *core, uint32_t from)
     }
     for (size_t i = 0; core->leave.going && i < core->slot_count; i++) {
         struct task *task = table_at(core, i);
-        if (task != NULL && seldom(task)->heir == from && task->handing) {
+        if (task != NULL && task_ext(task)->heir == from && task->handing) {
             leave_forget(core, task);
-            seldom_of(core, task)->heir = NOBODY;
+            task_ext_get(core, task)->heir = NOBODY;
         }
     }
     core->leave.accepts_told = false;
@@ -495,7 +496,7 @@ static void on_taken(struct core *core, uint32_t from, struct task *task)
 {
     if (task == NULL) {
         core->leave.untaken -= core->leave.untaken > 0;
-    } else if (task->returning || (task->handing && seldom(task)->heir == from)) {
+    } else if (task->returning || (task->handing && task_ext(task)->heir == from)) {
         leave_forget(core, task);
     }
 }
@@ -548,7 +549,7 @@ void leave_on_leave(struct core *core, uint32_t from, const struct message *mess
         }
         break;
     case LEAVE_AGAIN:
-        if (task != NULL && task->handing && seldom(task)->heir == from) {
+        if (task != NULL && task->handing && task_ext(task)->heir == from) {
             graph_hand_over(core, task, from);
         }
         break;

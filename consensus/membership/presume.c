@@ -57,7 +57,7 @@ static bool anyone_left(const struct core *core, const struct rankset *before)
 }
 
 /* On entering a view: who is missing, against each view that was not settled. */
-void silence_note_losses(struct core *core, bool newcomer)
+void presume_note_losses(struct core *core, bool newcomer)
 {
     for (uint32_t i = 0; i < core->past_count && !core->broken; i++) {
         const struct past *past = &core->past[i];
@@ -76,7 +76,7 @@ void silence_note_losses(struct core *core, bool newcomer)
     }
 }
 
-void silence_release(struct core *core)
+void presume_release(struct core *core)
 {
     for (uint32_t i = 0; i < core->loss_count; i++) {
         rankset_release(&core->losses[i].before);
@@ -154,9 +154,9 @@ static bool was_returned(const struct core *core, const struct recovery *found)
 }
 
 /* NOBODY if the task may be decided anew, REC_MAYBE if not. */
-uint32_t silence_judge(const struct core *core, const struct task *task)
+uint32_t presume_judge(const struct core *core, const struct task *task)
 {
-    const struct recovery *found = seldom(task)->recovery;
+    const struct recovery *found = task_ext(task)->recovery;
     bool once = hash_has(&task->hash, MOOT_HASH_ONCE);
     bool idempotent = (task->flags & CORE_TASK_IDEMPOTENT) != 0;
     if (!once || idempotent || MUTANT(FREEDEAD)) {
@@ -181,13 +181,13 @@ uint32_t silence_judge(const struct core *core, const struct task *task)
 /* A task that this rank, its chair, first hears of when it waits for no reports about
  * it: they are in and held nothing, or it could not tell that it was the chair; or it
  * was the chair in all views since the last that settled, which had nothing either. */
-void silence_judge_once(const struct core *core, struct task *task)
+void presume_judge_once(const struct core *core, struct task *task)
 {
     bool early = task->frozen || (MUTANT(JUDGELATE) && !core->settled);
     bool judged = (!early || core->reaccepting > 0) && !MUTANT(NOLOSSES);
     if (judged && task->chair == core->rank && !task->finder && task->rec == NOBODY &&
         !task->maybe) {
-        task->rec = silence_judge(core, task);
+        task->rec = presume_judge(core, task);
         task->maybe = task->rec == REC_MAYBE;
     }
 }

@@ -2,7 +2,7 @@
  *
  * Reports are gathered per task.  Only when those of *all* members are in does a chair
  * decide, because the one that is missing could name the owner (in a large view it
- * hears of that by the tally, tally.c).  Once tasks that have an owner are then
+ * hears of that by the tally, view_barrier.c).  Once tasks that have an owner are then
  * accepted again by the voters of this view, so that the next view's reports will find
  * them; only after that is the chair SETTLED.
  */
@@ -14,21 +14,22 @@
  * may have begun to ask voters. */
 void recovery_note(struct core *core, uint32_t from, const struct message_entry *entry)
 {
-    if (scope_is_dropped(core, &entry->hash) || drop_once_is_gone(core, &entry->hash)) {
+    if (scope_is_dropped(core, &entry->hash) ||
+        reclaim_once_is_gone(core, &entry->hash)) {
         return;
     }
     struct task *task = table_enter(core, &entry->hash);
     if (task == NULL) {
         return;
     }
-    struct recovery *found = seldom(task)->recovery;
+    struct recovery *found = task_ext(task)->recovery;
     if (found == NULL) {
         found = core_alloc(core, sizeof(*found));
         if (found == NULL) {
             return;
         }
         found->owner = found->running = found->accepted = NOBODY;
-        seldom_of(core, task)->recovery = found;
+        task_ext_get(core, task)->recovery = found;
     }
     task->frozen |= MUTANT(REPORTFREEZE) && task->chair == core->rank &&
                     !core->settled && task->rec == NOBODY;
@@ -71,7 +72,7 @@ void recovery_on_report(struct core *core, uint32_t from,
         recovery_note(core, from, &report->entry[i]);
     }
     if (report->last && core->large) {
-        tally_take_report(core, from);
+        barrier_take_report(core, from);
     } else if (report->last) {
         recovery_reported(core, from);
     }
@@ -83,7 +84,7 @@ void recovery_on_report(struct core *core, uint32_t from,
  * task that is MAYBE, by the silence of those who ran it.) */
 static bool is_lost(const struct task *task)
 {
-    const struct recovery *found = seldom(task)->recovery;
+    const struct recovery *found = task_ext(task)->recovery;
     bool varies = (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
     return (found->lost || (varies && found->owner != NOBODY)) &&
            !hash_has(&task->hash, MOOT_HASH_ONCE) && !MUTANT(LOSTRERUN);
@@ -91,7 +92,7 @@ static bool is_lost(const struct task *task)
 
 static uint32_t judge(const struct core *core, const struct task *task)
 {
-    const struct recovery *found = seldom(task)->recovery;
+    const struct recovery *found = task_ext(task)->recovery;
     if (found != NULL && found->owner != NOBODY) {
         bool payload = !rankset_empty(&found->at);
         if (payload || rankset_has(&core->members, found->owner)) {
@@ -105,14 +106,14 @@ static uint32_t judge(const struct core *core, const struct task *task)
         return REC_LOST;
     }
     /* Who cannot tell that it is the chair takes only what was found for an answer. */
-    return task->finder ? NOBODY : silence_judge(core, task);
+    return task->finder ? NOBODY : presume_judge(core, task);
 }
 
 /* Somebody took its result, or knows of it: what it is made of again is that result,
  * and no cancel. */
 static bool was_seen(const struct task *task)
 {
-    const struct recovery *found = seldom(task)->recovery;
+    const struct recovery *found = task_ext(task)->recovery;
     return found != NULL && (found->seen || found->owner != NOBODY) && !MUTANT(UNSEEN);
 }
 
@@ -127,8 +128,8 @@ static void decide_frozen(struct core *core)
         task->maybe |= task->rec == REC_MAYBE;
         task->lost |= task->rec == REC_LOST;
         task->seen |= was_seen(task);
-        if (seldom(task)->recovery != NULL && task->rec < core->size) {
-            task->evidence = (uint8_t)seldom(task)->recovery->evidence;
+        if (task_ext(task)->recovery != NULL && task->rec < core->size) {
+            task->evidence = (uint8_t)task_ext(task)->recovery->evidence;
         }
     }
 }
@@ -136,8 +137,8 @@ static void decide_frozen(struct core *core)
 /* Its ballot was in this very view: the key had not moved, so that it did not wait. */
 static bool is_accepted_here(const struct core *core, const struct task *task)
 {
-    return seldom(task)->accepted == task->rec &&
-           seldom(task)->accepted_epoch == core->epoch;
+    return task_ext(task)->accepted == task->rec &&
+           task_ext(task)->accepted_epoch == core->epoch;
 }
 
 /* Its scope has ended: voters know nothing of it any more, and nobody asks. */
@@ -153,7 +154,7 @@ static void accept_again(struct core *core)
         if (task != NULL && hash_has(&task->hash, MOOT_HASH_ONCE) &&
             task->chair == core->rank && !task->finder && task->rec != NOBODY &&
             !is_accepted_here(core, task) && !is_over(core, task) && !MUTANT(NOREACC)) {
-            ballot_reaccept(core, task);
+            once_reaccept(core, task);
         }
     }
 }
@@ -179,7 +180,7 @@ static void go_on(struct core *core)
         }
     }
     if (core->large) {
-        tally_settled(core);
+        barrier_settled(core);
     } else {
         tell_settled(core);
     }
@@ -202,9 +203,9 @@ void recovery_take_up(struct core *core)
 /* The scope ended in an older view, of which this rank has heard only now. */
 void recovery_forget(struct core *core, struct task *task)
 {
-    struct docket *docket = task->docket;
-    if (docket != NULL && docket->reaccepting) {
-        docket->balloting = docket->reaccepting = false;
+    struct requests *requests = task->requests;
+    if (requests != NULL && requests->reaccepting) {
+        requests->balloting = requests->reaccepting = false;
         recovery_reaccepted(core);
     }
 }

@@ -61,7 +61,7 @@ static void conclude(struct core *core, enum tally_what what)
 /* Passes the word up once everybody below has done it, and this rank itself. */
 static void pass_up(struct core *core, enum tally_what what)
 {
-    struct tally_count *count = &core->tally.counts[what];
+    struct barrier_count *count = &core->tally.counts[what];
     if (!count->mine || count->below != (1u << core->child_count) - 1 ||
         count->passed) {
         return;
@@ -82,9 +82,9 @@ static void count_mine(struct core *core, enum tally_what what)
 
 /* --- Entering -------------------------------------------------------------------- */
 
-void tally_enter(struct core *core)
+void barrier_enter(struct core *core)
 {
-    core->tally = (struct view_tally){0};
+    core->tally = (struct view_barrier){0};
     const struct message_view *value = view_present(core);
     for (uint32_t i = 0; value != NULL && i < core->child_count; i++) {
         struct message *message = out_send(core, core->children[i], MESSAGE_VIEW, NULL);
@@ -94,7 +94,7 @@ void tally_enter(struct core *core)
     }
 }
 
-void tally_reports_sent(struct core *core, uint32_t chairs)
+void barrier_reports_sent(struct core *core, uint32_t chairs)
 {
     core->tally.untaken = MUTANT(HASTYREPORT) ? 0 : chairs;
     if (core->tally.untaken == 0) {
@@ -102,18 +102,18 @@ void tally_reports_sent(struct core *core, uint32_t chairs)
     }
 }
 
-void tally_take_report(struct core *core, uint32_t from)
+void barrier_take_report(struct core *core, uint32_t from)
 {
     say(core, from, TALLY_TAKEN);
 }
 
-void tally_settled(struct core *core) { count_mine(core, TALLY_SETTLED); }
+void barrier_settled(struct core *core) { count_mine(core, TALLY_SETTLED); }
 
 /* --- What peers say -------------------------------------------------------------- */
 
 static void on_taken(struct core *core)
 {
-    struct view_tally *tally = &core->tally;
+    struct view_barrier *tally = &core->tally;
     if (tally->untaken == 0) {
         core->stats.refused += !MUTANT(HASTYREPORT);
         return;
@@ -123,7 +123,8 @@ static void on_taken(struct core *core)
     }
 }
 
-void tally_on_tally(struct core *core, uint32_t from, const struct message_tally *tally)
+void barrier_on_tally(struct core *core, uint32_t from,
+                      const struct message_tally *tally)
 {
     if (!core->large) {
         core->stats.refused++;

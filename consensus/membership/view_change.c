@@ -9,10 +9,10 @@
  *   a task that somebody runs           that rank is the owner
  *   once, accepted for a member         nobody started it: it is decided anew
  *   once, accepted for one who left     it may have run: MAYBE
- *   once, nothing found                 silence.c says what that proves
+ *   once, nothing found                 presume.c says what that proves
  *
  * Where members are many, only chairs that there is something to tell are told
- * (tally.c).
+ * (view_barrier.c).
  *
  * Keys that did not move go on without a pause.  Everything that was asked is asked
  * again in the new view: askers re-send their motions, so a chair keeps nothing of the
@@ -26,7 +26,7 @@
 /* --- Which keys are concerned ----------------------------------------------------- */
 
 /* Has the key had another chair since the last view that everyone settled? */
-bool epoch_moved(const struct core *core, const struct task *task)
+bool view_change_moved(const struct core *core, const struct task *task)
 {
     if (core->past_count > 0 && hash_has(&task->hash, MOOT_HASH_CANDIDATES)) {
         return true; /* not every rank can tell: all of them treat it as moved */
@@ -103,13 +103,13 @@ static void report_task(struct core *core, struct mail *mail, const struct task 
     }
     if (task->maybe) {
         entry.what = REPORT_MAYBE;
-        entry.epoch = seldom(task)->accepted_epoch;
+        entry.epoch = task_ext(task)->accepted_epoch;
         mail_to_chair(core, mail, task, entry);
-    } else if (seldom(task)->accepted != NOBODY &&
-               (moved || left(core, seldom(task)->accepted))) {
+    } else if (task_ext(task)->accepted != NOBODY &&
+               (moved || left(core, task_ext(task)->accepted))) {
         entry.what = REPORT_ACCEPTED;
-        entry.owner = seldom(task)->accepted;
-        entry.epoch = seldom(task)->accepted_epoch;
+        entry.owner = task_ext(task)->accepted;
+        entry.epoch = task_ext(task)->accepted_epoch;
         mail_to_chair(core, mail, task, entry);
     }
 }
@@ -158,7 +158,7 @@ static void send_some(struct core *core, const struct mail *mail)
         send_report(core, mail->items[first].to, mail->items + first, end - first);
         chairs++;
     }
-    tally_reports_sent(core, chairs);
+    barrier_reports_sent(core, chairs);
 }
 
 /* Small views: everyone hears from everyone, if only that there is nothing. */
@@ -198,20 +198,20 @@ static void send_mail(struct core *core, struct mail *mail)
 
 /* --- Entering --------------------------------------------------------------------- */
 
-static void reset_docket(struct docket *docket, bool *unfinished_ballot)
+static void reset_docket(struct requests *requests, bool *unfinished_ballot)
 {
     *unfinished_ballot =
-        docket->balloting && (!docket->reaccepting || MUTANT(DROPREACC));
-    docket->asker_count = 0;
-    rankset_release(&docket->never);
-    rankset_release(&docket->acks);
-    docket->seek_sent = false;
-    docket->balloting = false;
-    docket->reaccepting = false;
-    docket->winner = NOBODY;
-    docket->evidence = EVIDENCE_NONE;
-    docket->undecided = false;
-    docket->bound_at = 0;
+        requests->balloting && (!requests->reaccepting || MUTANT(DROPREACC));
+    requests->asker_count = 0;
+    rankset_release(&requests->never);
+    rankset_release(&requests->acks);
+    requests->seek_sent = false;
+    requests->balloting = false;
+    requests->reaccepting = false;
+    requests->winner = NOBODY;
+    requests->evidence = EVIDENCE_NONE;
+    requests->undecided = false;
+    requests->bound_at = 0;
 }
 
 static void enter_as_chair(struct core *core, struct task *task, bool moved,
@@ -219,7 +219,7 @@ static void enter_as_chair(struct core *core, struct task *task, bool moved,
 {
     bool mine = task->chair == core->rank || task->finder;
     bool undecided = task->frozen && task->rec == NOBODY; /* by the view before */
-    drop_touch(core, task);
+    release_touch(core, task);
     if (!mine || moved) {
         task->rec = NOBODY;
         task->frozen = mine;
@@ -245,10 +245,10 @@ static void lose_bare(const struct core *core, struct task *task)
 static void enter_task(struct core *core, struct task *task, struct mail *mail)
 {
     bool unfinished_ballot = false;
-    if (task->docket != NULL) {
-        reset_docket(task->docket, &unfinished_ballot);
+    if (task->requests != NULL) {
+        reset_docket(task->requests, &unfinished_ballot);
     }
-    struct seldom *of_task = task->seldom;
+    struct task_ext *of_task = task->task_ext;
     if (of_task != NULL) {
         rankset_release(&of_task->seekers);
     }
@@ -262,8 +262,8 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
     task->cancel_told = task->cancel_agreed = false;
     task->said = task->heard = 0;
     task->chair = chair_or_keeper(&core->members, &task->hash, task->candidates);
-    bool moved = epoch_moved(core, task);
-    bool leaving = drop_is_leaving(core, task);
+    bool moved = view_change_moved(core, task);
+    bool leaving = reclaim_is_leaving(core, task);
     if (!leaving) {
         report_task(core, mail, task, moved);
     }
@@ -275,15 +275,16 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
 
 static void ask_again(struct core *core, struct task *task)
 {
-    if (task->own != CORE_OWN_NONE || drop_is_leaving(core, task) || MUTANT(NOREASK)) {
+    if (task->own != CORE_OWN_NONE || reclaim_is_leaving(core, task) ||
+        MUTANT(NOREASK)) {
         return;
     }
     if (task->needs_done + task->needs_data > 0) {
-        asker_consider(core, task);
+        ask_consider(core, task);
     } else if (task->held && task->have == CORE_HAVE_NOTHING &&
                task->chair != core->rank &&
                (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT))) {
-        pending_owe(core, task);
+        ask_queue_owe(core, task);
     }
 }
 
@@ -307,7 +308,7 @@ static bool grow_peers(struct core *core, const struct view *view)
     return true;
 }
 
-bool epoch_take_newcomers(struct core *core, const struct view *view)
+bool view_change_take_newcomers(struct core *core, const struct view *view)
 {
     return grow_peers(core, view);
 }
@@ -316,7 +317,7 @@ static void forget_removed(struct core *core)
 {
     for (uint32_t rank = 0; rank < core->size; rank++) {
         struct peer *peer =
-            detect_watches(core) ? peer_of(core, rank) : core->peers[rank];
+            detector_watches(core) ? peer_of(core, rank) : core->peers[rank];
         if (peer == NULL) {
             continue;
         }
@@ -346,8 +347,8 @@ static void reset_epoch(struct core *core)
     rankset_release(&core->reported);
     rankset_release(&core->settled_peers);
     rankset_release(&core->suspects);
-    core->undecided_docket.undecided_next = &core->undecided;
-    core->undecided_docket.undecided_prev = &core->undecided;
+    core->undecided_requests.undecided_next = &core->undecided;
+    core->undecided_requests.undecided_prev = &core->undecided;
     core->bounds.count = 0;
     core->votes_tested = &core->undecided;
     core->yields_ns = 0;
@@ -373,12 +374,12 @@ static bool take_view(struct core *core, const struct view *view)
         return false;
     }
     core_name_view(core);
-    spread_enter(core);
-    census_reset(core);
+    disseminate_enter(core);
+    close_reduce_reset(core);
     return true;
 }
 
-void epoch_enter(struct core *core, const struct view *view)
+void view_change_enter(struct core *core, const struct view *view)
 {
     assert(view->epoch > core->epoch);
     bool newcomer = core->epoch == 0;
@@ -391,7 +392,7 @@ void epoch_enter(struct core *core, const struct view *view)
     reset_epoch(core);
     leave_enter_view(core);
     forget_removed(core);
-    silence_note_losses(core, newcomer);
+    presume_note_losses(core, newcomer);
     core->entering = true;
     struct core_output *output = out_add(core, CORE_OUT_VIEW, NULL);
     if (output != NULL) {
@@ -400,28 +401,28 @@ void epoch_enter(struct core *core, const struct view *view)
     }
     scope_enter_view(core, view);
     if (core->large) {
-        tally_enter(core);
+        barrier_enter(core);
     }
     free(core->mail.items);
     core->mail = (struct mail){0};
     core->mail_waits = true;
-    drop_enter_view(core);
+    reclaim_enter_view(core);
     for (size_t i = 0; i < core->slot_count; i++) {
         if (core->slots[i] != NULL) {
             enter_task(core, core->slots[i], &core->mail);
         }
     }
-    epoch_reports_ready(core);
+    view_change_reports_ready(core);
     for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
         if (core->slots[i] != NULL) {
             ask_again(core, core->slots[i]);
-            serve_decide_again(core, core->slots[i]);
+            notify_decide_again(core, core->slots[i]);
             cancel_enter_view(core, core->slots[i]);
         }
     }
     core->entering = false;
     if (core->mail_waits) {
-        drop_doubt(core);
+        reclaim_doubt(core);
     } else if (!core->large) {
         recovery_reported(core, core->rank);
     }
@@ -429,21 +430,21 @@ void epoch_enter(struct core *core, const struct view *view)
 
 /* --- What was leaving ------------------------------------------------------------ */
 
-void epoch_report_chunk(struct core *core, const struct lane *lane,
-                        const struct chunk *chunk)
+void view_change_report_chunk(struct core *core, const struct lane *lane,
+                              const struct chunk *chunk)
 {
     for (uint32_t i = 0; core->mail_waits && i < chunk->count; i++) {
         struct task *task = lane_task(core, lane, chunk->first + i);
         if (task != NULL) {
-            drop_touch(core, task);
-            report_task(core, &core->mail, task, epoch_moved(core, task));
+            release_touch(core, task);
+            report_task(core, &core->mail, task, view_change_moved(core, task));
             lose_bare(core, task);
             ask_again(core, task);
         }
     }
 }
 
-void epoch_reports_ready(struct core *core)
+void view_change_reports_ready(struct core *core)
 {
     if (!core->mail_waits || core->drop.leaving > 0) {
         return;

@@ -18,10 +18,11 @@
  * and "half" are unsafe.
  *
  * An acceptor votes a rank out only with a certificate or when its own suspicion has
- * outlived its grants (detect.c); while it hears the rank it says so instead, and the
- * proposer takes its suspicion back.  A value that somebody has voted for already is
- * another matter: it may be decided, so no other can be, and whoever hears a rank that
- * it removes stops granting it leases and votes when the last grant has run out.
+ * outlived its grants (failure_detector.c); while it hears the rank it says so instead,
+ * and the proposer takes its suspicion back.  A value that somebody has voted for
+ * already is another matter: it may be decided, so no other can be, and whoever hears a
+ * rank that it removes stops granting it leases and votes when the last grant has run
+ * out.
  *
  * The lowest unsuspected member proposes at once, the j-th after j staggers; who sees a
  * higher ballot starts waiting anew.
@@ -277,7 +278,7 @@ static bool merge_dead(struct core *core, const struct rankset *dead)
     if (dead == NULL || MUTANT(NOMERGE)) {
         return true;
     }
-    return detect_certify(core, dead) && !rankset_has(&core->dead, core->rank);
+    return detector_certify(core, dead) && !rankset_has(&core->dead, core->rank);
 }
 
 static void answer(struct core *core, uint32_t to, enum message_type type,
@@ -334,7 +335,7 @@ static uint64_t may_vote_ns(struct core *core, const struct view *value,
             continue; /* who has left holds no lease, and says so itself */
         }
         uint64_t mine_ns =
-            detect_may_remove_ns(core, rank, core->paxos.pending_adopted);
+            detector_may_remove_ns(core, rank, core->paxos.pending_adopted);
         if (mine_ns == CORE_NEVER && !rankset_add(heard, rank)) {
             core->broken = true;
         }
@@ -422,7 +423,7 @@ void view_on_propose(struct core *core, uint32_t from,
  * ---------------------------------------------------------------- */
 
 /* Whom the decision is sent to.  The members of a large view pass it on to each other
- * (tally.c); who begins that, and who has no part in it, is told directly. */
+ * (view_barrier.c); who begins that, and who has no part in it, is told directly. */
 static bool choose_told(const struct core *core, const struct view *view,
                         struct rankset *out)
 {
@@ -450,7 +451,7 @@ static void decided(struct core *core)
     struct view view = paxos->proposal;
     paxos->proposal = (struct view){0};
     struct rankset told = {0};
-    if (!epoch_take_newcomers(core, &view) || !choose_told(core, &view, &told)) {
+    if (!view_change_take_newcomers(core, &view) || !choose_told(core, &view, &told)) {
         core->broken = true;
     }
     const struct message_view *value = view_to_message(core, &view);
@@ -495,7 +496,7 @@ static void on_reject(struct core *core, uint32_t from,
         FOR_MEMBERS(core, rank)
         {
             if (rankset_has(reject->heard, rank) && !rankset_has(&core->dead, rank)) {
-                detect_vouch(core, rank);
+                detector_vouch(core, rank);
             }
         }
     } else if (reject->ballot > paxos->ballot) {
@@ -575,8 +576,8 @@ void view_turn(struct core *core)
         ask_to_join(core);
         return;
     }
-    if (!detect_is_on(core) && rankset_empty(&core->dead) && paxos->joiner_count == 0 &&
-        rankset_empty(&core->leavers_ready)) {
+    if (!detector_is_on(core) && rankset_empty(&core->dead) &&
+        paxos->joiner_count == 0 && rankset_empty(&core->leavers_ready)) {
         return;
     }
     if (!committee_serves(core)) {

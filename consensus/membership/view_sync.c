@@ -48,7 +48,7 @@ void view_enter(struct core *core, const struct view *view)
     if (view->epoch <= core->epoch) {
         return;
     }
-    if (core->epoch == 0 && !epoch_take_newcomers(core, view)) {
+    if (core->epoch == 0 && !view_change_take_newcomers(core, view)) {
         core->broken = true; /* a newcomer learns its rank by it */
         return;
     }
@@ -61,7 +61,7 @@ void view_enter(struct core *core, const struct view *view)
     drop_joined(core, view);
     struct view copy = *view; /* the slot's own copy may be the argument */
     forget_slot(core);
-    epoch_enter(core, &copy);
+    view_change_enter(core, &copy);
 }
 
 void view_on_view(struct core *core, const struct message_view *message)

@@ -2,7 +2,7 @@
  *
  * T3: who needs a result and has not got it sends the chair a motion.  T3a: it holds
  * the motion back while a push can be expected, because ranks that agree are pushed
- * what they need (pending.c).  Whatever nobody can know to push is asked for at once.
+ * what they need (ask_queue.c).  Whatever nobody can know to push is asked for at once.
  *
  * T1a, for tasks that nobody waits for: a plain task's chair yields it unasked for only
  * when the chair has closed, so that is when its holders tell it, and only about the
@@ -12,9 +12,9 @@
 
 /* --- Needs ----------------------------------------------------------------------- */
 
-void asker_add_need(struct core *core, struct task *task, enum want want)
+void ask_add_need(struct core *core, struct task *task, enum want want)
 {
-    drop_touch(core, task);
+    release_touch(core, task);
     if (want == WANT_DATA) {
         task->needs_data++;
     } else {
@@ -23,7 +23,7 @@ void asker_add_need(struct core *core, struct task *task, enum want want)
     core->open_needs++;
 }
 
-HOT void asker_drop_need(struct core *core, struct task *task, enum want want)
+HOT void ask_drop_need(struct core *core, struct task *task, enum want want)
 {
     uint32_t *needs = want == WANT_DATA ? &task->needs_data : &task->needs_done;
     assert(*needs > 0 && core->open_needs > 0);
@@ -31,8 +31,8 @@ HOT void asker_drop_need(struct core *core, struct task *task, enum want want)
     core->open_needs--;
     bool tells = task->owed && task->held; /* its chair is to know of a holder (T1a) */
     if (task->needs_done + task->needs_data == 0 && !tells) {
-        pending_forget(task);
-        drop_count(core, task);
+        ask_queue_forget(task);
+        release_count(core, task);
     }
 }
 
@@ -46,13 +46,13 @@ static uint64_t bound_of(const struct core *core, const struct core_event *event
     return waiter != NULL ? waiter->need : NEED_NONE;
 }
 
-int asker_need(struct core *core, const struct core_event *event)
+int ask_need(struct core *core, const struct core_event *event)
 {
     enum want want = event->u.need.want;
     if (scope_is_dropped(core, &event->hash)) {
         return MOOT_ERR_SCOPE_CLOSED;
     }
-    if (drop_once_is_gone(core, &event->hash)) {
+    if (reclaim_once_is_gone(core, &event->hash)) {
         return MOOT_ERR_RESULT_LOST;
     }
     struct task *task = event_enter(core, event);
@@ -63,7 +63,7 @@ int asker_need(struct core *core, const struct core_event *event)
         return MOOT_ERR_INVALID;
     }
     task->lane_needs++;
-    asker_add_need(core, task, want);
+    ask_add_need(core, task, want);
     if (!event->u.need.by_task) {
         core->last_wait = task;
         graph_lane_waits(core, task);
@@ -79,11 +79,11 @@ int asker_need(struct core *core, const struct core_event *event)
     }
     task->verdict = false;
     demand_pass_on(core, task, bound_of(core, event, task), false);
-    asker_consider(core, task);
+    ask_consider(core, task);
     return MOOT_OK;
 }
 
-int asker_unneed(struct core *core, const struct core_event *event)
+int ask_unneed(struct core *core, const struct core_event *event)
 {
     enum want want = event->u.need.want;
     struct task *task = event_find(core, event);
@@ -98,12 +98,12 @@ int asker_unneed(struct core *core, const struct core_event *event)
     if (task->lane_needs == 0 && core->last_wait == task) {
         core->last_wait = NULL;
     }
-    asker_drop_need(core, task, want);
-    drop_news(core);
+    ask_drop_need(core, task, want);
+    reclaim_news(core);
     return MOOT_OK;
 }
 
-bool asker_wants(const struct task *task)
+bool ask_wants(const struct task *task)
 {
     return task->needs_done + task->needs_data > 0 && !task_satisfied(task);
 }
@@ -126,7 +126,7 @@ static bool send_motion(struct core *core, struct task *task, uint32_t to,
     if (message == NULL) {
         return false;
     }
-    bool portable = task->held && seldom(task)->spec != NULL;
+    bool portable = task->held && task_ext(task)->spec != NULL;
     message->u.motion = (struct message_motion){
         .holds = task->held,
         .hint = task->held && (task->flags & CORE_TASK_HINT) != 0,
@@ -136,15 +136,15 @@ static bool send_motion(struct core *core, struct task *task, uint32_t to,
         .len = core->roll_len,
         .scope = task->scope != NULL ? task->scope->hash : (moot_hash){{0}},
         .candidates = task->candidates, /* known by spec, or by referral */
-        .spec =
-            portable && !roll_knows_holder(core, task, to) ? seldom(task)->spec : NULL,
+        .spec = portable && !roll_knows_holder(core, task, to) ? task_ext(task)->spec
+                                                               : NULL,
     };
     core->stats.motions_sent++;
     out_note(core, CORE_POINT_MOTION_SENT, task, to, EVIDENCE_NONE);
     return true;
 }
 
-void asker_send_motion(struct core *core, struct task *task, uint32_t to)
+void ask_send_motion(struct core *core, struct task *task, uint32_t to)
 {
     if (to == core->rank) {
         chair_local_ask(core, task);
@@ -176,9 +176,9 @@ static bool asks_at_once(const struct task *task)
            (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT)) != 0;
 }
 
-HOT void asker_consider(struct core *core, struct task *task)
+HOT void ask_consider(struct core *core, struct task *task)
 {
-    if (!asker_wants(task) || task->own != CORE_OWN_NONE) {
+    if (!ask_wants(task) || task->own != CORE_OWN_NONE) {
         return;
     }
     if (task->chair == NOBODY) {
@@ -194,67 +194,67 @@ HOT void asker_consider(struct core *core, struct task *task)
         return;
     }
     if (task->chair == core->rank) {
-        pending_forget(task); /* it had another chair */
+        ask_queue_forget(task); /* it had another chair */
         task->asked = true;
         task->asked_want = (uint8_t)present_want(task);
         task->at.asked_need = task->need;
         chair_local_ask(core, task);
     } else if (task->asked) {
-        asker_send_motion(core, task, task->chair);
+        ask_send_motion(core, task, task->chair);
     } else if (asks_at_once(task)) {
-        pending_owe(core, task); /* a spawn and its wait share one motion */
+        ask_queue_owe(core, task); /* a spawn and its wait share one motion */
     } else {
-        pending_add(core, task);
+        ask_queue_add(core, task);
     }
 }
 
 /* --- Seeks and refers ---------------------------------------------------------- */
 
-void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker)
+void ask_answer_seek(struct core *core, struct task *task, uint32_t seeker)
 {
     (void)send_motion(core, task, seeker, WANT_NOTHING, !task->held);
 }
 
 /* A closed rank may still run the parent of a nested task, after a death a second time,
  * and spawn it then. */
-bool asker_never_will_hold(const struct core *core, const struct task *task)
+bool ask_never_will_hold(const struct core *core, const struct task *task)
 {
     bool nested = hash_has(&task->hash, MOOT_HASH_NESTED);
     return task->declined || ((core->closed || scope_is_closed(core, task)) && !nested);
 }
 
-void asker_on_seek(struct core *core, uint32_t from, struct task *task)
+void ask_on_seek(struct core *core, uint32_t from, struct task *task)
 {
-    if (task->held || asker_never_will_hold(core, task)) {
-        asker_answer_seek(core, task, from);
-    } else if (!rankset_add(&seldom_of(core, task)->seekers, from)) {
+    if (task->held || ask_never_will_hold(core, task)) {
+        ask_answer_seek(core, task, from);
+    } else if (!rankset_add(&task_ext_get(core, task)->seekers, from)) {
         core->broken = true;
     }
 }
 
-void asker_answer_seeks(struct core *core, struct task *task)
+void ask_answer_seeks(struct core *core, struct task *task)
 {
-    for (uint32_t rank = rankset_next(&seldom(task)->seekers, 0); rank != NOBODY;
-         rank = rankset_next(&seldom(task)->seekers, rank + 1)) {
-        asker_answer_seek(core, task, rank);
+    for (uint32_t rank = rankset_next(&task_ext(task)->seekers, 0); rank != NOBODY;
+         rank = rankset_next(&task_ext(task)->seekers, rank + 1)) {
+        ask_answer_seek(core, task, rank);
     }
-    if (task->seldom != NULL) {
-        rankset_release(&task->seldom->seekers);
+    if (task->task_ext != NULL) {
+        rankset_release(&task->task_ext->seekers);
     }
 }
 
-void asker_answer_all_seeks(struct core *core)
+void ask_answer_all_seeks(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
         struct task *task = !is_stub(core->slots[i]) ? core->slots[i] : NULL;
-        if (task != NULL && (task->held || asker_never_will_hold(core, task))) {
-            asker_answer_seeks(core, task);
+        if (task != NULL && (task->held || ask_never_will_hold(core, task))) {
+            ask_answer_seeks(core, task);
         }
     }
 }
 
-void asker_on_refer(struct core *core, struct task *task,
-                    const struct message_refer *refer)
+void ask_on_refer(struct core *core, struct task *task,
+                  const struct message_refer *refer)
 {
     if (!task->finder || refer->candidates == NULL) {
         return;
@@ -263,7 +263,7 @@ void asker_on_refer(struct core *core, struct task *task,
         return;
     }
     cancel_pass_on(core, task);
-    asker_consider(core, task);
+    ask_consider(core, task);
 }
 
 /* --- T1a ----------------------------------------------------------------------- */
@@ -285,14 +285,14 @@ static void sweep_towards(struct core *core, uint32_t rank)
                 task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
                 !roll_knows_holder(core, task, rank)) {
                 /* A need that is held back may end before its motion goes out. */
-                pending_forget(task);
-                asker_send_motion(core, task, rank);
+                ask_queue_forget(task);
+                ask_send_motion(core, task, rank);
             }
         }
     }
 }
 
-void asker_sweep(struct core *core)
+void ask_sweep(struct core *core)
 {
     FOR_MEMBERS(core, rank)
     {
@@ -325,7 +325,7 @@ static void tell_candidates(struct core *core, struct task *task)
     }
 }
 
-void asker_tell(struct core *core, struct task *task)
+void ask_tell(struct core *core, struct task *task)
 {
     if (task->held && task->candidates != NULL &&
         !rankset_has(task->candidates, core->rank)) {
@@ -334,14 +334,14 @@ void asker_tell(struct core *core, struct task *task)
     }
     if (task->held && task->chair != core->rank && !task->asked &&
         task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE) {
-        pending_forget(task);
-        asker_send_motion(core, task, task->chair);
+        ask_queue_forget(task);
+        ask_send_motion(core, task, task->chair);
     }
 }
 
-bool asker_swept(const struct core *core)
+bool ask_swept(const struct core *core)
 {
-    if (census_is_on(core)) {
+    if (close_reduce_is_on(core)) {
         return core->state_sent.closed; /* the census is made of messages alone */
     }
     FOR_MEMBERS(core, rank)

@@ -49,7 +49,7 @@ static void move(struct task *list, struct task *task)
 
 static bool is_empty(const struct task *list) { return list->at.next == list; }
 
-bool pending_none(const struct core *core)
+bool ask_queue_none(const struct core *core)
 {
     return is_empty(&core->pending) && is_empty(&core->waited) &&
            is_empty(&core->asking);
@@ -131,18 +131,18 @@ static uint64_t count_in(const struct core *core, const struct task *task,
 }
 
 /* What is held back becomes due after the ask delay, not before. */
-void pending_idle(struct core *core)
+void ask_queue_idle(struct core *core)
 {
     core->pending_due.idle_ns = add_ns(core->now_ns, timers_least_ask_ns(core));
 }
 
 /* A chair that has come to rest is asked sooner. */
-void pending_look_again(struct core *core)
+void ask_queue_look_again(struct core *core)
 {
     sooner(&core->pending_due.idle_ns, add_ns(core->now_ns, timers_least_ask_ns(core)));
 }
 
-uint64_t pending_deadline(const struct core *core)
+uint64_t ask_queue_deadline(const struct core *core)
 {
     const struct pending_due *due = &core->pending_due;
     if (!is_empty(&core->asking)) {
@@ -164,7 +164,7 @@ static bool is_early(const struct task *task)
     for (uint32_t i = 0; i < task->input_count; i++) {
         const struct task *from = inputs[i].from; /* NULL: nothing is known of it */
         if (from != NULL && from->have == CORE_HAVE_NOTHING && !from->verdict &&
-            (from->own != CORE_OWN_NONE || asker_wants(from))) {
+            (from->own != CORE_OWN_NONE || ask_wants(from))) {
             return true;
         }
     }
@@ -175,7 +175,7 @@ static void enlist(struct core *core, struct task *task)
 {
     if (!task->pending) {
         assert(!task->asked || MUTANT(LATEMUTE));
-        drop_touch(core, task);
+        release_touch(core, task);
         task->pending = true;
         task->at.since_ns = core->now_ns;
         append(&core->pending, task);
@@ -183,7 +183,7 @@ static void enlist(struct core *core, struct task *task)
 }
 
 /* Most are pushed before it matters when exactly they would be due. */
-HOT void pending_add(struct core *core, struct task *task)
+HOT void ask_queue_add(struct core *core, struct task *task)
 {
     enlist(core, task);
     if (!task->ahead && (task->lane_needs > 0 || (task->demanded && !is_early(task)))) {
@@ -200,14 +200,14 @@ HOT void pending_add(struct core *core, struct task *task)
     }
 }
 
-void pending_owe(struct core *core, struct task *task)
+void ask_queue_owe(struct core *core, struct task *task)
 {
     enlist(core, task);
     task->owed = true;
     move(&core->asking, task);
 }
 
-void pending_forget(struct task *task)
+void ask_queue_forget(struct task *task)
 {
     task->owed = false;
     if (task->pending) {
@@ -280,16 +280,16 @@ static void look(struct core *core)
 
 static void ask(struct core *core, struct task *task)
 {
-    bool send = (task->owed && task->have == CORE_HAVE_NOTHING) || asker_wants(task);
-    pending_forget(task);
+    bool send = (task->owed && task->have == CORE_HAVE_NOTHING) || ask_wants(task);
+    ask_queue_forget(task);
     if (send && task->own == CORE_OWN_NONE) {
-        asker_send_motion(core, task, task->chair);
+        ask_send_motion(core, task, task->chair);
     }
 }
 
-void pending_flush(struct core *core)
+void ask_queue_flush(struct core *core)
 {
-    if (is_empty(&core->asking) && core->now_ns >= pending_deadline(core)) {
+    if (is_empty(&core->asking) && core->now_ns >= ask_queue_deadline(core)) {
         look(core);
     }
     for (int said = 0; !is_empty(&core->asking) && said < SAYS_PER_TURN; said++) {

@@ -30,14 +30,14 @@ static bool has_ended(const struct task *task)
 bool cancel_is_agreed(const struct core *core, const struct task *task)
 {
     bool agreed = task->chair == core->rank ? !task->finder : task->cancel_agreed;
-    return agreed && seldom(task)->canceller != NOBODY && !task->seen;
+    return agreed && task_ext(task)->canceller != NOBODY && !task->seen;
 }
 
 static void send_cancel(struct core *core, uint32_t to, struct task *task)
 {
     struct message *message = out_send(core, to, MESSAGE_CANCEL, task);
     if (message != NULL) {
-        message->u.cancel.by = seldom(task)->canceller;
+        message->u.cancel.by = task_ext(task)->canceller;
     }
 }
 
@@ -49,7 +49,7 @@ static void tell_owner(struct core *core, struct task *task)
         return;
     }
     if (task->rec == core->rank) {
-        graph_cancel_own(core, task, seldom(task)->canceller);
+        graph_cancel_own(core, task, task_ext(task)->canceller);
     } else if (rankset_has(&core->members, task->rec)) {
         task->cancel_told = true;
         send_cancel(core, task->rec, task);
@@ -58,15 +58,15 @@ static void tell_owner(struct core *core, struct task *task)
 
 static void seek_holder(struct core *core, struct task *task)
 {
-    if (docket_of(core, task) != NULL) {
+    if (requests_of(core, task) != NULL) {
         chair_retest(core, task);
     }
 }
 
 void cancel_pass_on(struct core *core, struct task *task)
 {
-    bool gone = task->chair == NOBODY || drop_is_leaving(core, task);
-    if (seldom(task)->canceller == NOBODY || has_ended(task) || gone ||
+    bool gone = task->chair == NOBODY || reclaim_is_leaving(core, task);
+    if (task_ext(task)->canceller == NOBODY || has_ended(task) || gone ||
         task->cancel_told) {
         return;
     }
@@ -89,8 +89,8 @@ void cancel_enter_view(struct core *core, struct task *task)
 
 static void remember(struct core *core, struct task *task, uint32_t by)
 {
-    if (seldom(task)->canceller == NOBODY) {
-        seldom_of(core, task)->canceller = by;
+    if (task_ext(task)->canceller == NOBODY) {
+        task_ext_get(core, task)->canceller = by;
     }
 }
 
@@ -114,7 +114,7 @@ void cancel_on_cancel(struct core *core, uint32_t from, struct task *task,
         cancel_pass_on(core, task);
     } else {
         task->cancel_told = true;
-        graph_cancel_own(core, task, seldom(task)->canceller);
+        graph_cancel_own(core, task, task_ext(task)->canceller);
     }
 }
 
@@ -125,6 +125,6 @@ void cancel_on_decision(struct core *core, struct task *task,
     if (task->cancel_agreed) {
         remember(core, task, decision->cancelled_by - 1);
         task->cancel_told = true;
-        graph_cancel_own(core, task, seldom(task)->canceller);
+        graph_cancel_own(core, task, task_ext(task)->canceller);
     }
 }

@@ -3,7 +3,7 @@
  * In one view nobody but the chair proposes an owner, so proposals never duel.  A chair
  * that holds a task claims it without a message (T2).  One that does not yields it to a
  * holder when there is evidence that it will not register it itself (T5), and tells the
- * winner who asked (serve.c).  The record `owner` is written once (I4): whoever
+ * winner who asked (notify.c).  The record `owner` is written once (I4): whoever
  * registers the task later finds it written and is one more holder, never a second
  * owner.
  *
@@ -22,27 +22,27 @@
 
 /* --- Evidence (T5) ------------------------------------------------------------- */
 
-static bool hinted(const struct docket *docket)
+static bool hinted(const struct requests *requests)
 {
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        if (docket->askers[i].holds && docket->askers[i].hint) {
+    for (uint32_t i = 0; i < requests->asker_count; i++) {
+        if (requests->askers[i].holds && requests->askers[i].hint) {
             return true;
         }
     }
     return false;
 }
 
-static uint64_t vote_due_ns(const struct core *core, const struct docket *docket)
+static uint64_t vote_due_ns(const struct core *core, const struct requests *requests)
 {
     uint64_t timeout_ns = core->vote_timeout_ns;
-    return timeout_ns > CORE_NEVER - docket->first_ask_ns
+    return timeout_ns > CORE_NEVER - requests->first_ask_ns
                ? CORE_NEVER
-               : docket->first_ask_ns + timeout_ns;
+               : requests->first_ask_ns + timeout_ns;
 }
 
 static enum evidence evidence_for(const struct core *core, const struct task *task)
 {
-    const struct docket *docket = task->docket;
+    const struct requests *requests = task->requests;
     if (hash_has(&task->hash, MOOT_HASH_NESTED)) {
         return EVIDENCE_NESTED;
     }
@@ -55,14 +55,15 @@ static enum evidence evidence_for(const struct core *core, const struct task *ta
     if (core->closed || scope_is_closed(core, task)) {
         return EVIDENCE_CLOSED;
     }
-    if (hinted(docket)) {
+    if (hinted(requests)) {
         return EVIDENCE_HINT;
     }
     if (core->blocked &&
-        (MUTANT(BLOCKEDONLY) || docket_bound(docket) <= core->roll_len)) {
+        (MUTANT(BLOCKEDONLY) || requests_bound(requests) <= core->roll_len)) {
         return EVIDENCE_BLOCKED;
     }
-    return vote_due_ns(core, docket) <= core->now_ns ? EVIDENCE_TIMEOUT : EVIDENCE_NONE;
+    return vote_due_ns(core, requests) <= core->now_ns ? EVIDENCE_TIMEOUT
+                                                       : EVIDENCE_NONE;
 }
 
 /* --- Holders (G4) -------------------------------------------------------------- */
@@ -75,7 +76,7 @@ static bool is_leaving(const struct core *core, uint32_t rank)
 
 static bool may_own(const struct core *core, const struct task *task, uint32_t rank)
 {
-    bool refused = task->docket != NULL && rankset_has(&task->docket->never, rank);
+    bool refused = task->requests != NULL && rankset_has(&task->requests->never, rank);
     return rankset_has(&core->members, rank) && !refused &&
            !(rank == core->rank && core->leave.ready) &&
            (task->candidates == NULL || rankset_has(task->candidates, rank)) &&
@@ -122,7 +123,7 @@ static bool anyone_may_own(const struct core *core, const struct task *task)
 
 bool chair_has_holder(const struct core *core, const struct task *task)
 {
-    return !task->finder && (task->docket->balloting || anyone_may_own(core, task));
+    return !task->finder && (task->requests->balloting || anyone_may_own(core, task));
 }
 
 /* --- Where no candidate is left ------------------------------------------------- */
@@ -163,15 +164,15 @@ HOT void chair_decided(struct core *core, struct task *task, uint32_t owner,
         graph_own(core, task, evidence);
         graph_answer(core, task);
     } else {
-        serve_askers(core, task, true);
+        notify_askers(core, task, true);
     }
 }
 
-static bool asks(const struct docket *docket, uint32_t rank)
+static bool asks(const struct requests *requests, uint32_t rank)
 {
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        if (docket->askers[i].rank == rank) {
-            return docket->askers[i].want != WANT_NOTHING;
+    for (uint32_t i = 0; i < requests->asker_count; i++) {
+        if (requests->askers[i].rank == rank) {
+            return requests->askers[i].want != WANT_NOTHING;
         }
     }
     return false;
@@ -182,16 +183,16 @@ static bool asks(const struct docket *docket, uint32_t rank)
 static void propose_to_voters(struct core *core, struct task *task, uint32_t owner,
                               enum evidence evidence)
 {
-    const struct docket *docket = task->docket;
-    uint32_t winner = docket != NULL ? docket->winner : NOBODY;
+    const struct requests *requests = task->requests;
+    uint32_t winner = requests != NULL ? requests->winner : NOBODY;
     bool last_resort =
         evidence == EVIDENCE_QUIET && winner != NOBODY && may_own(core, task, winner);
     if (winner != NOBODY && winner < core->size &&
-        (winner == owner || asks(docket, winner) || last_resort)) {
-        bool again = docket->evidence == EVIDENCE_NONE && evidence != EVIDENCE_CLAIM;
-        chair_decided(core, task, winner, again ? evidence : docket->evidence);
+        (winner == owner || asks(requests, winner) || last_resort)) {
+        bool again = requests->evidence == EVIDENCE_NONE && evidence != EVIDENCE_CLAIM;
+        chair_decided(core, task, winner, again ? evidence : requests->evidence);
     } else if (winner == NOBODY) {
-        ballot_open(core, task, owner, evidence);
+        once_propose(core, task, owner, evidence);
     }
 }
 
@@ -207,7 +208,7 @@ HOT static void propose(struct core *core, struct task *task, uint32_t owner,
 
 HOT void chair_claim(struct core *core, struct task *task)
 {
-    bool balloting = task->docket != NULL && task->docket->balloting;
+    bool balloting = task->requests != NULL && task->requests->balloting;
     if (task->chair == core->rank && task->held && !task->finder &&
         (task->rec == NOBODY || MUTANT(AMNESIA)) && !balloting && !task->frozen &&
         !core->no_quorum && !is_keeper(core, task) &&
@@ -229,15 +230,15 @@ static void yield(struct core *core, struct task *task)
 
 static void seek(struct core *core, struct task *task)
 {
-    struct docket *docket = task->docket;
+    struct requests *requests = task->requests;
     bool wanted =
-        docket_is_wanted(docket) ||
-        (task->finder && seldom(task)->canceller != NOBODY); /* whom to pass it to */
-    if (docket->seek_sent || !wanted || core->options.mode == CORE_TRUST ||
+        requests_is_wanted(requests) ||
+        (task->finder && task_ext(task)->canceller != NOBODY); /* whom to pass it to */
+    if (requests->seek_sent || !wanted || core->options.mode == CORE_TRUST ||
         MUTANT(NOSEEK)) {
         return;
     }
-    docket->seek_sent = true;
+    requests->seek_sent = true;
     FOR_MEMBERS(core, rank)
     {
         if (rank != core->rank && rankset_has(&core->members, rank)) {
@@ -250,24 +251,24 @@ static void seek(struct core *core, struct task *task)
 /* NOT_HELD, the direct way: every member has said that it never will. */
 static void fail_if_nobody_will(struct core *core, struct task *task)
 {
-    struct docket *docket = task->docket;
-    bool mine = asker_never_will_hold(core, task);
-    if (mine && docket->seek_sent &&
-        rankset_count(&docket->never) + 1 >= rankset_count(&core->members)) {
+    struct requests *requests = task->requests;
+    bool mine = ask_never_will_hold(core, task);
+    if (mine && requests->seek_sent &&
+        rankset_count(&requests->never) + 1 >= rankset_count(&core->members)) {
         chair_fail(core, task, MOOT_ERR_NOT_HELD, UINT64_MAX);
     }
 }
 
 void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len_max)
 {
-    struct docket *docket = task->docket;
+    struct requests *requests = task->requests;
     bool self = false;
-    for (uint32_t i = docket->asker_count; i-- > 0;) {
-        struct asker asker = docket->askers[i];
+    for (uint32_t i = requests->asker_count; i-- > 0;) {
+        struct asker asker = requests->askers[i];
         if (asker.want == WANT_NOTHING || asker.len > len_max) {
             continue;
         }
-        docket->askers[i] = docket->askers[--docket->asker_count];
+        requests->askers[i] = requests->askers[--requests->asker_count];
         if (asker.rank == core->rank) {
             self = true;
             continue;
@@ -277,7 +278,7 @@ void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len
             message->u.verdict.code = code;
         }
     }
-    if (!docket_is_wanted(docket)) {
+    if (!requests_is_wanted(requests)) {
         undecided_remove(core, task);
     }
     if (self) {
@@ -288,8 +289,8 @@ void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len
 uint64_t chair_least_len(const struct task *task)
 {
     uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < task->docket->asker_count; i++) {
-        const struct asker *asker = &task->docket->askers[i];
+    for (uint32_t i = 0; i < task->requests->asker_count; i++) {
+        const struct asker *asker = &task->requests->askers[i];
         if (asker->want != WANT_NOTHING && asker->len < least) {
             least = asker->len;
         }
@@ -300,10 +301,10 @@ uint64_t chair_least_len(const struct task *task)
 /* The candidates are known and the chair is another: send the askers there. */
 static void refer_askers(struct core *core, struct task *task)
 {
-    struct docket *docket = task->docket;
+    struct requests *requests = task->requests;
     bool self = false;
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        const struct asker *asker = &docket->askers[i];
+    for (uint32_t i = 0; i < requests->asker_count; i++) {
+        const struct asker *asker = &requests->askers[i];
         if (asker->rank == core->rank) {
             self = true;
         } else if (asker->want != WANT_NOTHING && !asker->holds && !MUTANT(NOREFER)) {
@@ -313,11 +314,11 @@ static void refer_askers(struct core *core, struct task *task)
             }
         }
     }
-    docket->asker_count = 0;
+    requests->asker_count = 0;
     undecided_remove(core, task);
     if (self) {
         task->asked = false;
-        asker_consider(core, task);
+        ask_consider(core, task);
     }
 }
 
@@ -325,8 +326,9 @@ static void refer_askers(struct core *core, struct task *task)
 
 void chair_retest(struct core *core, struct task *task)
 {
-    struct docket *docket = task->docket;
-    if (docket == NULL || docket->balloting || (task->frozen && !MUTANT(JOINNOWAIT))) {
+    struct requests *requests = task->requests;
+    if (requests == NULL || requests->balloting ||
+        (task->frozen && !MUTANT(JOINNOWAIT))) {
         return;
     }
     if (task->finder) {
@@ -356,14 +358,14 @@ void chair_retest(struct core *core, struct task *task)
         chair_fail(core, task, MOOT_ERR_NO_CANDIDATE, UINT64_MAX);
         return;
     }
-    if (task->rec == NOBODY && !docket->balloting && docket->asker_count > 0 &&
+    if (task->rec == NOBODY && !requests->balloting && requests->asker_count > 0 &&
         !core->no_quorum) {
         yield(core, task);
     }
     if (task->rec != NOBODY) {
         undecided_remove(core, task); /* the reports may have decided it */
-        serve_askers(core, task, false);
-    } else if (!docket->balloting && !chair_has_holder(core, task)) {
+        notify_askers(core, task, false);
+    } else if (!requests->balloting && !chair_has_holder(core, task)) {
         seek(core, task);
         fail_if_nobody_will(core, task);
     }
@@ -373,8 +375,8 @@ void chair_retest(struct core *core, struct task *task)
 void chair_retest_all(struct core *core)
 {
     size_t count = 0;
-    for (struct task *task = core->undecided_docket.undecided_next;
-         task != &core->undecided; task = task->docket->undecided_next) {
+    for (struct task *task = core->undecided_requests.undecided_next;
+         task != &core->undecided; task = task->requests->undecided_next) {
         count++;
     }
     struct task **list =
@@ -383,12 +385,12 @@ void chair_retest_all(struct core *core)
         return;
     }
     size_t i = 0;
-    for (struct task *task = core->undecided_docket.undecided_next;
-         task != &core->undecided; task = task->docket->undecided_next) {
+    for (struct task *task = core->undecided_requests.undecided_next;
+         task != &core->undecided; task = task->requests->undecided_next) {
         list[i++] = task;
     }
     for (i = 0; i < count; i++) {
-        if (list[i]->docket->undecided) {
+        if (list[i]->requests->undecided) {
             chair_retest(core, list[i]);
         }
     }
@@ -410,12 +412,12 @@ void chair_retest_passed(struct core *core)
     uint32_t count;
     struct task **list = undecided_passed(core, core->roll_len, &count);
     for (uint32_t i = 0; i < count; i++) {
-        if (list[i]->docket->undecided) {
+        if (list[i]->requests->undecided) {
             chair_retest(core, list[i]);
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (list[i]->docket->undecided && may_be_yielded(core, list[i])) {
+        if (list[i]->requests->undecided && may_be_yielded(core, list[i])) {
             undecided_add(core, list[i]); /* by its bound, of which it was taken off */
         }
     }
@@ -424,7 +426,7 @@ void chair_retest_passed(struct core *core)
 /* Ends, or begins to, that the task is undecided; false if it cannot. */
 static bool yield_when_quiet(struct core *core, struct task *task)
 {
-    if (task->docket->balloting || task->chair != core->rank || task->finder ||
+    if (task->requests->balloting || task->chair != core->rank || task->finder ||
         core->no_quorum) {
         return false;
     }
@@ -437,7 +439,7 @@ static bool yield_when_quiet(struct core *core, struct task *task)
     } else {
         propose(core, task, winner, EVIDENCE_QUIET);
     }
-    return !task->docket->undecided || task->docket->balloting;
+    return !task->requests->undecided || task->requests->balloting;
 }
 
 void chair_yield_all(struct core *core) { core->yields_ns = core->now_ns; }
@@ -446,15 +448,16 @@ void chair_yield_some(struct core *core)
 {
     struct task *stays = &core->undecided; /* none up to it can be yielded */
     for (int said = 0; core->yields_ns != 0 && said < SAYS_PER_TURN;) {
-        struct task *task = stays->docket->undecided_next;
-        if (task == &core->undecided || task->docket->first_ask_ns > core->yields_ns) {
+        struct task *task = stays->requests->undecided_next;
+        if (task == &core->undecided ||
+            task->requests->first_ask_ns > core->yields_ns) {
             core->yields_ns = 0;
         } else if (!yield_when_quiet(core, task)) {
             stays = task;
         } else {
             said++;
-            fetch_ahead(stays->docket->undecided_next, sizeof(*task));
-            bool left = stays != &core->undecided && !stays->docket->undecided;
+            fetch_ahead(stays->requests->undecided_next, sizeof(*task));
+            bool left = stays != &core->undecided && !stays->requests->undecided;
             stays = left ? &core->undecided : stays; /* another's decision was its */
         }
     }
@@ -463,7 +466,7 @@ void chair_yield_some(struct core *core)
 /* Of those that are yet to be tested; NULL: there is none. */
 static struct task *next_vote(const struct core *core)
 {
-    struct task *task = core->votes_tested->docket->undecided_next;
+    struct task *task = core->votes_tested->requests->undecided_next;
     return task != &core->undecided ? task : NULL;
 }
 
@@ -473,7 +476,7 @@ uint64_t chair_deadline(const struct core *core)
         return CORE_NEVER;
     }
     const struct task *task = next_vote(core);
-    return task != NULL ? vote_due_ns(core, task->docket) : CORE_NEVER;
+    return task != NULL ? vote_due_ns(core, task->requests) : CORE_NEVER;
 }
 
 /* Whose time came before is tested when it gets a holder.  Deciding one task may decide
@@ -503,7 +506,7 @@ static void add_members_beyond(const struct core *core, const struct rankset *do
 enum core_lack chair_lack(const struct core *core, const struct task *task,
                           struct rankset *awaited)
 {
-    const struct docket *docket = task->docket;
+    const struct requests *requests = task->requests;
     if (task->rec != NOBODY || task->own != CORE_OWN_NONE ||
         (task->chair != core->rank && !task->finder)) {
         return CORE_LACK_NOTHING;
@@ -515,15 +518,15 @@ enum core_lack chair_lack(const struct core *core, const struct task *task,
     if (core->no_quorum) {
         return CORE_LACK_QUORUM;
     }
-    if (docket == NULL || docket->asker_count == 0) {
+    if (requests == NULL || requests->asker_count == 0) {
         return CORE_LACK_MOTION;
     }
-    if (docket->balloting) {
-        ballot_awaited(core, task, awaited);
+    if (requests->balloting) {
+        once_awaited(core, task, awaited);
         return CORE_LACK_VOTERS;
     }
     if (task->finder || !anyone_may_own(core, task)) {
-        add_members_beyond(core, &docket->never, awaited);
+        add_members_beyond(core, &requests->never, awaited);
         return task->finder ? CORE_LACK_CANDIDATES : CORE_LACK_HOLDER;
     }
     if (core->options.mode != CORE_REPAIR) {
@@ -540,8 +543,9 @@ enum core_lack chair_lack(const struct core *core, const struct task *task,
 static void note_asker(struct core *core, struct task *task, uint32_t from,
                        const struct message_motion *motion)
 {
-    struct docket *docket = docket_of(core, task);
-    struct asker *asker = docket != NULL ? docket_asker(core, docket, from) : NULL;
+    struct requests *requests = requests_of(core, task);
+    struct asker *asker =
+        requests != NULL ? requests_asker(core, requests, from) : NULL;
     if (asker == NULL) {
         return;
     }
@@ -581,7 +585,7 @@ void chair_on_motion(struct core *core, uint32_t from, struct task *task,
 {
     out_note(core, CORE_POINT_MOTION_RECV, task, from, EVIDENCE_NONE);
     if (motion->holds) {
-        if (!rankset_add(&seldom_of(core, task)->holders, from)) {
+        if (!rankset_add(&task_ext_get(core, task)->holders, from)) {
             core->broken = true;
             return;
         }
@@ -591,12 +595,12 @@ void chair_on_motion(struct core *core, uint32_t from, struct task *task,
         return;
     }
     if (found && !task->finder) {
-        asker_consider(core, task); /* a wait of our own has gone to the finder */
+        ask_consider(core, task); /* a wait of our own has gone to the finder */
         cancel_pass_on(core, task);
     }
     if (motion->final) {
-        struct docket *docket = docket_of(core, task);
-        if (docket != NULL && !rankset_add(&docket->never, from)) {
+        struct requests *requests = requests_of(core, task);
+        if (requests != NULL && !rankset_add(&requests->never, from)) {
             core->broken = true;
         }
     } else if (motion->holds && motion->want == WANT_NOTHING &&

@@ -47,7 +47,7 @@ static void work_off(struct core *core, uint32_t begin)
         struct task *task = core->visits[--core->visit_count];
         task->visiting = false;
         if (task->needs_done + task->needs_data > 0 && task->own == CORE_OWN_NONE) {
-            asker_consider(core, task);
+            ask_consider(core, task);
         }
         const struct edge *inputs = task_inputs(task);
         for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
@@ -85,7 +85,7 @@ HOT void demand_pass_on(struct core *core, struct task *task, uint64_t need,
             work_off(core, begin);
         }
     } else if (task->own == CORE_OWN_NONE && task->needs_done + task->needs_data > 0) {
-        asker_consider(core, task);
+        ask_consider(core, task);
     }
 }
 
@@ -103,7 +103,7 @@ HOT void demand_inputs(struct core *core, struct task *task)
         uint64_t bound = input_bound(from, task);
         if (!deep) {
             demand_pass_on(core, from, bound, task->demanded);
-            asker_consider(core, from);
+            ask_consider(core, from);
             continue;
         }
         lower(from, bound, task->demanded);

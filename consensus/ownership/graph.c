@@ -104,7 +104,7 @@ void graph_hand_over(struct core *core, struct task *task, uint32_t heir)
 static bool was_sent(const struct task *task, uint32_t to)
 {
     return to < PUSHED_NEAR ? (task->pushed >> to & 1) != 0
-                            : rankset_has(&seldom(task)->pushed, to);
+                            : rankset_has(&task_ext(task)->pushed, to);
 }
 
 static bool note_sent(struct core *core, struct task *task, uint32_t to)
@@ -113,7 +113,7 @@ static bool note_sent(struct core *core, struct task *task, uint32_t to)
         task->pushed |= 1u << to;
         return true;
     }
-    return rankset_add(&seldom_of(core, task)->pushed, to);
+    return rankset_add(&task_ext_get(core, task)->pushed, to);
 }
 
 HOT static void push(struct core *core, struct task *task, uint32_t to, enum want want,
@@ -203,7 +203,7 @@ static void watch_for_holders(struct core *core, struct task *task)
 {
     if (core->member_count > 1 && !task->on_push_list &&
         !push_to_known_holders(core, task)) {
-        drop_touch(core, task);
+        release_touch(core, task);
         task->at.next = core->push_list;
         core->push_list = task;
         task->on_push_list = true;
@@ -224,9 +224,9 @@ void graph_lane_waits(struct core *core, struct task *task)
  * they are pushed, and a bare offer is followed by a PULL. */
 static void answer_askers(struct core *core, struct task *task)
 {
-    struct docket *docket = task->docket;
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        struct asker *asker = &docket->askers[i];
+    struct requests *requests = task->requests;
+    for (uint32_t i = 0; i < requests->asker_count; i++) {
+        struct asker *asker = &requests->askers[i];
         if (asker->told || asker->want == WANT_NOTHING || asker->rank == core->rank) {
             continue;
         }
@@ -243,7 +243,7 @@ static void answer_askers(struct core *core, struct task *task)
 
 void graph_answer(struct core *core, struct task *task)
 {
-    if (task->own == CORE_OWN_DONE && task->docket != NULL) {
+    if (task->own == CORE_OWN_DONE && task->requests != NULL) {
         answer_askers(core, task);
     }
 }
@@ -283,7 +283,7 @@ HOT static void run(struct core *core, struct task *task, uint32_t by)
 {
     bool cancelled = by != NOBODY;
     assert(task->own == CORE_OWN_WAIT && task->missing == 0);
-    if ((task->flags & CORE_TASK_ONCE) && !cancelled && !detect_lease(core) &&
+    if ((task->flags & CORE_TASK_ONCE) && !cancelled && !detector_lease(core) &&
         !MUTANT(LEASELESS)) {
         core->deferred = true; /* V3: graph_start_leased runs it */
         return;
@@ -324,7 +324,7 @@ HOT static void begin_use(struct core *core, struct task *task)
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct task *from = inputs[i].from;
         if (!inputs[i].order_only && from != NULL) {
-            drop_touch(core, from);
+            release_touch(core, from);
             from->users++;
         }
     }
@@ -336,7 +336,7 @@ HOT static void end_use(struct core *core, struct task *task)
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct task *from = inputs[i].from;
         if (!inputs[i].order_only && from != NULL && --from->users == 0) {
-            drop_count(core, from);
+            release_count(core, from);
         }
     }
 }
@@ -350,16 +350,16 @@ HOT void graph_own(struct core *core, struct task *task, enum evidence evidence)
     if (!MUTANT(STUBAWAY)) {
         stub_bring_inputs(core, task);
     }
-    drop_touch(core, task);
+    release_touch(core, task);
     task->own = CORE_OWN_WAIT;
     task->late_input = false;
     task->owner = core->rank;
     task->evidence = (uint8_t)evidence;
-    pending_forget(task);
+    ask_queue_forget(task);
     unfinished_add(core, task);
     begin_use(core, task);
     if (cancel_is_agreed(core, task)) {
-        run(core, task, seldom(task)->canceller);
+        run(core, task, task_ext(task)->canceller);
         return;
     }
     struct edge *inputs = task_inputs(task);
@@ -370,7 +370,7 @@ HOT void graph_own(struct core *core, struct task *task, enum evidence evidence)
             edge->from->verdict = false; /* of an earlier wait */
             task->late_input |= edge->from->position > task->position;
             task->missing++;
-            asker_add_need(core, edge->from, edge_want(edge));
+            ask_add_need(core, edge->from, edge_want(edge));
         }
     }
     if (task->missing == 0) {
@@ -384,7 +384,7 @@ HOT static void end_edge(struct core *core, struct edge *edge)
 {
     struct task *to = edge_to(edge);
     edge->waiting = false;
-    asker_drop_need(core, edge->from, edge_want(edge));
+    ask_drop_need(core, edge->from, edge_want(edge));
     assert(to->missing > 0);
     to->missing--;
     if (to->missing == 0 && to->own == CORE_OWN_WAIT) {
@@ -398,7 +398,7 @@ static void stop_waiting(struct core *core, struct task *task)
         struct edge *edge = &task_inputs(task)[i];
         if (edge->waiting) {
             edge->waiting = false;
-            asker_drop_need(core, edge->from, edge_want(edge));
+            ask_drop_need(core, edge->from, edge_want(edge));
         }
     }
     task->missing = 0;
@@ -446,7 +446,7 @@ HOT bool graph_spread(struct core *core, struct task *task)
         }
     }
     if (task_satisfied(task)) {
-        pending_forget(task);
+        ask_queue_forget(task);
     }
     return all;
 }
@@ -467,11 +467,11 @@ int graph_done(struct core *core, struct task *task, int32_t status, uint64_t si
     if (!all_here) {
         push_to_consumers(core, task);
     }
-    drop_news(core);
+    reclaim_news(core);
     if (task->push_holders) {
         watch_for_holders(core, task);
     }
-    drop_count(core, task);
+    release_count(core, task);
     return MOOT_OK;
 }
 
@@ -481,7 +481,7 @@ void graph_verdict(struct core *core, struct task *task, int32_t code,
     task->verdict = true;
     task->status = code;
     task->asked = false;
-    pending_forget(task);
+    ask_queue_forget(task);
     core->stats.verdicts++;
     struct core_output *output = out_add(core, CORE_OUT_VERDICT, task);
     if (output != NULL) {
@@ -552,9 +552,9 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
         leave_on_result(core, from, task);
     }
     graph_spread(core, task);
-    asker_consider(core, task);
-    drop_count(core, task);
-    drop_news(core);
+    ask_consider(core, task);
+    release_count(core, task);
+    reclaim_news(core);
 }
 
 static void serve_copy(struct core *core, struct task *task,
@@ -588,9 +588,9 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
         if (!rankset_has(&core->members, told->rank) || told->rank == core->rank) {
             continue;
         }
-        struct docket *docket = docket_of(core, task);
+        struct requests *requests = requests_of(core, task);
         struct asker *asker =
-            docket != NULL ? docket_asker(core, docket, told->rank) : NULL;
+            requests != NULL ? requests_asker(core, requests, told->rank) : NULL;
         if (asker == NULL) {
             return;
         }

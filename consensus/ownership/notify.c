@@ -10,12 +10,12 @@
 /* Who is to answer for the record: its owner, or one that has a copy. */
 static uint32_t server_of(const struct core *core, const struct task *task)
 {
-    if (rankset_has(&core->members, task->rec) || seldom(task)->recovery == NULL) {
+    if (rankset_has(&core->members, task->rec) || task_ext(task)->recovery == NULL) {
         return task->rec;
     }
     FOR_MEMBERS(core, rank)
     {
-        if (rankset_has(&seldom(task)->recovery->at, rank)) {
+        if (rankset_has(&task_ext(task)->recovery->at, rank)) {
             return rank;
         }
     }
@@ -36,7 +36,7 @@ static void send_decision(struct core *core, struct task *task,
                                   .asker_count = count};
     message->u.decision.seen = task->seen && !MUTANT(SEENALONE);
     if (cancel_is_agreed(core, task)) {
-        message->u.decision.cancelled_by = seldom(task)->canceller + 1;
+        message->u.decision.cancelled_by = task_ext(task)->canceller + 1;
         task->cancel_told = true;
     }
     out_note(core, CORE_POINT_DECISION_SENT, task, task->rec,
@@ -45,7 +45,7 @@ static void send_decision(struct core *core, struct task *task,
 
 /* A decision that was under way when its addressee entered this view is lost, and who
  * waits for nothing asks for none (T6). */
-void serve_decide_again(struct core *core, struct task *task)
+void notify_decide_again(struct core *core, struct task *task)
 {
     if (task->chair == core->rank && !task->finder && !task->frozen &&
         task->rec != core->rank && rankset_has(&core->members, task->rec) &&
@@ -57,9 +57,9 @@ void serve_decide_again(struct core *core, struct task *task)
 /* The owner has left, and this rank has the bytes. */
 static void answer_with_copy(struct core *core, struct task *task)
 {
-    struct docket *docket = task->docket;
-    for (uint32_t i = 0; docket != NULL && i < docket->asker_count; i++) {
-        struct asker *asker = &docket->askers[i];
+    struct requests *requests = task->requests;
+    for (uint32_t i = 0; requests != NULL && i < requests->asker_count; i++) {
+        struct asker *asker = &requests->askers[i];
         if (!asker->told && asker->want != WANT_NOTHING && asker->rank != core->rank) {
             graph_send_result(core, task, asker->rank, asker->want);
         }
@@ -67,9 +67,9 @@ static void answer_with_copy(struct core *core, struct task *task)
     }
 }
 
-void serve_askers(struct core *core, struct task *task, bool fresh)
+void notify_askers(struct core *core, struct task *task, bool fresh)
 {
-    struct docket *docket = task->docket;
+    struct requests *requests = task->requests;
     if (task->rec == core->rank) {
         graph_answer(core, task);
         return;
@@ -78,15 +78,15 @@ void serve_askers(struct core *core, struct task *task, bool fresh)
         answer_with_copy(core, task);
         return;
     }
-    assert(docket != NULL);
+    assert(requests != NULL);
     struct message_asker *told =
-        out_borrow(core, (docket->asker_count + 1) * sizeof(*told));
+        out_borrow(core, (requests->asker_count + 1) * sizeof(*told));
     if (told == NULL) {
         return;
     }
     size_t count = 0;
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        struct asker *asker = &docket->askers[i];
+    for (uint32_t i = 0; i < requests->asker_count; i++) {
+        struct asker *asker = &requests->askers[i];
         if (asker->told) {
             continue;
         }

@@ -121,7 +121,7 @@ COLD static int register_again(struct core *core, struct task *task,
                                const struct core_register *reg)
 {
     task->flags |= reg->flags & CORE_TASK_HINT ? (uint8_t)CORE_TASK_HINT : 0;
-    drop_touch(core, task);
+    release_touch(core, task);
     core->stats.let_go -= task->let_go;
     task->let_go = false;
     if (!on_this_roll(reg) || task->position != 0) {
@@ -145,36 +145,36 @@ static void push_done_inputs(struct core *core, struct task *task)
 /* What was given away on other evidence than time says nothing about the timeout. */
 COLD static void note_late_claim(struct core *core, const struct task *task)
 {
-    if (task->docket->asker_count > 0 &&
+    if (task->requests->asker_count > 0 &&
         (task->rec == NOBODY || task->evidence == EVIDENCE_TIMEOUT)) {
-        timers_late_claim(core, core->now_ns - task->docket->first_ask_ns);
+        timers_late_claim(core, core->now_ns - task->requests->first_ask_ns);
     }
 }
 
 static void settle(struct core *core, struct task *task)
 {
-    if (task->seldom != NULL) {
+    if (task->task_ext != NULL) {
         cancel_pass_on(core, task); /* it may have asked a finder until now */
     }
     if (task->chair == core->rank) {
-        if (task->docket != NULL) {
+        if (task->requests != NULL) {
             note_late_claim(core, task);
         }
         chair_claim(core, task);
-        if (task->docket != NULL) {
+        if (task->requests != NULL) {
             chair_retest(core, task);
         }
-        asker_consider(core, task); /* it may have asked a finder until now */
+        ask_consider(core, task); /* it may have asked a finder until now */
         return;
     }
     push_done_inputs(core, task);
     /* If it asked it did so without holding it. */
     task->asked = task->asked && MUTANT(LATEMUTE);
     if (task->needs_done + task->needs_data > 0) {
-        asker_consider(core, task);
+        ask_consider(core, task);
     } else if (task->have == CORE_HAVE_NOTHING &&
                (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT))) {
-        pending_owe(core, task);
+        ask_queue_owe(core, task);
     }
 }
 
@@ -192,9 +192,9 @@ static bool scope_has_ended(const struct core *core, const moot_hash *hash,
 static bool once_is_gone(const struct core *core, const moot_hash *hash,
                          const struct core_register *reg)
 {
-    bool gone = drop_once_is_gone(core, hash);
+    bool gone = reclaim_once_is_gone(core, hash);
     for (size_t i = 0; i < reg->input_count && !gone; i++) {
-        gone = drop_once_is_gone(core, &reg->inputs[i]);
+        gone = reclaim_once_is_gone(core, &reg->inputs[i]);
     }
     return gone;
 }
@@ -237,7 +237,7 @@ static void take_in(struct core *core, struct task *task,
     task_set_user(core, task, reg->user);
     task->site = reg->site;
     if (reg->spec != NULL) {
-        seldom_of(core, task)->spec = reg->spec;
+        task_ext_get(core, task)->spec = reg->spec;
     }
     core->stats.registered++;
     core->stats.adopted += (reg->flags & CORE_TASK_ADOPTED) != 0;
@@ -284,12 +284,12 @@ int graph_register(struct core *core, const struct core_event *event)
     }
     take_in(core, task, reg);
     if (!on_this_roll(reg)) {
-        drop_note_none(core, task);
+        release_note_none(core, task);
     } else if ((error = put_on_roll(core, task, reg)) != MOOT_OK) {
         return error;
     }
-    if (task->seldom != NULL) {
-        asker_answer_seeks(core, task);
+    if (task->task_ext != NULL) {
+        ask_answer_seeks(core, task);
     }
     settle(core, task);
     return MOOT_OK;

@@ -13,72 +13,73 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct docket *docket_of(struct core *core, struct task *task)
+struct requests *requests_of(struct core *core, struct task *task)
 {
-    if (task->docket == NULL) {
-        task->docket = memory_take(core, sizeof(*task->docket));
-        if (task->docket != NULL) {
-            task->docket->askers = task->docket->few;
-            task->docket->asker_room = DOCKET_FEW;
-            task->docket->winner = NOBODY;
-            task->docket->first_ask_ns = core->now_ns;
+    if (task->requests == NULL) {
+        task->requests = memory_take(core, sizeof(*task->requests));
+        if (task->requests != NULL) {
+            task->requests->askers = task->requests->few;
+            task->requests->asker_room = REQUESTS_FEW;
+            task->requests->winner = NOBODY;
+            task->requests->first_ask_ns = core->now_ns;
         }
     }
-    return task->docket;
+    return task->requests;
 }
 
-void docket_release(struct core *core, struct docket *docket)
+void requests_release(struct core *core, struct requests *requests)
 {
-    if (docket == NULL) {
+    if (requests == NULL) {
         return;
     }
-    if (docket->askers != docket->few) {
-        free(docket->askers);
+    if (requests->askers != requests->few) {
+        free(requests->askers);
     }
-    rankset_release(&docket->never);
-    rankset_release(&docket->acks);
-    memory_give(core, docket, sizeof(*docket));
+    rankset_release(&requests->never);
+    rankset_release(&requests->acks);
+    memory_give(core, requests, sizeof(*requests));
 }
 
-static bool grow(struct core *core, struct docket *docket)
+static bool grow(struct core *core, struct requests *requests)
 {
     struct asker *more = NULL;
     uint32_t room = 0;
-    if (docket->askers != docket->few) {
-        return core_grow(core, &docket->askers, &docket->asker_room,
-                         docket->asker_count + 1, sizeof(*docket->askers));
+    if (requests->askers != requests->few) {
+        return core_grow(core, &requests->askers, &requests->asker_room,
+                         requests->asker_count + 1, sizeof(*requests->askers));
     }
-    if (!core_grow(core, &more, &room, docket->asker_count + 1, sizeof(*more))) {
+    if (!core_grow(core, &more, &room, requests->asker_count + 1, sizeof(*more))) {
         return false;
     }
-    memcpy(more, docket->few, sizeof(docket->few));
-    docket->askers = more;
-    docket->asker_room = room;
+    memcpy(more, requests->few, sizeof(requests->few));
+    requests->askers = more;
+    requests->asker_room = room;
     return true;
 }
 
-struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t rank)
+struct asker *requests_asker(struct core *core, struct requests *requests,
+                             uint32_t rank)
 {
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        if (docket->askers[i].rank == rank) {
-            return &docket->askers[i];
+    for (uint32_t i = 0; i < requests->asker_count; i++) {
+        if (requests->askers[i].rank == rank) {
+            return &requests->askers[i];
         }
     }
-    if (docket->asker_count == docket->asker_room && !grow(core, docket)) {
+    if (requests->asker_count == requests->asker_room && !grow(core, requests)) {
         return NULL;
     }
-    struct asker *asker = &docket->askers[docket->asker_count++];
+    struct asker *asker = &requests->askers[requests->asker_count++];
     *asker = (struct asker){.rank = rank, .need = NEED_NONE};
     return asker;
 }
 
 /* --- By their bounds ------------------------------------------------------------- */
 
-uint64_t docket_bound(const struct docket *docket)
+uint64_t requests_bound(const struct requests *requests)
 {
     uint64_t bound = NEED_NONE;
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        const struct asker *asker = &docket->askers[i];
+    for (uint32_t i = 0; i < requests->asker_count; i++) {
+        const struct asker *asker = &requests->askers[i];
         if (asker->want != WANT_NOTHING && asker->need < bound) {
             bound = asker->need;
         }
@@ -89,7 +90,7 @@ uint64_t docket_bound(const struct docket *docket)
 static void put(struct bounds *bounds, uint32_t at, struct bound bound)
 {
     bounds->items[at] = bound;
-    bound.task->docket->bound_at = at + 1;
+    bound.task->requests->bound_at = at + 1;
 }
 
 /* Into a place that is free, or one above or below it. */
@@ -110,14 +111,14 @@ static void settle(struct bounds *bounds, uint32_t at, struct bound bound)
     put(bounds, at, bound);
 }
 
-static void bound_remove(struct core *core, struct docket *docket)
+static void bound_remove(struct core *core, struct requests *requests)
 {
     struct bounds *bounds = &core->bounds;
-    if (docket->bound_at == 0) {
+    if (requests->bound_at == 0) {
         return;
     }
-    uint32_t at = docket->bound_at - 1;
-    docket->bound_at = 0;
+    uint32_t at = requests->bound_at - 1;
+    requests->bound_at = 0;
     if (--bounds->count > at) {
         settle(bounds, at, bounds->items[bounds->count]);
     }
@@ -126,9 +127,9 @@ static void bound_remove(struct core *core, struct docket *docket)
 static void bound_add(struct core *core, struct task *task)
 {
     struct bounds *bounds = &core->bounds;
-    const struct bound bound = {docket_bound(task->docket), task};
-    if (task->docket->bound_at != 0) {
-        settle(bounds, task->docket->bound_at - 1, bound);
+    const struct bound bound = {requests_bound(task->requests), task};
+    if (task->requests->bound_at != 0) {
+        settle(bounds, task->requests->bound_at - 1, bound);
     } else if (bound.need != NEED_NONE &&
                core_grow(core, &bounds->items, &bounds->room, bounds->count + 1,
                          sizeof(*bounds->items))) {
@@ -142,7 +143,7 @@ struct task **undecided_passed(struct core *core, uint64_t len, uint32_t *count)
     const uint32_t all = bounds->count;
     while (bounds->count > 0 && bounds->items[0].need <= len) {
         const struct bound first = bounds->items[0];
-        bound_remove(core, first.task->docket);
+        bound_remove(core, first.task->requests);
         bounds->items[bounds->count] = first; /* what was the last place is free */
     }
     *count = all - bounds->count;
@@ -159,21 +160,21 @@ bool undecided_hold(const struct core *core)
     const struct bounds *bounds = &core->bounds;
     for (uint32_t i = 0; i < bounds->count; i++) {
         const struct bound *bound = &bounds->items[i];
-        const struct docket *docket = bound->task->docket;
-        if (!docket->undecided || docket->bound_at != i + 1 ||
+        const struct requests *requests = bound->task->requests;
+        if (!requests->undecided || requests->bound_at != i + 1 ||
             bounds->items[i > 0 ? (i - 1) / 2 : 0].need > bound->need) {
             return false;
         }
     }
-    for (const struct task *task = core->undecided_docket.undecided_next;
-         task != &core->undecided; task = task->docket->undecided_next) {
-        const struct docket *docket = task->docket;
-        const uint64_t bound = docket_bound(docket);
+    for (const struct task *task = core->undecided_requests.undecided_next;
+         task != &core->undecided; task = task->requests->undecided_next) {
+        const struct requests *requests = task->requests;
+        const uint64_t bound = requests_bound(requests);
         /* What it holds itself it claims as soon as it may. */
         bool elsewhere = core->closed || task->held ||
                          (!task->finder && !chair_has_holder(core, task));
-        bool found = docket->bound_at != 0
-                         ? bounds->items[docket->bound_at - 1].need <= bound
+        bool found = requests->bound_at != 0
+                         ? bounds->items[requests->bound_at - 1].need <= bound
                          : bound == NEED_NONE || elsewhere;
         if (!found) {
             return false;
@@ -186,48 +187,49 @@ bool undecided_hold(const struct core *core)
 
 void undecided_add(struct core *core, struct task *task)
 {
-    struct docket *docket = task->docket;
+    struct requests *requests = task->requests;
     bound_add(core, task);
-    if (docket->undecided) {
+    if (requests->undecided) {
         return;
     }
-    drop_touch(core, task);
-    docket->undecided = true;
-    docket->first_ask_ns = core->now_ns;
-    docket->undecided_next = &core->undecided;
-    docket->undecided_prev = core->undecided_docket.undecided_prev;
-    docket->undecided_prev->docket->undecided_next = task;
-    core->undecided_docket.undecided_prev = task;
+    release_touch(core, task);
+    requests->undecided = true;
+    requests->first_ask_ns = core->now_ns;
+    requests->undecided_next = &core->undecided;
+    requests->undecided_prev = core->undecided_requests.undecided_prev;
+    requests->undecided_prev->requests->undecided_next = task;
+    core->undecided_requests.undecided_prev = task;
 }
 
 void undecided_remove(struct core *core, struct task *task)
 {
-    struct docket *docket = task->docket;
-    if (docket != NULL && docket->undecided) {
-        bound_remove(core, docket);
+    struct requests *requests = task->requests;
+    if (requests != NULL && requests->undecided) {
+        bound_remove(core, requests);
         if (core->votes_tested == task) {
-            core->votes_tested = docket->undecided_prev;
+            core->votes_tested = requests->undecided_prev;
         }
-        docket->undecided = false;
-        docket->undecided_prev->docket->undecided_next = docket->undecided_next;
-        docket->undecided_next->docket->undecided_prev = docket->undecided_prev;
+        requests->undecided = false;
+        requests->undecided_prev->requests->undecided_next = requests->undecided_next;
+        requests->undecided_next->requests->undecided_prev = requests->undecided_prev;
     }
 }
 
-bool docket_is_wanted(const struct docket *docket)
+bool requests_is_wanted(const struct requests *requests)
 {
-    for (uint32_t i = 0; i < docket->asker_count; i++) {
-        if (docket->askers[i].want != WANT_NOTHING) {
+    for (uint32_t i = 0; i < requests->asker_count; i++) {
+        if (requests->askers[i].want != WANT_NOTHING) {
             return true;
         }
     }
     return false;
 }
 
-bool docket_is_open(const struct core *core, const struct task *task)
+bool requests_is_open(const struct core *core, const struct task *task)
 {
-    const struct docket *docket = task->docket;
-    return docket != NULL &&
-           (docket->balloting || (docket->undecided && (docket_is_wanted(docket) ||
-                                                        chair_has_holder(core, task))));
+    const struct requests *requests = task->requests;
+    return requests != NULL &&
+           (requests->balloting ||
+            (requests->undecided &&
+             (requests_is_wanted(requests) || chair_has_holder(core, task))));
 }

@@ -171,8 +171,8 @@ HOT static void forget_record(struct core *core, struct task *task,
         graph_verdict(core, task, MOOT_ERR_SCOPE_CLOSED, NULL, 0);
     }
     core->open_needs -= task->needs_done + task->needs_data;
-    pending_forget(task);
-    if (task->docket != NULL) {
+    ask_queue_forget(task);
+    if (task->requests != NULL) {
         undecided_remove(core, task);
         recovery_forget(core, task);
     }
@@ -267,7 +267,7 @@ void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
             continue;
         }
         if (hash_has(&task->hash, MOOT_HASH_ONCE)) {
-            drop_note_once(core, &task->hash);
+            reclaim_note_once(core, &task->hash);
         }
         lane_forget(core, lane, chunk->first + i);
         struct inside inside = {false, false};

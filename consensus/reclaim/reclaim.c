@@ -17,9 +17,9 @@
  * asks for it or will still read it; its result is known here, or its chair, which
  * holds it, is another rank and sees to it, or who this rank has yielded it to does;
  * and each consumer has its result, or is in a chunk that all hold.  The lowest member
- * (drop_round.c) asks only once the consumers' chunks are offered by all as well: they
- * have run.  Together with equal sums of the messages said and heard about the chunk
- * (Mattern, 1987) nothing about it is on its way.
+ * (reclaim_round.c) asks only once the consumers' chunks are offered by all as well:
+ * they have run.  Together with equal sums of the messages said and heard about the
+ * chunk (Mattern, 1987) nothing about it is on its way.
  *
  * Between answer and outcome the chunk is *leaving*: what comes about it from ranks
  * that know the outcome already is kept until it is known here, and the host does not
@@ -43,14 +43,14 @@
 
 enum { NEWS_MIN = 256, LOOK_TASKS_MAX = 2048, LOOK_CHUNKS_MAX = 128, OFFER_MIN = 512 };
 
-bool drop_is_on(const struct core *core)
+bool reclaim_is_on(const struct core *core)
 {
     return core->options.drop_above > 0 && core->options.mode == CORE_REPAIR &&
-           !core->options.joinable && !spread_is_on(core) && !core->large;
+           !core->options.joinable && !disseminate_is_on(core) && !core->large;
 }
 
 /* Whoever is looking has perhaps gone past it. */
-void drop_news(struct core *core)
+void reclaim_news(struct core *core)
 {
     core->drop.news++;
     core->drop.moves = true;
@@ -67,14 +67,14 @@ static size_t once_slot(const moot_hash *once, size_t room, const moot_hash *has
     return slot;
 }
 
-bool drop_once_is_gone(const struct core *core, const moot_hash *hash)
+bool reclaim_once_is_gone(const struct core *core, const moot_hash *hash)
 {
     const struct drop *drop = &core->drop;
     return drop->once_count > 0 && hash_has(hash, MOOT_HASH_ONCE) &&
            hash_equal(&drop->once[once_slot(drop->once, drop->once_room, hash)], hash);
 }
 
-void drop_note_once(struct core *core, const moot_hash *hash)
+void reclaim_note_once(struct core *core, const moot_hash *hash)
 {
     struct drop *drop = &core->drop;
     if (drop->once_count * 2 >= drop->once_room) {
@@ -96,7 +96,7 @@ void drop_note_once(struct core *core, const moot_hash *hash)
     drop->once_count++;
 }
 
-void drop_late(struct core *core, uint32_t from, const struct message *message)
+void reclaim_late(struct core *core, uint32_t from, const struct message *message)
 {
     core->stats.late++;
     if (message->type != MESSAGE_MOTION || message->u.motion.want == WANT_NOTHING) {
@@ -121,13 +121,13 @@ static bool may_be_looked_at(struct core *core, uint32_t number,
         stub_expand_all(core);
     }
     bool whole = core->stub_count + core->away_count == 0;
-    return whole || drop_takers_are_held(core, number, chunk);
+    return whole || release_takers_are_held(core, number, chunk);
 }
 
 static bool is_released(const struct core *core, const void *known)
 {
     return is_stub(known) ? (((const struct stub *)known)->state & STUB_LET_GO) != 0
-                          : drop_is_released(core, known);
+                          : release_is_released(core, known);
 }
 
 static bool look_at_all(const struct core *core, const struct lane *lane,
@@ -152,7 +152,7 @@ static bool look_at_all(const struct core *core, const struct lane *lane,
 static bool all_released(struct core *core, uint32_t number, const struct chunk *chunk,
                          uint64_t *sent, uint64_t *received)
 {
-    if (drop_is_all_quiet(core, number, chunk)) {
+    if (release_is_all_quiet(core, number, chunk)) {
         *sent = chunk->facts.said;
         *received = chunk->facts.heard;
         return true;
@@ -163,14 +163,14 @@ static bool all_released(struct core *core, uint32_t number, const struct chunk 
 
 /* --- Saying so ------------------------------------------------------------------- */
 
-void drop_say(struct core *core, uint32_t to, enum released_what what,
-              const struct chunk_name *name, struct message_released said)
+void reclaim_say(struct core *core, uint32_t to, enum released_what what,
+                 const struct chunk_name *name, struct message_released said)
 {
     said.what = what;
     said.count = name->count;
     said.sum = name->sum;
     if (to == core->rank) {
-        drop_take(core, core->rank, &said);
+        reclaim_take(core, core->rank, &said);
         return;
     }
     struct message *message = out_send(core, to, MESSAGE_RELEASED, NULL);
@@ -205,7 +205,7 @@ static bool is_found_released(struct core *core, uint32_t number, struct chunk *
             break;
         }
         if (!is_stub(known)) {
-            drop_count(core, known);
+            release_count(core, known);
         }
         chunk->looked++;
         (*tasks)--;
@@ -232,7 +232,7 @@ static bool look_at(struct core *core, uint32_t number, struct chunk *chunk,
         !(look->all || chunk->cut) || !roll_all_hold(core, number, chunk)) {
         return true;
     }
-    if (!drop_is_all_quiet(core, number, chunk) &&
+    if (!release_is_all_quiet(core, number, chunk) &&
         !(core->drop.thorough &&
           is_found_released(core, number, chunk, &look->tasks))) {
         return look->tasks > 0;
@@ -240,8 +240,8 @@ static bool look_at(struct core *core, uint32_t number, struct chunk *chunk,
     const struct chunk_name name = name_of(chunk);
     chunk->stage = CHUNK_OFFERED;
     look->offers -= look->offers < name.count ? look->offers : name.count;
-    drop_say(core, lowest(core), RELEASED_CHUNK_READY, &name,
-             (struct message_released){0});
+    reclaim_say(core, lowest(core), RELEASED_CHUNK_READY, &name,
+                (struct message_released){0});
     return true;
 }
 
@@ -297,7 +297,7 @@ static bool may_look(const struct core *core)
     bool wanted = core->drop.press > 0 || core->drop.cuts > 0 ||
                   core->stats.tasks > core->options.drop_above;
     return core->drop.news > 0 && wanted && core->settled && !core->closed &&
-           !core->leave.going && drop_is_on(core);
+           !core->leave.going && reclaim_is_on(core);
 }
 
 static uint64_t look_due_ns(const struct core *core)
@@ -307,23 +307,23 @@ static uint64_t look_due_ns(const struct core *core)
                : add_ns(core->drop.looked_ns, core->options.gossip_period_ns);
 }
 
-void drop_turn(struct core *core)
+void reclaim_turn(struct core *core)
 {
     if (!may_look(core) || look_due_ns(core) > core->now_ns) {
         return;
     }
     struct drop *drop = &core->drop;
     if (drop->press > 0 && drop->lane == 0 && drop->chunk == 0) {
-        cut_own(core);
+        split_own(core);
     }
     if (look(core)) {
         drop->looked_ns = drop->thorough ? core->now_ns : drop->looked_ns;
         drop->news = !drop->thorough || drop->moves; /* there may be more */
     }
-    drop_begin_round(core);
+    reclaim_begin_round(core);
 }
 
-uint64_t drop_deadline(const struct core *core)
+uint64_t reclaim_deadline(const struct core *core)
 {
     return may_look(core) ? look_due_ns(core) : CORE_NEVER;
 }
@@ -331,14 +331,14 @@ uint64_t drop_deadline(const struct core *core)
 void core_press(struct core *core, uint32_t together)
 {
     if (core->drop.press == 0 && together > 0) {
-        drop_news(core);
+        reclaim_news(core);
     }
     core->drop.press = together;
 }
 
 bool core_lost(const struct core *core, const moot_hash *hash)
 {
-    return drop_once_is_gone(core, hash);
+    return reclaim_once_is_gone(core, hash);
 }
 
 HOT void core_let_go(struct core *core, const moot_hash *hash, void *entry)
@@ -352,14 +352,14 @@ HOT void core_let_go(struct core *core, const moot_hash *hash, void *entry)
     if (task != NULL && !task->let_go) {
         task->let_go = true;
         core->stats.let_go++;
-        drop_count(core, task);
-        drop_news(core);
+        release_count(core, task);
+        reclaim_news(core);
     }
 }
 
 /* --- Asked, and until the outcome ------------------------------------------------ */
 
-bool drop_place_is_leaving(const struct core *core, roll_place place)
+bool reclaim_place_is_leaving(const struct core *core, roll_place place)
 {
     uint64_t position = place_position(place);
     if (core->drop.leaving == 0 || position > core->drop.leaving_last) {
@@ -370,10 +370,10 @@ bool drop_place_is_leaving(const struct core *core, roll_place place)
     return chunk != NULL && chunk->stage == CHUNK_LEAVING;
 }
 
-bool drop_is_leaving(const struct core *core, const struct task *task)
+bool reclaim_is_leaving(const struct core *core, const struct task *task)
 {
     return task->position != 0 &&
-           drop_place_is_leaving(core, place_of(task->lane, task->lane_position));
+           reclaim_place_is_leaving(core, place_of(task->lane, task->lane_position));
 }
 
 bool core_is_leaving(const struct core *core, const moot_hash *hash)
@@ -399,7 +399,7 @@ static void set_staying(struct core *core, struct chunk *chunk)
     chunk->looked = 0;
 }
 
-bool drop_was_recent(const struct core *core, const struct chunk_name *name)
+bool reclaim_was_recent(const struct core *core, const struct chunk_name *name)
 {
     for (uint32_t i = 0; i < core->drop.recent_count; i++) {
         const struct chunk_name *one = &core->drop.recent[i];
@@ -419,18 +419,18 @@ static void answer(struct core *core, uint32_t from,
     /* It has been so since an older view; or what is here came after what was dropped.
      */
     bool leaving = chunk != NULL && chunk->stage == CHUNK_LEAVING;
-    bool dropped = !leaving && drop_was_recent(core, &name);
+    bool dropped = !leaving && reclaim_was_recent(core, &name);
     struct message_released said = {
         .round = asked->round, .ready = leaving, .alike = dropped};
     if (chunk != NULL && !leaving && core->settled && !core->closed &&
-        !core->leave.going && drop_is_on(core)) {
+        !core->leave.going && reclaim_is_on(core)) {
         said.ready = roll_all_hold(core, number, chunk) &&
                      all_released(core, number, chunk, &said.sent, &said.received);
         if (said.ready) {
             set_leaving(core, chunk);
         }
     }
-    drop_say(core, from, RELEASED_CHUNK_ANSWER, &name, said);
+    reclaim_say(core, from, RELEASED_CHUNK_ANSWER, &name, said);
 }
 
 /* What came about a chunk while it was leaving: taken up behind this. */
@@ -483,29 +483,29 @@ static void outcome(struct core *core, const struct message_released *said)
         for (uint32_t k = 0; k < core->known_count; k++) {
             announced_open(core->known[k]);
         }
-        epoch_report_chunk(core, &core->lanes[number], chunk);
-        drop_news(core);
+        view_change_report_chunk(core, &core->lanes[number], chunk);
+        reclaim_news(core);
     } else if (chunk != NULL && !drops) {
         set_staying(core, chunk);
-        drop_news(core);
+        reclaim_news(core);
     }
     if (leaving && !drops) {
         take_up_held(core);
-        epoch_reports_ready(core);
+        view_change_reports_ready(core);
     }
 }
 
 /* Nothing is left of it, because it was dropped or its scope has ended. */
-void drop_left(struct core *core, struct chunk *chunk)
+void reclaim_left(struct core *core, struct chunk *chunk)
 {
     if (chunk->stage == CHUNK_LEAVING) {
         set_staying(core, chunk);
         take_up_held(core);
-        epoch_reports_ready(core);
+        view_change_reports_ready(core);
     }
 }
 
-void drop_hold(struct core *core, struct held *held)
+void reclaim_hold(struct core *core, struct held *held)
 {
     struct drop *drop = &core->drop;
     if (drop->held_first == NULL) {
@@ -515,7 +515,7 @@ void drop_hold(struct core *core, struct held *held)
     drop->held_last = &held->next;
 }
 
-void drop_take(struct core *core, uint32_t from, const struct message_released *said)
+void reclaim_take(struct core *core, uint32_t from, const struct message_released *said)
 {
     switch ((int)said->what) {
     case RELEASED_CHUNK_ASK:
@@ -526,17 +526,17 @@ void drop_take(struct core *core, uint32_t from, const struct message_released *
         outcome(core, said);
         break;
     default:
-        drop_take_account(core, from, said);
+        reclaim_take_account(core, from, said);
     }
 }
 
 /* --- Views ----------------------------------------------------------------------- */
 
 /* What was offered is offered anew; what is leaving is asked for. */
-void drop_enter_view(struct core *core)
+void reclaim_enter_view(struct core *core)
 {
-    drop_forget_offers(core);
-    drop_forget_counts(core);
+    reclaim_forget_offers(core);
+    release_forget_counts(core);
     for (uint32_t number = 0; number < core->lane_count; number++) {
         struct lane *lane = &core->lanes[number];
         for (uint32_t i = 0; i < lane->chunk_count; i++) {
@@ -548,31 +548,31 @@ void drop_enter_view(struct core *core)
             chunk->looked = 0;
         }
     }
-    if (drop_is_on(core) && !MUTANT(ROLLUNTOLD)) {
+    if (reclaim_is_on(core) && !MUTANT(ROLLUNTOLD)) {
         roll_enter_view(core);
     }
-    drop_news(core);
+    reclaim_news(core);
 }
 
 /* Once all of this view has been entered: an outcome may come at once. */
-void drop_doubt(struct core *core)
+void reclaim_doubt(struct core *core)
 {
     for (uint32_t number = 0; number < core->lane_count; number++) {
         for (uint32_t i = 0; i < core->lanes[number].chunk_count; i++) {
             const struct chunk *chunk = &core->lanes[number].chunks[i];
             if (chunk->stage == CHUNK_LEAVING) {
                 const struct chunk_name name = name_of(chunk);
-                drop_say(core, lowest(core), RELEASED_CHUNK_DOUBT, &name,
-                         (struct message_released){0});
+                reclaim_say(core, lowest(core), RELEASED_CHUNK_DOUBT, &name,
+                            (struct message_released){0});
             }
         }
     }
 }
 
-void drop_release(struct core *core)
+void reclaim_release(struct core *core)
 {
     struct drop *drop = &core->drop;
-    drop_forget_offers(core);
+    reclaim_forget_offers(core);
     free(drop->offers);
     free(drop->recent);
     free(drop->once);

@@ -6,7 +6,7 @@
  * follow each other: the next begins when all answers of the last are in and its
  * outcomes are told.  Who hears an outcome of round n + 1 therefore knows that everyone
  * has heard those of round n, since their answers came behind them; that bounds what
- * must be remembered of what was dropped (drop.c, `recent`).
+ * must be remembered of what was dropped (reclaim.c, `recent`).
  */
 #include "consensus/state/core_state.h"
 
@@ -45,7 +45,7 @@ static void offer_remove(struct core *core, uint32_t i)
     drop->offers[i] = drop->offers[--drop->offer_count];
 }
 
-void drop_forget_offers(struct core *core)
+void reclaim_forget_offers(struct core *core)
 {
     while (core->drop.offer_count > 0) {
         offer_remove(core, core->drop.offer_count - 1);
@@ -53,7 +53,7 @@ void drop_forget_offers(struct core *core)
     core->drop.answers_open = 0;
 }
 
-void drop_void_offer(struct core *core, const struct chunk_name *name)
+void reclaim_void_offer(struct core *core, const struct chunk_name *name)
 {
     const struct offer *offer = offer_find(core, name);
     if (offer != NULL && !offer->asked && !offer->doubted) {
@@ -95,7 +95,7 @@ static bool consumers_are_offered(struct core *core, uint32_t number,
                                   const struct chunk *chunk)
 {
     const struct lane *lane = &core->lanes[number];
-    enum feeds feeds = drop_feeds_offered(core, number, chunk);
+    enum feeds feeds = release_feeds_offered(core, number, chunk);
     if (feeds != FEEDS_MAYBE) {
         return feeds == FEEDS_YES || MUTANT(DROPFED);
     }
@@ -132,13 +132,13 @@ static void ask_self(struct core *core)
     for (uint32_t i = 0; drop->round == round && i < drop->offer_count; i++) {
         const struct chunk_name name = drop->offers[i].name;
         if (drop->offers[i].asked && drop->answers_open > 0) {
-            drop_say(core, core->rank, RELEASED_CHUNK_ASK, &name,
-                     (struct message_released){.round = round});
+            reclaim_say(core, core->rank, RELEASED_CHUNK_ASK, &name,
+                        (struct message_released){.round = round});
         }
     }
 }
 
-void drop_begin_round(struct core *core)
+void reclaim_begin_round(struct core *core)
 {
     struct drop *drop = &core->drop;
     if (drop->answers_open > 0 || drop->offer_count == 0) {
@@ -163,8 +163,8 @@ void drop_begin_round(struct core *core)
         FOR_MEMBERS(core, rank)
         {
             if (offer->asked && rank != core->rank) {
-                drop_say(core, rank, RELEASED_CHUNK_ASK, &offer->name,
-                         (struct message_released){.round = drop->round});
+                reclaim_say(core, rank, RELEASED_CHUNK_ASK, &offer->name,
+                            (struct message_released){.round = drop->round});
             }
         }
     }
@@ -200,12 +200,12 @@ static void end_round(struct core *core)
         FOR_MEMBERS(core, rank)
         {
             if (rank != core->rank) {
-                drop_say(core, rank, what, &name,
-                         (struct message_released){.round = round});
+                reclaim_say(core, rank, what, &name,
+                            (struct message_released){.round = round});
             }
         }
-        drop_say(core, core->rank, what, &name,
-                 (struct message_released){.round = round});
+        reclaim_say(core, core->rank, what, &name,
+                    (struct message_released){.round = round});
     }
 }
 
@@ -228,7 +228,7 @@ static void take_ready(struct core *core, uint32_t from, const struct chunk_name
     }
     if (chunk != NULL && all_offer(core, offer)) {
         chunk->all_ready = true;
-        drop_begin_round(core);
+        reclaim_begin_round(core);
     }
 }
 
@@ -245,7 +245,7 @@ static void take_answer(struct core *core, const struct message_released *said)
     offer->received += said->received;
     if (--core->drop.answers_open == 0) {
         end_round(core);
-        drop_begin_round(core);
+        reclaim_begin_round(core);
     }
 }
 
@@ -255,20 +255,20 @@ static void take_doubt(struct core *core, uint32_t from, const struct chunk_name
     uint32_t number;
     const struct chunk *chunk = roll_find_chunk(core, name, &number);
     if (chunk == NULL || chunk->stage != CHUNK_LEAVING) {
-        bool dropped = drop_was_recent(core, name) && !MUTANT(DROPDOUBT);
-        drop_say(core, from, dropped ? RELEASED_CHUNK_DROP : RELEASED_CHUNK_KEEP, name,
-                 (struct message_released){.round = core->drop.round});
+        bool dropped = reclaim_was_recent(core, name) && !MUTANT(DROPDOUBT);
+        reclaim_say(core, from, dropped ? RELEASED_CHUNK_DROP : RELEASED_CHUNK_KEEP,
+                    name, (struct message_released){.round = core->drop.round});
         return;
     }
     struct offer *offer = offer_enter(core, name);
     if (offer != NULL) {
         offer->doubted = true;
-        drop_begin_round(core);
+        reclaim_begin_round(core);
     }
 }
 
-void drop_take_account(struct core *core, uint32_t from,
-                       const struct message_released *said)
+void reclaim_take_account(struct core *core, uint32_t from,
+                          const struct message_released *said)
 {
     const struct chunk_name name = {said->sum, (uint32_t)said->count};
     if (said->what == RELEASED_CHUNK_ANSWER) {

@@ -2,8 +2,8 @@
  *
  * A long run opens a scope for each phase, and closes it.  What is kept of its tasks
  * (records, results, rolls) may go once no rank can need it any more, and no sooner: a
- * chair that forgot a record would let the task run again.  scope_rest.c finds out
- * whether a scope rests here and is ready to end, scope_count.c whether it does on all
+ * chair that forgot a record would let the task run again.  scope_local.c finds out
+ * whether a scope rests here and is ready to end, scope_global.c whether it does on all
  * ranks with nothing on its way:
  *
  *     READY    each member, when it rests, and when its counts have changed since
@@ -22,10 +22,10 @@
  * dropped the scope says so.  Before a chair has all reports it hears which scopes have
  * ended since the last view that settled, so that it does not claim what has run long
  * ago: in a small view each member first tells all others; in a large one this goes
- * along the tree with the word that all have reported (tally.c).  Of what had ended
- * before all were asked about a scope that has ended since all know, because each heard
- * that before the question: so few are told of, however many have ended.  Newcomers are
- * told of all by all.
+ * along the tree with the word that all have reported (view_barrier.c).  Of what had
+ * ended before all were asked about a scope that has ended since all know, because each
+ * heard that before the question: so few are told of, however many have ended.
+ * Newcomers are told of all by all.
  *
  * In strict mode nothing is forgotten: a difference is found by comparing whole rolls.
  */
@@ -226,9 +226,9 @@ int scope_on_close(struct core *core, const moot_hash *hash)
     scope->closed = true;
     scope->hash = *hash;
     for (struct task *task = scope->tasks; task != NULL; task = task->scope_next) {
-        if (!rankset_empty(&seldom(task)->seekers) &&
-            asker_never_will_hold(core, task)) {
-            asker_answer_seeks(core, task);
+        if (!rankset_empty(&task_ext(task)->seekers) &&
+            ask_never_will_hold(core, task)) {
+            ask_answer_seeks(core, task);
         }
     }
     chair_retest_all(core);
@@ -275,7 +275,7 @@ static void touch(struct core *core, struct scope *scope)
 
 void scope_sent(struct core *core, struct task *task, enum message_type type)
 {
-    drop_touch(core, task);
+    release_touch(core, task);
     task->said += counts(type);
     if (task->scope != NULL && counts(type)) {
         task->scope->sent++;
@@ -285,7 +285,7 @@ void scope_sent(struct core *core, struct task *task, enum message_type type)
 
 void scope_received(struct core *core, struct task *task, const struct message *message)
 {
-    drop_touch(core, task);
+    release_touch(core, task);
     task->heard += counts(message->type) && message->epoch == core->epoch;
     if (task->scope != NULL && counts(message->type) && message->epoch == core->epoch) {
         task->scope->received++;
@@ -321,7 +321,7 @@ void scope_on_released(struct core *core, uint32_t from, const struct message *m
 {
     const struct message_released *said = &message->u.released;
     if (said->what >= RELEASED_CHUNK_READY) {
-        drop_take(core, from, said);
+        reclaim_take(core, from, said);
         return;
     }
     bool lowest = rankset_next(&core->members, 0) == core->rank;

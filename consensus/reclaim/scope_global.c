@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-static struct tally *tally_of(struct core *core, struct scope *scope)
+static struct scope_report *tally_of(struct core *core, struct scope *scope)
 {
     if (scope->tally == NULL || scope->tally_count < core->size) {
         free(scope->tally);
@@ -29,10 +29,10 @@ struct count {
 static struct count count(const struct core *core, const struct scope *scope)
 {
     struct count all = {true, true, true, true, 0, 0};
-    const struct tally *first = &scope->tally[rankset_next(&core->members, 0)];
+    const struct scope_report *first = &scope->tally[rankset_next(&core->members, 0)];
     FOR_MEMBERS(core, rank)
     {
-        const struct tally *one = &scope->tally[rank];
+        const struct scope_report *one = &scope->tally[rank];
         all.rests = all.rests && one->rests;
         all.ready = all.ready && one->ready;
         all.swept = all.swept && one->swept;
@@ -140,26 +140,26 @@ static void consider(struct core *core, struct scope *scope)
 void scope_take_account(struct core *core, struct scope *scope, uint32_t from,
                         const struct message_released *said)
 {
-    struct tally *tally = tally_of(core, scope);
+    struct scope_report *tally = tally_of(core, scope);
     if (tally == NULL || scope->dropping) {
         return;
     }
-    struct tally *one = &tally[from];
+    struct scope_report *one = &tally[from];
     bool same = one->known && said->rests && one->rests && one->sent == said->sent &&
                 one->received == said->received;
     bool answers = said->what == RELEASED_ANSWER && said->round == scope->round &&
                    one->answered != scope->round && scope->round_open > 0;
     scope->known += !one->known;
     scope->round_failed |= !same; /* what has come in since was on its way */
-    *one = (struct tally){.known = true,
-                          .rests = said->rests,
-                          .ready = said->ready,
-                          .swept = said->swept,
-                          .answered = answers ? scope->round : one->answered,
-                          .count = said->count,
-                          .sent = said->sent,
-                          .received = said->received,
-                          .sum = said->sum};
+    *one = (struct scope_report){.known = true,
+                                 .rests = said->rests,
+                                 .ready = said->ready,
+                                 .swept = said->swept,
+                                 .answered = answers ? scope->round : one->answered,
+                                 .count = said->count,
+                                 .sent = said->sent,
+                                 .received = said->received,
+                                 .sum = said->sum};
     if (answers && --scope->round_open == 0) {
         end_round(core, scope);
     }

@@ -22,7 +22,7 @@ static bool is_served(const struct core *core, const struct task *to)
     if (to->own != CORE_OWN_NONE) {
         return to->own == CORE_OWN_DONE;
     }
-    bool mortal = detect_is_on(core);
+    bool mortal = detector_is_on(core);
     if (to->have == CORE_HAVE_DATA || (to->have == CORE_HAVE_BARE && !mortal) ||
         (to->scope != NULL && to->scope->rested)) {
         return true;
@@ -52,7 +52,7 @@ static bool is_busy(const struct core *core, const struct task *task)
     return task->needs_done + task->needs_data > 0 || task->users > 0 ||
            task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING ||
            task->pending || task->owed || task->frozen || unclaimed ||
-           docket_is_open(core, task);
+           requests_is_open(core, task);
 }
 
 enum found { FOUND_NONE, FOUND_ONE, FOUND_NOT_YET };
@@ -127,8 +127,8 @@ static void sweep(struct core *core, struct scope *scope)
             task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
             !roll_knows_holder(core, task, task->chair)) {
             /* A wait may have come for it since the scope rested. */
-            pending_forget(task);
-            asker_send_motion(core, task, task->chair);
+            ask_queue_forget(task);
+            ask_send_motion(core, task, task->chair);
         }
     }
 }

@@ -11,9 +11,9 @@
  * hears of it cuts the same piece out of its own roll, where that is equal, says so to
  * all in its turn, and offers the piece once that is released there, however much
  * memory it has itself.  Then the piece is a chunk: it is offered, asked for and
- * dropped, or kept, by drop.c, whose rules do not depend on where a chunk ends.  Nobody
- * leads: who cuts elsewhere, or finer, is followed as well, and all arrive at the same
- * pieces because each of them is told to all.
+ * dropped, or kept, by reclaim.c, whose rules do not depend on where a chunk ends.
+ * Nobody leads: who cuts elsewhere, or finer, is followed as well, and all arrive at
+ * the same pieces because each of them is told to all.
  *
  * What needs care is the announcements that were under way when a roll was cut:
  *
@@ -58,7 +58,7 @@ static void fill(struct core *core, uint32_t number, struct chunk *chunk,
     *chunk = (struct chunk){.first = first,
                             .count = count,
                             .live = count,
-                            .facts = drop_facts_of(core, number, first, count)};
+                            .facts = release_facts_of(core, number, first, count)};
     (void)roll_sum_of(core, lane, first, count, &chunk->sum);
     mark(core, chunk);
 }
@@ -85,7 +85,7 @@ static enum end end_in_open(struct core *core, uint32_t number, uint64_t at)
          (uint32_t)(at - first + 1));
     uint32_t rest = (uint32_t)(lane->len - at);
     lane->open_first = at + 1;
-    lane->open_facts = drop_facts_of(core, number, at + 1, rest);
+    lane->open_facts = release_facts_of(core, number, at + 1, rest);
     (void)roll_sum_of(core, lane, at + 1, rest, &lane->open_sum);
     lane->announced = at; /* of the rest anew: what spans the end may not be heard */
     return END_IS;
@@ -108,7 +108,7 @@ static enum end end_in_chunk(struct core *core, uint32_t number, struct chunk *c
     }
     chunk = &lane->chunks[index];
     const struct chunk_name name = {chunk->sum, chunk->count};
-    drop_void_offer(core, &name);
+    reclaim_void_offer(core, &name);
     core->drop.cuts -= chunk->cut;
     rankset_release(&chunk->holders); /* of that name */
     memmove(chunk + 1, chunk, (lane->chunk_count - index) * sizeof(*chunk));
@@ -205,7 +205,7 @@ static uint32_t cut_lane(struct core *core, uint32_t number, uint32_t together)
     return made + cut_open(core, number, together, upto, most);
 }
 
-void cut_own(struct core *core)
+void split_own(struct core *core)
 {
     uint32_t together = 1, made = 0;
     while (together <= core->drop.press / 2) {
@@ -218,12 +218,12 @@ void cut_own(struct core *core)
         roll_index(core);
         roll_resolve(core); /* others may have cut there, too */
     }
-    cut_tell(core);
+    split_tell(core);
 }
 
 /* --- Where it is short elsewhere ------------------------------------------------- */
 
-void cut_hear(struct core *core, uint32_t from, struct chunk *chunk)
+void split_hear(struct core *core, uint32_t from, struct chunk *chunk)
 {
     mark(core, chunk);
     if (!rankset_add(&chunk->holders, from)) {
@@ -231,7 +231,7 @@ void cut_hear(struct core *core, uint32_t from, struct chunk *chunk)
     }
 }
 
-bool cut_take(struct core *core, uint32_t from, const struct announced *what)
+bool split_take(struct core *core, uint32_t from, const struct announced *what)
 {
     uint64_t last = what->first + what->count - 1;
     enum end end = end_at(core, what->lane, what->first - 1);
@@ -243,7 +243,7 @@ bool cut_take(struct core *core, uint32_t from, const struct announced *what)
     uint32_t number;
     struct chunk *chunk = roll_find_chunk(core, &name, &number);
     if (chunk != NULL) {
-        cut_hear(core, from, chunk);
+        split_hear(core, from, chunk);
     }
     core->drop.cuts_wait |= end == END_LATER;
     return end != END_LATER;
@@ -266,7 +266,7 @@ static void tell_one(struct core *core, uint32_t number, struct chunk *chunk)
 }
 
 /* Before anything is offered: an offer follows the announcement of what it names. */
-void cut_tell(struct core *core)
+void split_tell(struct core *core)
 {
     if (core->drop.cuts_wait && core->drop.leaving == 0) {
         core->drop.cuts_wait = false;

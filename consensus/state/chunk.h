@@ -9,7 +9,7 @@
 
 struct held;
 
-/* What is known of the tasks of a chunk without a look at them (drop_count.c). */
+/* What is known of the tasks of a chunk without a look at them (release_count.c). */
 struct chunk_facts {
     uint32_t quiet;       /* so many could be dropped as far as they go themselves */
     uint64_t said, heard; /* messages about these, in this epoch */
@@ -20,7 +20,7 @@ struct chunk_facts {
     bool feeds_elsewhere; /* one that has no place behind it in this lane */
 };
 
-/* On its way out of a scope that goes on (drop.c). */
+/* On its way out of a scope that goes on (reclaim.c). */
 enum chunk_stage {
     CHUNK_STAYS,
     CHUNK_OFFERED, /* this rank has said that all of it is released here */
@@ -33,14 +33,14 @@ struct chunk {
     struct rollsum sum;
     uint8_t stage;  /* enum chunk_stage */
     bool all_ready; /* lowest member: every member has offered it */
-    bool cut;       /* for the sake of memory (cut.c): it is offered in any case, and */
-    bool cut_told;  /* held by all when all have told so by its name; this rank has */
+    bool cut; /* for the sake of memory (split.c): it is offered in any case, and */
+    bool cut_told; /* held by all when all have told so by its name; this rank has */
     struct chunk_facts facts;
     uint32_t looked;     /* so many of its tasks, from the first, were found released */
     uint32_t quiet_then; /* facts.quiet, when all of it was looked at last */
     uint32_t live;       /* tasks not forgotten */
     struct rankset holders; /* ranks with an equal chunk, wherever it stands there */
-    /* Above direct_max members (spread.c): */
+    /* Above direct_max members (disseminate.c): */
     uint32_t before; /* so many members before this rank have it, without a gap */
     uint32_t told;   /* of them, when it was last told */
     uint8_t turn;    /* partners told */
@@ -68,7 +68,7 @@ struct chunk_name {
     uint32_t count;
 };
 
-/* What the lowest member knows of one that may be dropped (drop_round.c). */
+/* What the lowest member knows of one that may be dropped (reclaim_round.c). */
 struct offer {
     struct chunk_name name;
     struct rankset ready;    /* members that have offered it */
@@ -78,12 +78,12 @@ struct offer {
     uint64_t sent, received;
 };
 
-/* What leaves before its scope ends (drop.c). */
+/* What leaves before its scope ends (reclaim.c). */
 struct drop {
     uint64_t news;        /* what may let a chunk go, since this rank looked last */
     uint64_t looked_ns;   /* when it looked at tasks last */
     uint32_t lane, chunk; /* where it looks on */
-    bool counts;          /* it may be on here (drop_count.c) */
+    bool counts;          /* it may be on here (release_count.c) */
     bool thorough;        /* it looks at tasks, where counts say nothing */
     bool moves; /* since it began a count did not stand still, or there were news, or
                    no more was to be offered */

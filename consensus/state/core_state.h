@@ -3,50 +3,48 @@
  * One task record serves every role that a rank can have towards a task: it may hold
  * it, wait for it, chair it, own it, vote on it.  What agreeing ranks touch per task
  * stands in `struct task`; what only divergence or remote askers need stands in a
- * `docket` that is made on demand.  A record is kept until the scope of its task has
+ * `requests` that is made on demand.  A record is kept until the scope of its task has
  * ended on every rank: a rank must be able to say "that one I yielded" for as long as
  * anyone may ask (PROTOCOL.md, "Forgetting").
  *
  * The rooms, in the order in which one task passes through them:
  *
- *   core.c      the step itself
+ *   step.c      the step itself
  *   receive.c   Rule E, and to which room a message goes
  *   outputs.c   what a step says, and the core's memory
  *   peers.c     what is kept per peer
- *   spread.c    whom one hears and tells where there are many
- *   table.c     finds a task's record by its hash
+ *   disseminate.c    whom one hears and tells where there are many
+ *   task_table.c     finds a task's record by its hash
  *   roll.c      what this rank has registered, and what peers say they have (G1-G4);
- *               chunks.c finds its chunks
- *   state.c     what peers should know of this rank now
+ *               segments.c finds its chunks
+ *   announce.c     what peers should know of this rank now
  *   register.c  takes a task in (T1); stub.c one that is all others'
  *   graph.c     inputs, consumers, own results, pushes (T3a, T7)
  *   demand.c    by when what is needed is, down the graph (T3)
- *   asker.c     needs, motions, pulls (T1a, T3); pending.c those held back
- *   chair.c     claims, evidence, yields, decisions, seeks (T2, T4, T5); docket.c
- *   serve.c     telling owners who waits (T6)
+ *   ask.c     needs, motions, pulls (T1a, T3); ask_queue.c those held back
+ *   chair.c     claims, evidence, yields, decisions, seeks (T2, T4, T5); requests.c
+ *   notify.c     telling owners who waits (T6)
  *   cancel.c    the way of a cancel to whoever decides
- *   ballot.c    once tasks and their voters (T8)
- *   quiet.c     termination: NOT_HELD, CYCLE, adjournment
- *   census.c    what all have closed with and nobody has run (T1a)
- *   scope.c     scopes, until they have ended everywhere; scope_rest.c whether one has
- *               here, scope_count.c on all ranks; forget.c drops what is kept of it
- *   drop.c      what all have released leaves before its scope ends; drop_round.c the
- *               lowest member asks all whether it may, drop_count.c counts what does,
- *               cut.c cuts chunks where their results take much memory
- *   strict.c    the first difference between rolls (strict mode)
- *   look.c      views for reports
+ *   once.c    once tasks and their voters (T8)
+ *   termination.c     termination: NOT_HELD, CYCLE, adjournment
+ *   close_reduce.c    what all have closed with and nobody has run (T1a)
+ *   scope.c     scopes, until they have ended everywhere; scope_local.c whether one has
+ *               here, scope_global.c on all ranks; forget.c drops what is kept of it
+ *   reclaim.c      what all have released leaves before its scope ends; reclaim_round.c
+ * the lowest member asks all whether it may, release_count.c counts what does, split.c
+ * cuts chunks where their results take much memory strict.c    the first difference
+ * between rolls (strict mode) inspect.c      views for reports
  *
  * and those of the membership (sections 5 and 6):
  *
- *   detect.c    heartbeats, suspicion, leases (V2, V3)
- *   view.c      agreeing on the next view (V1); view_value.c, view_learn.c
+ *   failure_detector.c    heartbeats, suspicion, leases (V2, V3)
+ *   view_paxos.c      agreeing on the next view (V1); view_data.c, view_sync.c
  *   leave.c     draining and going in good order
- *   epoch.c     entering it; recovery.c decides the keys that moved; silence.c what the
- *               reports do not say
- *   timers.c    what the timers follow, if they are to (core_options.adapt)
- *   committee.c who watches and decides where there are many; tally.c what all have
- *               done, counted along tree.c's tree
- *   link.c      order and delivery over wires that lose; for hosts whose wire does
+ *   view_change.c     entering it; recovery.c decides the keys that moved; presume.c
+ * what the reports do not say timers.c    what the timers follow, if they are to
+ * (core_options.adapt) committee.c who watches and decides where there are many;
+ * view_barrier.c what all have done, counted along tree.c's tree link.c      order and
+ * delivery over wires that lose; for hosts whose wire does
  */
 #ifndef CONSENSUS_STATE_CORE_STATE_H
 #define CONSENSUS_STATE_CORE_STATE_H
@@ -81,7 +79,7 @@ enum { ASK_CONSUMER_FACTOR = 20, ASK_WAITER_FACTOR = 4 };
 /* A rank that is never idle asks after so many ask delays, and this on top. */
 enum { ASK_BUSY_FACTOR = 100, ASK_BUSY_NS = 1000000 };
 
-/* Early needs (pending.c) that are asked for at a look; twice as many after each ask
+/* Early needs (ask_queue.c) that are asked for at a look; twice as many after each ask
  * delay for which this rank has sat idle.  And needs that are looked at for each. */
 enum { EARLY_ASKS = 8, EARLY_DOUBLINGS = 20, EARLY_LOOKS = 32 };
 
@@ -100,7 +98,7 @@ enum { GAP_FADES = 64, UNWELL_MAX = 3 };
 
 /* Up to so many ranks everyone speaks with everyone: rolls and states are told to all,
  * and the coordinator polls them itself.  Above that they go along the tree and by
- * dissemination (spread.c), and what is kept per peer is kept of few. */
+ * dissemination (disseminate.c), and what is kept per peer is kept of few. */
 enum { PEERS_ALL_MAX = 64, PARTNERS_MAX = 14, PARTS_MAX = 16 };
 static_assert(1u << PARTNERS_MAX >= LIMIT_RANKS, "every member is within reach");
 
@@ -180,8 +178,8 @@ struct recovery {
 };
 
 /* What a task has when somebody asked, or when it is balloted. */
-enum { DOCKET_FEW = 2 };
-struct docket {
+enum { REQUESTS_FEW = 2 };
+struct requests {
     struct asker *askers; /* `few`, or an array of its own */
     uint32_t asker_count, asker_room;
     struct rankset never; /* members that said they never will hold it */
@@ -196,11 +194,11 @@ struct docket {
     struct task *undecided_prev, *undecided_next;
     bool undecided;    /* on the chair's list of asked tasks without an owner, */
     uint32_t bound_at; /* and of those by their bound, in this place; 0: not there */
-    struct asker few[DOCKET_FEW];
+    struct asker few[REQUESTS_FEW];
 };
 
 /* What few tasks have, made on demand: divergence, views, votes of once tasks. */
-struct seldom {
+struct task_ext {
     struct rankset holders;    /* known by motion or by hash; gossip knows more */
     struct rankset seekers;    /* chairs to answer when it is registered here */
     struct rankset pushed;     /* ranks from PUSHED_NEAR on that were sent the result */
@@ -252,7 +250,7 @@ struct task {
     bool entrusted : 1;  /* heir: its bytes are kept for one who leaves */
     bool takes_away : 1; /* some of its inputs are away (stub.c) */
     bool let_go : 1;     /* the program uses it no more */
-    bool counted : 1;    /* in its chunk's facts, as one that is quiet (drop_count.c) */
+    bool counted : 1; /* in its chunk's facts, as one that is quiet (release_count.c) */
     uint32_t chair;
     uint32_t rec; /* as chair: whom it decided for; NOBODY; MAYBE_RAN */
 
@@ -260,8 +258,8 @@ struct task {
     uint32_t needs_done;        /* open needs for its end */
     uint32_t needs_data;        /* open needs for its bytes */
     uint32_t users;             /* owned tasks, not done, that take its bytes */
-    struct seldom *seldom;      /* NULL: as if it had just been made */
-    struct docket *docket;      /* NULL: nobody asked */
+    struct task_ext *task_ext;  /* NULL: as if it had just been made */
+    struct requests *requests;  /* NULL: nobody asked */
     uint32_t said, heard;       /* messages about it, in this epoch */
     struct rankset *candidates; /* NULL: all, or unknown if `finder` */
     int32_t status;
@@ -293,7 +291,7 @@ static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES && CORE_ENTRY_BYTES <= 200
 static_assert(offsetof(struct task, size) == 128, "what a drop looks at: two lines");
 
 /* What a member said of a scope that is about to end. */
-struct tally {
+struct scope_report {
     bool known, rests, ready, swept;
     uint64_t answered; /* the round of its last ANSWER */
     uint64_t count, sent, received;
@@ -329,14 +327,14 @@ struct scope {
     struct task *cursor;  /* none before it is busy; NULL: begin anew */
     struct task *feeder;  /* none before it feeds a task outside, */
     struct edge *feeding; /* none of its edges before this one; NULL: begin anew */
-    struct tally *tally;  /* lowest member: per rank */
-    uint32_t tally_count; /* of ranks */
-    uint32_t known;       /* so many members have said something, */
-    uint32_t awaited;     /* and all below this one, or have closed */
-    uint64_t asked;       /* the round in which this rank is to ANSWER; 0: none */
-    uint64_t asked_after; /* so many scopes had ended when it was asked last */
-    uint64_t round;       /* of asking; 0: none */
-    uint64_t round_open;  /* answers still to come; 0: it is over */
+    struct scope_report *tally; /* lowest member: per rank */
+    uint32_t tally_count;       /* of ranks */
+    uint32_t known;             /* so many members have said something, */
+    uint32_t awaited;           /* and all below this one, or have closed */
+    uint64_t asked;             /* the round in which this rank is to ANSWER; 0: none */
+    uint64_t asked_after;       /* so many scopes had ended when it was asked last */
+    uint64_t round;             /* of asking; 0: none */
+    uint64_t round_open;        /* answers still to come; 0: it is over */
     bool round_failed, sweep_sent;
 };
 
@@ -420,9 +418,9 @@ struct poll {
     uint64_t sent;
 };
 
-/* T1a where there are many (census.c). */
-struct census {
-    struct census_child {
+/* T1a where there are many (close_reduce.c). */
+struct close_reduce {
+    struct close_reduce_child {
         bool in;       /* its first answer is */
         bool alike;    /* all below it have the same roll: `tasks` with `sum` */
         bool asked;    /* ... and it is not ours: told to say all of it, */
@@ -451,7 +449,7 @@ struct leave {
 
 enum paxos_phase { PAXOS_IDLE, PAXOS_PREPARING, PAXOS_PROPOSING };
 
-/* The slot of the next view (view.c). */
+/* The slot of the next view (view_paxos.c). */
 struct paxos {
     uint64_t promised, accepted; /* as acceptor: ballots */
     struct view value;           /* accepted */
@@ -480,15 +478,15 @@ struct held {
 };
 
 /* How far the members of a large view have come, as seen from one place in the tree. */
-struct tally_count {
+struct barrier_count {
     bool mine, passed; /* this rank has; it has said so to its parent, or is the root */
     uint32_t below;    /* a bit per child: everyone below it has */
 };
 
-struct view_tally {
+struct view_barrier {
     uint32_t untaken; /* chairs that have not said that this rank's report is there */
     bool all_settled;
-    struct tally_count counts[TALLY_END];
+    struct barrier_count counts[TALLY_END];
 };
 
 struct difference {
@@ -529,7 +527,7 @@ struct core {
     struct rankset committee; /* of a small view: the members */
     uint32_t committee_count;
     bool certificate_due; /* the committee is yet to be told of one */
-    struct view_tally tally;
+    struct view_barrier tally;
     uint32_t reaccepting; /* once records that wait for their voters, plus one */
     struct paxos paxos;
     struct rankset suspects, dead; /* dead: certified */
@@ -565,11 +563,11 @@ struct core {
     uint32_t partner_count;
     uint64_t spread_due_ns; /* the next turn; CORE_NEVER: nothing is new */
     uint64_t spread_ns;     /* no turn before */
-    struct census census;
-    struct peer nobody; /* stands in for a record that there is no memory for, */
-    struct seldom none; /* as does this */
+    struct close_reduce census;
+    struct peer nobody;   /* stands in for a record that there is no memory for, */
+    struct task_ext none; /* as does this */
 
-    struct task **slots;    /* table.c; NULL: free; or a stub (stub.h) */
+    struct task **slots;    /* task_table.c; NULL: free; or a stub (stub.h) */
     uint32_t *tags;         /* zero: that is free */
     struct rankset *single; /* sets of one of the ranks 0..63, shared; NULL: none yet */
     size_t slot_count;
@@ -610,8 +608,8 @@ struct core {
     /* List heads: needs not asked for yet, those that are looked at first; now. */
     struct task pending, waited, asking;
     struct pending_due pending_due;
-    struct task undecided; /* list head, through dockets: oldest first */
-    struct docket undecided_docket;
+    struct task undecided; /* list head, through requests: oldest first */
+    struct requests undecided_requests;
     struct task *votes_tested; /* up to this one vote timeouts have been acted on */
     struct bounds {
         struct bound {
@@ -619,7 +617,7 @@ struct core {
             struct task *task;
         } *items; /* a heap: none is less than the first */
         uint32_t count, room;
-    } bounds;           /* of the undecided that somebody waits for (docket.c) */
+    } bounds;           /* of the undecided that somebody waits for (requests.c) */
     uint64_t yields_ns; /* all is quiet: what was asked until then goes; 0: nothing */
     struct task unfinished; /* list head */
     struct task *push_list; /* waited for by a lane here, and owned here */

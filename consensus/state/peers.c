@@ -100,12 +100,12 @@ struct announced *announced_enter(struct core *core, struct peer *peer,
     for (uint32_t i = 0; i < peer->announced_count; i++) {
         const struct announced *old = &peer->announced[i];
         if (old->lane == roll->lane && old->first == roll->first &&
-            (!spread_is_on(core) || old->count == roll->count)) {
+            (!disseminate_is_on(core) || old->count == roll->count)) {
             announced_forget(peer, i); /* superseded by a longer one */
             break;
         }
     }
-    if (spread_is_on(core) && peer->announced_count >= ANNOUNCED_MAX) {
+    if (disseminate_is_on(core) && peer->announced_count >= ANNOUNCED_MAX) {
         return NULL; /* it is no help to anyone */
     }
     if (!core_grow(core, &peer->announced, &peer->announced_room,

@@ -1,8 +1,9 @@
 /* release_count.c - what may be dropped, counted where it comes to be so.
  *
- * When a chunk may go (drop.c), its records have not been touched for long: to look at
- * them costs a miss of every cache for each task, as much as all else that is done for
- * it.  So what a look would find is noted with the chunk while the records are at hand:
+ * When a chunk may go (reclaim.c), its records have not been touched for long: to look
+ * at them costs a miss of every cache for each task, as much as all else that is done
+ * for it.  So what a look would find is noted with the chunk while the records are at
+ * hand:
  *
  *   quiet        how many of its tasks are released as far as they themselves go: the
  *                program has let them go, and nothing here waits for them, asks for
@@ -10,12 +11,12 @@
  *   said, heard  the messages about these
  *   feeds_last   up to where in the lane what takes their results stands
  *
- * A task is counted with the event that may have made it quiet (drop_count), and no
- * more before one that may end that (drop_touch).  Not each way of becoming quiet is an
- * event here, and a task that nobody counts stays; so a chunk whose count does not move
- * is looked at, task by task, once in a gossip period (drop.c).  The other way round
- * there is no leniency: a task that is counted is quiet.  core_counts_hold() looks
- * whether that is so, for tests.
+ * A task is counted with the event that may have made it quiet (release_count), and no
+ * more before one that may end that (release_touch).  Not each way of becoming quiet is
+ * an event here, and a task that nobody counts stays; so a chunk whose count does not
+ * move is looked at, task by task, once in a gossip period (reclaim.c).  The other way
+ * round there is no leniency: a task that is counted is quiet.  core_counts_hold()
+ * looks whether that is so, for tests.
  *
  * Where a chunk's tasks have inputs or consumers outside of it is known from when they
  * were put on the roll, too: the others need not be unlinked when all of it goes
@@ -51,7 +52,7 @@ HOT static bool is_released_but_for_askers(const struct core *core,
     bool busy = task->needs_done + task->needs_data > 0 || task->users > 0 ||
                 task->pending || task->owed || task->frozen || task->on_push_list ||
                 (task->pulled && task->have != CORE_HAVE_DATA) ||
-                (task->seldom != NULL && !rankset_empty(&task->seldom->seekers));
+                (task->task_ext != NULL && !rankset_empty(&task->task_ext->seekers));
     return task->let_go && !busy && is_seen_to(core, task);
 }
 
@@ -71,9 +72,9 @@ static bool consumers_are_known(const struct core *core, const struct task *task
     return true;
 }
 
-bool drop_is_released(const struct core *core, const struct task *task)
+bool release_is_released(const struct core *core, const struct task *task)
 {
-    return is_released_but_for_askers(core, task) && !docket_is_open(core, task) &&
+    return is_released_but_for_askers(core, task) && !requests_is_open(core, task) &&
            consumers_are_known(core, task);
 }
 
@@ -81,14 +82,14 @@ bool drop_is_released(const struct core *core, const struct task *task)
 static bool is_quiet(const struct core *core, const struct task *task)
 {
     return is_released_but_for_askers(core, task) &&
-           (task->docket == NULL ||
-            (!task->docket->balloting && !task->docket->undecided));
+           (task->requests == NULL ||
+            (!task->requests->balloting && !task->requests->undecided));
 }
 
 /* --- Counting -------------------------------------------------------------------- */
 
 /* One is asked for after another of the same chunk. */
-HOT struct chunk_facts *drop_facts_at(struct core *core, roll_place place)
+HOT struct chunk_facts *release_facts_at(struct core *core, roll_place place)
 {
     struct lane *lane = &core->lanes[place_lane(place)];
     uint64_t position = place_position(place);
@@ -106,10 +107,10 @@ HOT struct chunk_facts *drop_facts_at(struct core *core, roll_place place)
 
 static struct chunk_facts *facts_of(struct core *core, const struct task *task)
 {
-    return drop_facts_at(core, place_of(task->lane, task->lane_position));
+    return release_facts_at(core, place_of(task->lane, task->lane_position));
 }
 
-HOT void drop_count_one(struct core *core, struct task *task)
+HOT void release_count_one(struct core *core, struct task *task)
 {
     if (task->position == 0 || task->counted || !is_quiet(core, task)) {
         return;
@@ -121,7 +122,7 @@ HOT void drop_count_one(struct core *core, struct task *task)
     facts->heard += task->heard;
 }
 
-void drop_take_back(struct core *core, struct task *task)
+void release_take_back(struct core *core, struct task *task)
 {
     struct chunk_facts *facts = facts_of(core, task);
     task->counted = false;
@@ -130,7 +131,7 @@ void drop_take_back(struct core *core, struct task *task)
     facts->heard -= task->heard;
 }
 
-void drop_forget_counts(struct core *core)
+void release_forget_counts(struct core *core)
 {
     for (size_t i = 0; i < core->slot_count; i++) {
         if (core->slots[i] != NULL) {
@@ -155,7 +156,7 @@ void drop_forget_counts(struct core *core)
 /* `taker`: its place in the same lane, behind the chunk; 0: it has none. */
 static void note_fed(struct core *core, roll_place from, uint64_t taker)
 {
-    struct chunk_facts *facts = drop_facts_at(core, from);
+    struct chunk_facts *facts = release_facts_at(core, from);
     if (facts->feeds_first == 0 || facts->feeds_first > place_position(from)) {
         facts->feeds_first = place_position(from);
     }
@@ -180,7 +181,7 @@ static void note_taken(struct core *core, roll_place place, roll_place from)
     }
 }
 
-HOT void drop_note_stub(struct core *core, const struct stub *stub)
+HOT void release_note_stub(struct core *core, const struct stub *stub)
 {
     for (uint32_t i = 0; i < stub->input_count && !MUTANT(STUBFED); i++) {
         note_taken(core, stub->place, stub->inputs[i]);
@@ -192,7 +193,7 @@ static roll_place place_of_task(const struct task *task)
     return place_of(task->lane, task->lane_position);
 }
 
-HOT void drop_note_place(struct core *core, const struct task *task)
+HOT void release_note_place(struct core *core, const struct task *task)
 {
     struct lane *lane = &core->lanes[task->lane];
     if (task->consumers != NULL) { /* they came before it */
@@ -215,7 +216,7 @@ HOT void drop_note_place(struct core *core, const struct task *task)
     }
 }
 
-void drop_note_none(struct core *core, const struct task *task)
+void release_note_none(struct core *core, const struct task *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
         const struct task *from = task_inputs(task)[i].from;
@@ -252,8 +253,8 @@ static void add_edges(const struct task *task, uint64_t first, uint64_t last,
     }
 }
 
-struct chunk_facts drop_facts_of(struct core *core, uint32_t number, uint64_t first,
-                                 uint32_t count)
+struct chunk_facts release_facts_of(struct core *core, uint32_t number, uint64_t first,
+                                    uint32_t count)
 {
     struct chunk_facts facts = {0};
     stub_expand_all(core);
@@ -279,8 +280,8 @@ static bool agree_upto(const struct core *core, const struct lane *lane, uint64_
     return last < lane->open_first;
 }
 
-bool drop_is_all_quiet(const struct core *core, uint32_t number,
-                       const struct chunk *chunk)
+bool release_is_all_quiet(const struct core *core, uint32_t number,
+                          const struct chunk *chunk)
 {
     const struct chunk_facts *facts = &chunk->facts;
     return chunk->live == chunk->count && facts->quiet == chunk->count &&
@@ -289,8 +290,8 @@ bool drop_is_all_quiet(const struct core *core, uint32_t number,
             agree_upto(core, &core->lanes[number], facts->feeds_last));
 }
 
-bool drop_takers_are_held(const struct core *core, uint32_t number,
-                          const struct chunk *chunk)
+bool release_takers_are_held(const struct core *core, uint32_t number,
+                             const struct chunk *chunk)
 {
     const struct chunk_facts *facts = &chunk->facts;
     const struct lane *lane = &core->lanes[number];
@@ -303,8 +304,8 @@ bool drop_takers_are_held(const struct core *core, uint32_t number,
     return held;
 }
 
-enum feeds drop_feeds_offered(const struct core *core, uint32_t number,
-                              const struct chunk *chunk)
+enum feeds release_feeds_offered(const struct core *core, uint32_t number,
+                                 const struct chunk *chunk)
 {
     const struct chunk_facts *facts = &chunk->facts;
     const struct lane *lane = &core->lanes[number];

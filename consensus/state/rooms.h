@@ -1,6 +1,6 @@
 /* rooms.h - what the rooms of a core offer each other, file by file.
  *
- * Included by internal.h, behind the state that all of them share.
+ * Included by core_state.h, behind the state that all of them share.
  */
 #ifndef CONSENSUS_STATE_ROOMS_H
 #define CONSENSUS_STATE_ROOMS_H
@@ -75,33 +75,36 @@ void announced_forget(struct peer *peer, uint32_t i); /* another stands there th
 void announced_close(struct peer *peer, uint32_t i);
 void announced_open(struct peer *peer); /* all are, once again */
 
-/* --- spread.c ------------------------------------------------------------------ */
+/* --- disseminate.c ------------------------------------------------------------------
+ */
 
-bool spread_is_on(const struct core *core); /* there are more than direct_max members */
-void spread_enter(struct core *core);       /* a view: takes this rank's place in it */
-void spread_learn(struct core *core, struct lane *lane, struct chunk *chunk,
-                  uint32_t from, uint32_t before);
-void spread_learn_part(struct core *core, struct lane *lane, uint32_t from,
-                       const struct announced *what);
+bool disseminate_is_on(
+    const struct core *core);              /* there are more than direct_max members */
+void disseminate_enter(struct core *core); /* a view: takes this rank's place in it */
+void disseminate_learn(struct core *core, struct lane *lane, struct chunk *chunk,
+                       uint32_t from, uint32_t before);
+void disseminate_learn_part(struct core *core, struct lane *lane, uint32_t from,
+                            const struct announced *what);
 /* Tells what there is of the last chunk. */
-void spread_tell_part(struct core *core, struct lane *lane);
-void spread_news(struct core *core);
-void spread_turn(struct core *core);
-uint64_t spread_deadline(const struct core *core);
-bool spread_is_done(const struct core *core);
+void disseminate_tell_part(struct core *core, struct lane *lane);
+void disseminate_news(struct core *core);
+void disseminate_turn(struct core *core);
+uint64_t disseminate_deadline(const struct core *core);
+bool disseminate_is_done(const struct core *core);
 /* Some part says that the rank's lane equals ours at this position. */
-bool spread_knows(const struct lane *lane, uint64_t position, uint32_t rank);
-void spread_forget(struct lane *lane);
+bool disseminate_knows(const struct lane *lane, uint64_t position, uint32_t rank);
+void disseminate_forget(struct lane *lane);
 
-/* --- census.c ------------------------------------------------------------------ */
+/* --- close_reduce.c ------------------------------------------------------------------
+ */
 
-bool census_is_on(const struct core *core);
-void census_turn(struct core *core); /* this rank has closed */
-void census_on_census(struct core *core, uint32_t from,
-                      const struct message_census *census);
-void census_reset(struct core *core); /* another view, another tree */
+bool close_reduce_is_on(const struct core *core);
+void close_reduce_turn(struct core *core); /* this rank has closed */
+void close_reduce_on_census(struct core *core, uint32_t from,
+                            const struct message_census *census);
+void close_reduce_reset(struct core *core); /* another view, another tree */
 
-/* --- core.c -------------------------------------------------------------------- */
+/* --- step.c -------------------------------------------------------------------- */
 
 bool core_make_room(struct core *core, uint32_t size); /* for ranks 0..size-1 */
 void core_name_view(struct core *core);                /* its id, from its members */
@@ -116,35 +119,37 @@ bool committee_of(const struct core *core, const struct rankset *members,
 bool committee_take(struct core *core); /* that of the present view */
 bool committee_serves(const struct core *core);
 
-/* --- tally.c ---------------------------------------------------------------------- */
+/* --- view_barrier.c
+ * ---------------------------------------------------------------------- */
 
 /* On entering a large view: spreads it below this rank's place in the tree. */
-void tally_enter(struct core *core);
+void barrier_enter(struct core *core);
 /* This rank's reports are under way to so many chairs; then, that one came. */
-void tally_reports_sent(struct core *core, uint32_t chairs);
-void tally_take_report(struct core *core, uint32_t from);
-void tally_settled(struct core *core);
-void tally_on_tally(struct core *core, uint32_t from,
-                    const struct message_tally *tally);
+void barrier_reports_sent(struct core *core, uint32_t chairs);
+void barrier_take_report(struct core *core, uint32_t from);
+void barrier_settled(struct core *core);
+void barrier_on_tally(struct core *core, uint32_t from,
+                      const struct message_tally *tally);
 
-/* --- detect.c ------------------------------------------------------------------ */
+/* --- failure_detector.c
+ * ------------------------------------------------------------------ */
 
-bool detect_is_on(const struct core *core);
-bool detect_watches(const struct core *core); /* this rank listens to all members */
-bool detect_lease(const struct core *core);   /* this rank holds one now (V2) */
-uint64_t detect_may_remove_ns(const struct core *core, uint32_t rank, bool adopted);
+bool detector_is_on(const struct core *core);
+bool detector_watches(const struct core *core); /* this rank listens to all members */
+bool detector_lease(const struct core *core);   /* this rank holds one now (V2) */
+uint64_t detector_may_remove_ns(const struct core *core, uint32_t rank, bool adopted);
 bool view_withholds(const struct core *core, uint32_t rank);
-void detect_on_heartbeat(struct core *core, uint32_t from,
-                         const struct message_heartbeat *heartbeat);
-void detect_on_grant(struct core *core, uint32_t from,
-                     const struct message_grant *grant);
+void detector_on_heartbeat(struct core *core, uint32_t from,
+                           const struct message_heartbeat *heartbeat);
+void detector_on_grant(struct core *core, uint32_t from,
+                       const struct message_grant *grant);
 /* Takes certificates over.  False without memory. */
-bool detect_certify(struct core *core, const struct rankset *dead);
-void detect_vouch(struct core *core, uint32_t rank);
+bool detector_certify(struct core *core, const struct rankset *dead);
+void detector_vouch(struct core *core, uint32_t rank);
 /* Whether the end of its process certifies that it never voted this rank out. */
-bool detect_certifies(const struct core *core, uint32_t rank);
-void detect_turn(struct core *core);
-uint64_t detect_deadline(const struct core *core);
+bool detector_certifies(const struct core *core, uint32_t rank);
+void detector_turn(struct core *core);
+uint64_t detector_deadline(const struct core *core);
 
 /* --- timers.c ------------------------------------------------------------------ */
 
@@ -160,7 +165,7 @@ void timers_heartbeat(struct core *core, struct peer *peer); /* has come from it
 void timers_own_heartbeat(struct core *core);                /* goes out now */
 uint64_t timers_next_heartbeat_ns(struct core *core); /* and the next so much later */
 
-/* --- view_value.c, view.c, view_learn.c
+/* --- view_data.c, view_paxos.c, view_sync.c
  * -------------------------------------------------------------------- */
 
 void view_release(struct view *view);
@@ -217,26 +222,27 @@ bool leave_is_deserted(const struct core *core);
 void leave_if_deserted(struct core *core);
 void leave_done(struct core *core);
 
-/* --- epoch.c, recovery.c, silence.c
+/* --- view_change.c, recovery.c, presume.c
  * --------------------------------------------------------- */
 
-bool epoch_moved(const struct core *core, const struct task *task);
-bool epoch_take_newcomers(struct core *core, const struct view *view);
-void epoch_enter(struct core *core, const struct view *view);
+bool view_change_moved(const struct core *core, const struct task *task);
+bool view_change_take_newcomers(struct core *core, const struct view *view);
+void view_change_enter(struct core *core, const struct view *view);
 /* It stays after all: what was left out of the reports. */
-void epoch_report_chunk(struct core *core, const struct lane *lane,
-                        const struct chunk *chunk);
-void epoch_reports_ready(struct core *core); /* sends them, if nothing is leaving */
-void silence_note_losses(struct core *core, bool newcomer);
-uint32_t silence_judge(const struct core *core, const struct task *task);
-void silence_judge_once(const struct core *core, struct task *task);
-static inline void silence_judge_late(const struct core *core, struct task *task)
+void view_change_report_chunk(struct core *core, const struct lane *lane,
+                              const struct chunk *chunk);
+void view_change_reports_ready(
+    struct core *core); /* sends them, if nothing is leaving */
+void presume_note_losses(struct core *core, bool newcomer);
+uint32_t presume_judge(const struct core *core, const struct task *task);
+void presume_judge_once(const struct core *core, struct task *task);
+static inline void presume_judge_late(const struct core *core, struct task *task)
 {
     if (hash_has(&task->hash, MOOT_HASH_ONCE)) {
-        silence_judge_once(core, task); /* of others it has nothing to say */
+        presume_judge_once(core, task); /* of others it has nothing to say */
     }
 }
-void silence_release(struct core *core);
+void presume_release(struct core *core);
 void recovery_note(struct core *core, uint32_t from, const struct message_entry *entry);
 void recovery_on_report(struct core *core, uint32_t from,
                         const struct message_report *report);
@@ -248,7 +254,8 @@ bool recovery_all_settled(const struct core *core);
 void recovery_reaccepted(struct core *core); /* one more of core->reaccepting */
 void recovery_forget(struct core *core, struct task *task); /* its scope is over */
 
-/* --- table.c --------------------------------------------------------------------- */
+/* --- task_table.c
+ * --------------------------------------------------------------------- */
 
 struct task *table_find(const struct core *core, const moot_hash *hash);
 /* A record or a stub. */
@@ -308,10 +315,10 @@ static inline struct task *event_enter(struct core *core,
     return event->entry != NULL ? event->entry : table_enter(core, &event->hash);
 }
 /* What it has of these; of a task that has none, what each begins with. */
-extern const struct seldom seldom_at_first;
-static inline const struct seldom *seldom(const struct task *task)
+extern const struct task_ext task_ext_at_first;
+static inline const struct task_ext *task_ext(const struct task *task)
 {
-    return task->seldom != NULL ? task->seldom : &seldom_at_first;
+    return task->task_ext != NULL ? task->task_ext : &task_ext_at_first;
 }
 
 /* Its inputs, input_count of them. */
@@ -321,11 +328,11 @@ static inline struct edge *task_inputs(const struct task *task)
     return task->inputs_at != 0
                ? (struct edge *)(void *)(record +
                                          (size_t)task->inputs_at * RECORD_PIECE_BYTES)
-               : seldom(task)->inputs;
+               : task_ext(task)->inputs;
 }
 /* To be written; made if there is none.  Without memory the core is broken, and this is
  * one that does not count. */
-struct seldom *seldom_of(struct core *core, struct task *task);
+struct task_ext *task_ext_get(struct core *core, struct task *task);
 /* What the host has of it: its pointer, or with a part of its own the record. */
 static inline void *task_user(const struct core *core, const struct task *task)
 {
@@ -392,7 +399,8 @@ void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
                     uint32_t count);
 void roll_release(struct core *core);
 
-/* --- chunks.c -------------------------------------------------------------------- */
+/* --- segments.c --------------------------------------------------------------------
+ */
 
 /* The one around a lane's position; NULL if that is in none yet, or gone. */
 struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position);
@@ -405,13 +413,14 @@ void roll_index_last(struct core *core, uint32_t lane); /* its last chunk is new
 void roll_index(struct core *core); /* chunks have come in between others */
 void roll_compact(struct core *core, struct lane *lane); /* takes out dead ones */
 
-/* --- state.c --------------------------------------------------------------------- */
+/* --- announce.c ---------------------------------------------------------------------
+ */
 
 /* Announces partial chunks and this rank's state if they are due. */
-void state_announce(struct core *core);
-uint64_t state_deadline(const struct core *core);
-bool state_below_rests(const struct core *core); /* and so do all below it */
-void state_on_state(struct core *core, uint32_t from, const struct message *message);
+void announce_state(struct core *core);
+uint64_t announce_deadline(const struct core *core);
+bool announce_below_rests(const struct core *core); /* and so do all below it */
+void announce_on_state(struct core *core, uint32_t from, const struct message *message);
 
 /* --- register.c ------------------------------------------------------------------ */
 
@@ -455,70 +464,73 @@ void demand_pass_on(struct core *core, struct task *task, uint64_t need, bool re
 /* This rank owns it now, and waits for these. */
 void demand_inputs(struct core *core, struct task *task);
 
-/* --- asker.c --------------------------------------------------------------------- */
+/* --- ask.c --------------------------------------------------------------------- */
 
 /* Of motions, and of yields because all is quiet, a turn says so many: they are on
  * their way, and are answered, while the next says more. */
 enum { SAYS_PER_TURN = 128 };
 
-int asker_need(struct core *core, const struct core_event *event);
-int asker_unneed(struct core *core, const struct core_event *event);
-/* Counts an open need; demand_pass_on and asker_consider then act on it. */
-void asker_add_need(struct core *core, struct task *task, enum want want);
-void asker_drop_need(struct core *core, struct task *task, enum want want);
+int ask_need(struct core *core, const struct core_event *event);
+int ask_unneed(struct core *core, const struct core_event *event);
+/* Counts an open need; demand_pass_on and ask_consider then act on it. */
+void ask_add_need(struct core *core, struct task *task, enum want want);
+void ask_drop_need(struct core *core, struct task *task, enum want want);
 /* Asks if something is wanted that is not there: at once, later, or not again. */
-void asker_consider(struct core *core, struct task *task);
+void ask_consider(struct core *core, struct task *task);
 /* Something that is not there is needed here. */
-bool asker_wants(const struct task *task);
-void asker_send_motion(struct core *core, struct task *task, uint32_t to);
-void asker_answer_seek(struct core *core, struct task *task, uint32_t seeker);
-bool asker_never_will_hold(const struct core *core, const struct task *task);
-void asker_on_seek(struct core *core, uint32_t from, struct task *task);
-void asker_on_refer(struct core *core, struct task *task,
-                    const struct message_refer *refer);
-void asker_answer_seeks(struct core *core, struct task *task);
-void asker_answer_all_seeks(struct core *core); /* on CLOSED */
-void asker_sweep(struct core *core);            /* T1a */
+bool ask_wants(const struct task *task);
+void ask_send_motion(struct core *core, struct task *task, uint32_t to);
+void ask_answer_seek(struct core *core, struct task *task, uint32_t seeker);
+bool ask_never_will_hold(const struct core *core, const struct task *task);
+void ask_on_seek(struct core *core, uint32_t from, struct task *task);
+void ask_on_refer(struct core *core, struct task *task,
+                  const struct message_refer *refer);
+void ask_answer_seeks(struct core *core, struct task *task);
+void ask_answer_all_seeks(struct core *core); /* on CLOSED */
+void ask_sweep(struct core *core);            /* T1a */
 /* Closed, has said so, and has told every closed peer what that does not hold. */
-bool asker_swept(const struct core *core);
+bool ask_swept(const struct core *core);
 /* The census says that the chair lacks it: tells it, unless it has been told. */
-void asker_tell(struct core *core, struct task *task);
+void ask_tell(struct core *core, struct task *task);
 
-/* --- pending.c ------------------------------------------------------------------- */
+/* --- ask_queue.c -------------------------------------------------------------------
+ */
 
 /* A motion for it, once no push can be expected any more; again if its needs grew. */
-void pending_add(struct core *core, struct task *task);
-void pending_owe(struct core *core, struct task *task); /* T1: at the next turn */
-void pending_forget(struct task *task);
-bool pending_none(const struct core *core); /* no motion is held back */
-void pending_idle(struct core *core);       /* this rank has just come to be idle */
-void pending_look_again(struct core *core); /* a delay may have become shorter */
-void pending_flush(struct core *core);
-uint64_t pending_deadline(const struct core *core);
+void ask_queue_add(struct core *core, struct task *task);
+void ask_queue_owe(struct core *core, struct task *task); /* T1: at the next turn */
+void ask_queue_forget(struct task *task);
+bool ask_queue_none(const struct core *core); /* no motion is held back */
+void ask_queue_idle(struct core *core);       /* this rank has just come to be idle */
+void ask_queue_look_again(struct core *core); /* a delay may have become shorter */
+void ask_queue_flush(struct core *core);
+uint64_t ask_queue_deadline(const struct core *core);
 
-/* --- docket.c -------------------------------------------------------------------- */
+/* --- requests.c --------------------------------------------------------------------
+ */
 
-struct docket *docket_of(struct core *core, struct task *task);
-struct asker *docket_asker(struct core *core, struct docket *docket, uint32_t rank);
-bool docket_is_wanted(const struct docket *docket); /* not only told of */
+struct requests *requests_of(struct core *core, struct task *task);
+struct asker *requests_asker(struct core *core, struct requests *requests,
+                             uint32_t rank);
+bool requests_is_wanted(const struct requests *requests); /* not only told of */
 /* Its chair has yet to decide it. */
-bool docket_is_open(const struct core *core, const struct task *task);
-void docket_release(struct core *core, struct docket *docket); /* accepts NULL */
+bool requests_is_open(const struct core *core, const struct task *task);
+void requests_release(struct core *core, struct requests *requests); /* accepts NULL */
 /* The list of asked tasks without an owner: core->undecided. */
 void undecided_add(struct core *core, struct task *task); /* or its bound is another */
 void undecided_remove(struct core *core, struct task *task);
 /* The demand bound: the shortest roll among those who wait (T3, `need`). */
-uint64_t docket_bound(const struct docket *docket);
+uint64_t requests_bound(const struct requests *requests);
 /* Those whose bound a roll of this length has passed, and until they are added again
  * they do not come again.  Lives until the next step. */
 struct task **undecided_passed(struct core *core, uint64_t len, uint32_t *count);
 bool undecided_hold(const struct core *core); /* for tests: so it is */
 
-/* --- serve.c --------------------------------------------------------------------- */
+/* --- notify.c --------------------------------------------------------------------- */
 
 /* Tells the owner of new askers; and, if `fresh`, that it is the owner. */
-void serve_askers(struct core *core, struct task *task, bool fresh);
-void serve_decide_again(struct core *core, struct task *task); /* in a new view */
+void notify_askers(struct core *core, struct task *task, bool fresh);
+void notify_decide_again(struct core *core, struct task *task); /* in a new view */
 
 /* --- cancel.c -------------------------------------------------------------------- */
 
@@ -562,7 +574,7 @@ uint64_t chair_deadline(const struct core *core);
 void chair_retest_due(struct core *core); /* whose vote timeout has passed */
 void chair_yield_all(struct core *core);  /* all is quiet: with the turns that follow */
 void chair_yield_some(struct core *core); /* a turn's share of that */
-/* --- scope.c, scope_rest.c, scope_count.c, forget.c
+/* --- scope.c, scope_local.c, scope_global.c, forget.c
  * -------------------------------------------------------------
  */
 
@@ -651,31 +663,35 @@ bool forget_task(struct core *core, struct task *task, bool alike);
 /* All tasks of a chunk that every member has. */
 void forget_chunk(struct core *core, uint32_t lane, struct chunk *chunk);
 
-/* --- ballot.c -------------------------------------------------------------------- */
+/* --- once.c -------------------------------------------------------------------- */
 
 /* Adds the voters that have not accepted yet. */
-void ballot_awaited(const struct core *core, const struct task *task,
-                    struct rankset *out);
-void ballot_open(struct core *core, struct task *task, uint32_t winner,
-                 enum evidence evidence);
+void once_awaited(const struct core *core, const struct task *task,
+                  struct rankset *out);
+void once_propose(struct core *core, struct task *task, uint32_t winner,
+                  enum evidence evidence);
 /* A record of an older view, to the voters of this one (*Entering*). */
-void ballot_reaccept(struct core *core, struct task *task);
-void ballot_on_accept(struct core *core, uint32_t from, struct task *task,
-                      const struct message_accept *accept);
-void ballot_on_ack(struct core *core, uint32_t from, struct task *task);
+void once_reaccept(struct core *core, struct task *task);
+void once_on_accept(struct core *core, uint32_t from, struct task *task,
+                    const struct message_accept *accept);
+void once_on_ack(struct core *core, uint32_t from, struct task *task);
 
-/* --- quiet.c ------------------------------------------------------------------- */
+/* --- termination.c -------------------------------------------------------------------
+ */
 
-bool quiet_resting(const struct core *core);
-void quiet_turn(struct core *core); /* polls if it is this rank's turn to */
-uint64_t quiet_deadline(const struct core *core);
-void quiet_look_again(struct core *core); /* something changed: poll soon */
-void quiet_on_poll(struct core *core, uint32_t from, const struct message_poll *poll);
-void quiet_on_pollr(struct core *core, uint32_t from, const struct message *message);
-void quiet_on_resolve(struct core *core, const moot_hash *hash, enum resolve_what what);
-void quiet_on_chase(struct core *core, struct task *task,
-                    const struct message_chase *chase);
-void quiet_on_adjourn(struct core *core, const struct message_adjourn *adjourn);
+bool termination_resting(const struct core *core);
+void termination_turn(struct core *core); /* polls if it is this rank's turn to */
+uint64_t termination_deadline(const struct core *core);
+void termination_look_again(struct core *core); /* something changed: poll soon */
+void termination_on_poll(struct core *core, uint32_t from,
+                         const struct message_poll *poll);
+void termination_on_pollr(struct core *core, uint32_t from,
+                          const struct message *message);
+void termination_on_resolve(struct core *core, const moot_hash *hash,
+                            enum resolve_what what);
+void termination_on_chase(struct core *core, struct task *task,
+                          const struct message_chase *chase);
+void termination_on_adjourn(struct core *core, const struct message_adjourn *adjourn);
 
 /* --- strict.c ------------------------------------------------------------------ */
 

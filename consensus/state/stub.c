@@ -15,8 +15,8 @@
  *             place: a message about it, a wait, a task of this rank's that takes its
  *             result.  All are before a view is entered, and where the consumers of a
  *             task matter beyond those that are on its list
- *   dropped   with its chunk (drop.c): what that takes is counted as for records
- *             (drop_count.c), when it is made and when the program lets it go
+ *   dropped   with its chunk (reclaim.c): what that takes is counted as for records
+ *             (release_count.c), when it is made and when the program lets it go
  *
  * So nothing outside of this file, the table, the pages of the roll and the dropping of
  * chunks has to know of them.  Whether a task is a stub or a record changes nothing of
@@ -71,7 +71,7 @@ static bool is_calm(const struct core *core)
     const struct drop *drop = &core->drop;
     return core->settled && !core->fenced && !core->broken && !core->closed &&
            !core->adjourned && !core->leave.going && !core->large &&
-           !spread_is_on(core) && core->options.mode != CORE_STRICT &&
+           !disseminate_is_on(core) && core->options.mode != CORE_STRICT &&
            drop->press == 0 && drop->cuts == 0 &&
            core->stats.registered >= core->records_until;
 }
@@ -351,9 +351,9 @@ HOT void stub_let_go(struct core *core, struct stub *stub)
     core->stats.let_go++;
     if (core->drop.counts && stub->position != 0) { /* 0: there was no memory */
         stub->state |= STUB_COUNTED;
-        drop_facts_at(core, stub->place)->quiet++;
+        release_facts_at(core, stub->place)->quiet++;
     }
-    drop_news(core);
+    reclaim_news(core);
 }
 
 HOT void stub_forget(struct core *core, struct stub *stub)

@@ -48,7 +48,7 @@ struct stub {
     roll_place inputs[];
 };
 
-/* Those of table.c's slots, and of a roll's pages, that are no records. */
+/* Those of task_table.c's slots, and of a roll's pages, that are no records. */
 static inline bool is_stub(const void *known)
 {
     return known != NULL && ((const struct stub *)known)->pieces == 0;

@@ -143,33 +143,33 @@ void table_replace(struct core *core, struct task *task)
 
 /* --- What few tasks have --------------------------------------------------------- */
 
-const struct seldom seldom_at_first = {
+const struct task_ext task_ext_at_first = {
     .accepted = NOBODY, .heir = NOBODY, .canceller = NOBODY};
 
-static void seldom_release(struct seldom *seldom)
+static void seldom_release(struct task_ext *task_ext)
 {
-    rankset_release(&seldom->holders);
-    rankset_release(&seldom->seekers);
-    rankset_release(&seldom->pushed);
-    if (seldom->recovery != NULL) {
-        rankset_release(&seldom->recovery->at);
-        free(seldom->recovery);
+    rankset_release(&task_ext->holders);
+    rankset_release(&task_ext->seekers);
+    rankset_release(&task_ext->pushed);
+    if (task_ext->recovery != NULL) {
+        rankset_release(&task_ext->recovery->at);
+        free(task_ext->recovery);
     }
 }
 
-struct seldom *seldom_of(struct core *core, struct task *task)
+struct task_ext *task_ext_get(struct core *core, struct task *task)
 {
-    if (task->seldom != NULL) {
-        return task->seldom;
+    if (task->task_ext != NULL) {
+        return task->task_ext;
     }
-    task->seldom = memory_take(core, sizeof(*task->seldom));
-    if (task->seldom == NULL) {
+    task->task_ext = memory_take(core, sizeof(*task->task_ext));
+    if (task->task_ext == NULL) {
         seldom_release(&core->none);
-        core->none = seldom_at_first;
+        core->none = task_ext_at_first;
         return &core->none;
     }
-    *task->seldom = seldom_at_first;
-    return task->seldom;
+    *task->task_ext = task_ext_at_first;
+    return task->task_ext;
 }
 
 /* --- Candidates ------------------------------------------------------------------ */
@@ -282,9 +282,9 @@ static size_t apart_bytes(size_t count)
 COLD static struct edge *inputs_apart(struct core *core, struct task *task,
                                       size_t count)
 {
-    struct seldom *rest = seldom_of(core, task);
+    struct task_ext *rest = task_ext_get(core, task);
     struct task **memory =
-        rest == task->seldom ? memory_take_raw(core, apart_bytes(count)) : NULL;
+        rest == task->task_ext ? memory_take_raw(core, apart_bytes(count)) : NULL;
     if (memory == NULL) {
         return NULL;
     }
@@ -297,7 +297,7 @@ COLD static struct edge *inputs_apart(struct core *core, struct task *task,
 static void inputs_give(struct core *core, struct task *task)
 {
     if (task->inputs_at == 0) {
-        memory_give(core, (char *)task->seldom->inputs - RECORD_PIECE_BYTES,
+        memory_give(core, (char *)task->task_ext->inputs - RECORD_PIECE_BYTES,
                     apart_bytes(task->input_count));
     }
 }
@@ -350,8 +350,8 @@ HOT struct task *table_enter_for(struct core *core, const moot_hash *hash,
     task->hash = *hash;
     place(core, task, candidates);
     task->frozen = !core->settled && (task->chair == core->rank || task->finder) &&
-                   epoch_moved(core, task);
-    silence_judge_late(core, task);
+                   view_change_moved(core, task);
+    presume_judge_late(core, task);
     slot_fill(core, slot, tag_of(hash), task);
     core->stats.tasks++;
     if (scope != NULL) {
@@ -378,13 +378,13 @@ bool task_learn_candidates(struct core *core, struct task *task,
         return false;
     }
     uint32_t finder = task->chair;
-    drop_touch(core, task);
+    release_touch(core, task);
     task->candidates = copy;
     task->chair = chair_or_keeper(&core->members, &task->hash, copy);
     task->finder = false;
     task->frozen = !core->settled && task->chair == core->rank &&
-                   (task->frozen || epoch_moved(core, task));
-    silence_judge_late(core, task);
+                   (task->frozen || view_change_moved(core, task));
+    presume_judge_late(core, task);
     /* Else the chair knows nothing. */
     task->asked = task->asked && task->chair == finder;
     task->cancel_told = task->cancel_told && task->chair == finder;
@@ -398,10 +398,10 @@ void table_give(struct core *core, struct task *task)
 
 HOT static void task_release(struct core *core, struct task *task)
 {
-    docket_release(core, task->docket);
+    requests_release(core, task->requests);
     candidates_give(core, task->candidates);
-    if (task->seldom != NULL) {
-        seldom_release(task->seldom);
+    if (task->task_ext != NULL) {
+        seldom_release(task->task_ext);
     }
 }
 
@@ -427,7 +427,7 @@ void table_forget(struct core *core, struct task *task)
     core->stats.tasks--;
     task_release(core, task);
     inputs_give(core, task);
-    memory_give(core, task->seldom, sizeof(*task->seldom));
+    memory_give(core, task->task_ext, sizeof(*task->task_ext));
     if (core->options.entry_bytes == 0) {
         table_give(core, task);
     }

@@ -145,7 +145,7 @@ void timers_state(struct core *core, struct peer *peer)
 {
     peer->state_stirs = stirs(core);
     if (peer->state.passive) {
-        pending_look_again(core);
+        ask_queue_look_again(core);
     }
 }
 
@@ -296,9 +296,9 @@ bool core_timers_look(const struct core *core, uint32_t rank, struct core_timers
     *out = (struct core_timers){
         .ask_delay_ns = timers_ask_delay_ns(core, rank),
         .vote_timeout_ns = core->vote_timeout_ns,
-        .heartbeat_ns = detect_is_on(core) ? core->options.heartbeat_ns : CORE_NEVER,
-        .lease_ns = detect_is_on(core) ? core->options.lease_ns : CORE_NEVER,
-        .suspect_ns = detect_is_on(core) ? timers_suspect_ns(core, rank) : CORE_NEVER,
+        .heartbeat_ns = detector_is_on(core) ? core->options.heartbeat_ns : CORE_NEVER,
+        .lease_ns = detector_is_on(core) ? core->options.lease_ns : CORE_NEVER,
+        .suspect_ns = detector_is_on(core) ? timers_suspect_ns(core, rank) : CORE_NEVER,
         .round_trip_ns = peer->round_trip.mean_ns,
         .round_trip_deviation_ns = peer->round_trip.deviation_ns,
         .round_trips = peer->round_trip.count,

@@ -51,10 +51,11 @@ int core_refusal(const struct core *core, const moot_hash *hash,
     if (!forget_ever_has(core)) {
         return MOOT_OK;
     }
-    bool forgotten = scope_is_dropped(core, hash), lost = drop_once_is_gone(core, hash);
+    bool forgotten = scope_is_dropped(core, hash),
+         lost = reclaim_once_is_gone(core, hash);
     for (size_t i = 0; i < input_count && !forgotten && !lost; i++) {
         forgotten = scope_is_dropped(core, &inputs[i]);
-        lost = drop_once_is_gone(core, &inputs[i]);
+        lost = reclaim_once_is_gone(core, &inputs[i]);
     }
     return forgotten ? MOOT_ERR_SCOPE_CLOSED : lost ? MOOT_ERR_RESULT_LOST : MOOT_OK;
 }
@@ -71,8 +72,8 @@ bool core_any_leaving(const struct core *core) { return core->drop.leaving > 0; 
 bool core_entry_is_leaving(const struct core *core, const void *entry)
 {
     return is_stub(entry)
-               ? drop_place_is_leaving(core, ((const struct stub *)entry)->place)
-               : drop_is_leaving(core, entry);
+               ? reclaim_place_is_leaving(core, ((const struct stub *)entry)->place)
+               : reclaim_is_leaving(core, entry);
 }
 
 void *core_entry_user(const struct core *core, const void *entry)
@@ -152,8 +153,9 @@ static void look_at_others(const struct core *core, const struct task *task,
             (void)rankset_add(&out->holders, rank);
         }
     }
-    for (uint32_t i = 0; task->docket != NULL && i < task->docket->asker_count; i++) {
-        (void)rankset_add(&out->asked_by, task->docket->askers[i].rank);
+    for (uint32_t i = 0; task->requests != NULL && i < task->requests->asker_count;
+         i++) {
+        (void)rankset_add(&out->asked_by, task->requests->askers[i].rank);
     }
 }
 
@@ -172,7 +174,7 @@ bool core_task_look(const struct core *core, const moot_hash *hash,
         .position = task->position,
         .chair = task->finder ? NOBODY : task->chair,
         .owner = task->owner != NOBODY ? task->owner : task->rec,
-        .canceller = seldom(task)->canceller,
+        .canceller = task_ext(task)->canceller,
         .evidence = (enum evidence)task->evidence,
         .own = (enum core_own)task->own,
         .have = (enum core_have)task->have,
@@ -213,13 +215,14 @@ const char *core_lack_name(enum core_lack lack)
 
 void core_self_look(const struct core *core, struct core_self_view *out)
 {
-    *out = (struct core_self_view){.len = core->roll_len,
-                                   .blocked = core->blocked,
-                                   .closed = core->closed,
-                                   .lease = !detect_is_on(core) || detect_lease(core),
-                                   .no_quorum = core->no_quorum,
-                                   .members = &core->members,
-                                   .suspects = &core->suspects};
+    *out =
+        (struct core_self_view){.len = core->roll_len,
+                                .blocked = core->blocked,
+                                .closed = core->closed,
+                                .lease = !detector_is_on(core) || detector_lease(core),
+                                .no_quorum = core->no_quorum,
+                                .members = &core->members,
+                                .suspects = &core->suspects};
 }
 
 void core_each_open(const struct core *core,
@@ -231,8 +234,8 @@ void core_each_open(const struct core *core,
             return;
         }
     }
-    task = core->undecided_docket.undecided_next;
-    for (; task != &core->undecided; task = task->docket->undecided_next) {
+    task = core->undecided_requests.undecided_next;
+    for (; task != &core->undecided; task = task->requests->undecided_next) {
         if (!see(context, &task->hash)) {
             return;
         }
@@ -242,8 +245,8 @@ void core_each_open(const struct core *core,
 uint64_t core_undecided(const struct core *core)
 {
     uint64_t count = 0;
-    const struct task *task = core->undecided_docket.undecided_next;
-    for (; task != &core->undecided; task = task->docket->undecided_next) {
+    const struct task *task = core->undecided_requests.undecided_next;
+    for (; task != &core->undecided; task = task->requests->undecided_next) {
         count++;
     }
     return count;

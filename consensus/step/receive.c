@@ -134,10 +134,10 @@ static void deliver_of_views(struct core *core, uint32_t from,
 {
     switch ((int)message->type) {
     case MESSAGE_HEARTBEAT:
-        detect_on_heartbeat(core, from, &message->u.heartbeat);
+        detector_on_heartbeat(core, from, &message->u.heartbeat);
         break;
     case MESSAGE_GRANT:
-        detect_on_grant(core, from, &message->u.grant);
+        detector_on_grant(core, from, &message->u.grant);
         break;
     case MESSAGE_PREPARE:
         view_on_prepare(core, from, &message->u.paxos);
@@ -169,7 +169,7 @@ static void deliver_of_views(struct core *core, uint32_t from,
         leave_on_handover(core, from, &message->u.report);
         break;
     case MESSAGE_TALLY:
-        tally_on_tally(core, from, &message->u.tally);
+        barrier_on_tally(core, from, &message->u.tally);
         break;
     default: /* KERNEL, FAMILY, INQUIRY and ACCOUNT are the host's; JOIN was taken
                 before Rule E */
@@ -192,22 +192,22 @@ static void deliver_of_ranks(struct core *core, uint32_t from,
         roll_on_hashes(core, from, &message->u.hashes);
         break;
     case MESSAGE_STATE:
-        state_on_state(core, from, message);
+        announce_on_state(core, from, message);
         break;
     case MESSAGE_POLL:
-        quiet_on_poll(core, from, &message->u.poll);
+        termination_on_poll(core, from, &message->u.poll);
         break;
     case MESSAGE_POLLR:
-        quiet_on_pollr(core, from, message);
+        termination_on_pollr(core, from, message);
         break;
     case MESSAGE_CENSUS:
-        census_on_census(core, from, &message->u.census);
+        close_reduce_on_census(core, from, &message->u.census);
         break;
     case MESSAGE_DIVERGED:
         strict_on_diverged(core, from, &message->u.diverged);
         break;
     case MESSAGE_ADJOURN:
-        quiet_on_adjourn(core, &message->u.adjourn);
+        termination_on_adjourn(core, &message->u.adjourn);
         break;
     case MESSAGE_RELEASED:
         scope_on_released(core, from, message);
@@ -235,25 +235,25 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
         on_pull(core, from, task);
         break;
     case MESSAGE_SEEK:
-        asker_on_seek(core, from, task);
+        ask_on_seek(core, from, task);
         break;
     case MESSAGE_REFER:
-        asker_on_refer(core, task, &message->u.refer);
+        ask_on_refer(core, task, &message->u.refer);
         break;
     case MESSAGE_ACCEPT:
-        ballot_on_accept(core, from, task, &message->u.accept);
+        once_on_accept(core, from, task, &message->u.accept);
         break;
     case MESSAGE_ACK:
-        ballot_on_ack(core, from, task);
+        once_on_ack(core, from, task);
         break;
     case MESSAGE_VERDICT:
         on_verdict(core, task, &message->u.verdict);
         break;
     case MESSAGE_RESOLVE:
-        quiet_on_resolve(core, &message->hash, message->u.resolve.what);
+        termination_on_resolve(core, &message->hash, message->u.resolve.what);
         break;
     case MESSAGE_CHASE:
-        quiet_on_chase(core, task, &message->u.chase);
+        termination_on_chase(core, task, &message->u.chase);
         break;
     case MESSAGE_CANCEL:
         cancel_on_cancel(core, from, task, &message->u.cancel);
@@ -267,7 +267,7 @@ HOT static void take(struct core *core, uint32_t from, const struct message *mes
 {
     if (core->drop.leaving > 0 && names_a_task(message->type) &&
         core_is_leaving(core, &message->hash)) {
-        keep(core, core->uids[from], message, drop_hold);
+        keep(core, core->uids[from], message, reclaim_hold);
         return;
     }
     core->stats.received[message->type]++;
@@ -284,8 +284,8 @@ HOT static void take(struct core *core, uint32_t from, const struct message *mes
             scope_late(core, from, message);
             return;
         }
-        if (drop_once_is_gone(core, &message->hash)) {
-            drop_late(core, from, message);
+        if (reclaim_once_is_gone(core, &message->hash)) {
+            reclaim_late(core, from, message);
             return;
         }
         task = table_enter(core, &message->hash);
@@ -373,7 +373,7 @@ int receive_event(struct core *core, const struct core_event *event)
 
 static bool is_gone(const struct core *core, const moot_hash *hash)
 {
-    return scope_is_dropped(core, hash) || drop_once_is_gone(core, hash) ||
+    return scope_is_dropped(core, hash) || reclaim_once_is_gone(core, hash) ||
            core_is_leaving(core, hash);
 }
 

@@ -96,7 +96,7 @@ static bool core_fill(struct core *core, const struct core_options *options)
     }
     core_name_view(core);
     if (core->epoch > 0) {
-        spread_enter(core);
+        disseminate_enter(core);
     }
     return lane_enter(core, 0) != NULL;
 }
@@ -108,9 +108,9 @@ static void core_make_lists(struct core *core)
     core->asking.at.next = core->asking.at.prev = &core->asking;
     core->unfinished.at.next = &core->unfinished;
     core->unfinished.at.prev = &core->unfinished;
-    core->undecided.docket = &core->undecided_docket;
-    core->undecided_docket.undecided_next = &core->undecided;
-    core->undecided_docket.undecided_prev = &core->undecided;
+    core->undecided.requests = &core->undecided_requests;
+    core->undecided_requests.undecided_next = &core->undecided;
+    core->undecided_requests.undecided_prev = &core->undecided;
     core->votes_tested = &core->undecided;
     core->held_last = &core->held_first;
     core->drop.held_last = &core->drop.held_first;
@@ -160,8 +160,8 @@ void core_free(struct core *core)
     scope_release_all(core);
     table_release(core);
     view_release_slot(core);
-    silence_release(core);
-    drop_release(core);
+    presume_release(core);
+    reclaim_release(core);
     free(core->mail.items);
     free(core->claims);
     free(core->bounds.items);
@@ -182,7 +182,7 @@ void core_free(struct core *core)
     rankset_release(&core->committee);
     peers_release(core);
     free(core->children);
-    census_reset(core);
+    close_reduce_reset(core);
     for (uint32_t i = 0; i < 4; i++) {
         rankset_release(&core->difference.side[i].ranks);
     }
@@ -222,7 +222,7 @@ COLD static int on_close(struct core *core, const struct core_event *event)
     }
     core->closed = true;
     core->exit_code = event->u.close.exit_code;
-    asker_answer_all_seeks(core);
+    ask_answer_all_seeks(core);
     scope_on_rank_close(core);
     return MOOT_OK;
 }
@@ -247,7 +247,7 @@ COLD static int on_decline(struct core *core, const struct core_event *event)
     }
     core->any_declined = true;
     task->declined = true; /* of an adopted task it says no more than it is worth */
-    asker_answer_seeks(core, task);
+    ask_answer_seeks(core, task);
     chair_retest(core, task);
     return MOOT_OK;
 }
@@ -267,18 +267,19 @@ COLD static int on_dead(struct core *core, const struct core_event *event)
     if (rank >= core->size || rank == core->rank) {
         return MOOT_ERR_INVALID;
     }
-    if (!core->large && !detect_certifies(core, rank)) {
+    if (!core->large && !detector_certifies(core, rank)) {
         return MOOT_ERR_STATE;
     }
     struct rankset dead = {0};
-    bool good = rankset_add(&dead, rank) && detect_certify(core, &dead);
+    bool good = rankset_add(&dead, rank) && detector_certify(core, &dead);
     rankset_release(&dead);
     return good ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
 COLD static int on_cancel(struct core *core, const struct core_event *event)
 {
-    if (scope_is_dropped(core, &event->hash) || drop_once_is_gone(core, &event->hash)) {
+    if (scope_is_dropped(core, &event->hash) ||
+        reclaim_once_is_gone(core, &event->hash)) {
         return MOOT_OK; /* it has ended */
     }
     struct task *task = event_enter(core, event);
@@ -299,9 +300,9 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
     case CORE_EV_PRUNED:
         return stub_register(core, event->u.pruned.stubs, event->u.pruned.count);
     case CORE_EV_NEED:
-        return asker_need(core, event);
+        return ask_need(core, event);
     case CORE_EV_UNNEED:
-        return asker_unneed(core, event);
+        return ask_unneed(core, event);
     case CORE_EV_LANE:
         return on_lane(core, event);
     case CORE_EV_TASK_WAIT:
@@ -353,8 +354,8 @@ static bool see_what_changed(struct core *core)
     bool rests = idle && !core->idle;
     if (rests) {
         core->idle_since_ns = core->now_ns;
-        pending_idle(core);
-        quiet_look_again(core);
+        ask_queue_idle(core);
+        termination_look_again(core);
     }
     core->idle = idle;
     if (core->closed && !was_closed_told) {
@@ -366,7 +367,7 @@ static bool see_what_changed(struct core *core)
         uint32_t of = core->knowledge_wide ? NOBODY : core->knowledge_of;
         core->knowledge_grew = core->knowledge_wide = false;
         graph_push_to_holders(core, of);
-        drop_news(core);
+        reclaim_news(core);
     }
     return rests;
 }
@@ -375,30 +376,30 @@ HOT static void do_what_is_due(struct core *core)
 {
     core->turn_due_ns = CORE_NEVER;
     chair_retest_due(core);
-    detect_turn(core);
+    detector_turn(core);
     leave_if_deserted(core);
     view_turn(core);
     if (core->epoch == 0 || core->fenced) {
         return;
     }
     leave_turn(core);
-    pending_flush(core);
+    ask_queue_flush(core);
     strict_turn(core);
     if (core->closed && core->drop.leaving > 0) {
         /* What is on the roll is about to be known. */
-    } else if (core->closed && census_is_on(core)) {
-        census_turn(core);
+    } else if (core->closed && close_reduce_is_on(core)) {
+        close_reduce_turn(core);
     } else if (core->closed) {
         roll_want_of_closed(core);
-        asker_sweep(core);
+        ask_sweep(core);
     }
-    spread_turn(core);
-    cut_tell(core);
-    state_announce(core);
-    quiet_turn(core);
+    disseminate_turn(core);
+    split_tell(core);
+    announce_state(core);
+    termination_turn(core);
     chair_yield_some(core);
     scope_turn(core);
-    drop_turn(core);
+    reclaim_turn(core);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -410,7 +411,7 @@ COLD static void begin(struct core *core)
     core->opened_ns =
         core->options.opened_ns != 0 ? core->options.opened_ns : core->now_ns;
     core->entered_ns = core->watched_ns = core->now_ns;
-    for (uint32_t rank = 0; rank < core->size && detect_watches(core); rank++) {
+    for (uint32_t rank = 0; rank < core->size && detector_watches(core); rank++) {
         peer_of(core, rank)->heard_ns = core->now_ns;
     }
 }
@@ -437,7 +438,7 @@ static bool turn_is_due(struct core *core, bool usual)
     uint64_t due_ns = add_ns(core->now_ns, usual ? USUAL_TURN_NS : 0);
     core->turn_due_ns = earlier(core->turn_due_ns, due_ns);
     return !usual || core->scope_work ||
-           pending_deadline(core) < add_ns(core->now_ns, CORE_USUAL_NS);
+           ask_queue_deadline(core) < add_ns(core->now_ns, CORE_USUAL_NS);
 }
 
 HOT int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
@@ -510,10 +511,10 @@ HOT uint64_t core_deadline(const struct core *core)
     if (core->scope_work || core->yields_ns != 0 || core->turn_due_ns <= core->now_ns) {
         return core->now_ns;
     }
-    uint64_t due = earlier(pending_deadline(core), state_deadline(core));
+    uint64_t due = earlier(ask_queue_deadline(core), announce_deadline(core));
     due = earlier(due, core->turn_due_ns);
-    due = earlier(due, earlier(chair_deadline(core), quiet_deadline(core)));
-    due = earlier(due, earlier(detect_deadline(core), view_deadline(core)));
-    due = earlier(due, earlier(spread_deadline(core), drop_deadline(core)));
+    due = earlier(due, earlier(chair_deadline(core), termination_deadline(core)));
+    due = earlier(due, earlier(detector_deadline(core), view_deadline(core)));
+    due = earlier(due, earlier(disseminate_deadline(core), reclaim_deadline(core)));
     return earlier(due, strict_deadline(core));
 }

@@ -2,7 +2,7 @@
  *
  * A task that nobody waits for must run too, so a chair that lacks it must hear of a
  * holder once everybody has closed.  Up to SWEEPERS_MAX members compare their rolls
- * with everyone's (asker_sweep), and each holder tells.  Where there are more, each
+ * with everyone's (ask_sweep), and each holder tells.  Where there are more, each
  * that has closed tells its parent in the tree, when it has heard its children, which
  * tasks are held below it, one holder each, and which of them their chairs hold or have
  * decided.  The root, when it has closed too, sees what is held and not claimed, and
@@ -27,22 +27,22 @@
 
 enum { SWEEPERS_MAX = 8 };
 
-bool census_is_on(const struct core *core)
+bool close_reduce_is_on(const struct core *core)
 {
-    bool many = core->member_count > SWEEPERS_MAX || spread_is_on(core);
+    bool many = core->member_count > SWEEPERS_MAX || disseminate_is_on(core);
     return many && core->options.mode == CORE_REPAIR && !MUTANT(NOSWEEP);
 }
 
-void census_reset(struct core *core)
+void close_reduce_reset(struct core *core)
 {
     free(core->census.items);
     free(core->census.index);
-    core->census = (struct census){0};
+    core->census = (struct close_reduce){0};
 }
 
 /* --- Entries, by hash ------------------------------------------------------------ */
 
-static void index_put(struct census *census, uint32_t item)
+static void index_put(struct close_reduce *census, uint32_t item)
 {
     uint32_t mask = census->index_size - 1;
     uint32_t slot = (uint32_t)hash_word(&census->items[item].hash) & mask;
@@ -52,7 +52,7 @@ static void index_put(struct census *census, uint32_t item)
     census->index[slot] = item + 1;
 }
 
-static bool index_widen(struct core *core, struct census *census)
+static bool index_widen(struct core *core, struct close_reduce *census)
 {
     uint32_t size = census->index_size ? census->index_size * 2 : 256;
     uint32_t *index = core_alloc(core, size * sizeof(*index));
@@ -71,7 +71,7 @@ static bool index_widen(struct core *core, struct census *census)
 /* Finds or makes; NULL if the core broke. */
 static struct message_counted *entry_of(struct core *core, const moot_hash *hash)
 {
-    struct census *census = &core->census;
+    struct close_reduce *census = &core->census;
     if (census->count * 2 >= census->index_size && !index_widen(core, census)) {
         return NULL;
     }
@@ -166,7 +166,7 @@ static void add_own_claims(struct core *core)
 
 static void tell_parent(struct core *core, bool alike, const struct rollsum *sum)
 {
-    struct census *census = &core->census;
+    struct close_reduce *census = &core->census;
     uint32_t done = 0;
     do {
         uint32_t count = census->count - done;
@@ -192,7 +192,7 @@ static void tell_parent(struct core *core, bool alike, const struct rollsum *sum
     } while (done < census->count);
 }
 
-static void forget_entries(struct census *census)
+static void forget_entries(struct close_reduce *census)
 {
     free(census->items);
     free(census->index);
@@ -204,7 +204,7 @@ static void forget_entries(struct census *census)
 /* At the root: whoever is held and not claimed is told of. */
 static void act(struct core *core)
 {
-    struct census *census = &core->census;
+    struct close_reduce *census = &core->census;
     for (uint32_t i = 0; i < census->count; i++) {
         const struct message_counted *entry = &census->items[i];
         if (entry->holders == 0) {
@@ -216,7 +216,7 @@ static void act(struct core *core)
             continue;
         }
         if (entry->witness == core->rank) {
-            quiet_on_resolve(core, &entry->hash, RESOLVE_TELL);
+            termination_on_resolve(core, &entry->hash, RESOLVE_TELL);
             continue;
         }
         struct message *message =
@@ -230,7 +230,8 @@ static void act(struct core *core)
     }
 }
 
-static bool is_like_ours(const struct core *core, const struct census_child *child,
+static bool is_like_ours(const struct core *core,
+                         const struct close_reduce_child *child,
                          const struct rollsum *sum)
 {
     return child->alike &&
@@ -244,7 +245,7 @@ static bool ask_others(struct core *core, const struct rollsum *sum)
 {
     bool missing = false;
     for (uint32_t i = 0; i < core->tree.child_count; i++) {
-        struct census_child *child = &core->census.child[i];
+        struct close_reduce_child *child = &core->census.child[i];
         if (!child->alike || is_like_ours(core, child, sum)) {
             continue;
         }
@@ -261,9 +262,9 @@ static bool ask_others(struct core *core, const struct rollsum *sum)
     return missing;
 }
 
-void census_turn(struct core *core)
+void close_reduce_turn(struct core *core)
 {
-    struct census *census = &core->census;
+    struct close_reduce *census = &core->census;
     if (census->told || core->broken) {
         return;
     }
@@ -309,10 +310,10 @@ static void tell_all(struct core *core)
     forget_entries(&core->census);
 }
 
-void census_on_census(struct core *core, uint32_t from,
-                      const struct message_census *message)
+void close_reduce_on_census(struct core *core, uint32_t from,
+                            const struct message_census *message)
 {
-    struct census *census = &core->census;
+    struct close_reduce *census = &core->census;
     if (message->ask && from == core->tree.parent && census->told) {
         tell_all(core);
         return;
@@ -321,7 +322,7 @@ void census_on_census(struct core *core, uint32_t from,
     while (i < core->tree.child_count && core->tree.children[i] != from) {
         i++;
     }
-    if (message->ask || i == core->tree.child_count || !census_is_on(core) ||
+    if (message->ask || i == core->tree.child_count || !close_reduce_is_on(core) ||
         census->told) {
         core->stats.refused++;
         return;
@@ -333,7 +334,7 @@ void census_on_census(struct core *core, uint32_t from,
             add_claim(core, &entry->hash);
         }
     }
-    struct census_child *child = &census->child[i];
+    struct close_reduce_child *child = &census->child[i];
     if (!message->last) {
         return;
     }
@@ -341,9 +342,9 @@ void census_on_census(struct core *core, uint32_t from,
         child->answered = true;
         return;
     }
-    *child = (struct census_child){.in = true,
-                                   .alike = message->alike,
-                                   .ranks = message->ranks,
-                                   .tasks = message->tasks,
-                                   .sum = message->sum};
+    *child = (struct close_reduce_child){.in = true,
+                                         .alike = message->alike,
+                                         .ranks = message->ranks,
+                                         .tasks = message->tasks,
+                                         .sum = message->sum};
 }

@@ -29,13 +29,13 @@
 
 #define POLL_PAUSE_MAX_NS 1000000000ull
 
-bool quiet_resting(const struct core *core)
+bool termination_resting(const struct core *core)
 {
-    return core->blocked && core->running == 0 && pending_none(core) &&
-           roll_is_told(core) && (!core->closed || asker_swept(core)) &&
+    return core->blocked && core->running == 0 && ask_queue_none(core) &&
+           roll_is_told(core) && (!core->closed || ask_swept(core)) &&
            strict_settled(core) && core->settled && !core->deferred &&
            !core->leave.ready && (!core->no_quorum || MUTANT(QUORUMREST)) &&
-           (core->options.mode != CORE_STRICT || spread_is_done(core));
+           (core->options.mode != CORE_STRICT || disseminate_is_done(core));
 }
 
 static bool is_passive(const struct core *core)
@@ -46,7 +46,7 @@ static bool is_passive(const struct core *core)
             return false;
         }
     }
-    return quiet_resting(core);
+    return termination_resting(core);
 }
 
 /* --- What a polled rank says --------------------------------------------------- */
@@ -55,9 +55,9 @@ static bool is_passive(const struct core *core)
 static void find_undecided(const struct core *core, struct message_pollr *answer,
                            moot_hash *orphan)
 {
-    for (const struct task *task = core->undecided_docket.undecided_next;
+    for (const struct task *task = core->undecided_requests.undecided_next;
          task != &core->undecided && (!answer->undecided || MUTANT(NOTFOUND));
-         task = task->docket->undecided_next) {
+         task = task->requests->undecided_next) {
         uint64_t len = chair_least_len(task);
         if (chair_has_holder(core, task)) {
             answer->undecided = true;
@@ -89,7 +89,7 @@ static void find_stuck(const struct core *core, struct message_pollr *answer)
  * among many decides nothing that is polled for, except in strict mode. */
 static bool counts(const struct core *core, enum message_type type)
 {
-    if (type == MESSAGE_ROLL && spread_is_on(core) &&
+    if (type == MESSAGE_ROLL && disseminate_is_on(core) &&
         core->options.mode != CORE_STRICT) {
         return false;
     }
@@ -114,7 +114,7 @@ static struct message_pollr answer_now(const struct core *core, uint64_t round,
                                        moot_hash *orphan)
 {
     struct message_pollr answer = {.round = round,
-                                   .resting = quiet_resting(core),
+                                   .resting = termination_resting(core),
                                    .passive = is_passive(core),
                                    .closed = core->closed,
                                    .exit_code = core->exit_code};
@@ -180,11 +180,11 @@ static void carry_out(struct core *core, const moot_hash *hash, enum resolve_wha
     } else if (task == NULL) {
         return;
     } else if (what == RESOLVE_TELL) {
-        asker_tell(core, task);
+        ask_tell(core, task);
     } else if (what == RESOLVE_CHASE) {
         const struct message_chase start = {0};
-        quiet_on_chase(core, task, &start);
-    } else if (task->docket != NULL && task->docket->undecided &&
+        termination_on_chase(core, task, &start);
+    } else if (task->requests != NULL && task->requests->undecided &&
                !chair_has_holder(core, task)) {
         chair_fail(core, task, MOOT_ERR_NOT_HELD, chair_least_len(task));
     }
@@ -204,7 +204,7 @@ static bool is_meant(const struct message_pollr *answer, const moot_hash *orphan
 static void pass_down(struct core *core, const struct peer *child,
                       const moot_hash *hash, enum resolve_what what)
 {
-    bool chase = what == RESOLVE_CHASE && !spread_is_on(core); /* it is its own */
+    bool chase = what == RESOLVE_CHASE && !disseminate_is_on(core); /* it is its own */
     struct message *message =
         out_send(core, child->rank, chase ? MESSAGE_CHASE : MESSAGE_RESOLVE, NULL);
     if (message == NULL) {
@@ -218,7 +218,8 @@ static void pass_down(struct core *core, const struct peer *child,
 
 /* To the one who said so in the last round, the way its answer came up: here, or
  * further down.  Yields are for all who have something undecided. */
-void quiet_on_resolve(struct core *core, const moot_hash *hash, enum resolve_what what)
+void termination_on_resolve(struct core *core, const moot_hash *hash,
+                            enum resolve_what what)
 {
     const struct poll *poll = &core->poll;
     bool one = what != RESOLVE_YIELD;
@@ -246,7 +247,7 @@ void quiet_on_resolve(struct core *core, const moot_hash *hash, enum resolve_wha
 static bool yield_undecided(struct core *core, const struct message_pollr *sum)
 {
     if (sum->undecided) {
-        quiet_on_resolve(core, &sum->undecided_hash, RESOLVE_YIELD);
+        termination_on_resolve(core, &sum->undecided_hash, RESOLVE_YIELD);
     }
     return sum->undecided;
 }
@@ -255,7 +256,7 @@ static bool fail_smallest_orphan(struct core *core, const struct message_pollr *
                                  const moot_hash *orphan)
 {
     if (sum->orphan) {
-        quiet_on_resolve(core, orphan, RESOLVE_NOT_HELD);
+        termination_on_resolve(core, orphan, RESOLVE_NOT_HELD);
     }
     return sum->orphan;
 }
@@ -265,7 +266,7 @@ static bool chase_cycle(struct core *core, const struct message_pollr *sum)
     if (!sum->stuck || MUTANT(NOCHASE)) {
         return false;
     }
-    quiet_on_resolve(core, &sum->stuck_hash, RESOLVE_CHASE);
+    termination_on_resolve(core, &sum->stuck_hash, RESOLVE_CHASE);
     return true;
 }
 
@@ -275,7 +276,7 @@ static bool adjourn_if_all_closed(struct core *core, const struct message_pollr 
         return false;
     }
     const struct message_adjourn adjourn = {sum->exit_code};
-    quiet_on_adjourn(core, &adjourn);
+    termination_on_adjourn(core, &adjourn);
     return true;
 }
 
@@ -315,7 +316,7 @@ static bool peers_seem_to_rest(const struct core *core)
 /* How long it waits for more to come to rest. */
 static uint64_t calm_ns(const struct core *core)
 {
-    bool asked = core->undecided_docket.undecided_next != &core->undecided;
+    bool asked = core->undecided_requests.undecided_next != &core->undecided;
     return core->options.gossip_period_ns / (asked ? QUIET_HURRY : 1);
 }
 
@@ -330,7 +331,7 @@ static void pause(struct core *core)
     poll->next_ns = core->now_ns + poll->pause_ns;
 }
 
-void quiet_look_again(struct core *core)
+void termination_look_again(struct core *core)
 {
     core->poll.pause_ns = 0;
     uint64_t soon_ns = core->now_ns + calm_ns(core);
@@ -345,7 +346,7 @@ static void finish_round(struct core *core)
     struct poll *poll = &core->poll;
     moot_hash orphan;
     struct message_pollr sum = sum_of_answers(core, &orphan);
-    sum.resting = sum.resting && quiet_resting(core);
+    sum.resting = sum.resting && termination_resting(core);
     sum.passive = sum.passive && is_passive(core);
     if (!sum.resting || (sum.sent != sum.received && !MUTANT(NOCOUNT))) {
         poll->matched = false;
@@ -397,7 +398,8 @@ static void visit(struct core *core, uint64_t round, uint32_t asker)
     }
 }
 
-void quiet_on_poll(struct core *core, uint32_t from, const struct message_poll *poll)
+void termination_on_poll(struct core *core, uint32_t from,
+                         const struct message_poll *poll)
 {
     visit(core, poll->round, from);
 }
@@ -406,11 +408,11 @@ static bool poll_is_possible(const struct core *core)
 {
     return is_coordinator(core) && !core->poll.open && !core->adjourned &&
            (core->open_needs > 0 || core->closed || core->member_count > 1) &&
-           quiet_resting(core) && peers_seem_to_rest(core);
+           termination_resting(core) && peers_seem_to_rest(core);
 }
 
 /* Not before this rank has sat idle for a gossip period: agreeing ranks never poll. */
-uint64_t quiet_deadline(const struct core *core)
+uint64_t termination_deadline(const struct core *core)
 {
     if (!poll_is_possible(core)) {
         return CORE_NEVER;
@@ -419,15 +421,16 @@ uint64_t quiet_deadline(const struct core *core)
     return core->poll.next_ns > rested_ns ? core->poll.next_ns : rested_ns;
 }
 
-void quiet_turn(struct core *core)
+void termination_turn(struct core *core)
 {
-    while (quiet_deadline(core) <= core->now_ns) {
+    while (termination_deadline(core) <= core->now_ns) {
         /* Alone, a round ends at once and the next may begin. */
         visit(core, core->poll.round + 1, NOBODY);
     }
 }
 
-void quiet_on_pollr(struct core *core, uint32_t from, const struct message *message)
+void termination_on_pollr(struct core *core, uint32_t from,
+                          const struct message *message)
 {
     struct poll *poll = &core->poll;
     if (!poll->open || message->u.pollr.round != poll->round) {
@@ -508,8 +511,8 @@ static void add_hop(struct message_chase *chase, moot_hash *path, const moot_has
     path[chase->path_count++] = *hash;
 }
 
-void quiet_on_chase(struct core *core, struct task *task,
-                    const struct message_chase *chase)
+void termination_on_chase(struct core *core, struct task *task,
+                          const struct message_chase *chase)
 {
     struct message_chase way = *chase;
     moot_hash *path = out_borrow(core, LIMIT_CHASE_HOPS * sizeof(*path));
@@ -536,7 +539,7 @@ void quiet_on_chase(struct core *core, struct task *task,
     }
 }
 
-void quiet_on_adjourn(struct core *core, const struct message_adjourn *adjourn)
+void termination_on_adjourn(struct core *core, const struct message_adjourn *adjourn)
 {
     for (uint32_t i = 0; i < core->child_count; i++) {
         struct message *message =

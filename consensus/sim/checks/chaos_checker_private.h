@@ -1,8 +1,8 @@
-/* chaos_checker_private.h - what storm_checker.h's checks have seen; for its own files.
+/* chaos_checker_private.h - what chaos_checker.h's checks have seen; for its own files.
  *
- *     storm_checker.c         shows every sight to who checks it; the end of a run
- *     storm_checker_tasks.c   owners, results, waits
- *     storm_checker_views.c   views, leases, quorums
+ *     chaos_checker.c         shows every sight to who checks it; the end of a run
+ *     chaos_checker_tasks.c   owners, results, waits
+ *     chaos_checker_views.c   views, leases, quorums
  */
 #ifndef CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_PRIVATE_H
 #define CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_PRIVATE_H
@@ -70,7 +70,7 @@ struct storm_checker {
     struct rankset counting; /* members of the newest view who live, or adjourned */
 };
 
-/* --- storm_checker.c ------------------------------------------------------------- */
+/* --- chaos_checker.c ------------------------------------------------------------- */
 
 const char *storm_task_name(const struct storm_checker *checker, uint32_t task);
 /* Empty sets for a view that nobody has entered. */
@@ -83,7 +83,7 @@ void storm_keep_running(const struct storm_checker *checker, struct rankset *ran
 /* `counting`, after who is gone, or the newest view, has changed. */
 void storm_count_anew(struct storm_checker *checker);
 
-/* --- storm_checker_tasks.c ------------------------------------------------------- */
+/* --- chaos_checker_tasks.c ------------------------------------------------------- */
 
 void storm_see_task(struct storm_checker *checker, struct sim *sim,
                     const struct sight *sight);
@@ -96,7 +96,7 @@ void storm_see_departure(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
 void storm_forget_task(struct seen *seen); /* frees what it owns */
 
-/* --- storm_checker_views.c ------------------------------------------------------- */
+/* --- chaos_checker_views.c ------------------------------------------------------- */
 
 void storm_set_view(struct storm_checker *checker, const struct sim *sim,
                     uint64_t epoch, const struct rankset *members);

@@ -1,4 +1,4 @@
-/* chaos_checker_tasks.c - owners, results and waits, under storm_checker.h's checks. */
+/* chaos_checker_tasks.c - owners, results and waits, under chaos_checker.h's checks. */
 #include "consensus/sim/checks/chaos_checker_private.h"
 #include "hashing/placement.h"
 #include <inttypes.h>

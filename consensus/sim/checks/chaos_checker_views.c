@@ -1,4 +1,4 @@
-/* chaos_checker_views.c - views, leases and quorums, under storm_checker.h's checks. */
+/* chaos_checker_views.c - views, leases and quorums, under chaos_checker.h's checks. */
 #include "consensus/sim/checks/chaos_checker_private.h"
 #include "consensus/sim/checks/electorate.h"
 #include <inttypes.h>

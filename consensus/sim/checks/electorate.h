@@ -1,9 +1,9 @@
 /* electorate.h - which members of a view decide about the next one.
  *
- * For checkers, computed anew from what PROTOCOL.md says, as consensus/membership/committee.c does
- * it, with none of that file's code: all members of a small view; of a large one seven
- * (five or three where few members make a view large), as many hosts as possible, the
- * lightest first.
+ * For checkers, computed anew from what PROTOCOL.md says, as
+ * consensus/membership/committee.c does it, with none of that file's code: all members
+ * of a small view; of a large one seven (five or three where few members make a view
+ * large), as many hosts as possible, the lightest first.
  */
 #ifndef CONSENSUS_SIM_CHECKS_ELECTORATE_H
 #define CONSENSUS_SIM_CHECKS_ELECTORATE_H

@@ -1,6 +1,6 @@
 /* order_checker.h - what ranks may say, and when, while views change.
  *
- * A second watcher beside storm_checker.h's, about messages and their epochs alone. Its
+ * A second watcher beside chaos_checker.h's, about messages and their epochs alone. Its
  * checks, by the names that failures carry:
  *
  *   rule e        nothing is kept or run because of a message of an older epoch, but a

@@ -1,7 +1,8 @@
 /* host.c - a rank: events to its core.
  *
  * The host is what node/ is under mpirun, made as small as it can be: a record per
- * task, an inbox, and the bytes of results (carry.c).  It keeps the contract of core.h.
+ * task, an inbox, and the bytes of results (perform.c).  It keeps the contract of
+ * core.h.
  */
 #include "consensus/sim/engine/sim_internal.h"
 #include "hashing/identity.h"

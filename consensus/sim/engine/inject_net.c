@@ -1,7 +1,7 @@
 /* inject_net.c - what a plan does to frames on the wire: loses, repeats, delays them,
  * lets others pass them, and cuts the way.
  *
- * All of it happens below the links (carrier.c): to a frame or to an acknowledgement
+ * All of it happens below the links (link_layer.c): to a frame or to an acknowledgement
  * that goes alone, which is of no type and so met only by rules that name none.  A
  * frame that is lost is lost by the first rule that says so; the others do not count
  * it.

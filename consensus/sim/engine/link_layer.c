@@ -1,9 +1,9 @@
 /* link_layer.c - links over a wire that a plan harms.
  *
  * A wire that the plan leaves alone is declared reliable, and frames go as they are.
- * Otherwise each rank has one end of a link (consensus/link/link.h) for each peer that it
- * talks to, and frames carry what links want in their envelopes.  Three kinds of frames
- * go past the link:
+ * Otherwise each rank has one end of a link (consensus/link/link.h) for each peer that
+ * it talks to, and frames carry what links want in their envelopes.  Three kinds of
+ * frames go past the link:
  *
  *   HEARTBEAT, GRANT   worthless when late
  *   JOIN               said again and again, to ranks of which some are long gone

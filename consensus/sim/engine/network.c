@@ -6,7 +6,7 @@
  * A flight takes latency plus jitter, now and then a spike; it never overtakes an
  * earlier one of the same pair.  Bulk transfers have an order of their own, behind
  * which control messages may pass.  Whatever else happens to flights is the plan's
- * doing (harm.c).
+ * doing (inject_net.c).
  *
  * What is kept of a pair of ranks is kept only while it matters: of ten thousand ranks
  * most never talk to most others, and who is silent for long needs no order.

@@ -11,10 +11,10 @@
  * None of them looks into a core.
  *
  * Messages travel as the frames of proto/wire.h.  The wire is reliable and ordered per
- * pair of ranks, unless a fault plan (plan.h) harms it: then frames go through the
+ * pair of ranks, unless a fault plan (faultplan.h) harms it: then frames go through the
  * core's links, below which they are lost, repeated, delayed and passed by others.  A
  * plan also kills, restarts, pauses and slows ranks, and skews their clocks.
- * Membership is fixed, and nobody is ever suspected, except in a *storm* (storm.h).
+ * Membership is fixed, and nobody is ever suspected, except in a *storm* (chaos.h).
  * Scopes begin and end with the program's phases; what a newcomer would do in one that
  * is over is refused, and its program goes on.  The modes other than repair are not
  * drawn.

@@ -4,14 +4,14 @@
  *     dump.c      who waits for what
  *     identify.c  names the program's tasks
  *     network.c   the event heap, and the wire: what arrives when
- *     harm.c      what a plan does to frames on the wire
- *     carrier.c   links (consensus/link/link.h) over a wire that is harmed
+ *     inject_net.c      what a plan does to frames on the wire
+ *     link_layer.c   links (consensus/link/link.h) over a wire that is harmed
  *     host.c      carries events to one core
- *     carry.c     carries its outputs out
- *     lane.c      steps the scripts
+ *     perform.c     carries its outputs out
+ *     thread.c      steps the scripts
  *     worker.c    runs tasks
  *     liveness.c  how long the program may stand still
- *     strike.c    what a plan does to ranks and their clocks; newcomers
+ *     inject_rank.c    what a plan does to ranks and their clocks; newcomers
  *
  * The world is single-threaded; time moves only when the crank takes the next event
  * from the heap, ordered by (time, number).  A host never steps its core while it
@@ -239,13 +239,13 @@ void network_launch(struct sim *sim, struct pair *pair, struct flight *flight,
 /* It was sent before its sender's view abandoned its receiver. */
 bool network_is_void(const struct sim *sim, const struct flight *flight);
 
-/* harm.c */
+/* inject_net.c */
 /* Takes the flight, which is about to leave: on its way, held back, or lost. */
 void harm_send(struct sim *sim, struct pair *pair, struct flight *flight);
 bool harm_loses_arriving(struct sim *sim, const struct flight *flight);
 void harm_let_go(struct sim *sim, uint32_t from, uint32_t to, uint64_t number);
 
-/* carrier.c */
+/* link_layer.c */
 void carrier_open(struct sim *sim);
 void carrier_send(struct host *host, struct parcel *parcel); /* takes it */
 /* Gives host what has become deliverable by the flight's arrival; takes it. */
@@ -271,11 +271,11 @@ bool host_is_over(const struct host *host);  /* it does nothing more */
 bool host_is_there(const struct host *host); /* it has begun, and is not over */
 struct sight host_sight(const struct host *host, enum sight_type type, uint32_t task);
 
-/* carry.c */
+/* perform.c */
 void carry(struct host *host, const struct core_output *output,
            const struct core_event *event);
 
-/* strike.c */
+/* inject_rank.c */
 void strike_schedule(struct sim *sim);
 uint64_t strike_stop_ns(const struct sim *sim); /* no rule fires from then on */
 /* For how long the plan may hold everybody up, however unlucky. */
@@ -296,7 +296,7 @@ uint64_t strike_clock_ns(struct host *host);
 /* When, at the earliest, host's clock shows it. */
 uint64_t strike_when_ns(const struct host *host, uint64_t clock_ns);
 
-/* lane.c */
+/* thread.c */
 void lane_start(struct host *host);
 void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket);
 void lane_wake(struct host *host, uint32_t task); /* a wait for it ended */

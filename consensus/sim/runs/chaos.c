@@ -1,4 +1,4 @@
-/* chaos.c - draws storms; their plans are storm_plan.c's. */
+/* chaos.c - draws storms; their plans are chaos_plan.c's. */
 #include "consensus/sim/runs/chaos.h"
 #include "consensus/sim/checks/electorate.h"
 #include "consensus/sim/checks/ranks.h"

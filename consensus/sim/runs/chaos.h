@@ -1,9 +1,9 @@
 /* chaos.h - what goes wrong in one run, drawn from its seed.
  *
- * What strikes, where and when is a fault plan (plan.h), drawn or given.  A *storm* is
- * what a plan does not say: who is there from the start, who shares a machine, what the
- * clocks show, whether deaths are certified, and when everything has to be well again.
- * Without a storm membership is fixed: whoever dies is waited for.
+ * What strikes, where and when is a fault plan (faultplan.h), drawn or given.  A
+ * *storm* is what a plan does not say: who is there from the start, who shares a
+ * machine, what the clocks show, whether deaths are certified, and when everything has
+ * to be well again. Without a storm membership is fixed: whoever dies is waited for.
  *
  * Each seed draws its own mix of kinds (swarm testing: Groce et al., 2012): kinds of
  * faults that are absent make others go further.  No drawn rule has to fire.

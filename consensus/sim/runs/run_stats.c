@@ -1,4 +1,4 @@
-/* run_stats.c - see run_stats.h; tally_print.c is for people. */
+/* run_stats.c - see run_stats.h; run_stats_print.c is for people. */
 #include "consensus/sim/runs/run_stats.h"
 #include "proto/wire.h"
 #include <stdlib.h>

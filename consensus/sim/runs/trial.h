@@ -3,7 +3,7 @@
  * A trial is a kind of run; a seed makes it one run.  What the trial leaves open is
  * drawn from the seed: the program, the network's weather, and, unless a plan is given
  * or there shall be none, the faults.  Every run is under the checkers: checker.h's
- * without faults, and storm_checker.h's with them.
+ * without faults, and chaos_checker.h's with them.
  */
 #ifndef CONSENSUS_SIM_RUNS_TRIAL_H
 #define CONSENSUS_SIM_RUNS_TRIAL_H
