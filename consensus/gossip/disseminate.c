@@ -25,11 +25,6 @@
 
 enum { TURNS_WAITED_MAX = 4, ROUNDS_MAX = 3, PARTS_TOLD_AT_ONCE = 2 };
 
-bool disseminate_is_on(const struct core *core)
-{
-    return core->member_count > core->options.direct_max;
-}
-
 /* --- Places ---------------------------------------------------------------------- */
 
 /* Those who answer to this rank: in the tree, or all to the root. */

@@ -61,22 +61,6 @@ void roll_release(struct core *core)
 
 /* --- What is known of peers ------------------------------------------------------ */
 
-bool roll_all_hold(const struct core *core, uint32_t number, const struct chunk *chunk)
-{
-    const struct lane *lane = &core->lanes[number];
-    uint64_t last = chunk->first + chunk->count - 1;
-    FOR_MEMBERS(core, rank)
-    {
-        bool agrees = lane->agreed != NULL && lane->agreed[rank] >= last;
-        bool knows_name = !chunk->cut || MUTANT(CUTUNTOLD);
-        if (rank != core->rank && !(agrees && knows_name) &&
-            !rankset_has(&chunk->holders, rank)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank)
 {
     const struct lane *lane = &core->lanes[place_lane(place)];

@@ -120,31 +120,6 @@ void roll_compact(struct core *core, struct lane *lane)
 
 /* --- By place -------------------------------------------------------------------- */
 
-HOT struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position)
-{
-    uint32_t low = 0, high = lane->chunk_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (lane->chunks[middle].first <= position) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0 ||
-        lane->chunks[low - 1].first + lane->chunks[low - 1].count <= position) {
-        return NULL;
-    }
-    return &lane->chunks[low - 1];
-}
-
-struct chunk *roll_chunk_of(const struct core *core, const struct task *task)
-{
-    return task->position != 0
-               ? roll_chunk_at(&core->lanes[task->lane], task->lane_position)
-               : NULL;
-}
-
 struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *name,
                               uint32_t *lane)
 {

@@ -130,7 +130,3 @@ bool committee_take(struct core *core)
     return true;
 }
 
-bool committee_serves(const struct core *core)
-{
-    return core->rank != NOBODY && rankset_has(&core->committee, core->rank);
-}

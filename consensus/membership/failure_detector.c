@@ -19,11 +19,6 @@
 
 #define CLOCK_DRIFT_PER_MILLE 1 /* rho: 1e-3 */
 
-bool detector_is_on(const struct core *core)
-{
-    return core->options.heartbeat_ns != CORE_NEVER && core->options.heartbeat_ns > 0;
-}
-
 /* Who decides about the members has to hear them. */
 bool detector_watches(const struct core *core)
 {
@@ -31,28 +26,6 @@ bool detector_watches(const struct core *core)
 }
 
 /* --- Leases ---------------------------------------------------------------------- */
-
-static bool is_quorate(const struct core *core)
-{
-    if (!detector_is_on(core)) {
-        return true;
-    }
-    bool counts = !core->voted_next || MUTANT(NOOWNWAIT);
-    uint32_t granted = committee_serves(core) && counts ? 1 : 0;
-    FOR_COMMITTEE(core, rank)
-    {
-        const struct peer *peer = peer_seen(core, rank);
-        granted += rank != core->rank && peer->granted_epoch == core->epoch &&
-                   add_ns(peer->grant_token_ns, core->options.lease_ns) > core->now_ns;
-    }
-    return 2 * granted > core->committee_count;
-}
-
-/* Who is ready to leave has forsworn it. */
-bool detector_lease(const struct core *core)
-{
-    return is_quorate(core) && !core->leave.ready;
-}
 
 /* T': the lease as the slowest clock counts it, seen from the fastest. */
 static uint64_t lease_outlived_ns(const struct core *core)
@@ -328,7 +301,7 @@ static uint64_t counted_ns(struct core *core)
 static void watch_quorum(struct core *core)
 {
     core->lacked_ns = add_ns(core->lacked_ns, counted_ns(core));
-    if (is_quorate(core) && !view_is_last(core)) {
+    if (detector_is_quorate(core) && !view_is_last(core)) {
         core->lacked_ns = 0;
         if (core->no_quorum) {
             core->no_quorum = false;

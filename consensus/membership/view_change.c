@@ -25,26 +25,6 @@
 
 /* --- Which keys are concerned ----------------------------------------------------- */
 
-/* Has the key had another chair since the last view that everyone settled? */
-bool view_change_moved(const struct core *core, const struct task *task)
-{
-    if (core->past_count > 0 && hash_has(&task->hash, MOOT_HASH_CANDIDATES)) {
-        return true; /* not every rank can tell: all of them treat it as moved */
-    }
-    for (uint32_t i = 0; i < core->past_count && !MUTANT(NOHIST); i++) {
-        if (placement_chair(&task->hash, &core->past[i].members, task->candidates) !=
-            task->chair) {
-            return true;
-        }
-    }
-    if (MUTANT(NOHIST) && core->past_count > 0) {
-        const struct past *last = &core->past[core->past_count - 1];
-        return placement_chair(&task->hash, &last->members, task->candidates) !=
-               task->chair;
-    }
-    return false;
-}
-
 static bool left(const struct core *core, uint32_t rank)
 {
     return rank < core->size && !rankset_has(&core->members, rank);

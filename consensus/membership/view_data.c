@@ -146,3 +146,26 @@ void view_forget_past(struct core *core)
     core->past = NULL;
     core->past_count = 0;
 }
+
+/* A view is its number, its members' incarnations, which quorums it knows, and who
+ * decides about the next one. */
+void core_name_view(struct core *core)
+{
+    uint64_t sum[3] = {core->epoch, 0, core->options.joinable};
+    FOR_MEMBERS(core, rank)
+    {
+        uint64_t member[2] = {rank, core->uids[rank]};
+        moot_hash hash = digest_bytes(member, sizeof(member));
+        sum[1] += hash_word(&hash);
+    }
+    FOR_COMMITTEE(core, rank)
+    {
+        if (core->large) {
+            uint64_t member[2] = {~(uint64_t)rank, core->uids[rank]};
+            moot_hash hash = digest_bytes(member, sizeof(member));
+            sum[1] += hash_word(&hash);
+        }
+    }
+    moot_hash view = digest_bytes(sum, sizeof(sum));
+    core->view_id = hash_word(&view);
+}

@@ -128,14 +128,6 @@ bool chair_has_holder(const struct core *core, const struct task *task)
 
 /* --- Where no candidate is left ------------------------------------------------- */
 
-uint32_t chair_or_keeper(const struct rankset *members, const moot_hash *hash,
-                         const struct rankset *candidates)
-{
-    uint32_t chair = placement_chair(hash, members, candidates);
-    return chair != NOBODY || candidates == NULL ? chair
-                                                 : placement_chair(hash, members, NULL);
-}
-
 /* This rank, the task's chair, is no candidate, so none is a member: it serves what has
  * run and decides nothing. */
 static bool is_keeper(const struct core *core, const struct task *task)

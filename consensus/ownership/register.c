@@ -25,19 +25,6 @@ static bool facts_match(const moot_hash *hash, const struct core_register *reg)
     return facts == said && same_scope(hash, &reg->scope);
 }
 
-void graph_link_edge(struct edge *edge, struct task *from, bool order_only)
-{
-    struct edge *next = from->consumers;
-    edge->from = from;
-    edge->next = next;
-    edge->link = &from->consumers;
-    edge->order_only = order_only;
-    if (next != NULL) {
-        next->link = &edge->next;
-    }
-    from->consumers = edge;
-}
-
 static bool on_this_roll(const struct core_register *reg)
 {
     return (reg->flags & (CORE_TASK_NESTED | CORE_TASK_ADOPTED)) == 0;
@@ -292,5 +279,23 @@ int graph_register(struct core *core, const struct core_event *event)
         ask_answer_seeks(core, task);
     }
     settle(core, task);
+    return MOOT_OK;
+}
+
+HOT int stub_register(struct core *core, void *const *stubs, size_t count)
+{
+    bool noted = (core->options.notes & CORE_NOTE(CORE_POINT_SPAWN)) != 0;
+    core->stats.registered += count;
+    core->stats.pruned += count;
+    for (size_t i = 0; i < count; i++) {
+        struct stub *stub = stubs[i]; /* a record, perhaps, once it is on the roll */
+        assert(stub->position == 0);
+        if (noted) {
+            out_note_stub(core, CORE_POINT_SPAWN, &stub->hash);
+        }
+        if (!roll_append_stub(core, stub)) {
+            return MOOT_ERR_NO_MEMORY;
+        }
+    }
     return MOOT_OK;
 }

@@ -27,19 +27,6 @@ struct requests *requests_of(struct core *core, struct task *task)
     return task->requests;
 }
 
-void requests_release(struct core *core, struct requests *requests)
-{
-    if (requests == NULL) {
-        return;
-    }
-    if (requests->askers != requests->few) {
-        free(requests->askers);
-    }
-    rankset_release(&requests->never);
-    rankset_release(&requests->acks);
-    memory_give(core, requests, sizeof(*requests));
-}
-
 static bool grow(struct core *core, struct requests *requests)
 {
     struct asker *more = NULL;

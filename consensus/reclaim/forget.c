@@ -12,70 +12,7 @@
 
 #include <stdlib.h>
 
-enum { PAGE_TASKS = 512 };
-enum { EXPECT_AHEAD = 4, EXPECT_FAR_AHEAD = 8, TOLD_TOGETHER_MAX = 64 };
-
-/* --- Pages of a roll ------------------------------------------------------------- */
-
-struct page {
-    void **known; /* records, and stubs; NULL: nothing is left of it */
-    uint32_t live;
-};
-
-HOT void *lane_known(const struct lane *lane, uint64_t position)
-{
-    assert(position >= 1 && position <= lane->len);
-    void *const *known = lane->pages[(position - 1) / PAGE_TASKS].known;
-    return known != NULL ? known[(position - 1) % PAGE_TASKS] : NULL;
-}
-
-void lane_replace(struct lane *lane, uint64_t position, struct task *task)
-{
-    lane->pages[(position - 1) / PAGE_TASKS].known[(position - 1) % PAGE_TASKS] = task;
-}
-
-static const void *known_ahead(const struct lane *lane, uint64_t position,
-                               uint32_t ahead)
-{
-    return position + ahead <= lane->len ? lane_known(lane, position + ahead) : NULL;
-}
-
-void lane_expect(const struct lane *lane, uint64_t position)
-{
-    fetch_ahead(known_ahead(lane, position, EXPECT_AHEAD), sizeof(struct task));
-}
-
-bool lane_put(struct core *core, struct lane *lane, void *known)
-{
-    uint64_t index = lane->len / PAGE_TASKS;
-    if (lane->len % PAGE_TASKS == 0) {
-        if (!core_grow(core, &lane->pages, &lane->page_room, (uint32_t)index + 1,
-                       sizeof(struct page))) {
-            return false;
-        }
-        void **all = memory_take(core, PAGE_TASKS * sizeof(*all));
-        if (all == NULL) {
-            return false;
-        }
-        lane->pages[index] = (struct page){.known = all};
-    }
-    struct page *page = &lane->pages[index];
-    page->known[lane->len % PAGE_TASKS] = known;
-    page->live++;
-    lane->len++;
-    return true;
-}
-
-HOT void lane_forget(struct core *core, struct lane *lane, uint64_t position)
-{
-    uint64_t index = (position - 1) / PAGE_TASKS;
-    struct page *page = &lane->pages[index];
-    page->known[(position - 1) % PAGE_TASKS] = NULL;
-    if (--page->live == 0 && lane->len >= (index + 1) * PAGE_TASKS) {
-        memory_give(core, page->known, PAGE_TASKS * sizeof(*page->known));
-        page->known = NULL;
-    }
-}
+enum { TOLD_TOGETHER_MAX = 64 };
 
 /* --- Tasks ----------------------------------------------------------------------- */
 
@@ -224,7 +161,7 @@ bool forget_task(struct core *core, struct task *task, bool alike)
 static void expect_to_forget(const struct core *core, const struct lane *lane,
                              uint64_t position)
 {
-    const void *known = known_ahead(lane, position, EXPECT_AHEAD);
+    const void *known = lane_known_ahead(lane, position, EXPECT_AHEAD);
     if (known != NULL && !is_stub(known)) {
         const struct task *task = known;
         fetch_ahead(task_inputs(task), task->input_count * sizeof(*task_inputs(task)));
@@ -232,7 +169,7 @@ static void expect_to_forget(const struct core *core, const struct lane *lane,
     if (known != NULL) {
         table_expect(core, known);
     }
-    fetch_ahead(known_ahead(lane, position, EXPECT_FAR_AHEAD), core->record_bytes);
+    fetch_ahead(lane_known_ahead(lane, position, EXPECT_FAR_AHEAD), core->record_bytes);
 }
 
 /* A task behind all those that take results from outside, and before all whose results

@@ -43,58 +43,7 @@
 
 enum { NEWS_MIN = 256, LOOK_TASKS_MAX = 2048, LOOK_CHUNKS_MAX = 128, OFFER_MIN = 512 };
 
-bool reclaim_is_on(const struct core *core)
-{
-    return core->options.drop_above > 0 && core->options.mode == CORE_REPAIR &&
-           !core->options.joinable && !disseminate_is_on(core) && !core->large;
-}
-
-/* Whoever is looking has perhaps gone past it. */
-void reclaim_news(struct core *core)
-{
-    core->drop.news++;
-    core->drop.moves = true;
-}
-
 /* --- Once tasks that are gone ---------------------------------------------------- */
-
-static size_t once_slot(const moot_hash *once, size_t room, const moot_hash *hash)
-{
-    size_t slot = (size_t)hash_word(hash) & (room - 1);
-    while (!hash_is_zero(&once[slot]) && !hash_equal(&once[slot], hash)) {
-        slot = (slot + 1) & (room - 1);
-    }
-    return slot;
-}
-
-bool reclaim_once_is_gone(const struct core *core, const moot_hash *hash)
-{
-    const struct drop *drop = &core->drop;
-    return drop->once_count > 0 && hash_has(hash, MOOT_HASH_ONCE) &&
-           hash_equal(&drop->once[once_slot(drop->once, drop->once_room, hash)], hash);
-}
-
-void reclaim_note_once(struct core *core, const moot_hash *hash)
-{
-    struct drop *drop = &core->drop;
-    if (drop->once_count * 2 >= drop->once_room) {
-        size_t room = drop->once_room ? drop->once_room * 2 : 64;
-        moot_hash *once = core_alloc(core, room * sizeof(*once));
-        if (once == NULL) {
-            return;
-        }
-        for (size_t i = 0; i < drop->once_room; i++) {
-            if (!hash_is_zero(&drop->once[i])) {
-                once[once_slot(once, room, &drop->once[i])] = drop->once[i];
-            }
-        }
-        free(drop->once);
-        drop->once = once;
-        drop->once_room = room;
-    }
-    drop->once[once_slot(drop->once, drop->once_room, hash)] = *hash;
-    drop->once_count++;
-}
 
 void reclaim_late(struct core *core, uint32_t from, const struct message *message)
 {
@@ -358,23 +307,6 @@ HOT void core_let_go(struct core *core, const moot_hash *hash, void *entry)
 }
 
 /* --- Asked, and until the outcome ------------------------------------------------ */
-
-bool reclaim_place_is_leaving(const struct core *core, roll_place place)
-{
-    uint64_t position = place_position(place);
-    if (core->drop.leaving == 0 || position > core->drop.leaving_last) {
-        return false;
-    }
-    const struct chunk *chunk =
-        roll_chunk_at(&core->lanes[place_lane(place)], position);
-    return chunk != NULL && chunk->stage == CHUNK_LEAVING;
-}
-
-bool reclaim_is_leaving(const struct core *core, const struct task *task)
-{
-    return task->position != 0 &&
-           reclaim_place_is_leaving(core, place_of(task->lane, task->lane_position));
-}
 
 bool core_is_leaving(const struct core *core, const moot_hash *hash)
 {

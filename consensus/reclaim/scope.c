@@ -34,181 +34,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 256, LOOKS_PER_STEP = 16 };
-
-/* --- Marks of scopes that have ended --------------------------------------------- */
-
-static size_t mark_slot(const uint64_t *marks, size_t room, uint64_t mark)
-{
-    size_t slot = (size_t)(mark * 0x9e3779b97f4a7c15u >> 20) & (room - 1);
-    while (marks[slot] != 0 && marks[slot] != mark) {
-        slot = (slot + 1) & (room - 1);
-    }
-    return slot;
-}
-
-bool mark_is_dropped(const struct core *core, uint64_t mark)
-{
-    return mark != 0 && core->mark_room > 0 &&
-           core->marks[mark_slot(core->marks, core->mark_room, mark)] == mark;
-}
-
-static void mark_add(struct core *core, uint64_t mark)
-{
-    if (core->mark_count * 2 >= core->mark_room) {
-        size_t room = core->mark_room ? core->mark_room * 2 : 64;
-        uint64_t *marks = core_alloc(core, room * sizeof(*marks));
-        if (marks == NULL) {
-            return;
-        }
-        for (size_t i = 0; i < core->mark_room; i++) {
-            if (core->marks[i] != 0) {
-                marks[mark_slot(marks, room, core->marks[i])] = core->marks[i];
-            }
-        }
-        free(core->marks);
-        core->marks = marks;
-        core->mark_room = room;
-    }
-    core->marks[mark_slot(core->marks, core->mark_room, mark)] = mark;
-    core->mark_count++;
-}
-
-/* --- Records of scopes ----------------------------------------------------------- */
-
-static struct scope **bucket_of(const struct core *core, uint64_t mark)
-{
-    return &core->scope_buckets[(mark * 0x9e3779b97f4a7c15u >> 32) % BUCKETS];
-}
-
-static struct scope *scope_find(const struct core *core, uint64_t mark)
-{
-    struct scope *scope =
-        mark != 0 && core->scope_buckets != NULL ? *bucket_of(core, mark) : NULL;
-    while (scope != NULL && scope->mark != mark) {
-        scope = scope->bucket_next;
-    }
-    return scope;
-}
-
-/* Behind those that are watched already. */
-static void watch_on(struct core *core, struct scope *scope)
-{
-    scope->watched = true;
-    scope->watch_next = NULL;
-    *(core->scopes_watched != NULL ? &core->watched_last->watch_next
-                                   : &core->scopes_watched) = scope;
-    core->watched_last = scope;
-}
-
-static struct scope *take_watched(struct core *core)
-{
-    struct scope *scope = core->scopes_watched;
-    core->scopes_watched = scope->watch_next;
-    scope->watched = false;
-    return scope;
-}
-
-/* Something happened to it: it is the next to be looked at. */
-void scope_watch(struct core *core, struct scope *scope)
-{
-    if (!scope->watched && !scope->dropping) {
-        scope->watched = true;
-        scope->watch_next = core->scopes_watched;
-        if (core->scopes_watched == NULL) {
-            core->watched_last = scope;
-        }
-        core->scopes_watched = scope;
-    }
-}
-
-struct scope *scope_enter(struct core *core, uint64_t mark, const moot_hash *hash)
-{
-    if (core->scope_buckets == NULL) {
-        core->scope_buckets = core_alloc(core, BUCKETS * sizeof(struct scope *));
-        if (core->scope_buckets == NULL) {
-            return NULL;
-        }
-    }
-    struct scope *scope = scope_find(core, mark);
-    if (scope != NULL) {
-        return scope;
-    }
-    scope = memory_take(core, sizeof(*scope));
-    if (scope == NULL) {
-        return NULL;
-    }
-    scope->mark = mark;
-    scope->hash = *hash;
-    struct scope **bucket = bucket_of(core, mark);
-    scope->bucket_next = *bucket;
-    *bucket = scope;
-    if (core->closed) {
-        scope_watch(core, scope);
-    }
-    return scope;
-}
-
-/* The record goes, its mark stays. */
-static void scope_end(struct core *core, struct scope *scope)
-{
-    struct scope **link = bucket_of(core, scope->mark);
-    while (*link != scope) {
-        link = &(*link)->bucket_next;
-    }
-    *link = scope->bucket_next;
-    free(scope->tally);
-    memory_give(core, scope, sizeof(*scope));
-    core->stats.scopes_ended++;
-}
-
-void scope_release_all(struct core *core)
-{
-    for (size_t i = 0; core->scope_buckets != NULL && i < BUCKETS; i++) {
-        for (struct scope *scope = core->scope_buckets[i]; scope != NULL;
-             scope = scope->bucket_next) {
-            free(scope->tally);
-        }
-    }
-    free(core->scope_buckets);
-    free(core->marks);
-    free(core->ended);
-}
-
-void scope_add_task(struct scope *scope, struct task *task)
-{
-    task->scope = scope;
-    task->scope_prev = NULL;
-    task->scope_next = scope->tasks;
-    if (scope->tasks != NULL) {
-        scope->tasks->scope_prev = task;
-    }
-    scope->tasks = task;
-    scope->touched = true;
-}
+enum { LOOKS_PER_STEP = 16 };
 
 /* --- What the program says ------------------------------------------------------- */
-
-bool scope_is_closed_here(const struct core *core, const struct scope *scope)
-{
-    return scope->closed || core->closed;
-}
-
-bool scope_is_closed(const struct core *core, const struct task *task)
-{
-    return task->scope != NULL && scope_is_closed_here(core, task->scope);
-}
-
-bool core_forgotten(const struct core *core, const moot_hash *hash)
-{
-    return scope_is_dropped(core, hash);
-}
-
-bool core_scope_closed(const struct core *core, const moot_hash *hash)
-{
-    const struct scope *scope = scope_find(core, hash_scope(hash));
-    return scope_is_dropped(core, hash) || (scope != NULL && scope->closed);
-}
 
 int scope_on_close(struct core *core, const moot_hash *hash)
 {
@@ -243,54 +71,6 @@ int scope_on_release(struct core *core, const moot_hash *hash)
         scope->released = true;
     }
     return error;
-}
-
-void scope_on_rank_close(struct core *core)
-{
-    for (size_t i = 0; core->scope_buckets != NULL && i < BUCKETS; i++) {
-        for (struct scope *scope = core->scope_buckets[i]; scope != NULL;
-             scope = scope->bucket_next) {
-            scope_watch(core, scope);
-        }
-    }
-}
-
-/* --- Counting -------------------------------------------------------------------- */
-
-/* What may lead to more; a CHASE or a RESOLVE acts on what is busy anyway. */
-static bool counts(enum message_type type)
-{
-    return (type >= MESSAGE_MOTION && type <= MESSAGE_VERDICT) ||
-           type == MESSAGE_CANCEL || (type == MESSAGE_LEAVE && !MUTANT(LEAVEUNCOUNTED));
-}
-
-static void touch(struct core *core, struct scope *scope)
-{
-    scope->touched = true;
-    scope->rests = false;
-    if (scope_is_closed_here(core, scope)) {
-        scope_watch(core, scope);
-    }
-}
-
-void scope_sent(struct core *core, struct task *task, enum message_type type)
-{
-    release_touch(core, task);
-    task->said += counts(type);
-    if (task->scope != NULL && counts(type)) {
-        task->scope->sent++;
-        touch(core, task->scope);
-    }
-}
-
-void scope_received(struct core *core, struct task *task, const struct message *message)
-{
-    release_touch(core, task);
-    task->heard += counts(message->type) && message->epoch == core->epoch;
-    if (task->scope != NULL && counts(message->type) && message->epoch == core->epoch) {
-        task->scope->received++;
-        touch(core, task->scope);
-    }
 }
 
 /* --- Messages -------------------------------------------------------------------- */
@@ -345,7 +125,7 @@ void scope_on_released(struct core *core, uint32_t from, const struct message *m
         break;
     case RELEASED_SWEEP:
         scope->sweep_asked = true;
-        touch(core, scope);
+        scope_touch(core, scope);
         break;
     case RELEASED_ASK:
         scope_on_ask(core, scope, said->round);
@@ -399,7 +179,7 @@ void scope_drop(struct core *core, struct scope *scope, bool alike, bool from_lo
     note_ended(core, scope->mark, from_lowest);
     scope->dropping = true;
     scope->alike = alike;
-    mark_add(core, scope->mark);
+    scope_mark_add(core, scope->mark);
     forget_begin(core, scope);
     scope->next = core->scopes_dropping;
     core->scopes_dropping = scope;
@@ -469,7 +249,7 @@ void scope_enter_view(struct core *core, const struct view *view)
             scope_tell_ended(core, rank);
         }
     }
-    for (size_t i = 0; core->scope_buckets != NULL && i < BUCKETS; i++) {
+    for (size_t i = 0; core->scope_buckets != NULL && i < SCOPE_BUCKETS; i++) {
         for (struct scope *scope = core->scope_buckets[i]; scope != NULL;
              scope = scope->bucket_next) {
             reset(core, scope);
@@ -493,9 +273,9 @@ static void look_at_watched(struct core *core)
 {
     struct scope *last = core->watched_last;
     for (uint32_t i = 0; core->scopes_watched != NULL; i++) {
-        struct scope *scope = take_watched(core);
+        struct scope *scope = scope_watched_take(core);
         if (!scope->dropping && scope_look(core, scope) && !scope->watched) {
-            watch_on(core, scope);
+            scope_watch_last(core, scope);
         }
         if (scope == last || (i >= LOOKS_PER_STEP && !core->asks_open)) {
             break;

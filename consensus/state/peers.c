@@ -144,3 +144,24 @@ void peer_heard(struct core *core, uint32_t rank)
         core->peers[rank]->heard_ns = core->now_ns;
     }
 }
+
+bool core_make_room(struct core *core, uint32_t size)
+{
+    if (size <= core->size) {
+        return true;
+    }
+    for (uint32_t i = 0; i < core->lane_count; i++) {
+        struct lane *lane = &core->lanes[i];
+        if (lane->agreed == NULL) {
+            continue;
+        }
+        uint64_t *agreed = realloc(lane->agreed, size * sizeof(*agreed));
+        if (agreed == NULL) {
+            core->broken = true;
+            return false;
+        }
+        memset(agreed + core->size, 0, (size - core->size) * sizeof(*agreed));
+        lane->agreed = agreed;
+    }
+    return peers_make_room(core, size);
+}

@@ -461,3 +461,10 @@ bool core_counts_hold(const struct core *core)
     }
     return true;
 }
+
+/* Invalidates a scan that may already be past the changed task. */
+void reclaim_news(struct core *core)
+{
+    core->drop.news++;
+    core->drop.moves = true;
+}

@@ -98,6 +98,9 @@ void disseminate_forget(struct lane *lane);
 /* --- close_reduce.c ------------------------------------------------------------------
  */
 
+/* Up to so many members compare their rolls with everyone's when they have closed;
+ * above that they add them up along the tree. */
+enum { SWEEPERS_MAX = 8 };
 bool close_reduce_is_on(const struct core *core);
 void close_reduce_turn(struct core *core); /* this rank has closed */
 void close_reduce_on_census(struct core *core, uint32_t from,
@@ -136,6 +139,7 @@ void barrier_on_tally(struct core *core, uint32_t from,
 
 bool detector_is_on(const struct core *core);
 bool detector_watches(const struct core *core); /* this rank listens to all members */
+bool detector_is_quorate(const struct core *core); /* enough grants are fresh */
 bool detector_lease(const struct core *core);   /* this rank holds one now (V2) */
 uint64_t detector_may_remove_ns(const struct core *core, uint32_t rank, bool adopted);
 bool view_withholds(const struct core *core, uint32_t rank);
@@ -586,6 +590,20 @@ static inline struct scope *scope_of(struct core *core, const moot_hash *hash)
     return mark != 0 ? scope_enter(core, mark, hash) : NULL;
 }
 bool mark_is_dropped(const struct core *core, uint64_t mark); /* a hash_scope() */
+/* The scope of this mark has ended: the mark is what stays of it. */
+void scope_mark_add(struct core *core, uint64_t mark);
+/* Scope records stand in so many lists, core->scope_buckets. */
+enum { SCOPE_BUCKETS = 256 };
+/* The record of a scope that goes on; NULL: none. */
+struct scope *scope_find(const struct core *core, uint64_t mark);
+/* Frees the record; its mark stays. */
+void scope_end(struct core *core, struct scope *scope);
+/* Takes the first scope off the watch list, which must not be empty. */
+struct scope *scope_watched_take(struct core *core);
+/* Puts the scope behind those that are watched already. */
+void scope_watch_last(struct core *core, struct scope *scope);
+/* Something happened to the scope: it does not rest, and is looked at again. */
+void scope_touch(struct core *core, struct scope *scope);
 static inline bool scope_is_dropped(const struct core *core, const moot_hash *hash)
 {
     return core->mark_count > 0 && mark_is_dropped(core, hash_scope(hash));
@@ -645,6 +663,11 @@ static inline const moot_hash *lane_hash(const struct lane *lane, uint64_t posit
 {
     return lane_known(lane, position);
 }
+/* What stands so many positions on; NULL: nothing does, or it is gone. */
+const void *lane_known_ahead(const struct lane *lane, uint64_t position, uint32_t ahead);
+/* Distances at which a walk along a roll fetches what it comes to: what a record leads
+ * to, and the record itself. */
+enum { EXPECT_AHEAD = 4, EXPECT_FAR_AHEAD = 8 };
 void lane_replace(struct lane *lane, uint64_t position, struct task *task);
 /* Fetches the record some positions on: who goes along a roll finds it in the cache. */
 void lane_expect(const struct lane *lane, uint64_t position);

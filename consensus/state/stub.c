@@ -185,24 +185,6 @@ HOT void *core_prune(struct core *core, const moot_hash *hash,
     return stub;
 }
 
-HOT int stub_register(struct core *core, void *const *stubs, size_t count)
-{
-    bool noted = (core->options.notes & CORE_NOTE(CORE_POINT_SPAWN)) != 0;
-    core->stats.registered += count;
-    core->stats.pruned += count;
-    for (size_t i = 0; i < count; i++) {
-        struct stub *stub = stubs[i]; /* a record, perhaps, once it is on the roll */
-        assert(stub->position == 0);
-        if (noted) {
-            out_note_stub(core, CORE_POINT_SPAWN, &stub->hash);
-        }
-        if (!roll_append_stub(core, stub)) {
-            return MOOT_ERR_NO_MEMORY;
-        }
-    }
-    return MOOT_OK;
-}
-
 /* --- Expanding -------------------------------------------------------------------- */
 
 /* Those are away that are not looked for yet: where they stand is known. */

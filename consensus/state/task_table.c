@@ -446,3 +446,29 @@ void table_release(struct core *core)
     free(core->single);
     block_free(core->memory.blocks);
 }
+
+void graph_link_edge(struct edge *edge, struct task *from, bool order_only)
+{
+    struct edge *next = from->consumers;
+    edge->from = from;
+    edge->next = next;
+    edge->link = &from->consumers;
+    edge->order_only = order_only;
+    if (next != NULL) {
+        next->link = &edge->next;
+    }
+    from->consumers = edge;
+}
+
+void requests_release(struct core *core, struct requests *requests)
+{
+    if (requests == NULL) {
+        return;
+    }
+    if (requests->askers != requests->few) {
+        free(requests->askers);
+    }
+    rankset_release(&requests->never);
+    rankset_release(&requests->acks);
+    memory_give(core, requests, sizeof(*requests));
+}

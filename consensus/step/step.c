@@ -29,50 +29,6 @@ static bool options_are_sane(const struct core_options *options)
              options->entry_bytes <= CORE_ENTRY_BYTES_MAX));
 }
 
-/* A view is its number, its members' incarnations, which quorums it knows, and who
- * decides about the next one. */
-void core_name_view(struct core *core)
-{
-    uint64_t sum[3] = {core->epoch, 0, core->options.joinable};
-    FOR_MEMBERS(core, rank)
-    {
-        uint64_t member[2] = {rank, core->uids[rank]};
-        moot_hash hash = digest_bytes(member, sizeof(member));
-        sum[1] += hash_word(&hash);
-    }
-    FOR_COMMITTEE(core, rank)
-    {
-        if (core->large) {
-            uint64_t member[2] = {~(uint64_t)rank, core->uids[rank]};
-            moot_hash hash = digest_bytes(member, sizeof(member));
-            sum[1] += hash_word(&hash);
-        }
-    }
-    moot_hash view = digest_bytes(sum, sizeof(sum));
-    core->view_id = hash_word(&view);
-}
-
-bool core_make_room(struct core *core, uint32_t size)
-{
-    if (size <= core->size) {
-        return true;
-    }
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        struct lane *lane = &core->lanes[i];
-        if (lane->agreed == NULL) {
-            continue;
-        }
-        uint64_t *agreed = realloc(lane->agreed, size * sizeof(*agreed));
-        if (agreed == NULL) {
-            core->broken = true;
-            return false;
-        }
-        memset(agreed + core->size, 0, (size - core->size) * sizeof(*agreed));
-        lane->agreed = agreed;
-    }
-    return peers_make_room(core, size);
-}
-
 static bool core_fill(struct core *core, const struct core_options *options)
 {
     if (!core_make_room(core, options->size)) {

@@ -25,14 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SWEEPERS_MAX = 8 };
-
-bool close_reduce_is_on(const struct core *core)
-{
-    bool many = core->member_count > SWEEPERS_MAX || disseminate_is_on(core);
-    return many && core->options.mode == CORE_REPAIR && !MUTANT(NOSWEEP);
-}
-
 void close_reduce_reset(struct core *core)
 {
     free(core->census.items);

@@ -1,0 +1,44 @@
+/* once_gone.c - the once tasks that were dropped before their scope ended: they have run,
+ * and must not run again, so that their hashes are kept when their records go.
+ */
+#include "consensus/state/core_state.h"
+
+#include <stdlib.h>
+
+static size_t once_slot(const moot_hash *once, size_t room, const moot_hash *hash)
+{
+    size_t slot = (size_t)hash_word(hash) & (room - 1);
+    while (!hash_is_zero(&once[slot]) && !hash_equal(&once[slot], hash)) {
+        slot = (slot + 1) & (room - 1);
+    }
+    return slot;
+}
+
+bool reclaim_once_is_gone(const struct core *core, const moot_hash *hash)
+{
+    const struct drop *drop = &core->drop;
+    return drop->once_count > 0 && hash_has(hash, MOOT_HASH_ONCE) &&
+           hash_equal(&drop->once[once_slot(drop->once, drop->once_room, hash)], hash);
+}
+
+void reclaim_note_once(struct core *core, const moot_hash *hash)
+{
+    struct drop *drop = &core->drop;
+    if (drop->once_count * 2 >= drop->once_room) {
+        size_t room = drop->once_room ? drop->once_room * 2 : 64;
+        moot_hash *once = core_alloc(core, room * sizeof(*once));
+        if (once == NULL) {
+            return;
+        }
+        for (size_t i = 0; i < drop->once_room; i++) {
+            if (!hash_is_zero(&drop->once[i])) {
+                once[once_slot(once, room, &drop->once[i])] = drop->once[i];
+            }
+        }
+        free(drop->once);
+        drop->once = once;
+        drop->once_room = room;
+    }
+    drop->once[once_slot(drop->once, drop->once_room, hash)] = *hash;
+    drop->once_count++;
+}

@@ -1,0 +1,72 @@
+/* roll_pages.c - a lane's tasks by their positions, on pages that go when nothing of
+ * them is left.
+ *
+ * A page has a place for each of PAGE_TASKS positions, which holds the task's record or
+ * its stub.  A task that is forgotten leaves its place empty; the last one of a full
+ * page takes the page's memory with it.  Positions are never used again.
+ */
+#include "consensus/state/core_state.h"
+
+#include <assert.h>
+
+enum { PAGE_TASKS = 512 };
+
+struct page {
+    void **known; /* records, and stubs; NULL: nothing is left of it */
+    uint32_t live;
+};
+
+HOT void *lane_known(const struct lane *lane, uint64_t position)
+{
+    assert(position >= 1 && position <= lane->len);
+    void *const *known = lane->pages[(position - 1) / PAGE_TASKS].known;
+    return known != NULL ? known[(position - 1) % PAGE_TASKS] : NULL;
+}
+
+void lane_replace(struct lane *lane, uint64_t position, struct task *task)
+{
+    lane->pages[(position - 1) / PAGE_TASKS].known[(position - 1) % PAGE_TASKS] = task;
+}
+
+const void *lane_known_ahead(const struct lane *lane, uint64_t position,
+                               uint32_t ahead)
+{
+    return position + ahead <= lane->len ? lane_known(lane, position + ahead) : NULL;
+}
+
+void lane_expect(const struct lane *lane, uint64_t position)
+{
+    fetch_ahead(lane_known_ahead(lane, position, EXPECT_AHEAD), sizeof(struct task));
+}
+
+bool lane_put(struct core *core, struct lane *lane, void *known)
+{
+    uint64_t index = lane->len / PAGE_TASKS;
+    if (lane->len % PAGE_TASKS == 0) {
+        if (!core_grow(core, &lane->pages, &lane->page_room, (uint32_t)index + 1,
+                       sizeof(struct page))) {
+            return false;
+        }
+        void **all = memory_take(core, PAGE_TASKS * sizeof(*all));
+        if (all == NULL) {
+            return false;
+        }
+        lane->pages[index] = (struct page){.known = all};
+    }
+    struct page *page = &lane->pages[index];
+    page->known[lane->len % PAGE_TASKS] = known;
+    page->live++;
+    lane->len++;
+    return true;
+}
+
+HOT void lane_forget(struct core *core, struct lane *lane, uint64_t position)
+{
+    uint64_t index = (position - 1) / PAGE_TASKS;
+    struct page *page = &lane->pages[index];
+    page->known[(position - 1) % PAGE_TASKS] = NULL;
+    if (--page->live == 0 && lane->len >= (index + 1) * PAGE_TASKS) {
+        memory_give(core, page->known, PAGE_TASKS * sizeof(*page->known));
+        page->known = NULL;
+    }
+}
