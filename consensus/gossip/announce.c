@@ -9,7 +9,10 @@
  * stall reports; what only those need, that a rank is blocked for one, is told more
  * rarely.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/gossip/gossip_private.h"
+
+#include "consensus/state/state.h"
+#include "consensus/termination/termination.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +21,8 @@ enum { NEWS_PERIODS = 25 };
 
 bool announce_below_rests(const struct core *core)
 {
-    for (uint32_t i = 0; disseminate_is_on(core) && i < core->child_count; i++) {
-        if (!peer_seen(core, core->children[i])->state.passive) {
+    for (uint32_t i = 0; disseminate_is_on(core) && i < core->gossip.child_count; i++) {
+        if (!peer_seen(core, core->gossip.children[i])->state.passive) {
             return false;
         }
     }
@@ -28,17 +31,18 @@ bool announce_below_rests(const struct core *core)
 
 static struct message_state state_now(const struct core *core)
 {
-    const struct task *wait = core->last_wait;
+    const struct task *wait = core->ownership.last_wait;
     return (struct message_state){
-        .blocked = core->blocked,
-        .closed = core->closed,
+        .blocked = core->step.blocked,
+        .closed = core->step.closed,
         .passive = announce_below_rests(core),
         .waiting = wait != NULL,
-        .lanes = core->lane_count,
-        .len = core->roll_len,
+        .lanes = core->gossip.lane_count,
+        .len = core->gossip.roll_len,
         .need = wait != NULL ? wait->need : NEED_NONE,
-        .load = core->unfinished_count > UINT32_MAX ? UINT32_MAX
-                                                    : (uint32_t)core->unfinished_count,
+        .load = core->ownership.unfinished_count > UINT32_MAX
+                    ? UINT32_MAX
+                    : (uint32_t)core->ownership.unfinished_count,
         .site = wait != NULL ? wait->site : NULL,
     };
 }
@@ -46,18 +50,19 @@ static struct message_state state_now(const struct core *core)
 /* What decides something at a peer: it is told after a gossip period. */
 static bool is_urgent(const struct core *core)
 {
-    const struct message_state now = state_now(core), *told = &core->state_sent;
-    return !core->state_ever || now.closed != told->closed ||
+    const struct message_state now = state_now(core), *told = &core->gossip.state_sent;
+    return !core->gossip.state_ever || now.closed != told->closed ||
            (now.passive && !told->passive) || now.lanes != told->lanes;
 }
 
 /* What only reports show: it is told when it has been so for long. */
 static bool is_news(const struct core *core)
 {
-    const struct message_state now = state_now(core), *told = &core->state_sent;
+    const struct message_state now = state_now(core), *told = &core->gossip.state_sent;
     return now.blocked != told->blocked || now.waiting != told->waiting ||
            now.len != told->len ||
-           (now.waiting && !hash_equal(&core->last_wait->hash, &core->state_waits_for));
+           (now.waiting && !hash_equal(&core->ownership.last_wait->hash,
+                                       &core->gossip.state_waits_for));
 }
 
 /* In strict mode a closed rank's STATE says that its roll has been told. */
@@ -70,12 +75,12 @@ static bool waits_for_rolls(const struct core *core)
 static uint64_t news_due_ns(const struct core *core)
 {
     uint64_t long_ns = NEWS_PERIODS * core->options.gossip_period_ns;
-    return is_news(core) ? core->state_sent_ns + long_ns : CORE_NEVER;
+    return is_news(core) ? core->gossip.state_sent_ns + long_ns : CORE_NEVER;
 }
 
 uint64_t announce_deadline(const struct core *core)
 {
-    if (core->member_count == 1 || (!core->blocked && !core->closed)) {
+    if (core->member_count == 1 || (!core->step.blocked && !core->step.closed)) {
         return CORE_NEVER;
     }
     uint64_t period_ns = core->options.gossip_period_ns;
@@ -83,9 +88,10 @@ uint64_t announce_deadline(const struct core *core)
         return disseminate_deadline(core);
     }
     if (is_urgent(core) || !roll_is_told(core)) {
-        bool asked = core->open_needs > 0 && termination_resting(core);
+        bool asked = core->ownership.open_needs > 0 && termination_resting(core);
         uint64_t pause_ns = asked ? period_ns / QUIET_HURRY : period_ns;
-        return core->state_ever ? core->gossip_ns + pause_ns : core->now_ns;
+        return core->gossip.state_ever ? core->gossip.gossip_ns + pause_ns
+                                       : core->now_ns;
     }
     return news_due_ns(core);
 }
@@ -93,9 +99,9 @@ uint64_t announce_deadline(const struct core *core)
 static void tell(struct core *core, uint32_t to, const struct message_state *state)
 {
     struct message *message =
-        to != core->rank
-            ? out_send(core, to, MESSAGE_STATE, state->waiting ? core->last_wait : NULL)
-            : NULL;
+        to != core->rank ? out_send(core, to, MESSAGE_STATE,
+                                    state->waiting ? core->ownership.last_wait : NULL)
+                         : NULL;
     if (message != NULL) {
         message->u.state = *state;
     }
@@ -107,7 +113,7 @@ void announce_state(struct core *core)
         return;
     }
     roll_tell_partial(core);
-    core->gossip_ns = core->now_ns;
+    core->gossip.gossip_ns = core->now_ns;
     if (waits_for_rolls(core) ||
         (!is_urgent(core) && news_due_ns(core) > core->now_ns)) {
         return;
@@ -116,18 +122,19 @@ void announce_state(struct core *core)
     if (!disseminate_is_on(core)) {
         FOR_MEMBERS(core, rank) { tell(core, rank, &state); }
     } else if (core->options.mode == CORE_STRICT) {
-        tell(core, core->partners[0], &state); /* it compares its roll with ours */
+        tell(core, core->gossip.partners[0],
+             &state); /* it compares its roll with ours */
     }
-    if (disseminate_is_on(core) && core->parent != NOBODY) {
-        tell(core, core->parent, &state);
+    if (disseminate_is_on(core) && core->gossip.parent != NOBODY) {
+        tell(core, core->gossip.parent, &state);
     }
-    core->state_sent = state;
-    core->state_sent.site = NULL;
+    core->gossip.state_sent = state;
+    core->gossip.state_sent.site = NULL;
     if (state.waiting) {
-        core->state_waits_for = core->last_wait->hash;
+        core->gossip.state_waits_for = core->ownership.last_wait->hash;
     }
-    core->state_sent_ns = core->now_ns;
-    core->state_ever = true;
+    core->gossip.state_sent_ns = core->now_ns;
+    core->gossip.state_ever = true;
 }
 
 void announce_on_state(struct core *core, uint32_t from, const struct message *message)

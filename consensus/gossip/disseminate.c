@@ -17,7 +17,9 @@
  * so that ranks that are not in step do not pass on less than they could; and where the
  * row has grown after the last turn, there is another round, ROUNDS_MAX times.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/gossip/gossip_private.h"
+
+#include "consensus/state/state.h"
 #include "consensus/state/tree.h"
 
 #include <stdlib.h>
@@ -31,19 +33,20 @@ enum { TURNS_WAITED_MAX = 4, ROUNDS_MAX = 3, PARTS_TOLD_AT_ONCE = 2 };
 static void take_children(struct core *core)
 {
     uint32_t root = rankset_next(&core->members, 0);
-    core->parent = root != core->rank ? root : NOBODY;
-    core->child_count = 0;
+    core->gossip.parent = root != core->rank ? root : NOBODY;
+    core->gossip.child_count = 0;
     if (disseminate_is_on(core)) {
-        core->parent = core->tree.parent;
-        for (uint32_t i = 0; i < core->tree.child_count; i++) {
-            core->children[core->child_count++] = core->tree.children[i];
+        core->gossip.parent = core->gossip.tree.parent;
+        for (uint32_t i = 0; i < core->gossip.tree.child_count; i++) {
+            core->gossip.children[core->gossip.child_count++] =
+                core->gossip.tree.children[i];
         }
         return;
     }
     FOR_MEMBERS(core, rank)
     {
-        if (core->parent == NOBODY && rank != root) {
-            core->children[core->child_count++] = rank;
+        if (core->gossip.parent == NOBODY && rank != root) {
+            core->gossip.children[core->gossip.child_count++] = rank;
         }
     }
 }
@@ -51,11 +54,11 @@ static void take_children(struct core *core)
 static void take_partners(struct core *core)
 {
     uint32_t count = core->member_count;
-    core->place = rankset_below(&core->members, core->rank);
-    core->partner_count = 0;
+    core->gossip.place = rankset_below(&core->members, core->rank);
+    core->gossip.partner_count = 0;
     for (uint32_t step = 1; step < count; step *= 2) {
-        core->partners[core->partner_count++] =
-            rankset_at(&core->members, (core->place + step) % count);
+        core->gossip.partners[core->gossip.partner_count++] =
+            rankset_at(&core->members, (core->gossip.place + step) % count);
     }
 }
 
@@ -68,8 +71,8 @@ static void begin_rounds(struct chunk *chunk)
 /* Rows of members are others now; newcomers have heard nothing. */
 static void tell_anew(struct core *core)
 {
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        struct lane *lane = &core->lanes[i];
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        struct lane *lane = &core->gossip.lanes[i];
         lane->chunks_told = 0;
         for (uint32_t c = 0; c < lane->chunk_count; c++) {
             begin_rounds(&lane->chunks[c]);
@@ -85,13 +88,13 @@ void disseminate_enter(struct core *core)
 {
     bool on = disseminate_is_on(core);
     uint32_t children_max = on ? TREE_ARITY : core->member_count;
-    core->child_count = core->partner_count = 0;
+    core->gossip.child_count = core->gossip.partner_count = 0;
     if (!rankset_has(&core->members, core->rank) ||
-        !core_grow(core, &core->children, &core->child_room, children_max,
-                   sizeof(*core->children))) {
+        !core_grow(core, &core->gossip.children, &core->gossip.child_room, children_max,
+                   sizeof(*core->gossip.children))) {
         return;
     }
-    core->tree =
+    core->gossip.tree =
         tree_place(&core->members, rankset_next(&core->members, 0), core->rank);
     take_children(core);
     if (on) {
@@ -126,14 +129,14 @@ void disseminate_learn(struct core *core, struct lane *lane, struct chunk *chunk
 {
     uint32_t count = core->member_count;
     uint32_t place = rankset_below(&core->members, from);
-    uint32_t distance = (core->place + count - place) % count;
+    uint32_t distance = (core->gossip.place + count - place) % count;
     add_row(core, &chunk->holders, from, before);
     if (distance <= chunk->before + 1 && distance + before > chunk->before) {
         chunk->before = distance + before < count ? distance + before : count - 1;
         lane->chunks_told = 0; /* there may be more to tell */
         disseminate_news(core);
     }
-    core->knowledge_grew = core->knowledge_wide = true;
+    core->gossip.knowledge_grew = core->gossip.knowledge_wide = true;
 }
 
 bool disseminate_knows(const struct lane *lane, uint64_t position, uint32_t rank)
@@ -212,7 +215,7 @@ void disseminate_tell_part(struct core *core, struct lane *lane)
 static void tell(struct core *core, uint32_t number, const struct chunk *chunk,
                  uint32_t to, bool partial)
 {
-    const moot_hash *first = lane_hash(&core->lanes[number], chunk->first);
+    const moot_hash *first = lane_hash(&core->gossip.lanes[number], chunk->first);
     struct message *message =
         first != NULL ? out_send(core, to, MESSAGE_ROLL, NULL) : NULL;
     if (message != NULL) {
@@ -229,8 +232,8 @@ static void tell(struct core *core, uint32_t number, const struct chunk *chunk,
 /* More members stand in the row than when the last round ended. */
 static bool has_turns(const struct core *core, const struct chunk *chunk)
 {
-    return chunk->turn < core->partner_count ||
-           (core->partner_count > 0 && chunk->before > chunk->told &&
+    return chunk->turn < core->gossip.partner_count ||
+           (core->gossip.partner_count > 0 && chunk->before > chunk->told &&
             chunk->rounds < ROUNDS_MAX);
 }
 
@@ -241,7 +244,7 @@ static bool take_turn(struct core *core, uint32_t number, struct chunk *chunk,
     if (!has_turns(core, chunk) || core->options.mode == CORE_TRUST) {
         return false;
     }
-    if (chunk->turn == core->partner_count) {
+    if (chunk->turn == core->gossip.partner_count) {
         chunk->turn = 0;
         chunk->rounds++;
     }
@@ -250,7 +253,7 @@ static bool take_turn(struct core *core, uint32_t number, struct chunk *chunk,
         chunk->waited++;
         return true;
     }
-    tell(core, number, chunk, core->partners[chunk->turn], partial);
+    tell(core, number, chunk, core->gossip.partners[chunk->turn], partial);
     chunk->told = chunk->before;
     chunk->turn++;
     chunk->waited = 0;
@@ -260,19 +263,19 @@ static bool take_turn(struct core *core, uint32_t number, struct chunk *chunk,
 /* There is something new to tell. */
 void disseminate_news(struct core *core)
 {
-    if (disseminate_is_on(core) && core->spread_due_ns == CORE_NEVER) {
-        core->spread_due_ns = core->spread_ns;
+    if (disseminate_is_on(core) && core->gossip.spread_due_ns == CORE_NEVER) {
+        core->gossip.spread_due_ns = core->gossip.spread_ns;
     }
 }
 
 void disseminate_turn(struct core *core)
 {
-    if (core->now_ns < core->spread_due_ns) {
+    if (core->now_ns < core->gossip.spread_due_ns) {
         return;
     }
     bool more = false;
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        struct lane *lane = &core->lanes[i];
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        struct lane *lane = &core->gossip.lanes[i];
         uint32_t done = lane->chunk_count;
         for (uint32_t c = lane->chunk_count; c-- > lane->chunks_told;) {
             if (take_turn(core, i, &lane->chunks[c], false)) {
@@ -291,17 +294,17 @@ void disseminate_turn(struct core *core)
             more |= due;
         }
     }
-    core->spread_ns = add_ns(core->now_ns, core->options.gossip_period_ns);
-    core->spread_due_ns = more ? core->spread_ns : CORE_NEVER;
+    core->gossip.spread_ns = add_ns(core->now_ns, core->options.gossip_period_ns);
+    core->gossip.spread_due_ns = more ? core->gossip.spread_ns : CORE_NEVER;
 }
 
 uint64_t disseminate_deadline(const struct core *core)
 {
-    return core->member_count > 1 ? core->spread_due_ns : CORE_NEVER;
+    return core->member_count > 1 ? core->gossip.spread_due_ns : CORE_NEVER;
 }
 
 /* All that is to be told has been. */
 bool disseminate_is_done(const struct core *core)
 {
-    return core->spread_due_ns == CORE_NEVER;
+    return core->gossip.spread_due_ns == CORE_NEVER;
 }

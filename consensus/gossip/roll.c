@@ -17,7 +17,10 @@
  * merely slower.  Its hashes are asked for only when they decide something: when the
  * announcer's roll is final (T1a), or in strict mode.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/gossip/gossip_private.h"
+
+#include "consensus/reclaim/reclaim.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,26 +30,26 @@ struct lane *lane_enter(struct core *core, uint32_t number)
     if (number >= LIMIT_LANES) {
         return NULL;
     }
-    if (number >= core->lane_count) {
+    if (number >= core->gossip.lane_count) {
         size_t size = (size_t)(number + 1) * sizeof(struct lane);
-        struct lane *grown = realloc(core->lanes, size);
+        struct lane *grown = realloc(core->gossip.lanes, size);
         if (grown == NULL) {
             core->broken = true;
             return NULL;
         }
-        core->lanes = grown;
-        while (core->lane_count <= number) {
-            core->lanes[core->lane_count++] =
+        core->gossip.lanes = grown;
+        while (core->gossip.lane_count <= number) {
+            core->gossip.lanes[core->gossip.lane_count++] =
                 (struct lane){.state = CORE_LANE_RUNNING, .open_first = 1};
         }
     }
-    return &core->lanes[number];
+    return &core->gossip.lanes[number];
 }
 
 void roll_release(struct core *core)
 {
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        struct lane *lane = &core->lanes[i];
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        struct lane *lane = &core->gossip.lanes[i];
         for (uint32_t c = 0; c < lane->chunk_count; c++) {
             rankset_release(&lane->chunks[c].holders);
         }
@@ -55,15 +58,15 @@ void roll_release(struct core *core)
         free(lane->agreed);
         disseminate_forget(lane);
     }
-    free(core->lanes);
-    free(core->by_sum);
+    free(core->gossip.lanes);
+    free(core->gossip.by_sum);
 }
 
 /* --- What is known of peers ------------------------------------------------------ */
 
 bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank)
 {
-    const struct lane *lane = &core->lanes[place_lane(place)];
+    const struct lane *lane = &core->gossip.lanes[place_lane(place)];
     uint64_t position = place_position(place);
     if (rank == core->rank ||
         (lane->agreed != NULL && lane->agreed[rank] >= position)) {
@@ -90,7 +93,7 @@ bool roll_knows_holder(const struct core *core, const struct task *task, uint32_
 
 bool roll_agrees_so_far(const struct core *core, const struct task *task, uint32_t rank)
 {
-    const struct peer *peer = core->peers[rank];
+    const struct peer *peer = core->state.peers[rank];
     unsigned own_way = CORE_TASK_NESTED | CORE_TASK_HINT | CORE_TASK_ADOPTED;
     if (disseminate_is_on(core) || peer == NULL || peer->state.closed ||
         task->position == 0 || (task->flags & own_way) != 0 ||
@@ -143,7 +146,7 @@ static uint64_t behind_what_has_gone(const struct lane *lane, uint64_t agreed,
 static void agree(struct core *core, const struct announced *what, uint32_t from,
                   struct chunk *chunk)
 {
-    struct lane *lane = &core->lanes[what->lane];
+    struct lane *lane = &core->gossip.lanes[what->lane];
     if (lane->agreed == NULL) {
         lane->agreed = core_alloc(core, core->size * sizeof(*lane->agreed));
         if (lane->agreed == NULL) {
@@ -209,7 +212,8 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     }
     if (chunk != NULL) {
         if (disseminate_is_on(core)) {
-            disseminate_learn(core, &core->lanes[number], chunk, from, what->before);
+            disseminate_learn(core, &core->gossip.lanes[number], chunk, from,
+                              what->before);
             return true;
         }
         if (aligned) {
@@ -223,10 +227,10 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
         roll_learn_of(core, from);
         return true;
     }
-    if (what->lane >= core->lane_count) {
+    if (what->lane >= core->gossip.lane_count) {
         return false;
     }
-    struct lane *lane = &core->lanes[what->lane];
+    struct lane *lane = &core->gossip.lanes[what->lane];
     if (!what->cut && is_known(core, lane, from, what)) {
         return true;
     }
@@ -259,8 +263,8 @@ static void resolve_or_close(struct core *core, struct peer *peer, uint32_t i)
 
 void roll_resolve(struct core *core)
 {
-    for (uint32_t k = 0; k < core->known_count; k++) {
-        struct peer *peer = core->known[k];
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        struct peer *peer = core->state.known[k];
         for (uint32_t i = peer->open_count; i-- > 0;) {
             resolve_or_close(core, peer, i);
         }
@@ -271,8 +275,8 @@ static void resolve_with(struct core *core, const struct chunk *chunk)
 {
     struct rollsum sum =
         chunk->sum; /* resolving may move chunks' neighbours, not these */
-    for (uint32_t k = 0; k < core->known_count; k++) {
-        struct peer *peer = core->known[k];
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        struct peer *peer = core->state.known[k];
         for (uint32_t i = peer->announced_count; i-- > 0;) {
             struct announced *what = &peer->announced[i];
             if (what->partial || what->cut || rollsum_equal(&what->sum, &sum)) {
@@ -289,7 +293,7 @@ void roll_forget(struct core *core, struct task *task)
     if (task->position == 0) {
         return;
     }
-    struct lane *lane = &core->lanes[task->lane];
+    struct lane *lane = &core->gossip.lanes[task->lane];
     lane_forget(core, lane, task->lane_position);
     if (task->lane_position >= lane->open_first) {
         lane->open_forgotten++;
@@ -306,7 +310,7 @@ void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
     if (chunk->live > 0) {
         return;
     }
-    core->drop.cuts -= chunk->cut;
+    core->reclaim.drop.cuts -= chunk->cut;
     reclaim_left(core, chunk);
     if (++lane->chunks_dead >= CHUNKS_DEAD_MIN &&
         lane->chunks_dead * 2 > lane->chunk_count) {
@@ -338,7 +342,7 @@ static void announce(struct core *core, uint32_t number, struct message_roll wha
 
 void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk)
 {
-    const moot_hash *first = lane_hash(&core->lanes[number], chunk->first);
+    const moot_hash *first = lane_hash(&core->gossip.lanes[number], chunk->first);
     announce(core, number,
              (struct message_roll){.first = chunk->first,
                                    .count = chunk->count,
@@ -350,8 +354,8 @@ void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk
 /* What is leaving all hold, and each has heard so of all. */
 void roll_enter_view(struct core *core)
 {
-    for (uint32_t number = 0; number < core->lane_count; number++) {
-        struct lane *lane = &core->lanes[number];
+    for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
+        struct lane *lane = &core->gossip.lanes[number];
         for (uint32_t i = 0; i < lane->chunk_count; i++) {
             struct chunk *chunk = &lane->chunks[i];
             if (chunk->live == chunk->count && chunk->stage != CHUNK_LEAVING) {
@@ -425,12 +429,12 @@ HOT static inline void add_to_sum(struct core *core, struct lane *lane, uint32_t
 HOT bool roll_append_stub(struct core *core, struct stub *stub)
 {
     uint32_t number = place_lane(stub->place);
-    struct lane *lane = &core->lanes[number];
+    struct lane *lane = &core->gossip.lanes[number];
     if (!put(core, lane, number, &stub->hash, stub)) {
         return false;
     }
     stub->place = place_of(number, lane->len);
-    stub->position = ++core->roll_len;
+    stub->position = ++core->gossip.roll_len;
     release_note_stub(core, stub);
     moot_hash hash = stub->hash;
     add_to_sum(core, lane, number, &hash);
@@ -446,7 +450,7 @@ HOT bool roll_append(struct core *core, struct lane *lane, uint32_t number,
     }
     task->lane = (uint16_t)number;
     task->lane_position = lane->len;
-    task->position = ++core->roll_len;
+    task->position = ++core->gossip.roll_len;
     release_note_place(core, task);
     if (task->scope != NULL) {
         task->scope->count++;
@@ -458,8 +462,8 @@ HOT bool roll_append(struct core *core, struct lane *lane, uint32_t number,
 
 bool roll_is_told(const struct core *core)
 {
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        if (core->lanes[i].announced < core->lanes[i].len) {
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        if (core->gossip.lanes[i].announced < core->gossip.lanes[i].len) {
             return core->options.mode == CORE_TRUST || core->member_count == 1;
         }
     }
@@ -468,8 +472,8 @@ bool roll_is_told(const struct core *core)
 
 void roll_tell_partial(struct core *core)
 {
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        struct lane *lane = &core->lanes[i];
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        struct lane *lane = &core->gossip.lanes[i];
         if (lane->announced < lane->len) {
             announce(core, i,
                      (struct message_roll){
@@ -515,7 +519,7 @@ void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *r
 void roll_on_want(struct core *core, uint32_t from, const struct message_want *want)
 {
     const struct lane *lane =
-        want->lane < core->lane_count ? &core->lanes[want->lane] : NULL;
+        want->lane < core->gossip.lane_count ? &core->gossip.lanes[want->lane] : NULL;
     if (lane == NULL || want->first == 0 || want->first > lane->len ||
         want->count == 0 || want->count > LIMIT_ROLL_HASHES ||
         want->count > lane->len - want->first + 1) {
@@ -592,8 +596,8 @@ void roll_want_of_closed(struct core *core)
     if (core->options.mode != CORE_REPAIR) {
         return;
     }
-    for (uint32_t k = 0; k < core->known_count; k++) {
-        struct peer *peer = core->known[k];
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        struct peer *peer = core->state.known[k];
         for (uint32_t i = 0; peer->state.closed && i < peer->announced_count; i++) {
             if (!peer->announced[i].wanted) {
                 roll_ask_hashes(core, peer->rank, &peer->announced[i]);
@@ -635,12 +639,12 @@ void roll_count_common(struct core *core)
         return; /* its root has counted them all */
     }
     if (disseminate_is_on(core)) {
-        core->stats.common = core->parent == NOBODY ? core->roll_len : 0;
+        core->stats.common = core->gossip.parent == NOBODY ? core->gossip.roll_len : 0;
         return;
     }
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        for (uint64_t at = 0; at < core->lanes[i].len; at++) {
-            const void *known = lane_known(&core->lanes[i], at + 1);
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        for (uint64_t at = 0; at < core->gossip.lanes[i].len; at++) {
+            const void *known = lane_known(&core->gossip.lanes[i], at + 1);
             if (known != NULL) {
                 roll_count_task(core, known);
             }

@@ -3,7 +3,9 @@
  * A chunk's name is its sum and its count, so that ranks whose rolls differ before it
  * mean the same.  An index, open addressing by the sum, leads to its place.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/gossip/gossip_private.h"
+
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@ struct chunk_place {
 
 static struct chunk *chunk_at(const struct core *core, struct chunk_place place)
 {
-    return &core->lanes[place.lane].chunks[place.chunk_plus_one - 1];
+    return &core->gossip.lanes[place.lane].chunks[place.chunk_plus_one - 1];
 }
 
 /* --- By name --------------------------------------------------------------------- */
@@ -32,37 +34,37 @@ static void by_sum_put(struct chunk_place *index, size_t room, const struct core
 
 void roll_index_last(struct core *core, uint32_t number)
 {
-    struct chunk_place place = {number, core->lanes[number].chunk_count};
-    if (core->by_sum_count * 2 >= core->by_sum_room) {
-        size_t room = core->by_sum_room ? core->by_sum_room * 2 : 64;
+    struct chunk_place place = {number, core->gossip.lanes[number].chunk_count};
+    if (core->gossip.by_sum_count * 2 >= core->gossip.by_sum_room) {
+        size_t room = core->gossip.by_sum_room ? core->gossip.by_sum_room * 2 : 64;
         struct chunk_place *index = core_alloc(core, room * sizeof(*index));
         if (index == NULL) {
             return;
         }
-        for (size_t i = 0; i < core->by_sum_room; i++) {
-            if (core->by_sum[i].chunk_plus_one != 0) {
-                by_sum_put(index, room, core, core->by_sum[i]);
+        for (size_t i = 0; i < core->gossip.by_sum_room; i++) {
+            if (core->gossip.by_sum[i].chunk_plus_one != 0) {
+                by_sum_put(index, room, core, core->gossip.by_sum[i]);
             }
         }
-        free(core->by_sum);
-        core->by_sum = index;
-        core->by_sum_room = room;
+        free(core->gossip.by_sum);
+        core->gossip.by_sum = index;
+        core->gossip.by_sum_room = room;
     }
-    by_sum_put(core->by_sum, core->by_sum_room, core, place);
-    core->by_sum_count++;
+    by_sum_put(core->gossip.by_sum, core->gossip.by_sum_room, core, place);
+    core->gossip.by_sum_count++;
 }
 
 static const struct chunk_place *by_sum_find(const struct core *core,
                                              const struct chunk_name *what)
 {
-    size_t mask = core->by_sum_room - 1;
+    size_t mask = core->gossip.by_sum_room - 1;
     for (size_t slot = (size_t)what->sum.low & mask;
-         core->by_sum_room > 0 && core->by_sum[slot].chunk_plus_one != 0;
+         core->gossip.by_sum_room > 0 && core->gossip.by_sum[slot].chunk_plus_one != 0;
          slot = (slot + 1) & mask) {
-        const struct chunk *chunk = chunk_at(core, core->by_sum[slot]);
+        const struct chunk *chunk = chunk_at(core, core->gossip.by_sum[slot]);
         if (rollsum_equal(&chunk->sum, &what->sum) && chunk->count == what->count &&
             chunk->live > 0) {
-            return &core->by_sum[slot];
+            return &core->gossip.by_sum[slot];
         }
     }
     return NULL;
@@ -70,28 +72,30 @@ static const struct chunk_place *by_sum_find(const struct core *core,
 
 void roll_index(struct core *core)
 {
-    size_t count = 0, room = core->by_sum_room > 0 ? core->by_sum_room : 64;
-    for (uint32_t number = 0; number < core->lane_count; number++) {
-        count += core->lanes[number].chunk_count;
+    size_t count = 0,
+           room = core->gossip.by_sum_room > 0 ? core->gossip.by_sum_room : 64;
+    for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
+        count += core->gossip.lanes[number].chunk_count;
     }
     while (count * 2 >= room) {
         room *= 2;
     }
-    if (room != core->by_sum_room) {
+    if (room != core->gossip.by_sum_room) {
         struct chunk_place *index = core_alloc(core, room * sizeof(*index));
         if (index == NULL) {
             return;
         }
-        free(core->by_sum);
-        core->by_sum = index;
-        core->by_sum_room = room;
+        free(core->gossip.by_sum);
+        core->gossip.by_sum = index;
+        core->gossip.by_sum_room = room;
     } else {
-        memset(core->by_sum, 0, room * sizeof(*core->by_sum));
+        memset(core->gossip.by_sum, 0, room * sizeof(*core->gossip.by_sum));
     }
-    core->by_sum_count = count;
-    for (uint32_t number = 0; number < core->lane_count; number++) {
-        for (uint32_t i = 0; i < core->lanes[number].chunk_count; i++) {
-            by_sum_put(core->by_sum, room, core, (struct chunk_place){number, i + 1});
+    core->gossip.by_sum_count = count;
+    for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
+        for (uint32_t i = 0; i < core->gossip.lanes[number].chunk_count; i++) {
+            by_sum_put(core->gossip.by_sum, room, core,
+                       (struct chunk_place){number, i + 1});
         }
     }
 }
@@ -100,8 +104,8 @@ void roll_index(struct core *core)
  * at one after the other (reclaim.c) goes on with the same one. */
 void roll_compact(struct core *core, struct lane *lane)
 {
-    struct drop *drop = &core->drop;
-    bool looks = lane == &core->lanes[drop->lane];
+    struct drop *drop = &core->reclaim.drop;
+    bool looks = lane == &core->gossip.lanes[drop->lane];
     uint32_t kept = 0, before = 0;
     for (uint32_t i = 0; i < lane->chunk_count; i++) {
         if (lane->chunks[i].live > 0) {

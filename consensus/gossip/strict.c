@@ -8,7 +8,9 @@
  * The rank that finds a difference asks on for a few gossip periods before it speaks:
  * the report is worth more when it can say on which side every rank stands.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/gossip/gossip_private.h"
+
+#include "consensus/state/state.h"
 
 #include <string.h>
 
@@ -26,7 +28,7 @@ void strict_salt(moot_hash *hash, uint64_t position)
 static void put_on_side(struct core *core, uint32_t rank, const moot_hash *hash,
                         const char *site)
 {
-    struct difference *difference = &core->difference;
+    struct difference *difference = &core->gossip.difference;
     uint32_t i = 0;
     while (i < difference->side_count && !hash_equal(&difference->side[i].hash, hash)) {
         i++;
@@ -47,10 +49,11 @@ static void put_on_side(struct core *core, uint32_t rank, const moot_hash *hash,
 bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
                   moot_hash *hash, const char **site)
 {
-    if (lane >= core->lane_count || position == 0 || position > core->lanes[lane].len) {
+    if (lane >= core->gossip.lane_count || position == 0 ||
+        position > core->gossip.lanes[lane].len) {
         return false;
     }
-    const struct task *task = lane_task(core, &core->lanes[lane], position);
+    const struct task *task = lane_task(core, &core->gossip.lanes[lane], position);
     if (task == NULL) {
         return false;
     }
@@ -62,9 +65,10 @@ bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
 static void put_mine(struct core *core)
 {
     static const moot_hash nothing = {{0}};
-    struct difference *difference = &core->difference;
-    const struct lane *lane =
-        difference->lane < core->lane_count ? &core->lanes[difference->lane] : NULL;
+    struct difference *difference = &core->gossip.difference;
+    const struct lane *lane = difference->lane < core->gossip.lane_count
+                                  ? &core->gossip.lanes[difference->lane]
+                                  : NULL;
     if (lane == NULL || difference->position > lane->len) {
         put_on_side(core, core->rank, &nothing, NULL);
         return;
@@ -84,7 +88,7 @@ static void put_mine(struct core *core)
 /* Of two in a lane the earlier one counts, with what is heard of it from then on. */
 static void found(struct core *core, uint32_t lane, uint64_t position)
 {
-    struct difference *difference = &core->difference;
+    struct difference *difference = &core->gossip.difference;
     bool earlier = lane == difference->lane && position < difference->position;
     if (difference->found && !earlier) {
         return;
@@ -105,12 +109,13 @@ static void found(struct core *core, uint32_t lane, uint64_t position)
 static uint64_t first_difference(const struct core *core,
                                  const struct message_hashes *hashes)
 {
-    const struct lane *lane =
-        hashes->lane < core->lane_count ? &core->lanes[hashes->lane] : NULL;
+    const struct lane *lane = hashes->lane < core->gossip.lane_count
+                                  ? &core->gossip.lanes[hashes->lane]
+                                  : NULL;
     for (uint32_t i = 0; i < hashes->count; i++) {
         uint64_t position = hashes->first + i;
         if (lane == NULL || position == 0 || position > lane->len) {
-            return core->closed ? position : 0;
+            return core->step.closed ? position : 0;
         }
         if (!hash_equal(lane_hash(lane, position), &hashes->hashes[i])) {
             return position;
@@ -126,7 +131,7 @@ void strict_on_hashes(struct core *core, uint32_t from,
     if (position != 0) {
         found(core, hashes->lane, position);
     }
-    const struct difference *difference = &core->difference;
+    const struct difference *difference = &core->gossip.difference;
     if (difference->found && hashes->lane == difference->lane &&
         hashes->first <= difference->position &&
         difference->position - hashes->first < hashes->count) {
@@ -140,16 +145,16 @@ void strict_on_hashes(struct core *core, uint32_t from,
 static void see_short_rolls(struct core *core)
 {
     static const moot_hash nothing = {{0}};
-    for (uint32_t k = 0; k < core->known_count; k++) {
-        const struct peer *peer = core->known[k];
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        const struct peer *peer = core->state.known[k];
         uint32_t rank = peer->rank;
         if (rank == core->rank || !rankset_has(&core->members, rank) ||
             !peer->state.closed || !roll_resolved(core, rank) ||
-            peer->state.len >= core->roll_len) {
+            peer->state.len >= core->gossip.roll_len) {
             continue;
         }
-        for (uint32_t i = 0; i < core->lane_count; i++) {
-            const struct lane *lane = &core->lanes[i];
+        for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+            const struct lane *lane = &core->gossip.lanes[i];
             uint64_t agreed = roll_agreed(core, lane, rank);
             if (agreed < lane->len) {
                 found(core, i, agreed + 1);
@@ -162,16 +167,16 @@ static void see_short_rolls(struct core *core)
 
 static void ask_for_hashes(struct core *core)
 {
-    bool rested = core->idle &&
-                  core->now_ns >= core->idle_since_ns + core->options.gossip_period_ns;
-    for (uint32_t k = 0; k < core->known_count; k++) {
-        struct peer *peer = core->known[k];
+    bool rested = core->step.idle && core->now_ns >= core->step.idle_since_ns +
+                                                         core->options.gossip_period_ns;
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        struct peer *peer = core->state.known[k];
         for (uint32_t i = 0; i < peer->announced_count; i++) {
             struct announced *what = &peer->announced[i];
             uint64_t last = what->first + what->count - 1;
-            bool passed =
-                what->lane < core->lane_count && core->lanes[what->lane].len >= last;
-            if (!what->wanted && (passed || rested || core->closed)) {
+            bool passed = what->lane < core->gossip.lane_count &&
+                          core->gossip.lanes[what->lane].len >= last;
+            if (!what->wanted && (passed || rested || core->step.closed)) {
                 roll_ask_hashes(core, peer->rank, what);
             }
         }
@@ -190,7 +195,7 @@ static void tell(struct core *core, uint32_t to,
 
 static void declare(struct core *core)
 {
-    struct difference *difference = &core->difference;
+    struct difference *difference = &core->gossip.difference;
     struct message_diverged said = {.lane = difference->lane,
                                     .position = difference->position,
                                     .sides = difference->side_count};
@@ -207,43 +212,44 @@ static void declare(struct core *core)
 
 void strict_turn(struct core *core)
 {
-    if (core->options.mode != CORE_STRICT || core->difference.declared) {
+    if (core->options.mode != CORE_STRICT || core->gossip.difference.declared) {
         return;
     }
     ask_for_hashes(core);
     see_short_rolls(core);
-    if (core->difference.found && core->now_ns >= core->difference.declare_ns) {
+    if (core->gossip.difference.found &&
+        core->now_ns >= core->gossip.difference.declare_ns) {
         declare(core);
     }
 }
 
 bool strict_settled(const struct core *core)
 {
-    if (core->options.mode != CORE_STRICT || core->difference.declared) {
+    if (core->options.mode != CORE_STRICT || core->gossip.difference.declared) {
         return true;
     }
-    for (uint32_t k = 0; k < core->known_count; k++) {
-        const struct peer *peer = core->known[k];
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        const struct peer *peer = core->state.known[k];
         for (uint32_t i = 0; i < peer->announced_count; i++) {
             if (!peer->announced[i].wanted) {
                 return false;
             }
         }
     }
-    return !core->difference.found;
+    return !core->gossip.difference.found;
 }
 
 uint64_t strict_deadline(const struct core *core)
 {
-    if (core->options.mode != CORE_STRICT || core->difference.declared) {
+    if (core->options.mode != CORE_STRICT || core->gossip.difference.declared) {
         return CORE_NEVER;
     }
-    if (core->difference.found) {
-        return core->difference.declare_ns;
+    if (core->gossip.difference.found) {
+        return core->gossip.difference.declare_ns;
     }
-    uint64_t rested_ns = core->idle_since_ns + core->options.gossip_period_ns;
-    for (uint32_t k = 0; k < core->known_count; k++) {
-        if (core->idle && core->known[k]->announced_count > 0 &&
+    uint64_t rested_ns = core->step.idle_since_ns + core->options.gossip_period_ns;
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        if (core->step.idle && core->state.known[k]->announced_count > 0 &&
             rested_ns > core->now_ns) {
             return rested_ns;
         }
@@ -255,12 +261,12 @@ uint64_t strict_deadline(const struct core *core)
 static void pass_on(struct core *core, uint32_t from,
                     const struct message_diverged *diverged)
 {
-    if (core->parent != NOBODY && core->parent != from) {
-        tell(core, core->parent, diverged);
+    if (core->gossip.parent != NOBODY && core->gossip.parent != from) {
+        tell(core, core->gossip.parent, diverged);
     }
-    for (uint32_t i = 0; i < core->child_count; i++) {
-        if (core->children[i] != from) {
-            tell(core, core->children[i], diverged);
+    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
+        if (core->gossip.children[i] != from) {
+            tell(core, core->gossip.children[i], diverged);
         }
     }
 }
@@ -268,10 +274,10 @@ static void pass_on(struct core *core, uint32_t from,
 void strict_on_diverged(struct core *core, uint32_t from,
                         const struct message_diverged *diverged)
 {
-    if (core->difference.declared) {
+    if (core->gossip.difference.declared) {
         return;
     }
-    core->difference.declared = true;
+    core->gossip.difference.declared = true;
     if (disseminate_is_on(core)) {
         pass_on(core, from, diverged);
     }

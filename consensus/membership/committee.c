@@ -18,7 +18,9 @@
  * death make a removal quick and count towards no quorum: those whom the dead had told
  * of a decision may be members that have no vote, and live in it.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/state/state.h"
 
 enum { COMMITTEE_MAX = 7 };
 
@@ -85,8 +87,9 @@ static bool choose_round(const struct core *core, const struct rankset *members,
     for (uint32_t rank = rankset_next(members, 0); rank != NOBODY;
          rank = rankset_next(members, rank + 1)) {
         if (!rankset_has(chosen, rank)) {
-            count = offer(seats, count, room,
-                          (struct seat){weight_of(rank), rank, core->hosts[rank]});
+            count =
+                offer(seats, count, room,
+                      (struct seat){weight_of(rank), rank, core->state.hosts[rank]});
         }
     }
     bool good = count > 0;
@@ -118,15 +121,15 @@ bool committee_of(const struct core *core, const struct rankset *members,
 
 bool committee_take(struct core *core)
 {
-    if (core->large && !committee_is_due(core, core->member_count)) {
-        rankset_release(&core->dead); /* here they would count towards quorums */
+    if (core->membership.large && !committee_is_due(core, core->member_count)) {
+        rankset_release(
+            &core->membership.dead); /* here they would count towards quorums */
     }
-    core->large = committee_is_due(core, core->member_count);
-    if (!committee_of(core, &core->members, &core->committee)) {
+    core->membership.large = committee_is_due(core, core->member_count);
+    if (!committee_of(core, &core->members, &core->membership.committee)) {
         core->broken = true;
         return false;
     }
-    core->committee_count = rankset_count(&core->committee);
+    core->membership.committee_count = rankset_count(&core->membership.committee);
     return true;
 }
-

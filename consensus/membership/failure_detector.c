@@ -15,14 +15,17 @@
  *
  * Times are local: nobody compares clocks, only rates, which may differ by CLOCK_DRIFT.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/ownership/ownership.h"
+#include "consensus/state/state.h"
 
 #define CLOCK_DRIFT_PER_MILLE 1 /* rho: 1e-3 */
 
 /* Who decides about the members has to hear them. */
 bool detector_watches(const struct core *core)
 {
-    return detector_is_on(core) && (!core->large || committee_serves(core));
+    return detector_is_on(core) && (!core->membership.large || committee_serves(core));
 }
 
 /* --- Leases ---------------------------------------------------------------------- */
@@ -44,15 +47,16 @@ static bool is_silent(const struct core *core, uint32_t rank)
 /* Enough others suspect it: min(2, N-2) of them. */
 static bool is_denounced(const struct core *core, uint32_t rank)
 {
-    uint32_t enough = core->committee_count > 3 ? 2 : core->committee_count - 2;
+    uint32_t enough =
+        core->membership.committee_count > 3 ? 2 : core->membership.committee_count - 2;
     uint32_t voices = 0;
-    if (core->committee_count < 3) {
+    if (core->membership.committee_count < 3) {
         return false;
     }
     FOR_COMMITTEE(core, other)
     {
         voices += other != core->rank && other != rank &&
-                  !rankset_has(&core->suspects, other) &&
+                  !rankset_has(&core->membership.suspects, other) &&
                   rankset_has(&peer_seen(core, other)->suspects, rank);
     }
     return voices >= enough;
@@ -65,7 +69,7 @@ static bool is_denounced(const struct core *core, uint32_t rank)
  * given until then: view_withholds). */
 uint64_t detector_may_remove_ns(const struct core *core, uint32_t rank, bool adopted)
 {
-    if (rankset_has(&core->dead, rank)) {
+    if (rankset_has(&core->membership.dead, rank)) {
         return 0;
     }
     if (adopted && rank == core->rank) {
@@ -79,8 +83,8 @@ uint64_t detector_may_remove_ns(const struct core *core, uint32_t rank, bool ado
         return 0;
     }
     uint64_t since_ns = peer_seen(core, rank)->granted_ns;
-    if (core->entered_ns > since_ns) {
-        since_ns = core->entered_ns;
+    if (core->membership.entered_ns > since_ns) {
+        since_ns = core->membership.entered_ns;
     }
     return add_ns(since_ns, lease_outlived_ns(core));
 }
@@ -95,8 +99,8 @@ bool detector_certifies(const struct core *core, uint32_t rank)
     if (!detector_is_on(core)) {
         return true; /* nobody is voted out alive */
     }
-    if (core->opened_ns > since_ns) {
-        since_ns = core->opened_ns;
+    if (core->step.opened_ns > since_ns) {
+        since_ns = core->step.opened_ns;
     }
     return add_ns(since_ns, core->options.lease_ns) > core->now_ns;
 }
@@ -105,14 +109,15 @@ bool detector_certify(struct core *core, const struct rankset *dead)
 {
     for (uint32_t rank = rankset_next(dead, 0); rank != NOBODY;
          rank = rankset_next(dead, rank + 1)) {
-        if (rankset_has(&core->dead, rank)) {
+        if (rankset_has(&core->membership.dead, rank)) {
             continue;
         }
-        if (!rankset_add(&core->dead, rank)) {
+        if (!rankset_add(&core->membership.dead, rank)) {
             core->broken = true;
             return false;
         }
-        core->certificate_due |= core->large && rankset_has(&core->members, rank);
+        core->membership.certificate_due |=
+            core->membership.large && rankset_has(&core->members, rank);
     }
     return true;
 }
@@ -138,7 +143,8 @@ void detector_on_heartbeat(struct core *core, uint32_t from,
         core->stats.refused++; /* no member of this view thinks otherwise */
         return;
     }
-    if ((core->voted_next && !MUTANT(GRANTAFTERVOTE)) || view_withholds(core, from)) {
+    if ((core->membership.voted_next && !MUTANT(GRANTAFTERVOTE)) ||
+        view_withholds(core, from)) {
         return;
     }
     struct message *message = out_send(core, from, MESSAGE_GRANT, NULL);
@@ -173,7 +179,7 @@ static void certify_silent(struct core *core, uint32_t rank)
 {
     if (core->options.solo &&
         detector_may_remove_ns(core, rank, false) <= core->now_ns &&
-        !rankset_add(&core->dead, rank)) {
+        !rankset_add(&core->membership.dead, rank)) {
         core->broken = true;
     }
 }
@@ -187,12 +193,12 @@ static void suspect(struct core *core)
         }
         bool vouched = peer_seen(core, rank)->vouched_ns > core->now_ns;
         if (!vouched && (is_silent(core, rank) || is_denounced(core, rank))) {
-            if (!rankset_add(&core->suspects, rank)) {
+            if (!rankset_add(&core->membership.suspects, rank)) {
                 core->broken = true;
             }
             certify_silent(core, rank);
         } else {
-            rankset_remove(&core->suspects, rank);
+            rankset_remove(&core->membership.suspects, rank);
         }
     }
 }
@@ -202,7 +208,7 @@ void detector_vouch(struct core *core, uint32_t rank)
 {
     peer_of(core, rank)->vouched_ns =
         add_ns(core->now_ns, core->options.suspect_ns / 2);
-    rankset_remove(&core->suspects, rank);
+    rankset_remove(&core->membership.suspects, rank);
 }
 
 /* --- The turn
@@ -215,7 +221,7 @@ static const struct rankset *silent_members(struct core *core)
     struct rankset silent = {0};
     FOR_MEMBERS(core, rank)
     {
-        bool hearsay = MUTANT(HEARSAY) && rankset_has(&core->suspects, rank);
+        bool hearsay = MUTANT(HEARSAY) && rankset_has(&core->membership.suspects, rank);
         if (rank != core->rank && (is_silent(core, rank) || hearsay) &&
             !rankset_add(&silent, rank)) {
             core->broken = true;
@@ -232,17 +238,20 @@ static const struct rankset *silent_members(struct core *core)
  * large one, who was to pass it on may be. */
 static bool may_have_missed_the_view(const struct core *core, uint32_t rank)
 {
-    return (core->options.joinable || core->large) && core->past_count > 0 &&
+    return (core->options.joinable || core->membership.large) &&
+           core->membership.past_count > 0 &&
            peer_seen(core, rank)->spoke_epoch != core->epoch &&
-           add_ns(core->entered_ns, core->options.heartbeat_ns) <= core->now_ns;
+           add_ns(core->membership.entered_ns, core->options.heartbeat_ns) <=
+               core->now_ns;
 }
 
 /* In a small view certificates travel with the ballots of whoever has them. */
 static const struct rankset *dead_members(struct core *core)
 {
     struct rankset dead = {0};
-    for (uint32_t rank = rankset_next(&core->dead, 0); core->large && rank != NOBODY;
-         rank = rankset_next(&core->dead, rank + 1)) {
+    for (uint32_t rank = rankset_next(&core->membership.dead, 0);
+         core->membership.large && rank != NOBODY;
+         rank = rankset_next(&core->membership.dead, rank + 1)) {
         if (rankset_has(&core->members, rank) && !rankset_add(&dead, rank)) {
             core->broken = true;
         }
@@ -258,7 +267,7 @@ static void remind(struct core *core)
 {
     FOR_MEMBERS(core, rank)
     {
-        if (rank != core->rank && !rankset_has(&core->dead, rank) &&
+        if (rank != core->rank && !rankset_has(&core->membership.dead, rank) &&
             may_have_missed_the_view(core, rank)) {
             view_tell(core, rank);
         }
@@ -269,12 +278,12 @@ static void beat(struct core *core)
 {
     const struct rankset *silent = detector_watches(core) ? silent_members(core) : NULL;
     const struct rankset *dead = dead_members(core);
-    uint32_t load = core->unfinished_count > UINT32_MAX
+    uint32_t load = core->ownership.unfinished_count > UINT32_MAX
                         ? UINT32_MAX
-                        : (uint32_t)core->unfinished_count;
+                        : (uint32_t)core->ownership.unfinished_count;
     FOR_COMMITTEE(core, rank)
     {
-        if (rank == core->rank || rankset_has(&core->dead, rank)) {
+        if (rank == core->rank || rankset_has(&core->membership.dead, rank)) {
             continue;
         }
         struct message *message = out_send(core, rank, MESSAGE_HEARTBEAT, NULL);
@@ -284,8 +293,9 @@ static void beat(struct core *core)
         message->u.heartbeat = (struct message_heartbeat){
             .token = core->now_ns, .load = load, .suspects = silent, .dead = dead};
     }
-    core->certificate_due = false;
-    core->heartbeat_due_ns = add_ns(core->now_ns, timers_next_heartbeat_ns(core));
+    core->membership.certificate_due = false;
+    core->membership.heartbeat_due_ns =
+        add_ns(core->now_ns, timers_next_heartbeat_ns(core));
 }
 
 /* Who is stopped with all others, and then goes on, must not find that it has been cut
@@ -293,18 +303,18 @@ static void beat(struct core *core)
 static uint64_t counted_ns(struct core *core)
 {
     uint64_t most_ns = add_ns(core->options.heartbeat_ns, core->options.heartbeat_ns);
-    uint64_t passed_ns = core->now_ns - core->watched_ns;
-    core->watched_ns = core->now_ns;
+    uint64_t passed_ns = core->now_ns - core->membership.watched_ns;
+    core->membership.watched_ns = core->now_ns;
     return passed_ns < most_ns ? passed_ns : most_ns;
 }
 
 static void watch_quorum(struct core *core)
 {
-    core->lacked_ns = add_ns(core->lacked_ns, counted_ns(core));
+    core->membership.lacked_ns = add_ns(core->membership.lacked_ns, counted_ns(core));
     if (detector_is_quorate(core) && !view_is_last(core)) {
-        core->lacked_ns = 0;
-        if (core->no_quorum) {
-            core->no_quorum = false;
+        core->membership.lacked_ns = 0;
+        if (core->membership.no_quorum) {
+            core->membership.no_quorum = false;
             recovery_take_up(core);
             struct core_output *output = out_add(core, CORE_OUT_QUORUM, NULL);
             if (output != NULL) {
@@ -314,11 +324,11 @@ static void watch_quorum(struct core *core)
         graph_start_leased(core);
         return;
     }
-    bool lost = core->lacked_ns >= core->options.quorum_wait_ns;
-    if (lost && core->leave.ready) {
+    bool lost = core->membership.lacked_ns >= core->options.quorum_wait_ns;
+    if (lost && core->membership.leave.ready) {
         leave_done(core); /* others have all that it had; the view may have been lost */
-    } else if (lost && !core->no_quorum) {
-        core->no_quorum = true;
+    } else if (lost && !core->membership.no_quorum) {
+        core->membership.no_quorum = true;
         struct core_output *output = out_add(core, CORE_OUT_QUORUM, NULL);
         if (output != NULL) {
             output->u.quorum.have = false;
@@ -331,13 +341,13 @@ void detector_turn(struct core *core)
     if (core->member_count == 0) {
         return;
     }
-    if (core->certificate_due) {
+    if (core->membership.certificate_due) {
         beat(core);
     }
     if (!detector_is_on(core)) {
         return;
     }
-    if (core->now_ns >= core->heartbeat_due_ns) {
+    if (core->now_ns >= core->membership.heartbeat_due_ns) {
         timers_own_heartbeat(core);
         if (detector_watches(core)) {
             suspect(core);
@@ -350,6 +360,7 @@ void detector_turn(struct core *core)
 
 uint64_t detector_deadline(const struct core *core)
 {
-    return detector_is_on(core) && core->member_count > 0 ? core->heartbeat_due_ns
-                                                          : CORE_NEVER;
+    return detector_is_on(core) && core->member_count > 0
+               ? core->membership.heartbeat_due_ns
+               : CORE_NEVER;
 }

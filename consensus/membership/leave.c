@@ -26,7 +26,11 @@
  * back, the next view decides it anew, where the promise makes an acceptance for the
  * leaver as good as one for a member that reports nothing (presume.c).
  */
-#include "consensus/state/core_state.h"
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/ownership/ownership.h"
+#include "consensus/state/state.h"
 
 static bool is_nested(const struct task *task)
 {
@@ -63,7 +67,7 @@ static bool another_may_run(const struct core *core, const struct task *task)
 {
     FOR_MEMBERS(core, rank)
     {
-        if (rank != core->rank && !rankset_has(&core->leavers, rank) &&
+        if (rank != core->rank && !rankset_has(&core->membership.leavers, rank) &&
             (task->candidates == NULL || rankset_has(task->candidates, rank)) &&
             roll_knows_holder(core, task, rank)) {
             return true;
@@ -74,11 +78,11 @@ static bool another_may_run(const struct core *core, const struct task *task)
 
 bool leave_forbids_claim(const struct core *core, const struct task *task)
 {
-    if (!core->leave.going || MUTANT(LEAVECLAIM)) {
+    if (!core->membership.leave.going || MUTANT(LEAVECLAIM)) {
         return false;
     }
     bool wanted = task->requests != NULL && requests_is_wanted(task->requests);
-    return core->leave.ready || another_may_run(core, task) ||
+    return core->membership.leave.ready || another_may_run(core, task) ||
            !(wanted || is_nested(task));
 }
 
@@ -113,7 +117,7 @@ static void send_back(struct core *core, struct task *task, uint32_t chair)
 {
     task->returned = task->returning = true;
     task->asked = false; /* the chair counts it among those who wait no more (reopen) */
-    core->leave.untaken++;
+    core->membership.leave.untaken++;
     core->stats.returned++;
     say(core, chair, LEAVE_RETURN, task);
 }
@@ -136,12 +140,12 @@ static void give_back(struct core *core, struct task *task)
 static bool give_all_back(struct core *core)
 {
     bool early = !recovery_all_settled(core) && !MUTANT(RETURNEARLY);
-    if (core->leave.returned || early || MUTANT(LEAVECLAIM)) {
+    if (core->membership.leave.returned || early || MUTANT(LEAVECLAIM)) {
         return false;
     }
-    core->leave.returned = true;
-    struct task *task = core->unfinished.at.next;
-    while (task != &core->unfinished) {
+    core->membership.leave.returned = true;
+    struct task *task = core->ownership.unfinished.at.next;
+    while (task != &core->ownership.unfinished) {
         struct task *following = task->at.next;
         if (task->own == CORE_OWN_WAIT && !is_nested(task) && !is_needed_here(task)) {
             give_back(core, task);
@@ -156,7 +160,7 @@ static bool give_all_back(struct core *core)
 bool leave_declines(struct core *core, uint32_t from, struct task *task,
                     enum evidence evidence)
 {
-    const struct leave *leave = &core->leave;
+    const struct leave *leave = &core->membership.leave;
     if (!leave->going || task->own != CORE_OWN_NONE || MUTANT(LEAVECLAIM)) {
         return false;
     }
@@ -213,10 +217,10 @@ int leave_begin(struct core *core)
     if (core->epoch == 0) {
         return MOOT_ERR_STATE;
     }
-    if (core->leave.going) {
+    if (core->membership.leave.going) {
         return MOOT_OK;
     }
-    core->leave.going = true;
+    core->membership.leave.going = true;
     stub_expand_all(core);
     (void)give_all_back(core); /* and looks at what it chairs, as it has closed */
     return MOOT_OK;
@@ -224,19 +228,19 @@ int leave_begin(struct core *core)
 
 void leave_enter_view(struct core *core)
 {
-    struct leave *leave = &core->leave;
-    rankset_release(&core->leavers_ready);
-    for (uint32_t rank = rankset_next(&core->leavers, 0); rank != NOBODY;
-         rank = rankset_next(&core->leavers, rank + 1)) {
+    struct leave *leave = &core->membership.leave;
+    rankset_release(&core->membership.leavers_ready);
+    for (uint32_t rank = rankset_next(&core->membership.leavers, 0); rank != NOBODY;
+         rank = rankset_next(&core->membership.leavers, rank + 1)) {
         if (!rankset_has(&core->members, rank)) {
-            rankset_remove(&core->leavers, rank);
+            rankset_remove(&core->membership.leavers, rank);
         }
     }
     if (!leave->going) {
         return;
     }
     *leave = (struct leave){.going = true, .returned = leave->returned};
-    for (size_t i = 0; i < core->slot_count; i++) {
+    for (size_t i = 0; i < core->state.slot_count; i++) {
         struct task *task = table_at(core, i);
         if (task != NULL) {
             if (task_ext(task)->heir != NOBODY &&
@@ -274,7 +278,7 @@ static bool sees_out(struct core *core, struct task *task)
 static bool sees_any_out(struct core *core)
 {
     bool any = false;
-    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
+    for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
         struct task *task = table_at(core, i);
         any = (task != NULL && sees_out(core, task)) || any;
     }
@@ -289,8 +293,8 @@ static bool choose_staying(const struct core *core, struct rankset *out)
 {
     bool good = rankset_copy(out, &core->members);
     rankset_remove(out, core->rank);
-    for (uint32_t rank = rankset_next(&core->leavers, 0); rank != NOBODY;
-         rank = rankset_next(&core->leavers, rank + 1)) {
+    for (uint32_t rank = rankset_next(&core->membership.leavers, 0); rank != NOBODY;
+         rank = rankset_next(&core->membership.leavers, rank + 1)) {
         rankset_remove(out, rank);
     }
     if (!good || !rankset_empty(out)) {
@@ -298,7 +302,7 @@ static bool choose_staying(const struct core *core, struct rankset *out)
     }
     FOR_MEMBERS(core, rank)
     {
-        if (!rankset_has(&core->leavers_ready, rank)) {
+        if (!rankset_has(&core->membership.leavers_ready, rank)) {
             return rankset_add(out, rank);
         }
     }
@@ -326,7 +330,7 @@ static bool is_to_hand_over(const struct task *task, const struct rankset *stayi
 
 static void hand_over_results(struct core *core, const struct rankset *staying)
 {
-    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
+    for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
         struct task *task = table_at(core, i);
         if (task == NULL || !is_to_hand_over(task, staying)) {
             continue;
@@ -334,7 +338,7 @@ static void hand_over_results(struct core *core, const struct rankset *staying)
         uint32_t heir = heir_of(task, staying);
         task_ext_get(core, task)->heir = heir;
         task->handing = true;
-        core->leave.untaken++;
+        core->membership.leave.untaken++;
         graph_hand_over(core, task, heir);
     }
 }
@@ -358,16 +362,16 @@ static void hand_over_acceptance(struct core *core, const struct task *task,
     };
     message->u.report =
         (struct message_report){.last = true, .count = 1, .entry = entry};
-    core->leave.untaken++;
+    core->membership.leave.untaken++;
 }
 
 static void hand_over_acceptances(struct core *core, const struct rankset *staying)
 {
-    if (core->leave.accepts_told || MUTANT(NOACCEPTOVER)) {
+    if (core->membership.leave.accepts_told || MUTANT(NOACCEPTOVER)) {
         return;
     }
-    core->leave.accepts_told = true;
-    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
+    core->membership.leave.accepts_told = true;
+    for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
         const struct task *task = table_at(core, i);
         if (task != NULL && (task->maybe || task_ext(task)->accepted < core->size)) {
             hand_over_acceptance(core, task, staying);
@@ -377,8 +381,8 @@ static void hand_over_acceptances(struct core *core, const struct rankset *stayi
 
 static void become_ready(struct core *core)
 {
-    core->leave.ready = true;
-    if (!rankset_add(&core->leavers_ready, core->rank)) {
+    core->membership.leave.ready = true;
+    if (!rankset_add(&core->membership.leavers_ready, core->rank)) {
         core->broken = true;
     }
     say_to_committee(core, LEAVE_READY);
@@ -389,8 +393,8 @@ static void become_ready(struct core *core)
 
 void leave_turn(struct core *core)
 {
-    struct leave *leave = &core->leave;
-    if (!leave->going || leave->ready || core->fenced || core->epoch == 0) {
+    struct leave *leave = &core->membership.leave;
+    if (!leave->going || leave->ready || core->membership.fenced || core->epoch == 0) {
         return;
     }
     if (!leave->told) {
@@ -400,8 +404,8 @@ void leave_turn(struct core *core)
     if (give_all_back(core)) {
         chair_retest_all(core);
     }
-    if (core->unfinished_count > 0 || leave->untaken > 0 || core->drop.leaving > 0 ||
-        sees_any_out(core)) {
+    if (core->ownership.unfinished_count > 0 || leave->untaken > 0 ||
+        core->reclaim.drop.leaving > 0 || sees_any_out(core)) {
         return;
     }
     struct rankset staying = {0};
@@ -423,7 +427,7 @@ void leave_turn(struct core *core)
 
 static void on_going(struct core *core, uint32_t from)
 {
-    if (!rankset_add(&core->leavers, from)) {
+    if (!rankset_add(&core->membership.leavers, from)) {
         core->broken = true;
     }
 }
@@ -431,7 +435,7 @@ static void on_going(struct core *core, uint32_t from)
 void leave_on_result(struct core *core, uint32_t from, struct task *task)
 {
     on_going(core, from); /* in a large view it has told the committee alone */
-    if (core->leave.ready) {
+    if (core->membership.leave.ready) {
         say(core, from, LEAVE_READY, NULL);
     } else if (task->have == CORE_HAVE_DATA) {
         task->entrusted = true;
@@ -460,11 +464,12 @@ static void remember(struct core *core, const struct message_entry *entry)
 void leave_on_handover(struct core *core, uint32_t from,
                        const struct message_report *handover)
 {
-    for (uint32_t i = 0; i < handover->count && !core->leave.ready; i++) {
+    for (uint32_t i = 0; i < handover->count && !core->membership.leave.ready; i++) {
         remember(core, &handover->entry[i]);
     }
-    core->leave.accepts_told = false; /* if it leaves, it hands them on with its own */
-    if (core->leave.ready) {
+    core->membership.leave.accepts_told =
+        false; /* if it leaves, it hands them on with its own */
+    if (core->membership.leave.ready) {
         say(core, from, LEAVE_READY, NULL);
     }
     say(core, from, LEAVE_TAKEN, NULL);
@@ -475,27 +480,28 @@ void leave_on_handover(struct core *core, uint32_t from,
 /* Who is ready takes nothing more; what it has taken before it has handed on. */
 static void on_ready(struct core *core, uint32_t from)
 {
-    if (rankset_has(&core->leavers_ready, from)) {
+    if (rankset_has(&core->membership.leavers_ready, from)) {
         return;
     }
     on_going(core, from);
-    if (!rankset_add(&core->leavers_ready, from)) {
+    if (!rankset_add(&core->membership.leavers_ready, from)) {
         core->broken = true;
     }
-    for (size_t i = 0; core->leave.going && i < core->slot_count; i++) {
+    for (size_t i = 0; core->membership.leave.going && i < core->state.slot_count;
+         i++) {
         struct task *task = table_at(core, i);
         if (task != NULL && task_ext(task)->heir == from && task->handing) {
             leave_forget(core, task);
             task_ext_get(core, task)->heir = NOBODY;
         }
     }
-    core->leave.accepts_told = false;
+    core->membership.leave.accepts_told = false;
 }
 
 static void on_taken(struct core *core, uint32_t from, struct task *task)
 {
     if (task == NULL) {
-        core->leave.untaken -= core->leave.untaken > 0;
+        core->membership.leave.untaken -= core->membership.leave.untaken > 0;
     } else if (task->returning || (task->handing && task_ext(task)->heir == from)) {
         leave_forget(core, task);
     }
@@ -504,7 +510,7 @@ static void on_taken(struct core *core, uint32_t from, struct task *task)
 static void on_return(struct core *core, uint32_t from, const struct message *message)
 {
     struct task *task = table_find(core, &message->hash);
-    if (!rankset_add(&core->leavers, from)) {
+    if (!rankset_add(&core->membership.leavers, from)) {
         core->broken = true;
     }
     if (task != NULL) {
@@ -560,7 +566,7 @@ void leave_on_leave(struct core *core, uint32_t from, const struct message *mess
 
 void leave_forget(struct core *core, struct task *task)
 {
-    core->leave.untaken -= task->handing + task->returning;
+    core->membership.leave.untaken -= task->handing + task->returning;
     task->handing = task->returning = false;
 }
 
@@ -575,31 +581,33 @@ void leave_forget(struct core *core, struct task *task)
 bool leave_is_deserted(const struct core *core)
 {
     bool alone = true;
-    if (!core->leave.ready || MUTANT(LEAVEALONE)) {
+    if (!core->membership.leave.ready || MUTANT(LEAVEALONE)) {
         return false;
     }
     FOR_MEMBERS(core, rank)
     {
-        if (rank == core->rank || rankset_has(&core->dead, rank)) {
+        if (rank == core->rank || rankset_has(&core->membership.dead, rank)) {
             continue;
         }
-        if (!rankset_has(&core->leavers_ready, rank) || MUTANT(LEAVETOGETHER)) {
+        if (!rankset_has(&core->membership.leavers_ready, rank) ||
+            MUTANT(LEAVETOGETHER)) {
             return false;
         }
         alone = false;
     }
-    return alone || view_is_quorum(core, &core->dead);
+    return alone || view_is_quorum(core, &core->membership.dead);
 }
 
 void leave_if_deserted(struct core *core)
 {
-    if (!core->fenced && leave_is_deserted(core)) {
+    if (!core->membership.fenced && leave_is_deserted(core)) {
         leave_done(core);
     }
 }
 
 void leave_done(struct core *core)
 {
-    core->fenced = true; /* nothing that happens here matters to anyone any more */
+    core->membership.fenced =
+        true; /* nothing that happens here matters to anyone any more */
     out_add(core, CORE_OUT_LEFT, NULL);
 }

@@ -11,7 +11,9 @@
  * A newcomer does not know the losses before its time and takes every once task that
  * nobody reports for one that may have run, if there can have been any.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -19,7 +21,7 @@
  * its last acceptances, nobody. */
 static bool left_since(const struct core *core, const struct loss *loss, uint32_t rank)
 {
-    bool spared = MUTANT(LEAVEKEEPS) && rankset_has(&core->retired, rank);
+    bool spared = MUTANT(LEAVEKEEPS) && rankset_has(&core->membership.retired, rank);
     return rankset_has(&loss->before, rank) && !rankset_has(&loss->after, rank) &&
            !spared;
 }
@@ -29,16 +31,16 @@ static bool left_since(const struct core *core, const struct loss *loss, uint32_
 /* The latest word about a view counts: members only get fewer. */
 static struct loss *loss_enter(struct core *core, const struct past *past)
 {
-    for (uint32_t i = 0; i < core->loss_count; i++) {
-        if (core->losses[i].epoch == past->epoch) {
-            return &core->losses[i];
+    for (uint32_t i = 0; i < core->membership.loss_count; i++) {
+        if (core->membership.losses[i].epoch == past->epoch) {
+            return &core->membership.losses[i];
         }
     }
-    if (!core_grow(core, &core->losses, &core->loss_room, core->loss_count + 1,
-                   sizeof(*core->losses))) {
+    if (!core_grow(core, &core->membership.losses, &core->membership.loss_room,
+                   core->membership.loss_count + 1, sizeof(*core->membership.losses))) {
         return NULL;
     }
-    struct loss *loss = &core->losses[core->loss_count++];
+    struct loss *loss = &core->membership.losses[core->membership.loss_count++];
     *loss = (struct loss){.epoch = past->epoch};
     return loss;
 }
@@ -48,7 +50,8 @@ static bool anyone_left(const struct core *core, const struct rankset *before)
 {
     for (uint32_t rank = rankset_next(before, 0); rank != NOBODY;
          rank = rankset_next(before, rank + 1)) {
-        bool retired = rankset_has(&core->retired, rank) && !MUTANT(LEAVELOSES);
+        bool retired =
+            rankset_has(&core->membership.retired, rank) && !MUTANT(LEAVELOSES);
         if (!rankset_has(&core->members, rank) && !retired) {
             return true;
         }
@@ -59,8 +62,8 @@ static bool anyone_left(const struct core *core, const struct rankset *before)
 /* On entering a view: who is missing, against each view that was not settled. */
 void presume_note_losses(struct core *core, bool newcomer)
 {
-    for (uint32_t i = 0; i < core->past_count && !core->broken; i++) {
-        const struct past *past = &core->past[i];
+    for (uint32_t i = 0; i < core->membership.past_count && !core->broken; i++) {
+        const struct past *past = &core->membership.past[i];
         struct loss *loss =
             anyone_left(core, &past->members) ? loss_enter(core, past) : NULL;
         if (loss != NULL && (!rankset_copy(&loss->before, &past->members) ||
@@ -68,21 +71,22 @@ void presume_note_losses(struct core *core, bool newcomer)
             core->broken = true;
         }
     }
-    for (uint32_t rank = 0; newcomer && core->past_count > 0 && rank < core->size;
-         rank++) {
-        core->losses_unknown |= !rankset_has(&core->past[0].members, rank) &&
-                                !rankset_has(&core->members, rank) &&
-                                !rankset_has(&core->retired, rank);
+    for (uint32_t rank = 0;
+         newcomer && core->membership.past_count > 0 && rank < core->size; rank++) {
+        core->membership.losses_unknown |=
+            !rankset_has(&core->membership.past[0].members, rank) &&
+            !rankset_has(&core->members, rank) &&
+            !rankset_has(&core->membership.retired, rank);
     }
 }
 
 void presume_release(struct core *core)
 {
-    for (uint32_t i = 0; i < core->loss_count; i++) {
-        rankset_release(&core->losses[i].before);
-        rankset_release(&core->losses[i].after);
+    for (uint32_t i = 0; i < core->membership.loss_count; i++) {
+        rankset_release(&core->membership.losses[i].before);
+        rankset_release(&core->membership.losses[i].after);
     }
-    free(core->losses);
+    free(core->membership.losses);
 }
 
 /* --- Judging --------------------------------------------------------------------- */
@@ -114,8 +118,8 @@ static bool may_hide_a_start(const struct core *core, const struct loss *loss,
         return false;
     }
     uint32_t voters[LIMIT_VOTERS];
-    uint32_t count = placement_voters(&task->hash, chair, &loss->before, core->hosts,
-                                      core->options.voters, voters);
+    uint32_t count = placement_voters(&task->hash, chair, &loss->before,
+                                      core->state.hosts, core->options.voters, voters);
     uint32_t gone = 0;
     for (uint32_t i = 0; i < count; i++) {
         gone += left_since(core, loss, voters[i]);
@@ -127,26 +131,27 @@ static bool may_hide_a_start(const struct core *core, const struct loss *loss,
 static bool is_conclusive(const struct core *core, const struct task *task,
                           uint64_t since)
 {
-    for (uint32_t i = 0; i < core->loss_count; i++) {
-        if (core->losses[i].epoch > since &&
-            may_hide_a_start(core, &core->losses[i], task)) {
+    for (uint32_t i = 0; i < core->membership.loss_count; i++) {
+        if (core->membership.losses[i].epoch > since &&
+            may_hide_a_start(core, &core->membership.losses[i], task)) {
             return false;
         }
     }
-    return !core->losses_unknown || since > 0;
+    return !core->membership.losses_unknown || since > 0;
 }
 
 /* Accepted for one who has left in good order since, and nobody has crashed from that
  * view on: had it run the task, an heir would have reported the result. */
 static bool was_returned(const struct core *core, const struct recovery *found)
 {
-    bool old = core->past_count == 0 || found->accepted_epoch < core->past[0].epoch;
-    if (!rankset_has(&core->retired, found->accepted) ||
-        (old && core->losses_unknown)) {
+    bool old = core->membership.past_count == 0 ||
+               found->accepted_epoch < core->membership.past[0].epoch;
+    if (!rankset_has(&core->membership.retired, found->accepted) ||
+        (old && core->membership.losses_unknown)) {
         return false;
     }
-    for (uint32_t i = 0; i < core->loss_count && !MUTANT(RETURNLOST); i++) {
-        if (core->losses[i].epoch >= found->accepted_epoch) {
+    for (uint32_t i = 0; i < core->membership.loss_count && !MUTANT(RETURNLOST); i++) {
+        if (core->membership.losses[i].epoch >= found->accepted_epoch) {
             return false;
         }
     }
@@ -183,8 +188,8 @@ uint32_t presume_judge(const struct core *core, const struct task *task)
  * was the chair in all views since the last that settled, which had nothing either. */
 void presume_judge_once(const struct core *core, struct task *task)
 {
-    bool early = task->frozen || (MUTANT(JUDGELATE) && !core->settled);
-    bool judged = (!early || core->reaccepting > 0) && !MUTANT(NOLOSSES);
+    bool early = task->frozen || (MUTANT(JUDGELATE) && !core->membership.settled);
+    bool judged = (!early || core->ownership.reaccepting > 0) && !MUTANT(NOLOSSES);
     if (judged && task->chair == core->rank && !task->finder && task->rec == NOBODY &&
         !task->maybe) {
         task->rec = presume_judge(core, task);

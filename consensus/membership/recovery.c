@@ -6,7 +6,10 @@
  * accepted again by the voters of this view, so that the next view's reports will find
  * them; only after that is the chair SETTLED.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/ownership/ownership.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -32,7 +35,7 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
         task_ext_get(core, task)->recovery = found;
     }
     task->frozen |= MUTANT(REPORTFREEZE) && task->chair == core->rank &&
-                    !core->settled && task->rec == NOBODY;
+                    !core->membership.settled && task->rec == NOBODY;
     switch (entry->what) {
     case REPORT_RESULT:
         if (found->owner != NOBODY && found->owner != entry->owner) {
@@ -71,7 +74,7 @@ void recovery_on_report(struct core *core, uint32_t from,
     for (uint32_t i = 0; i < report->count && !core->broken; i++) {
         recovery_note(core, from, &report->entry[i]);
     }
-    if (report->last && core->large) {
+    if (report->last && core->membership.large) {
         barrier_take_report(core, from);
     } else if (report->last) {
         recovery_reported(core, from);
@@ -119,7 +122,7 @@ static bool was_seen(const struct task *task)
 
 static void decide_frozen(struct core *core)
 {
-    for (size_t i = 0; i < core->slot_count; i++) {
+    for (size_t i = 0; i < core->state.slot_count; i++) {
         struct task *task = table_at(core, i);
         if (task == NULL || !task->frozen) {
             continue;
@@ -149,7 +152,7 @@ static bool is_over(const struct core *core, const struct task *task)
 
 static void accept_again(struct core *core)
 {
-    for (size_t i = 0; i < core->slot_count; i++) {
+    for (size_t i = 0; i < core->state.slot_count; i++) {
         struct task *task = table_at(core, i);
         if (task != NULL && hash_has(&task->hash, MOOT_HASH_ONCE) &&
             task->chair == core->rank && !task->finder && task->rec != NOBODY &&
@@ -172,14 +175,14 @@ static void tell_settled(struct core *core)
 
 static void go_on(struct core *core)
 {
-    core->settled = true;
-    for (size_t i = 0; i < core->slot_count; i++) {
+    core->membership.settled = true;
+    for (size_t i = 0; i < core->state.slot_count; i++) {
         struct task *task = table_at(core, i);
         if (task != NULL) {
             task->frozen = false;
         }
     }
-    if (core->large) {
+    if (core->membership.large) {
         barrier_settled(core);
     } else {
         tell_settled(core);
@@ -190,7 +193,7 @@ static void go_on(struct core *core)
 /* A chair goes on with what it could not decide before. */
 void recovery_take_up(struct core *core)
 {
-    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
+    for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
         struct task *task = table_at(core, i);
         if (task != NULL && task->chair == core->rank && !is_over(core, task)) {
             chair_claim(core, task);
@@ -212,16 +215,16 @@ void recovery_forget(struct core *core, struct task *task)
 
 void recovery_reaccepted(struct core *core)
 {
-    if (--core->reaccepting == 0) {
+    if (--core->ownership.reaccepting == 0) {
         go_on(core);
     }
 }
 
 void recovery_decide(struct core *core)
 {
-    assert(!core->settled && core->reaccepting == 0);
+    assert(!core->membership.settled && core->ownership.reaccepting == 0);
     decide_frozen(core);
-    core->reaccepting = 1; /* held until all are under way */
+    core->ownership.reaccepting = 1; /* held until all are under way */
     accept_again(core);
     recovery_reaccepted(core);
 }
@@ -229,15 +232,18 @@ void recovery_decide(struct core *core)
 /* In a small view: one more member has. */
 void recovery_reported(struct core *core, uint32_t from)
 {
-    if (core->settled || core->reaccepting > 0) {
+    if (core->membership.settled || core->ownership.reaccepting > 0) {
         return;
     }
-    if (!rankset_add(&core->reported, from)) {
+    if (!rankset_add(&core->membership.reported, from)) {
         core->broken = true;
         return;
     }
     uint32_t missing = 0;
-    FOR_MEMBERS(core, rank) { missing += !rankset_has(&core->reported, rank); }
+    FOR_MEMBERS(core, rank)
+    {
+        missing += !rankset_has(&core->membership.reported, rank);
+    }
     if (missing > (MUTANT(PARTIAL) ? 1u : 0u)) {
         return;
     }
@@ -246,19 +252,19 @@ void recovery_reported(struct core *core, uint32_t from)
 
 void recovery_on_settled(struct core *core, uint32_t from)
 {
-    if (!rankset_add(&core->settled_peers, from)) {
+    if (!rankset_add(&core->membership.settled_peers, from)) {
         core->broken = true;
     }
 }
 
 bool recovery_all_settled(const struct core *core)
 {
-    if (core->large) {
-        return core->tally.all_settled;
+    if (core->membership.large) {
+        return core->membership.barrier.all_settled;
     }
     FOR_MEMBERS(core, rank)
     {
-        if (!rankset_has(&core->settled_peers, rank)) {
+        if (!rankset_has(&core->membership.settled_peers, rank)) {
             return false;
         }
     }

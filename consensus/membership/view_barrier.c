@@ -20,7 +20,10 @@
  * to go on.  That one has a tree without it.  Meanwhile a member that is behind has its
  * heartbeats answered with the view by whoever of the old committee has entered it.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/reclaim/reclaim.h"
+#include "consensus/state/state.h"
 
 static void say(struct core *core, uint32_t to, enum tally_what what)
 {
@@ -42,8 +45,8 @@ static void pass_on(struct core *core, uint32_t to, enum tally_what what)
 
 static void say_to_children(struct core *core, enum tally_what what)
 {
-    for (uint32_t i = 0; i < core->child_count; i++) {
-        pass_on(core, core->children[i], what);
+    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
+        pass_on(core, core->gossip.children[i], what);
     }
 }
 
@@ -54,29 +57,29 @@ static void conclude(struct core *core, enum tally_what what)
     if (what == TALLY_REPORTED) {
         recovery_decide(core);
     } else {
-        core->tally.all_settled = true;
+        core->membership.barrier.all_settled = true;
     }
 }
 
 /* Passes the word up once everybody below has done it, and this rank itself. */
 static void pass_up(struct core *core, enum tally_what what)
 {
-    struct barrier_count *count = &core->tally.counts[what];
-    if (!count->mine || count->below != (1u << core->child_count) - 1 ||
+    struct barrier_count *count = &core->membership.barrier.counts[what];
+    if (!count->mine || count->below != (1u << core->gossip.child_count) - 1 ||
         count->passed) {
         return;
     }
     count->passed = true;
-    if (core->parent == NOBODY) {
+    if (core->gossip.parent == NOBODY) {
         conclude(core, what);
     } else {
-        pass_on(core, core->parent, what);
+        pass_on(core, core->gossip.parent, what);
     }
 }
 
 static void count_mine(struct core *core, enum tally_what what)
 {
-    core->tally.counts[what].mine = true;
+    core->membership.barrier.counts[what].mine = true;
     pass_up(core, what);
 }
 
@@ -84,10 +87,11 @@ static void count_mine(struct core *core, enum tally_what what)
 
 void barrier_enter(struct core *core)
 {
-    core->tally = (struct view_barrier){0};
+    core->membership.barrier = (struct view_barrier){0};
     const struct message_view *value = view_present(core);
-    for (uint32_t i = 0; value != NULL && i < core->child_count; i++) {
-        struct message *message = out_send(core, core->children[i], MESSAGE_VIEW, NULL);
+    for (uint32_t i = 0; value != NULL && i < core->gossip.child_count; i++) {
+        struct message *message =
+            out_send(core, core->gossip.children[i], MESSAGE_VIEW, NULL);
         if (message != NULL) {
             message->u.view = *value;
         }
@@ -96,8 +100,8 @@ void barrier_enter(struct core *core)
 
 void barrier_reports_sent(struct core *core, uint32_t chairs)
 {
-    core->tally.untaken = MUTANT(HASTYREPORT) ? 0 : chairs;
-    if (core->tally.untaken == 0) {
+    core->membership.barrier.untaken = MUTANT(HASTYREPORT) ? 0 : chairs;
+    if (core->membership.barrier.untaken == 0) {
         count_mine(core, TALLY_REPORTED);
     }
 }
@@ -113,7 +117,7 @@ void barrier_settled(struct core *core) { count_mine(core, TALLY_SETTLED); }
 
 static void on_taken(struct core *core)
 {
-    struct view_barrier *tally = &core->tally;
+    struct view_barrier *tally = &core->membership.barrier;
     if (tally->untaken == 0) {
         core->stats.refused += !MUTANT(HASTYREPORT);
         return;
@@ -126,26 +130,27 @@ static void on_taken(struct core *core)
 void barrier_on_tally(struct core *core, uint32_t from,
                       const struct message_tally *tally)
 {
-    if (!core->large) {
+    if (!core->membership.large) {
         core->stats.refused++;
     } else if (tally->what == TALLY_TAKEN) {
         on_taken(core);
-    } else if (from == core->parent) {
-        if (core->tally.counts[tally->what].passed) {
+    } else if (from == core->gossip.parent) {
+        if (core->membership.barrier.counts[tally->what].passed) {
             conclude(core, tally->what);
         } else {
             core->stats.refused++;
         }
     } else {
         uint32_t child = 0;
-        while (child < core->child_count && core->children[child] != from) {
+        while (child < core->gossip.child_count &&
+               core->gossip.children[child] != from) {
             child++;
         }
-        if (child == core->child_count) {
+        if (child == core->gossip.child_count) {
             core->stats.refused++;
             return;
         }
-        core->tally.counts[tally->what].below |= 1u << child;
+        core->membership.barrier.counts[tally->what].below |= 1u << child;
         pass_up(core, tally->what);
     }
 }

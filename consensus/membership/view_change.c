@@ -18,7 +18,13 @@
  * again in the new view: askers re-send their motions, so a chair keeps nothing of the
  * old one.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/ownership/ownership.h"
+#include "consensus/reclaim/reclaim.h"
+#include "consensus/state/state.h"
+#include "consensus/termination/termination.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +173,7 @@ static void send_mail(struct core *core, struct mail *mail)
     if (mail->count > 0) {
         qsort(mail->items, mail->count, sizeof(*mail->items), by_addressee);
     }
-    if (core->large) {
+    if (core->membership.large) {
         send_some(core, mail);
     } else {
         send_all(core, mail);
@@ -272,17 +278,18 @@ static bool grow_peers(struct core *core, const struct view *view)
 {
     for (uint32_t i = 0; i < view->newcomer_count; i++) {
         const struct message_newcomer *newcomer = &view->newcomers[i];
-        if (newcomer->rank < core->size && core->uids[newcomer->rank] != 0) {
+        if (newcomer->rank < core->size && core->state.uids[newcomer->rank] != 0) {
             continue;
         }
         if (!core_make_room(core, newcomer->rank + 1)) {
             return false;
         }
-        core->uids[newcomer->rank] = newcomer->uid;
-        core->hosts[newcomer->rank] = newcomer->host;
+        core->state.uids[newcomer->rank] = newcomer->uid;
+        core->state.hosts[newcomer->rank] = newcomer->host;
         if (newcomer->uid == core->uid) {
             core->rank = newcomer->rank;
-            core->first_size = view->newcomers[0].rank; /* the view names them all */
+            core->membership.first_size =
+                view->newcomers[0].rank; /* the view names them all */
         }
     }
     return true;
@@ -297,7 +304,7 @@ static void forget_removed(struct core *core)
 {
     for (uint32_t rank = 0; rank < core->size; rank++) {
         struct peer *peer =
-            detector_watches(core) ? peer_of(core, rank) : core->peers[rank];
+            detector_watches(core) ? peer_of(core, rank) : core->state.peers[rank];
         if (peer == NULL) {
             continue;
         }
@@ -319,25 +326,26 @@ static void forget_removed(struct core *core)
 
 static void reset_epoch(struct core *core)
 {
-    core->settled = false;
-    core->voted_next = false;
-    core->entered_ns = core->watched_ns = core->now_ns;
-    core->lacked_ns = 0;
-    core->reaccepting = 0;
-    rankset_release(&core->reported);
-    rankset_release(&core->settled_peers);
-    rankset_release(&core->suspects);
-    core->undecided_requests.undecided_next = &core->undecided;
-    core->undecided_requests.undecided_prev = &core->undecided;
-    core->bounds.count = 0;
-    core->votes_tested = &core->undecided;
-    core->yields_ns = 0;
-    core->knowledge_wide = true;
-    core->state_ever = false; /* the newcomers have heard nothing */
-    core->poll.open = core->poll.visited = core->poll.matched = false;
+    core->membership.settled = false;
+    core->membership.voted_next = false;
+    core->membership.entered_ns = core->membership.watched_ns = core->now_ns;
+    core->membership.lacked_ns = 0;
+    core->ownership.reaccepting = 0;
+    rankset_release(&core->membership.reported);
+    rankset_release(&core->membership.settled_peers);
+    rankset_release(&core->membership.suspects);
+    core->ownership.undecided_requests.undecided_next = &core->ownership.undecided;
+    core->ownership.undecided_requests.undecided_prev = &core->ownership.undecided;
+    core->ownership.bounds.count = 0;
+    core->ownership.votes_tested = &core->ownership.undecided;
+    core->ownership.yields_ns = 0;
+    core->gossip.knowledge_wide = true;
+    core->gossip.state_ever = false; /* the newcomers have heard nothing */
+    core->termination.poll.open = core->termination.poll.visited =
+        core->termination.poll.matched = false;
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
-        core->sent_before[type] = core->stats.sent[type];
-        core->received_before[type] = core->stats.received[type];
+        core->membership.sent_before[type] = core->stats.sent[type];
+        core->membership.received_before[type] = core->stats.received[type];
     }
 }
 
@@ -345,7 +353,8 @@ static bool take_view(struct core *core, const struct view *view)
 {
     core->epoch = view->epoch;
     if (!rankset_copy(&core->members, &view->members) ||
-        !rankset_merge(&core->retired, &view->left) || !view_take_past(core, view)) {
+        !rankset_merge(&core->membership.retired, &view->left) ||
+        !view_take_past(core, view)) {
         core->broken = true;
         return false;
     }
@@ -373,37 +382,37 @@ void view_change_enter(struct core *core, const struct view *view)
     leave_enter_view(core);
     forget_removed(core);
     presume_note_losses(core, newcomer);
-    core->entering = true;
+    core->membership.entering = true;
     struct core_output *output = out_add(core, CORE_OUT_VIEW, NULL);
     if (output != NULL) {
         output->u.view.epoch = core->epoch;
         output->u.view.members = &core->members;
     }
     scope_enter_view(core, view);
-    if (core->large) {
+    if (core->membership.large) {
         barrier_enter(core);
     }
-    free(core->mail.items);
-    core->mail = (struct mail){0};
-    core->mail_waits = true;
+    free(core->membership.mail.items);
+    core->membership.mail = (struct mail){0};
+    core->membership.mail_waits = true;
     reclaim_enter_view(core);
-    for (size_t i = 0; i < core->slot_count; i++) {
-        if (core->slots[i] != NULL) {
-            enter_task(core, core->slots[i], &core->mail);
+    for (size_t i = 0; i < core->state.slot_count; i++) {
+        if (core->state.slots[i] != NULL) {
+            enter_task(core, core->state.slots[i], &core->membership.mail);
         }
     }
     view_change_reports_ready(core);
-    for (size_t i = 0; i < core->slot_count && !core->broken; i++) {
-        if (core->slots[i] != NULL) {
-            ask_again(core, core->slots[i]);
-            notify_decide_again(core, core->slots[i]);
-            cancel_enter_view(core, core->slots[i]);
+    for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
+        if (core->state.slots[i] != NULL) {
+            ask_again(core, core->state.slots[i]);
+            notify_decide_again(core, core->state.slots[i]);
+            cancel_enter_view(core, core->state.slots[i]);
         }
     }
-    core->entering = false;
-    if (core->mail_waits) {
+    core->membership.entering = false;
+    if (core->membership.mail_waits) {
         reclaim_doubt(core);
-    } else if (!core->large) {
+    } else if (!core->membership.large) {
         recovery_reported(core, core->rank);
     }
 }
@@ -413,11 +422,12 @@ void view_change_enter(struct core *core, const struct view *view)
 void view_change_report_chunk(struct core *core, const struct lane *lane,
                               const struct chunk *chunk)
 {
-    for (uint32_t i = 0; core->mail_waits && i < chunk->count; i++) {
+    for (uint32_t i = 0; core->membership.mail_waits && i < chunk->count; i++) {
         struct task *task = lane_task(core, lane, chunk->first + i);
         if (task != NULL) {
             release_touch(core, task);
-            report_task(core, &core->mail, task, view_change_moved(core, task));
+            report_task(core, &core->membership.mail, task,
+                        view_change_moved(core, task));
             lose_bare(core, task);
             ask_again(core, task);
         }
@@ -426,12 +436,12 @@ void view_change_report_chunk(struct core *core, const struct lane *lane,
 
 void view_change_reports_ready(struct core *core)
 {
-    if (!core->mail_waits || core->drop.leaving > 0) {
+    if (!core->membership.mail_waits || core->reclaim.drop.leaving > 0) {
         return;
     }
-    core->mail_waits = false;
-    send_mail(core, &core->mail);
-    if (!core->entering && !core->large) {
+    core->membership.mail_waits = false;
+    send_mail(core, &core->membership.mail);
+    if (!core->membership.entering && !core->membership.large) {
         recovery_reported(core, core->rank);
     }
 }

@@ -1,5 +1,7 @@
 /* view_data.c - views as values: made, copied, sent, and the past that they carry. */
-#include "consensus/state/core_state.h"
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -43,11 +45,12 @@ bool view_add_newcomer(struct view *view, struct message_newcomer newcomer)
 bool view_add_former_newcomers(const struct core *core, struct view *view)
 {
     bool good = true;
-    for (uint32_t rank = core->first_size; good && rank < core->size; rank++) {
-        good =
-            view_add_newcomer(view, (struct message_newcomer){.rank = rank,
-                                                              .host = core->hosts[rank],
-                                                              .uid = core->uids[rank]});
+    for (uint32_t rank = core->membership.first_size; good && rank < core->size;
+         rank++) {
+        good = view_add_newcomer(
+            view, (struct message_newcomer){.rank = rank,
+                                            .host = core->state.hosts[rank],
+                                            .uid = core->state.uids[rank]});
     }
     return good;
 }
@@ -132,19 +135,19 @@ bool view_take_past(struct core *core, const struct view *view)
         }
     }
     view_forget_past(core);
-    core->past = copy.past;
-    core->past_count = copy.past_count;
+    core->membership.past = copy.past;
+    core->membership.past_count = copy.past_count;
     return true;
 }
 
 void view_forget_past(struct core *core)
 {
-    for (uint32_t i = 0; i < core->past_count; i++) {
-        rankset_release(&core->past[i].members);
+    for (uint32_t i = 0; i < core->membership.past_count; i++) {
+        rankset_release(&core->membership.past[i].members);
     }
-    free(core->past);
-    core->past = NULL;
-    core->past_count = 0;
+    free(core->membership.past);
+    core->membership.past = NULL;
+    core->membership.past_count = 0;
 }
 
 /* A view is its number, its members' incarnations, which quorums it knows, and who
@@ -154,14 +157,14 @@ void core_name_view(struct core *core)
     uint64_t sum[3] = {core->epoch, 0, core->options.joinable};
     FOR_MEMBERS(core, rank)
     {
-        uint64_t member[2] = {rank, core->uids[rank]};
+        uint64_t member[2] = {rank, core->state.uids[rank]};
         moot_hash hash = digest_bytes(member, sizeof(member));
         sum[1] += hash_word(&hash);
     }
     FOR_COMMITTEE(core, rank)
     {
-        if (core->large) {
-            uint64_t member[2] = {~(uint64_t)rank, core->uids[rank]};
+        if (core->membership.large) {
+            uint64_t member[2] = {~(uint64_t)rank, core->state.uids[rank]};
             moot_hash hash = digest_bytes(member, sizeof(member));
             sum[1] += hash_word(&hash);
         }

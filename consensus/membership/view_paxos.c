@@ -27,7 +27,9 @@
  * The lowest unsuspected member proposes at once, the j-th after j staggers; who sees a
  * higher ballot starts waiting anew.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -40,7 +42,8 @@ static bool is_quorum(const struct core *core, const struct rankset *set,
                       const struct rankset *dead)
 {
     uint32_t count = 0, covered = 0, living = 0;
-    bool certificates = (!core->options.joinable && !core->large) || MUTANT(CERTJOIN);
+    bool certificates =
+        (!core->options.joinable && !core->membership.large) || MUTANT(CERTJOIN);
     FOR_COMMITTEE(core, rank)
     {
         bool in = rankset_has(set, rank), gone = rankset_has(dead, rank);
@@ -48,15 +51,15 @@ static bool is_quorum(const struct core *core, const struct rankset *set,
         living += !gone;
         covered += in || (gone && certificates && !MUTANT(CERTDROP));
     }
-    uint32_t lowest = rankset_has(set, rankset_next(&core->committee, 0));
+    uint32_t lowest = rankset_has(set, rankset_next(&core->membership.committee, 0));
     if (MUTANT(HALF)) {
-        return 2 * count >= core->committee_count;
+        return 2 * count >= core->membership.committee_count;
     }
     if (MUTANT(MAJLIVE)) {
         return 2 * count > living;
     }
-    return 2 * count + lowest > core->committee_count ||
-           covered == core->committee_count;
+    return 2 * count + lowest > core->membership.committee_count ||
+           covered == core->membership.committee_count;
 }
 
 /* Could they decide a view alone, whoever else lives? */
@@ -71,14 +74,16 @@ bool view_is_quorum(const struct core *core, const struct rankset *set)
 
 static bool unwanted(const struct core *core, uint32_t rank)
 {
-    return rankset_has(&core->dead, rank) || rankset_has(&core->suspects, rank);
+    return rankset_has(&core->membership.dead, rank) ||
+           rankset_has(&core->membership.suspects, rank);
 }
 
 /* Who is ready to leave goes in a view that removes nobody else: what it has handed
  * over must not be lost with an heir before anybody was told of it. */
 static bool leavers_may_go(const struct core *core)
 {
-    bool may = !rankset_empty(&core->leavers_ready) && core->member_count > 1;
+    bool may =
+        !rankset_empty(&core->membership.leavers_ready) && core->member_count > 1;
     FOR_MEMBERS(core, rank) { may = may && !unwanted(core, rank); }
     return may;
 }
@@ -88,7 +93,7 @@ static uint32_t first_to_stay(const struct core *core)
 {
     FOR_MEMBERS(core, rank)
     {
-        if (!rankset_has(&core->leavers_ready, rank)) {
+        if (!rankset_has(&core->membership.leavers_ready, rank)) {
             return rank;
         }
     }
@@ -97,7 +102,8 @@ static uint32_t first_to_stay(const struct core *core)
 
 static bool has_cause(const struct core *core)
 {
-    bool doubt = !rankset_empty(&core->dead) || !rankset_empty(&core->suspects);
+    bool doubt = !rankset_empty(&core->membership.dead) ||
+                 !rankset_empty(&core->membership.suspects);
     FOR_MEMBERS(core, rank)
     {
         if (!doubt) {
@@ -109,8 +115,9 @@ static bool has_cause(const struct core *core)
     }
     /* Who has voted grants no lease in this view any more: only the next one heals it.
      */
-    return core->paxos.joiner_count > 0 || core->paxos.accepted != 0 ||
-           (!rankset_empty(&core->leavers_ready) && core->member_count > 1);
+    return core->membership.paxos.joiner_count > 0 ||
+           core->membership.paxos.accepted != 0 ||
+           (!rankset_empty(&core->membership.leavers_ready) && core->member_count > 1);
 }
 
 static uint32_t place_in_line(const struct core *core)
@@ -129,14 +136,15 @@ static uint32_t place_in_line(const struct core *core)
 /* A stagger's worth of spread that depends on who and when, not on chance. */
 static uint64_t jitter_ns(const struct core *core)
 {
-    uint64_t words[3] = {core->uids[core->rank], core->paxos.round, core->epoch};
+    uint64_t words[3] = {core->state.uids[core->rank], core->membership.paxos.round,
+                         core->epoch};
     moot_hash hash = digest_bytes(words, sizeof(words));
     return hash_word(&hash) % (core->options.stagger_ns / 2 + 1);
 }
 
 static void wait_for_turn(struct core *core, uint64_t extra_ns)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     uint64_t wait_ns = core->options.batch_ns +
                        place_in_line(core) * core->options.stagger_ns +
                        jitter_ns(core) + extra_ns;
@@ -148,16 +156,16 @@ static void wait_for_turn(struct core *core, uint64_t extra_ns)
 
 static bool make_proposal(struct core *core, struct view *view)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     *view = (struct view){.epoch = core->epoch + 1};
-    bool good = rankset_copy(&view->left, &core->retired);
+    bool good = rankset_copy(&view->left, &core->membership.retired);
     bool leaving = leavers_may_go(core);
     uint32_t stays = first_to_stay(core);
     FOR_MEMBERS(core, rank)
     {
         if (!unwanted(core, rank)) {
-            bool goes =
-                leaving && rank != stays && rankset_has(&core->leavers_ready, rank);
+            bool goes = leaving && rank != stays &&
+                        rankset_has(&core->membership.leavers_ready, rank);
             good = good && rankset_add(goes ? &view->left : &view->members, rank);
         }
     }
@@ -169,8 +177,9 @@ static bool make_proposal(struct core *core, struct view *view)
                view_add_newcomer(view, newcomer);
     }
     if (!recovery_all_settled(core) && !MUTANT(SHORTPAST)) {
-        for (uint32_t i = 0; good && i < core->past_count; i++) {
-            good = view_add_past(view, core->past[i].epoch, &core->past[i].members);
+        for (uint32_t i = 0; good && i < core->membership.past_count; i++) {
+            good = view_add_past(view, core->membership.past[i].epoch,
+                                 &core->membership.past[i].members);
         }
     }
     good = good && view_add_past(view, core->epoch, &core->members);
@@ -213,7 +222,7 @@ static void to_all(struct core *core, enum message_type type,
         if (core->epoch != epoch) {
             return; /* alone, or with the dead: our own vote decided */
         }
-        if (!rankset_has(&core->dead, rank)) {
+        if (!rankset_has(&core->membership.dead, rank)) {
             to_acceptor(core, rank, type, paxos);
         }
     }
@@ -221,13 +230,13 @@ static void to_all(struct core *core, enum message_type type,
 
 static void give_up(struct core *core, uint64_t extra_ns)
 {
-    core->paxos.phase = PAXOS_IDLE;
+    core->membership.paxos.phase = PAXOS_IDLE;
     wait_for_turn(core, extra_ns);
 }
 
 static void propose_value(struct core *core)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     if (paxos->best == 0 && !make_proposal(core, &paxos->proposal)) {
         return;
     }
@@ -245,7 +254,7 @@ static void propose_value(struct core *core)
 
 static void start_ballot(struct core *core)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     uint64_t seen = paxos->promised >> BALLOT_RANK_BITS;
     paxos->round = (paxos->round > seen ? paxos->round : seen) + 1;
     paxos->ballot = paxos->round << BALLOT_RANK_BITS | core->rank;
@@ -256,7 +265,7 @@ static void start_ballot(struct core *core)
     rankset_release(&paxos->voices);
     rankset_release(&paxos->listed);
     view_release(&paxos->proposal);
-    if (!rankset_copy(&paxos->listed, &core->dead)) {
+    if (!rankset_copy(&paxos->listed, &core->membership.dead)) {
         core->broken = true;
         return;
     }
@@ -278,7 +287,8 @@ static bool merge_dead(struct core *core, const struct rankset *dead)
     if (dead == NULL || MUTANT(NOMERGE)) {
         return true;
     }
-    return detector_certify(core, dead) && !rankset_has(&core->dead, core->rank);
+    return detector_certify(core, dead) &&
+           !rankset_has(&core->membership.dead, core->rank);
 }
 
 static void answer(struct core *core, uint32_t to, enum message_type type,
@@ -297,7 +307,7 @@ static void answer(struct core *core, uint32_t to, enum message_type type,
 void view_on_prepare(struct core *core, uint32_t from,
                      const struct message_paxos *prepare)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     if (!committee_serves(core)) {
         core->stats.refused++;
         return;
@@ -335,7 +345,7 @@ static uint64_t may_vote_ns(struct core *core, const struct view *value,
             continue; /* who has left holds no lease, and says so itself */
         }
         uint64_t mine_ns =
-            detector_may_remove_ns(core, rank, core->paxos.pending_adopted);
+            detector_may_remove_ns(core, rank, core->membership.paxos.pending_adopted);
         if (mine_ns == CORE_NEVER && !rankset_add(heard, rank)) {
             core->broken = true;
         }
@@ -346,13 +356,13 @@ static uint64_t may_vote_ns(struct core *core, const struct view *value,
 
 static void vote(struct core *core)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     paxos->accepted = paxos->pending_ballot;
     view_release(&paxos->value);
     paxos->value = paxos->pending;
     paxos->pending = (struct view){0};
     paxos->pending_ballot = 0;
-    core->voted_next = true;
+    core->membership.voted_next = true;
     const struct message_paxos reply = {.ballot = paxos->accepted};
     answer(core, paxos->pending_from, MESSAGE_VOTED, &reply);
 }
@@ -360,7 +370,7 @@ static void vote(struct core *core)
 /* Votes for the pending value now, later, or says whom it still hears. */
 static void weigh(struct core *core)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     if (paxos->pending_ballot == 0) {
         return;
     }
@@ -381,7 +391,7 @@ static void weigh(struct core *core)
 /* A vote for an adopted value is about to remove it. */
 bool view_withholds(const struct core *core, uint32_t rank)
 {
-    const struct paxos *paxos = &core->paxos;
+    const struct paxos *paxos = &core->membership.paxos;
     return paxos->pending_ballot != 0 && paxos->pending_adopted &&
            !rankset_has(&paxos->pending.members, rank);
 }
@@ -389,7 +399,7 @@ bool view_withholds(const struct core *core, uint32_t rank)
 void view_on_propose(struct core *core, uint32_t from,
                      const struct message_paxos *propose)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     if (!committee_serves(core)) {
         core->stats.refused++;
         return;
@@ -431,7 +441,7 @@ static bool choose_told(const struct core *core, const struct view *view,
         return rankset_copy(out, &core->members) && rankset_merge(out, &view->members);
     }
     bool good = committee_of(core, &view->members, out) &&
-                rankset_merge(out, &core->committee) &&
+                rankset_merge(out, &core->membership.committee) &&
                 rankset_add(out, rankset_next(&view->members, 0)); /* the tree's root */
     FOR_MEMBERS(core, rank)
     {
@@ -447,7 +457,7 @@ static bool choose_told(const struct core *core, const struct view *view,
 
 static void decided(struct core *core)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     struct view view = paxos->proposal;
     paxos->proposal = (struct view){0};
     struct rankset told = {0};
@@ -457,7 +467,7 @@ static void decided(struct core *core)
     const struct message_view *value = view_to_message(core, &view);
     for (uint32_t rank = rankset_next(&told, 0); !core->broken && rank != NOBODY;
          rank = rankset_next(&told, rank + 1)) {
-        if (rank == core->rank || rankset_has(&core->dead, rank)) {
+        if (rank == core->rank || rankset_has(&core->membership.dead, rank)) {
             continue;
         }
         struct message *message = out_send(core, rank, MESSAGE_VIEW, NULL);
@@ -472,7 +482,7 @@ static void decided(struct core *core)
 
 static void count_voice(struct core *core, uint32_t from, enum paxos_phase phase)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     if (!rankset_add(&paxos->voices, from)) {
         core->broken = true;
         return;
@@ -490,12 +500,13 @@ static void count_voice(struct core *core, uint32_t from, enum paxos_phase phase
 static void on_reject(struct core *core, uint32_t from,
                       const struct message_paxos *reject)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     (void)from;
     if (reject->heard != NULL) {
         FOR_MEMBERS(core, rank)
         {
-            if (rankset_has(reject->heard, rank) && !rankset_has(&core->dead, rank)) {
+            if (rankset_has(reject->heard, rank) &&
+                !rankset_has(&core->membership.dead, rank)) {
                 detector_vouch(core, rank);
             }
         }
@@ -509,7 +520,7 @@ static void on_reject(struct core *core, uint32_t from,
 void view_on_answer(struct core *core, uint32_t from, enum message_type type,
                     const struct message_paxos *reply)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     if (type == MESSAGE_REJECT) {
         if (paxos->phase != PAXOS_IDLE && reply->ballot >= paxos->ballot) {
             on_reject(core, from, reply);
@@ -544,10 +555,11 @@ void view_on_answer(struct core *core, uint32_t from, enum message_type type,
 static void ask_to_join(struct core *core)
 {
     enum { JOIN_WIDTH = PEERS_ALL_MAX };
-    if (core->now_ns < core->join_due_ns) {
+    if (core->now_ns < core->membership.join_due_ns) {
         return;
     }
-    uint32_t first = core->size > JOIN_WIDTH ? core->join_next % core->size : 0;
+    uint32_t first =
+        core->size > JOIN_WIDTH ? core->membership.join_next % core->size : 0;
     uint32_t count = core->size > JOIN_WIDTH ? JOIN_WIDTH : core->size;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t rank = (first + i) % core->size;
@@ -557,8 +569,8 @@ static void ask_to_join(struct core *core)
                                                     .host = core->options.join_host};
         }
     }
-    core->join_next = first + count;
-    core->join_due_ns = add_ns(core->now_ns, core->options.heartbeat_ns);
+    core->membership.join_next = first + count;
+    core->membership.join_due_ns = add_ns(core->now_ns, core->options.heartbeat_ns);
 }
 
 /* A view names LIMIT_PAST_VIEWS at most that not all had settled, and so many have
@@ -566,18 +578,19 @@ static void ask_to_join(struct core *core)
  * be, as a member is gone, that is as if there were no quorum for the next. */
 bool view_is_last(const struct core *core)
 {
-    return core->past_count >= LIMIT_PAST_VIEWS && !recovery_all_settled(core);
+    return core->membership.past_count >= LIMIT_PAST_VIEWS &&
+           !recovery_all_settled(core);
 }
 
 void view_turn(struct core *core)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     if (core->epoch == 0) {
         ask_to_join(core);
         return;
     }
-    if (!detector_is_on(core) && rankset_empty(&core->dead) &&
-        paxos->joiner_count == 0 && rankset_empty(&core->leavers_ready)) {
+    if (!detector_is_on(core) && rankset_empty(&core->membership.dead) &&
+        paxos->joiner_count == 0 && rankset_empty(&core->membership.leavers_ready)) {
         return;
     }
     if (!committee_serves(core)) {
@@ -612,9 +625,9 @@ void view_turn(struct core *core)
 
 uint64_t view_deadline(const struct core *core)
 {
-    const struct paxos *paxos = &core->paxos;
+    const struct paxos *paxos = &core->membership.paxos;
     if (core->epoch == 0) {
-        return core->join_due_ns;
+        return core->membership.join_due_ns;
     }
     if (!committee_serves(core)) {
         return CORE_NEVER;

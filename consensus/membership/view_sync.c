@@ -5,13 +5,15 @@
  * from an older view is told the present one; a rank that is no member any more is told
  * that it is fenced.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
 static void forget_slot(struct core *core)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     view_release(&paxos->value);
     view_release(&paxos->pending);
     view_release(&paxos->proposal);
@@ -25,7 +27,7 @@ static void forget_slot(struct core *core)
 
 static void drop_joined(struct core *core, const struct view *view)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     for (uint32_t i = paxos->joiner_count; i-- > 0;) {
         for (uint32_t n = 0; n < view->newcomer_count; n++) {
             if (view->newcomers[n].uid == paxos->joiners[i].uid) {
@@ -39,7 +41,7 @@ static void drop_joined(struct core *core, const struct view *view)
 void view_release_slot(struct core *core)
 {
     forget_slot(core);
-    free(core->paxos.joiners);
+    free(core->membership.paxos.joiners);
     view_forget_past(core);
 }
 
@@ -86,9 +88,10 @@ const struct message_view *view_present(struct core *core)
 {
     struct view view = {.epoch = core->epoch};
     bool good = rankset_copy(&view.members, &core->members) &&
-                rankset_copy(&view.left, &core->retired);
-    for (uint32_t i = 0; good && i < core->past_count; i++) {
-        good = view_add_past(&view, core->past[i].epoch, &core->past[i].members);
+                rankset_copy(&view.left, &core->membership.retired);
+    for (uint32_t i = 0; good && i < core->membership.past_count; i++) {
+        good = view_add_past(&view, core->membership.past[i].epoch,
+                             &core->membership.past[i].members);
     }
     good = good && view_add_former_newcomers(core, &view);
     core->broken |= !good;
@@ -115,14 +118,15 @@ void view_tell(struct core *core, uint32_t to)
 
 void view_fence(struct core *core, uint64_t epoch, bool refused)
 {
-    if (core->fenced || epoch <= core->epoch || (refused && core->epoch > 0)) {
+    if (core->membership.fenced || epoch <= core->epoch ||
+        (refused && core->epoch > 0)) {
         return;
     }
-    if (core->leave.ready) {
+    if (core->membership.leave.ready) {
         leave_done(core);
         return;
     }
-    core->fenced = true;
+    core->membership.fenced = true;
     struct core_output *output = out_add(core, CORE_OUT_FENCED, NULL);
     if (output != NULL) {
         output->u.fenced.code = refused ? MOOT_ERR_UNSUPPORTED : MOOT_ERR_FENCED;
@@ -155,9 +159,10 @@ static void refuse(struct core *core, uint64_t uid)
 /* Every view names all newcomers so far, so their number is bounded. */
 static bool may_grow(const struct core *core)
 {
-    uint32_t newcomers = core->size - core->first_size + core->paxos.joiner_count;
+    uint32_t newcomers =
+        core->size - core->membership.first_size + core->membership.paxos.joiner_count;
     return core->options.joinable && newcomers < LIMIT_NEWCOMERS &&
-           core->size + core->paxos.joiner_count < LIMIT_RANKS;
+           core->size + core->membership.paxos.joiner_count < LIMIT_RANKS;
 }
 
 static void pass_to_committee(struct core *core, const struct message_join *join)
@@ -173,9 +178,9 @@ static void pass_to_committee(struct core *core, const struct message_join *join
 
 void view_on_join(struct core *core, const struct message_join *join)
 {
-    struct paxos *paxos = &core->paxos;
+    struct paxos *paxos = &core->membership.paxos;
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        if (core->uids[rank] == join->uid) {
+        if (core->state.uids[rank] == join->uid) {
             if (rankset_has(&core->members, rank)) {
                 view_tell(core, rank);
             } else {

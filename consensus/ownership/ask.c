@@ -8,7 +8,10 @@
  * when the chair has closed, so that is when its holders tell it, and only about the
  * tasks that gossip does not say it holds.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/state/state.h"
 
 /* --- Needs ----------------------------------------------------------------------- */
 
@@ -20,15 +23,15 @@ void ask_add_need(struct core *core, struct task *task, enum want want)
     } else {
         task->needs_done++;
     }
-    core->open_needs++;
+    core->ownership.open_needs++;
 }
 
 HOT void ask_drop_need(struct core *core, struct task *task, enum want want)
 {
     uint32_t *needs = want == WANT_DATA ? &task->needs_data : &task->needs_done;
-    assert(*needs > 0 && core->open_needs > 0);
+    assert(*needs > 0 && core->ownership.open_needs > 0);
     (*needs)--;
-    core->open_needs--;
+    core->ownership.open_needs--;
     bool tells = task->owed && task->held; /* its chair is to know of a holder (T1a) */
     if (task->needs_done + task->needs_data == 0 && !tells) {
         ask_queue_forget(task);
@@ -65,7 +68,7 @@ int ask_need(struct core *core, const struct core_event *event)
     task->lane_needs++;
     ask_add_need(core, task, want);
     if (!event->u.need.by_task) {
-        core->last_wait = task;
+        core->ownership.last_wait = task;
         graph_lane_waits(core, task);
     }
     bool here = want == WANT_DATA ? task->have == CORE_HAVE_DATA
@@ -95,8 +98,8 @@ int ask_unneed(struct core *core, const struct core_event *event)
         return MOOT_ERR_STATE;
     }
     task->lane_needs--;
-    if (task->lane_needs == 0 && core->last_wait == task) {
-        core->last_wait = NULL;
+    if (task->lane_needs == 0 && core->ownership.last_wait == task) {
+        core->ownership.last_wait = NULL;
     }
     ask_drop_need(core, task, want);
     reclaim_news(core);
@@ -133,7 +136,7 @@ static bool send_motion(struct core *core, struct task *task, uint32_t to,
         .final = final,
         .want = want,
         .need = want == WANT_NOTHING ? NEED_NONE : task->need,
-        .len = core->roll_len,
+        .len = core->gossip.roll_len,
         .scope = task->scope != NULL ? task->scope->hash : (moot_hash){{0}},
         .candidates = task->candidates, /* known by spec, or by referral */
         .spec = portable && !roll_knows_holder(core, task, to) ? task_ext(task)->spec
@@ -220,7 +223,8 @@ void ask_answer_seek(struct core *core, struct task *task, uint32_t seeker)
 bool ask_never_will_hold(const struct core *core, const struct task *task)
 {
     bool nested = hash_has(&task->hash, MOOT_HASH_NESTED);
-    return task->declined || ((core->closed || scope_is_closed(core, task)) && !nested);
+    return task->declined ||
+           ((core->step.closed || scope_is_closed(core, task)) && !nested);
 }
 
 void ask_on_seek(struct core *core, uint32_t from, struct task *task)
@@ -245,8 +249,9 @@ void ask_answer_seeks(struct core *core, struct task *task)
 
 void ask_answer_all_seeks(struct core *core)
 {
-    for (size_t i = 0; i < core->slot_count; i++) {
-        struct task *task = !is_stub(core->slots[i]) ? core->slots[i] : NULL;
+    for (size_t i = 0; i < core->state.slot_count; i++) {
+        struct task *task =
+            !is_stub(core->state.slots[i]) ? core->state.slots[i] : NULL;
         if (task != NULL && (task->held || ask_never_will_hold(core, task))) {
             ask_answer_seeks(core, task);
         }
@@ -270,8 +275,8 @@ void ask_on_refer(struct core *core, struct task *task,
 
 static void sweep_towards(struct core *core, uint32_t rank)
 {
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        const struct lane *lane = &core->lanes[i];
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        const struct lane *lane = &core->gossip.lanes[i];
         for (uint64_t at = 0; at < lane->len; at++) {
             void *known = lane_known(lane, at + 1);
             const struct stub *stub = is_stub(known) ? known : NULL;
@@ -342,7 +347,8 @@ void ask_tell(struct core *core, struct task *task)
 bool ask_swept(const struct core *core)
 {
     if (close_reduce_is_on(core)) {
-        return core->state_sent.closed; /* the census is made of messages alone */
+        return core->gossip.state_sent
+            .closed; /* the census is made of messages alone */
     }
     FOR_MEMBERS(core, rank)
     {
@@ -351,5 +357,5 @@ bool ask_swept(const struct core *core)
             return false;
         }
     }
-    return core->member_count == 1 || core->state_sent.closed;
+    return core->member_count == 1 || core->gossip.state_sent.closed;
 }

@@ -22,7 +22,10 @@
  * lane waits for, and what a remote rank does unless it is early, has a list of its own
  * that is looked at first, to its end.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/state/state.h"
 
 enum { LOOK_AHEAD = 12 }; /* on the roll: half of it may not be on the list */
 
@@ -51,8 +54,8 @@ static bool is_empty(const struct task *list) { return list->at.next == list; }
 
 bool ask_queue_none(const struct core *core)
 {
-    return is_empty(&core->pending) && is_empty(&core->waited) &&
-           is_empty(&core->asking);
+    return is_empty(&core->ownership.pending) && is_empty(&core->ownership.waited) &&
+           is_empty(&core->ownership.asking);
 }
 
 /* --- When ------------------------------------------------------------------------ */
@@ -98,8 +101,8 @@ HOT static uint64_t delay_ns(const struct core *core, const struct task *task,
 static uint64_t idle_due_ns(const struct core *core, const struct task *task,
                             bool pushed)
 {
-    bool before = task->at.since_ns < core->idle_since_ns;
-    return add_ns(before ? core->idle_since_ns : task->at.since_ns,
+    bool before = task->at.since_ns < core->step.idle_since_ns;
+    return add_ns(before ? core->step.idle_since_ns : task->at.since_ns,
                   delay_ns(core, task, pushed));
 }
 
@@ -122,7 +125,7 @@ static uint64_t count_in(const struct core *core, const struct task *task,
     }
     uint64_t busy_ns = busy_due_ns(core, task, pushed);
     sooner(&due->busy_ns, busy_ns);
-    if (!core->idle) {
+    if (!core->step.idle) {
         return busy_ns;
     }
     uint64_t idle_ns = idle_due_ns(core, task, pushed);
@@ -133,25 +136,27 @@ static uint64_t count_in(const struct core *core, const struct task *task,
 /* What is held back becomes due after the ask delay, not before. */
 void ask_queue_idle(struct core *core)
 {
-    core->pending_due.idle_ns = add_ns(core->now_ns, timers_least_ask_ns(core));
+    core->ownership.pending_due.idle_ns =
+        add_ns(core->now_ns, timers_least_ask_ns(core));
 }
 
 /* A chair that has come to rest is asked sooner. */
 void ask_queue_look_again(struct core *core)
 {
-    sooner(&core->pending_due.idle_ns, add_ns(core->now_ns, timers_least_ask_ns(core)));
+    sooner(&core->ownership.pending_due.idle_ns,
+           add_ns(core->now_ns, timers_least_ask_ns(core)));
 }
 
 uint64_t ask_queue_deadline(const struct core *core)
 {
-    const struct pending_due *due = &core->pending_due;
-    if (!is_empty(&core->asking)) {
+    const struct pending_due *due = &core->ownership.pending_due;
+    if (!is_empty(&core->ownership.asking)) {
         return core->now_ns;
     }
-    if (is_empty(&core->pending) && is_empty(&core->waited)) {
+    if (is_empty(&core->ownership.pending) && is_empty(&core->ownership.waited)) {
         return CORE_NEVER;
     }
-    uint64_t plain_ns = core->idle ? due->idle_ns : due->busy_ns;
+    uint64_t plain_ns = core->step.idle ? due->idle_ns : due->busy_ns;
     return due->urgent_ns < plain_ns ? due->urgent_ns : plain_ns;
 }
 
@@ -178,7 +183,7 @@ static void enlist(struct core *core, struct task *task)
         release_touch(core, task);
         task->pending = true;
         task->at.since_ns = core->now_ns;
-        append(&core->pending, task);
+        append(&core->ownership.pending, task);
     }
 }
 
@@ -187,15 +192,16 @@ HOT void ask_queue_add(struct core *core, struct task *task)
 {
     enlist(core, task);
     if (!task->ahead && (task->lane_needs > 0 || (task->demanded && !is_early(task)))) {
-        move(&core->waited, task);
+        move(&core->ownership.waited, task);
     }
     if (task->ahead || task->demanded) {
-        count_in(core, task, &core->pending_due);
+        count_in(core, task, &core->ownership.pending_due);
         return;
     }
-    sooner(&core->pending_due.busy_ns, add_ns(core->now_ns, busy_delay_ns(core)));
-    if (core->idle) {
-        sooner(&core->pending_due.idle_ns,
+    sooner(&core->ownership.pending_due.busy_ns,
+           add_ns(core->now_ns, busy_delay_ns(core)));
+    if (core->step.idle) {
+        sooner(&core->ownership.pending_due.idle_ns,
                add_ns(core->now_ns, timers_least_ask_ns(core)));
     }
 }
@@ -204,7 +210,7 @@ void ask_queue_owe(struct core *core, struct task *task)
 {
     enlist(core, task);
     task->owed = true;
-    move(&core->asking, task);
+    move(&core->ownership.asking, task);
 }
 
 void ask_queue_forget(struct task *task)
@@ -220,10 +226,10 @@ void ask_queue_forget(struct task *task)
 
 static bool is_due(struct core *core, const struct task *task)
 {
-    struct pending_due with = core->pending_due;
+    struct pending_due with = core->ownership.pending_due;
     bool due = count_in(core, task, &with) <= core->now_ns;
     if (!due) {
-        core->pending_due = with;
+        core->ownership.pending_due = with;
     }
     return due;
 }
@@ -238,7 +244,8 @@ static struct task *look_at(struct core *core, struct task *list, uint64_t looks
     while (task != list) {
         struct task *following = task->at.next;
         if (task->position != 0) {
-            lane_expect(&core->lanes[task->lane], task->lane_position + LOOK_AHEAD);
+            lane_expect(&core->gossip.lanes[task->lane],
+                        task->lane_position + LOOK_AHEAD);
         }
         if (looks-- == 0) {
             return task;
@@ -248,7 +255,7 @@ static struct task *look_at(struct core *core, struct task *list, uint64_t looks
                 return task;
             }
             *early -= is_early(task);
-            move(&core->asking, task);
+            move(&core->ownership.asking, task);
         }
         task = following;
     }
@@ -257,19 +264,20 @@ static struct task *look_at(struct core *core, struct task *list, uint64_t looks
 
 static void look(struct core *core)
 {
-    core->pending_due = PENDING_NEVER;
-    uint64_t idle_ns = core->idle ? core->now_ns - core->idle_since_ns : 0;
+    core->ownership.pending_due = PENDING_NEVER;
+    uint64_t idle_ns = core->step.idle ? core->now_ns - core->step.idle_since_ns : 0;
     uint64_t doublings = idle_ns / (core->options.ask_delay_ns + 1);
     uint64_t early = EARLY_ASKS
                      << (doublings < EARLY_DOUBLINGS ? doublings : EARLY_DOUBLINGS);
     uint64_t any = UINT64_MAX, left = early;
-    (void)look_at(core, &core->waited, UINT64_MAX, &any);
-    struct task *rest = look_at(core, &core->pending, early * EARLY_LOOKS, &left);
+    (void)look_at(core, &core->ownership.waited, UINT64_MAX, &any);
+    struct task *rest =
+        look_at(core, &core->ownership.pending, early * EARLY_LOOKS, &left);
     if (rest == NULL) {
         return;
     }
-    bool goes_on = left == early && !is_empty(&core->asking);
-    struct pending_due *due = &core->pending_due;
+    bool goes_on = left == early && !is_empty(&core->ownership.asking);
+    struct pending_due *due = &core->ownership.pending_due;
     uint64_t pause_ns = goes_on ? 0 : timers_least_ask_ns(core);
     sooner(&due->idle_ns, add_ns(core->now_ns, pause_ns));
     sooner(&due->busy_ns, add_ns(core->now_ns, busy_delay_ns(core)));
@@ -289,11 +297,12 @@ static void ask(struct core *core, struct task *task)
 
 void ask_queue_flush(struct core *core)
 {
-    if (is_empty(&core->asking) && core->now_ns >= ask_queue_deadline(core)) {
+    if (is_empty(&core->ownership.asking) && core->now_ns >= ask_queue_deadline(core)) {
         look(core);
     }
-    for (int said = 0; !is_empty(&core->asking) && said < SAYS_PER_TURN; said++) {
-        struct task *task = core->asking.at.next;
+    for (int said = 0; !is_empty(&core->ownership.asking) && said < SAYS_PER_TURN;
+         said++) {
+        struct task *task = core->ownership.asking.at.next;
         fetch_ahead(task->at.next, sizeof(*task));
         ask(core, task);
     }

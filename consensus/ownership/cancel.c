@@ -20,7 +20,9 @@
  * chair knows that, from the reports; so an owner obeys its chair, and not its own
  * program.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/state/state.h"
 
 static bool has_ended(const struct task *task)
 {

@@ -16,7 +16,11 @@
  * run: it serves a result that the reports have found with somebody, and ends all other
  * waits with NO_CANDIDATE.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/membership/membership.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -34,7 +38,7 @@ static bool hinted(const struct requests *requests)
 
 static uint64_t vote_due_ns(const struct core *core, const struct requests *requests)
 {
-    uint64_t timeout_ns = core->vote_timeout_ns;
+    uint64_t timeout_ns = core->state.vote_timeout_ns;
     return timeout_ns > CORE_NEVER - requests->first_ask_ns
                ? CORE_NEVER
                : requests->first_ask_ns + timeout_ns;
@@ -52,14 +56,14 @@ static enum evidence evidence_for(const struct core *core, const struct task *ta
     if (task->declined) {
         return EVIDENCE_DECLINED;
     }
-    if (core->closed || scope_is_closed(core, task)) {
+    if (core->step.closed || scope_is_closed(core, task)) {
         return EVIDENCE_CLOSED;
     }
     if (hinted(requests)) {
         return EVIDENCE_HINT;
     }
-    if (core->blocked &&
-        (MUTANT(BLOCKEDONLY) || requests_bound(requests) <= core->roll_len)) {
+    if (core->step.blocked &&
+        (MUTANT(BLOCKEDONLY) || requests_bound(requests) <= core->gossip.roll_len)) {
         return EVIDENCE_BLOCKED;
     }
     return vote_due_ns(core, requests) <= core->now_ns ? EVIDENCE_TIMEOUT
@@ -70,15 +74,15 @@ static enum evidence evidence_for(const struct core *core, const struct task *ta
 
 static bool is_leaving(const struct core *core, uint32_t rank)
 {
-    return rankset_has(&core->leavers, rank) ||
-           (rank == core->rank && core->leave.going);
+    return rankset_has(&core->membership.leavers, rank) ||
+           (rank == core->rank && core->membership.leave.going);
 }
 
 static bool may_own(const struct core *core, const struct task *task, uint32_t rank)
 {
     bool refused = task->requests != NULL && rankset_has(&task->requests->never, rank);
     return rankset_has(&core->members, rank) && !refused &&
-           !(rank == core->rank && core->leave.ready) &&
+           !(rank == core->rank && core->membership.leave.ready) &&
            (task->candidates == NULL || rankset_has(task->candidates, rank)) &&
            roll_knows_holder(core, task, rank);
 }
@@ -203,7 +207,7 @@ HOT void chair_claim(struct core *core, struct task *task)
     bool balloting = task->requests != NULL && task->requests->balloting;
     if (task->chair == core->rank && task->held && !task->finder &&
         (task->rec == NOBODY || MUTANT(AMNESIA)) && !balloting && !task->frozen &&
-        !core->no_quorum && !is_keeper(core, task) &&
+        !core->membership.no_quorum && !is_keeper(core, task) &&
         !leave_forbids_claim(core, task)) {
         propose(core, task, core->rank, EVIDENCE_CLAIM);
     }
@@ -336,7 +340,8 @@ void chair_retest(struct core *core, struct task *task)
     }
     chair_claim(core, task);
     if (task->rec == REC_MAYBE) {
-        if (!core->no_quorum || MUTANT(QUORUMMAYBE)) { /* others may know better */
+        if (!core->membership.no_quorum ||
+            MUTANT(QUORUMMAYBE)) { /* others may know better */
             chair_fail(core, task, MOOT_ERR_MAYBE_RAN, UINT64_MAX);
         }
         return;
@@ -346,12 +351,12 @@ void chair_retest(struct core *core, struct task *task)
         return;
     }
     if ((task->rec == NOBODY || MUTANT(NOKEEPER)) && is_keeper(core, task) &&
-        !core->no_quorum) {
+        !core->membership.no_quorum) {
         chair_fail(core, task, MOOT_ERR_NO_CANDIDATE, UINT64_MAX);
         return;
     }
     if (task->rec == NOBODY && !requests->balloting && requests->asker_count > 0 &&
-        !core->no_quorum) {
+        !core->membership.no_quorum) {
         yield(core, task);
     }
     if (task->rec != NOBODY) {
@@ -367,8 +372,8 @@ void chair_retest(struct core *core, struct task *task)
 void chair_retest_all(struct core *core)
 {
     size_t count = 0;
-    for (struct task *task = core->undecided_requests.undecided_next;
-         task != &core->undecided; task = task->requests->undecided_next) {
+    for (struct task *task = core->ownership.undecided_requests.undecided_next;
+         task != &core->ownership.undecided; task = task->requests->undecided_next) {
         count++;
     }
     struct task **list =
@@ -377,8 +382,8 @@ void chair_retest_all(struct core *core)
         return;
     }
     size_t i = 0;
-    for (struct task *task = core->undecided_requests.undecided_next;
-         task != &core->undecided; task = task->requests->undecided_next) {
+    for (struct task *task = core->ownership.undecided_requests.undecided_next;
+         task != &core->ownership.undecided; task = task->requests->undecided_next) {
         list[i++] = task;
     }
     for (i = 0; i < count; i++) {
@@ -402,7 +407,7 @@ void chair_retest_passed(struct core *core)
         return;
     }
     uint32_t count;
-    struct task **list = undecided_passed(core, core->roll_len, &count);
+    struct task **list = undecided_passed(core, core->gossip.roll_len, &count);
     for (uint32_t i = 0; i < count; i++) {
         if (list[i]->requests->undecided) {
             chair_retest(core, list[i]);
@@ -419,7 +424,7 @@ void chair_retest_passed(struct core *core)
 static bool yield_when_quiet(struct core *core, struct task *task)
 {
     if (task->requests->balloting || task->chair != core->rank || task->finder ||
-        core->no_quorum) {
+        core->membership.no_quorum) {
         return false;
     }
     uint32_t winner = preferred_holder(core, task);
@@ -434,23 +439,25 @@ static bool yield_when_quiet(struct core *core, struct task *task)
     return !task->requests->undecided || task->requests->balloting;
 }
 
-void chair_yield_all(struct core *core) { core->yields_ns = core->now_ns; }
+void chair_yield_all(struct core *core) { core->ownership.yields_ns = core->now_ns; }
 
 void chair_yield_some(struct core *core)
 {
-    struct task *stays = &core->undecided; /* none up to it can be yielded */
-    for (int said = 0; core->yields_ns != 0 && said < SAYS_PER_TURN;) {
+    struct task *stays = &core->ownership.undecided; /* none up to it can be yielded */
+    for (int said = 0; core->ownership.yields_ns != 0 && said < SAYS_PER_TURN;) {
         struct task *task = stays->requests->undecided_next;
-        if (task == &core->undecided ||
-            task->requests->first_ask_ns > core->yields_ns) {
-            core->yields_ns = 0;
+        if (task == &core->ownership.undecided ||
+            task->requests->first_ask_ns > core->ownership.yields_ns) {
+            core->ownership.yields_ns = 0;
         } else if (!yield_when_quiet(core, task)) {
             stays = task;
         } else {
             said++;
             fetch_ahead(stays->requests->undecided_next, sizeof(*task));
-            bool left = stays != &core->undecided && !stays->requests->undecided;
-            stays = left ? &core->undecided : stays; /* another's decision was its */
+            bool left =
+                stays != &core->ownership.undecided && !stays->requests->undecided;
+            stays = left ? &core->ownership.undecided
+                         : stays; /* another's decision was its */
         }
     }
 }
@@ -458,13 +465,14 @@ void chair_yield_some(struct core *core)
 /* Of those that are yet to be tested; NULL: there is none. */
 static struct task *next_vote(const struct core *core)
 {
-    struct task *task = core->votes_tested->requests->undecided_next;
-    return task != &core->undecided ? task : NULL;
+    struct task *task = core->ownership.votes_tested->requests->undecided_next;
+    return task != &core->ownership.undecided ? task : NULL;
 }
 
 uint64_t chair_deadline(const struct core *core)
 {
-    if (core->options.mode != CORE_REPAIR || core->vote_timeout_ns == CORE_NEVER) {
+    if (core->options.mode != CORE_REPAIR ||
+        core->state.vote_timeout_ns == CORE_NEVER) {
         return CORE_NEVER;
     }
     const struct task *task = next_vote(core);
@@ -477,7 +485,7 @@ void chair_retest_due(struct core *core)
 {
     while (chair_deadline(core) <= core->now_ns) {
         struct task *task = next_vote(core);
-        core->votes_tested = task;
+        core->ownership.votes_tested = task;
         chair_retest(core, task);
     }
 }
@@ -504,10 +512,10 @@ enum core_lack chair_lack(const struct core *core, const struct task *task,
         return CORE_LACK_NOTHING;
     }
     if (task->frozen) {
-        add_members_beyond(core, &core->reported, awaited);
+        add_members_beyond(core, &core->membership.reported, awaited);
         return CORE_LACK_REPORTS;
     }
-    if (core->no_quorum) {
+    if (core->membership.no_quorum) {
         return CORE_LACK_QUORUM;
     }
     if (requests == NULL || requests->asker_count == 0) {
@@ -527,7 +535,7 @@ enum core_lack chair_lack(const struct core *core, const struct task *task,
     if (evidence_for(core, task) != EVIDENCE_NONE) {
         return CORE_LACK_NOTHING; /* this very turn decides it */
     }
-    return core->blocked ? CORE_LACK_DEMAND : CORE_LACK_EVIDENCE;
+    return core->step.blocked ? CORE_LACK_DEMAND : CORE_LACK_EVIDENCE;
 }
 
 /* --- Motions (T4) -------------------------------------------------------------- */
@@ -615,7 +623,7 @@ void chair_local_ask(struct core *core, struct task *task)
                 : task->needs_done > 0 ? WANT_DONE
                                        : WANT_NOTHING,
         .need = task->need,
-        .len = core->roll_len,
+        .len = core->gossip.roll_len,
     };
     note_asker(core, task, core->rank, &motion);
     chair_retest(core, task);

@@ -10,7 +10,9 @@
  * claims a task asks for what that takes: a few claims may stand one within the other,
  * and what comes below goes onto the list.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/state/state.h"
 
 enum { ASKS_WITHIN_MAX = 64 };
 
@@ -24,12 +26,12 @@ static bool visit(struct core *core, struct task *task)
     if (task->visiting) {
         return true;
     }
-    if (!core_grow(core, &core->visits, &core->visit_room, core->visit_count + 1,
-                   sizeof(struct task *))) {
+    if (!core_grow(core, &core->ownership.visits, &core->ownership.visit_room,
+                   core->ownership.visit_count + 1, sizeof(struct task *))) {
         return false;
     }
     task->visiting = true;
-    core->visits[core->visit_count++] = task;
+    core->ownership.visits[core->ownership.visit_count++] = task;
     return true;
 }
 
@@ -42,9 +44,9 @@ static void lower(struct task *from, uint64_t bound, bool demanded)
 /* What has come onto the list since it was so long. */
 static void work_off(struct core *core, uint32_t begin)
 {
-    core->asks_within++;
-    while (core->visit_count > begin && !core->broken) {
-        struct task *task = core->visits[--core->visit_count];
+    core->ownership.asks_within++;
+    while (core->ownership.visit_count > begin && !core->broken) {
+        struct task *task = core->ownership.visits[--core->ownership.visit_count];
         task->visiting = false;
         if (task->needs_done + task->needs_data > 0 && task->own == CORE_OWN_NONE) {
             ask_consider(core, task);
@@ -65,7 +67,7 @@ static void work_off(struct core *core, uint32_t begin)
             }
         }
     }
-    core->asks_within--;
+    core->ownership.asks_within--;
 }
 
 /* What an owned task takes is needed by the position of what it takes already, which is
@@ -80,7 +82,7 @@ HOT void demand_pass_on(struct core *core, struct task *task, uint64_t need,
     lower(task, need, remote);
     bool says_more = task->need < task->position || task->late_input;
     if (task->own == CORE_OWN_WAIT && (first_remote || says_more)) {
-        uint32_t begin = core->visit_count;
+        uint32_t begin = core->ownership.visit_count;
         if (visit(core, task)) {
             work_off(core, begin);
         }
@@ -92,9 +94,9 @@ HOT void demand_pass_on(struct core *core, struct task *task, uint64_t need,
 HOT void demand_inputs(struct core *core, struct task *task)
 {
     const struct edge *inputs = task_inputs(task);
-    const bool deep = core->asks_within >= ASKS_WITHIN_MAX;
-    const uint32_t begin = core->visit_count;
-    core->asks_within += !deep;
+    const bool deep = core->ownership.asks_within >= ASKS_WITHIN_MAX;
+    const uint32_t begin = core->ownership.visit_count;
+    core->ownership.asks_within += !deep;
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct task *from = inputs[i].from;
         if (!inputs[i].waiting) { /* a verdict may have ended it meanwhile */
@@ -111,16 +113,16 @@ HOT void demand_inputs(struct core *core, struct task *task)
             return;
         }
     }
-    core->asks_within -= !deep;
-    if (core->asks_within == 0) {
+    core->ownership.asks_within -= !deep;
+    if (core->ownership.asks_within == 0) {
         work_off(core, begin);
     }
 }
 
 bool core_needs_hold(const struct core *core)
 {
-    for (struct task *task = core->unfinished.at.next; task != &core->unfinished;
-         task = task->at.next) {
+    for (struct task *task = core->ownership.unfinished.at.next;
+         task != &core->ownership.unfinished; task = task->at.next) {
         const struct edge *inputs = task_inputs(task);
         for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
             const struct task *from = inputs[i].from;

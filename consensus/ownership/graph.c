@@ -6,7 +6,11 @@
  * result, once, to every rank that our own graph says will run a consumer (T3a); ranks
  * that agree therefore never ask.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/membership/membership.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -63,7 +67,7 @@ static struct message_result result_of(const struct core *core, const struct tas
                                        enum result_data data)
 {
     return (struct message_result){
-        .owner_uid = core->uids[task->owner],
+        .owner_uid = core->state.uids[task->owner],
         .evidence = (enum evidence)task->evidence,
         .status = task->status,
         .data = data,
@@ -186,7 +190,7 @@ static bool may_be_new(const struct core *core, const struct task *task, uint32_
 void graph_push_to_holders(struct core *core, uint32_t rank)
 {
     uint32_t kept = 0;
-    for (struct task **link = &core->push_list; *link != NULL;) {
+    for (struct task **link = &core->ownership.push_list; *link != NULL;) {
         struct task *task = *link;
         bool all = may_be_new(core, task, rank) && push_to_known_holders(core, task);
         if (all || kept == WATCHED_MAX) {
@@ -204,8 +208,8 @@ static void watch_for_holders(struct core *core, struct task *task)
     if (core->member_count > 1 && !task->on_push_list &&
         !push_to_known_holders(core, task)) {
         release_touch(core, task);
-        task->at.next = core->push_list;
-        core->push_list = task;
+        task->at.next = core->ownership.push_list;
+        core->ownership.push_list = task;
         task->on_push_list = true;
     }
 }
@@ -252,12 +256,12 @@ void graph_answer(struct core *core, struct task *task)
 
 static void unfinished_add(struct core *core, struct task *task)
 {
-    task->at.prev = core->unfinished.at.prev;
-    task->at.next = &core->unfinished;
+    task->at.prev = core->ownership.unfinished.at.prev;
+    task->at.next = &core->ownership.unfinished;
     task->at.prev->at.next = task;
-    core->unfinished.at.prev = task;
+    core->ownership.unfinished.at.prev = task;
     task->on_unfinished_list = true;
-    core->unfinished_count++;
+    core->ownership.unfinished_count++;
 }
 
 static void unfinished_remove(struct core *core, struct task *task)
@@ -265,7 +269,7 @@ static void unfinished_remove(struct core *core, struct task *task)
     task->at.prev->at.next = task->at.next;
     task->at.next->at.prev = task->at.prev;
     task->on_unfinished_list = false;
-    core->unfinished_count--;
+    core->ownership.unfinished_count--;
 }
 
 /* It ran before, and what it took then has been forgotten with its scope. */
@@ -285,11 +289,11 @@ HOT static void run(struct core *core, struct task *task, uint32_t by)
     assert(task->own == CORE_OWN_WAIT && task->missing == 0);
     if ((task->flags & CORE_TASK_ONCE) && !cancelled && !detector_lease(core) &&
         !MUTANT(LEASELESS)) {
-        core->deferred = true; /* V3: graph_start_leased runs it */
+        core->ownership.deferred = true; /* V3: graph_start_leased runs it */
         return;
     }
     task->own = CORE_OWN_RUNNING;
-    core->running++;
+    core->ownership.running++;
     struct core_output *output = out_add(core, CORE_OUT_RUN, task);
     if (output != NULL) {
         output->u.run.code = cancelled           ? MOOT_ERR_CANCELLED
@@ -302,12 +306,12 @@ HOT static void run(struct core *core, struct task *task, uint32_t by)
 
 void graph_start_leased(struct core *core)
 {
-    if (!core->deferred) {
+    if (!core->ownership.deferred) {
         return;
     }
-    core->deferred = false;
-    struct task *task = core->unfinished.at.next;
-    while (task != &core->unfinished) {
+    core->ownership.deferred = false;
+    struct task *task = core->ownership.unfinished.at.next;
+    while (task != &core->ownership.unfinished) {
         struct task *following = task->at.next;
         if (task->own == CORE_OWN_WAIT && task->missing == 0) {
             run(core, task, NOBODY);
@@ -457,8 +461,8 @@ int graph_done(struct core *core, struct task *task, int32_t status, uint64_t si
     task->have = CORE_HAVE_DATA;
     task->status = status;
     task->size = size;
-    assert(core->running > 0);
-    core->running--;
+    assert(core->ownership.running > 0);
+    core->ownership.running--;
     unfinished_remove(core, task);
     end_use(core, task);
     out_note(core, CORE_POINT_TASK_END, task, NOBODY, EVIDENCE_NONE);
@@ -501,11 +505,11 @@ void graph_verdict(struct core *core, struct task *task, int32_t code,
 /* Whose result it is: the sender's, or, served by who has a copy, another's. */
 static uint32_t rank_of(const struct core *core, uint32_t from, uint64_t uid)
 {
-    if (core->uids[from] == uid) {
+    if (core->state.uids[from] == uid) {
         return from;
     }
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        if (core->uids[rank] == uid) {
+        if (core->state.uids[rank] == uid) {
             return rank;
         }
     }

@@ -5,7 +5,9 @@
  * same message tells a winner that it has won, so it is repeated whenever the winner
  * asks, and in each new view while its result has not been seen.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/state/state.h"
 
 /* Who is to answer for the record: its owner, or one that has a copy. */
 static uint32_t server_of(const struct core *core, const struct task *task)

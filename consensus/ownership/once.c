@@ -6,7 +6,10 @@
  * says; because the chair proposes one winner only, an acceptance is never withdrawn
  * within an epoch.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/membership/membership.h"
+#include "consensus/state/state.h"
 
 /* That it has accepted the winner itself a chair that leaves need not tell its heirs
  * (nor need a voter that is ready).  The winner reports it in the next view, or who
@@ -19,7 +22,7 @@ static void ask_voters(struct core *core, struct task *task,
     struct requests *requests = task->requests;
     uint32_t voters[LIMIT_VOTERS];
     uint32_t count = placement_voters(&task->hash, core->rank, &core->members,
-                                      core->hosts, core->options.voters, voters);
+                                      core->state.hosts, core->options.voters, voters);
     requests->quorum = MUTANT(SMALLQ) && count > 1 ? count / 2 : count / 2 + 1;
     task_ext_get(core, task)->accepted = requests->winner;
     task_ext_get(core, task)->accepted_epoch = core->epoch;
@@ -43,7 +46,7 @@ void once_awaited(const struct core *core, const struct task *task, struct ranks
 {
     uint32_t voters[LIMIT_VOTERS];
     uint32_t count = placement_voters(&task->hash, core->rank, &core->members,
-                                      core->hosts, core->options.voters, voters);
+                                      core->state.hosts, core->options.voters, voters);
     for (uint32_t i = 0; i < count; i++) {
         if (!rankset_has(&task->requests->acks, voters[i])) {
             (void)rankset_add(out, voters[i]);
@@ -77,7 +80,7 @@ void once_propose(struct core *core, struct task *task, uint32_t winner,
     requests->winner = winner;
     requests->evidence = evidence;
     const struct message_accept accept = {.winner = winner,
-                                          .winner_uid = core->uids[winner]};
+                                          .winner_uid = core->state.uids[winner]};
     ask_voters(core, task, &accept);
     count_acks(core, task);
 }
@@ -91,11 +94,11 @@ void once_reaccept(struct core *core, struct task *task)
     bool maybe = task->rec == REC_MAYBE;
     requests->winner = task->rec;
     requests->reaccepting = true;
-    core->reaccepting++;
+    core->ownership.reaccepting++;
     const struct message_accept accept = {.maybe = maybe,
                                           .winner = maybe ? 0 : task->rec,
                                           .winner_uid =
-                                              maybe ? 0 : core->uids[task->rec]};
+                                              maybe ? 0 : core->state.uids[task->rec]};
     ask_voters(core, task, &accept);
     count_acks(core, task);
 }
@@ -105,8 +108,9 @@ void once_on_accept(struct core *core, uint32_t from, struct task *task,
                     const struct message_accept *accept)
 {
     uint32_t winner = accept->maybe ? REC_MAYBE : accept->winner;
-    bool known = accept->maybe || (accept->winner < core->size &&
-                                   accept->winner_uid == core->uids[accept->winner]);
+    bool known =
+        accept->maybe || (accept->winner < core->size &&
+                          accept->winner_uid == core->state.uids[accept->winner]);
     bool duels = task_ext(task)->accepted != NOBODY &&
                  task_ext(task)->accepted_epoch == core->epoch &&
                  task_ext(task)->accepted != winner;
@@ -117,7 +121,7 @@ void once_on_accept(struct core *core, uint32_t from, struct task *task,
     task_ext_get(core, task)->accepted = winner;
     task_ext_get(core, task)->accepted_epoch = core->epoch;
     task->maybe = accept->maybe;
-    core->leave.accepts_told = false;
+    core->membership.leave.accepts_told = false;
     out_send(core, from, MESSAGE_ACK, task);
 }
 

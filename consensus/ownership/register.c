@@ -3,7 +3,10 @@
  * The one entrance of tasks into a core, whether the program spawned them at top level,
  * a running task spawned them, or a portable spec came with a motion.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -40,7 +43,7 @@ static enum stubs judge_stubs(const struct core *core, const struct task *task,
 {
     bool others = task->chair != core->rank && on_this_roll(reg);
     enum stubs stubs = STUBS_NONE;
-    for (size_t i = 0; i < reg->input_count && core->stub_count > 0; i++) {
+    for (size_t i = 0; i < reg->input_count && core->state.stub_count > 0; i++) {
         const void *known = reg->input_entries != NULL
                                 ? reg->input_entries[i]
                                 : table_look(core, &reg->inputs[i]);
@@ -95,8 +98,9 @@ static bool link_inputs(struct core *core, struct task *task,
 HOT static int put_on_roll(struct core *core, struct task *task,
                            const struct core_register *reg)
 {
-    struct lane *lane = reg->lane < core->lane_count ? &core->lanes[reg->lane]
-                                                     : lane_enter(core, reg->lane);
+    struct lane *lane = reg->lane < core->gossip.lane_count
+                            ? &core->gossip.lanes[reg->lane]
+                            : lane_enter(core, reg->lane);
     if (lane == NULL) {
         return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_ERR_LIMIT;
     }
@@ -240,7 +244,7 @@ int graph_register(struct core *core, const struct core_event *event)
     if (!is_sane(core, hash, reg)) {
         return MOOT_ERR_INVALID;
     }
-    if (core->closed && on_this_roll(reg)) {
+    if (core->step.closed && on_this_roll(reg)) {
         return MOOT_ERR_CLOSED;
     }
     /* Before anything is learned of the task: a wait that has gone to its finder is

@@ -8,7 +8,9 @@
  * its roll has passed and that somebody is known to hold.  (A rank that is late may be
  * asked for thousands that it is yet to spawn, and wait at each.)
  */
-#include "consensus/state/core_state.h"
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +102,7 @@ static void settle(struct bounds *bounds, uint32_t at, struct bound bound)
 
 static void bound_remove(struct core *core, struct requests *requests)
 {
-    struct bounds *bounds = &core->bounds;
+    struct bounds *bounds = &core->ownership.bounds;
     if (requests->bound_at == 0) {
         return;
     }
@@ -113,7 +115,7 @@ static void bound_remove(struct core *core, struct requests *requests)
 
 static void bound_add(struct core *core, struct task *task)
 {
-    struct bounds *bounds = &core->bounds;
+    struct bounds *bounds = &core->ownership.bounds;
     const struct bound bound = {requests_bound(task->requests), task};
     if (task->requests->bound_at != 0) {
         settle(bounds, task->requests->bound_at - 1, bound);
@@ -126,7 +128,7 @@ static void bound_add(struct core *core, struct task *task)
 
 struct task **undecided_passed(struct core *core, uint64_t len, uint32_t *count)
 {
-    struct bounds *bounds = &core->bounds;
+    struct bounds *bounds = &core->ownership.bounds;
     const uint32_t all = bounds->count;
     while (bounds->count > 0 && bounds->items[0].need <= len) {
         const struct bound first = bounds->items[0];
@@ -144,7 +146,7 @@ struct task **undecided_passed(struct core *core, uint64_t len, uint32_t *count)
 
 bool undecided_hold(const struct core *core)
 {
-    const struct bounds *bounds = &core->bounds;
+    const struct bounds *bounds = &core->ownership.bounds;
     for (uint32_t i = 0; i < bounds->count; i++) {
         const struct bound *bound = &bounds->items[i];
         const struct requests *requests = bound->task->requests;
@@ -153,12 +155,12 @@ bool undecided_hold(const struct core *core)
             return false;
         }
     }
-    for (const struct task *task = core->undecided_requests.undecided_next;
-         task != &core->undecided; task = task->requests->undecided_next) {
+    for (const struct task *task = core->ownership.undecided_requests.undecided_next;
+         task != &core->ownership.undecided; task = task->requests->undecided_next) {
         const struct requests *requests = task->requests;
         const uint64_t bound = requests_bound(requests);
         /* What it holds itself it claims as soon as it may. */
-        bool elsewhere = core->closed || task->held ||
+        bool elsewhere = core->step.closed || task->held ||
                          (!task->finder && !chair_has_holder(core, task));
         bool found = requests->bound_at != 0
                          ? bounds->items[requests->bound_at - 1].need <= bound
@@ -182,10 +184,10 @@ void undecided_add(struct core *core, struct task *task)
     release_touch(core, task);
     requests->undecided = true;
     requests->first_ask_ns = core->now_ns;
-    requests->undecided_next = &core->undecided;
-    requests->undecided_prev = core->undecided_requests.undecided_prev;
+    requests->undecided_next = &core->ownership.undecided;
+    requests->undecided_prev = core->ownership.undecided_requests.undecided_prev;
     requests->undecided_prev->requests->undecided_next = task;
-    core->undecided_requests.undecided_prev = task;
+    core->ownership.undecided_requests.undecided_prev = task;
 }
 
 void undecided_remove(struct core *core, struct task *task)
@@ -193,8 +195,8 @@ void undecided_remove(struct core *core, struct task *task)
     struct requests *requests = task->requests;
     if (requests != NULL && requests->undecided) {
         bound_remove(core, requests);
-        if (core->votes_tested == task) {
-            core->votes_tested = requests->undecided_prev;
+        if (core->ownership.votes_tested == task) {
+            core->ownership.votes_tested = requests->undecided_prev;
         }
         requests->undecided = false;
         requests->undecided_prev->requests->undecided_next = requests->undecided_next;

@@ -8,7 +8,12 @@
  * What is left of a task that has been dropped is its scope's mark: any message, event
  * or report that names it is known by that (hash_scope), so missing never means new.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/reclaim/reclaim_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/membership/membership.h"
+#include "consensus/ownership/ownership.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -71,7 +76,7 @@ static void unlink_from_scope(struct task *task)
 /* Many in one output. */
 static void tell_host(struct core *core, void *user)
 {
-    struct outputs *out = &core->out;
+    struct outputs *out = &core->state.out;
     struct core_output *last = out->count > 0 ? &out->items[out->count - 1] : NULL;
     if (user == NULL) {
         return;
@@ -107,14 +112,14 @@ HOT static void forget_record(struct core *core, struct task *task,
     if (task->needs_done + task->needs_data > own) { /* a wait by the bare hash */
         graph_verdict(core, task, MOOT_ERR_SCOPE_CLOSED, NULL, 0);
     }
-    core->open_needs -= task->needs_done + task->needs_data;
+    core->ownership.open_needs -= task->needs_done + task->needs_data;
     ask_queue_forget(task);
     if (task->requests != NULL) {
         undecided_remove(core, task);
         recovery_forget(core, task);
     }
-    if (core->last_wait == task) {
-        core->last_wait = NULL;
+    if (core->ownership.last_wait == task) {
+        core->ownership.last_wait = NULL;
     }
     leave_forget(core, task);
     if (task->takes_away) {
@@ -169,7 +174,8 @@ static void expect_to_forget(const struct core *core, const struct lane *lane,
     if (known != NULL) {
         table_expect(core, known);
     }
-    fetch_ahead(lane_known_ahead(lane, position, EXPECT_FAR_AHEAD), core->record_bytes);
+    fetch_ahead(lane_known_ahead(lane, position, EXPECT_FAR_AHEAD),
+                core->state.record_bytes);
 }
 
 /* A task behind all those that take results from outside, and before all whose results
@@ -185,7 +191,7 @@ static struct inside inside_of(const struct task *task, const struct chunk_facts
 
 void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
 {
-    struct lane *lane = &core->lanes[number];
+    struct lane *lane = &core->gossip.lanes[number];
     bool all_go = chunk->facts.quiet == chunk->count && chunk->live == chunk->count;
     const struct chunk_facts facts = chunk->facts;
     uint32_t gone = 0;
@@ -218,7 +224,7 @@ void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
 
 static void leave_push_list(struct core *core, const struct scope *scope)
 {
-    for (struct task **link = &core->push_list; *link != NULL;) {
+    for (struct task **link = &core->ownership.push_list; *link != NULL;) {
         struct task *task = *link;
         if (task->scope == scope) {
             *link = task->at.next;
@@ -231,8 +237,8 @@ static void leave_push_list(struct core *core, const struct scope *scope)
 
 static void leave_announcements(struct core *core, uint64_t mark)
 {
-    for (uint32_t k = 0; k < core->known_count; k++) {
-        struct peer *peer = core->known[k];
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        struct peer *peer = core->state.known[k];
         for (uint32_t i = peer->announced_count; i-- > 0;) {
             if (peer->announced[i].scope == mark) {
                 announced_forget(peer, i);

@@ -37,7 +37,11 @@
  * and among so many members that not everyone speaks with everyone, nothing is dropped
  * before its scope has ended.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/reclaim/reclaim_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/membership/membership.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -69,7 +73,7 @@ static bool may_be_looked_at(struct core *core, uint32_t number,
     if (chunk->facts.feeds_elsewhere) {
         stub_expand_all(core);
     }
-    bool whole = core->stub_count + core->away_count == 0;
+    bool whole = core->state.stub_count + core->state.away_count == 0;
     return whole || release_takers_are_held(core, number, chunk);
 }
 
@@ -107,7 +111,7 @@ static bool all_released(struct core *core, uint32_t number, const struct chunk 
         return true;
     }
     return may_be_looked_at(core, number, chunk) &&
-           look_at_all(core, &core->lanes[number], chunk, sent, received);
+           look_at_all(core, &core->gossip.lanes[number], chunk, sent, received);
 }
 
 /* --- Saying so ------------------------------------------------------------------- */
@@ -143,9 +147,9 @@ static struct chunk_name name_of(const struct chunk *chunk)
 static bool is_found_released(struct core *core, uint32_t number, struct chunk *chunk,
                               uint32_t *tasks)
 {
-    const struct lane *lane = &core->lanes[number];
+    const struct lane *lane = &core->gossip.lanes[number];
     bool moves = chunk->facts.quiet != chunk->quiet_then;
-    core->drop.moves |= moves;
+    core->reclaim.drop.moves |= moves;
     bool looks = !moves && may_be_looked_at(core, number, chunk);
     while (looks && chunk->looked < chunk->count && *tasks != 0) {
         void *known = lane_known(lane, chunk->first + chunk->looked);
@@ -182,7 +186,7 @@ static bool look_at(struct core *core, uint32_t number, struct chunk *chunk,
         return true;
     }
     if (!release_is_all_quiet(core, number, chunk) &&
-        !(core->drop.thorough &&
+        !(core->reclaim.drop.thorough &&
           is_found_released(core, number, chunk, &look->tasks))) {
         return look->tasks > 0;
     }
@@ -198,7 +202,7 @@ static bool look_at(struct core *core, uint32_t number, struct chunk *chunk,
  * so no more is offered than there is too much, the oldest first. */
 static struct look look_begin(struct core *core)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     uint64_t above = core->options.drop_above;
     uint64_t excess = core->stats.tasks > above ? core->stats.tasks - above : 0;
     if (drop->lane == 0 && drop->chunk == 0) {
@@ -220,10 +224,10 @@ static struct look look_begin(struct core *core)
 /* True if it has looked at all, or has found enough. */
 static bool look(struct core *core)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     struct look look = look_begin(core);
-    while (drop->lane < core->lane_count && look.offers > 0) {
-        if (drop->chunk >= core->lanes[drop->lane].chunk_count) {
+    while (drop->lane < core->gossip.lane_count && look.offers > 0) {
+        if (drop->chunk >= core->gossip.lanes[drop->lane].chunk_count) {
             drop->lane++;
             drop->chunk = 0;
             continue;
@@ -232,7 +236,8 @@ static bool look(struct core *core)
             return false;
         }
         const uint32_t at = drop->chunk++;
-        if (!look_at(core, drop->lane, &core->lanes[drop->lane].chunks[at], &look)) {
+        if (!look_at(core, drop->lane, &core->gossip.lanes[drop->lane].chunks[at],
+                     &look)) {
             drop->chunk = at;
         }
     }
@@ -243,17 +248,17 @@ static bool look(struct core *core)
 
 static bool may_look(const struct core *core)
 {
-    bool wanted = core->drop.press > 0 || core->drop.cuts > 0 ||
+    bool wanted = core->reclaim.drop.press > 0 || core->reclaim.drop.cuts > 0 ||
                   core->stats.tasks > core->options.drop_above;
-    return core->drop.news > 0 && wanted && core->settled && !core->closed &&
-           !core->leave.going && reclaim_is_on(core);
+    return core->reclaim.drop.news > 0 && wanted && core->membership.settled &&
+           !core->step.closed && !core->membership.leave.going && reclaim_is_on(core);
 }
 
 static uint64_t look_due_ns(const struct core *core)
 {
-    return core->drop.news >= NEWS_MIN
+    return core->reclaim.drop.news >= NEWS_MIN
                ? core->now_ns
-               : add_ns(core->drop.looked_ns, core->options.gossip_period_ns);
+               : add_ns(core->reclaim.drop.looked_ns, core->options.gossip_period_ns);
 }
 
 void reclaim_turn(struct core *core)
@@ -261,7 +266,7 @@ void reclaim_turn(struct core *core)
     if (!may_look(core) || look_due_ns(core) > core->now_ns) {
         return;
     }
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     if (drop->press > 0 && drop->lane == 0 && drop->chunk == 0) {
         split_own(core);
     }
@@ -279,10 +284,10 @@ uint64_t reclaim_deadline(const struct core *core)
 
 void core_press(struct core *core, uint32_t together)
 {
-    if (core->drop.press == 0 && together > 0) {
+    if (core->reclaim.drop.press == 0 && together > 0) {
         reclaim_news(core);
     }
-    core->drop.press = together;
+    core->reclaim.drop.press = together;
 }
 
 bool core_lost(const struct core *core, const moot_hash *hash)
@@ -310,13 +315,13 @@ HOT void core_let_go(struct core *core, const moot_hash *hash, void *entry)
 
 bool core_is_leaving(const struct core *core, const moot_hash *hash)
 {
-    const void *known = core->drop.leaving > 0 ? table_look(core, hash) : NULL;
+    const void *known = core->reclaim.drop.leaving > 0 ? table_look(core, hash) : NULL;
     return known != NULL && core_entry_is_leaving(core, known);
 }
 
 static void set_leaving(struct core *core, struct chunk *chunk)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     uint64_t last = chunk->first + chunk->count - 1;
     chunk->stage = CHUNK_LEAVING;
     if (drop->leaving++ == 0 || last > drop->leaving_last) {
@@ -326,15 +331,15 @@ static void set_leaving(struct core *core, struct chunk *chunk)
 
 static void set_staying(struct core *core, struct chunk *chunk)
 {
-    core->drop.leaving -= chunk->stage == CHUNK_LEAVING;
+    core->reclaim.drop.leaving -= chunk->stage == CHUNK_LEAVING;
     chunk->stage = CHUNK_STAYS;
     chunk->looked = 0;
 }
 
 bool reclaim_was_recent(const struct core *core, const struct chunk_name *name)
 {
-    for (uint32_t i = 0; i < core->drop.recent_count; i++) {
-        const struct chunk_name *one = &core->drop.recent[i];
+    for (uint32_t i = 0; i < core->reclaim.drop.recent_count; i++) {
+        const struct chunk_name *one = &core->reclaim.drop.recent[i];
         if (one->count == name->count && rollsum_equal(&one->sum, &name->sum)) {
             return true;
         }
@@ -354,8 +359,8 @@ static void answer(struct core *core, uint32_t from,
     bool dropped = !leaving && reclaim_was_recent(core, &name);
     struct message_released said = {
         .round = asked->round, .ready = leaving, .alike = dropped};
-    if (chunk != NULL && !leaving && core->settled && !core->closed &&
-        !core->leave.going && reclaim_is_on(core)) {
+    if (chunk != NULL && !leaving && core->membership.settled && !core->step.closed &&
+        !core->membership.leave.going && reclaim_is_on(core)) {
         said.ready = roll_all_hold(core, number, chunk) &&
                      all_released(core, number, chunk, &said.sent, &said.received);
         if (said.ready) {
@@ -368,10 +373,10 @@ static void answer(struct core *core, uint32_t from,
 /* What came about a chunk while it was leaving: taken up behind this. */
 static void take_up_held(struct core *core)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     if (drop->held_first != NULL) {
-        *core->held_last = drop->held_first;
-        core->held_last = drop->held_last;
+        *core->step.held_last = drop->held_first;
+        core->step.held_last = drop->held_last;
         drop->held_first = NULL;
         drop->held_last = &drop->held_first;
     }
@@ -381,8 +386,8 @@ static void take_up_held(struct core *core)
  * the one before. */
 static void forget_recent(struct core *core, uint64_t round)
 {
-    struct drop *drop = &core->drop;
-    if (core->settled &&
+    struct drop *drop = &core->reclaim.drop;
+    if (core->membership.settled &&
         (round != drop->recent_round || core->epoch != drop->recent_epoch)) {
         drop->recent_count = 0;
         drop->recent_round = round;
@@ -392,7 +397,7 @@ static void forget_recent(struct core *core, uint64_t round)
 
 static void note_recent(struct core *core, const struct chunk_name *name)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     if (core_grow(core, &drop->recent, &drop->recent_room, drop->recent_count + 1,
                   sizeof(*drop->recent))) {
         drop->recent[drop->recent_count++] = *name;
@@ -412,10 +417,10 @@ static void outcome(struct core *core, const struct message_released *said)
         forget_chunk(core, number, chunk);
     } else if (leaving) {
         set_staying(core, chunk);
-        for (uint32_t k = 0; k < core->known_count; k++) {
-            announced_open(core->known[k]);
+        for (uint32_t k = 0; k < core->state.known_count; k++) {
+            announced_open(core->state.known[k]);
         }
-        view_change_report_chunk(core, &core->lanes[number], chunk);
+        view_change_report_chunk(core, &core->gossip.lanes[number], chunk);
         reclaim_news(core);
     } else if (chunk != NULL && !drops) {
         set_staying(core, chunk);
@@ -439,7 +444,7 @@ void reclaim_left(struct core *core, struct chunk *chunk)
 
 void reclaim_hold(struct core *core, struct held *held)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     if (drop->held_first == NULL) {
         drop->held_last = &drop->held_first;
     }
@@ -469,8 +474,8 @@ void reclaim_enter_view(struct core *core)
 {
     reclaim_forget_offers(core);
     release_forget_counts(core);
-    for (uint32_t number = 0; number < core->lane_count; number++) {
-        struct lane *lane = &core->lanes[number];
+    for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
+        struct lane *lane = &core->gossip.lanes[number];
         for (uint32_t i = 0; i < lane->chunk_count; i++) {
             struct chunk *chunk = &lane->chunks[i];
             chunk->all_ready = false;
@@ -489,9 +494,9 @@ void reclaim_enter_view(struct core *core)
 /* Once all of this view has been entered: an outcome may come at once. */
 void reclaim_doubt(struct core *core)
 {
-    for (uint32_t number = 0; number < core->lane_count; number++) {
-        for (uint32_t i = 0; i < core->lanes[number].chunk_count; i++) {
-            const struct chunk *chunk = &core->lanes[number].chunks[i];
+    for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
+        for (uint32_t i = 0; i < core->gossip.lanes[number].chunk_count; i++) {
+            const struct chunk *chunk = &core->gossip.lanes[number].chunks[i];
             if (chunk->stage == CHUNK_LEAVING) {
                 const struct chunk_name name = name_of(chunk);
                 reclaim_say(core, lowest(core), RELEASED_CHUNK_DOUBT, &name,
@@ -503,7 +508,7 @@ void reclaim_doubt(struct core *core)
 
 void reclaim_release(struct core *core)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     reclaim_forget_offers(core);
     free(drop->offers);
     free(drop->recent);

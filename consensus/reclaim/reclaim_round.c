@@ -8,7 +8,10 @@
  * has heard those of round n, since their answers came behind them; that bounds what
  * must be remembered of what was dropped (reclaim.c, `recent`).
  */
-#include "consensus/state/core_state.h"
+#include "consensus/reclaim/reclaim_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -16,8 +19,8 @@
 
 static struct offer *offer_find(struct core *core, const struct chunk_name *name)
 {
-    for (uint32_t i = 0; i < core->drop.offer_count; i++) {
-        struct offer *offer = &core->drop.offers[i];
+    for (uint32_t i = 0; i < core->reclaim.drop.offer_count; i++) {
+        struct offer *offer = &core->reclaim.drop.offers[i];
         if (offer->name.count == name->count &&
             rollsum_equal(&offer->name.sum, &name->sum)) {
             return offer;
@@ -28,7 +31,7 @@ static struct offer *offer_find(struct core *core, const struct chunk_name *name
 
 static struct offer *offer_enter(struct core *core, const struct chunk_name *name)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     struct offer *offer = offer_find(core, name);
     if (offer == NULL && core_grow(core, &drop->offers, &drop->offer_room,
                                    drop->offer_count + 1, sizeof(*drop->offers))) {
@@ -40,24 +43,24 @@ static struct offer *offer_enter(struct core *core, const struct chunk_name *nam
 
 static void offer_remove(struct core *core, uint32_t i)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     rankset_release(&drop->offers[i].ready);
     drop->offers[i] = drop->offers[--drop->offer_count];
 }
 
 void reclaim_forget_offers(struct core *core)
 {
-    while (core->drop.offer_count > 0) {
-        offer_remove(core, core->drop.offer_count - 1);
+    while (core->reclaim.drop.offer_count > 0) {
+        offer_remove(core, core->reclaim.drop.offer_count - 1);
     }
-    core->drop.answers_open = 0;
+    core->reclaim.drop.answers_open = 0;
 }
 
 void reclaim_void_offer(struct core *core, const struct chunk_name *name)
 {
     const struct offer *offer = offer_find(core, name);
     if (offer != NULL && !offer->asked && !offer->doubted) {
-        offer_remove(core, (uint32_t)(offer - core->drop.offers));
+        offer_remove(core, (uint32_t)(offer - core->reclaim.drop.offers));
     }
 }
 
@@ -94,7 +97,7 @@ static bool is_offered(const struct core *core, const struct task *to, uint32_t 
 static bool consumers_are_offered(struct core *core, uint32_t number,
                                   const struct chunk *chunk)
 {
-    const struct lane *lane = &core->lanes[number];
+    const struct lane *lane = &core->gossip.lanes[number];
     enum feeds feeds = release_feeds_offered(core, number, chunk);
     if (feeds != FEEDS_MAYBE) {
         return feeds == FEEDS_YES || MUTANT(DROPFED);
@@ -120,14 +123,14 @@ static bool may_ask(struct core *core, const struct offer *offer)
     if (offer->doubted) {
         return true;
     }
-    return chunk != NULL && chunk->all_ready && core->settled && !core->closed &&
-           consumers_are_offered(core, number, chunk);
+    return chunk != NULL && chunk->all_ready && core->membership.settled &&
+           !core->step.closed && consumers_are_offered(core, number, chunk);
 }
 
 /* Last of all: with nobody else, its answers end the round. */
 static void ask_self(struct core *core)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     uint64_t round = drop->round;
     for (uint32_t i = 0; drop->round == round && i < drop->offer_count; i++) {
         const struct chunk_name name = drop->offers[i].name;
@@ -140,7 +143,7 @@ static void ask_self(struct core *core)
 
 void reclaim_begin_round(struct core *core)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     if (drop->answers_open > 0 || drop->offer_count == 0) {
         return;
     }
@@ -182,7 +185,7 @@ static bool is_to_go(const struct offer *offer)
 
 static void end_round(struct core *core)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     uint64_t round = drop->round;
     for (uint32_t i = drop->offer_count; i-- > 0;) {
         if (!drop->offers[i].asked) {
@@ -217,8 +220,9 @@ static void take_ready(struct core *core, uint32_t from, const struct chunk_name
 {
     uint32_t number;
     struct chunk *chunk = roll_find_chunk(core, name, &number);
-    struct offer *offer =
-        chunk != NULL || core->drop.leaving > 0 ? offer_enter(core, name) : NULL;
+    struct offer *offer = chunk != NULL || core->reclaim.drop.leaving > 0
+                              ? offer_enter(core, name)
+                              : NULL;
     if (offer == NULL) {
         return;
     }
@@ -236,14 +240,14 @@ static void take_answer(struct core *core, const struct message_released *said)
 {
     const struct chunk_name name = {said->sum, (uint32_t)said->count};
     struct offer *offer = offer_find(core, &name);
-    if (offer == NULL || !offer->asked || said->round != core->drop.round) {
+    if (offer == NULL || !offer->asked || said->round != core->reclaim.drop.round) {
         return;
     }
     offer->all_agree = offer->all_agree && said->ready;
     offer->dropped = offer->dropped || said->alike;
     offer->sent += said->sent;
     offer->received += said->received;
-    if (--core->drop.answers_open == 0) {
+    if (--core->reclaim.drop.answers_open == 0) {
         end_round(core);
         reclaim_begin_round(core);
     }
@@ -257,7 +261,7 @@ static void take_doubt(struct core *core, uint32_t from, const struct chunk_name
     if (chunk == NULL || chunk->stage != CHUNK_LEAVING) {
         bool dropped = reclaim_was_recent(core, name) && !MUTANT(DROPDOUBT);
         reclaim_say(core, from, dropped ? RELEASED_CHUNK_DROP : RELEASED_CHUNK_KEEP,
-                    name, (struct message_released){.round = core->drop.round});
+                    name, (struct message_released){.round = core->reclaim.drop.round});
         return;
     }
     struct offer *offer = offer_enter(core, name);

@@ -29,7 +29,10 @@
  *
  * In strict mode nothing is forgotten: a difference is found by comparing whole rolls.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/reclaim/reclaim_private.h"
+
+#include "consensus/ownership/ownership.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,10 +155,10 @@ void scope_on_released(struct core *core, uint32_t from, const struct message *m
 static void note_ended(struct core *core, uint64_t mark, bool from_lowest)
 {
     if (core->member_count > 1 &&
-        core_grow(core, &core->ended, &core->ended_room, core->ended_count + 1,
-                  sizeof(*core->ended))) {
-        core->ended[core->ended_count++] =
-            (struct ended){mark, core->epoch, ++core->ended_ever, from_lowest};
+        core_grow(core, &core->reclaim.ended, &core->reclaim.ended_room,
+                  core->reclaim.ended_count + 1, sizeof(*core->reclaim.ended))) {
+        core->reclaim.ended[core->reclaim.ended_count++] =
+            (struct ended){mark, core->epoch, ++core->reclaim.ended_ever, from_lowest};
     }
 }
 
@@ -164,14 +167,14 @@ static void note_ended(struct core *core, uint64_t mark, bool from_lowest)
 void scope_all_answered(struct core *core, const struct scope *scope)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < core->ended_count; i++) {
-        const struct ended *one = &core->ended[i];
+    for (uint32_t i = 0; i < core->reclaim.ended_count; i++) {
+        const struct ended *one = &core->reclaim.ended[i];
         bool told = one->from_lowest || one->epoch < core->epoch;
         if (one->number > scope->asked_after || !told) {
-            core->ended[kept++] = *one;
+            core->reclaim.ended[kept++] = *one;
         }
     }
-    core->ended_count = kept;
+    core->reclaim.ended_count = kept;
 }
 
 void scope_drop(struct core *core, struct scope *scope, bool alike, bool from_lowest)
@@ -181,9 +184,9 @@ void scope_drop(struct core *core, struct scope *scope, bool alike, bool from_lo
     scope->alike = alike;
     scope_mark_add(core, scope->mark);
     forget_begin(core, scope);
-    scope->next = core->scopes_dropping;
-    core->scopes_dropping = scope;
-    core->forget_due = true;
+    scope->next = core->reclaim.scopes_dropping;
+    core->reclaim.scopes_dropping = scope;
+    core->reclaim.forget_due = true;
 }
 
 /* --- Views ----------------------------------------------------------------------- */
@@ -222,8 +225,8 @@ static void tell_ended(struct core *core, uint32_t rank, uint64_t mark)
  * and that the others have forgotten, as new as one that nobody ever had. */
 void scope_tell_ended(struct core *core, uint32_t rank)
 {
-    for (uint32_t i = 0; i < core->ended_count && !MUTANT(SCOPEDOUBT); i++) {
-        tell_ended(core, rank, core->ended[i].mark);
+    for (uint32_t i = 0; i < core->reclaim.ended_count && !MUTANT(SCOPEDOUBT); i++) {
+        tell_ended(core, rank, core->reclaim.ended[i].mark);
     }
 }
 
@@ -231,13 +234,14 @@ void scope_tell_ended(struct core *core, uint32_t rank)
 static void forget_ended(struct core *core)
 {
     uint32_t kept = 0;
-    uint64_t settled = core->past_count > 0 ? core->past[0].epoch : 0;
-    for (uint32_t i = 0; i < core->ended_count; i++) {
-        if (core->ended[i].epoch >= settled) {
-            core->ended[kept++] = core->ended[i];
+    uint64_t settled =
+        core->membership.past_count > 0 ? core->membership.past[0].epoch : 0;
+    for (uint32_t i = 0; i < core->reclaim.ended_count; i++) {
+        if (core->reclaim.ended[i].epoch >= settled) {
+            core->reclaim.ended[kept++] = core->reclaim.ended[i];
         }
     }
-    core->ended_count = kept;
+    core->reclaim.ended_count = kept;
 }
 
 void scope_enter_view(struct core *core, const struct view *view)
@@ -245,21 +249,21 @@ void scope_enter_view(struct core *core, const struct view *view)
     forget_ended(core);
     FOR_MEMBERS(core, rank)
     {
-        if (rank != core->rank && !core->large) {
+        if (rank != core->rank && !core->membership.large) {
             scope_tell_ended(core, rank);
         }
     }
-    for (size_t i = 0; core->scope_buckets != NULL && i < SCOPE_BUCKETS; i++) {
-        for (struct scope *scope = core->scope_buckets[i]; scope != NULL;
+    for (size_t i = 0; core->state.scope_buckets != NULL && i < SCOPE_BUCKETS; i++) {
+        for (struct scope *scope = core->state.scope_buckets[i]; scope != NULL;
              scope = scope->bucket_next) {
             reset(core, scope);
         }
     }
     for (uint32_t i = 0; i < view->newcomer_count; i++) {
         uint32_t rank = view->newcomers[i].rank;
-        for (size_t k = 0; k < core->mark_room && rank != core->rank; k++) {
-            if (core->marks[k] != 0 && rankset_has(&core->members, rank)) {
-                tell_ended(core, rank, core->marks[k]);
+        for (size_t k = 0; k < core->state.mark_room && rank != core->rank; k++) {
+            if (core->state.marks[k] != 0 && rankset_has(&core->members, rank)) {
+                tell_ended(core, rank, core->state.marks[k]);
             }
         }
     }
@@ -271,23 +275,23 @@ void scope_enter_view(struct core *core, const struct view *view)
  * for. */
 static void look_at_watched(struct core *core)
 {
-    struct scope *last = core->watched_last;
-    for (uint32_t i = 0; core->scopes_watched != NULL; i++) {
+    struct scope *last = core->state.watched_last;
+    for (uint32_t i = 0; core->state.scopes_watched != NULL; i++) {
         struct scope *scope = scope_watched_take(core);
         if (!scope->dropping && scope_look(core, scope) && !scope->watched) {
             scope_watch_last(core, scope);
         }
-        if (scope == last || (i >= LOOKS_PER_STEP && !core->asks_open)) {
+        if (scope == last || (i >= LOOKS_PER_STEP && !core->reclaim.asks_open)) {
             break;
         }
     }
-    core->asks_open = false;
+    core->reclaim.asks_open = false;
 }
 
 void scope_forget(struct core *core)
 {
     uint32_t budget = FORGET_PER_STEP;
-    for (struct scope **link = &core->scopes_dropping; *link != NULL;) {
+    for (struct scope **link = &core->reclaim.scopes_dropping; *link != NULL;) {
         struct scope *scope = *link;
         if (!forget_some(core, scope, &budget) && !scope->watched) {
             *link = scope->next;
@@ -296,14 +300,14 @@ void scope_forget(struct core *core)
             link = &scope->next;
         }
     }
-    core->forget_due = budget == 0;
+    core->reclaim.forget_due = budget == 0;
 }
 
 void scope_turn(struct core *core)
 {
-    core->scope_work = false;
-    if (core->epoch > 0 && core->scope_buckets != NULL) {
+    core->reclaim.scope_work = false;
+    if (core->epoch > 0 && core->state.scope_buckets != NULL) {
         look_at_watched(core);
     }
-    core->scope_work |= core->forget_due;
+    core->reclaim.scope_work |= core->reclaim.forget_due;
 }

@@ -5,7 +5,9 @@
  * with the same counts, nothing was on its way.  Then the scope is at REST, or, if all
  * are ready, it is DROPped.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/reclaim/reclaim_private.h"
+
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -71,7 +73,7 @@ static void sweep_all(struct core *core, struct scope *scope)
     send_all(core, scope, (struct message_released){.what = RELEASED_SWEEP});
     scope->sweep_asked = true;
     scope_watch(core, scope);
-    core->scope_work = true;
+    core->reclaim.scope_work = true;
 }
 
 void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike,

@@ -11,7 +11,11 @@
  * After a death a result may be lost with its owner, and made again only while the
  * scopes that it was made from have not ended; else it ends with RESULT_LOST.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/reclaim/reclaim_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/ownership/ownership.h"
+#include "consensus/state/state.h"
 
 enum { SCAN_PER_STEP = 4096 };
 
@@ -96,9 +100,9 @@ static enum found find_feeder(struct core *core, struct scope *scope, uint32_t *
 static enum found look(struct core *core, struct scope *scope, bool *ready)
 {
     uint32_t budget = SCAN_PER_STEP;
-    bool released = scope->released || core->closed || MUTANT(FORGETHELD);
+    bool released = scope->released || core->step.closed || MUTANT(FORGETHELD);
     *ready = false;
-    if (!scope_is_closed_here(core, scope) || !core->settled ||
+    if (!scope_is_closed_here(core, scope) || !core->membership.settled ||
         core->options.mode == CORE_STRICT) {
         return FOUND_ONE;
     }
@@ -177,12 +181,12 @@ static void tell(struct core *core, struct scope *scope, bool rests, bool ready)
 void scope_on_ask(struct core *core, struct scope *scope, uint64_t round)
 {
     scope->asked = round;
-    scope->asked_after = core->ended_ever;
-    core->asks_open = true;
+    scope->asked_after = core->reclaim.ended_ever;
+    core->reclaim.asks_open = true;
     scope->rests = false;
     scope->cursor = NULL;
     scope_watch(core, scope);
-    core->scope_work = true;
+    core->reclaim.scope_work = true;
 }
 
 bool scope_look(struct core *core, struct scope *scope)
@@ -194,7 +198,7 @@ bool scope_look(struct core *core, struct scope *scope)
         found = look(core, scope, &ready);
     }
     if (found == FOUND_NOT_YET) {
-        core->scope_work = true;
+        core->reclaim.scope_work = true;
         return true;
     }
     tell(core, scope, found == FOUND_NONE, ready);

@@ -35,7 +35,10 @@
  * from each member to each, of forty bytes, and what it costs to drop a chunk: little
  * for what it brings, as pieces are made to be of megabytes.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/reclaim/reclaim_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/state/state.h"
 
 #include <string.h>
 
@@ -45,8 +48,8 @@ enum { CUTS_PER_LOOK = 256 };
 static void mark(struct core *core, struct chunk *chunk)
 {
     if (!chunk->cut) {
-        chunk->cut = core->drop.cuts_untold = true;
-        core->drop.cuts++;
+        chunk->cut = core->reclaim.drop.cuts_untold = true;
+        core->reclaim.drop.cuts++;
         rankset_release(&chunk->holders); /* all are to say so anew */
     }
 }
@@ -54,7 +57,7 @@ static void mark(struct core *core, struct chunk *chunk)
 static void fill(struct core *core, uint32_t number, struct chunk *chunk,
                  uint64_t first, uint32_t count)
 {
-    const struct lane *lane = &core->lanes[number];
+    const struct lane *lane = &core->gossip.lanes[number];
     *chunk = (struct chunk){.first = first,
                             .count = count,
                             .live = count,
@@ -76,7 +79,7 @@ static bool room_for_one(struct core *core, struct lane *lane)
 /* Of what stands behind the last chunk. */
 static enum end end_in_open(struct core *core, uint32_t number, uint64_t at)
 {
-    struct lane *lane = &core->lanes[number];
+    struct lane *lane = &core->gossip.lanes[number];
     if (at > lane->len || lane->open_forgotten > 0 || !room_for_one(core, lane)) {
         return END_CANNOT;
     }
@@ -94,7 +97,7 @@ static enum end end_in_open(struct core *core, uint32_t number, uint64_t at)
 static enum end end_in_chunk(struct core *core, uint32_t number, struct chunk *chunk,
                              uint64_t at)
 {
-    struct lane *lane = &core->lanes[number];
+    struct lane *lane = &core->gossip.lanes[number];
     uint32_t index = (uint32_t)(chunk - lane->chunks);
     uint64_t first = chunk->first, last = first + chunk->count - 1;
     if (chunk->live != chunk->count) {
@@ -109,7 +112,7 @@ static enum end end_in_chunk(struct core *core, uint32_t number, struct chunk *c
     chunk = &lane->chunks[index];
     const struct chunk_name name = {chunk->sum, chunk->count};
     reclaim_void_offer(core, &name);
-    core->drop.cuts -= chunk->cut;
+    core->reclaim.drop.cuts -= chunk->cut;
     rankset_release(&chunk->holders); /* of that name */
     memmove(chunk + 1, chunk, (lane->chunk_count - index) * sizeof(*chunk));
     lane->chunk_count++;
@@ -121,7 +124,7 @@ static enum end end_in_chunk(struct core *core, uint32_t number, struct chunk *c
 /* A chunk ends at this position, from now on. */
 static enum end end_at(struct core *core, uint32_t number, uint64_t at)
 {
-    struct lane *lane = &core->lanes[number];
+    struct lane *lane = &core->gossip.lanes[number];
     if (at == 0 || at + 1 == lane->open_first) {
         return END_IS;
     }
@@ -154,7 +157,7 @@ static uint64_t agreed_by_all(const struct core *core, const struct lane *lane)
 static uint32_t cut_open(struct core *core, uint32_t number, uint32_t together,
                          uint64_t upto, uint32_t most)
 {
-    struct lane *lane = &core->lanes[number];
+    struct lane *lane = &core->gossip.lanes[number];
     uint32_t made = 0;
     uint64_t at = lane->open_first - 1;
     at += together - at % together;
@@ -169,7 +172,7 @@ static uint32_t cut_open(struct core *core, uint32_t number, uint32_t together,
 static uint32_t cut_chunk(struct core *core, uint32_t number, uint32_t index,
                           uint32_t together, uint64_t upto)
 {
-    const struct chunk *chunk = &core->lanes[number].chunks[index];
+    const struct chunk *chunk = &core->gossip.lanes[number].chunks[index];
     uint64_t first = chunk->first, last = first + chunk->count - 1;
     uint64_t at = upto < last ? upto : last - 1;
     uint32_t made = 0;
@@ -184,7 +187,7 @@ static uint32_t cut_chunk(struct core *core, uint32_t number, uint32_t index,
 /* A chunk that is short enough is marked: all are to offer it. */
 static uint32_t cut_lane(struct core *core, uint32_t number, uint32_t together)
 {
-    struct lane *lane = &core->lanes[number];
+    struct lane *lane = &core->gossip.lanes[number];
     uint64_t upto = agreed_by_all(core, lane);
     uint32_t made = 0;
     for (uint32_t i = 0; i < lane->chunk_count && made < CUTS_PER_LOOK; i++) {
@@ -208,10 +211,10 @@ static uint32_t cut_lane(struct core *core, uint32_t number, uint32_t together)
 void split_own(struct core *core)
 {
     uint32_t together = 1, made = 0;
-    while (together <= core->drop.press / 2) {
+    while (together <= core->reclaim.drop.press / 2) {
         together *= 2;
     }
-    for (uint32_t number = 0; number < core->lane_count; number++) {
+    for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
         made += cut_lane(core, number, together);
     }
     if (made > 0) {
@@ -245,7 +248,7 @@ bool split_take(struct core *core, uint32_t from, const struct announced *what)
     if (chunk != NULL) {
         split_hear(core, from, chunk);
     }
-    core->drop.cuts_wait |= end == END_LATER;
+    core->reclaim.drop.cuts_wait |= end == END_LATER;
     return end != END_LATER;
 }
 
@@ -258,7 +261,7 @@ static void tell_one(struct core *core, uint32_t number, struct chunk *chunk)
         return;
     }
     if (chunk->stage == CHUNK_LEAVING) {
-        core->drop.cuts_untold = true;
+        core->reclaim.drop.cuts_untold = true;
         return;
     }
     chunk->cut_told = true;
@@ -268,16 +271,16 @@ static void tell_one(struct core *core, uint32_t number, struct chunk *chunk)
 /* Before anything is offered: an offer follows the announcement of what it names. */
 void split_tell(struct core *core)
 {
-    if (core->drop.cuts_wait && core->drop.leaving == 0) {
-        core->drop.cuts_wait = false;
+    if (core->reclaim.drop.cuts_wait && core->reclaim.drop.leaving == 0) {
+        core->reclaim.drop.cuts_wait = false;
         roll_resolve(core);
     }
-    if (!core->drop.cuts_untold) {
+    if (!core->reclaim.drop.cuts_untold) {
         return;
     }
-    core->drop.cuts_untold = false;
-    for (uint32_t number = 0; number < core->lane_count; number++) {
-        const struct lane *lane = &core->lanes[number];
+    core->reclaim.drop.cuts_untold = false;
+    for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
+        const struct lane *lane = &core->gossip.lanes[number];
         for (uint32_t i = 0; i < lane->chunk_count; i++) {
             tell_one(core, number, &lane->chunks[i]);
         }

@@ -1,5 +1,5 @@
 /* chunk_find.c - the chunk around a position of a roll, and who has an equal one. */
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
 
 HOT struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position)
 {
@@ -22,13 +22,13 @@ HOT struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position)
 struct chunk *roll_chunk_of(const struct core *core, const struct task *task)
 {
     return task->position != 0
-               ? roll_chunk_at(&core->lanes[task->lane], task->lane_position)
+               ? roll_chunk_at(&core->gossip.lanes[task->lane], task->lane_position)
                : NULL;
 }
 
 bool roll_all_hold(const struct core *core, uint32_t number, const struct chunk *chunk)
 {
-    const struct lane *lane = &core->lanes[number];
+    const struct lane *lane = &core->gossip.lanes[number];
     uint64_t last = chunk->first + chunk->count - 1;
     FOR_MEMBERS(core, rank)
     {

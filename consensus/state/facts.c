@@ -5,7 +5,7 @@
  * that they are about, and stand below all of them, so that no room has to call a
  * higher one to look at what that one has written.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
 
 bool disseminate_is_on(const struct core *core)
 {
@@ -28,7 +28,7 @@ bool detector_is_quorate(const struct core *core)
     if (!detector_is_on(core)) {
         return true;
     }
-    bool counts = !core->voted_next || MUTANT(NOOWNWAIT);
+    bool counts = !core->membership.voted_next || MUTANT(NOOWNWAIT);
     uint32_t granted = committee_serves(core) && counts ? 1 : 0;
     FOR_COMMITTEE(core, rank)
     {
@@ -36,34 +36,35 @@ bool detector_is_quorate(const struct core *core)
         granted += rank != core->rank && peer->granted_epoch == core->epoch &&
                    add_ns(peer->grant_token_ns, core->options.lease_ns) > core->now_ns;
     }
-    return 2 * granted > core->committee_count;
+    return 2 * granted > core->membership.committee_count;
 }
 
 /* Who is ready to leave has forsworn it. */
 bool detector_lease(const struct core *core)
 {
-    return detector_is_quorate(core) && !core->leave.ready;
+    return detector_is_quorate(core) && !core->membership.leave.ready;
 }
 
 bool committee_serves(const struct core *core)
 {
-    return core->rank != NOBODY && rankset_has(&core->committee, core->rank);
+    return core->rank != NOBODY && rankset_has(&core->membership.committee, core->rank);
 }
 
 bool reclaim_is_on(const struct core *core)
 {
     return core->options.drop_above > 0 && core->options.mode == CORE_REPAIR &&
-           !core->options.joinable && !disseminate_is_on(core) && !core->large;
+           !core->options.joinable && !disseminate_is_on(core) &&
+           !core->membership.large;
 }
 
 bool reclaim_place_is_leaving(const struct core *core, roll_place place)
 {
     uint64_t position = place_position(place);
-    if (core->drop.leaving == 0 || position > core->drop.leaving_last) {
+    if (core->reclaim.drop.leaving == 0 || position > core->reclaim.drop.leaving_last) {
         return false;
     }
     const struct chunk *chunk =
-        roll_chunk_at(&core->lanes[place_lane(place)], position);
+        roll_chunk_at(&core->gossip.lanes[place_lane(place)], position);
     return chunk != NULL && chunk->stage == CHUNK_LEAVING;
 }
 
@@ -76,17 +77,19 @@ bool reclaim_is_leaving(const struct core *core, const struct task *task)
 /* Has the key had another chair since the last view that everyone settled? */
 bool view_change_moved(const struct core *core, const struct task *task)
 {
-    if (core->past_count > 0 && hash_has(&task->hash, MOOT_HASH_CANDIDATES)) {
+    if (core->membership.past_count > 0 &&
+        hash_has(&task->hash, MOOT_HASH_CANDIDATES)) {
         return true; /* not every rank can tell: all of them treat it as moved */
     }
-    for (uint32_t i = 0; i < core->past_count && !MUTANT(NOHIST); i++) {
-        if (placement_chair(&task->hash, &core->past[i].members, task->candidates) !=
-            task->chair) {
+    for (uint32_t i = 0; i < core->membership.past_count && !MUTANT(NOHIST); i++) {
+        if (placement_chair(&task->hash, &core->membership.past[i].members,
+                            task->candidates) != task->chair) {
             return true;
         }
     }
-    if (MUTANT(NOHIST) && core->past_count > 0) {
-        const struct past *last = &core->past[core->past_count - 1];
+    if (MUTANT(NOHIST) && core->membership.past_count > 0) {
+        const struct past *last =
+            &core->membership.past[core->membership.past_count - 1];
         return placement_chair(&task->hash, &last->members, task->candidates) !=
                task->chair;
     }

@@ -1,7 +1,7 @@
-/* once_gone.c - the once tasks that were dropped before their scope ended: they have run,
- * and must not run again, so that their hashes are kept when their records go.
+/* once_gone.c - the once tasks that were dropped before their scope ended: they have
+ * run, and must not run again, so that their hashes are kept when their records go.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -16,14 +16,14 @@ static size_t once_slot(const moot_hash *once, size_t room, const moot_hash *has
 
 bool reclaim_once_is_gone(const struct core *core, const moot_hash *hash)
 {
-    const struct drop *drop = &core->drop;
+    const struct drop *drop = &core->reclaim.drop;
     return drop->once_count > 0 && hash_has(hash, MOOT_HASH_ONCE) &&
            hash_equal(&drop->once[once_slot(drop->once, drop->once_room, hash)], hash);
 }
 
 void reclaim_note_once(struct core *core, const moot_hash *hash)
 {
-    struct drop *drop = &core->drop;
+    struct drop *drop = &core->reclaim.drop;
     if (drop->once_count * 2 >= drop->once_room) {
         size_t room = drop->once_room ? drop->once_room * 2 : 64;
         moot_hash *once = core_alloc(core, room * sizeof(*once));

@@ -7,7 +7,7 @@
  * core is marked broken and every later step returns MOOT_ERR_NO_MEMORY: a rank that
  * can no longer keep its word on what it yielded must not go on.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +132,7 @@ static unsigned class_of(size_t size, size_t *bytes)
  * so few records take little. */
 COLD static bool memory_grow(struct core *core)
 {
-    struct block **list = &core->memory.blocks;
+    struct block **list = &core->state.memory.blocks;
     size_t bytes = *list != NULL ? 2 * ((*list)->size + sizeof(**list)) : BLOCK_BYTES;
     if (bytes < CORE_PAGES_BYTES) {
         return block_add(list, malloc(bytes), bytes);
@@ -143,7 +143,7 @@ COLD static bool memory_grow(struct core *core)
 /* What is large gets a block of its own, behind the one that is being filled. */
 COLD static void *memory_alone(struct core *core, size_t bytes)
 {
-    struct block **list = &core->memory.blocks;
+    struct block **list = &core->state.memory.blocks;
     size_t all = sizeof(struct block) + bytes;
     if (!block_add(*list != NULL ? &(*list)->next : list, malloc(all), all)) {
         return NULL;
@@ -164,7 +164,7 @@ HOT void *memory_take_raw(struct core *core, size_t size)
     size_t bytes;
     unsigned class = class_of(size, &bytes);
     assert(class < MEMORY_CLASSES);
-    struct memory *memory = &core->memory;
+    struct memory *memory = &core->state.memory;
     void *taken = memory->free[class];
     if (taken != NULL) {
         memcpy(&memory->free[class], taken, sizeof(void *));
@@ -194,15 +194,15 @@ HOT void memory_give(struct core *core, void *memory, size_t size)
     }
     size_t bytes;
     unsigned class = class_of(size, &bytes);
-    memcpy(memory, &core->memory.free[class], sizeof(void *));
-    core->memory.free[class] = memory;
+    memcpy(memory, &core->state.memory.free[class], sizeof(void *));
+    core->state.memory.free[class] = memory;
 }
 
 /* --- Outputs --------------------------------------------------------------------- */
 
 void *out_borrow(struct core *core, size_t size)
 {
-    void *memory = block_take(&core->out.arena, size);
+    void *memory = block_take(&core->state.out.arena, size);
     if (memory == NULL) {
         core->broken = true;
         return NULL;
@@ -237,7 +237,7 @@ static bool is_brief(enum core_output_type type)
 HOT struct core_output *out_add(struct core *core, enum core_output_type type,
                                 const struct task *task)
 {
-    struct outputs *out = &core->out;
+    struct outputs *out = &core->state.out;
     if (out->count == out->room) {
         size_t room = out->room ? out->room * 2 : 32;
         struct core_output *grown = realloc(out->items, room * sizeof(*grown));
@@ -273,7 +273,7 @@ void out_note_stub(struct core *core, enum core_point point, const moot_hash *ha
 {
     out_note_add(core, point, NULL, NOBODY, EVIDENCE_NONE);
     if (!core->broken) {
-        core->out.items[core->out.count - 1].hash = *hash;
+        core->state.out.items[core->state.out.count - 1].hash = *hash;
     }
 }
 

@@ -6,19 +6,19 @@
  * So above PEERS_ALL_MAX ranks records are made when there is something to put down,
  * and a list of those that are there spares every loop the empty places.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 bool peers_make_room(struct core *core, uint32_t size)
 {
-    uint64_t *uids = realloc(core->uids, size * sizeof(*uids));
-    core->uids = uids != NULL ? uids : core->uids;
-    uint32_t *hosts = realloc(core->hosts, size * sizeof(*hosts));
-    core->hosts = hosts != NULL ? hosts : core->hosts;
-    struct peer **peers = realloc(core->peers, size * sizeof(struct peer *));
-    core->peers = peers != NULL ? peers : core->peers;
+    uint64_t *uids = realloc(core->state.uids, size * sizeof(*uids));
+    core->state.uids = uids != NULL ? uids : core->state.uids;
+    uint32_t *hosts = realloc(core->state.hosts, size * sizeof(*hosts));
+    core->state.hosts = hosts != NULL ? hosts : core->state.hosts;
+    struct peer **peers = realloc(core->state.peers, size * sizeof(struct peer *));
+    core->state.peers = peers != NULL ? peers : core->state.peers;
     if (uids == NULL || hosts == NULL || peers == NULL) {
         core->broken = true;
         return false;
@@ -38,43 +38,43 @@ bool peers_make_room(struct core *core, uint32_t size)
 
 void peers_release(struct core *core)
 {
-    for (uint32_t i = 0; i < core->known_count; i++) {
-        free(core->known[i]->site);
-        rankset_release(&core->known[i]->suspects);
-        free(core->known[i]->announced);
-        free(core->known[i]);
+    for (uint32_t i = 0; i < core->state.known_count; i++) {
+        free(core->state.known[i]->site);
+        rankset_release(&core->state.known[i]->suspects);
+        free(core->state.known[i]->announced);
+        free(core->state.known[i]);
     }
-    free(core->known);
-    free(core->peers);
-    free(core->uids);
-    free(core->hosts);
+    free(core->state.known);
+    free(core->state.peers);
+    free(core->state.uids);
+    free(core->state.hosts);
 }
 
 struct peer *peer_of(struct core *core, uint32_t rank)
 {
     assert(rank < core->size);
-    struct peer *peer = core->peers[rank];
+    struct peer *peer = core->state.peers[rank];
     if (peer != NULL) {
         return peer;
     }
-    peer = core_grow(core, &core->known, &core->known_room, core->known_count + 1,
-                     sizeof(struct peer *))
+    peer = core_grow(core, &core->state.known, &core->state.known_room,
+                     core->state.known_count + 1, sizeof(struct peer *))
                ? core_alloc(core, sizeof(*peer))
                : NULL;
     if (peer == NULL) {
-        core->nobody = (struct peer){.rank = rank};
-        return &core->nobody;
+        core->state.nobody = (struct peer){.rank = rank};
+        return &core->state.nobody;
     }
     peer->rank = rank;
-    core->peers[rank] = peer;
-    core->known[core->known_count++] = peer;
+    core->state.peers[rank] = peer;
+    core->state.known[core->state.known_count++] = peer;
     return peer;
 }
 
 const struct peer *peer_seen(const struct core *core, uint32_t rank)
 {
     static const struct peer nothing = {0};
-    const struct peer *peer = rank < core->size ? core->peers[rank] : NULL;
+    const struct peer *peer = rank < core->size ? core->state.peers[rank] : NULL;
     return peer != NULL ? peer : &nothing;
 }
 
@@ -140,8 +140,8 @@ void announced_open(struct peer *peer) { peer->open_count = peer->announced_coun
 /* Of a rank with whom there is nothing else to do it need not be known. */
 void peer_heard(struct core *core, uint32_t rank)
 {
-    if (core->peers[rank] != NULL) {
-        core->peers[rank]->heard_ns = core->now_ns;
+    if (core->state.peers[rank] != NULL) {
+        core->state.peers[rank]->heard_ns = core->now_ns;
     }
 }
 
@@ -150,8 +150,8 @@ bool core_make_room(struct core *core, uint32_t size)
     if (size <= core->size) {
         return true;
     }
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        struct lane *lane = &core->lanes[i];
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        struct lane *lane = &core->gossip.lanes[i];
         if (lane->agreed == NULL) {
             continue;
         }

@@ -22,7 +22,9 @@
  * were put on the roll, too: the others need not be unlinked when all of it goes
  * (forget.c).
  */
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
+
+#include "consensus/ownership/ownership.h"
 
 /* --- Is it released here? -------------------------------------------------------- */
 
@@ -91,7 +93,7 @@ static bool is_quiet(const struct core *core, const struct task *task)
 /* One is asked for after another of the same chunk. */
 HOT struct chunk_facts *release_facts_at(struct core *core, roll_place place)
 {
-    struct lane *lane = &core->lanes[place_lane(place)];
+    struct lane *lane = &core->gossip.lanes[place_lane(place)];
     uint64_t position = place_position(place);
     if (position >= lane->open_first) {
         return &lane->open_facts;
@@ -133,13 +135,13 @@ void release_take_back(struct core *core, struct task *task)
 
 void release_forget_counts(struct core *core)
 {
-    for (size_t i = 0; i < core->slot_count; i++) {
-        if (core->slots[i] != NULL) {
-            core->slots[i]->counted = false;
+    for (size_t i = 0; i < core->state.slot_count; i++) {
+        if (core->state.slots[i] != NULL) {
+            core->state.slots[i]->counted = false;
         }
     }
-    for (uint32_t number = 0; number < core->lane_count; number++) {
-        struct lane *lane = &core->lanes[number];
+    for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
+        struct lane *lane = &core->gossip.lanes[number];
         struct chunk_facts *facts = &lane->open_facts;
         facts->quiet = 0;
         facts->said = facts->heard = 0;
@@ -173,7 +175,7 @@ static inline bool is_open(const struct lane *lane, bool same_lane, uint64_t pos
 /* What stands at `place` takes from what stands there, if it is in another chunk. */
 static void note_taken(struct core *core, roll_place place, roll_place from)
 {
-    struct lane *lane = &core->lanes[place_lane(place)];
+    struct lane *lane = &core->gossip.lanes[place_lane(place)];
     bool same_lane = place_lane(from) == place_lane(place);
     if (!is_open(lane, same_lane, place_position(from))) {
         lane->open_facts.takes_last = place_position(place);
@@ -195,7 +197,7 @@ static roll_place place_of_task(const struct task *task)
 
 HOT void release_note_place(struct core *core, const struct task *task)
 {
-    struct lane *lane = &core->lanes[task->lane];
+    struct lane *lane = &core->gossip.lanes[task->lane];
     if (task->consumers != NULL) { /* they came before it */
         note_fed(core, place_of_task(task), 0);
     }
@@ -259,7 +261,7 @@ struct chunk_facts release_facts_of(struct core *core, uint32_t number, uint64_t
     struct chunk_facts facts = {0};
     stub_expand_all(core);
     for (uint64_t at = first; at < first + count && !core->broken; at++) {
-        const struct task *task = lane_known(&core->lanes[number], at);
+        const struct task *task = lane_known(&core->gossip.lanes[number], at);
         facts.quiet += task->counted;
         facts.said += task->counted ? task->said : 0;
         facts.heard += task->counted ? task->heard : 0;
@@ -287,14 +289,14 @@ bool release_is_all_quiet(const struct core *core, uint32_t number,
     return chunk->live == chunk->count && facts->quiet == chunk->count &&
            !facts->feeds_elsewhere &&
            (facts->feeds_last == 0 ||
-            agree_upto(core, &core->lanes[number], facts->feeds_last));
+            agree_upto(core, &core->gossip.lanes[number], facts->feeds_last));
 }
 
 bool release_takers_are_held(const struct core *core, uint32_t number,
                              const struct chunk *chunk)
 {
     const struct chunk_facts *facts = &chunk->facts;
-    const struct lane *lane = &core->lanes[number];
+    const struct lane *lane = &core->gossip.lanes[number];
     const struct chunk *end = lane->chunks + lane->chunk_count;
     bool held = !facts->feeds_elsewhere && facts->feeds_last < lane->open_first;
     for (const struct chunk *one = chunk + 1;
@@ -308,7 +310,7 @@ enum feeds release_feeds_offered(const struct core *core, uint32_t number,
                                  const struct chunk *chunk)
 {
     const struct chunk_facts *facts = &chunk->facts;
-    const struct lane *lane = &core->lanes[number];
+    const struct lane *lane = &core->gossip.lanes[number];
     const struct chunk *end = lane->chunks + lane->chunk_count;
     if (facts->feeds_elsewhere) {
         return FEEDS_MAYBE;
@@ -317,7 +319,7 @@ enum feeds release_feeds_offered(const struct core *core, uint32_t number,
          one < end && one->first <= facts->feeds_last; one++) {
         bool last = facts->feeds_last - one->first < one->count;
         if (one->live > 0 && !one->all_ready) {
-            bool none = last || core->stub_count + core->away_count > 0;
+            bool none = last || core->state.stub_count + core->state.away_count > 0;
             return none && one->live == one->count ? FEEDS_NO : FEEDS_MAYBE;
         }
     }
@@ -365,7 +367,7 @@ static bool place_is_noted(const struct core *core, roll_place place, roll_place
                            uint64_t first, uint64_t last,
                            const struct chunk_facts *facts)
 {
-    const struct lane *lane = &core->lanes[place_lane(input)];
+    const struct lane *lane = &core->gossip.lanes[place_lane(input)];
     uint64_t position = place_position(place), from = place_position(input);
     bool same_lane = place_lane(input) == place_lane(place);
     if (same_lane && from - first <= last - first) {
@@ -445,8 +447,8 @@ static bool facts_hold(const struct core *core, const struct lane *lane, uint64_
 
 bool core_counts_hold(const struct core *core)
 {
-    for (uint32_t number = 0; number < core->lane_count; number++) {
-        const struct lane *lane = &core->lanes[number];
+    for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
+        const struct lane *lane = &core->gossip.lanes[number];
         for (uint32_t i = 0; i < lane->chunk_count; i++) {
             const struct chunk *chunk = &lane->chunks[i];
             uint64_t last = chunk->first + chunk->count - 1;
@@ -465,6 +467,6 @@ bool core_counts_hold(const struct core *core)
 /* Invalidates a scan that may already be past the changed task. */
 void reclaim_news(struct core *core)
 {
-    core->drop.news++;
-    core->drop.moves = true;
+    core->reclaim.drop.news++;
+    core->reclaim.drop.moves = true;
 }

@@ -5,7 +5,7 @@
  * its stub.  A task that is forgotten leaves its place empty; the last one of a full
  * page takes the page's memory with it.  Positions are never used again.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
 
 #include <assert.h>
 
@@ -28,8 +28,7 @@ void lane_replace(struct lane *lane, uint64_t position, struct task *task)
     lane->pages[(position - 1) / PAGE_TASKS].known[(position - 1) % PAGE_TASKS] = task;
 }
 
-const void *lane_known_ahead(const struct lane *lane, uint64_t position,
-                               uint32_t ahead)
+const void *lane_known_ahead(const struct lane *lane, uint64_t position, uint32_t ahead)
 {
     return position + ahead <= lane->len ? lane_known(lane, position + ahead) : NULL;
 }

@@ -1,12 +1,12 @@
-/* scope_table.c - the scopes that this rank has met, by mark: those that go on, and what
- * is left of those that have ended.
+/* scope_table.c - the scopes that this rank has met, by mark: those that go on, and
+ * what is left of those that have ended.
  *
  * A scope that goes on has a record (scope_record.h): its tasks, and how many messages
- * about them were said and heard in this epoch.  Records on the watch list are looked at
- * by the next steps.  An ended scope leaves its mark of eight bytes.  When a scope ends
- * is decided elsewhere (reclaim/scope.c).
+ * about them were said and heard in this epoch.  Records on the watch list are looked
+ * at by the next steps.  An ended scope leaves its mark of eight bytes.  When a scope
+ * ends is decided elsewhere (reclaim/scope.c).
  */
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
 
 #include <stdlib.h>
 
@@ -23,42 +23,46 @@ static size_t mark_slot(const uint64_t *marks, size_t room, uint64_t mark)
 
 bool mark_is_dropped(const struct core *core, uint64_t mark)
 {
-    return mark != 0 && core->mark_room > 0 &&
-           core->marks[mark_slot(core->marks, core->mark_room, mark)] == mark;
+    return mark != 0 && core->state.mark_room > 0 &&
+           core->state
+                   .marks[mark_slot(core->state.marks, core->state.mark_room, mark)] ==
+               mark;
 }
 
 void scope_mark_add(struct core *core, uint64_t mark)
 {
-    if (core->mark_count * 2 >= core->mark_room) {
-        size_t room = core->mark_room ? core->mark_room * 2 : 64;
+    if (core->state.mark_count * 2 >= core->state.mark_room) {
+        size_t room = core->state.mark_room ? core->state.mark_room * 2 : 64;
         uint64_t *marks = core_alloc(core, room * sizeof(*marks));
         if (marks == NULL) {
             return;
         }
-        for (size_t i = 0; i < core->mark_room; i++) {
-            if (core->marks[i] != 0) {
-                marks[mark_slot(marks, room, core->marks[i])] = core->marks[i];
+        for (size_t i = 0; i < core->state.mark_room; i++) {
+            if (core->state.marks[i] != 0) {
+                marks[mark_slot(marks, room, core->state.marks[i])] =
+                    core->state.marks[i];
             }
         }
-        free(core->marks);
-        core->marks = marks;
-        core->mark_room = room;
+        free(core->state.marks);
+        core->state.marks = marks;
+        core->state.mark_room = room;
     }
-    core->marks[mark_slot(core->marks, core->mark_room, mark)] = mark;
-    core->mark_count++;
+    core->state.marks[mark_slot(core->state.marks, core->state.mark_room, mark)] = mark;
+    core->state.mark_count++;
 }
 
 /* --- Records of scopes ----------------------------------------------------------- */
 
 static struct scope **bucket_of(const struct core *core, uint64_t mark)
 {
-    return &core->scope_buckets[(mark * 0x9e3779b97f4a7c15u >> 32) % SCOPE_BUCKETS];
+    return &core->state
+                .scope_buckets[(mark * 0x9e3779b97f4a7c15u >> 32) % SCOPE_BUCKETS];
 }
 
 struct scope *scope_find(const struct core *core, uint64_t mark)
 {
     struct scope *scope =
-        mark != 0 && core->scope_buckets != NULL ? *bucket_of(core, mark) : NULL;
+        mark != 0 && core->state.scope_buckets != NULL ? *bucket_of(core, mark) : NULL;
     while (scope != NULL && scope->mark != mark) {
         scope = scope->bucket_next;
     }
@@ -70,15 +74,15 @@ void scope_watch_last(struct core *core, struct scope *scope)
 {
     scope->watched = true;
     scope->watch_next = NULL;
-    *(core->scopes_watched != NULL ? &core->watched_last->watch_next
-                                   : &core->scopes_watched) = scope;
-    core->watched_last = scope;
+    *(core->state.scopes_watched != NULL ? &core->state.watched_last->watch_next
+                                         : &core->state.scopes_watched) = scope;
+    core->state.watched_last = scope;
 }
 
 struct scope *scope_watched_take(struct core *core)
 {
-    struct scope *scope = core->scopes_watched;
-    core->scopes_watched = scope->watch_next;
+    struct scope *scope = core->state.scopes_watched;
+    core->state.scopes_watched = scope->watch_next;
     scope->watched = false;
     return scope;
 }
@@ -88,19 +92,20 @@ void scope_watch(struct core *core, struct scope *scope)
 {
     if (!scope->watched && !scope->dropping) {
         scope->watched = true;
-        scope->watch_next = core->scopes_watched;
-        if (core->scopes_watched == NULL) {
-            core->watched_last = scope;
+        scope->watch_next = core->state.scopes_watched;
+        if (core->state.scopes_watched == NULL) {
+            core->state.watched_last = scope;
         }
-        core->scopes_watched = scope;
+        core->state.scopes_watched = scope;
     }
 }
 
 struct scope *scope_enter(struct core *core, uint64_t mark, const moot_hash *hash)
 {
-    if (core->scope_buckets == NULL) {
-        core->scope_buckets = core_alloc(core, SCOPE_BUCKETS * sizeof(struct scope *));
-        if (core->scope_buckets == NULL) {
+    if (core->state.scope_buckets == NULL) {
+        core->state.scope_buckets =
+            core_alloc(core, SCOPE_BUCKETS * sizeof(struct scope *));
+        if (core->state.scope_buckets == NULL) {
             return NULL;
         }
     }
@@ -117,7 +122,7 @@ struct scope *scope_enter(struct core *core, uint64_t mark, const moot_hash *has
     struct scope **bucket = bucket_of(core, mark);
     scope->bucket_next = *bucket;
     *bucket = scope;
-    if (core->closed) {
+    if (core->step.closed) {
         scope_watch(core, scope);
     }
     return scope;
@@ -138,15 +143,15 @@ void scope_end(struct core *core, struct scope *scope)
 
 void scope_release_all(struct core *core)
 {
-    for (size_t i = 0; core->scope_buckets != NULL && i < SCOPE_BUCKETS; i++) {
-        for (struct scope *scope = core->scope_buckets[i]; scope != NULL;
+    for (size_t i = 0; core->state.scope_buckets != NULL && i < SCOPE_BUCKETS; i++) {
+        for (struct scope *scope = core->state.scope_buckets[i]; scope != NULL;
              scope = scope->bucket_next) {
             free(scope->tally);
         }
     }
-    free(core->scope_buckets);
-    free(core->marks);
-    free(core->ended);
+    free(core->state.scope_buckets);
+    free(core->state.marks);
+    free(core->reclaim.ended);
 }
 
 void scope_add_task(struct scope *scope, struct task *task)
@@ -165,7 +170,7 @@ void scope_add_task(struct scope *scope, struct task *task)
 
 bool scope_is_closed_here(const struct core *core, const struct scope *scope)
 {
-    return scope->closed || core->closed;
+    return scope->closed || core->step.closed;
 }
 
 bool scope_is_closed(const struct core *core, const struct task *task)
@@ -186,8 +191,8 @@ bool core_scope_closed(const struct core *core, const moot_hash *hash)
 
 void scope_on_rank_close(struct core *core)
 {
-    for (size_t i = 0; core->scope_buckets != NULL && i < SCOPE_BUCKETS; i++) {
-        for (struct scope *scope = core->scope_buckets[i]; scope != NULL;
+    for (size_t i = 0; core->state.scope_buckets != NULL && i < SCOPE_BUCKETS; i++) {
+        for (struct scope *scope = core->state.scope_buckets[i]; scope != NULL;
              scope = scope->bucket_next) {
             scope_watch(core, scope);
         }

@@ -32,7 +32,7 @@
  * A program whose stubs are mostly expanded again would pay for both: then records are
  * made at once, for a while.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
 
 #include "hashing/placement.h"
 
@@ -68,12 +68,13 @@ void *stub_user(const struct core *core, struct stub *stub)
 /* Nothing goes on that may look at all tasks. */
 static bool is_calm(const struct core *core)
 {
-    const struct drop *drop = &core->drop;
-    return core->settled && !core->fenced && !core->broken && !core->closed &&
-           !core->adjourned && !core->leave.going && !core->large &&
+    const struct drop *drop = &core->reclaim.drop;
+    return core->membership.settled && !core->membership.fenced && !core->broken &&
+           !core->step.closed && !core->termination.adjourned &&
+           !core->membership.leave.going && !core->membership.large &&
            !disseminate_is_on(core) && core->options.mode != CORE_STRICT &&
            drop->press == 0 && drop->cuts == 0 &&
-           core->stats.registered >= core->records_until;
+           core->stats.registered >= core->state.records_until;
 }
 
 /* And what its hash says of it is so. */
@@ -86,7 +87,7 @@ static bool is_plain(const struct core *core, const moot_hash *hash,
     return (reg->flags & ~plain) == 0 && reg->spec == NULL && scoped == 0 &&
            facts == (reg->candidates != NULL ? (unsigned)MOOT_HASH_CANDIDATES : 0u) &&
            reg->input_count <= UINT8_MAX && reg->after_count <= reg->input_count &&
-           reg->lane < core->lane_count && reg->host_size < HOST_BYTES_MAX;
+           reg->lane < core->gossip.lane_count && reg->host_size < HOST_BYTES_MAX;
 }
 
 /* NOBODY: no stub has such candidates. */
@@ -181,7 +182,7 @@ HOT void *core_prune(struct core *core, const moot_hash *hash,
     }
     fill(stub, core, hash, reg, words, chair);
     table_put(core, slot, hash, stub);
-    core->stub_count++;
+    core->state.stub_count++;
     return stub;
 }
 
@@ -240,9 +241,9 @@ static void give_to_host(struct core *core, struct stub *stub, struct task *task
 
 static void regret(struct core *core)
 {
-    if (++core->regrets > REGRETS_MAX) {
-        core->regrets = REGRETS_AGAIN;
-        core->records_until = core->stats.registered + RECORDS_AT_ONCE;
+    if (++core->state.regrets > REGRETS_MAX) {
+        core->state.regrets = REGRETS_AGAIN;
+        core->state.records_until = core->stats.registered + RECORDS_AT_ONCE;
     }
 }
 
@@ -256,8 +257,8 @@ COLD struct task *stub_expand(struct core *core, void *known)
         return NULL;
     }
     table_replace(core, task);
-    lane_replace(&core->lanes[task->lane], task->lane_position, task);
-    core->stub_count--;
+    lane_replace(&core->gossip.lanes[task->lane], task->lane_position, task);
+    core->state.stub_count--;
     regret(core);
     give_to_host(core, stub, task);
     stub_give(core, stub);
@@ -272,7 +273,7 @@ void stub_put_away(struct core *core, struct task *task, struct edge *edge,
     task->takes_away = true;
     edge->away = true;
     edge->place = place;
-    core->away_count++;
+    core->state.away_count++;
 }
 
 /* One that has been dropped ended well, which this rank may not have heard, and another
@@ -280,12 +281,12 @@ void stub_put_away(struct core *core, struct task *task, struct edge *edge,
 static void bring(struct core *core, struct edge *edge)
 {
     roll_place place = edge->place;
-    const struct lane *lane = &core->lanes[place_lane(place)];
+    const struct lane *lane = &core->gossip.lanes[place_lane(place)];
     struct task *from = lane_task(core, lane, place_position(place));
     edge->away = false;
     edge->link = NULL;
     edge->lost = from == NULL;
-    core->away_count--;
+    core->state.away_count--;
     if (from != NULL) {
         graph_link_edge(edge, from, edge->order_only);
     }
@@ -304,20 +305,21 @@ void stub_bring_inputs(struct core *core, struct task *task)
 void stub_forget_inputs(struct core *core, struct task *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
-        core->away_count -= task_inputs(task)[i].away;
+        core->state.away_count -= task_inputs(task)[i].away;
     }
 }
 
 COLD void stub_expand_all(struct core *core)
 {
-    for (size_t i = 0; i < core->slot_count && core->stub_count > 0; i++) {
-        if (is_stub(core->slots[i]) && stub_expand(core, core->slots[i]) == NULL) {
+    for (size_t i = 0; i < core->state.slot_count && core->state.stub_count > 0; i++) {
+        if (is_stub(core->state.slots[i]) &&
+            stub_expand(core, core->state.slots[i]) == NULL) {
             return;
         }
     }
-    for (size_t i = 0; i < core->slot_count && core->away_count > 0; i++) {
-        if (core->slots[i] != NULL) {
-            stub_bring_inputs(core, core->slots[i]);
+    for (size_t i = 0; i < core->state.slot_count && core->state.away_count > 0; i++) {
+        if (core->state.slots[i] != NULL) {
+            stub_bring_inputs(core, core->state.slots[i]);
         }
     }
 }
@@ -331,7 +333,7 @@ HOT void stub_let_go(struct core *core, struct stub *stub)
     }
     stub->state |= STUB_LET_GO;
     core->stats.let_go++;
-    if (core->drop.counts && stub->position != 0) { /* 0: there was no memory */
+    if (core->reclaim.drop.counts && stub->position != 0) { /* 0: there was no memory */
         stub->state |= STUB_COUNTED;
         release_facts_at(core, stub->place)->quiet++;
     }
@@ -342,8 +344,8 @@ HOT void stub_forget(struct core *core, struct stub *stub)
 {
     table_remove(core, &stub->hash);
     core->stats.tasks--;
-    core->stub_count--;
-    core->regrets -= core->regrets > 0;
+    core->state.stub_count--;
+    core->state.regrets -= core->state.regrets > 0;
     core->stats.forgotten++;
     core->stats.let_go -= (stub->state & STUB_LET_GO) != 0;
     if (core->options.entry_bytes == 0) {

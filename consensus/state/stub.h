@@ -59,34 +59,4 @@ static inline uint32_t stub_lane(const void *stub)
     return place_lane(((const struct stub *)stub)->place);
 }
 
-/* --- Of stub.c ------------------------------------------------------------------- */
-
-struct core;
-struct edge;
-struct task;
-
-/* Those that have been made: this rank holds their tasks now. */
-int stub_register(struct core *core, void *const *stubs, size_t count);
-/* Its record, made now.  NULL without memory: the core is broken. */
-struct task *stub_expand(struct core *core, void *stub);
-/* All there are, and all that is away is linked: the lists of consumers are whole. */
-void stub_expand_all(struct core *core);
-/* Of a record that this rank does not run: the input is not linked yet. */
-void stub_put_away(struct core *core, struct task *task, struct edge *edge,
-                   roll_place place);
-/* It is about to be forgotten. */
-void stub_forget_inputs(struct core *core, struct task *task);
-void stub_bring_inputs(struct core *core, struct task *task);
-void stub_let_go(struct core *core, struct stub *stub);
-/* All but its place on the roll; its memory is used again at once, unless the host has
- * entries. */
-void stub_forget(struct core *core, struct stub *stub);
-void stub_give(struct core *core, struct stub *stub);
-void *stub_user(const struct core *core, struct stub *stub);
-/* What is known of a task, as a record: who looks need not know of stubs. */
-static inline struct task *stub_seen(const struct core *core, void *known)
-{
-    return is_stub(known) ? stub_expand((struct core *)(uintptr_t)core, known) : known;
-}
-
 #endif

@@ -6,7 +6,9 @@
  * in its way, and most records have not been touched for long.  Records stay where they
  * are, and rooms keep pointers to them, until they are forgotten.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
+
+#include "consensus/membership/membership.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +33,12 @@ static uint32_t tag_of(const moot_hash *hash)
 /* Where it is, or else would be. */
 HOT static size_t slot_of(const struct core *core, const moot_hash *hash)
 {
-    size_t mask = core->slot_count - 1;
+    size_t mask = core->state.slot_count - 1;
     uint32_t tag = tag_of(hash);
     size_t slot = tag & mask;
-    while (core->tags[slot] != 0 &&
-           (core->tags[slot] != tag || !hash_equal(&core->slots[slot]->hash, hash))) {
+    while (core->state.tags[slot] != 0 &&
+           (core->state.tags[slot] != tag ||
+            !hash_equal(&core->state.slots[slot]->hash, hash))) {
         slot = (slot + 1) & mask;
     }
     return slot;
@@ -43,7 +46,7 @@ HOT static size_t slot_of(const struct core *core, const moot_hash *hash)
 
 void *table_look(const struct core *core, const moot_hash *hash)
 {
-    return core->slot_count > 0 ? core->slots[slot_of(core, hash)] : NULL;
+    return core->state.slot_count > 0 ? core->state.slots[slot_of(core, hash)] : NULL;
 }
 
 struct task *table_find(const struct core *core, const moot_hash *hash)
@@ -53,30 +56,30 @@ struct task *table_find(const struct core *core, const moot_hash *hash)
 
 HOT void table_expect_record(const struct core *core, const moot_hash *hash)
 {
-    if (core->slot_count == 0) {
+    if (core->state.slot_count == 0) {
         return;
     }
-    size_t mask = core->slot_count - 1;
+    size_t mask = core->state.slot_count - 1;
     uint32_t tag = tag_of(hash);
     size_t slot = tag & mask;
-    while (core->tags[slot] != 0 && core->tags[slot] != tag) {
+    while (core->state.tags[slot] != 0 && core->state.tags[slot] != tag) {
         slot = (slot + 1) & mask;
     }
-    fetch_ahead(core->slots[slot], core->record_bytes);
+    fetch_ahead(core->state.slots[slot], core->state.record_bytes);
 }
 
 static void slot_fill(struct core *core, size_t slot, uint32_t tag, void *known)
 {
-    core->tags[slot] = tag;
-    core->slots[slot] = known;
+    core->state.tags[slot] = tag;
+    core->state.slots[slot] = known;
 }
 
 /* Moves what there is without a look at the records. */
 COLD static bool table_widen(struct core *core)
 {
-    size_t old_count = core->slot_count, mask;
-    struct task **old = core->slots;
-    uint32_t *old_tags = core->tags;
+    size_t old_count = core->state.slot_count, mask;
+    struct task **old = core->state.slots;
+    uint32_t *old_tags = core->state.tags;
     size_t count = old_count ? old_count * 2 : FIRST_SLOTS;
     struct task **slots = calloc(count, sizeof(*slots));
     uint32_t *tags = calloc(count, sizeof(*tags));
@@ -85,9 +88,9 @@ COLD static bool table_widen(struct core *core)
         free(tags);
         return false;
     }
-    core->slots = slots;
-    core->tags = tags;
-    core->slot_count = count;
+    core->state.slots = slots;
+    core->state.tags = tags;
+    core->state.slot_count = count;
     mask = count - 1;
     for (size_t i = 0; i < old_count; i++) {
         size_t slot = old_tags[i] & mask;
@@ -106,7 +109,7 @@ COLD static bool table_widen(struct core *core)
 /* Three quarters full, a search in vain passes eight tags on average. */
 static bool is_full(const struct core *core)
 {
-    return core->stats.tasks + core->stats.tasks / 3 >= core->slot_count;
+    return core->stats.tasks + core->stats.tasks / 3 >= core->state.slot_count;
 }
 
 /* Where it is to be put: there is room.  False without memory. */
@@ -124,21 +127,21 @@ static inline bool table_open(struct core *core, const moot_hash *hash, size_t *
 
 HOT bool table_finds_room(struct core *core, const moot_hash *hash, size_t *slot)
 {
-    bool any = core->slot_count > 0;
+    bool any = core->state.slot_count > 0;
     *slot = any ? slot_of(core, hash) : 0;
-    return (!any || core->tags[*slot] == 0) && table_open(core, hash, slot);
+    return (!any || core->state.tags[*slot] == 0) && table_open(core, hash, slot);
 }
 
 HOT void table_put(struct core *core, size_t slot, const moot_hash *hash, void *known)
 {
-    assert(core->tags[slot] == 0);
+    assert(core->state.tags[slot] == 0);
     slot_fill(core, slot, tag_of(hash), known);
     core->stats.tasks++;
 }
 
 void table_replace(struct core *core, struct task *task)
 {
-    core->slots[slot_of(core, &task->hash)] = task;
+    core->state.slots[slot_of(core, &task->hash)] = task;
 }
 
 /* --- What few tasks have --------------------------------------------------------- */
@@ -164,9 +167,9 @@ struct task_ext *task_ext_get(struct core *core, struct task *task)
     }
     task->task_ext = memory_take(core, sizeof(*task->task_ext));
     if (task->task_ext == NULL) {
-        seldom_release(&core->none);
-        core->none = task_ext_at_first;
-        return &core->none;
+        seldom_release(&core->state.none);
+        core->state.none = task_ext_at_first;
+        return &core->state.none;
     }
     *task->task_ext = task_ext_at_first;
     return task->task_ext;
@@ -177,18 +180,19 @@ struct task_ext *task_ext_get(struct core *core, struct task *task)
 /* An owner is a set of one: tasks share those. */
 static struct rankset *single_of(struct core *core, uint32_t rank)
 {
-    if (core->single == NULL) {
-        core->single = core_alloc(core, 64 * sizeof(*core->single));
-        for (uint32_t i = 0; core->single != NULL && i < 64; i++) {
-            core->single[i].low = UINT64_C(1) << i;
+    if (core->state.single == NULL) {
+        core->state.single = core_alloc(core, 64 * sizeof(*core->state.single));
+        for (uint32_t i = 0; core->state.single != NULL && i < 64; i++) {
+            core->state.single[i].low = UINT64_C(1) << i;
         }
     }
-    return core->single != NULL ? &core->single[rank] : NULL;
+    return core->state.single != NULL ? &core->state.single[rank] : NULL;
 }
 
 static bool is_single(const struct core *core, const struct rankset *set)
 {
-    return core->single != NULL && set >= core->single && set < core->single + 64;
+    return core->state.single != NULL && set >= core->state.single &&
+           set < core->state.single + 64;
 }
 
 /* NULL without memory: the core is broken. */
@@ -220,7 +224,7 @@ static void place(struct core *core, struct task *task,
 {
     task->finder = hash_has(&task->hash, MOOT_HASH_CANDIDATES);
     uint32_t chair = NOBODY;
-    if (task->finder && candidates != NULL && core->settled) {
+    if (task->finder && candidates != NULL && core->membership.settled) {
         chair = placement_chair(&task->hash, &core->members, candidates);
     }
     if (chair == NOBODY) {
@@ -243,13 +247,13 @@ struct task *table_enter(struct core *core, const moot_hash *hash)
  * make it a large one. */
 static struct task *record_new(struct core *core, size_t input_count, size_t room_bytes)
 {
-    size_t inputs_at = record_round(core->record_bytes);
+    size_t inputs_at = record_round(core->state.record_bytes);
     size_t all = inputs_at + input_count * sizeof(struct edge) + room_bytes;
     bool roomy = all <= RECORD_BYTES_MAX && input_count + room_bytes > 0;
     size_t bytes = roomy ? record_round(all) : inputs_at;
     struct task *task = memory_take_raw(core, bytes);
     if (task != NULL) {
-        memset(task, 0, core->record_bytes);
+        memset(task, 0, core->state.record_bytes);
         task->pieces = (uint8_t)(bytes / RECORD_PIECE_BYTES);
         task->inputs_at = (uint8_t)(inputs_at / RECORD_PIECE_BYTES);
         task->room_inputs = roomy ? (uint8_t)input_count : 0;
@@ -323,8 +327,8 @@ bool table_add_inputs(struct core *core, struct task *task, size_t count)
 
 void *record_room(const struct core *core, struct task *task, size_t *room_bytes)
 {
-    size_t at =
-        record_round(core->record_bytes) + task->room_inputs * sizeof(struct edge);
+    size_t at = record_round(core->state.record_bytes) +
+                task->room_inputs * sizeof(struct edge);
     size_t bytes = (size_t)task->pieces * RECORD_PIECE_BYTES;
     *room_bytes = bytes > at ? bytes - at : 0;
     return (char *)task + at;
@@ -334,8 +338,8 @@ HOT struct task *table_enter_for(struct core *core, const moot_hash *hash,
                                  const struct rankset *candidates, size_t input_count,
                                  size_t room_bytes)
 {
-    size_t slot = core->slot_count > 0 ? slot_of(core, hash) : 0;
-    if (core->slot_count > 0 && core->tags[slot] != 0) {
+    size_t slot = core->state.slot_count > 0 ? slot_of(core, hash) : 0;
+    if (core->state.slot_count > 0 && core->state.tags[slot] != 0) {
         return table_at(core, slot);
     }
     if (!table_open(core, hash, &slot)) {
@@ -349,7 +353,8 @@ HOT struct task *table_enter_for(struct core *core, const moot_hash *hash,
     }
     task->hash = *hash;
     place(core, task, candidates);
-    task->frozen = !core->settled && (task->chair == core->rank || task->finder) &&
+    task->frozen = !core->membership.settled &&
+                   (task->chair == core->rank || task->finder) &&
                    view_change_moved(core, task);
     presume_judge_late(core, task);
     slot_fill(core, slot, tag_of(hash), task);
@@ -382,7 +387,7 @@ bool task_learn_candidates(struct core *core, struct task *task,
     task->candidates = copy;
     task->chair = chair_or_keeper(&core->members, &task->hash, copy);
     task->finder = false;
-    task->frozen = !core->settled && task->chair == core->rank &&
+    task->frozen = !core->membership.settled && task->chair == core->rank &&
                    (task->frozen || view_change_moved(core, task));
     presume_judge_late(core, task);
     /* Else the chair knows nothing. */
@@ -408,13 +413,13 @@ HOT static void task_release(struct core *core, struct task *task)
 /* Those that stand behind it in its run move up, so that no search ends too early. */
 void table_remove(struct core *core, const moot_hash *hash)
 {
-    size_t mask = core->slot_count - 1;
+    size_t mask = core->state.slot_count - 1;
     size_t hole = slot_of(core, hash);
-    for (size_t slot = (hole + 1) & mask; core->tags[slot] != 0;
+    for (size_t slot = (hole + 1) & mask; core->state.tags[slot] != 0;
          slot = (slot + 1) & mask) {
-        size_t home = core->tags[slot] & mask;
+        size_t home = core->state.tags[slot] & mask;
         if (((slot - home) & mask) >= ((slot - hole) & mask)) {
-            slot_fill(core, hole, core->tags[slot], core->slots[slot]);
+            slot_fill(core, hole, core->state.tags[slot], core->state.slots[slot]);
             hole = slot;
         }
     }
@@ -435,16 +440,16 @@ void table_forget(struct core *core, struct task *task)
 
 void table_release(struct core *core)
 {
-    for (size_t i = 0; i < core->slot_count; i++) {
-        if (core->slots[i] != NULL && !is_stub(core->slots[i])) {
-            task_release(core, core->slots[i]);
+    for (size_t i = 0; i < core->state.slot_count; i++) {
+        if (core->state.slots[i] != NULL && !is_stub(core->state.slots[i])) {
+            task_release(core, core->state.slots[i]);
         }
     }
-    free(core->slots);
-    seldom_release(&core->none);
-    free(core->tags);
-    free(core->single);
-    block_free(core->memory.blocks);
+    free(core->state.slots);
+    seldom_release(&core->state.none);
+    free(core->state.tags);
+    free(core->state.single);
+    block_free(core->state.memory.blocks);
 }
 
 void graph_link_edge(struct edge *edge, struct task *from, bool order_only)

@@ -28,7 +28,9 @@
  * set: T_susp >= T' costs nothing, and less would gain nothing.
  */
 #include "consensus/state/timers.h"
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
+
+#include "consensus/ownership/ownership.h"
 
 enum {
     ESTIMATE_MEAN_SHARE = 8, /* a sample's weight: 1/8 in the mean, */
@@ -197,10 +199,10 @@ void timers_round_trip(struct peer *peer, uint64_t trip_ns)
 uint64_t timers_next_heartbeat_ns(struct core *core)
 {
     uint64_t period_ns = core->options.heartbeat_ns;
-    if (!adapts(core, CORE_ADAPT_ASK) || core->early_beats == EARLY_BEATS) {
+    if (!adapts(core, CORE_ADAPT_ASK) || core->state.early_beats == EARLY_BEATS) {
         return period_ns;
     }
-    uint32_t left = EARLY_BEATS - core->early_beats++;
+    uint32_t left = EARLY_BEATS - core->state.early_beats++;
     return period_ns >> (left < EARLY_BEATS ? left : EARLY_BEATS - 1);
 }
 
@@ -208,10 +210,10 @@ uint64_t timers_next_heartbeat_ns(struct core *core)
 
 static uint64_t learnt_vote_timeout_ns(const struct core *core)
 {
-    if (core->claims->count < VOTE_SAMPLES) {
+    if (core->state.claims->count < VOTE_SAMPLES) {
         return CORE_NEVER;
     }
-    uint64_t late_ns = quantiles_at_ns(core->claims, VOTE_PER_MILLE);
+    uint64_t late_ns = quantiles_at_ns(core->state.claims, VOTE_PER_MILLE);
     return clamped_ns(add_ns(late_ns, late_ns), VOTE_LEAST_NS, CORE_NEVER);
 }
 
@@ -220,17 +222,18 @@ void timers_late_claim(struct core *core, uint64_t late_ns)
     if (!adapts(core, CORE_ADAPT_VOTE)) {
         return;
     }
-    if (core->claims == NULL) {
-        core->claims = core_alloc(core, sizeof(*core->claims));
+    if (core->state.claims == NULL) {
+        core->state.claims = core_alloc(core, sizeof(*core->state.claims));
     }
-    if (core->claims == NULL) {
+    if (core->state.claims == NULL) {
         return;
     }
-    quantiles_add(core->claims, late_ns);
+    quantiles_add(core->state.claims, late_ns);
     uint64_t timeout_ns = learnt_vote_timeout_ns(core);
-    if (timeout_ns != core->vote_timeout_ns) {
-        core->vote_timeout_ns = timeout_ns;
-        core->votes_tested = &core->undecided; /* some that were not due may be now */
+    if (timeout_ns != core->state.vote_timeout_ns) {
+        core->state.vote_timeout_ns = timeout_ns;
+        core->ownership.votes_tested =
+            &core->ownership.undecided; /* some that were not due may be now */
     }
 }
 
@@ -257,7 +260,7 @@ uint64_t timers_suspect_ns(const struct core *core, uint32_t rank)
     uint64_t gap_ns = peer_seen(core, rank)->gap_ns;
     uint64_t most_ns = most_suspect_ns(core);
     uint64_t ns = clamped_ns(add_ns(gap_ns, gap_ns), base_ns, most_ns);
-    for (uint32_t i = 0; i < core->unwell && ns < most_ns; i++) {
+    for (uint32_t i = 0; i < core->state.unwell && ns < most_ns; i++) {
         ns = add_ns(ns, base_ns);
     }
     return clamped_ns(ns, base_ns, most_ns);
@@ -273,15 +276,15 @@ void timers_heartbeat(struct core *core, struct peer *peer)
 
 void timers_own_heartbeat(struct core *core)
 {
-    uint64_t due_ns = core->heartbeat_due_ns;
+    uint64_t due_ns = core->membership.heartbeat_due_ns;
     if (due_ns == 0) {
         return; /* the first */
     }
     bool late = core->now_ns > add_ns(due_ns, core->options.heartbeat_ns / 2);
-    if (late && core->unwell < UNWELL_MAX) {
-        core->unwell++;
-    } else if (!late && core->unwell > 0) {
-        core->unwell--;
+    if (late && core->state.unwell < UNWELL_MAX) {
+        core->state.unwell++;
+    } else if (!late && core->state.unwell > 0) {
+        core->state.unwell--;
     }
 }
 
@@ -295,7 +298,7 @@ bool core_timers_look(const struct core *core, uint32_t rank, struct core_timers
     const struct peer *peer = peer_seen(core, rank);
     *out = (struct core_timers){
         .ask_delay_ns = timers_ask_delay_ns(core, rank),
-        .vote_timeout_ns = core->vote_timeout_ns,
+        .vote_timeout_ns = core->state.vote_timeout_ns,
         .heartbeat_ns = detector_is_on(core) ? core->options.heartbeat_ns : CORE_NEVER,
         .lease_ns = detector_is_on(core) ? core->options.lease_ns : CORE_NEVER,
         .suspect_ns = detector_is_on(core) ? timers_suspect_ns(core, rank) : CORE_NEVER,
@@ -303,8 +306,8 @@ bool core_timers_look(const struct core *core, uint32_t rank, struct core_timers
         .round_trip_deviation_ns = peer->round_trip.deviation_ns,
         .round_trips = peer->round_trip.count,
         .longest_gap_ns = peer->gap_ns,
-        .late_claims = core->claims != NULL ? core->claims->count : 0,
-        .unwell = core->unwell,
+        .late_claims = core->state.claims != NULL ? core->state.claims->count : 0,
+        .unwell = core->state.unwell,
     };
     return true;
 }

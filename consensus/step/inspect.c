@@ -1,6 +1,10 @@
 /* inspect.c - views of a core's state, for reports, info and tests.  Nothing here
  * changes anything. */
-#include "consensus/state/core_state.h"
+#include "consensus/step/step.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/ownership/ownership.h"
+#include "consensus/state/state.h"
 
 #include <string.h>
 
@@ -63,11 +67,15 @@ int core_refusal(const struct core *core, const moot_hash *hash,
 HOT bool core_takes_any(const struct core *core, uint32_t owner_plus_one)
 {
     bool here = owner_plus_one == 0 || rankset_has(&core->members, owner_plus_one - 1);
-    return here && !core->broken && !core->closed && !core->adjourned &&
-           !core->fenced && !core->any_declined && !forget_ever_has(core);
+    return here && !core->broken && !core->step.closed &&
+           !core->termination.adjourned && !core->membership.fenced &&
+           !core->step.any_declined && !forget_ever_has(core);
 }
 
-bool core_any_leaving(const struct core *core) { return core->drop.leaving > 0; }
+bool core_any_leaving(const struct core *core)
+{
+    return core->reclaim.drop.leaving > 0;
+}
 
 bool core_entry_is_leaving(const struct core *core, const void *entry)
 {
@@ -137,7 +145,7 @@ void core_each_entry(const struct core *core, bool (*see)(void *context, void *e
                      void *context)
 {
     stub_expand_all((struct core *)(uintptr_t)core); /* it may ask for its inputs */
-    for (size_t i = 0; i < core->slot_count; i++) {
+    for (size_t i = 0; i < core->state.slot_count; i++) {
         if (table_at(core, i) != NULL && !see(context, table_at(core, i))) {
             return;
         }
@@ -216,26 +224,26 @@ const char *core_lack_name(enum core_lack lack)
 void core_self_look(const struct core *core, struct core_self_view *out)
 {
     *out =
-        (struct core_self_view){.len = core->roll_len,
-                                .blocked = core->blocked,
-                                .closed = core->closed,
+        (struct core_self_view){.len = core->gossip.roll_len,
+                                .blocked = core->step.blocked,
+                                .closed = core->step.closed,
                                 .lease = !detector_is_on(core) || detector_lease(core),
-                                .no_quorum = core->no_quorum,
+                                .no_quorum = core->membership.no_quorum,
                                 .members = &core->members,
-                                .suspects = &core->suspects};
+                                .suspects = &core->membership.suspects};
 }
 
 void core_each_open(const struct core *core,
                     bool (*see)(void *context, const moot_hash *hash), void *context)
 {
-    const struct task *task = core->unfinished.at.next;
-    for (; task != &core->unfinished; task = task->at.next) {
+    const struct task *task = core->ownership.unfinished.at.next;
+    for (; task != &core->ownership.unfinished; task = task->at.next) {
         if (!see(context, &task->hash)) {
             return;
         }
     }
-    task = core->undecided_requests.undecided_next;
-    for (; task != &core->undecided; task = task->requests->undecided_next) {
+    task = core->ownership.undecided_requests.undecided_next;
+    for (; task != &core->ownership.undecided; task = task->requests->undecided_next) {
         if (!see(context, &task->hash)) {
             return;
         }
@@ -245,8 +253,8 @@ void core_each_open(const struct core *core,
 uint64_t core_undecided(const struct core *core)
 {
     uint64_t count = 0;
-    const struct task *task = core->undecided_requests.undecided_next;
-    for (; task != &core->undecided; task = task->requests->undecided_next) {
+    const struct task *task = core->ownership.undecided_requests.undecided_next;
+    for (; task != &core->ownership.undecided; task = task->requests->undecided_next) {
         count++;
     }
     return count;
@@ -268,8 +276,9 @@ void core_each_wait(const struct core *core,
                                 void *context),
                     void *context)
 {
-    for (size_t i = 0; i < core->slot_count; i++) {
-        const struct task *task = !is_stub(core->slots[i]) ? core->slots[i] : NULL;
+    for (size_t i = 0; i < core->state.slot_count; i++) {
+        const struct task *task =
+            !is_stub(core->state.slots[i]) ? core->state.slots[i] : NULL;
         if (task != NULL && task->needs_done + task->needs_data > 0 &&
             !task_satisfied(task)) {
             see(core, &task->hash, context);
@@ -295,4 +304,7 @@ void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id)
     *view_id = core->view_id;
 }
 
-uint64_t core_unfinished(const struct core *core) { return core->unfinished_count; }
+uint64_t core_unfinished(const struct core *core)
+{
+    return core->ownership.unfinished_count;
+}

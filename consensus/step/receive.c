@@ -5,7 +5,14 @@
  * is held until this rank enters it; who speaks from an older one is told the view, or
  * that it is fenced.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/step/step_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/membership/membership.h"
+#include "consensus/ownership/ownership.h"
+#include "consensus/reclaim/reclaim.h"
+#include "consensus/state/state.h"
+#include "consensus/termination/termination.h"
 #include "proto/copy.h"
 
 #include <stdlib.h>
@@ -19,11 +26,11 @@ enum verdict_of_e { E_DROP, E_TAKE, E_HOLD };
 HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
                                     uint64_t uid, const struct message *message)
 {
-    if (from >= core->size || core->uids[from] != uid) {
+    if (from >= core->size || core->state.uids[from] != uid) {
         /* A newcomer of a view that this rank has yet to hear of, or a stranger. */
         return message->epoch > core->epoch && uid != 0 ? E_HOLD : E_DROP;
     }
-    bool dead = rankset_has(&core->dead, from) && !core->options.joinable;
+    bool dead = rankset_has(&core->membership.dead, from) && !core->options.joinable;
     if (from == core->rank || dead) {
         return E_DROP;
     }
@@ -53,7 +60,7 @@ HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
 static bool is_strangers_view(const struct core *core, uint32_t from, uint64_t uid,
                               const struct message *message)
 {
-    bool stranger = from >= core->size || core->uids[from] != uid;
+    bool stranger = from >= core->size || core->state.uids[from] != uid;
     if (!stranger || !core->options.joinable || message->type != MESSAGE_VIEW) {
         return false;
     }
@@ -71,7 +78,7 @@ static void answer_the_late(struct core *core, uint32_t from,
                             const struct message *message)
 {
     if (from >= core->size || from == core->rank || message->epoch >= core->epoch ||
-        rankset_has(&core->dead, from) || message->type == MESSAGE_FENCED) {
+        rankset_has(&core->membership.dead, from) || message->type == MESSAGE_FENCED) {
         return;
     }
     if (rankset_has(&core->members, from)) {
@@ -86,8 +93,8 @@ static void answer_the_late(struct core *core, uint32_t from,
 
 static void hold(struct core *core, struct held *held)
 {
-    *core->held_last = held;
-    core->held_last = &held->next;
+    *core->step.held_last = held;
+    core->step.held_last = &held->next;
 }
 
 static void keep(struct core *core, uint64_t uid, const struct message *message,
@@ -265,18 +272,19 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
 
 HOT static void take(struct core *core, uint32_t from, const struct message *message)
 {
-    if (core->drop.leaving > 0 && names_a_task(message->type) &&
+    if (core->reclaim.drop.leaving > 0 && names_a_task(message->type) &&
         core_is_leaving(core, &message->hash)) {
-        keep(core, core->uids[from], message, reclaim_hold);
+        keep(core, core->state.uids[from], message, reclaim_hold);
         return;
     }
     core->stats.received[message->type]++;
     if (message->epoch != core->epoch && !MUTANT(COUNTOLD)) {
-        core->received_before[message->type]++; /* it was sent in another epoch */
+        core->membership
+            .received_before[message->type]++; /* it was sent in another epoch */
     }
     peer_heard(core, from);
-    if (message->epoch == core->epoch && core->peers[from] != NULL) {
-        core->peers[from]->spoke_epoch = core->epoch;
+    if (message->epoch == core->epoch && core->state.peers[from] != NULL) {
+        core->state.peers[from]->spoke_epoch = core->epoch;
     }
     struct task *task = NULL;
     if (names_a_task(message->type)) {
@@ -300,7 +308,7 @@ HOT static void take(struct core *core, uint32_t from, const struct message *mes
 static uint32_t rank_of_uid(const struct core *core, uint64_t uid)
 {
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        if (core->uids[rank] == uid) {
+        if (core->state.uids[rank] == uid) {
             return rank;
         }
     }
@@ -310,16 +318,16 @@ static uint32_t rank_of_uid(const struct core *core, uint64_t uid)
 /* What came before this rank entered its epoch.  Taking one may enter yet another. */
 void receive_held(struct core *core)
 {
-    struct held **link = &core->held_first;
-    while (*link != NULL && !core->broken && !core->fenced) {
+    struct held **link = &core->step.held_first;
+    while (*link != NULL && !core->broken && !core->membership.fenced) {
         struct held *held = *link;
         if (held->message->epoch > core->epoch) {
             link = &held->next;
             continue;
         }
         *link = held->next;
-        if (core->held_last == &held->next) {
-            core->held_last = link;
+        if (core->step.held_last == &held->next) {
+            core->step.held_last = link;
         }
         uint32_t from = rank_of_uid(core, held->uid);
         if (rule_e(core, from, held->uid, held->message) == E_TAKE) {
@@ -327,7 +335,7 @@ void receive_held(struct core *core)
         }
         message_copy_free(held->message);
         free(held);
-        link = &core->held_first;
+        link = &core->step.held_first;
     }
 }
 
@@ -335,7 +343,7 @@ int receive_event(struct core *core, const struct core_event *event)
 {
     const struct message *message = event->u.recv.message;
     uint32_t from = event->u.recv.from;
-    if (core->adjourned) {
+    if (core->termination.adjourned) {
         return MOOT_OK;
     }
     if (message->type == MESSAGE_JOIN) {
@@ -360,7 +368,7 @@ int receive_event(struct core *core, const struct core_event *event)
         break;
     case E_DROP:
         core->stats.refused++;
-        if (from < core->size && core->uids[from] == event->u.recv.uid) {
+        if (from < core->size && core->state.uids[from] == event->u.recv.uid) {
             answer_the_late(core, from, message);
             if (rankset_has(&core->members, from)) {
                 peer_heard(core, from);
@@ -395,7 +403,8 @@ bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
                  rankset_has(&core->members, from);
     if ((rule_e(core, from, uid, motion) != E_TAKE && !stale) ||
         motion->type != MESSAGE_MOTION || motion->u.motion.spec == NULL ||
-        core->adjourned || core->leave.going || is_of_the_past(core, motion)) {
+        core->termination.adjourned || core->membership.leave.going ||
+        is_of_the_past(core, motion)) {
         return false;
     }
     const struct task *task = table_find(core, &motion->hash);

@@ -8,7 +8,14 @@
  * that steps a hundred events in a turn pays for one look at the clock's work.  No room
  * calls back into the step.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/step/step_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/membership/membership.h"
+#include "consensus/ownership/ownership.h"
+#include "consensus/reclaim/reclaim.h"
+#include "consensus/state/state.h"
+#include "consensus/termination/termination.h"
 #include "proto/copy.h"
 
 #include <stdlib.h>
@@ -34,19 +41,20 @@ static bool core_fill(struct core *core, const struct core_options *options)
     if (!core_make_room(core, options->size)) {
         return false;
     }
-    core->first_size = core->size;
+    core->membership.first_size = core->size;
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        core->uids[rank] = options->uids[rank];
-        core->hosts[rank] = options->hosts != NULL ? options->hosts[rank] : 0;
-        if (options->join_uid == 0 && (!rankset_add(&core->members, rank) ||
-                                       !rankset_add(&core->settled_peers, rank))) {
+        core->state.uids[rank] = options->uids[rank];
+        core->state.hosts[rank] = options->hosts != NULL ? options->hosts[rank] : 0;
+        if (options->join_uid == 0 &&
+            (!rankset_add(&core->members, rank) ||
+             !rankset_add(&core->membership.settled_peers, rank))) {
             return false;
         }
     }
     core->options.uids = NULL; /* the caller's arrays need not outlive the call */
     core->options.hosts = NULL;
     core->member_count = rankset_count(&core->members);
-    core->settled = core->tally.all_settled = true;
+    core->membership.settled = core->membership.barrier.all_settled = true;
     if (!committee_take(core)) {
         return false;
     }
@@ -59,17 +67,20 @@ static bool core_fill(struct core *core, const struct core_options *options)
 
 static void core_make_lists(struct core *core)
 {
-    core->pending.at.next = core->pending.at.prev = &core->pending;
-    core->waited.at.next = core->waited.at.prev = &core->waited;
-    core->asking.at.next = core->asking.at.prev = &core->asking;
-    core->unfinished.at.next = &core->unfinished;
-    core->unfinished.at.prev = &core->unfinished;
-    core->undecided.requests = &core->undecided_requests;
-    core->undecided_requests.undecided_next = &core->undecided;
-    core->undecided_requests.undecided_prev = &core->undecided;
-    core->votes_tested = &core->undecided;
-    core->held_last = &core->held_first;
-    core->drop.held_last = &core->drop.held_first;
+    core->ownership.pending.at.next = core->ownership.pending.at.prev =
+        &core->ownership.pending;
+    core->ownership.waited.at.next = core->ownership.waited.at.prev =
+        &core->ownership.waited;
+    core->ownership.asking.at.next = core->ownership.asking.at.prev =
+        &core->ownership.asking;
+    core->ownership.unfinished.at.next = &core->ownership.unfinished;
+    core->ownership.unfinished.at.prev = &core->ownership.unfinished;
+    core->ownership.undecided.requests = &core->ownership.undecided_requests;
+    core->ownership.undecided_requests.undecided_next = &core->ownership.undecided;
+    core->ownership.undecided_requests.undecided_prev = &core->ownership.undecided;
+    core->ownership.votes_tested = &core->ownership.undecided;
+    core->step.held_last = &core->step.held_first;
+    core->reclaim.drop.held_last = &core->reclaim.drop.held_first;
 }
 
 struct core *core_new(const struct core_options *options)
@@ -86,19 +97,20 @@ struct core *core_new(const struct core_options *options)
     if (core->options.direct_max == 0) {
         core->options.direct_max = PEERS_ALL_MAX;
     }
-    core->record_bytes = options->entry_bytes != 0 ? options->entry_bytes
-                                                   : CORE_ENTRY_BYTES + sizeof(void *);
+    core->state.record_bytes = options->entry_bytes != 0
+                                   ? options->entry_bytes
+                                   : CORE_ENTRY_BYTES + sizeof(void *);
     core->rank = joins ? NOBODY : options->rank;
     core->uid = joins ? options->join_uid : options->uids[options->rank];
     core->epoch = joins ? 0 : options->epoch;
-    core->vote_timeout_ns =
+    core->state.vote_timeout_ns =
         options->adapt & CORE_ADAPT_VOTE ? CORE_NEVER : options->vote_timeout_ns;
-    core->pending_due = PENDING_NEVER;
-    core->turn_due_ns = CORE_NEVER;
-    core->spread_due_ns = CORE_NEVER;
-    core->paxos.cause_since_ns = CORE_NEVER;
+    core->ownership.pending_due = PENDING_NEVER;
+    core->step.turn_due_ns = CORE_NEVER;
+    core->gossip.spread_due_ns = CORE_NEVER;
+    core->membership.paxos.cause_since_ns = CORE_NEVER;
     core_make_lists(core);
-    core->drop.counts =
+    core->reclaim.drop.counts =
         core->options.drop_above > 0 && core->options.mode == CORE_REPAIR;
     if (!core_fill(core, options)) {
         core_free(core);
@@ -118,33 +130,33 @@ void core_free(struct core *core)
     view_release_slot(core);
     presume_release(core);
     reclaim_release(core);
-    free(core->mail.items);
-    free(core->claims);
-    free(core->bounds.items);
-    free(core->visits);
-    while (core->held_first != NULL) {
-        struct held *held = core->held_first;
-        core->held_first = held->next;
+    free(core->membership.mail.items);
+    free(core->state.claims);
+    free(core->ownership.bounds.items);
+    free(core->ownership.visits);
+    while (core->step.held_first != NULL) {
+        struct held *held = core->step.held_first;
+        core->step.held_first = held->next;
         message_copy_free(held->message);
         free(held);
     }
-    rankset_release(&core->reported);
-    rankset_release(&core->settled_peers);
-    rankset_release(&core->suspects);
-    rankset_release(&core->dead);
-    rankset_release(&core->leavers);
-    rankset_release(&core->leavers_ready);
-    rankset_release(&core->retired);
-    rankset_release(&core->committee);
+    rankset_release(&core->membership.reported);
+    rankset_release(&core->membership.settled_peers);
+    rankset_release(&core->membership.suspects);
+    rankset_release(&core->membership.dead);
+    rankset_release(&core->membership.leavers);
+    rankset_release(&core->membership.leavers_ready);
+    rankset_release(&core->membership.retired);
+    rankset_release(&core->membership.committee);
     peers_release(core);
-    free(core->children);
+    free(core->gossip.children);
     close_reduce_reset(core);
     for (uint32_t i = 0; i < 4; i++) {
-        rankset_release(&core->difference.side[i].ranks);
+        rankset_release(&core->gossip.difference.side[i].ranks);
     }
     rankset_release(&core->members);
-    free(core->out.items);
-    block_free(core->out.arena);
+    free(core->state.out.items);
+    block_free(core->state.out.arena);
     free(core);
 }
 
@@ -163,21 +175,21 @@ static int on_lane(struct core *core, const struct core_event *event)
 static int on_task_wait(struct core *core, const struct core_event *event)
 {
     if (event->u.task_wait.waiting) {
-        assert(core->running > 0);
-        core->running--;
+        assert(core->ownership.running > 0);
+        core->ownership.running--;
     } else {
-        core->running++;
+        core->ownership.running++;
     }
     return MOOT_OK;
 }
 
 COLD static int on_close(struct core *core, const struct core_event *event)
 {
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        core->lanes[i].state = CORE_LANE_ENDED;
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        core->gossip.lanes[i].state = CORE_LANE_ENDED;
     }
-    core->closed = true;
-    core->exit_code = event->u.close.exit_code;
+    core->step.closed = true;
+    core->step.exit_code = event->u.close.exit_code;
     ask_answer_all_seeks(core);
     scope_on_rank_close(core);
     return MOOT_OK;
@@ -201,7 +213,7 @@ COLD static int on_decline(struct core *core, const struct core_event *event)
     if (task->held && (task->flags & CORE_TASK_ADOPTED) == 0) {
         return MOOT_ERR_STATE;
     }
-    core->any_declined = true;
+    core->step.any_declined = true;
     task->declined = true; /* of an adopted task it says no more than it is worth */
     ask_answer_seeks(core, task);
     chair_retest(core, task);
@@ -223,7 +235,7 @@ COLD static int on_dead(struct core *core, const struct core_event *event)
     if (rank >= core->size || rank == core->rank) {
         return MOOT_ERR_INVALID;
     }
-    if (!core->large && !detector_certifies(core, rank)) {
+    if (!core->membership.large && !detector_certifies(core, rank)) {
         return MOOT_ERR_STATE;
     }
     struct rankset dead = {0};
@@ -290,8 +302,8 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
 /* BLOCKED: no lane is about to spawn.  Running kernels do not count. */
 static bool lanes_blocked(const struct core *core)
 {
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        if (core->lanes[i].state == CORE_LANE_RUNNING) {
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        if (core->gossip.lanes[i].state == CORE_LANE_RUNNING) {
             return false;
         }
     }
@@ -301,27 +313,28 @@ static bool lanes_blocked(const struct core *core)
 /* Whether this rank has come to rest. */
 static bool see_what_changed(struct core *core)
 {
-    bool was_blocked = core->blocked, was_closed_told = core->state_sent.closed;
-    core->blocked = lanes_blocked(core);
-    bool idle = core->blocked && core->running == 0;
-    if (core->blocked && !was_blocked) {
+    bool was_blocked = core->step.blocked,
+         was_closed_told = core->gossip.state_sent.closed;
+    core->step.blocked = lanes_blocked(core);
+    bool idle = core->step.blocked && core->ownership.running == 0;
+    if (core->step.blocked && !was_blocked) {
         roll_resolve(core);
     }
-    bool rests = idle && !core->idle;
+    bool rests = idle && !core->step.idle;
     if (rests) {
-        core->idle_since_ns = core->now_ns;
+        core->step.idle_since_ns = core->now_ns;
         ask_queue_idle(core);
         termination_look_again(core);
     }
-    core->idle = idle;
-    if (core->closed && !was_closed_told) {
+    core->step.idle = idle;
+    if (core->step.closed && !was_closed_told) {
         chair_retest_all(core);
-    } else if (core->blocked && !was_blocked && !MUTANT(NORETEST)) {
+    } else if (core->step.blocked && !was_blocked && !MUTANT(NORETEST)) {
         chair_retest_passed(core);
     }
-    if (core->knowledge_grew) {
-        uint32_t of = core->knowledge_wide ? NOBODY : core->knowledge_of;
-        core->knowledge_grew = core->knowledge_wide = false;
+    if (core->gossip.knowledge_grew) {
+        uint32_t of = core->gossip.knowledge_wide ? NOBODY : core->gossip.knowledge_of;
+        core->gossip.knowledge_grew = core->gossip.knowledge_wide = false;
         graph_push_to_holders(core, of);
         reclaim_news(core);
     }
@@ -330,22 +343,22 @@ static bool see_what_changed(struct core *core)
 
 HOT static void do_what_is_due(struct core *core)
 {
-    core->turn_due_ns = CORE_NEVER;
+    core->step.turn_due_ns = CORE_NEVER;
     chair_retest_due(core);
     detector_turn(core);
     leave_if_deserted(core);
     view_turn(core);
-    if (core->epoch == 0 || core->fenced) {
+    if (core->epoch == 0 || core->membership.fenced) {
         return;
     }
     leave_turn(core);
     ask_queue_flush(core);
     strict_turn(core);
-    if (core->closed && core->drop.leaving > 0) {
+    if (core->step.closed && core->reclaim.drop.leaving > 0) {
         /* What is on the roll is about to be known. */
-    } else if (core->closed && close_reduce_is_on(core)) {
+    } else if (core->step.closed && close_reduce_is_on(core)) {
         close_reduce_turn(core);
-    } else if (core->closed) {
+    } else if (core->step.closed) {
         roll_want_of_closed(core);
         ask_sweep(core);
     }
@@ -363,10 +376,10 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 /* Clocks start anywhere: silence counts from the first step. */
 COLD static void begin(struct core *core)
 {
-    core->begun = true;
-    core->opened_ns =
+    core->step.begun = true;
+    core->step.opened_ns =
         core->options.opened_ns != 0 ? core->options.opened_ns : core->now_ns;
-    core->entered_ns = core->watched_ns = core->now_ns;
+    core->membership.entered_ns = core->membership.watched_ns = core->now_ns;
     for (uint32_t rank = 0; rank < core->size && detector_watches(core); rank++) {
         peer_of(core, rank)->heard_ns = core->now_ns;
     }
@@ -385,15 +398,15 @@ static bool is_usual(const struct core_event *event)
 /* Nor does any of them block a lane, and where one runs this rank does not rest. */
 static bool may_have_changed(const struct core *core, bool usual)
 {
-    return !usual || core->blocked || core->knowledge_grew;
+    return !usual || core->step.blocked || core->gossip.knowledge_grew;
 }
 
 /* Whether it makes the deadline sooner than that. */
 static bool turn_is_due(struct core *core, bool usual)
 {
     uint64_t due_ns = add_ns(core->now_ns, usual ? USUAL_TURN_NS : 0);
-    core->turn_due_ns = earlier(core->turn_due_ns, due_ns);
-    return !usual || core->scope_work ||
+    core->step.turn_due_ns = earlier(core->step.turn_due_ns, due_ns);
+    return !usual || core->reclaim.scope_work ||
            ask_queue_deadline(core) < add_ns(core->now_ns, CORE_USUAL_NS);
 }
 
@@ -404,25 +417,25 @@ HOT int core_step(struct core *core, const struct core_event *event, uint64_t no
         return MOOT_ERR_NO_MEMORY;
     }
     core->now_ns = now_ns > core->now_ns ? now_ns : core->now_ns;
-    if (!core->begun) {
+    if (!core->step.begun) {
         begin(core);
     }
-    out_clear(&core->out);
-    if (core->fenced) {
+    out_clear(&core->state.out);
+    if (core->membership.fenced) {
         *out = (struct core_outputs){NULL, 0, true};
         return MOOT_OK; /* removed: nothing that happens here matters to anyone */
     }
     bool cannot_fail = event->type == CORE_EV_TICK || event->type == CORE_EV_RECV;
-    if (core->scopes_dropping != NULL && cannot_fail) {
+    if (core->reclaim.scopes_dropping != NULL && cannot_fail) {
         scope_forget(core);
     }
     int error = dispatch(core, event);
-    if (core->held_first != NULL) {
+    if (core->step.held_first != NULL) {
         receive_held(core);
     }
     const bool usual = is_usual(event);
     bool hurried = turn_is_due(core, usual);
-    if (error == MOOT_OK && !core->broken && !core->adjourned) {
+    if (error == MOOT_OK && !core->broken && !core->termination.adjourned) {
         hurried |= may_have_changed(core, usual) && see_what_changed(core);
         if (event->type == CORE_EV_TICK) {
             do_what_is_due(core);
@@ -431,7 +444,7 @@ HOT int core_step(struct core *core, const struct core_event *event, uint64_t no
     if (core->broken) {
         error = MOOT_ERR_NO_MEMORY;
     }
-    *out = (struct core_outputs){core->out.items, core->out.count, hurried};
+    *out = (struct core_outputs){core->state.out.items, core->state.out.count, hurried};
     if (error != MOOT_OK) {
         out->count = 0;
     }
@@ -441,7 +454,7 @@ HOT int core_step(struct core *core, const struct core_event *event, uint64_t no
 HOT bool core_release(struct core *core, const moot_hash *hash, void *entry,
                       uint32_t readers)
 {
-    if (core->broken || core->fenced) {
+    if (core->broken || core->membership.fenced) {
         return false;
     }
     struct task *task = entry != NULL ? entry : table_find(core, hash);
@@ -458,17 +471,18 @@ HOT bool core_release(struct core *core, const moot_hash *hash, void *entry,
 
 HOT uint64_t core_deadline(const struct core *core)
 {
-    if (core->broken || core->adjourned || core->fenced) {
+    if (core->broken || core->termination.adjourned || core->membership.fenced) {
         return CORE_NEVER;
     }
     if (core->epoch == 0) {
         return view_deadline(core); /* a newcomer does nothing but ask to be let in */
     }
-    if (core->scope_work || core->yields_ns != 0 || core->turn_due_ns <= core->now_ns) {
+    if (core->reclaim.scope_work || core->ownership.yields_ns != 0 ||
+        core->step.turn_due_ns <= core->now_ns) {
         return core->now_ns;
     }
     uint64_t due = earlier(ask_queue_deadline(core), announce_deadline(core));
-    due = earlier(due, core->turn_due_ns);
+    due = earlier(due, core->step.turn_due_ns);
     due = earlier(due, earlier(chair_deadline(core), termination_deadline(core)));
     due = earlier(due, earlier(detector_deadline(core), view_deadline(core)));
     due = earlier(due, earlier(disseminate_deadline(core), reclaim_deadline(core)));

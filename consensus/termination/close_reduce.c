@@ -19,7 +19,9 @@
  * done.  That is when QUIET lets a moot adjourn.  A new view has another tree, and
  * everybody tells anew.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/termination/termination.h"
+
+#include "consensus/state/state.h"
 #include "consensus/state/tree.h"
 
 #include <stdlib.h>
@@ -27,9 +29,9 @@
 
 void close_reduce_reset(struct core *core)
 {
-    free(core->census.items);
-    free(core->census.index);
-    core->census = (struct close_reduce){0};
+    free(core->termination.close_reduce.items);
+    free(core->termination.close_reduce.index);
+    core->termination.close_reduce = (struct close_reduce){0};
 }
 
 /* --- Entries, by hash ------------------------------------------------------------ */
@@ -63,7 +65,7 @@ static bool index_widen(struct core *core, struct close_reduce *census)
 /* Finds or makes; NULL if the core broke. */
 static struct message_counted *entry_of(struct core *core, const moot_hash *hash)
 {
-    struct close_reduce *census = &core->census;
+    struct close_reduce *census = &core->termination.close_reduce;
     if (census->count * 2 >= census->index_size && !index_widen(core, census)) {
         return NULL;
     }
@@ -119,9 +121,9 @@ static void add_claim(struct core *core, const moot_hash *hash)
 static struct rollsum own_sum(const struct core *core)
 {
     struct rollsum sum = {0, 0};
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        for (uint64_t at = 0; at < core->lanes[i].len; at++) {
-            const moot_hash *hash = lane_hash(&core->lanes[i], at + 1);
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        for (uint64_t at = 0; at < core->gossip.lanes[i].len; at++) {
+            const moot_hash *hash = lane_hash(&core->gossip.lanes[i], at + 1);
             if (hash != NULL) {
                 rollsum_add(&sum, hash);
             }
@@ -132,9 +134,9 @@ static struct rollsum own_sum(const struct core *core)
 
 static void add_own_roll(struct core *core, uint32_t holders)
 {
-    for (uint32_t i = 0; i < core->lane_count; i++) {
-        for (uint64_t at = 0; at < core->lanes[i].len; at++) {
-            const moot_hash *hash = lane_hash(&core->lanes[i], at + 1);
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        for (uint64_t at = 0; at < core->gossip.lanes[i].len; at++) {
+            const moot_hash *hash = lane_hash(&core->gossip.lanes[i], at + 1);
             if (hash != NULL) {
                 add_holders(core, hash, holders, core->rank);
             }
@@ -145,8 +147,9 @@ static void add_own_roll(struct core *core, uint32_t holders)
 /* What this rank chairs and holds, or has decided. */
 static void add_own_claims(struct core *core)
 {
-    for (size_t i = 0; i < core->slot_count; i++) {
-        const struct task *task = !is_stub(core->slots[i]) ? core->slots[i] : NULL;
+    for (size_t i = 0; i < core->state.slot_count; i++) {
+        const struct task *task =
+            !is_stub(core->state.slots[i]) ? core->state.slots[i] : NULL;
         if (task != NULL && task->chair == core->rank && !task->finder &&
             (task->held || task->rec != NOBODY)) {
             add_claim(core, &task->hash);
@@ -158,7 +161,7 @@ static void add_own_claims(struct core *core)
 
 static void tell_parent(struct core *core, bool alike, const struct rollsum *sum)
 {
-    struct close_reduce *census = &core->census;
+    struct close_reduce *census = &core->termination.close_reduce;
     uint32_t done = 0;
     do {
         uint32_t count = census->count - done;
@@ -166,7 +169,7 @@ static void tell_parent(struct core *core, bool alike, const struct rollsum *sum
         size_t bytes = count * sizeof(*census->items);
         struct message_counted *entries = out_borrow(core, bytes);
         struct message *message =
-            out_send(core, core->tree.parent, MESSAGE_CENSUS, NULL);
+            out_send(core, core->gossip.tree.parent, MESSAGE_CENSUS, NULL);
         if (core->broken || message == NULL) {
             return;
         }
@@ -177,7 +180,7 @@ static void tell_parent(struct core *core, bool alike, const struct rollsum *sum
         message->u.census = (struct message_census){.last = done == census->count,
                                                     .alike = alike,
                                                     .ranks = census->ranks,
-                                                    .tasks = core->roll_len,
+                                                    .tasks = core->gossip.roll_len,
                                                     .sum = *sum,
                                                     .count = count,
                                                     .entry = entries};
@@ -196,7 +199,7 @@ static void forget_entries(struct close_reduce *census)
 /* At the root: whoever is held and not claimed is told of. */
 static void act(struct core *core)
 {
-    struct close_reduce *census = &core->census;
+    struct close_reduce *census = &core->termination.close_reduce;
     for (uint32_t i = 0; i < census->count; i++) {
         const struct message_counted *entry = &census->items[i];
         if (entry->holders == 0) {
@@ -226,9 +229,9 @@ static bool is_like_ours(const struct core *core,
                          const struct close_reduce_child *child,
                          const struct rollsum *sum)
 {
-    return child->alike &&
-           ((child->tasks == core->roll_len && rollsum_equal(&child->sum, sum)) ||
-            MUTANT(CENSUSALIKE));
+    return child->alike && ((child->tasks == core->gossip.roll_len &&
+                             rollsum_equal(&child->sum, sum)) ||
+                            MUTANT(CENSUSALIKE));
 }
 
 /* Asks children whose rolls are alike, but not like ours, for all of it.  True while an
@@ -236,8 +239,8 @@ static bool is_like_ours(const struct core *core,
 static bool ask_others(struct core *core, const struct rollsum *sum)
 {
     bool missing = false;
-    for (uint32_t i = 0; i < core->tree.child_count; i++) {
-        struct close_reduce_child *child = &core->census.child[i];
+    for (uint32_t i = 0; i < core->gossip.tree.child_count; i++) {
+        struct close_reduce_child *child = &core->termination.close_reduce.child[i];
         if (!child->alike || is_like_ours(core, child, sum)) {
             continue;
         }
@@ -245,7 +248,7 @@ static bool ask_others(struct core *core, const struct rollsum *sum)
         if (!child->asked) {
             child->asked = true;
             struct message *message =
-                out_send(core, core->tree.children[i], MESSAGE_CENSUS, NULL);
+                out_send(core, core->gossip.tree.children[i], MESSAGE_CENSUS, NULL);
             if (message != NULL) {
                 message->u.census = (struct message_census){.ask = true};
             }
@@ -256,13 +259,13 @@ static bool ask_others(struct core *core, const struct rollsum *sum)
 
 void close_reduce_turn(struct core *core)
 {
-    struct close_reduce *census = &core->census;
+    struct close_reduce *census = &core->termination.close_reduce;
     if (census->told || core->broken) {
         return;
     }
     uint32_t like_ours = 1;
     bool alike = true;
-    for (uint32_t i = 0; i < core->tree.child_count; i++) {
+    for (uint32_t i = 0; i < core->gossip.tree.child_count; i++) {
         if (!census->child[i].in && !MUTANT(CENSUSEARLY)) {
             return;
         }
@@ -272,7 +275,7 @@ void close_reduce_turn(struct core *core)
         return;
     }
     census->ranks = 1;
-    for (uint32_t i = 0; i < core->tree.child_count; i++) {
+    for (uint32_t i = 0; i < core->gossip.tree.child_count; i++) {
         bool like = is_like_ours(core, &census->child[i], &sum);
         alike = alike && like;
         like_ours += like ? census->child[i].ranks : 0;
@@ -280,10 +283,10 @@ void close_reduce_turn(struct core *core)
     }
     census->told = true;
     add_own_claims(core);
-    if (!alike || core->tree.parent == NOBODY) {
+    if (!alike || core->gossip.tree.parent == NOBODY) {
         add_own_roll(core, like_ours);
     }
-    if (core->tree.parent == NOBODY) {
+    if (core->gossip.tree.parent == NOBODY) {
         act(core);
     } else {
         tell_parent(core, alike, &sum);
@@ -297,25 +300,25 @@ void close_reduce_turn(struct core *core)
 static void tell_all(struct core *core)
 {
     struct rollsum none = {0, 0};
-    add_own_roll(core, core->census.ranks);
+    add_own_roll(core, core->termination.close_reduce.ranks);
     tell_parent(core, false, &none);
-    forget_entries(&core->census);
+    forget_entries(&core->termination.close_reduce);
 }
 
 void close_reduce_on_census(struct core *core, uint32_t from,
                             const struct message_census *message)
 {
-    struct close_reduce *census = &core->census;
-    if (message->ask && from == core->tree.parent && census->told) {
+    struct close_reduce *census = &core->termination.close_reduce;
+    if (message->ask && from == core->gossip.tree.parent && census->told) {
         tell_all(core);
         return;
     }
     uint32_t i = 0;
-    while (i < core->tree.child_count && core->tree.children[i] != from) {
+    while (i < core->gossip.tree.child_count && core->gossip.tree.children[i] != from) {
         i++;
     }
-    if (message->ask || i == core->tree.child_count || !close_reduce_is_on(core) ||
-        census->told) {
+    if (message->ask || i == core->gossip.tree.child_count ||
+        !close_reduce_is_on(core) || census->told) {
         core->stats.refused++;
         return;
     }

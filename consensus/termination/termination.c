@@ -23,7 +23,11 @@
  * been asked, as a chair, for what it cannot decide: ranks that agree and all rest
  * leave nothing of that kind.
  */
-#include "consensus/state/core_state.h"
+#include "consensus/termination/termination.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/ownership/ownership.h"
+#include "consensus/state/state.h"
 
 #include <string.h>
 
@@ -31,17 +35,18 @@
 
 bool termination_resting(const struct core *core)
 {
-    return core->blocked && core->running == 0 && ask_queue_none(core) &&
-           roll_is_told(core) && (!core->closed || ask_swept(core)) &&
-           strict_settled(core) && core->settled && !core->deferred &&
-           !core->leave.ready && (!core->no_quorum || MUTANT(QUORUMREST)) &&
+    return core->step.blocked && core->ownership.running == 0 && ask_queue_none(core) &&
+           roll_is_told(core) && (!core->step.closed || ask_swept(core)) &&
+           strict_settled(core) && core->membership.settled &&
+           !core->ownership.deferred && !core->membership.leave.ready &&
+           (!core->membership.no_quorum || MUTANT(QUORUMREST)) &&
            (core->options.mode != CORE_STRICT || disseminate_is_done(core));
 }
 
 static bool is_passive(const struct core *core)
 {
-    for (uint32_t i = 0; i < core->lane_count && !MUTANT(RESTISPEACE); i++) {
-        enum core_lane_state state = core->lanes[i].state;
+    for (uint32_t i = 0; i < core->gossip.lane_count && !MUTANT(RESTISPEACE); i++) {
+        enum core_lane_state state = core->gossip.lanes[i].state;
         if (state != CORE_LANE_BLOCKED && state != CORE_LANE_ENDED) {
             return false;
         }
@@ -55,8 +60,8 @@ static bool is_passive(const struct core *core)
 static void find_undecided(const struct core *core, struct message_pollr *answer,
                            moot_hash *orphan)
 {
-    for (const struct task *task = core->undecided_requests.undecided_next;
-         task != &core->undecided && (!answer->undecided || MUTANT(NOTFOUND));
+    for (const struct task *task = core->ownership.undecided_requests.undecided_next;
+         task != &core->ownership.undecided && (!answer->undecided || MUTANT(NOTFOUND));
          task = task->requests->undecided_next) {
         uint64_t len = chair_least_len(task);
         if (chair_has_holder(core, task)) {
@@ -74,8 +79,8 @@ static void find_undecided(const struct core *core, struct message_pollr *answer
 
 static void find_stuck(const struct core *core, struct message_pollr *answer)
 {
-    for (const struct task *task = core->unfinished.at.next; task != &core->unfinished;
-         task = task->at.next) {
+    for (const struct task *task = core->ownership.unfinished.at.next;
+         task != &core->ownership.unfinished; task = task->at.next) {
         if (task->own == CORE_OWN_WAIT &&
             (!answer->stuck || hash_compare(&task->hash, &answer->stuck_hash) < 0)) {
             answer->stuck = true;
@@ -103,9 +108,9 @@ static void count_messages(const struct core *core, struct message_pollr *answer
 {
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
         if (counts(core, (enum message_type)type)) {
-            answer->sent += core->stats.sent[type] - core->sent_before[type];
+            answer->sent += core->stats.sent[type] - core->membership.sent_before[type];
             answer->received +=
-                core->stats.received[type] - core->received_before[type];
+                core->stats.received[type] - core->membership.received_before[type];
         }
     }
 }
@@ -116,14 +121,14 @@ static struct message_pollr answer_now(const struct core *core, uint64_t round,
     struct message_pollr answer = {.round = round,
                                    .resting = termination_resting(core),
                                    .passive = is_passive(core),
-                                   .closed = core->closed,
-                                   .exit_code = core->exit_code};
+                                   .closed = core->step.closed,
+                                   .exit_code = core->step.exit_code};
     memset(orphan, 0, sizeof(*orphan));
     count_messages(core, &answer);
-    if (core->difference.declared) {
+    if (core->gossip.difference.declared) {
         return answer; /* strict mode has ended every wait: only closing is left */
     }
-    answer.waits = core->open_needs > 0;
+    answer.waits = core->ownership.open_needs > 0;
     if (answer.resting) { /* else nothing comes of this round */
         find_undecided(core, &answer, orphan);
         find_stuck(core, &answer);
@@ -162,10 +167,10 @@ static void add_answer(struct message_pollr *sum, moot_hash *orphan,
 
 static struct message_pollr sum_of_answers(const struct core *core, moot_hash *orphan)
 {
-    struct message_pollr sum = core->poll.own;
-    *orphan = core->poll.own_orphan;
-    for (uint32_t i = 0; i < core->child_count; i++) {
-        add_answer(&sum, orphan, peer_seen(core, core->children[i]));
+    struct message_pollr sum = core->termination.poll.own;
+    *orphan = core->termination.poll.own_orphan;
+    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
+        add_answer(&sum, orphan, peer_seen(core, core->gossip.children[i]));
     }
     return sum;
 }
@@ -221,17 +226,17 @@ static void pass_down(struct core *core, const struct peer *child,
 void termination_on_resolve(struct core *core, const moot_hash *hash,
                             enum resolve_what what)
 {
-    const struct poll *poll = &core->poll;
+    const struct poll *poll = &core->termination.poll;
     bool one = what != RESOLVE_YIELD;
-    if (what == RESOLVE_TELL || !core->poll.visited ||
+    if (what == RESOLVE_TELL || !core->termination.poll.visited ||
         is_meant(&poll->own, &poll->own_orphan, hash, what)) {
         carry_out(core, hash, what);
         if (one) {
             return;
         }
     }
-    for (uint32_t i = 0; i < core->child_count; i++) {
-        const struct peer *child = peer_seen(core, core->children[i]);
+    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
+        const struct peer *child = peer_seen(core, core->gossip.children[i]);
         if (is_meant(&child->pollr, &child->orphan, hash, what)) {
             pass_down(core, child, hash, what);
             if (one) {
@@ -290,9 +295,9 @@ static void act(struct core *core, const struct message_pollr *sum,
         (!trust && yield_undecided(core, sum)) ||
         (!trust && passive && fail_smallest_orphan(core, sum, orphan));
     bool chased = !acted && !trust && chase_cycle(core, sum);
-    core->poll.matched = false;
+    core->termination.poll.matched = false;
     if (acted || (chased && passive)) {
-        core->poll.pause_ns = 0;
+        core->termination.poll.pause_ns = 0;
     }
 }
 
@@ -305,8 +310,8 @@ static bool is_coordinator(const struct core *core)
 
 static bool peers_seem_to_rest(const struct core *core)
 {
-    for (uint32_t i = 0; i < core->child_count; i++) {
-        if (!peer_seen(core, core->children[i])->state.passive) {
+    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
+        if (!peer_seen(core, core->gossip.children[i])->state.passive) {
             return false;
         }
     }
@@ -316,13 +321,14 @@ static bool peers_seem_to_rest(const struct core *core)
 /* How long it waits for more to come to rest. */
 static uint64_t calm_ns(const struct core *core)
 {
-    bool asked = core->undecided_requests.undecided_next != &core->undecided;
+    bool asked =
+        core->ownership.undecided_requests.undecided_next != &core->ownership.undecided;
     return core->options.gossip_period_ns / (asked ? QUIET_HURRY : 1);
 }
 
 static void pause(struct core *core)
 {
-    struct poll *poll = &core->poll;
+    struct poll *poll = &core->termination.poll;
     uint64_t least_ns = calm_ns(core);
     poll->pause_ns = poll->pause_ns < least_ns ? least_ns : poll->pause_ns * 2;
     if (poll->pause_ns > POLL_PAUSE_MAX_NS) {
@@ -333,17 +339,17 @@ static void pause(struct core *core)
 
 void termination_look_again(struct core *core)
 {
-    core->poll.pause_ns = 0;
+    core->termination.poll.pause_ns = 0;
     uint64_t soon_ns = core->now_ns + calm_ns(core);
-    if (soon_ns < core->poll.next_ns) {
-        core->poll.next_ns = soon_ns;
+    if (soon_ns < core->termination.poll.next_ns) {
+        core->termination.poll.next_ns = soon_ns;
     }
 }
 
 /* The coordinator has heard everyone. */
 static void finish_round(struct core *core)
 {
-    struct poll *poll = &core->poll;
+    struct poll *poll = &core->termination.poll;
     moot_hash orphan;
     struct message_pollr sum = sum_of_answers(core, &orphan);
     sum.resting = sum.resting && termination_resting(core);
@@ -365,7 +371,7 @@ static void finish_round(struct core *core)
 
 static void finish_visit(struct core *core)
 {
-    struct poll *poll = &core->poll;
+    struct poll *poll = &core->termination.poll;
     poll->open = false;
     if (poll->asker == NOBODY) {
         finish_round(core);
@@ -380,20 +386,21 @@ static void finish_visit(struct core *core)
 /* Says how this rank is, for itself or for `asker`, and asks those below. */
 static void visit(struct core *core, uint64_t round, uint32_t asker)
 {
-    struct poll *poll = &core->poll;
+    struct poll *poll = &core->termination.poll;
     poll->round = round;
     poll->asker = asker;
     poll->open = poll->visited = true;
     poll->answers = 0;
     poll->own = answer_now(core, round, &poll->own_orphan);
-    for (uint32_t i = 0; i < core->child_count; i++) {
-        struct message *message = out_send(core, core->children[i], MESSAGE_POLL, NULL);
+    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
+        struct message *message =
+            out_send(core, core->gossip.children[i], MESSAGE_POLL, NULL);
         if (message != NULL) {
             message->u.poll.round = round;
             core->stats.polls_sent++;
         }
     }
-    if (core->child_count == 0) {
+    if (core->gossip.child_count == 0) {
         finish_visit(core);
     }
 }
@@ -406,8 +413,10 @@ void termination_on_poll(struct core *core, uint32_t from,
 
 static bool poll_is_possible(const struct core *core)
 {
-    return is_coordinator(core) && !core->poll.open && !core->adjourned &&
-           (core->open_needs > 0 || core->closed || core->member_count > 1) &&
+    return is_coordinator(core) && !core->termination.poll.open &&
+           !core->termination.adjourned &&
+           (core->ownership.open_needs > 0 || core->step.closed ||
+            core->member_count > 1) &&
            termination_resting(core) && peers_seem_to_rest(core);
 }
 
@@ -417,22 +426,23 @@ uint64_t termination_deadline(const struct core *core)
     if (!poll_is_possible(core)) {
         return CORE_NEVER;
     }
-    uint64_t rested_ns = core->idle_since_ns + calm_ns(core);
-    return core->poll.next_ns > rested_ns ? core->poll.next_ns : rested_ns;
+    uint64_t rested_ns = core->step.idle_since_ns + calm_ns(core);
+    return core->termination.poll.next_ns > rested_ns ? core->termination.poll.next_ns
+                                                      : rested_ns;
 }
 
 void termination_turn(struct core *core)
 {
     while (termination_deadline(core) <= core->now_ns) {
         /* Alone, a round ends at once and the next may begin. */
-        visit(core, core->poll.round + 1, NOBODY);
+        visit(core, core->termination.poll.round + 1, NOBODY);
     }
 }
 
 void termination_on_pollr(struct core *core, uint32_t from,
                           const struct message *message)
 {
-    struct poll *poll = &core->poll;
+    struct poll *poll = &core->termination.poll;
     if (!poll->open || message->u.pollr.round != poll->round) {
         core->stats.refused++;
         return;
@@ -440,7 +450,7 @@ void termination_on_pollr(struct core *core, uint32_t from,
     struct peer *peer = peer_of(core, from);
     peer->pollr = message->u.pollr;
     peer->orphan = message->hash;
-    if (++poll->answers == core->child_count) {
+    if (++poll->answers == core->gossip.child_count) {
         finish_visit(core);
     }
 }
@@ -541,14 +551,14 @@ void termination_on_chase(struct core *core, struct task *task,
 
 void termination_on_adjourn(struct core *core, const struct message_adjourn *adjourn)
 {
-    for (uint32_t i = 0; i < core->child_count; i++) {
+    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
         struct message *message =
-            out_send(core, core->children[i], MESSAGE_ADJOURN, NULL);
+            out_send(core, core->gossip.children[i], MESSAGE_ADJOURN, NULL);
         if (message != NULL) {
             message->u.adjourn = *adjourn;
         }
     }
-    core->adjourned = true;
+    core->termination.adjourned = true;
     roll_count_common(core);
     out_note(core, CORE_POINT_CLOSE, NULL, NOBODY, EVIDENCE_NONE);
     struct core_output *output = out_add(core, CORE_OUT_ADJOURN, NULL);

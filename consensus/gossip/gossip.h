@@ -1,0 +1,82 @@
+/* gossip.h - the room that knows who holds which tasks (PROTOCOL.md, G1 to G5).
+ *
+ * It keeps this rank's roll, announces it in chunks, compares what peers announce with
+ * it, and tells peers in which state this rank is.  In strict mode it finds the first
+ * difference.  All of it is advice: no owner follows from it.
+ *
+ * Writes core->gossip, the lanes behind it, and what peers announced.  Called within a
+ * step, on its thread; calls state/ alone.
+ */
+#ifndef CONSENSUS_GOSSIP_GOSSIP_H
+#define CONSENSUS_GOSSIP_GOSSIP_H
+
+#include "consensus/state/state.h"
+
+/* --- disseminate.c ---------------------------------------------------------------- */
+
+void disseminate_enter(struct core *core); /* a view: takes this rank's place in it */
+void disseminate_turn(struct core *core);
+uint64_t disseminate_deadline(const struct core *core);
+bool disseminate_is_done(const struct core *core);
+
+/* --- roll.c ----------------------------------------------------------------------- */
+
+struct lane *lane_enter(struct core *core, uint32_t number); /* NULL: limit, memory */
+bool roll_append(struct core *core, struct lane *lane, uint32_t number,
+                 struct task *task);
+bool roll_append_stub(struct core *core,
+                      struct stub *stub); /* its place has the lane */
+bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank);
+/* By where it stands alone, as of a stub. */
+bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank);
+/* Nothing says that it will not hold it: so far its roll is ours, or shorter.  A guess,
+ * good for pushes only. */
+bool roll_agrees_so_far(const struct core *core, const struct task *task,
+                        uint32_t rank);
+void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *roll);
+void roll_on_want(struct core *core, uint32_t from, const struct message_want *want);
+void roll_on_hashes(struct core *core, uint32_t from,
+                    const struct message_hashes *hashes);
+/* Looks again at what peers announced and nothing of ours matched. */
+void roll_resolve(struct core *core);
+bool roll_is_told(const struct core *core); /* peers have heard of all of it */
+bool roll_resolved(const struct core *core, uint32_t rank);
+void roll_want_of_closed(struct core *core);
+void roll_count_common(struct core *core);
+void roll_count_task(struct core *core, const void *known); /* or a stub */
+/* False if some of it is forgotten. */
+bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t first,
+                 uint32_t count, struct rollsum *sum);
+void roll_announce(struct core *core, uint32_t lane, const struct chunk *chunk);
+void roll_enter_view(struct core *core); /* all of it is announced again */
+/* The task's scope has ended. */
+void roll_forget(struct core *core, struct task *task);
+/* So many of a chunk's tasks are off their lane's pages. */
+void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
+                    uint32_t count);
+void roll_release(struct core *core);
+
+/* --- segments.c ------------------------------------------------------------------- */
+
+/* The one that has not been dropped; NULL if there is none. */
+struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *name,
+                              uint32_t *lane);
+void roll_index(struct core *core); /* chunks have come in between others */
+
+/* --- announce.c ------------------------------------------------------------------- */
+
+/* Announces partial chunks and this rank's state if they are due. */
+void announce_state(struct core *core);
+uint64_t announce_deadline(const struct core *core);
+void announce_on_state(struct core *core, uint32_t from, const struct message *message);
+
+/* --- strict.c --------------------------------------------------------------------- */
+
+void strict_turn(struct core *core);
+/* No comparison is under way that may still find a difference. */
+bool strict_settled(const struct core *core);
+uint64_t strict_deadline(const struct core *core);
+void strict_on_diverged(struct core *core, uint32_t from,
+                        const struct message_diverged *diverged);
+
+#endif

@@ -1,0 +1,111 @@
+/* membership.h - the room that says who belongs to the moot (PROTOCOL.md, sections 5
+ * and 6).
+ *
+ * It watches the members and grants leases (failure_detector.c), agrees on the next
+ * view (view_paxos.c, view_data.c, view_sync.c), enters it (view_change.c), decides the
+ * keys that moved (recovery.c, presume.c), and lets ranks leave in good order
+ * (leave.c).  Where members are many a few of them decide (committee.c), and counts go
+ * along the tree (view_barrier.c).
+ *
+ * Writes core->membership and the plain fields of the view: core->epoch, ->view_id,
+ * ->members.  Called within a step, on its thread; calls all rooms below.
+ */
+#ifndef CONSENSUS_MEMBERSHIP_MEMBERSHIP_H
+#define CONSENSUS_MEMBERSHIP_MEMBERSHIP_H
+
+#include "consensus/state/state.h"
+
+/* --- view_data.c ------------------------------------------------------------------ */
+
+void core_name_view(struct core *core); /* its id, from its members */
+
+/* --- committee.c ------------------------------------------------------------------ */
+
+bool committee_take(struct core *core); /* that of the present view */
+
+/* --- view_barrier.c --------------------------------------------------------------- */
+
+void barrier_on_tally(struct core *core, uint32_t from,
+                      const struct message_tally *tally);
+
+/* --- failure_detector.c ----------------------------------------------------------- */
+
+bool detector_watches(const struct core *core); /* this rank listens to all members */
+void detector_on_heartbeat(struct core *core, uint32_t from,
+                           const struct message_heartbeat *heartbeat);
+void detector_on_grant(struct core *core, uint32_t from,
+                       const struct message_grant *grant);
+/* Takes certificates over.  False without memory. */
+bool detector_certify(struct core *core, const struct rankset *dead);
+/* Whether the end of its process certifies that it never voted this rank out. */
+bool detector_certifies(const struct core *core, uint32_t rank);
+void detector_turn(struct core *core);
+uint64_t detector_deadline(const struct core *core);
+
+/* --- view_paxos.c ----------------------------------------------------------------- */
+
+void view_on_prepare(struct core *core, uint32_t from,
+                     const struct message_paxos *prepare);
+void view_on_propose(struct core *core, uint32_t from,
+                     const struct message_paxos *propose);
+void view_on_answer(struct core *core, uint32_t from, enum message_type type,
+                    const struct message_paxos *reply);
+void view_turn(struct core *core);
+uint64_t view_deadline(const struct core *core);
+
+/* --- view_sync.c ------------------------------------------------------------------ */
+
+void view_release_slot(struct core *core);
+void view_on_view(struct core *core, const struct message_view *message);
+void view_on_join(struct core *core, const struct message_join *join);
+void view_tell(struct core *core, uint32_t to);
+void view_fence(struct core *core, uint64_t epoch, bool refused);
+
+/* --- leave.c ---------------------------------------------------------------------- */
+
+int leave_begin(struct core *core);
+/* Looks whether this rank has drained, and hands over what it has. */
+void leave_turn(struct core *core);
+void leave_on_leave(struct core *core, uint32_t from, const struct message *message);
+void leave_on_handover(struct core *core, uint32_t from,
+                       const struct message_report *handover);
+/* A result came with the word that its sender leaves. */
+void leave_on_result(struct core *core, uint32_t from, struct task *task);
+/* The decision is for who would rather not, or has returned the task: true. */
+bool leave_declines(struct core *core, uint32_t from, struct task *task,
+                    enum evidence evidence);
+/* The task is about to be forgotten. */
+void leave_forget(struct core *core, struct task *task);
+/* Another that does not leave can run it, so a leaving chair does not claim it. */
+bool leave_forbids_claim(const struct core *core, const struct task *task);
+void leave_if_deserted(struct core *core);
+
+/* --- view_change.c ---------------------------------------------------------------- */
+
+/* It stays after all: what was left out of the reports. */
+void view_change_report_chunk(struct core *core, const struct lane *lane,
+                              const struct chunk *chunk);
+void view_change_reports_ready(
+    struct core *core); /* sends them, if nothing is leaving */
+
+/* --- presume.c -------------------------------------------------------------------- */
+
+void presume_judge_once(const struct core *core, struct task *task);
+static inline void presume_judge_late(const struct core *core, struct task *task)
+{
+    if (hash_has(&task->hash, MOOT_HASH_ONCE)) {
+        presume_judge_once(core, task); /* of others it has nothing to say */
+    }
+}
+void presume_release(struct core *core);
+
+/* --- recovery.c ------------------------------------------------------------------- */
+
+void recovery_on_report(struct core *core, uint32_t from,
+                        const struct message_report *report);
+void recovery_on_settled(struct core *core, uint32_t from);
+void recovery_reaccepted(
+    struct core *core); /* one more of core->ownership.reaccepting */
+void recovery_forget(struct core *core, struct task *task); /* its scope is over */
+
+#endif

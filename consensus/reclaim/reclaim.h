@@ -1,0 +1,47 @@
+/* reclaim.h - the room that forgets: scopes that have ended on every rank, and chunks
+ * that every rank has released before (PROTOCOL.md, "Forgetting").
+ *
+ * Writes core->reclaim, and takes tasks out of the tables, lists and rolls of the rooms
+ * below.  Called within a step, on its thread; calls ownership/, gossip/ and state/.
+ */
+#ifndef CONSENSUS_RECLAIM_RECLAIM_H
+#define CONSENSUS_RECLAIM_RECLAIM_H
+
+#include "consensus/state/state.h"
+
+/* --- scope.c ---------------------------------------------------------------------- */
+
+int scope_on_close(struct core *core, const moot_hash *hash);
+int scope_on_release(struct core *core, const moot_hash *hash);
+/* A message about a task of a scope that has ended: its sender is told. */
+void scope_late(struct core *core, uint32_t from, const struct message *message);
+void scope_on_released(struct core *core, uint32_t from, const struct message *message);
+void scope_enter_view(struct core *core, const struct view *view);
+/* Those of which a member of this view may not know yet. */
+void scope_tell_ended(struct core *core, uint32_t rank);
+/* Drops some of what has ended.  Before anything is said in a step, because what is
+ * said may borrow from the records. */
+void scope_forget(struct core *core);
+void scope_turn(struct core *core);
+
+/* --- reclaim.c -------------------------------------------------------------------- */
+
+void reclaim_turn(struct core *core);
+uint64_t reclaim_deadline(const struct core *core);
+void reclaim_late(struct core *core, uint32_t from, const struct message *message);
+/* Until the outcome; takes it. */
+void reclaim_hold(struct core *core, struct held *held);
+void reclaim_left(struct core *core, struct chunk *chunk);
+void reclaim_enter_view(struct core *core);
+void reclaim_doubt(struct core *core); /* behind the rest of entering a view */
+void reclaim_release(struct core *core);
+
+/* --- split.c ---------------------------------------------------------------------- */
+
+/* A peer has cut its lane so, which is equal here: cuts likewise.  False: not yet. */
+bool split_take(struct core *core, uint32_t from, const struct announced *what);
+/* A peer has cut a chunk that is one here, too. */
+void split_hear(struct core *core, uint32_t from, struct chunk *chunk);
+void split_tell(struct core *core);
+
+#endif

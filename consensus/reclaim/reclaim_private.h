@@ -1,0 +1,65 @@
+/* reclaim_private.h - what the files of this room offer each other. */
+#ifndef CONSENSUS_RECLAIM_RECLAIM_PRIVATE_H
+#define CONSENSUS_RECLAIM_RECLAIM_PRIVATE_H
+
+#include "consensus/reclaim/reclaim.h"
+
+/* --- scope.c ---------------------------------------------------------------------- */
+
+void scope_send(struct core *core, uint32_t to, const moot_hash *hash,
+                struct message_released released);
+/* It has ended: its tasks are forgotten in the next steps. */
+void scope_drop(struct core *core, struct scope *scope, bool alike, bool from_lowest);
+/* All members have answered what this one was asked about it. */
+void scope_all_answered(struct core *core, const struct scope *scope);
+
+/* --- scope_local.c ---------------------------------------------------------------- */
+
+bool scope_look(struct core *core, struct scope *scope);
+void scope_on_ask(struct core *core, struct scope *scope, uint64_t round);
+
+/* --- scope_global.c --------------------------------------------------------------- */
+
+/* What a member says of it, to the lowest. */
+void scope_take_account(struct core *core, struct scope *scope, uint32_t from,
+                        const struct message_released *said);
+/* At the end of this round of asking; 0: of none. */
+void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike,
+                           uint64_t round);
+
+/* --- forget.c --------------------------------------------------------------------- */
+
+/* Drops some of its tasks, as many as the budget allows; true if there are more. */
+enum { FORGET_PER_STEP = 512 };
+bool forget_some(struct core *core, struct scope *scope, uint32_t *budget);
+/* Takes the scope out of what may look at its tasks, and its peers' announcements. */
+void forget_begin(struct core *core, struct scope *scope);
+/* False if it must stay for a while: its kernel runs. */
+bool forget_task(struct core *core, struct task *task, bool alike);
+/* All tasks of a chunk that every member has. */
+void forget_chunk(struct core *core, uint32_t lane, struct chunk *chunk);
+
+/* --- reclaim.c -------------------------------------------------------------------- */
+
+void reclaim_take(struct core *core, uint32_t from,
+                  const struct message_released *said);
+void reclaim_say(struct core *core, uint32_t to, enum released_what what,
+                 const struct chunk_name *name, struct message_released said);
+bool reclaim_was_recent(const struct core *core, const struct chunk_name *name);
+
+/* --- reclaim_round.c -------------------------------------------------------------- */
+
+/* Of the lowest member. */
+void reclaim_begin_round(struct core *core); /* if none is open, and there is reason */
+void reclaim_take_account(struct core *core, uint32_t from,
+                          const struct message_released *said);
+void reclaim_forget_offers(struct core *core);
+/* There is no such chunk any more. */
+void reclaim_void_offer(struct core *core, const struct chunk_name *name);
+
+/* --- split.c ---------------------------------------------------------------------- */
+
+/* Cuts what all members hold, if memory is short here. */
+void split_own(struct core *core);
+
+#endif

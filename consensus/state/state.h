@@ -1,0 +1,361 @@
+/* state.h - the room that holds a core's state, and what finds a way in it.
+ *
+ * The structs stand in core_state.h and the records that it includes.  The functions
+ * here find and make records (task_table.c, stub.c, scope_table.c, peers.c,
+ * roll_pages.c, chunk_find.c), keep memory and outputs (outputs.c), count what may be
+ * dropped (release_count.c), learn timers (timers.c), and answer what follows from the
+ * state alone (facts.c).  They decide nothing.
+ *
+ * Writes core->state.  Every room above may call all of it, within a step, on its
+ * thread.
+ */
+#ifndef CONSENSUS_STATE_STATE_H
+#define CONSENSUS_STATE_STATE_H
+
+#include "consensus/state/core_state.h"
+#include "hashing/base/hot.h"
+
+/* --- outputs.c -------------------------------------------------------------------- */
+
+void *core_alloc(struct core *core, size_t size); /* zeroed; NULL marks core broken */
+bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
+               size_t item_size); /* array: pointer to the array pointer */
+void out_clear(struct outputs *out);
+void *out_borrow(struct core *core, size_t size); /* lives until the next step */
+struct core_output *out_add(struct core *core, enum core_output_type type,
+                            const struct task *task);
+void out_note_add(struct core *core, enum core_point point, const struct task *task,
+                  uint32_t peer, enum evidence evidence);
+void out_note_stub(struct core *core, enum core_point point, const moot_hash *hash);
+/* If the host wants to hear of this point. */
+static inline void out_note(struct core *core, enum core_point point,
+                            const struct task *task, uint32_t peer,
+                            enum evidence evidence)
+{
+    if ((core->options.notes & CORE_NOTE(point)) != 0) {
+        out_note_add(core, point, task, peer, evidence);
+    }
+}
+/* A message to fill in; NULL only if the core broke.  Never to oneself. */
+struct message *out_send(struct core *core, uint32_t to, enum message_type type,
+                         struct task *task);
+/* Bump allocation: zeroed, aligned for any type, freed all at once. */
+struct block {
+    struct block *next;
+    size_t used, size;
+    max_align_t bytes[];
+};
+void *block_take(struct block **list, size_t size);
+void block_free(struct block *list);
+/* Zeroed; NULL marks the core broken.  Given back with the size it was taken with. */
+void *memory_take(struct core *core, size_t size);
+void *memory_take_raw(struct core *core, size_t size); /* not cleared */
+void memory_give(struct core *core, void *memory, size_t size);
+/* A copy of a set for a message; NULL only if the core broke. */
+const struct rankset *out_copy_set(struct core *core, const struct rankset *set);
+
+/* --- stub.c ----------------------------------------------------------------------- */
+
+/* Its record, made now.  NULL without memory: the core is broken. */
+struct task *stub_expand(struct core *core, void *stub);
+/* All there are, and all that is away is linked: the lists of consumers are whole. */
+void stub_expand_all(struct core *core);
+/* Of a record that this rank does not run: the input is not linked yet. */
+void stub_put_away(struct core *core, struct task *task, struct edge *edge,
+                   roll_place place);
+/* It is about to be forgotten. */
+void stub_forget_inputs(struct core *core, struct task *task);
+void stub_bring_inputs(struct core *core, struct task *task);
+void stub_let_go(struct core *core, struct stub *stub);
+/* All but its place on the roll; its memory is used again at once, unless the host has
+ * entries. */
+void stub_forget(struct core *core, struct stub *stub);
+void stub_give(struct core *core, struct stub *stub);
+void *stub_user(const struct core *core, struct stub *stub);
+/* What is known of a task, as a record: who looks need not know of stubs. */
+static inline struct task *stub_seen(const struct core *core, void *known)
+{
+    return is_stub(known) ? stub_expand((struct core *)(uintptr_t)core, known) : known;
+}
+
+/* --- task_table.c ----------------------------------------------------------------- */
+
+struct task *table_find(const struct core *core, const moot_hash *hash);
+/* A record or a stub. */
+void *table_look(const struct core *core, const moot_hash *hash);
+static inline struct task *table_at(const struct core *core, size_t slot)
+{
+    return stub_seen(core, core->state.slots[slot]);
+}
+/* Where a hash that is not in it is to be put, before anything else is.  False: it is
+ * in it, or there is no memory, and the core is broken. */
+bool table_finds_room(struct core *core, const moot_hash *hash, size_t *slot);
+void table_put(struct core *core, size_t slot, const moot_hash *hash, void *known);
+void table_replace(struct core *core, struct task *task); /* a stub of its hash */
+void table_remove(struct core *core, const moot_hash *hash);
+/* A record that is in no table yet, of a task that its chair is known of: it has room
+ * for edges and the host's bytes.  `alone`: that chair is the only candidate. */
+struct task *table_record(struct core *core, size_t input_count, size_t room_bytes,
+                          uint32_t chair, bool alone);
+/* Fetches where it is looked for, or will be put. */
+static inline void table_expect(const struct core *core, const moot_hash *hash)
+{
+    size_t slot = (uint32_t)hash_word(hash) & (core->state.slot_count - 1);
+    if (core->state.slot_count > 0) {
+        fetch_ahead(&core->state.tags[slot], sizeof(*core->state.tags));
+        fetch_ahead(&core->state.slots[slot], sizeof(*core->state.slots));
+    }
+}
+/* Fetches the record, if there is one. */
+void table_expect_record(const struct core *core, const moot_hash *hash);
+/* Finds or makes; a new record has its chair.  NULL without memory. */
+struct task *table_enter(struct core *core, const moot_hash *hash);
+/* The same where the candidates are known (NULL: all, or unknown): a new record's chair
+ * is then drawn from them, if one of them is a member.  It has room for so many edges,
+ * and behind that for so many bytes of the host's, or none if that is much. */
+struct task *table_enter_for(struct core *core, const moot_hash *hash,
+                             const struct rankset *candidates, size_t input_count,
+                             size_t room_bytes);
+/* What takes it. */
+static inline struct task *edge_to(const struct edge *edge)
+{
+    void *base = (char *)(uintptr_t)edge - edge->behind;
+    return edge->apart ? *(struct task **)base : base;
+}
+/* For a task that has none: so many edges, which are linked nowhere yet and not counted
+ * in input_count.  False without memory: the core is broken. */
+bool table_add_inputs(struct core *core, struct task *task, size_t count);
+void *record_room(const struct core *core, struct task *task, size_t *room_bytes);
+/* Those of an event's task, by its entry if the host gave it. */
+static inline struct task *event_find(const struct core *core,
+                                      const struct core_event *event)
+{
+    return event->entry != NULL ? event->entry : table_find(core, &event->hash);
+}
+static inline struct task *event_enter(struct core *core,
+                                       const struct core_event *event)
+{
+    return event->entry != NULL ? event->entry : table_enter(core, &event->hash);
+}
+/* What it has of these; of a task that has none, what each begins with. */
+extern const struct task_ext task_ext_at_first;
+static inline const struct task_ext *task_ext(const struct task *task)
+{
+    return task->task_ext != NULL ? task->task_ext : &task_ext_at_first;
+}
+/* Its inputs, input_count of them. */
+static inline struct edge *task_inputs(const struct task *task)
+{
+    char *record = (char *)(uintptr_t)task;
+    return task->inputs_at != 0
+               ? (struct edge *)(void *)(record +
+                                         (size_t)task->inputs_at * RECORD_PIECE_BYTES)
+               : task_ext(task)->inputs;
+}
+/* To be written; made if there is none.  Without memory the core is broken, and this is
+ * one that does not count. */
+struct task_ext *task_ext_get(struct core *core, struct task *task);
+/* What the host has of it: its pointer, or with a part of its own the record. */
+static inline void *task_user(const struct core *core, const struct task *task)
+{
+    void *user = (char *)(uintptr_t)task + CORE_ENTRY_BYTES;
+    return core->options.entry_bytes != 0 ? (void *)(uintptr_t)task : *(void **)user;
+}
+void task_set_user(const struct core *core, struct task *task, void *user);
+/* Its memory is used again at once, unless the host has a part of it. */
+void table_forget(struct core *core, struct task *task);
+/* The host's part, too, is used no more. */
+void table_give(struct core *core, struct task *task);
+void table_release(struct core *core);
+/* Learns the candidates of a task: the chair is then final. */
+bool task_learn_candidates(struct core *core, struct task *task,
+                           const struct rankset *candidates);
+void graph_link_edge(struct edge *edge, struct task *from, bool order_only);
+void requests_release(struct core *core, struct requests *requests); /* accepts NULL */
+
+/* --- peers.c ---------------------------------------------------------------------- */
+
+bool peers_make_room(struct core *core, uint32_t size);
+void peers_release(struct core *core);
+/* Finds or makes.  Without memory the core is broken, and this is a record that does
+ * not count. */
+struct peer *peer_of(struct core *core, uint32_t rank);
+/* What there is of a peer: nothing at all (all zero) if nothing was recorded. */
+const struct peer *peer_seen(const struct core *core, uint32_t rank);
+void peer_heard(struct core *core, uint32_t rank); /* now */
+/* Makes one, in place of one that it supersedes; NULL without memory, or if there are
+ * too many. */
+struct announced *announced_enter(struct core *core, struct peer *peer,
+                                  const struct message_roll *roll);
+void announced_forget(struct peer *peer, uint32_t i); /* another stands there then */
+/* Its tasks differ from ours for good: it is looked at no more; */
+void announced_close(struct peer *peer, uint32_t i);
+void announced_open(struct peer *peer);                /* all are, once again */
+bool core_make_room(struct core *core, uint32_t size); /* for ranks 0..size-1 */
+
+/* --- roll_pages.c ----------------------------------------------------------------- */
+
+/* A record or a stub; NULL: it is gone. */
+void *lane_known(const struct lane *lane, uint64_t position);
+static inline struct task *lane_task(const struct core *core, const struct lane *lane,
+                                     uint64_t position)
+{
+    return stub_seen(core, lane_known(lane, position));
+}
+/* NULL: it is gone.  Of both the hash stands first. */
+static inline const moot_hash *lane_hash(const struct lane *lane, uint64_t position)
+{
+    return lane_known(lane, position);
+}
+/* What stands so many positions on; NULL: nothing does, or it is gone. */
+const void *lane_known_ahead(const struct lane *lane, uint64_t position,
+                             uint32_t ahead);
+/* Distances at which a walk along a roll fetches what it comes to: what a record leads
+ * to, and the record itself. */
+enum { EXPECT_AHEAD = 4, EXPECT_FAR_AHEAD = 8 };
+void lane_replace(struct lane *lane, uint64_t position, struct task *task);
+/* Fetches the record some positions on: who goes along a roll finds it in the cache. */
+void lane_expect(const struct lane *lane, uint64_t position);
+bool lane_put(struct core *core, struct lane *lane, void *known); /* at len */
+void lane_forget(struct core *core, struct lane *lane, uint64_t position);
+
+/* --- chunk_find.c ----------------------------------------------------------------- */
+
+/* Every member is known to have an equal one. */
+bool roll_all_hold(const struct core *core, uint32_t lane, const struct chunk *chunk);
+/* The one around a lane's position; NULL if that is in none yet, or gone. */
+struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position);
+/* NULL if it is in none yet, or on no roll. */
+struct chunk *roll_chunk_of(const struct core *core, const struct task *task);
+
+/* --- scope_table.c ---------------------------------------------------------------- */
+
+/* The record of its scope, made if need be; NULL: in none, or the core broke. */
+struct scope *scope_enter(struct core *core, uint64_t mark, const moot_hash *hash);
+static inline struct scope *scope_of(struct core *core, const moot_hash *hash)
+{
+    uint64_t mark = hash_scope(hash);
+    return mark != 0 ? scope_enter(core, mark, hash) : NULL;
+}
+bool mark_is_dropped(const struct core *core, uint64_t mark); /* a hash_scope() */
+/* The scope of this mark has ended: the mark is what stays of it. */
+void scope_mark_add(struct core *core, uint64_t mark);
+/* Scope records stand in so many lists, core->state.scope_buckets. */
+enum { SCOPE_BUCKETS = 256 };
+/* The record of a scope that goes on; NULL: none. */
+struct scope *scope_find(const struct core *core, uint64_t mark);
+/* Frees the record; its mark stays. */
+void scope_end(struct core *core, struct scope *scope);
+/* Takes the first scope off the watch list, which must not be empty. */
+struct scope *scope_watched_take(struct core *core);
+/* Puts the scope behind those that are watched already. */
+void scope_watch_last(struct core *core, struct scope *scope);
+/* Something happened to the scope: it does not rest, and is looked at again. */
+void scope_touch(struct core *core, struct scope *scope);
+static inline bool scope_is_dropped(const struct core *core, const moot_hash *hash)
+{
+    return core->state.mark_count > 0 && mark_is_dropped(core, hash_scope(hash));
+}
+/* No more top-level spawns in the task's scope here (nor of this rank at all). */
+bool scope_is_closed(const struct core *core, const struct task *task);
+void scope_add_task(struct scope *scope, struct task *task);
+void scope_on_rank_close(struct core *core);
+void scope_sent(struct core *core, struct task *task, enum message_type type);
+void scope_received(struct core *core, struct task *task,
+                    const struct message *message);
+/* It is looked at with each step until scope_look() says no. */
+void scope_watch(struct core *core, struct scope *scope);
+bool scope_is_closed_here(const struct core *core, const struct scope *scope);
+void scope_release_all(struct core *core);
+
+/* --- once_gone.c ------------------------------------------------------------------ */
+
+/* A once task that was dropped; what comes about it is late. */
+bool reclaim_once_is_gone(const struct core *core, const moot_hash *hash);
+void reclaim_note_once(struct core *core, const moot_hash *hash); /* and now it is */
+
+/* --- release_count.c -------------------------------------------------------------- */
+
+void reclaim_news(struct core *core); /* something may have become droppable */
+bool release_is_released(const struct core *core, const struct task *task);
+void release_count_one(struct core *core, struct task *task);
+void release_take_back(struct core *core, struct task *task);
+/* Something has happened that may let it be dropped. */
+static inline void release_count(struct core *core, struct task *task)
+{
+    bool in_use = task->users > 0 || task->counted;
+    if (task->let_go && !in_use && core->reclaim.drop.counts) {
+        release_count_one(core, task);
+    }
+}
+/* Something is about to happen that may keep it. */
+static inline void release_touch(struct core *core, struct task *task)
+{
+    if (task->counted) {
+        release_take_back(core, task);
+    }
+}
+/* All of it is counted, and all members hold what takes its results: it is released. */
+bool release_is_all_quiet(const struct core *core, uint32_t lane,
+                          const struct chunk *chunk);
+/* What takes its results is offered by all, as far as is counted. */
+enum feeds { FEEDS_NO, FEEDS_YES, FEEDS_MAYBE };
+enum feeds release_feeds_offered(const struct core *core, uint32_t lane,
+                                 const struct chunk *chunk);
+void release_note_place(struct core *core,
+                        const struct task *task); /* on the roll: new */
+void release_note_stub(struct core *core, const struct stub *stub); /* likewise */
+/* Those of the chunk around it. */
+struct chunk_facts *release_facts_at(struct core *core, roll_place place);
+/* All members hold what takes the chunk's results. */
+bool release_takers_are_held(const struct core *core, uint32_t lane,
+                             const struct chunk *chunk);
+/* Those of a stretch of a lane of which nothing is forgotten, counted anew. */
+struct chunk_facts release_facts_of(struct core *core, uint32_t lane, uint64_t first,
+                                    uint32_t count);
+void release_note_none(struct core *core,
+                       const struct task *task); /* it has none there */
+void release_forget_counts(struct core *core);   /* in a new view all begins anew */
+
+/* --- timers.c --------------------------------------------------------------------- */
+
+uint64_t timers_ask_delay_ns(const struct core *core, uint32_t chair);
+uint64_t timers_least_ask_ns(const struct core *core); /* of all chairs */
+uint64_t timers_suspect_ns(const struct core *core, uint32_t rank);
+void timers_round_trip(struct peer *peer, uint64_t trip_ns);
+void timers_state(struct core *core, struct peer *peer); /* its STATE has come */
+/* This rank, as the chair, has registered what it was asked for so long ago. */
+void timers_late_claim(struct core *core, uint64_t late_ns);
+void timers_heartbeat(struct core *core, struct peer *peer); /* has come from it */
+void timers_own_heartbeat(struct core *core);                /* goes out now */
+uint64_t timers_next_heartbeat_ns(struct core *core); /* and the next so much later */
+
+/* --- facts.c ---------------------------------------------------------------------- */
+
+bool disseminate_is_on(
+    const struct core *core); /* there are more than direct_max members */
+/* Up to so many members compare their rolls with everyone's when they have closed;
+ * above that they add them up along the tree. */
+enum { SWEEPERS_MAX = 8 };
+bool close_reduce_is_on(const struct core *core);
+bool committee_serves(const struct core *core);
+bool detector_is_on(const struct core *core);
+bool detector_is_quorate(const struct core *core); /* enough grants are fresh */
+bool detector_lease(const struct core *core);      /* this rank holds one now (V2) */
+bool view_change_moved(const struct core *core, const struct task *task);
+/* A task's chair among these members: a candidate, or, if none is left, who keeps what
+ * has run. */
+uint32_t chair_or_keeper(const struct rankset *members, const moot_hash *hash,
+                         const struct rankset *candidates);
+/* Some scope has ended everywhere, or a once task was dropped: what is unknown may have
+ * been known. */
+static inline bool forget_ever_has(const struct core *core)
+{
+    return core->state.mark_count > 0 || core->reclaim.drop.once_count > 0;
+}
+bool reclaim_is_on(const struct core *core);
+/* It is decided whether all drop it. */
+bool reclaim_is_leaving(const struct core *core, const struct task *task);
+bool reclaim_place_is_leaving(const struct core *core, roll_place place);
+
+#endif

@@ -1,0 +1,14 @@
+/* step.h - the room of the step itself: one event in, outputs out (consensus/core.h).
+ *
+ * step.c takes an event to its room and does what is due by the clock; receive.c
+ * applies Rule E and hands messages out; inspect.c looks at the state for reports.
+ * Nothing in consensus/ calls this room but itself.
+ *
+ * Writes core->step.
+ */
+#ifndef CONSENSUS_STEP_STEP_H
+#define CONSENSUS_STEP_STEP_H
+
+#include "consensus/state/state.h"
+
+#endif

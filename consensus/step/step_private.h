@@ -1,0 +1,13 @@
+/* step_private.h - what the files of this room offer each other. */
+#ifndef CONSENSUS_STEP_STEP_PRIVATE_H
+#define CONSENSUS_STEP_STEP_PRIVATE_H
+
+#include "consensus/step/step.h"
+
+/* --- receive.c -------------------------------------------------------------------- */
+
+int receive_event(struct core *core, const struct core_event *event);
+/* What came before this rank entered its epoch. */
+void receive_held(struct core *core);
+
+#endif

@@ -1,0 +1,35 @@
+/* termination.h - the room that finds out that nothing moves any more: NOT_HELD, CYCLE,
+ * and the end of the whole run (PROTOCOL.md, QUIET and T1a).
+ *
+ * Writes core->termination.  Called within a step, on its thread; calls reclaim/ and
+ * the rooms below.
+ */
+#ifndef CONSENSUS_TERMINATION_TERMINATION_H
+#define CONSENSUS_TERMINATION_TERMINATION_H
+
+#include "consensus/state/state.h"
+
+/* --- close_reduce.c --------------------------------------------------------------- */
+
+void close_reduce_turn(struct core *core); /* this rank has closed */
+void close_reduce_on_census(struct core *core, uint32_t from,
+                            const struct message_census *census);
+void close_reduce_reset(struct core *core); /* another view, another tree */
+
+/* --- termination.c ---------------------------------------------------------------- */
+
+bool termination_resting(const struct core *core);
+void termination_turn(struct core *core); /* polls if it is this rank's turn to */
+uint64_t termination_deadline(const struct core *core);
+void termination_look_again(struct core *core); /* something changed: poll soon */
+void termination_on_poll(struct core *core, uint32_t from,
+                         const struct message_poll *poll);
+void termination_on_pollr(struct core *core, uint32_t from,
+                          const struct message *message);
+void termination_on_resolve(struct core *core, const moot_hash *hash,
+                            enum resolve_what what);
+void termination_on_chase(struct core *core, struct task *task,
+                          const struct message_chase *chase);
+void termination_on_adjourn(struct core *core, const struct message_adjourn *adjourn);
+
+#endif
