@@ -12,6 +12,16 @@
 
 #include "consensus/state/state.h"
 
+/* --- gossip.c --------------------------------------------------------------------- */
+
+void gossip_begin(struct core *core);      /* of a core that is all zero */
+void gossip_enter_view(struct core *core); /* newcomers have heard nothing */
+void gossip_end(struct core *core);
+void gossip_end_lanes(struct core *core); /* no lane spawns any more */
+/* False: nothing was learnt since it was asked last.  *of: whose tasks are known better
+ * now; NOBODY: those of several ranks. */
+bool gossip_take_news(struct core *core, uint32_t *of);
+
 /* --- disseminate.c ---------------------------------------------------------------- */
 
 void disseminate_enter(struct core *core); /* a view: takes this rank's place in it */
@@ -49,11 +59,6 @@ bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t firs
                  uint32_t count, struct rollsum *sum);
 void roll_announce(struct core *core, uint32_t lane, const struct chunk *chunk);
 void roll_enter_view(struct core *core); /* all of it is announced again */
-/* The task's scope has ended. */
-void roll_forget(struct core *core, struct task *task);
-/* So many of a chunk's tasks are off their lane's pages. */
-void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
-                    uint32_t count);
 void roll_release(struct core *core);
 
 /* --- segments.c ------------------------------------------------------------------- */
@@ -78,5 +83,7 @@ bool strict_settled(const struct core *core);
 uint64_t strict_deadline(const struct core *core);
 void strict_on_diverged(struct core *core, uint32_t from,
                         const struct message_diverged *diverged);
+/* Takes out the chunks of which nothing is left. */
+void roll_compact(struct core *core, struct lane *lane);
 
 #endif

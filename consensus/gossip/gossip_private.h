@@ -34,8 +34,7 @@ uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t 
 
 /* --- segments.c ------------------------------------------------------------------- */
 
-void roll_index_last(struct core *core, uint32_t lane);  /* its last chunk is new */
-void roll_compact(struct core *core, struct lane *lane); /* takes out dead ones */
+void roll_index_last(struct core *core, uint32_t lane); /* its last chunk is new */
 
 /* --- announce.c ------------------------------------------------------------------- */
 

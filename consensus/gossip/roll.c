@@ -286,38 +286,6 @@ static void resolve_with(struct core *core, const struct chunk *chunk)
     }
 }
 
-enum { CHUNKS_DEAD_MIN = 16 };
-
-void roll_forget(struct core *core, struct task *task)
-{
-    if (task->position == 0) {
-        return;
-    }
-    struct lane *lane = &core->gossip.lanes[task->lane];
-    lane_forget(core, lane, task->lane_position);
-    if (task->lane_position >= lane->open_first) {
-        lane->open_forgotten++;
-        return;
-    }
-    roll_forget_of(core, lane, roll_chunk_at(lane, task->lane_position), 1);
-}
-
-void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
-                    uint32_t count)
-{
-    assert(chunk != NULL && chunk->live >= count);
-    chunk->live -= count;
-    if (chunk->live > 0) {
-        return;
-    }
-    core->reclaim.drop.cuts -= chunk->cut;
-    reclaim_left(core, chunk);
-    if (++lane->chunks_dead >= CHUNKS_DEAD_MIN &&
-        lane->chunks_dead * 2 > lane->chunk_count) {
-        roll_compact(core, lane);
-    }
-}
-
 /* --- This rank's own roll -------------------------------------------------------- */
 
 /* All but its place: `what`. */

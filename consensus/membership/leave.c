@@ -611,3 +611,5 @@ void leave_done(struct core *core)
         true; /* nothing that happens here matters to anyone any more */
     out_add(core, CORE_OUT_LEFT, NULL);
 }
+
+void leave_on_accept(struct core *core) { core->membership.leave.accepts_told = false; }

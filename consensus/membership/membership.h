@@ -15,6 +15,13 @@
 
 #include "consensus/state/state.h"
 
+/* --- membership.c ----------------------------------------------------------------- */
+
+bool membership_begin(
+    struct core *core); /* members and size are set; false: no memory */
+void membership_start(struct core *core); /* with the first step */
+void membership_end(struct core *core);
+
 /* --- view_data.c ------------------------------------------------------------------ */
 
 void core_name_view(struct core *core); /* its id, from its members */
@@ -67,6 +74,8 @@ int leave_begin(struct core *core);
 /* Looks whether this rank has drained, and hands over what it has. */
 void leave_turn(struct core *core);
 void leave_on_leave(struct core *core, uint32_t from, const struct message *message);
+/* This rank has accepted an owner as a voter: it is to hand that over, too. */
+void leave_on_accept(struct core *core);
 void leave_on_handover(struct core *core, uint32_t from,
                        const struct message_report *handover);
 /* A result came with the word that its sender leaves. */

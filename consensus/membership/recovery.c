@@ -215,7 +215,7 @@ void recovery_forget(struct core *core, struct task *task)
 
 void recovery_reaccepted(struct core *core)
 {
-    if (--core->ownership.reaccepting == 0) {
+    if (once_reaccepted(core)) {
         go_on(core);
     }
 }
@@ -224,7 +224,7 @@ void recovery_decide(struct core *core)
 {
     assert(!core->membership.settled && core->ownership.reaccepting == 0);
     decide_frozen(core);
-    core->ownership.reaccepting = 1; /* held until all are under way */
+    once_reaccepting(core); /* held until all are under way */
     accept_again(core);
     recovery_reaccepted(core);
 }

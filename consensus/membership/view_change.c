@@ -284,8 +284,7 @@ static bool grow_peers(struct core *core, const struct view *view)
         if (!core_make_room(core, newcomer->rank + 1)) {
             return false;
         }
-        core->state.uids[newcomer->rank] = newcomer->uid;
-        core->state.hosts[newcomer->rank] = newcomer->host;
+        peer_name(core, newcomer->rank, newcomer->uid, newcomer->host);
         if (newcomer->uid == core->uid) {
             core->rank = newcomer->rank;
             core->membership.first_size =
@@ -330,19 +329,12 @@ static void reset_epoch(struct core *core)
     core->membership.voted_next = false;
     core->membership.entered_ns = core->membership.watched_ns = core->now_ns;
     core->membership.lacked_ns = 0;
-    core->ownership.reaccepting = 0;
     rankset_release(&core->membership.reported);
     rankset_release(&core->membership.settled_peers);
     rankset_release(&core->membership.suspects);
-    core->ownership.undecided_requests.undecided_next = &core->ownership.undecided;
-    core->ownership.undecided_requests.undecided_prev = &core->ownership.undecided;
-    core->ownership.bounds.count = 0;
-    core->ownership.votes_tested = &core->ownership.undecided;
-    core->ownership.yields_ns = 0;
-    core->gossip.knowledge_wide = true;
-    core->gossip.state_ever = false; /* the newcomers have heard nothing */
-    core->termination.poll.open = core->termination.poll.visited =
-        core->termination.poll.matched = false;
+    ownership_enter_view(core);
+    gossip_enter_view(core);
+    termination_enter_view(core);
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
         core->membership.sent_before[type] = core->stats.sent[type];
         core->membership.received_before[type] = core->stats.received[type];

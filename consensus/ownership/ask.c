@@ -359,3 +359,12 @@ bool ask_swept(const struct core *core)
     }
     return core->member_count == 1 || core->gossip.state_sent.closed;
 }
+
+void ask_forget(struct core *core, struct task *task)
+{
+    core->ownership.open_needs -= task->needs_done + task->needs_data;
+    ask_queue_forget(task);
+    if (core->ownership.last_wait == task) {
+        core->ownership.last_wait = NULL;
+    }
+}

@@ -516,28 +516,25 @@ static uint32_t rank_of(const struct core *core, uint32_t from, uint64_t uid)
     return NOBODY;
 }
 
-void graph_on_result(struct core *core, uint32_t from, struct task *task,
-                     const struct message *message)
+enum graph_taken graph_on_result(struct core *core, uint32_t from, struct task *task,
+                                 const struct message *message)
 {
     const struct message_result *result = &message->u.result;
     uint32_t owner = rank_of(core, from, result->owner_uid);
     if (owner == NOBODY || owner == core->rank) { /* ours comes from nobody else */
         core->stats.refused++;
-        return;
+        return GRAPH_REFUSED;
     }
     bool contradicts = task->own != CORE_OWN_NONE ||                    /* I6 */
                        (task->owner != NOBODY && task->owner != owner); /* I1 */
     if (contradicts) {
         core->stats.violations++;
-        return;
+        return GRAPH_REFUSED;
     }
     bool bare = result->data == RESULT_BARE;
     if (task->have == CORE_HAVE_DATA || (bare && task->have == CORE_HAVE_BARE)) {
         core->stats.results_dropped++;
-        if (result->handover) {
-            leave_on_result(core, from, task);
-        }
-        return;
+        return GRAPH_HAD;
     }
     task->owner = owner;
     task->lost = false;
@@ -552,9 +549,11 @@ void graph_on_result(struct core *core, uint32_t from, struct task *task,
         output->u.result = *result;
     }
     out_note(core, CORE_POINT_RESULT_RECV, task, from, EVIDENCE_NONE);
-    if (result->handover) {
-        leave_on_result(core, from, task);
-    }
+    return GRAPH_TAKEN;
+}
+
+void graph_result_taken(struct core *core, struct task *task)
+{
     graph_spread(core, task);
     ask_consider(core, task);
     release_count(core, task);
@@ -572,18 +571,18 @@ static void serve_copy(struct core *core, struct task *task,
     }
 }
 
-void graph_on_decision(struct core *core, uint32_t from, struct task *task,
+bool graph_on_decision(struct core *core, uint32_t from, struct task *task,
                        const struct message_decision *decision)
 {
     if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_DATA) {
         serve_copy(core, task, decision); /* its owner has left; we have the bytes */
-        return;
+        return false;
     }
     if (!task->held ||
         (task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING)) {
         core->stats.violations +=
             !task->returned; /* sent before the return was heard */
-        return;
+        return false;
     }
     out_note(core, CORE_POINT_DECISION_RECV, task, from, EVIDENCE_NONE);
     uint64_t need = NEED_NONE;
@@ -596,7 +595,7 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
         struct asker *asker =
             requests != NULL ? requests_asker(core, requests, told->rank) : NULL;
         if (asker == NULL) {
-            return;
+            return false;
         }
         asker->want = told->want > asker->want ? told->want : asker->want;
         asker->told = false;
@@ -605,12 +604,24 @@ void graph_on_decision(struct core *core, uint32_t from, struct task *task,
     demand_pass_on(core, task, need, decision->asker_count > 0);
     task->seen |= decision->seen;
     cancel_on_decision(core, task, decision);
-    if (leave_declines(core, from, task, decision->evidence)) {
-        return;
-    }
+    return true;
+}
+
+void graph_decided(struct core *core, struct task *task, enum evidence evidence)
+{
     if (task->own == CORE_OWN_NONE) {
         core->stats.owned_by_decision++;
-        graph_own(core, task, decision->evidence);
+        graph_own(core, task, evidence);
     }
     graph_answer(core, task);
+}
+
+void graph_task_waits(struct core *core, bool waiting)
+{
+    assert(!waiting || core->ownership.running > 0);
+    if (waiting) {
+        core->ownership.running--;
+    } else {
+        core->ownership.running++;
+    }
 }

@@ -85,6 +85,14 @@ void once_propose(struct core *core, struct task *task, uint32_t winner,
     count_acks(core, task);
 }
 
+void once_reaccepting(struct core *core) { core->ownership.reaccepting++; }
+
+bool once_reaccepted(struct core *core)
+{
+    assert(core->ownership.reaccepting > 0);
+    return --core->ownership.reaccepting == 0;
+}
+
 void once_reaccept(struct core *core, struct task *task)
 {
     struct requests *requests = requests_of(core, task);
@@ -94,7 +102,7 @@ void once_reaccept(struct core *core, struct task *task)
     bool maybe = task->rec == REC_MAYBE;
     requests->winner = task->rec;
     requests->reaccepting = true;
-    core->ownership.reaccepting++;
+    once_reaccepting(core);
     const struct message_accept accept = {.maybe = maybe,
                                           .winner = maybe ? 0 : task->rec,
                                           .winner_uid =
@@ -104,7 +112,7 @@ void once_reaccept(struct core *core, struct task *task)
 }
 
 /* Who has left may still be what an older view accepted, and MAYBE is nobody. */
-void once_on_accept(struct core *core, uint32_t from, struct task *task,
+bool once_on_accept(struct core *core, uint32_t from, struct task *task,
                     const struct message_accept *accept)
 {
     uint32_t winner = accept->maybe ? REC_MAYBE : accept->winner;
@@ -116,13 +124,13 @@ void once_on_accept(struct core *core, uint32_t from, struct task *task,
                  task_ext(task)->accepted != winner;
     if (!known || duels) {
         core->stats.violations++;
-        return;
+        return false;
     }
     task_ext_get(core, task)->accepted = winner;
     task_ext_get(core, task)->accepted_epoch = core->epoch;
     task->maybe = accept->maybe;
-    core->membership.leave.accepts_told = false;
     out_send(core, from, MESSAGE_ACK, task);
+    return true;
 }
 
 /* An ACK names no winner: there is one per epoch, and it answers this epoch's ACCEPT.

@@ -14,6 +14,12 @@
 
 #include "consensus/state/state.h"
 
+/* --- ownership.c ------------------------------------------------------------------ */
+
+void ownership_begin(struct core *core);      /* of a core that is all zero */
+void ownership_enter_view(struct core *core); /* nobody has asked for anything in it */
+void ownership_end(struct core *core);
+
 /* --- register.c ------------------------------------------------------------------- */
 
 int graph_register(struct core *core, const struct core_event *event);
@@ -24,9 +30,18 @@ int stub_register(struct core *core, void *const *stubs, size_t count);
 
 void graph_own(struct core *core, struct task *task, enum evidence evidence);
 int graph_done(struct core *core, struct task *task, int32_t status, uint64_t size);
-void graph_on_result(struct core *core, uint32_t from, struct task *task,
-                     const struct message *message);
-void graph_on_decision(struct core *core, uint32_t from, struct task *task,
+/* A RESULT: whether it was turned away, is here already, or was kept.  What follows
+ * from one that was kept, graph_result_taken() does. */
+enum graph_taken { GRAPH_REFUSED, GRAPH_HAD, GRAPH_TAKEN };
+enum graph_taken graph_on_result(struct core *core, uint32_t from, struct task *task,
+                                 const struct message *message);
+void graph_result_taken(struct core *core, struct task *task);
+/* A running task waits for its children, or goes on. */
+void graph_task_waits(struct core *core, bool waiting);
+/* A DECISION: notes who waits.  True: graph_decided() is to make this rank the owner,
+ * unless it declines, and to answer. */
+void graph_decided(struct core *core, struct task *task, enum evidence evidence);
+bool graph_on_decision(struct core *core, uint32_t from, struct task *task,
                        const struct message_decision *decision);
 /* The waits for a task end with an error instead. */
 void graph_verdict(struct core *core, struct task *task, int32_t code,
@@ -42,6 +57,9 @@ void graph_hand_over(struct core *core, struct task *task, uint32_t heir);
 bool task_satisfied(const struct task *task);
 
 /* --- ask.c ------------------------------------------------------------------------ */
+
+/* The task is about to be forgotten: nothing is needed of it here. */
+void ask_forget(struct core *core, struct task *task);
 
 int ask_need(struct core *core, const struct core_event *event);
 int ask_unneed(struct core *core, const struct core_event *event);
@@ -121,8 +139,11 @@ void chair_yield_some(struct core *core); /* a turn's share of that */
 /* --- once.c ----------------------------------------------------------------------- */
 
 /* A record of an older view, to the voters of this one (*Entering*). */
+void once_reaccepting(struct core *core); /* something holds the re-acceptance open, */
+bool once_reaccepted(struct core *core);  /* and no more; true: nothing does */
 void once_reaccept(struct core *core, struct task *task);
-void once_on_accept(struct core *core, uint32_t from, struct task *task,
+/* True: this rank has accepted, as a voter. */
+bool once_on_accept(struct core *core, uint32_t from, struct task *task,
                     const struct message_accept *accept);
 void once_on_ack(struct core *core, uint32_t from, struct task *task);
 

@@ -138,7 +138,10 @@ COLD static void note_late_claim(struct core *core, const struct task *task)
 {
     if (task->requests->asker_count > 0 &&
         (task->rec == NOBODY || task->evidence == EVIDENCE_TIMEOUT)) {
-        timers_late_claim(core, core->now_ns - task->requests->first_ask_ns);
+        if (timers_late_claim(core, core->now_ns - task->requests->first_ask_ns)) {
+            /* some that were not due may be now */
+            core->ownership.votes_tested = &core->ownership.undecided;
+        }
     }
 }
 

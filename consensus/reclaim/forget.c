@@ -17,6 +17,7 @@
 
 #include <stdlib.h>
 
+enum { CHUNKS_DEAD_MIN = 16 };
 enum { TOLD_TOGETHER_MAX = 64 };
 
 /* --- Tasks ----------------------------------------------------------------------- */
@@ -104,6 +105,37 @@ struct inside {
     bool takes, feeds;
 };
 
+/* Off its lane's pages. */
+static void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
+                           uint32_t count)
+{
+    assert(chunk != NULL && chunk->live >= count);
+    chunk->live -= count;
+    if (chunk->live > 0) {
+        return;
+    }
+    core->reclaim.drop.cuts -= chunk->cut;
+    reclaim_left(core, chunk);
+    if (++lane->chunks_dead >= CHUNKS_DEAD_MIN &&
+        lane->chunks_dead * 2 > lane->chunk_count) {
+        roll_compact(core, lane);
+    }
+}
+
+static void roll_forget(struct core *core, struct task *task)
+{
+    if (task->position == 0) {
+        return;
+    }
+    struct lane *lane = &core->gossip.lanes[task->lane];
+    lane_forget(core, lane, task->lane_position);
+    if (task->lane_position >= lane->open_first) {
+        lane->open_forgotten++;
+        return;
+    }
+    roll_forget_of(core, lane, roll_chunk_at(lane, task->lane_position), 1);
+}
+
 /* All but its place on the roll. */
 HOT static void forget_record(struct core *core, struct task *task,
                               struct inside inside)
@@ -112,14 +144,10 @@ HOT static void forget_record(struct core *core, struct task *task,
     if (task->needs_done + task->needs_data > own) { /* a wait by the bare hash */
         graph_verdict(core, task, MOOT_ERR_SCOPE_CLOSED, NULL, 0);
     }
-    core->ownership.open_needs -= task->needs_done + task->needs_data;
-    ask_queue_forget(task);
+    ask_forget(core, task);
     if (task->requests != NULL) {
         undecided_remove(core, task);
         recovery_forget(core, task);
-    }
-    if (core->ownership.last_wait == task) {
-        core->ownership.last_wait = NULL;
     }
     leave_forget(core, task);
     if (task->takes_away) {

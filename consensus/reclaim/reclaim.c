@@ -207,6 +207,7 @@ static struct look look_begin(struct core *core)
     uint64_t excess = core->stats.tasks > above ? core->stats.tasks - above : 0;
     if (drop->lane == 0 && drop->chunk == 0) {
         drop->moves = false;
+        drop->moves_seen = core->state.released_ever;
         drop->thorough =
             core->now_ns >= add_ns(drop->looked_ns, core->options.gossip_period_ns);
     }
@@ -246,17 +247,23 @@ static bool look(struct core *core)
     return true;
 }
 
+/* What may let a chunk go, since this rank looked last. */
+static uint64_t news(const struct core *core)
+{
+    return core->state.released_ever - core->reclaim.drop.news_seen;
+}
+
 static bool may_look(const struct core *core)
 {
     bool wanted = core->reclaim.drop.press > 0 || core->reclaim.drop.cuts > 0 ||
                   core->stats.tasks > core->options.drop_above;
-    return core->reclaim.drop.news > 0 && wanted && core->membership.settled &&
-           !core->step.closed && !core->membership.leave.going && reclaim_is_on(core);
+    return news(core) > 0 && wanted && core->membership.settled && !core->step.closed &&
+           !core->membership.leave.going && reclaim_is_on(core);
 }
 
 static uint64_t look_due_ns(const struct core *core)
 {
-    return core->reclaim.drop.news >= NEWS_MIN
+    return news(core) >= NEWS_MIN
                ? core->now_ns
                : add_ns(core->reclaim.drop.looked_ns, core->options.gossip_period_ns);
 }
@@ -272,7 +279,9 @@ void reclaim_turn(struct core *core)
     }
     if (look(core)) {
         drop->looked_ns = drop->thorough ? core->now_ns : drop->looked_ns;
-        drop->news = !drop->thorough || drop->moves; /* there may be more */
+        bool moves = drop->moves || drop->moves_seen != core->state.released_ever;
+        bool more = !drop->thorough || moves; /* there may be */
+        drop->news_seen = core->state.released_ever - (more ? 1 : 0);
     }
     reclaim_begin_round(core);
 }
@@ -375,8 +384,7 @@ static void take_up_held(struct core *core)
 {
     struct drop *drop = &core->reclaim.drop;
     if (drop->held_first != NULL) {
-        *core->step.held_last = drop->held_first;
-        core->step.held_last = drop->held_last;
+        held_add(core, drop->held_first, drop->held_last);
         drop->held_first = NULL;
         drop->held_last = &drop->held_first;
     }
@@ -514,4 +522,11 @@ void reclaim_release(struct core *core)
     free(drop->recent);
     free(drop->once);
     take_up_held(core); /* freed with the others */
+}
+
+void reclaim_begin(struct core *core)
+{
+    struct drop *drop = &core->reclaim.drop;
+    drop->held_last = &drop->held_first;
+    drop->counts = core->options.drop_above > 0 && core->options.mode == CORE_REPAIR;
 }

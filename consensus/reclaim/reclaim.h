@@ -26,6 +26,7 @@ void scope_turn(struct core *core);
 
 /* --- reclaim.c -------------------------------------------------------------------- */
 
+void reclaim_begin(struct core *core); /* of a core that has its options */
 void reclaim_turn(struct core *core);
 uint64_t reclaim_deadline(const struct core *core);
 void reclaim_late(struct core *core, uint32_t from, const struct message *message);

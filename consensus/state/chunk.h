@@ -80,13 +80,14 @@ struct offer {
 
 /* What leaves before its scope ends (reclaim.c). */
 struct drop {
-    uint64_t news;        /* what may let a chunk go, since this rank looked last */
+    uint64_t news_seen;   /* core->state.released_ever when this rank looked last; */
+    uint64_t moves_seen;  /* when it began to look */
     uint64_t looked_ns;   /* when it looked at tasks last */
     uint32_t lane, chunk; /* where it looks on */
     bool counts;          /* it may be on here (release_count.c) */
     bool thorough;        /* it looks at tasks, where counts say nothing */
-    bool moves; /* since it began a count did not stand still, or there were news, or
-                   no more was to be offered */
+    bool moves; /* since it began a count did not stand still, or no more was to be
+                   offered */
     uint32_t leaving;      /* chunks, */
     uint64_t leaving_last; /* none of whose tasks stands behind this in its lane */
     uint32_t press;   /* memory is short here: drop whatever drop_above says, in pieces

@@ -165,6 +165,8 @@ struct core_state {
     struct scope *watched_last;
     uint64_t *marks; /* of those that have ended: open addressing */
     size_t mark_count, mark_room;
+    uint64_t released_ever; /* so often something came to be droppable, or may have */
+    struct held *held_first, **held_last; /* messages to be taken later (held.c) */
 
     size_t stub_count;      /* stub.c */
     size_t away_count;      /* inputs of records */
@@ -293,7 +295,6 @@ struct core_membership {
 struct core_step {
     bool begun;
     uint64_t opened_ns; /* no member can have removed this rank before that + T_lease */
-    struct held *held_first, **held_last;
     bool closed;
     bool blocked;
     bool idle;

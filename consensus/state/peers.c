@@ -165,3 +165,16 @@ bool core_make_room(struct core *core, uint32_t size)
     }
     return peers_make_room(core, size);
 }
+
+void peer_spoke(struct core *core, uint32_t rank)
+{
+    if (core->state.peers[rank] != NULL) {
+        core->state.peers[rank]->spoke_epoch = core->epoch;
+    }
+}
+
+void peer_name(struct core *core, uint32_t rank, uint64_t uid, uint32_t host)
+{
+    core->state.uids[rank] = uid;
+    core->state.hosts[rank] = host;
+}

@@ -465,8 +465,4 @@ bool core_counts_hold(const struct core *core)
 }
 
 /* Invalidates a scan that may already be past the changed task. */
-void reclaim_news(struct core *core)
-{
-    core->reclaim.drop.news++;
-    core->reclaim.drop.moves = true;
-}
+void reclaim_news(struct core *core) { core->state.released_ever++; }

@@ -15,6 +15,19 @@
 #include "consensus/state/core_state.h"
 #include "hashing/base/hot.h"
 
+/* --- state.c ---------------------------------------------------------------------- */
+
+void state_begin(struct core *core); /* of a core that has its options, else zero */
+void state_end(struct core *core);
+
+/* --- held.c ----------------------------------------------------------------------- */
+
+/* Adds the messages from `first` to the one whose .next is `*last`; takes them. */
+void held_add(struct core *core, struct held *first, struct held **last);
+/* The first whose epoch this rank has entered, which is the caller's; NULL: none. */
+struct held *held_take(struct core *core);
+void held_free(struct held *list);
+
 /* --- outputs.c -------------------------------------------------------------------- */
 
 void *core_alloc(struct core *core, size_t size); /* zeroed; NULL marks core broken */
@@ -183,6 +196,9 @@ struct peer *peer_of(struct core *core, uint32_t rank);
 /* What there is of a peer: nothing at all (all zero) if nothing was recorded. */
 const struct peer *peer_seen(const struct core *core, uint32_t rank);
 void peer_heard(struct core *core, uint32_t rank); /* now */
+void peer_spoke(struct core *core, uint32_t rank); /* in this epoch */
+/* The rank, below core->size, is this incarnation on this host. */
+void peer_name(struct core *core, uint32_t rank, uint64_t uid, uint32_t host);
 /* Makes one, in place of one that it supersedes; NULL without memory, or if there are
  * too many. */
 struct announced *announced_enter(struct core *core, struct peer *peer,
@@ -325,7 +341,8 @@ uint64_t timers_suspect_ns(const struct core *core, uint32_t rank);
 void timers_round_trip(struct peer *peer, uint64_t trip_ns);
 void timers_state(struct core *core, struct peer *peer); /* its STATE has come */
 /* This rank, as the chair, has registered what it was asked for so long ago. */
-void timers_late_claim(struct core *core, uint64_t late_ns);
+/* True: the vote timeout is another now. */
+bool timers_late_claim(struct core *core, uint64_t late_ns);
 void timers_heartbeat(struct core *core, struct peer *peer); /* has come from it */
 void timers_own_heartbeat(struct core *core);                /* goes out now */
 uint64_t timers_next_heartbeat_ns(struct core *core); /* and the next so much later */

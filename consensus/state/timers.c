@@ -217,24 +217,24 @@ static uint64_t learnt_vote_timeout_ns(const struct core *core)
     return clamped_ns(add_ns(late_ns, late_ns), VOTE_LEAST_NS, CORE_NEVER);
 }
 
-void timers_late_claim(struct core *core, uint64_t late_ns)
+bool timers_late_claim(struct core *core, uint64_t late_ns)
 {
     if (!adapts(core, CORE_ADAPT_VOTE)) {
-        return;
+        return false;
     }
     if (core->state.claims == NULL) {
         core->state.claims = core_alloc(core, sizeof(*core->state.claims));
     }
     if (core->state.claims == NULL) {
-        return;
+        return false;
     }
     quantiles_add(core->state.claims, late_ns);
     uint64_t timeout_ns = learnt_vote_timeout_ns(core);
     if (timeout_ns != core->state.vote_timeout_ns) {
         core->state.vote_timeout_ns = timeout_ns;
-        core->ownership.votes_tested =
-            &core->ownership.undecided; /* some that were not due may be now */
+        return true;
     }
+    return false;
 }
 
 /* --- Suspecting ------------------------------------------------------------------- */

@@ -93,8 +93,7 @@ static void answer_the_late(struct core *core, uint32_t from,
 
 static void hold(struct core *core, struct held *held)
 {
-    *core->step.held_last = held;
-    core->step.held_last = &held->next;
+    held_add(core, held, &held->next);
 }
 
 static void keep(struct core *core, uint64_t uid, const struct message *message,
@@ -115,6 +114,29 @@ static bool names_a_task(enum message_type type)
 {
     return (type >= MESSAGE_MOTION && type <= MESSAGE_VERDICT) ||
            type == MESSAGE_CHASE || type == MESSAGE_CANCEL;
+}
+
+/* Who leaves may not want to own it. */
+static void on_decision(struct core *core, uint32_t from, struct task *task,
+                        const struct message_decision *decision)
+{
+    if (graph_on_decision(core, from, task, decision) &&
+        !leave_declines(core, from, task, decision->evidence)) {
+        graph_decided(core, task, decision->evidence);
+    }
+}
+
+/* One that a leaver hands over is answered before anything follows from it. */
+static void on_result(struct core *core, uint32_t from, struct task *task,
+                      const struct message *message)
+{
+    enum graph_taken taken = graph_on_result(core, from, task, message);
+    if (taken != GRAPH_REFUSED && message->u.result.handover) {
+        leave_on_result(core, from, task);
+    }
+    if (taken == GRAPH_TAKEN) {
+        graph_result_taken(core, task);
+    }
 }
 
 static void on_pull(struct core *core, uint32_t from, struct task *task)
@@ -233,10 +255,10 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
         chair_on_motion(core, from, task, &message->u.motion);
         break;
     case MESSAGE_DECISION:
-        graph_on_decision(core, from, task, &message->u.decision);
+        on_decision(core, from, task, &message->u.decision);
         break;
     case MESSAGE_RESULT:
-        graph_on_result(core, from, task, message);
+        on_result(core, from, task, message);
         break;
     case MESSAGE_PULL:
         on_pull(core, from, task);
@@ -248,7 +270,9 @@ static void deliver(struct core *core, uint32_t from, struct task *task,
         ask_on_refer(core, task, &message->u.refer);
         break;
     case MESSAGE_ACCEPT:
-        once_on_accept(core, from, task, &message->u.accept);
+        if (once_on_accept(core, from, task, &message->u.accept)) {
+            leave_on_accept(core);
+        }
         break;
     case MESSAGE_ACK:
         once_on_ack(core, from, task);
@@ -283,8 +307,8 @@ HOT static void take(struct core *core, uint32_t from, const struct message *mes
             .received_before[message->type]++; /* it was sent in another epoch */
     }
     peer_heard(core, from);
-    if (message->epoch == core->epoch && core->state.peers[from] != NULL) {
-        core->state.peers[from]->spoke_epoch = core->epoch;
+    if (message->epoch == core->epoch) {
+        peer_spoke(core, from);
     }
     struct task *task = NULL;
     if (names_a_task(message->type)) {
@@ -315,27 +339,19 @@ static uint32_t rank_of_uid(const struct core *core, uint64_t uid)
     return NOBODY;
 }
 
-/* What came before this rank entered its epoch.  Taking one may enter yet another. */
+/* Messages that came before this rank entered their epoch.  Taking one may enter yet
+ * another. */
 void receive_held(struct core *core)
 {
-    struct held **link = &core->step.held_first;
-    while (*link != NULL && !core->broken && !core->membership.fenced) {
-        struct held *held = *link;
-        if (held->message->epoch > core->epoch) {
-            link = &held->next;
-            continue;
-        }
-        *link = held->next;
-        if (core->step.held_last == &held->next) {
-            core->step.held_last = link;
-        }
+    struct held *held = NULL;
+    while (!core->broken && !core->membership.fenced &&
+           (held = held_take(core)) != NULL) {
         uint32_t from = rank_of_uid(core, held->uid);
         if (rule_e(core, from, held->uid, held->message) == E_TAKE) {
             take(core, from, held->message);
         }
         message_copy_free(held->message);
         free(held);
-        link = &core->step.held_first;
     }
 }
 

@@ -36,51 +36,37 @@ static bool options_are_sane(const struct core_options *options)
              options->entry_bytes <= CORE_ENTRY_BYTES_MAX));
 }
 
-static bool core_fill(struct core *core, const struct core_options *options)
+static bool begin_members(struct core *core, const struct core_options *options)
 {
     if (!core_make_room(core, options->size)) {
         return false;
     }
-    core->membership.first_size = core->size;
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        core->state.uids[rank] = options->uids[rank];
-        core->state.hosts[rank] = options->hosts != NULL ? options->hosts[rank] : 0;
-        if (options->join_uid == 0 &&
-            (!rankset_add(&core->members, rank) ||
-             !rankset_add(&core->membership.settled_peers, rank))) {
+        peer_name(core, rank, options->uids[rank],
+                  options->hosts != NULL ? options->hosts[rank] : 0);
+        if (options->join_uid == 0 && !rankset_add(&core->members, rank)) {
             return false;
         }
     }
     core->options.uids = NULL; /* the caller's arrays need not outlive the call */
     core->options.hosts = NULL;
-    core->member_count = rankset_count(&core->members);
-    core->membership.settled = core->membership.barrier.all_settled = true;
-    if (!committee_take(core)) {
+    return membership_begin(core);
+}
+
+static bool begin_rooms(struct core *core, const struct core_options *options)
+{
+    state_begin(core);
+    gossip_begin(core);
+    ownership_begin(core);
+    reclaim_begin(core);
+    core->step.turn_due_ns = CORE_NEVER;
+    if (!begin_members(core, options)) {
         return false;
     }
-    core_name_view(core);
     if (core->epoch > 0) {
         disseminate_enter(core);
     }
     return lane_enter(core, 0) != NULL;
-}
-
-static void core_make_lists(struct core *core)
-{
-    core->ownership.pending.at.next = core->ownership.pending.at.prev =
-        &core->ownership.pending;
-    core->ownership.waited.at.next = core->ownership.waited.at.prev =
-        &core->ownership.waited;
-    core->ownership.asking.at.next = core->ownership.asking.at.prev =
-        &core->ownership.asking;
-    core->ownership.unfinished.at.next = &core->ownership.unfinished;
-    core->ownership.unfinished.at.prev = &core->ownership.unfinished;
-    core->ownership.undecided.requests = &core->ownership.undecided_requests;
-    core->ownership.undecided_requests.undecided_next = &core->ownership.undecided;
-    core->ownership.undecided_requests.undecided_prev = &core->ownership.undecided;
-    core->ownership.votes_tested = &core->ownership.undecided;
-    core->step.held_last = &core->step.held_first;
-    core->reclaim.drop.held_last = &core->reclaim.drop.held_first;
 }
 
 struct core *core_new(const struct core_options *options)
@@ -97,22 +83,10 @@ struct core *core_new(const struct core_options *options)
     if (core->options.direct_max == 0) {
         core->options.direct_max = PEERS_ALL_MAX;
     }
-    core->state.record_bytes = options->entry_bytes != 0
-                                   ? options->entry_bytes
-                                   : CORE_ENTRY_BYTES + sizeof(void *);
     core->rank = joins ? NOBODY : options->rank;
     core->uid = joins ? options->join_uid : options->uids[options->rank];
     core->epoch = joins ? 0 : options->epoch;
-    core->state.vote_timeout_ns =
-        options->adapt & CORE_ADAPT_VOTE ? CORE_NEVER : options->vote_timeout_ns;
-    core->ownership.pending_due = PENDING_NEVER;
-    core->step.turn_due_ns = CORE_NEVER;
-    core->gossip.spread_due_ns = CORE_NEVER;
-    core->membership.paxos.cause_since_ns = CORE_NEVER;
-    core_make_lists(core);
-    core->reclaim.drop.counts =
-        core->options.drop_above > 0 && core->options.mode == CORE_REPAIR;
-    if (!core_fill(core, options)) {
+    if (!begin_rooms(core, options)) {
         core_free(core);
         return NULL;
     }
@@ -127,36 +101,13 @@ void core_free(struct core *core)
     roll_release(core);
     scope_release_all(core);
     table_release(core);
-    view_release_slot(core);
-    presume_release(core);
-    reclaim_release(core);
-    free(core->membership.mail.items);
-    free(core->state.claims);
-    free(core->ownership.bounds.items);
-    free(core->ownership.visits);
-    while (core->step.held_first != NULL) {
-        struct held *held = core->step.held_first;
-        core->step.held_first = held->next;
-        message_copy_free(held->message);
-        free(held);
-    }
-    rankset_release(&core->membership.reported);
-    rankset_release(&core->membership.settled_peers);
-    rankset_release(&core->membership.suspects);
-    rankset_release(&core->membership.dead);
-    rankset_release(&core->membership.leavers);
-    rankset_release(&core->membership.leavers_ready);
-    rankset_release(&core->membership.retired);
-    rankset_release(&core->membership.committee);
-    peers_release(core);
-    free(core->gossip.children);
     close_reduce_reset(core);
-    for (uint32_t i = 0; i < 4; i++) {
-        rankset_release(&core->gossip.difference.side[i].ranks);
-    }
+    membership_end(core);
+    reclaim_release(core);
+    ownership_end(core);
+    gossip_end(core);
+    state_end(core);
     rankset_release(&core->members);
-    free(core->state.out.items);
-    block_free(core->state.out.arena);
     free(core);
 }
 
@@ -174,20 +125,13 @@ static int on_lane(struct core *core, const struct core_event *event)
 
 static int on_task_wait(struct core *core, const struct core_event *event)
 {
-    if (event->u.task_wait.waiting) {
-        assert(core->ownership.running > 0);
-        core->ownership.running--;
-    } else {
-        core->ownership.running++;
-    }
+    graph_task_waits(core, event->u.task_wait.waiting);
     return MOOT_OK;
 }
 
 COLD static int on_close(struct core *core, const struct core_event *event)
 {
-    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
-        core->gossip.lanes[i].state = CORE_LANE_ENDED;
-    }
+    gossip_end_lanes(core);
     core->step.closed = true;
     core->step.exit_code = event->u.close.exit_code;
     ask_answer_all_seeks(core);
@@ -332,9 +276,8 @@ static bool see_what_changed(struct core *core)
     } else if (core->step.blocked && !was_blocked && !MUTANT(NORETEST)) {
         chair_retest_passed(core);
     }
-    if (core->gossip.knowledge_grew) {
-        uint32_t of = core->gossip.knowledge_wide ? NOBODY : core->gossip.knowledge_of;
-        core->gossip.knowledge_grew = core->gossip.knowledge_wide = false;
+    uint32_t of;
+    if (gossip_take_news(core, &of)) {
         graph_push_to_holders(core, of);
         reclaim_news(core);
     }
@@ -373,16 +316,12 @@ HOT static void do_what_is_due(struct core *core)
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Clocks start anywhere: silence counts from the first step. */
 COLD static void begin(struct core *core)
 {
     core->step.begun = true;
     core->step.opened_ns =
         core->options.opened_ns != 0 ? core->options.opened_ns : core->now_ns;
-    core->membership.entered_ns = core->membership.watched_ns = core->now_ns;
-    for (uint32_t rank = 0; rank < core->size && detector_watches(core); rank++) {
-        peer_of(core, rank)->heard_ns = core->now_ns;
-    }
+    membership_start(core);
 }
 
 /* The usual events of ranks that agree, many in a turn, leave nothing to do at once but
@@ -430,7 +369,7 @@ HOT int core_step(struct core *core, const struct core_event *event, uint64_t no
         scope_forget(core);
     }
     int error = dispatch(core, event);
-    if (core->step.held_first != NULL) {
+    if (core->state.held_first != NULL) {
         receive_held(core);
     }
     const bool usual = is_usual(event);

@@ -566,3 +566,9 @@ void termination_on_adjourn(struct core *core, const struct message_adjourn *adj
         output->u.adjourn.exit_code = adjourn->exit_code;
     }
 }
+
+void termination_enter_view(struct core *core)
+{
+    struct poll *poll = &core->termination.poll;
+    poll->open = poll->visited = poll->matched = false;
+}

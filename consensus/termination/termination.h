@@ -19,7 +19,8 @@ void close_reduce_reset(struct core *core); /* another view, another tree */
 /* --- termination.c ---------------------------------------------------------------- */
 
 bool termination_resting(const struct core *core);
-void termination_turn(struct core *core); /* polls if it is this rank's turn to */
+void termination_enter_view(struct core *core); /* no round is open in it */
+void termination_turn(struct core *core);       /* polls if it is this rank's turn to */
 uint64_t termination_deadline(const struct core *core);
 void termination_look_again(struct core *core); /* something changed: poll soon */
 void termination_on_poll(struct core *core, uint32_t from,

@@ -1,0 +1,39 @@
+/* gossip.c - how the room's part of a core begins, enters a view, and ends; and what it
+ * has learnt.
+ */
+#include "consensus/gossip/gossip.h"
+
+#include <stdlib.h>
+
+void gossip_begin(struct core *core) { core->gossip.spread_due_ns = CORE_NEVER; }
+
+void gossip_enter_view(struct core *core)
+{
+    core->gossip.knowledge_wide = true;
+    core->gossip.state_ever = false;
+}
+
+void gossip_end(struct core *core)
+{
+    free(core->gossip.children);
+    for (uint32_t i = 0; i < 4; i++) {
+        rankset_release(&core->gossip.difference.side[i].ranks);
+    }
+}
+
+void gossip_end_lanes(struct core *core)
+{
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        core->gossip.lanes[i].state = CORE_LANE_ENDED;
+    }
+}
+
+bool gossip_take_news(struct core *core, uint32_t *of)
+{
+    if (!core->gossip.knowledge_grew) {
+        return false;
+    }
+    *of = core->gossip.knowledge_wide ? NOBODY : core->gossip.knowledge_of;
+    core->gossip.knowledge_grew = core->gossip.knowledge_wide = false;
+    return true;
+}

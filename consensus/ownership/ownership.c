@@ -1,0 +1,40 @@
+/* ownership.c - how the room's part of a core begins, enters a view, and ends. */
+#include "consensus/ownership/ownership_private.h"
+
+#include <stdlib.h>
+
+static void list_begin(struct task *head) { head->at.next = head->at.prev = head; }
+
+static void undecided_begin(struct core_ownership *own)
+{
+    own->undecided_requests.undecided_next = &own->undecided;
+    own->undecided_requests.undecided_prev = &own->undecided;
+    own->votes_tested = &own->undecided;
+}
+
+void ownership_begin(struct core *core)
+{
+    struct core_ownership *own = &core->ownership;
+    list_begin(&own->pending);
+    list_begin(&own->waited);
+    list_begin(&own->asking);
+    list_begin(&own->unfinished);
+    own->undecided.requests = &own->undecided_requests;
+    undecided_begin(own);
+    own->pending_due = PENDING_NEVER;
+}
+
+void ownership_enter_view(struct core *core)
+{
+    struct core_ownership *own = &core->ownership;
+    undecided_begin(own);
+    own->reaccepting = 0;
+    own->bounds.count = 0;
+    own->yields_ns = 0;
+}
+
+void ownership_end(struct core *core)
+{
+    free(core->ownership.bounds.items);
+    free(core->ownership.visits);
+}
