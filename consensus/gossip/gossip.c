@@ -7,11 +7,7 @@
 
 void gossip_begin(struct core *core) { core->gossip.spread_due_ns = CORE_NEVER; }
 
-void gossip_enter_view(struct core *core)
-{
-    core->gossip.knowledge_wide = true;
-    core->gossip.state_ever = false;
-}
+void gossip_enter_view(struct core *core) { core->gossip.knowledge_wide = true; }
 
 void gossip_end(struct core *core)
 {

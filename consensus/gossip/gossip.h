@@ -14,8 +14,8 @@
 
 /* --- gossip.c --------------------------------------------------------------------- */
 
-void gossip_begin(struct core *core);      /* of a core that is all zero */
-void gossip_enter_view(struct core *core); /* newcomers have heard nothing */
+void gossip_begin(struct core *core); /* of a core that is all zero */
+void gossip_enter_view(struct core *core);
 void gossip_end(struct core *core);
 void gossip_end_lanes(struct core *core); /* no lane spawns any more */
 /* False: nothing was learnt since it was asked last.  *of: whose tasks are known better
@@ -68,13 +68,6 @@ struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *
                               uint32_t *lane);
 void roll_index(struct core *core); /* chunks have come in between others */
 
-/* --- announce.c ------------------------------------------------------------------- */
-
-/* Announces partial chunks and this rank's state if they are due. */
-void announce_state(struct core *core);
-uint64_t announce_deadline(const struct core *core);
-void announce_on_state(struct core *core, uint32_t from, const struct message *message);
-
 /* --- strict.c --------------------------------------------------------------------- */
 
 void strict_turn(struct core *core);
@@ -85,5 +78,7 @@ void strict_on_diverged(struct core *core, uint32_t from,
                         const struct message_diverged *diverged);
 /* Takes out the chunks of which nothing is left. */
 void roll_compact(struct core *core, struct lane *lane);
+/* Announces what there is of the last chunk. */
+void roll_tell_partial(struct core *core);
 
 #endif

@@ -27,7 +27,6 @@ static inline void roll_learn_of(struct core *core, uint32_t rank)
     core->gossip.knowledge_of = rank;
     core->gossip.knowledge_grew = true;
 }
-void roll_tell_partial(struct core *core);
 void roll_ask_hashes(struct core *core, uint32_t from, struct announced *what);
 /* Up to which position a peer's lane is known to equal ours. */
 uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank);
@@ -35,10 +34,6 @@ uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t 
 /* --- segments.c ------------------------------------------------------------------- */
 
 void roll_index_last(struct core *core, uint32_t lane); /* its last chunk is new */
-
-/* --- announce.c ------------------------------------------------------------------- */
-
-bool announce_below_rests(const struct core *core); /* and so do all below it */
 
 /* --- strict.c --------------------------------------------------------------------- */
 

@@ -63,29 +63,6 @@ static void say_to_committee(struct core *core, enum leave_what what)
 
 /* --- Who can run it instead ------------------------------------------------------ */
 
-static bool another_may_run(const struct core *core, const struct task *task)
-{
-    FOR_MEMBERS(core, rank)
-    {
-        if (rank != core->rank && !rankset_has(&core->membership.leavers, rank) &&
-            (task->candidates == NULL || rankset_has(task->candidates, rank)) &&
-            roll_knows_holder(core, task, rank)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool leave_forbids_claim(const struct core *core, const struct task *task)
-{
-    if (!core->membership.leave.going || MUTANT(LEAVECLAIM)) {
-        return false;
-    }
-    bool wanted = task->requests != NULL && requests_is_wanted(task->requests);
-    return core->membership.leave.ready || another_may_run(core, task) ||
-           !(wanted || is_nested(task));
-}
-
 /* --- Returning ------------------------------------------------------------------- */
 
 /* The chair's record is empty again, and all askers are to hear of the next owner.
@@ -125,7 +102,7 @@ static void send_back(struct core *core, struct task *task, uint32_t chair)
 static void give_back(struct core *core, struct task *task)
 {
     if (task->chair == core->rank) {
-        if (another_may_run(core, task)) {
+        if (leave_another_may_run(core, task)) {
             graph_disown(core, task);
             core->stats.returned += reopen(core, task, core->rank);
         }

@@ -85,8 +85,6 @@ bool leave_declines(struct core *core, uint32_t from, struct task *task,
                     enum evidence evidence);
 /* The task is about to be forgotten. */
 void leave_forget(struct core *core, struct task *task);
-/* Another that does not leave can run it, so a leaving chair does not claim it. */
-bool leave_forbids_claim(const struct core *core, const struct task *task);
 void leave_if_deserted(struct core *core);
 
 /* --- view_change.c ---------------------------------------------------------------- */

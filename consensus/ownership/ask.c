@@ -347,7 +347,7 @@ void ask_tell(struct core *core, struct task *task)
 bool ask_swept(const struct core *core)
 {
     if (close_reduce_is_on(core)) {
-        return core->gossip.state_sent
+        return core->termination.state_sent
             .closed; /* the census is made of messages alone */
     }
     FOR_MEMBERS(core, rank)
@@ -357,7 +357,7 @@ bool ask_swept(const struct core *core)
             return false;
         }
     }
-    return core->member_count == 1 || core->gossip.state_sent.closed;
+    return core->member_count == 1 || core->termination.state_sent.closed;
 }
 
 void ask_forget(struct core *core, struct task *task)

@@ -147,4 +147,9 @@ bool once_on_accept(struct core *core, uint32_t from, struct task *task,
                     const struct message_accept *accept);
 void once_on_ack(struct core *core, uint32_t from, struct task *task);
 
+/* --- leaving.c -------------------------------------------------------------------- */
+
+/* A member that stays, and may, is known to hold the task. */
+bool leave_another_may_run(const struct core *core, const struct task *task);
+
 #endif

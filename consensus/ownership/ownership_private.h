@@ -75,4 +75,9 @@ void once_awaited(const struct core *core, const struct task *task,
 void once_propose(struct core *core, struct task *task, uint32_t winner,
                   enum evidence evidence);
 
+/* --- leaving.c -------------------------------------------------------------------- */
+
+/* Another that does not leave can run it, so a leaving chair does not claim it. */
+bool leave_forbids_claim(const struct core *core, const struct task *task);
+
 #endif

@@ -530,3 +530,10 @@ void reclaim_begin(struct core *core)
     drop->held_last = &drop->held_first;
     drop->counts = core->options.drop_above > 0 && core->options.mode == CORE_REPAIR;
 }
+
+bool core_entry_is_leaving(const struct core *core, const void *entry)
+{
+    return is_stub(entry)
+               ? reclaim_place_is_leaving(core, ((const struct stub *)entry)->place)
+               : reclaim_is_leaving(core, entry);
+}

@@ -194,11 +194,6 @@ struct core_gossip {
     struct chunk_place *by_sum; /* complete chunks by sum, open addressing; roll.c */
     size_t by_sum_room, by_sum_count;
 
-    uint64_t state_sent_ns;
-    uint64_t gossip_ns; /* when rolls or the state were told last */
-    struct message_state state_sent;
-    moot_hash state_waits_for;
-    bool state_ever;
     bool knowledge_grew;   /* gossip taught something in this step, */
     bool knowledge_wide;   /* of several, or since the view is new; else */
     uint32_t knowledge_of; /* of this rank alone */
@@ -248,8 +243,15 @@ struct core_reclaim {
     bool forget_due; /* of what is dropped: with the next message or tick */
 };
 
-/* Whether anything still moves: written by termination/. */
+/* What this rank has said of its state, and whether anything still moves: written by
+ * termination/. */
 struct core_termination {
+    uint64_t state_sent_ns;
+    uint64_t gossip_ns; /* when rolls or the state were told last */
+    struct message_state state_sent;
+    moot_hash state_waits_for;
+    bool state_ever;
+
     struct close_reduce close_reduce;
     bool adjourned;
 

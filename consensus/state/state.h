@@ -339,7 +339,8 @@ uint64_t timers_ask_delay_ns(const struct core *core, uint32_t chair);
 uint64_t timers_least_ask_ns(const struct core *core); /* of all chairs */
 uint64_t timers_suspect_ns(const struct core *core, uint32_t rank);
 void timers_round_trip(struct peer *peer, uint64_t trip_ns);
-void timers_state(struct core *core, struct peer *peer); /* its STATE has come */
+/* The peer's STATE has come.  True: it rests, and may be asked sooner. */
+bool timers_state(struct core *core, struct peer *peer);
 /* This rank, as the chair, has registered what it was asked for so long ago. */
 /* True: the vote timeout is another now. */
 bool timers_late_claim(struct core *core, uint64_t late_ns);

@@ -143,12 +143,10 @@ static uint64_t stirs(const struct core *core)
            received[MESSAGE_ROLL] + received[MESSAGE_MOTION];
 }
 
-void timers_state(struct core *core, struct peer *peer)
+bool timers_state(struct core *core, struct peer *peer)
 {
     peer->state_stirs = stirs(core);
-    if (peer->state.passive) {
-        ask_queue_look_again(core);
-    }
+    return peer->state.passive;
 }
 
 /* It has said so, and nothing has stirred since: no push is on its way. */

@@ -77,13 +77,6 @@ bool core_any_leaving(const struct core *core)
     return core->reclaim.drop.leaving > 0;
 }
 
-bool core_entry_is_leaving(const struct core *core, const void *entry)
-{
-    return is_stub(entry)
-               ? reclaim_place_is_leaving(core, ((const struct stub *)entry)->place)
-               : reclaim_is_leaving(core, entry);
-}
-
 void *core_entry_user(const struct core *core, const void *entry)
 {
     return task_user(core, entry);
@@ -287,16 +280,6 @@ void core_each_wait(const struct core *core,
 }
 
 const struct core_stats *core_stats(const struct core *core) { return &core->stats; }
-
-const char *core_point_name(enum core_point point)
-{
-    static const char *const names[] = {
-#define X(name, text) [CORE_POINT_##name] = text,
-        CORE_POINTS(X)
-#undef X
-    };
-    return (unsigned)point < CORE_POINT_END ? names[point] : "?";
-}
 
 void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id)
 {

@@ -258,7 +258,7 @@ static bool lanes_blocked(const struct core *core)
 static bool see_what_changed(struct core *core)
 {
     bool was_blocked = core->step.blocked,
-         was_closed_told = core->gossip.state_sent.closed;
+         was_closed_told = core->termination.state_sent.closed;
     core->step.blocked = lanes_blocked(core);
     bool idle = core->step.blocked && core->ownership.running == 0;
     if (core->step.blocked && !was_blocked) {

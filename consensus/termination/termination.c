@@ -571,4 +571,5 @@ void termination_enter_view(struct core *core)
 {
     struct poll *poll = &core->termination.poll;
     poll->open = poll->visited = poll->matched = false;
+    core->termination.state_ever = false; /* the newcomers have heard nothing */
 }

@@ -1,5 +1,6 @@
-/* termination.h - the room that finds out that nothing moves any more: NOT_HELD, CYCLE,
- * and the end of the whole run (PROTOCOL.md, QUIET and T1a).
+/* termination.h - the room that says in which state this rank is, and finds out that
+ * nothing moves any more: NOT_HELD, CYCLE, and the end of the whole run (PROTOCOL.md,
+ * QUIET and T1a).
  *
  * Writes core->termination.  Called within a step, on its thread; calls reclaim/ and
  * the rooms below.
@@ -8,6 +9,15 @@
 #define CONSENSUS_TERMINATION_TERMINATION_H
 
 #include "consensus/state/state.h"
+
+/* --- announce.c ------------------------------------------------------------------- */
+
+/* Announces partial chunks and this rank's state if they are due. */
+void announce_state(struct core *core);
+uint64_t announce_deadline(const struct core *core);
+/* This rank rests, and so do all below it in the tree. */
+bool announce_below_rests(const struct core *core);
+void announce_on_state(struct core *core, uint32_t from, const struct message *message);
 
 /* --- close_reduce.c --------------------------------------------------------------- */
 

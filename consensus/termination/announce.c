@@ -9,10 +9,13 @@
  * stall reports; what only those need, that a rank is blocked for one, is told more
  * rarely.
  */
-#include "consensus/gossip/gossip_private.h"
+
+#include "consensus/termination/termination.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/ownership/ownership.h"
 
 #include "consensus/state/state.h"
-#include "consensus/termination/termination.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,19 +53,21 @@ static struct message_state state_now(const struct core *core)
 /* What decides something at a peer: it is told after a gossip period. */
 static bool is_urgent(const struct core *core)
 {
-    const struct message_state now = state_now(core), *told = &core->gossip.state_sent;
-    return !core->gossip.state_ever || now.closed != told->closed ||
+    const struct message_state now = state_now(core),
+                               *told = &core->termination.state_sent;
+    return !core->termination.state_ever || now.closed != told->closed ||
            (now.passive && !told->passive) || now.lanes != told->lanes;
 }
 
 /* What only reports show: it is told when it has been so for long. */
 static bool is_news(const struct core *core)
 {
-    const struct message_state now = state_now(core), *told = &core->gossip.state_sent;
+    const struct message_state now = state_now(core),
+                               *told = &core->termination.state_sent;
     return now.blocked != told->blocked || now.waiting != told->waiting ||
            now.len != told->len ||
            (now.waiting && !hash_equal(&core->ownership.last_wait->hash,
-                                       &core->gossip.state_waits_for));
+                                       &core->termination.state_waits_for));
 }
 
 /* In strict mode a closed rank's STATE says that its roll has been told. */
@@ -75,7 +80,7 @@ static bool waits_for_rolls(const struct core *core)
 static uint64_t news_due_ns(const struct core *core)
 {
     uint64_t long_ns = NEWS_PERIODS * core->options.gossip_period_ns;
-    return is_news(core) ? core->gossip.state_sent_ns + long_ns : CORE_NEVER;
+    return is_news(core) ? core->termination.state_sent_ns + long_ns : CORE_NEVER;
 }
 
 uint64_t announce_deadline(const struct core *core)
@@ -90,8 +95,8 @@ uint64_t announce_deadline(const struct core *core)
     if (is_urgent(core) || !roll_is_told(core)) {
         bool asked = core->ownership.open_needs > 0 && termination_resting(core);
         uint64_t pause_ns = asked ? period_ns / QUIET_HURRY : period_ns;
-        return core->gossip.state_ever ? core->gossip.gossip_ns + pause_ns
-                                       : core->now_ns;
+        return core->termination.state_ever ? core->termination.gossip_ns + pause_ns
+                                            : core->now_ns;
     }
     return news_due_ns(core);
 }
@@ -113,7 +118,7 @@ void announce_state(struct core *core)
         return;
     }
     roll_tell_partial(core);
-    core->gossip.gossip_ns = core->now_ns;
+    core->termination.gossip_ns = core->now_ns;
     if (waits_for_rolls(core) ||
         (!is_urgent(core) && news_due_ns(core) > core->now_ns)) {
         return;
@@ -128,13 +133,13 @@ void announce_state(struct core *core)
     if (disseminate_is_on(core) && core->gossip.parent != NOBODY) {
         tell(core, core->gossip.parent, &state);
     }
-    core->gossip.state_sent = state;
-    core->gossip.state_sent.site = NULL;
+    core->termination.state_sent = state;
+    core->termination.state_sent.site = NULL;
     if (state.waiting) {
-        core->gossip.state_waits_for = core->ownership.last_wait->hash;
+        core->termination.state_waits_for = core->ownership.last_wait->hash;
     }
-    core->gossip.state_sent_ns = core->now_ns;
-    core->gossip.state_ever = true;
+    core->termination.state_sent_ns = core->now_ns;
+    core->termination.state_ever = true;
 }
 
 void announce_on_state(struct core *core, uint32_t from, const struct message *message)
@@ -153,6 +158,8 @@ void announce_on_state(struct core *core, uint32_t from, const struct message *m
     peer->state = message->u.state;
     peer->state.site = site;
     peer->waits_for = message->hash;
-    timers_state(core, peer);
+    if (timers_state(core, peer)) {
+        ask_queue_look_again(core);
+    }
     termination_look_again(core);
 }

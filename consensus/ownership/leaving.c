@@ -1,0 +1,27 @@
+/* leaving.c - what a rank that leaves may still come to own (PROTOCOL.md, *Leave*). */
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/gossip/gossip.h"
+
+bool leave_another_may_run(const struct core *core, const struct task *task)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank && !rankset_has(&core->membership.leavers, rank) &&
+            (task->candidates == NULL || rankset_has(task->candidates, rank)) &&
+            roll_knows_holder(core, task, rank)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool leave_forbids_claim(const struct core *core, const struct task *task)
+{
+    if (!core->membership.leave.going || MUTANT(LEAVECLAIM)) {
+        return false;
+    }
+    bool wanted = task->requests != NULL && requests_is_wanted(task->requests);
+    return core->membership.leave.ready || leave_another_may_run(core, task) ||
+           !(wanted || hash_has(&task->hash, MOOT_HASH_NESTED));
+}
