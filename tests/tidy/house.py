@@ -100,7 +100,8 @@ WEAK_OPENING = re.compile(
 
 Function = collections.namedtuple("Function", "file name line lines body")
 Trip = collections.namedtuple(
-    "Trip", "stays files climbs returns room_stays rooms room_returns reach reach_files reach_stays")
+    "Trip", "stays files climbs returns room_stays rooms room_returns"
+    " reach reach_files reach_stays")
 
 
 # --- The tree ---------------------------------------------------------------------------
